@@ -1,0 +1,84 @@
+/**
+ * The Harmony data model: messages with an author, a channel, a recipient and content.
+ *
+ * Words and meaning follow the openai/harmony library. An optional field that is absent means "not
+ * set"; an empty string is a value and is written.
+ */
+import type { Json } from "./json.ts";
+
+export type Role = "system" | "developer" | "user" | "assistant" | "tool";
+
+/** The channels the model is trained on. Others are representable: `Message.channel` is a string. */
+export type Channel = "analysis" | "commentary" | "final";
+
+/** How long the model thinks, as the system message says it. */
+export type ReasoningEffort = "low" | "medium" | "high";
+
+export interface Message {
+  readonly role: Role;
+  /** Appended to the role; for role `tool` it stands in place of the role and is required. */
+  readonly name?: string;
+  /** Who the message is for: `functions.get_weather`, `assistant`. `all` is not written. */
+  readonly recipient?: string;
+  readonly channel?: string;
+  /** For instance `<|constrain|>json`. */
+  readonly contentType?: string;
+  /** A string is one text part. */
+  readonly content: string | readonly ContentPart[];
+}
+
+export type ContentPart = TextContent | SystemContent | DeveloperContent;
+
+export interface TextContent {
+  readonly type: "text";
+  readonly text: string;
+}
+
+/** The system message: who the model is, how hard it thinks, which channels it may use. */
+export interface SystemContent {
+  readonly type: "system";
+  readonly identity?: string;
+  readonly effort?: ReasoningEffort;
+  readonly knowledgeCutoff?: string;
+  /** Written as given; ISO `YYYY-MM-DD` is what the model knows. */
+  readonly date?: string;
+  /** Without this there is no channel section. */
+  readonly channels?: readonly string[];
+  readonly channelsRequired?: boolean;
+  readonly namespaces?: readonly ToolNamespace[];
+}
+
+/** The developer message: instructions, functions and response formats. */
+export interface DeveloperContent {
+  readonly type: "developer";
+  readonly instructions?: string;
+  readonly namespaces?: readonly ToolNamespace[];
+  /** Not known to the reference library; written last, as OpenAI's Harmony guide describes. */
+  readonly responseFormats?: readonly ResponseFormat[];
+}
+
+/** A `# Tools` group. Namespaces are sorted by `key` and printed by `name`. */
+export interface ToolNamespace {
+  readonly key: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly functions: readonly ToolFunction[];
+}
+
+export interface ToolFunction {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments; absent means the function takes none. */
+  readonly parameters?: Json;
+}
+
+/** A named JSON Schema for the final answer. */
+export interface ResponseFormat {
+  readonly name: string;
+  readonly description?: string;
+  readonly schema: Json;
+}
+
+export interface Conversation {
+  readonly messages: readonly Message[];
+}
