@@ -1,0 +1,9 @@
+/** The `o200k_harmony` tokenizer, usable alone: text to ids and back, on any runtime. */
+
+// Encoding and decoding
+export { createDecoder, o200kHarmony, tokenText } from "./o200k-harmony.ts";
+export type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
+
+// Special tokens
+export { isSpecial, SPECIAL_TOKENS, specialTokenName } from "./special-tokens.ts";
+export type { SpecialTokenName } from "./special-tokens.ts";

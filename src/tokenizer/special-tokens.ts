@@ -1,0 +1,48 @@
+/**
+ * The special tokens of `o200k_harmony`: ids that structure a conversation and are never made from
+ * text. Everything from 199998 to 201088 is special; nine of the ids have a meaning in the Harmony
+ * format, the others are called `<|reserved_N|>`.
+ */
+
+import type { TokenId } from "./tokenizer.ts";
+
+/** The nine special tokens that carry a meaning, name → id. */
+export const SPECIAL_TOKENS = {
+  "<|startoftext|>": 199998,
+  "<|endoftext|>": 199999,
+  "<|return|>": 200002,
+  "<|constrain|>": 200003,
+  "<|channel|>": 200005,
+  "<|start|>": 200006,
+  "<|end|>": 200007,
+  "<|message|>": 200008,
+  "<|call|>": 200012,
+} as const;
+
+/** A key of {@link SPECIAL_TOKENS}. */
+export type SpecialTokenName = keyof typeof SPECIAL_TOKENS;
+
+/** The lowest special id; all ordinary ids are below it. */
+export const FIRST_SPECIAL_ID = 199998;
+/** The highest special id and the end of the vocabulary. */
+export const LAST_SPECIAL_ID = 201088;
+
+const NAME_BY_ID: ReadonlyMap<TokenId, string> = new Map(
+  Object.entries(SPECIAL_TOKENS).map(([name, id]) => [id, name]),
+);
+
+/** Whether `id` is a special token, a reserved one included. */
+export function isSpecial(id: TokenId): boolean {
+  return id >= FIRST_SPECIAL_ID && id <= LAST_SPECIAL_ID && Number.isInteger(id);
+}
+
+/**
+ * What a special id is called: `<|start|>`, or `<|reserved_200018|>` for an id without a meaning.
+ * `undefined` when `id` is not special.
+ *
+ * tiktoken calls 200018 `<|endofprompt|>`; the Harmony library reserves it, and so do we.
+ */
+export function specialTokenName(id: TokenId): string | undefined {
+  if (!isSpecial(id)) return undefined;
+  return NAME_BY_ID.get(id) ?? `<|reserved_${id}|>`;
+}
