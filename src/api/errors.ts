@@ -1,0 +1,160 @@
+/**
+ * Errors as clients see them: one description of what went wrong, whatever class it came from. Each API
+ * prints it in its own envelope (`toErrorBody` here for Chat Completions; the integer `code`, OpenAI's
+ * `type` and `param`, and OpenRouter's `metadata.error_type` together satisfy the SDKs of both).
+ */
+import { EngineError } from "../engines/engine-error.ts";
+import { TurnError } from "../turn/turn-error.ts";
+
+/** OpenAI's `error.type`. */
+export type ErrorType =
+  | "invalid_request_error"
+  | "authentication_error"
+  | "permission_error"
+  | "not_found_error"
+  | "rate_limit_error"
+  | "server_error";
+
+/** The client's mistake. `param` names the field the way a client would write it: `messages[0].role`. */
+export class RequestError extends Error {
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413;
+  readonly type: ErrorType;
+  readonly param: string | null;
+  /** OpenRouter's finer word, `metadata.error_type`. */
+  readonly errorType: string;
+
+  constructor(
+    message: string,
+    details: {
+      status?: RequestError["status"];
+      type?: ErrorType;
+      param?: string | null;
+      errorType?: string;
+    } = {},
+  ) {
+    super(message);
+    this.name = "RequestError";
+    this.status = details.status ?? 400;
+    this.type = details.type ?? "invalid_request_error";
+    this.param = details.param ?? null;
+    this.errorType = details.errorType ?? "invalid_request";
+  }
+}
+
+export interface ErrorDescription {
+  /** The HTTP status, and the integer `code`. */
+  readonly status: number;
+  readonly message: string;
+  readonly type: ErrorType;
+  readonly param: string | null;
+  readonly errorType: string;
+  /** Seconds, for the `Retry-After` header. */
+  readonly retryAfter?: number;
+}
+
+/**
+ * What to tell the client. An engine's own words are passed on only where they concern the client's
+ * request; the rest (hosts, keys, stack traces) is for the operator's log.
+ */
+export function describeError(error: unknown): ErrorDescription {
+  if (error instanceof RequestError) {
+    const { status, message, type, param, errorType } = error;
+    return { status, message, type, param, errorType };
+  }
+  if (error instanceof EngineError) return describeEngineError(error);
+  if (error instanceof TurnError) return describeTurnError(error);
+  return serverError(500, "The gateway failed to handle this request.", "server");
+}
+
+/** The body of an error response, and the `error` member of a chunk in a stream that has begun. */
+export function toErrorBody(description: ErrorDescription): {
+  error: {
+    code: number;
+    message: string;
+    type: ErrorType;
+    param: string | null;
+    metadata: { error_type: string };
+  };
+} {
+  const { status, message, type, param, errorType } = description;
+  return {
+    error: { code: status, message, type, param, metadata: { error_type: errorType } },
+  };
+}
+
+/** An error before the stream has begun: status, envelope and `Retry-After`. */
+export function toErrorResponse(error: unknown): Response {
+  const description = describeError(error);
+  const headers = new Headers({ "content-type": "application/json" });
+  if (description.retryAfter !== undefined) {
+    headers.set("retry-after", String(Math.ceil(description.retryAfter)));
+  }
+  return new Response(JSON.stringify(toErrorBody(description)), {
+    status: description.status,
+    headers,
+  });
+}
+
+function describeTurnError(error: TurnError): ErrorDescription {
+  switch (error.kind) {
+    case "context-length":
+      return badRequest(error.message, "context_length_exceeded", "messages");
+    case "unsupported":
+      return badRequest(error.message, "invalid_request", null);
+    default:
+      return error.kind satisfies never;
+  }
+}
+
+function describeEngineError(error: EngineError): ErrorDescription {
+  switch (error.kind) {
+    case "context-length":
+      return badRequest(
+        `The prompt is longer than the model's maximum context length allows: ${error.message}`,
+        "context_length_exceeded",
+        "messages",
+      );
+    case "bad-request":
+      return badRequest(`The engine refused the request: ${error.message}`, "invalid_request", null);
+    case "rate-limit":
+      return {
+        status: 429,
+        message: "The engine is rate limited. Try again later.",
+        type: "rate_limit_error",
+        param: null,
+        errorType: "rate_limit_exceeded",
+        ...retryAfter(error),
+      };
+    case "overloaded":
+      return {
+        ...serverError(503, "The engine is busy. Try again later.", "provider_overloaded"),
+        ...retryAfter(error),
+      };
+    case "timeout":
+      return serverError(504, "The engine did not answer in time.", "timeout");
+    case "unreachable":
+      return serverError(502, "The engine cannot be reached.", "provider_unavailable");
+    case "auth":
+      return serverError(502, "The engine refused the gateway's credentials.", "provider_unavailable");
+    case "not-found":
+      return serverError(502, "The engine does not serve this model.", "provider_unavailable");
+    case "closed":
+      return serverError(502, "The engine closed the connection early.", "provider_unavailable");
+    case "server-error":
+      return serverError(502, "The engine failed.", "provider_unavailable");
+    default:
+      return error.kind satisfies never;
+  }
+}
+
+function badRequest(message: string, errorType: string, param: string | null): ErrorDescription {
+  return { status: 400, message, type: "invalid_request_error", param, errorType };
+}
+
+function serverError(status: number, message: string, errorType: string): ErrorDescription {
+  return { status, message, type: "server_error", param: null, errorType };
+}
+
+function retryAfter(error: EngineError): { retryAfter?: number } {
+  return error.retryAfter === undefined ? {} : { retryAfter: error.retryAfter };
+}

@@ -1,0 +1,89 @@
+/** The models being served: a name clients use, and the engine that answers for it. */
+import type { Capabilities, Engine, EngineProbe } from "../engines/engine.ts";
+import type { Layout } from "../harmony/index.ts";
+import type { Turn, TurnEvent } from "./turn.ts";
+import { runTurn } from "./run.ts";
+
+/** What the operator configures about one model. */
+export interface ModelOptions {
+  /** The name in `/v1/models`, for instance `openai/gpt-oss-20b`. */
+  readonly id: string;
+  /** Other names it answers to. */
+  readonly aliases?: readonly string[];
+  readonly engine: Engine;
+  /** Tokens of prompt and completion together. Absent: what the engine's probe says. */
+  readonly contextLength?: number;
+  readonly layout?: Layout;
+}
+
+/** What the engine turned out to be when it was last asked. */
+export type ModelStatus =
+  | { readonly state: "unknown" }
+  | { readonly state: "ready"; readonly probe: EngineProbe }
+  | { readonly state: "unavailable"; readonly reason: string };
+
+export interface Model {
+  readonly id: string;
+  readonly capabilities: Capabilities;
+  /** Undefined until the operator or the engine has said it. */
+  readonly contextLength: number | undefined;
+  readonly status: ModelStatus;
+  /** Ask the engine what it is. Never throws: the outcome is the new `status`. */
+  probe(signal: AbortSignal): Promise<ModelStatus>;
+  run(turn: Turn, signal: AbortSignal): AsyncIterable<TurnEvent>;
+}
+
+export interface Models {
+  readonly all: readonly Model[];
+  /**
+   * The model of this name. Tried in turn: the exact id, an alias, either with or without
+   * the `openai/` prefix, the same without an OpenRouter suffix such as `:free`.
+   */
+  find(name: string): Model | undefined;
+}
+
+export function createModels(options: readonly ModelOptions[]): Models {
+  const models = options.map((each) => createModel(each));
+  const byName = new Map<string, Model>();
+  for (const [index, model] of models.entries()) {
+    for (const name of [model.id, ...(options[index]?.aliases ?? [])]) {
+      for (const spelling of [name, name.replace(/^openai\//, ""), `openai/${name}`]) {
+        if (!byName.has(spelling)) byName.set(spelling, model);
+      }
+    }
+  }
+  return {
+    all: models,
+    find: (name) => byName.get(name) ?? byName.get(name.replace(/:[^:/]*$/, "")),
+  };
+}
+
+function createModel(options: ModelOptions): Model {
+  const { engine } = options;
+  let status: ModelStatus = { state: "unknown" };
+  const model: Model = {
+    id: options.id,
+    get capabilities() {
+      return engine.capabilities;
+    },
+    get contextLength() {
+      const probed = status.state === "ready" ? status.probe.contextLength : undefined;
+      return options.contextLength ?? probed;
+    },
+    get status() {
+      return status;
+    },
+    async probe(signal) {
+      try {
+        status = { state: "ready", probe: await engine.probe(signal) };
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        status = { state: "unavailable", reason };
+      }
+      return status;
+    },
+    run: (turn, signal) =>
+      runTurn(turn, { engine, contextLength: model.contextLength, layout: options.layout }, signal),
+  };
+  return model;
+}

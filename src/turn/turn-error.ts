@@ -1,0 +1,16 @@
+/** Why a turn cannot be run as asked, found before the engine is. Engine failures are `EngineError`s. */
+export type TurnErrorKind =
+  /** Prompt and budget do not fit the model's context. */
+  | "context-length"
+  /** The engine cannot do what the turn demands, and it cannot be steered to. */
+  | "unsupported";
+
+export class TurnError extends Error {
+  readonly kind: TurnErrorKind;
+
+  constructor(kind: TurnErrorKind, message: string) {
+    super(message);
+    this.name = "TurnError";
+    this.kind = kind;
+  }
+}
