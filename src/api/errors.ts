@@ -5,6 +5,7 @@
  */
 import { EngineError } from "../engines/engine-error.ts";
 import { TurnError } from "../turn/turn-error.ts";
+import type { TurnFailure } from "../turn/turn.ts";
 
 /** OpenAI's `error.type`. */
 export type ErrorType =
@@ -95,6 +96,11 @@ export function toErrorResponse(error: unknown): Response {
   });
 }
 
+/** A demand the model did not meet. The turn ended in order, so this is part of a reply, not instead of one. */
+export function describeFailure(failure: TurnFailure): ErrorDescription {
+  return serverError(502, failure.message, failure.kind);
+}
+
 function describeTurnError(error: TurnError): ErrorDescription {
   switch (error.kind) {
     case "context-length":
@@ -115,7 +121,11 @@ function describeEngineError(error: EngineError): ErrorDescription {
         "messages",
       );
     case "bad-request":
-      return badRequest(`The engine refused the request: ${error.message}`, "invalid_request", null);
+      return badRequest(
+        `The engine refused the request: ${error.message}`,
+        "invalid_request",
+        null,
+      );
     case "rate-limit":
       return {
         status: 429,
@@ -135,7 +145,11 @@ function describeEngineError(error: EngineError): ErrorDescription {
     case "unreachable":
       return serverError(502, "The engine cannot be reached.", "provider_unavailable");
     case "auth":
-      return serverError(502, "The engine refused the gateway's credentials.", "provider_unavailable");
+      return serverError(
+        502,
+        "The engine refused the gateway's credentials.",
+        "provider_unavailable",
+      );
     case "not-found":
       return serverError(502, "The engine does not serve this model.", "provider_unavailable");
     case "closed":

@@ -95,8 +95,15 @@ export interface TurnEnd {
   /** The stop string that ended the answer. */
   readonly stopSequence?: string;
   readonly usage: TurnUsage;
+  /** With finish `error` only: the demand the model did not meet. */
+  readonly failure?: TurnFailure;
   /** Which repairs the parser made, and how often. */
   readonly recoveries: ReadonlyMap<string, number>;
+}
+
+export interface TurnFailure {
+  readonly kind: "invalid_answer" | "invalid_tool_call";
+  readonly message: string;
 }
 
 export type FinishReason = "stop" | "length" | "tool-calls" | "error";

@@ -1,0 +1,40 @@
+/** The reasoning a client sends back on an assistant message. */
+import type { AssistantMessage } from "./request.ts";
+
+/**
+ * One source, never several joined: clients often send the same text under two names. The most
+ * structured one wins. Encrypted entries are not text; see `sealedReasoning`.
+ */
+export function sentReasoning(message: AssistantMessage): string | undefined {
+  const candidates = [
+    detailsText(message.reasoning_details),
+    message.reasoning,
+    message.reasoning_content,
+    message.reasoning_text,
+    message.thinking,
+    // opencode sends the details as a plain string when told to interleave under that name.
+    typeof message.reasoning_details === "string" ? message.reasoning_details : undefined,
+  ];
+  return candidates.find((text) => text !== undefined && text !== null && text !== "") ?? undefined;
+}
+
+/** What the client carried without being able to read it: the `data` of encrypted entries. */
+export function sealedReasoning(message: AssistantMessage): readonly string[] {
+  if (!Array.isArray(message.reasoning_details)) return [];
+  return message.reasoning_details.flatMap((detail) =>
+    detail.type === "reasoning.encrypted" && detail.data ? [detail.data] : [],
+  );
+}
+
+/** The text of all `reasoning.text` entries in order; of the summaries when there is no text. */
+function detailsText(details: AssistantMessage["reasoning_details"]): string | undefined {
+  if (!Array.isArray(details)) return undefined;
+  const inOrder = details.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
+  const text = inOrder
+    .map((detail) => (detail.type === "reasoning.text" ? detail.text : ""))
+    .join("");
+  if (text !== "") return text;
+  return inOrder
+    .map((detail) => (detail.type === "reasoning.summary" ? detail.summary : ""))
+    .join("");
+}

@@ -1,0 +1,84 @@
+/** What every form of a chat reply shares: who answers, how it is shaped, and the mapped values. */
+import type { TokenLogprob } from "../../engines/engine.ts";
+import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
+import type { ChatRequest } from "./request.ts";
+
+/** Decided by the request and by the client's key, before the first token. */
+export interface ReplyOptions {
+  /** `gen-…`, the same in every chunk and in the `X-Generation-Id` header. */
+  readonly id: string;
+  /** Seconds since 1970, the same in every chunk. */
+  readonly created: number;
+  /** The model as the client named it. */
+  readonly model: string;
+  /** The engine's name, as OpenRouter's `provider`: some clients insist on a string. */
+  readonly provider: string;
+  /** False: the model thinks, the client does not see it. */
+  readonly showReasoning: boolean;
+  /** Repeat reasoning as `reasoning_content`, for clients that read nothing else. */
+  readonly mirrorReasoning: boolean;
+  /** The client asked in the legacy way, with `functions`: answer with `function_call`. */
+  readonly legacyFunctions: boolean;
+  /** Tools whose one string argument is unwrapped into `custom.input`. */
+  readonly customTools: ReadonlySet<string>;
+  /** The client asked for OpenAI's usage chunk, the one without choices. */
+  readonly usageWithoutChoices: boolean;
+  readonly logprobs: boolean;
+}
+
+/** Between two analysis messages, and between a preamble and the answer. */
+export const PART_SEPARATOR = "\n\n";
+
+export type ChatFinishReason = "stop" | "length" | "tool_calls" | "function_call" | "error";
+
+export function mapFinishReason(finish: FinishReason, options: ReplyOptions): ChatFinishReason {
+  if (finish !== "tool-calls") return finish;
+  return options.legacyFunctions ? "function_call" : "tool_calls";
+}
+
+/** Reasoning is part of `completion_tokens`. `cost` must be a number: null breaks OpenRouter's AI SDK provider. */
+export function toUsage(usage: TurnUsage) {
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.promptTokens + usage.completionTokens,
+    cost: 0,
+    is_byok: false,
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
+}
+
+/** The prompt was sent once, however many choices were sampled from it: it is counted once, as OpenAI does. */
+export function addUsage(usages: readonly TurnUsage[]): TurnUsage {
+  const sum = (pick: (usage: TurnUsage) => number) =>
+    usages.reduce((total, usage) => total + pick(usage), 0);
+  return {
+    promptTokens: usages[0]?.promptTokens ?? 0,
+    cachedTokens: usages[0]?.cachedTokens ?? 0,
+    completionTokens: sum((usage) => usage.completionTokens),
+    reasoningTokens: sum((usage) => usage.reasoningTokens),
+    engineCalls: sum((usage) => usage.engineCalls),
+  };
+}
+
+export function customToolNames(request: ChatRequest): ReadonlySet<string> {
+  return new Set(
+    (request.tools ?? []).flatMap((tool) => (tool.type === "custom" ? [tool.custom.name] : [])),
+  );
+}
+
+/** OpenAI's `logprobs.content`: token text and bytes with each value. */
+export function toLogprobs(logprobs: readonly TokenLogprob[], text: (id: number) => TokenText) {
+  return logprobs.map((each) => ({
+    ...text(each.id),
+    logprob: each.logprob,
+    top_logprobs: each.top.map((other) => ({ ...text(other.id), logprob: other.logprob })),
+  }));
+}
+
+export interface TokenText {
+  readonly token: string;
+  /** UTF-8; a token may be a part of a character. */
+  readonly bytes: readonly number[];
+}

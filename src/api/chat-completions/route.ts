@@ -1,0 +1,115 @@
+/** `POST /v1/chat/completions`: the one place where requests, turns and replies meet. */
+import { Hono } from "hono";
+import { collectTurn } from "../../turn/collect.ts";
+import { mergeTurns } from "../../turn/merge.ts";
+import type { Model, Models } from "../../turn/models.ts";
+import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import type { ApiEnv } from "../client.ts";
+import { describeError, RequestError, toErrorBody } from "../errors.ts";
+import { parseBody, parseWith } from "../parse-request.ts";
+import { sseFrame, sseResponse } from "../sse.ts";
+import { tokenText } from "../token-text.ts";
+import { untilBegun } from "../until-begun.ts";
+import { addUsage, customToolNames, type ReplyOptions } from "./reply.ts";
+import { type ChatRequest, chatRequest } from "./request.ts";
+import { createChunkWriter, usageChunk } from "./to-chunks.ts";
+import { toCompletion } from "./to-completion.ts";
+import { chatReasoning, toTurn, type TurnContext } from "./to-turn.ts";
+
+export interface ChatCompletionsDeps {
+  readonly models: Models;
+  /** What the operator says about the system message; the date is that of the request. */
+  readonly system: (now: Date) => TurnContext["system"];
+  readonly keepAliveMs: number;
+  readonly now: () => Date;
+  /** Letters and digits, unguessable. */
+  readonly randomId: () => string;
+}
+
+export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+  app.post("/chat/completions", async (c) => {
+    const bodyText = await c.req.text();
+    const request = parseWith(chatRequest, parseBody(bodyText));
+    const model = requireModel(deps.models, request.model);
+    const client = c.get("client");
+    const now = deps.now();
+    const turn = toTurn(request, {
+      turnId: c.get("requestId"),
+      tenant: client.tenant,
+      system: deps.system(now),
+      bodyText,
+      restored: new Map(),
+    });
+    const options: ReplyOptions = {
+      id: `gen-${Math.floor(now.getTime() / 1000)}-${deps.randomId()}`,
+      created: Math.floor(now.getTime() / 1000),
+      model: request.model ?? model.id,
+      provider: model.provider,
+      showReasoning: !chatReasoning(request).exclude,
+      mirrorReasoning: client.mirrorReasoning,
+      legacyFunctions: !request.tools && Boolean(request.functions),
+      customTools: customToolNames(request),
+      usageWithoutChoices: request.stream_options?.include_usage ?? false,
+      logprobs: request.logprobs ?? false,
+    };
+
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
+    const turns = Array.from({ length: request.n ?? 1 }, () => model.run(turn, signal));
+    try {
+      if (!request.stream) {
+        const finished = await Promise.all(turns.map((each) => collectTurn(each)));
+        c.header("x-generation-id", options.id);
+        return c.json(toCompletion(finished, options, tokenText));
+      }
+      const begun = await Promise.all(turns.map((each) => untilBegun(each, deps.keepAliveMs)));
+      return sseResponse(toFrames(begun, options), {
+        keepAliveMs: deps.keepAliveMs,
+        headers: { "x-generation-id": options.id },
+        onCancel: (reason) => abort.abort(reason),
+      });
+    } catch (error) {
+      // One of several turns has failed: the engine need not go on with the others.
+      abort.abort(error);
+      throw error;
+    }
+  });
+  return app;
+}
+
+/** The model asked for; without a name, the first one served. */
+function requireModel(models: Models, name: string | null | undefined): Model {
+  const model = name ? models.find(name) : models.all[0];
+  if (model) return model;
+  throw new RequestError(`${name ?? "model"} is not a valid model ID`, {
+    param: "model",
+    errorType: "not_found",
+  });
+}
+
+/** All chunks of all choices as server-sent events. Never throws: a failure is the last chunk. */
+async function* toFrames(
+  turns: readonly AsyncIterable<TurnEvent>[],
+  options: ReplyOptions,
+): AsyncGenerator<string> {
+  const writers = turns.map((_, index) => createChunkWriter(options, index, tokenText));
+  const ended = new Map<number, TurnUsage>();
+  try {
+    for await (const { index, event } of mergeTurns(turns)) {
+      let frames = "";
+      for (const chunk of writers[index]?.push(event) ?? []) frames += sseFrame(chunk);
+      if (event.type === "end") ended.set(index, event.usage);
+      if (frames !== "") yield frames;
+    }
+    yield sseFrame(usageChunk(addUsage([...ended.values()]), options)) + sseFrame("[DONE]");
+  } catch (error) {
+    const description = describeError(error);
+    let frames = "";
+    for (const [index, writer] of writers.entries()) {
+      if (!ended.has(index)) frames += sseFrame(writer.fail(description));
+    }
+    // The AI SDK's OpenAI provider reads an error only from an event that is no chunk.
+    yield frames + sseFrame(JSON.stringify(toErrorBody(description)));
+  }
+}

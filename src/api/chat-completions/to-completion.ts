@@ -1,0 +1,102 @@
+/** From a finished turn to a `chat.completion`. */
+import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
+import { describeFailure, toErrorBody } from "../errors.ts";
+import { CUSTOM_INPUT } from "./to-turn.ts";
+import {
+  addUsage,
+  mapFinishReason,
+  PART_SEPARATOR,
+  type ReplyOptions,
+  type TokenText,
+  toLogprobs,
+  toUsage,
+} from "./reply.ts";
+
+/**
+ * One choice for each turn: `n` of them. Keys that would be null arrays are left out, because strict
+ * clients refuse them (`@openrouter/sdk`).
+ */
+export function toCompletion(
+  turns: readonly FinishedTurn[],
+  options: ReplyOptions,
+  tokenText: (id: number) => TokenText,
+) {
+  return {
+    id: options.id,
+    object: "chat.completion" as const,
+    created: options.created,
+    model: options.model,
+    provider: options.provider,
+    system_fingerprint: null,
+    choices: turns.map((turn, index) => ({
+      index,
+      message: toMessage(turn.parts, options),
+      logprobs: options.logprobs
+        ? { content: toLogprobs(visibleLogprobs(turn.parts), tokenText), refusal: null }
+        : null,
+      finish_reason: mapFinishReason(turn.end.finish, options),
+      native_finish_reason: turn.end.nativeReason,
+      ...(turn.end.failure && toErrorBody(describeFailure(turn.end.failure))),
+    })),
+    usage: toUsage(addUsage(turns.map((turn) => turn.end.usage))),
+  };
+}
+
+function toMessage(parts: readonly FinishedPart[], options: ReplyOptions) {
+  const reasoning = options.showReasoning ? joined(parts, ["reasoning"]) : "";
+  const content = joined(parts, ["preamble", "content"]);
+  const calls = parts.flatMap((part) => (part.kind === "tool-call" ? [part] : []));
+  const [first] = calls;
+  return {
+    role: "assistant" as const,
+    content: content === "" && calls.length > 0 ? null : content,
+    refusal: null,
+    reasoning: reasoning === "" ? null : reasoning,
+    ...(reasoning !== "" && {
+      reasoning_details: [
+        { type: "reasoning.text" as const, text: reasoning, format: "unknown" as const, index: 0 },
+      ],
+    }),
+    ...(reasoning !== "" && options.mirrorReasoning && { reasoning_content: reasoning }),
+    ...(first &&
+      (options.legacyFunctions
+        ? { function_call: { name: first.name, arguments: first.text } }
+        : { tool_calls: calls.map((call, index) => toToolCall(call, index, options)) })),
+  };
+}
+
+function toToolCall(
+  call: { id: string; name: string; text: string },
+  index: number,
+  options: ReplyOptions,
+) {
+  const { id, name, text } = call;
+  return options.customTools.has(name)
+    ? { index, id, type: "custom" as const, custom: { name, input: unwrapCustomInput(text) } }
+    : { index, id, type: "function" as const, function: { name, arguments: text } };
+}
+
+/** The string inside `{"input": "…"}`; the whole text when the model wrote something else. */
+export function unwrapCustomInput(args: string): string {
+  try {
+    const value: unknown = JSON.parse(args);
+    if (typeof value === "object" && value !== null && CUSTOM_INPUT in value) {
+      const input = value[CUSTOM_INPUT];
+      if (typeof input === "string") return input;
+    }
+  } catch {
+    // Not JSON: free text is what a custom tool takes anyway.
+  }
+  return args;
+}
+
+function joined(parts: readonly FinishedPart[], kinds: readonly FinishedPart["kind"][]): string {
+  return parts
+    .filter((part) => kinds.includes(part.kind) && part.text !== "")
+    .map((part) => part.text)
+    .join(PART_SEPARATOR);
+}
+
+function visibleLogprobs(parts: readonly FinishedPart[]) {
+  return parts.flatMap((part) => part.logprobs);
+}

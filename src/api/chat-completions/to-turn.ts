@@ -1,0 +1,420 @@
+/** From a checked chat request to a Turn: history to Harmony messages, fields to demands. */
+import type { Message, ResponseFormat, ToolFunction } from "../../harmony/conversation.ts";
+import { memberText } from "../../harmony/json-member.ts";
+import {
+  fromPlainJson,
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  parseJson,
+} from "../../harmony/json.ts";
+import {
+  analysisMessage,
+  developerMessage,
+  finalMessage,
+  preambleMessage,
+  type SystemOptions,
+  systemMessage,
+  toolCallMessage,
+  toolResultMessage,
+  userMessage,
+} from "../../harmony/messages.ts";
+import type { AnswerFormat, OfferedTool, ToolChoice, Turn } from "../../turn/turn.ts";
+import { RequestError } from "../errors.ts";
+import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
+import { toSampling } from "../sampling.ts";
+import { sentReasoning } from "./reasoning-in.ts";
+import type { AssistantMessage, ChatMessage, ChatRequest } from "./request.ts";
+
+/** What a request does not say. */
+export interface TurnContext {
+  readonly turnId: string;
+  readonly tenant: string;
+  readonly system: Omit<SystemOptions, "effort">;
+  /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
+  readonly bodyText: string;
+  /** Chain of thought found elsewhere for calls that came without, by tool-call id. */
+  readonly restored: ReadonlyMap<string, string>;
+}
+
+export function toTurn(request: ChatRequest, context: TurnContext): Turn {
+  refuseUnsupported(request);
+  const reasoning = chatReasoning(request);
+  const offered = toFunctions(request, context.bodyText);
+  const toolChoice = toToolChoice(request, offered);
+  const functions = toolChoice.type === "none" ? [] : offered;
+  const format = toResponseFormat(request, context.bodyText);
+  const { leading, history, prefill } = toHistory(request.messages, context.restored);
+
+  const developer = developerMessage({
+    instructions: leading,
+    functions,
+    ...(format !== undefined && { responseFormat: format }),
+  });
+  const affinity = request.prompt_cache_key ?? request.session_id;
+  const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
+
+  return {
+    id: context.turnId,
+    tenant: context.tenant,
+    messages: [
+      systemMessage({ ...context.system, effort: reasoning.effort }),
+      ...(developer === undefined ? [] : [developer]),
+      ...history,
+    ],
+    tools: functions.map(({ name, parameters, strict }): OfferedTool => {
+      return { name, strict, ...(parameters !== undefined && { parameters }) };
+    }),
+    toolChoice,
+    parallelToolCalls: request.parallel_tool_calls ?? true,
+    answer: toAnswerFormat(request, format),
+    reasoning: {
+      enabled: reasoning.enabled,
+      ...(reasoning.maxTokens !== undefined && { maxTokens: reasoning.maxTokens }),
+    },
+    stop: toStop(request.stop),
+    sampling: toSampling(request),
+    ...(maxOutputTokens != null && { maxOutputTokens }),
+    ...(request.logprobs && { topLogprobs: request.top_logprobs ?? 0 }),
+    ...(prefill !== undefined && { prefill }),
+    ...(affinity != null && { affinity }),
+  };
+}
+
+/** The effort that will be used, the budget, and whether reasoning is shown. */
+export function chatReasoning(request: ChatRequest): ReasoningOptions {
+  return toReasoningOptions(request.reasoning ?? {}, {
+    effort: request.reasoning_effort,
+    include: request.include_reasoning,
+  });
+}
+
+/** Calls in the history that came without any reasoning the model could be given back, by id. */
+export function callsWithoutReasoning(messages: readonly ChatMessage[]): string[] {
+  return messages.flatMap((message) =>
+    message.role === "assistant" && sentReasoning(message) === undefined
+      ? (message.tool_calls ?? []).map((call) => call.id)
+      : [],
+  );
+}
+
+function refuseUnsupported(request: ChatRequest): void {
+  if (request.prompt !== undefined && request.prompt !== null) {
+    throw new RequestError("prompt: this route takes messages; there is no text completion", {
+      param: "prompt",
+    });
+  }
+  const modality = (request.modalities ?? []).findIndex((each) => each !== "text");
+  if (modality >= 0) {
+    throw new RequestError(`modalities[${modality}]: the model only writes text`, {
+      param: `modalities[${modality}]`,
+    });
+  }
+  if (request.audio !== undefined && request.audio !== null) {
+    throw new RequestError("audio: the model only writes text", { param: "audio" });
+  }
+  if (request.top_logprobs != null && request.logprobs !== true) {
+    throw new RequestError("top_logprobs: needs logprobs to be true", { param: "top_logprobs" });
+  }
+}
+
+// History
+
+interface History {
+  /** The system and developer texts before anything else, joined by a blank line. */
+  readonly leading: string;
+  readonly history: readonly Message[];
+  readonly prefill?: string;
+}
+
+function toHistory(
+  messages: readonly ChatMessage[],
+  restored: ReadonlyMap<string, string>,
+): History {
+  const leading: string[] = [];
+  const history: Message[] = [];
+  const calls = new Map<string, string>();
+  let prefill: string | undefined;
+  let begun = false;
+
+  for (const [index, message] of messages.entries()) {
+    const param = `messages[${index}]`;
+    switch (message.role) {
+      case "system":
+      case "developer": {
+        const text = contentText(message.content, param);
+        if (text === "") break;
+        if (begun) history.push(...optional(developerMessage({ instructions: text })));
+        else leading.push(text);
+        break;
+      }
+      case "user":
+        begun = true;
+        history.push(userMessage(contentText(message.content, param)));
+        break;
+      case "assistant": {
+        begun = true;
+        const last = index === messages.length - 1;
+        const parts = assistantParts(message, param, restored);
+        for (const call of parts.calls) calls.set(call.id, call.name);
+        if (last && parts.calls.length === 0 && parts.text !== "") {
+          prefill = parts.text;
+          history.push(...parts.analysis);
+        } else {
+          history.push(...toAssistantMessages(parts));
+        }
+        break;
+      }
+      case "tool":
+        begun = true;
+        history.push(
+          toolResultMessage(
+            resolveToolName(message.tool_call_id, message.name, calls, param),
+            contentText(message.content, param),
+          ),
+        );
+        break;
+      case "function":
+        begun = true;
+        history.push(toolResultMessage(message.name, contentText(message.content, param)));
+        break;
+      default:
+        message satisfies never;
+    }
+  }
+  return { leading: leading.join("\n\n"), history, ...(prefill !== undefined && { prefill }) };
+}
+
+interface AssistantParts {
+  readonly analysis: readonly Message[];
+  readonly text: string;
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly args: string }[];
+}
+
+function assistantParts(
+  message: AssistantMessage,
+  param: string,
+  restored: ReadonlyMap<string, string>,
+): AssistantParts {
+  const calls = (message.tool_calls ?? []).map((call, index) => {
+    if (call.function) {
+      return { id: call.id, name: call.function.name, args: call.function.arguments ?? "" };
+    }
+    if (call.custom) {
+      const args = JSON.stringify({ [CUSTOM_INPUT]: call.custom.input ?? "" });
+      return { id: call.id, name: call.custom.name, args };
+    }
+    const field = `${param}.tool_calls[${index}].function`;
+    throw new RequestError(`${field}: is required`, { param: field });
+  });
+  if (message.function_call) {
+    const { name, arguments: args } = message.function_call;
+    calls.push({ id: "", name, args: args ?? "" });
+  }
+  const kept = calls.map((call) => restored.get(call.id)).find((text) => text !== undefined);
+  const reasoning = sentReasoning(message) ?? kept;
+  return {
+    analysis: reasoning === undefined ? [] : [analysisMessage(reasoning)],
+    text: contentText(message.content, param) || (message.refusal ?? ""),
+    calls,
+  };
+}
+
+/** Thought, then what was said to the user, then the calls: the order in which the model wrote them. */
+function toAssistantMessages({ analysis, text, calls }: AssistantParts): Message[] {
+  if (calls.length === 0) return [...analysis, ...(text === "" ? [] : [finalMessage(text)])];
+  return [
+    ...analysis,
+    // Continue sends " " and LangChain "" beside calls: nothing was said.
+    ...(text.trim() === "" ? [] : [preambleMessage(text)]),
+    ...calls.map(({ name, args }) => toolCallMessage(name, args)),
+  ];
+}
+
+/** By id, because results may come in any order; a name on the message itself is the last resort. */
+function resolveToolName(
+  id: string,
+  name: string | null | undefined,
+  calls: ReadonlyMap<string, string>,
+  param: string,
+): string {
+  const resolved = calls.get(id) ?? name;
+  if (resolved) return resolved;
+  throw new RequestError(
+    `${param}.tool_call_id: no assistant message before this one holds a call with the id ${JSON.stringify(id)}`,
+    { param: `${param}.tool_call_id` },
+  );
+}
+
+/** Text parts are joined with nothing between them. The model reads no other kind. */
+function contentText(content: ChatMessage["content"], param: string): string {
+  if (content === undefined || content === null) return "";
+  if (typeof content === "string") return content;
+  let text = "";
+  for (const [index, part] of content.entries()) {
+    if (part.type === "text" || part.type === "input_text" || part.type === "output_text") {
+      text += part.text ?? "";
+    } else if (part.type === "refusal") {
+      text += part.refusal ?? "";
+    } else {
+      const field = `${param}.content[${index}].type`;
+      throw new RequestError(
+        `${field}: the model is text-only and cannot read ${JSON.stringify(part.type)} parts`,
+        { param: field },
+      );
+    }
+  }
+  return text;
+}
+
+// Tools and formats
+
+/** The field a custom tool's free text travels in: to the model it is a function with one string. */
+export const CUSTOM_INPUT = "input";
+
+const CUSTOM_PARAMETERS: Json = fromPlainJson({
+  type: "object",
+  properties: { [CUSTOM_INPUT]: { type: "string" } },
+  required: [CUSTOM_INPUT],
+  additionalProperties: false,
+});
+
+interface OfferedFunction extends ToolFunction {
+  readonly strict: boolean;
+}
+
+function toFunctions(request: ChatRequest, bodyText: string): OfferedFunction[] {
+  const schemas = readSchemas(bodyText, "tools", request.tools);
+  const legacySchemas = readSchemas(bodyText, "functions", request.functions);
+  const functions = [
+    ...(request.tools ?? []).map((tool, index): OfferedFunction => {
+      if (tool.type === "function") {
+        return toFunction(tool.function, jsonAt(schemas, [index, "function", "parameters"]));
+      }
+      const { name, description } = tool.custom;
+      return { name, description: description ?? "", parameters: CUSTOM_PARAMETERS, strict: true };
+    }),
+    ...(request.functions ?? []).map((each, index) =>
+      toFunction(each, jsonAt(legacySchemas, [index, "parameters"])),
+    ),
+  ];
+  const seen = new Set<string>();
+  for (const { name } of functions) {
+    if (seen.has(name)) {
+      throw new RequestError(`tools: there are two tools with the name ${JSON.stringify(name)}`, {
+        param: "tools",
+      });
+    }
+    seen.add(name);
+  }
+  return functions;
+}
+
+function toFunction(
+  definition: NonNullable<ChatRequest["functions"]>[number],
+  parameters: Json | undefined,
+): OfferedFunction {
+  const { name, description, strict } = definition;
+  return {
+    name,
+    description: description ?? "",
+    strict: strict ?? false,
+    ...(parameters !== undefined && parameters !== null && { parameters }),
+  };
+}
+
+/** The value of a top-level member with its key order and number spelling, if there is anything in it. */
+function readSchemas(
+  bodyText: string,
+  member: string,
+  parsed: object | null | undefined,
+): Json | undefined {
+  if (!parsed || (Array.isArray(parsed) && parsed.length === 0)) return undefined;
+  try {
+    return parseJson(memberText(bodyText, member) ?? "null");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new RequestError(`${member}: ${reason}`, { param: member });
+  }
+}
+
+function jsonAt(json: Json | undefined, path: readonly (string | number)[]): Json | undefined {
+  let value = json;
+  for (const key of path) {
+    if (typeof key === "number" && isJsonArray(value)) value = value[key];
+    else if (typeof key === "string" && isJsonObject(value)) value = value.get(key);
+    else return undefined;
+  }
+  return value;
+}
+
+function toToolChoice(request: ChatRequest, offered: readonly OfferedFunction[]): ToolChoice {
+  const names = offered.map((each) => each.name);
+  const { param, choice } =
+    request.tool_choice != null
+      ? { param: "tool_choice", choice: request.tool_choice }
+      : { param: "function_call", choice: request.function_call };
+  if (choice === undefined || choice === null || choice === "auto") return { type: "auto" };
+  if (choice === "none") return { type: "none" };
+  if (choice === "required") {
+    if (names.length === 0) {
+      throw new RequestError(`${param}: a call is required but no tools are given`, { param });
+    }
+    return { type: "required", names };
+  }
+  if ("name" in choice) return { type: "required", names: [known(choice.name, `${param}.name`)] };
+  if (choice.type !== "allowed_tools") {
+    const field = `${param}.${choice.type}.name`;
+    return { type: "required", names: [known(toolName(choice), field)] };
+  }
+  const allowed = choice.allowed_tools.tools.map((tool, index) =>
+    known(toolName(tool), `${param}.allowed_tools.tools[${index}].${tool.type}.name`),
+  );
+  return choice.allowed_tools.mode === "required"
+    ? { type: "required", names: allowed }
+    : { type: "allowed", names: allowed };
+
+  function known(name: string, field: string): string {
+    if (names.includes(name)) return name;
+    throw new RequestError(`${field}: no tool with the name ${JSON.stringify(name)} is given`, {
+      param: field,
+    });
+  }
+}
+
+function toolName(
+  tool:
+    | { type: "function"; function: { name: string } }
+    | { type: "custom"; custom: { name: string } },
+): string {
+  return tool.type === "function" ? tool.function.name : tool.custom.name;
+}
+
+function toResponseFormat(request: ChatRequest, bodyText: string): ResponseFormat | undefined {
+  const format = request.response_format;
+  if (format?.type !== "json_schema") return undefined;
+  const { name, description, schema } = format.json_schema;
+  return {
+    name,
+    schema:
+      (schema &&
+        jsonAt(readSchemas(bodyText, "response_format", format), ["json_schema", "schema"])) ??
+      new Map(),
+    ...(description && { description }),
+  };
+}
+
+function toAnswerFormat(request: ChatRequest, format: ResponseFormat | undefined): AnswerFormat {
+  if (format !== undefined)
+    return { type: "json-schema", name: format.name, schema: format.schema };
+  return { type: request.response_format?.type === "json_object" ? "json-object" : "text" };
+}
+
+function toStop(stop: ChatRequest["stop"]): string[] {
+  if (stop === undefined || stop === null) return [];
+  return (typeof stop === "string" ? [stop] : stop).filter((each) => each !== "");
+}
+
+function optional<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
+}

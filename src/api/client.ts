@@ -1,0 +1,17 @@
+/** Who is asking, as found by authentication, and what the middleware leaves for the routes. */
+
+/** Which chain of thought leaves the gateway: readable, sealed for the client to carry, or none. */
+export type ReasoningPolicy = "raw" | "sealed" | "none";
+
+export interface Client {
+  /** Separates stores, caches and seals. The name of the key; `anonymous` where no keys are set. */
+  readonly tenant: string;
+  readonly reasoningPolicy: ReasoningPolicy;
+  /** Repeat reasoning as `reasoning_content`. */
+  readonly mirrorReasoning: boolean;
+}
+
+/** Hono's environment for every API route. */
+export interface ApiEnv {
+  Variables: { client: Client; requestId: string };
+}

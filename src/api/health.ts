@@ -1,0 +1,49 @@
+/**
+ * Is it alive, is it of use: `/health` says that the process answers, `/ready` that a model does. Both
+ * are for load balancers and need no key.
+ */
+import { Hono } from "hono";
+import type { Model, Models, ModelStatus } from "../turn/models.ts";
+import type { ApiEnv } from "./client.ts";
+
+export interface HealthOptions {
+  /** Say why an engine is not ready. It may name hosts: not for everybody. */
+  readonly showReasons: boolean;
+  /** Longest time an engine is given to say what it is. */
+  readonly probeTimeoutMs: number;
+}
+
+export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+  routes.get("/health", (c) => c.json({ status: "ok" }));
+  routes.get("/ready", async (c) => {
+    const states = await Promise.all(
+      models.all.map(async (model) => {
+        return toState(model, await currentStatus(model, options.probeTimeoutMs), options);
+      }),
+    );
+    const ready = states.some((each) => each.state === "ready");
+    return c.json({ status: ready ? "ready" : "unavailable", models: states }, ready ? 200 : 503);
+  });
+  return routes;
+}
+
+/** A model known to be ready is believed; any other is asked again, by one question at a time. */
+function currentStatus(model: Model, timeoutMs: number): ModelStatus | Promise<ModelStatus> {
+  if (model.status.state === "ready") return model.status;
+  let asking = underway.get(model);
+  if (asking === undefined) {
+    asking = model.probe(AbortSignal.timeout(timeoutMs)).finally(() => underway.delete(model));
+    underway.set(model, asking);
+  }
+  return asking;
+}
+
+const underway = new WeakMap<Model, Promise<ModelStatus>>();
+
+function toState(model: Model, status: ModelStatus, options: HealthOptions) {
+  const shown = { id: model.id, state: status.state };
+  return status.state === "unavailable" && options.showReasons
+    ? { ...shown, reason: status.reason }
+    : shown;
+}

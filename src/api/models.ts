@@ -1,0 +1,164 @@
+/**
+ * `GET /models` and its kin: OpenAI's entries with what OpenRouter's clients look for added. Some of
+ * them show or hide tools and reasoning by `supported_parameters`, so it lists what is honoured, no more.
+ */
+import { Hono } from "hono";
+import type { Capabilities, Sampling } from "../engines/engine.ts";
+import type { Model, Models } from "../turn/models.ts";
+import type { ApiEnv } from "./client.ts";
+import { RequestError } from "./errors.ts";
+
+/** When gpt-oss was published, in seconds since 1970. OpenAI clients want a number here. */
+const PUBLISHED = 1_754_352_000;
+
+/** What the turn does by itself, whatever the engine. */
+const ALWAYS_SUPPORTED = [
+  "include_reasoning",
+  "max_completion_tokens",
+  "max_tokens",
+  "parallel_tool_calls",
+  "reasoning",
+  "reasoning_effort",
+  "response_format",
+  "stop",
+  "structured_outputs",
+  "tool_choice",
+  "tools",
+];
+
+/** What depends on the engine. */
+const SAMPLING_PARAMETERS: Record<keyof Sampling, string> = {
+  temperature: "temperature",
+  topP: "top_p",
+  topK: "top_k",
+  minP: "min_p",
+  frequencyPenalty: "frequency_penalty",
+  presencePenalty: "presence_penalty",
+  repetitionPenalty: "repetition_penalty",
+  seed: "seed",
+  logitBias: "logit_bias",
+};
+
+export function modelRoutes(models: Models): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+
+  // `/models/user` is OpenRouter's list of what a key may use: here, everything.
+  routes.on("GET", ["/models", "/models/user"], (c) => {
+    const from = toCount(c.req.query("offset"), "offset") ?? 0;
+    const limit = toCount(c.req.query("limit"), "limit") ?? models.all.length;
+    const to = from + limit;
+    return c.json({
+      object: "list",
+      data: models.all.slice(from, to).map((model) => toModelEntry(model)),
+      total_count: models.all.length,
+      links: {
+        next: limit > 0 && to < models.all.length ? `?offset=${to}&limit=${limit}` : null,
+      },
+    });
+  });
+
+  // Ids hold a slash, which clients send raw or as %2F: Hono has decoded it by now.
+  for (const path of ["/models/:id{.+}", "/model/:id{.+}"]) {
+    routes.get(path, (c) => {
+      const id = c.req.param("id") ?? "";
+      const exact = models.find(id);
+      if (exact !== undefined) return c.json(toModelEntry(exact, id));
+      const endpointsOf = models.find(id.replace(/\/endpoints$/, ""));
+      if (endpointsOf !== undefined) return c.json({ data: toEndpoints(endpointsOf) });
+      throw new RequestError(`There is no model ${id} here.`, {
+        status: 404,
+        type: "not_found_error",
+        param: "model",
+        errorType: "not_found",
+      });
+    });
+  }
+  return routes;
+}
+
+/** One entry, under the name it was asked for. */
+export function toModelEntry(model: Model, id: string = model.id): Record<string, unknown> {
+  const contextLength = model.contextLength ?? null;
+  return {
+    id,
+    object: "model",
+    created: PUBLISHED,
+    owned_by: model.id.startsWith("openai/") ? "openai" : "harmony-gateway",
+    canonical_slug: model.id,
+    name: model.id.replace(/^openai\//, "OpenAI: "),
+    description: "",
+    context_length: contextLength,
+    hugging_face_id: model.id.startsWith("openai/") ? model.id : null,
+    architecture: ARCHITECTURE,
+    pricing: FREE,
+    top_provider: {
+      context_length: contextLength,
+      max_completion_tokens: null,
+      is_moderated: false,
+    },
+    per_request_limits: null,
+    default_parameters: null,
+    supported_parameters: toSupportedParameters(model.capabilities),
+    reasoning: {
+      supported_efforts: ["high", "medium", "low"],
+      default_effort: "medium",
+      default_enabled: true,
+      supports_max_tokens: true,
+      mandatory: false,
+    },
+  };
+}
+
+/** The request parameters that have an effect. */
+export function toSupportedParameters(capabilities: Capabilities): string[] {
+  return [
+    ...ALWAYS_SUPPORTED,
+    ...capabilities.sampling.map((name) => SAMPLING_PARAMETERS[name]),
+    ...(capabilities.logprobs ? ["logprobs", "top_logprobs"] : []),
+  ].toSorted();
+}
+
+const ARCHITECTURE = {
+  modality: "text->text",
+  input_modalities: ["text"],
+  output_modalities: ["text"],
+  tokenizer: "GPT",
+  instruct_type: null,
+};
+
+/** Strings, as OpenRouter has them: a price per token is too small for some number types. */
+const FREE = { prompt: "0", completion: "0", request: "0", image: "0" };
+
+/** OpenRouter's answer to who serves a model: here, one provider. */
+function toEndpoints(model: Model): Record<string, unknown> {
+  const { id, name, created, description, architecture } = toModelEntry(model);
+  return {
+    id,
+    name,
+    created,
+    description,
+    architecture,
+    endpoints: [
+      {
+        name: `harmony-gateway | ${model.id}`,
+        context_length: model.contextLength ?? null,
+        pricing: FREE,
+        provider_name: "harmony-gateway",
+        tag: "harmony-gateway",
+        quantization: null,
+        max_completion_tokens: null,
+        max_prompt_tokens: null,
+        supported_parameters: toSupportedParameters(model.capabilities),
+        // OpenRouter's scale: 0 is up, negative is not.
+        status: model.status.state === "unavailable" ? -1 : 0,
+        uptime_last_30m: null,
+      },
+    ],
+  };
+}
+
+function toCount(text: string | undefined, param: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new RequestError(`${param}: must be a whole number, 0 or more.`, { param });
+}

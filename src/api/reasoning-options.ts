@@ -1,0 +1,86 @@
+/**
+ * How hard the model shall think, from the ways clients have of saying it.
+ *
+ * Harmony knows low, medium and high. Other levels are moved to the nearest one, as OpenRouter does;
+ * `none` (and `enabled: false`) opens the answer without any thought, which is ours: the model has
+ * no such level.
+ */
+import type { ReasoningEffort } from "../harmony/conversation.ts";
+import { RequestError } from "./errors.ts";
+
+/** The values of `effort` in both APIs. */
+export type RequestedEffort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+
+export interface RequestedReasoning {
+  readonly effort?: RequestedEffort | null | undefined;
+  readonly max_tokens?: number | null | undefined;
+  readonly exclude?: boolean | null | undefined;
+  readonly enabled?: boolean | null | undefined;
+}
+
+export interface ReasoningOptions {
+  /** What the system message says. */
+  readonly effort: ReasoningEffort;
+  /** False: nothing is thought. */
+  readonly enabled: boolean;
+  /** Most tokens of thought. */
+  readonly maxTokens?: number;
+  /** True: thought, but not shown. */
+  readonly exclude: boolean;
+}
+
+const NEAREST: Record<RequestedEffort, ReasoningEffort> = {
+  none: "low",
+  minimal: "low",
+  low: "low",
+  medium: "medium",
+  high: "high",
+  xhigh: "high",
+  max: "high",
+};
+
+/** `reasoning`, `reasoning_effort` and `include_reasoning` together. What contradicts itself is a 400. */
+export function toReasoningOptions(
+  reasoning: RequestedReasoning,
+  shorthand: { effort?: RequestedEffort | null | undefined; include?: boolean | null | undefined },
+): ReasoningOptions {
+  const budget = reasoning.max_tokens ?? undefined;
+  if (reasoning.effort && shorthand.effort && reasoning.effort !== shorthand.effort) {
+    throw conflict("reasoning.effort and reasoning_effort differ", "reasoning_effort");
+  }
+  const asked = reasoning.effort ?? shorthand.effort ?? undefined;
+  if (asked !== undefined && budget !== undefined) {
+    throw conflict(
+      "reasoning takes an effort or max_tokens, not both",
+      reasoning.effort ? "reasoning.max_tokens" : "reasoning_effort",
+    );
+  }
+  if (reasoning.enabled === true && asked === "none") {
+    throw conflict('reasoning.enabled is true but the effort is "none"', "reasoning.enabled");
+  }
+  if (reasoning.enabled === false && (budget || (asked !== undefined && asked !== "none"))) {
+    throw conflict(
+      "reasoning.enabled is false but an effort or budget is given",
+      "reasoning.enabled",
+    );
+  }
+
+  const enabled = reasoning.enabled !== false && asked !== "none" && budget !== 0;
+  return {
+    effort: enabled ? (asked ? NEAREST[asked] : effortForBudget(budget)) : "low",
+    enabled,
+    exclude: reasoning.exclude ?? shorthand.include === false,
+    ...(budget !== undefined && { maxTokens: budget }),
+  };
+}
+
+/** The budget is enforced besides; the level makes the model aim for it. The thresholds are ours. */
+function effortForBudget(budget: number | undefined): ReasoningEffort {
+  if (budget === undefined) return "medium";
+  if (budget <= 1024) return "low";
+  return budget <= 8192 ? "medium" : "high";
+}
+
+function conflict(message: string, param: string): RequestError {
+  return new RequestError(`${param}: ${message}`, { param });
+}

@@ -1,0 +1,46 @@
+/** A finished turn: the parts in order, and how it ended. What a plain (not streamed) answer is made of. */
+import type { TokenLogprob } from "../engines/engine.ts";
+import type { Part, TurnEnd, TurnEvent } from "./turn.ts";
+
+export type FinishedPart = Part & {
+  readonly text: string;
+  readonly logprobs: readonly TokenLogprob[];
+};
+
+export interface FinishedTurn {
+  readonly parts: readonly FinishedPart[];
+  readonly end: TurnEnd;
+}
+
+/** Reads a turn to its end. Throws what the turn throws. */
+export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<FinishedTurn> {
+  const parts: FinishedPart[] = [];
+  let open: { part: Part; text: string; logprobs: TokenLogprob[] } | undefined;
+  let end: TurnEnd | undefined;
+  for await (const event of events) {
+    switch (event.type) {
+      case "start":
+        break;
+      case "part-start":
+        open = { part: event.part, text: "", logprobs: [] };
+        break;
+      case "part-delta":
+        if (open) {
+          open.text += event.text;
+          if (event.logprobs) open.logprobs.push(...event.logprobs);
+        }
+        break;
+      case "part-end":
+        if (open) parts.push({ ...open.part, text: open.text, logprobs: open.logprobs });
+        open = undefined;
+        break;
+      case "end":
+        end = event;
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+  if (end === undefined) throw new Error("the turn ended without an end event");
+  return { parts, end };
+}

@@ -1,0 +1,128 @@
+/**
+ * From what the parser proves to what the turn gives out.
+ *
+ * Calls get their ids here, stop strings are matched here (on the answer only), and here a part can be
+ * held until it is known to be right.
+ */
+import type { TokenLogprob } from "../engines/engine.ts";
+import type { ParseEvent } from "../harmony/parse.ts";
+import { createStopMatcher, type StopMatcher } from "./stop-strings.ts";
+import type { Part, TurnEvent } from "./turn.ts";
+
+export interface Output {
+  /** Events for what the parser has just said. `logprobs` belong to the tokens of these events. */
+  push(events: readonly ParseEvent[], logprobs?: readonly TokenLogprob[]): TurnEvent[];
+  /** From now on, keep the parts of this kind back until `release` or `discard`. */
+  hold(kind: Part["kind"]): void;
+  /** What was held, to be given out; nothing is held any more. */
+  release(): TurnEvent[];
+  /** Forget what was held, as if the model had never written it. Holding goes on. */
+  discard(): void;
+  /** The part that is open. */
+  readonly part: Part | undefined;
+  /** The text given out or held of the open part, or of the last one. */
+  readonly text: string;
+  /** Parts begun so far, discarded ones not counted. */
+  count(kind: Part["kind"]): number;
+  /** The stop string that was met. Everything after it is ignored. */
+  readonly stopSequence: string | undefined;
+}
+
+export interface OutputOptions {
+  readonly stop: readonly string[];
+  readonly newCallId: () => string;
+}
+
+export function createOutput(options: OutputOptions): Output {
+  const counts: Record<Part["kind"], number> = {
+    reasoning: 0,
+    preamble: 0,
+    content: 0,
+    "tool-call": 0,
+  };
+  let part: Part | undefined;
+  let text = "";
+  let matcher: StopMatcher | undefined;
+  let stopSequence: string | undefined;
+  let waiting: TokenLogprob[] = [];
+  let holding: Part["kind"] | undefined;
+  let held: TurnEvent[] = [];
+
+  return {
+    push(events, logprobs) {
+      if (logprobs) waiting.push(...logprobs);
+      const out: TurnEvent[] = [];
+      for (const event of events) {
+        if (stopSequence !== undefined) break;
+        for (const each of convert(event)) {
+          if (holding !== undefined && part?.kind === holding) held.push(each);
+          else out.push(each);
+        }
+        if (event.type === "part-end") part = undefined;
+      }
+      if (part?.kind !== "content") waiting = [];
+      return out;
+    },
+    hold(kind) {
+      holding = kind;
+    },
+    release() {
+      const released = held;
+      held = [];
+      holding = undefined;
+      return released;
+    },
+    discard() {
+      for (const event of held) if (event.type === "part-start") counts[event.part.kind]--;
+      held = [];
+    },
+    get part() {
+      return part;
+    },
+    get text() {
+      return text;
+    },
+    count: (kind) => counts[kind],
+    get stopSequence() {
+      return stopSequence;
+    },
+  };
+
+  function convert(event: ParseEvent): TurnEvent[] {
+    switch (event.type) {
+      case "part-start":
+        part =
+          event.part === "tool-call"
+            ? { kind: "tool-call", id: options.newCallId(), name: event.name }
+            : { kind: event.part };
+        text = "";
+        counts[part.kind]++;
+        matcher =
+          part.kind === "content" && options.stop.length > 0
+            ? createStopMatcher(options.stop)
+            : undefined;
+        return [{ type: "part-start", part }];
+      case "part-delta":
+        return delta(matcher ? matcher.push(event.text) : event.text);
+      case "part-end":
+        return [...delta(matcher?.end() ?? ""), { type: "part-end" }];
+      default:
+        return event satisfies never;
+    }
+  }
+
+  function delta(safe: string): TurnEvent[] {
+    const events: TurnEvent[] = [];
+    if (safe !== "") {
+      text += safe;
+      const logprobs = part?.kind === "content" && waiting.length > 0 ? waiting : undefined;
+      if (logprobs) waiting = [];
+      events.push({ type: "part-delta", text: safe, ...(logprobs && { logprobs }) });
+    }
+    if (matcher?.matched !== undefined && stopSequence === undefined) {
+      stopSequence = matcher.matched;
+      events.push({ type: "part-end" });
+    }
+    return events;
+  }
+}
