@@ -1,0 +1,133 @@
+/**
+ * Writes the rest of a turn as Harmony, from wherever the prompt breaks off: in front of a header,
+ * inside one, or inside a body that somebody else began.
+ */
+import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
+import type { Constraint } from "../engine.ts";
+import type { DemoPrompt, Open } from "./prompt.ts";
+import type { Script } from "./script.ts";
+import { waitText } from "./texts.ts";
+
+const {
+  "<|start|>": START,
+  "<|channel|>": CHANNEL,
+  "<|constrain|>": CONSTRAIN,
+  "<|message|>": MESSAGE,
+  "<|end|>": END,
+  "<|call|>": CALL,
+  "<|return|>": RETURN,
+} = SPECIAL_TOKENS;
+
+/** A special token, or text that is encoded by itself, as the renderer does it. */
+type Part = TokenId | string;
+
+const NEXT_MESSAGE: readonly Part[] = [END, START, "assistant"];
+const JSON_CONTENT: readonly Part[] = [" ", CONSTRAIN, "json"];
+
+/** The ids up to and including the token that ends the turn. */
+export function composeTurn(
+  prompt: DemoPrompt,
+  script: Script,
+  constraint?: Constraint,
+): TokenId[] {
+  const parts =
+    constraint === undefined
+      ? fromOpen(prompt, script)
+      : constrained(script, recipientOf(prompt.open), constraint);
+  return parts.flatMap((part) => (typeof part === "string" ? o200kHarmony().encode(part) : part));
+}
+
+/** A constraint holds from the first token on: nothing but the document can be written. */
+function constrained(script: Script, recipient: string | undefined, form: Constraint): Part[] {
+  return [script.documentFor(form, recipient), recipient === undefined ? RETURN : CALL];
+}
+
+function fromOpen(prompt: DemoPrompt, script: Script): Part[] {
+  const { open } = prompt;
+  if (open.kind === "header") return fromHeader(prompt, script, open);
+  if (open.kind === "body") return body(script, open.recipient, open.channel, open.written);
+  if (script.move.type === "wait") return [RETURN];
+  return [START, "assistant", ...messages(prompt, script)];
+}
+
+/** The rest of the turn from a header of which nothing but the role is written. */
+function messages(prompt: DemoPrompt, script: Script): Part[] {
+  if (prompt.hasThought || prompt.awaitsResult) return act(script);
+  return [CHANNEL, "analysis", MESSAGE, ...body(script, undefined, "analysis")];
+}
+
+function act(script: Script): Part[] {
+  const { move } = script;
+  if (move.type === "call") return [CHANNEL, "commentary", ...callTo(script, move.tool)];
+  if (move.type === "wait") return [CHANNEL, "final", MESSAGE, waitText(), RETURN];
+  const contentType = script.answerIsJson ? JSON_CONTENT : [];
+  return [CHANNEL, "final", ...contentType, MESSAGE, ...body(script, undefined, "final")];
+}
+
+/** Models put the recipient after the channel, whatever layout the history has. */
+function callTo(script: Script, tool: string): Part[] {
+  const recipient = `functions.${tool}`;
+  return [` to=${recipient}`, ...JSON_CONTENT, MESSAGE, ...body(script, recipient, "commentary")];
+}
+
+function fromHeader(
+  prompt: DemoPrompt,
+  script: Script,
+  open: Extract<Open, { kind: "header" }>,
+): Part[] {
+  const { author, recipient, channel, contentType, pastChannel } = open;
+  if (author === "") return ["assistant", ...messages(prompt, script)];
+  if (recipient !== undefined) {
+    const whole = script.completeRecipient(recipient);
+    return [
+      whole.slice(recipient.length),
+      ...(pastChannel ? [] : [CHANNEL, "commentary"]),
+      ...(contentType === undefined ? JSON_CONTENT : []),
+      MESSAGE,
+      ...body(script, whole, channel),
+    ];
+  }
+  if (channel === undefined) return messages(prompt, script).slice(pastChannel ? 1 : 0);
+  if (channel === "commentary" && script.move.type === "call") {
+    return callTo(script, script.move.tool);
+  }
+  return [MESSAGE, ...body(script, undefined, channel)];
+}
+
+/** The rest of a body, what closes it, and what follows. */
+function body(
+  script: Script,
+  recipient: string | undefined,
+  channel: string | undefined,
+  written: readonly TokenId[] = [],
+): Part[] {
+  if (recipient !== undefined) return [...rest(script.inputFor(recipient), written), CALL];
+  if (channel === "analysis") {
+    return [...rest(script.thought, written), ...NEXT_MESSAGE, ...plan(script), ...act(script)];
+  }
+  if (channel === "commentary") {
+    return [...rest(script.preamble, written), ...NEXT_MESSAGE, ...act(script)];
+  }
+  return [...rest(script.answer, written), RETURN];
+}
+
+function plan(script: Script): Part[] {
+  if (!script.announcesPlan) return [];
+  return [CHANNEL, "commentary", MESSAGE, script.preamble, ...NEXT_MESSAGE];
+}
+
+/**
+ * What is missing of a text. Its own words it goes on with where they break off, be it inside a
+ * character; after words of somebody else it says everything.
+ */
+function rest(text: string, written: readonly TokenId[]): Part[] {
+  const ids = o200kHarmony().encode(text);
+  if (written.every((id, index) => id === ids[index])) return ids.slice(written.length);
+  const begun = o200kHarmony().decode(written);
+  if (text.startsWith(begun)) return [text.slice(begun.length)];
+  return [/\s$/.test(begun) ? text : ` ${text}`];
+}
+
+function recipientOf(open: Open): string | undefined {
+  return open.kind === "nothing" ? undefined : open.recipient;
+}

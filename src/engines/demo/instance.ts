@@ -1,0 +1,210 @@
+/**
+ * Makes a small JSON value that satisfies a JSON Schema: what is required, little else. It knows the
+ * keywords that structured outputs use; `pattern`, `not` and conditions are only satisfied by luck.
+ */
+import type { Clues } from "./clues.ts";
+
+type SchemaObject = Readonly<Record<string, unknown>>;
+
+/** Recursive schemas are followed this deep; then lists stay empty and unions end with `null`. */
+const MAX_DEPTH = 6;
+
+export function instanceOf(schema: unknown, clues: Clues): unknown {
+  return createMaker(schema, clues)(schema, "", 0);
+}
+
+/** `name` is the key the value will stand under. */
+type Make = (schema: unknown, name: string, depth: number) => unknown;
+
+function createMaker(root: unknown, clues: Clues): Make {
+  const make: Make = (given, name, depth) => {
+    const schema = resolve(given, root, depth);
+    if (schema["const"] !== undefined) return schema["const"];
+    const members = list(schema["enum"]);
+    if (members.length > 0) {
+      const words = members.filter((member) => typeof member === "string");
+      return clues.member(words) ?? members[0];
+    }
+    switch (typeOf(schema)) {
+      case "null":
+        return null;
+      case "boolean":
+        return true;
+      case "integer":
+      case "number":
+        return numberOf(schema, clues.number(name));
+      case "array":
+        return arrayOf(schema, name, depth, make);
+      case "object":
+        return objectOf(schema, depth, make, clues);
+      default:
+        return stringOf(schema, clues.text(name));
+    }
+  };
+  return make;
+}
+
+/** Follows `$ref`, chooses a variant and folds in what stands beside it. */
+function resolve(given: unknown, root: unknown, depth: number): SchemaObject {
+  let schema = asObject(given);
+  for (let steps = 0; steps < 32; steps++) {
+    const { $ref, allOf, anyOf, oneOf, ...rest } = schema;
+    const variants = list(anyOf ?? oneOf);
+    if (typeof $ref === "string") schema = merge(rest, atPointer(root, $ref));
+    else if (list(allOf).length > 0) schema = list(allOf).reduce<SchemaObject>(merge, rest);
+    else if (variants.length > 0) schema = merge(rest, chooseVariant(variants, depth));
+    else return schema;
+  }
+  return {};
+}
+
+function chooseVariant(variants: readonly unknown[], depth: number): unknown {
+  if (depth < MAX_DEPTH) return variants[0];
+  const simple = variants.find(
+    (variant) => !["object", "array"].includes(typeOf(asObject(variant))),
+  );
+  return simple ?? variants.at(-1);
+}
+
+function merge(left: unknown, right: unknown): SchemaObject {
+  const [a, b] = [asObject(left), asObject(right)];
+  return {
+    ...a,
+    ...b,
+    properties: { ...asObject(a["properties"]), ...asObject(b["properties"]) },
+    required: [...list(a["required"]), ...list(b["required"])],
+  };
+}
+
+function atPointer(root: unknown, ref: string): unknown {
+  const path = ref.replace(/^#\/?/, "").split("/").filter(Boolean);
+  return path.reduce<unknown>(
+    (node, key) => asObject(node)[key.replaceAll("~1", "/").replaceAll("~0", "~")],
+    root,
+  );
+}
+
+function typeOf(schema: SchemaObject): string {
+  const type = Array.isArray(schema["type"])
+    ? (schema["type"].find((each) => each !== "null") ?? "null")
+    : schema["type"];
+  if (typeof type === "string") return type;
+  if (Object.keys(asObject(schema["properties"])).length > 0) return "object";
+  if (list(schema["required"]).length > 0) return "object";
+  if (schema["items"] !== undefined || schema["prefixItems"] !== undefined) return "array";
+  return schema["minimum"] === undefined && schema["maximum"] === undefined ? "string" : "number";
+}
+
+function objectOf(schema: SchemaObject, depth: number, make: Make, clues: Clues): unknown {
+  const properties = new Map(Object.entries(asObject(schema["properties"])));
+  const required = new Set(list(schema["required"]).filter((name) => typeof name === "string"));
+  const minProperties = count(schema["minProperties"]) ?? 0;
+  // An object in which nothing is required would come out empty: valid, but of no use to anyone.
+  const all = required.size === 0 && depth < 2;
+  const chosen = [...properties.keys()].filter(
+    (name, index) => required.has(name) || all || index < minProperties || isSaid(name),
+  );
+  const names = [...new Set([...chosen, ...required])];
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      make(properties.get(name) ?? schema["additionalProperties"] ?? {}, name, depth + 1),
+    ]),
+  );
+
+  function isSaid(name: string): boolean {
+    const words = list(asObject(properties.get(name))["enum"]).filter(
+      (word) => typeof word === "string",
+    );
+    return clues.named(name) !== undefined || clues.member(words) !== undefined;
+  }
+}
+
+function arrayOf(schema: SchemaObject, name: string, depth: number, make: Make): unknown {
+  const first = list(schema["prefixItems"]);
+  const least = Math.max(count(schema["minItems"]) ?? 0, first.length);
+  const most = count(schema["maxItems"]) ?? Infinity;
+  const length = Math.min(Math.max(least, depth < MAX_DEPTH ? 1 : 0), most);
+  const items: unknown[] = [];
+  for (let index = 0; index < length; index++) {
+    const item = first[index] ?? schema["items"];
+    items.push(distinct(make(item, name, depth + 1), asObject(item), items, schema));
+  }
+  return items;
+}
+
+/** `uniqueItems`: the same choice again would not do. */
+function distinct(
+  value: unknown,
+  item: SchemaObject,
+  items: readonly unknown[],
+  schema: SchemaObject,
+): unknown {
+  if (schema["uniqueItems"] !== true || !items.includes(value)) return value;
+  const other = list(item["enum"]).find((member) => !items.includes(member));
+  if (other !== undefined) return other;
+  if (typeof value === "number") return Math.max(...items.map(Number)) + 1;
+  return typeof value === "string" ? `${value} ${items.length + 1}` : value;
+}
+
+function numberOf(schema: SchemaObject, said: number | undefined): number {
+  const integer = typeOf(schema) === "integer";
+  const step = count(schema["multipleOf"]) ?? (integer ? 1 : undefined);
+  const above = count(schema["exclusiveMinimum"]);
+  const below = count(schema["exclusiveMaximum"]);
+  const nudge = step ?? 0.5;
+  const least = Math.max(
+    count(schema["minimum"]) ?? -Infinity,
+    above === undefined ? -Infinity : above + nudge,
+  );
+  const most = Math.min(
+    count(schema["maximum"]) ?? Infinity,
+    below === undefined ? Infinity : below - nudge,
+  );
+  const fits = (value: number) =>
+    value >= least && value <= most && (step === undefined || Number.isInteger(value / step));
+  if (said !== undefined && fits(said)) return said;
+  const nearest = Math.min(Math.max(1, least), most);
+  if (step === undefined) return nearest;
+  const rounded = Math.ceil(nearest / step) * step;
+  return rounded <= most ? rounded : Math.floor(nearest / step) * step;
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  date: "2025-08-05",
+  time: "12:00:00Z",
+  "date-time": "2025-08-05T12:00:00Z",
+  duration: "PT1H",
+  email: "demo@example.com",
+  hostname: "example.com",
+  ipv4: "192.0.2.1",
+  ipv6: "2001:db8::1",
+  uri: "https://example.com/",
+  url: "https://example.com/",
+  uuid: "00000000-0000-4000-8000-000000000000",
+};
+
+function stringOf(schema: SchemaObject, said: string | undefined): string {
+  const format = FORMATS[typeof schema["format"] === "string" ? schema["format"] : ""];
+  const text = format ?? said ?? "example";
+  const least = count(schema["minLength"]) ?? 0;
+  const letters = Array.from(text.padEnd(least + text.length, "."));
+  const length = Math.max(least, Array.from(text).length);
+  return letters.slice(0, Math.min(length, count(schema["maxLength"]) ?? Infinity)).join("");
+}
+
+function asObject(value: unknown): SchemaObject {
+  return isObject(value) ? value : {};
+}
+
+function isObject(value: unknown): value is SchemaObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}

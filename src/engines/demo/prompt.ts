@@ -1,0 +1,184 @@
+/**
+ * How the demo engine reads its prompt: from ids to messages, and from messages to what it needs to
+ * know. Like a model it sees nothing else: no request, no settings, no earlier call.
+ */
+import { isSpecial, o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
+import { readTools, type DemoTool } from "./signature.ts";
+
+/** What the prompt says, as far as the demo engine understands it. */
+export interface DemoPrompt {
+  readonly effort: "low" | "medium" | "high";
+  readonly tools: readonly DemoTool[];
+  /** JSON Schema of the answer, from the section `# Response Formats`. */
+  readonly answerSchema: unknown;
+  /** The last user message. Empty without one. */
+  readonly question: string;
+  /** How many messages the user has written so far. */
+  readonly userMessages: number;
+  /** Calls made since the last user message, in order. */
+  readonly calls: readonly DemoCall[];
+  /** Analysis messages since the last user message. */
+  readonly thoughts: number;
+  /** Since the last user message or tool result there is a thought already. */
+  readonly hasThought: boolean;
+  /** The prompt's last complete message is a call of the assistant: results are still to come. */
+  readonly awaitsResult: boolean;
+  /** Where the prompt breaks off. */
+  readonly open: Open;
+}
+
+/** `result` is undefined until the tool has answered. */
+export interface DemoCall {
+  readonly tool: string;
+  readonly input: string;
+  readonly result: string | undefined;
+}
+
+export type Open =
+  /** After a complete message. */
+  | { readonly kind: "nothing" }
+  /** Inside a header. `pastChannel`: the channel token has been written, the channel perhaps not. */
+  | ({ readonly kind: "header"; readonly pastChannel: boolean } & Header)
+  /** Inside a body. */
+  | {
+      readonly kind: "body";
+      readonly recipient: string | undefined;
+      readonly channel: string | undefined;
+      readonly written: readonly TokenId[];
+    };
+
+/** The words of a header; undefined or empty is what has not been written. */
+interface Header {
+  readonly author: string;
+  readonly recipient: string | undefined;
+  readonly channel: string | undefined;
+  readonly contentType: string | undefined;
+}
+
+interface ReadMessage extends Header {
+  readonly body: string;
+}
+
+const { "<|start|>": START, "<|message|>": MESSAGE, "<|channel|>": CHANNEL } = SPECIAL_TOKENS;
+
+export function readPrompt(ids: readonly TokenId[]): DemoPrompt {
+  const { messages, open } = readMessages(ids);
+  const lastUser = messages.findLastIndex((message) => message.author === "user");
+  const sinceUser = messages.slice(lastUser + 1);
+  const system = messages.find((message) => message.author === "system")?.body ?? "";
+  const developer = messages.filter((message) => message.author === "developer");
+  const lastStep = sinceUser.findLastIndex(isToolResult);
+  return {
+    effort: readEffort(system),
+    tools: readTools(developer.map((message) => message.body).join("\n\n")),
+    answerSchema: readAnswerSchema(developer.at(-1)?.body ?? ""),
+    question: messages[lastUser]?.body ?? "",
+    userMessages: messages.filter((message) => message.author === "user").length,
+    calls: readCalls(sinceUser),
+    thoughts: sinceUser.filter(isThought).length,
+    hasThought: sinceUser.slice(lastStep + 1).some(isThought),
+    awaitsResult: messages.length > 0 && isCall(messages.at(-1)),
+    open,
+  };
+}
+
+function readMessages(ids: readonly TokenId[]): { messages: ReadMessage[]; open: Open } {
+  const messages: ReadMessage[] = [];
+  let at = 0;
+  while (at < ids.length) {
+    const start = ids.indexOf(START, at);
+    if (start < 0) break;
+    const message = ids.indexOf(MESSAGE, start);
+    if (message < 0) return { messages, open: openHeader(ids.slice(start + 1)) };
+    const header = readHeader(ids.slice(start + 1, message));
+    const end = nextSpecial(ids, message + 1);
+    if (end === ids.length) {
+      const { recipient, channel } = header;
+      return {
+        messages,
+        open: { kind: "body", recipient, channel, written: ids.slice(message + 1) },
+      };
+    }
+    messages.push({ ...header, body: o200kHarmony().decode(ids.slice(message + 1, end)) });
+    at = end + (ids[end] === START ? 0 : 1);
+  }
+  return { messages, open: { kind: "nothing" } };
+}
+
+function nextSpecial(ids: readonly TokenId[], from: number): number {
+  for (let at = from; at < ids.length; at++) {
+    if (isSpecial(ids[at] ?? 0)) return at;
+  }
+  return ids.length;
+}
+
+/** Both layouts are read: a recipient may stand before or after the channel. */
+function readHeader(ids: readonly TokenId[]): Header {
+  const channelAt = ids.indexOf(CHANNEL);
+  const [author = "", ...head] = words(channelAt < 0 ? ids : ids.slice(0, channelAt));
+  const [channel, ...tail] = channelAt < 0 ? [] : words(ids.slice(channelAt + 1));
+  const rest = [...head, ...tail];
+  return {
+    author,
+    channel,
+    recipient: rest.find((word) => word.startsWith("to="))?.slice("to=".length),
+    contentType: rest.find((word) => !word.startsWith("to=")),
+  };
+}
+
+function openHeader(ids: readonly TokenId[]): Open {
+  return { kind: "header", ...readHeader(ids), pastChannel: ids.includes(CHANNEL) };
+}
+
+function words(ids: readonly TokenId[]): string[] {
+  return o200kHarmony()
+    .decode(ids)
+    .split(/\s+/)
+    .filter((word) => word !== "");
+}
+
+function isThought(message: ReadMessage): boolean {
+  return message.author === "assistant" && message.channel === "analysis" && !isCall(message);
+}
+
+function isCall(message: ReadMessage | undefined): boolean {
+  return message?.author === "assistant" && message.recipient !== undefined;
+}
+
+function isToolResult(message: ReadMessage): boolean {
+  return message.author.startsWith("functions.");
+}
+
+function readEffort(system: string): DemoPrompt["effort"] {
+  const effort = /^Reasoning: (low|medium|high)$/m.exec(system)?.[1];
+  return effort === "low" || effort === "high" ? effort : "medium";
+}
+
+/** Results belong to the calls of the same tool in order, however many calls were made at once. */
+function readCalls(messages: readonly ReadMessage[]): DemoCall[] {
+  const calls = messages
+    .filter(isCall)
+    .map((call) => ({ tool: toolName(call.recipient ?? ""), input: call.body }));
+  const results = messages.filter(isToolResult);
+  return calls.map((call) => {
+    const index = results.findIndex((result) => toolName(result.author) === call.tool);
+    const [result] = index < 0 ? [] : results.splice(index, 1);
+    return { ...call, result: result?.body };
+  });
+}
+
+function toolName(address: string): string {
+  return address.replace(/^functions\./, "");
+}
+
+/** The last section counts: what stands before it may be anything the instructions say. */
+function readAnswerSchema(developer: string): unknown {
+  const section = developer.split(/^# Response Formats\n\n## .*\n\n/m).slice(1);
+  const json = section.at(-1)?.replace(/^(\/\/.*\n)*/, "");
+  if (json === undefined) return undefined;
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+/** Decides what the rest of the turn says and does; how it is written down is `compose.ts`. */
+import { EngineError } from "../engine-error.ts";
+import type { Constraint } from "../engine.ts";
+import { createClues } from "./clues.ts";
+import { instanceOf } from "./instance.ts";
+import { argumentsOf, planCalls, remainingCalls } from "./plan.ts";
+import type { DemoPrompt } from "./prompt.ts";
+import { answerText, preambleText, thoughtText } from "./texts.ts";
+
+export interface Script {
+  readonly move: Move;
+  readonly thought: string;
+  /** The plan in the words of a preamble. */
+  readonly preamble: string;
+  /** The preamble is said unasked, between the first thought and the first call. */
+  readonly announcesPlan: boolean;
+  readonly answer: string;
+  readonly answerIsJson: boolean;
+  /** The arguments of a call, whoever chose to make it. */
+  inputFor(recipient: string): string;
+  /** What an unfinished `functions.` or `functions.get_` was going to be. */
+  completeRecipient(begun: string): string;
+  /** A JSON text that satisfies the constraint. */
+  documentFor(constraint: Constraint, recipient: string | undefined): string;
+}
+
+export type Move =
+  | { readonly type: "call"; readonly tool: string; readonly input: string; readonly step: Step }
+  | { readonly type: "answer" }
+  /** All calls are written, results have not come. */
+  | { readonly type: "wait" };
+
+/** The `number`th call of `of`, counted from 1. */
+export interface Step {
+  readonly number: number;
+  readonly of: number;
+}
+
+export function writeScript(prompt: DemoPrompt, seed: number): Script {
+  const { question, tools, calls, answerSchema } = prompt;
+  const planned = remainingCalls(planCalls(question, tools), calls);
+  const results = calls.flatMap(({ result }) => result ?? []);
+  const move = chooseMove();
+  return {
+    move,
+    thought: thoughtText(prompt, move),
+    preamble: preambleText(planned.map(({ tool }) => tool.name)),
+    announcesPlan: prompt.effort === "high" && calls.length === 0 && planned.length > 1,
+    answer:
+      answerSchema === undefined ? answerText(prompt, seed) : document(answerSchema, [question]),
+    answerIsJson: answerSchema !== undefined,
+    inputFor(recipient) {
+      const call = callTo(recipient);
+      return call === undefined ? "{}" : argumentsOf(call, results);
+    },
+    completeRecipient(begun) {
+      const names = [...planned.map(({ tool }) => tool), ...tools].map(addressOf);
+      if (names.includes(begun)) return begun;
+      return names.find((name) => name.startsWith(begun)) ?? begun;
+    },
+    documentFor(constraint, recipient) {
+      if (constraint.type === "json-object") {
+        if (recipient !== undefined) return this.inputFor(recipient);
+        return JSON.stringify({ answer: answerText(prompt, seed) });
+      }
+      const call = recipient === undefined ? undefined : callTo(recipient);
+      return document(parseSchema(constraint.schema), call?.texts ?? [question]);
+    },
+  };
+
+  function chooseMove(): Move {
+    const [next] = planned;
+    if (next !== undefined) {
+      const step = { number: calls.length + 1, of: calls.length + planned.length };
+      const input = argumentsOf(next, results);
+      return { type: "call", tool: next.tool.name, input, step };
+    }
+    return { type: prompt.awaitsResult ? "wait" : "answer" };
+  }
+
+  function callTo(recipient: string) {
+    const tool = tools.find((each) => addressOf(each) === recipient);
+    const asPlanned = planned.find((call) => call.tool === tool);
+    return asPlanned ?? (tool && { tool, texts: [question] });
+  }
+
+  function document(schema: unknown, texts: readonly string[]): string {
+    return JSON.stringify(instanceOf(schema, createClues(texts, results)));
+  }
+}
+
+function addressOf({ name }: { readonly name: string }): string {
+  return `functions.${name}`;
+}
+
+function parseSchema(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new EngineError("bad-request", "The schema is not JSON.", { cause: error });
+  }
+}

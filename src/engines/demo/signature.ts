@@ -1,0 +1,187 @@
+/**
+ * Reads the functions a developer message offers, from the TypeScript-like text the model sees:
+ *
+ *     namespace functions {
+ *
+ *     // Current weather
+ *     type get_weather = (_: {
+ *     location: string,
+ *     unit?: "celsius" | "fahrenheit", // default: celsius
+ *     }) => any;
+ *
+ *     } // namespace functions
+ *
+ * and turns each signature back into a JSON Schema. Nothing in that text is escaped, so a hostile
+ * description can mislead this reader as it can mislead a model; it still ends, and gives `any`
+ * for what it cannot read.
+ */
+
+export interface DemoTool {
+  readonly name: string;
+  /** Schema of the arguments; undefined when the function takes none. */
+  readonly parameters: Schema | undefined;
+}
+
+/** The part of JSON Schema that signatures can express. The empty schema is `any`. */
+export interface Schema {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+}
+
+export function readTools(developer: string): DemoTool[] {
+  const open = developer.lastIndexOf("namespace functions {\n");
+  const close = developer.lastIndexOf("} // namespace functions");
+  if (open < 0 || close < open) return [];
+  const namespace = developer.slice(open, close);
+  return [...namespace.matchAll(/^type (\S+) = \((_: |\) => any;)/gm)].map((match) => ({
+    name: match[1] ?? "",
+    parameters:
+      match[2] === "_: "
+        ? (readType(namespace, match.index + match[0].length)?.schema ?? {})
+        : undefined,
+  }));
+}
+
+/** A type and where it ends. */
+interface Read {
+  readonly schema: Schema;
+  readonly end: number;
+}
+
+function readType(text: string, from: number): Read | undefined {
+  const at = skipComments(text, from);
+  return text[at] === "|" ? readVariants(text, at) : readUnion(text, at);
+}
+
+/** `oneOf`: one variant a line, each with a comment of its own perhaps. */
+function readVariants(text: string, from: number): Read | undefined {
+  const variants: Schema[] = [];
+  let at = from;
+  let end = from;
+  while (text[at] === "|") {
+    const variant = readUnion(text, skipComments(text, at + 1));
+    if (variant === undefined) return undefined;
+    variants.push(variant.schema);
+    end = variant.end;
+    at = skipComments(text, end);
+  }
+  // The brackets of an array around the union are printed behind its last variant. There the comma
+  // follows at once; the comma after a property's own union has a line to itself.
+  const last = variants.at(-1);
+  const inArray = !text.slice(end, at).includes("\n") && last?.items !== undefined;
+  if (!inArray) return { schema: anyOf(variants), end };
+  return { schema: arrayOf(anyOf([...variants.slice(0, -1), last.items])), end };
+}
+
+/** Members on one line. Brackets bind to everything before them: `"a" | "b"[]` is a list of a and b. */
+function readUnion(text: string, from: number): Read | undefined {
+  let members: Schema[] = [];
+  let at = from;
+  for (;;) {
+    const member = readMember(text, at);
+    if (member === undefined) return undefined;
+    members.push(member.schema);
+    at = member.end;
+    while (text.startsWith("[]", at)) {
+      members = [arrayOf(anyOf(members))];
+      at += "[]".length;
+    }
+    if (!text.startsWith(" | ", at)) return { schema: anyOf(members), end: at };
+    at += " | ".length;
+  }
+}
+
+const WORDS: ReadonlyMap<string, Schema> = new Map<string, Schema>([
+  ["string", { type: "string" }],
+  ["number", { type: "number" }],
+  ["boolean", { type: "boolean" }],
+  ["null", { type: "null" }],
+  ["object", { type: "object" }],
+  ["array", { type: "array" }],
+  ["Array<any>", { type: "array" }],
+  ["any", {}],
+]);
+
+function readMember(text: string, from: number): Read | undefined {
+  if (text[from] === "{") return readObject(text, from);
+  // A member may hold quotes of its own: it ends where something can follow it.
+  const quoted = matchAt(/"(.*?)"(?=\[\]| \||,|\)| \/\/|$)/my, text, from);
+  if (quoted !== undefined) {
+    return { schema: { type: "string", enum: [quoted[1] ?? ""] }, end: from + quoted[0].length };
+  }
+  const word = matchAt(/Array<any>|\w+/y, text, from)?.[0] ?? "";
+  const schema = WORDS.get(word);
+  return schema && { schema, end: from + word.length };
+}
+
+function readObject(text: string, from: number): Read | undefined {
+  const properties: Property[] = [];
+  let at = from + "{".length;
+  for (;;) {
+    at = skipComments(text, at);
+    if (at >= text.length) return undefined;
+    if (text[at] === "}") return { schema: objectOf(properties), end: at + 1 };
+    const property = readProperty(text, at);
+    if (property === undefined) {
+      // The second line of a description: only the first one is printed as a comment.
+      at = lineEnd(text, at);
+      continue;
+    }
+    properties.push(property);
+    at = property.end;
+  }
+}
+
+interface Property extends Read {
+  readonly name: string;
+  readonly required: boolean;
+}
+
+function readProperty(text: string, from: number): Property | undefined {
+  const name = matchAt(/(\S.*?)(\??):(?=[ \n])/y, text, from);
+  if (name === undefined) return undefined;
+  const type = readType(text, from + name[0].length);
+  if (type === undefined) return undefined;
+  const comma = skipComments(text, type.end);
+  if (text[comma] !== ",") return undefined;
+  return { name: name[1] ?? "", required: name[2] === "", schema: type.schema, end: comma + 1 };
+}
+
+function objectOf(properties: readonly Property[]): Schema {
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties.map(({ name, schema }) => [name, schema])),
+    required: properties.filter(({ required }) => required).map(({ name }) => name),
+  };
+}
+
+function anyOf(members: readonly Schema[]): Schema {
+  const [only] = members;
+  if (only !== undefined && members.length === 1) return only;
+  if (members.every((member) => member.enum !== undefined)) {
+    return { type: "string", enum: members.flatMap((member) => member.enum ?? []) };
+  }
+  return { anyOf: members };
+}
+
+function arrayOf(items: Schema): Schema {
+  return { type: "array", items };
+}
+
+function skipComments(text: string, from: number): number {
+  return from + (matchAt(/(?:\s|\/\/.*)*/y, text, from)?.[0].length ?? 0);
+}
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end < 0 ? text.length : end;
+}
+
+function matchAt(sticky: RegExp, text: string, at: number): RegExpExecArray | undefined {
+  sticky.lastIndex = at;
+  return sticky.exec(text) ?? undefined;
+}
