@@ -79,7 +79,9 @@ export type Constraint =
   /** A JSON document that satisfies a JSON Schema, given as JSON text. */
   | { readonly type: "json-schema"; readonly schema: string }
   /** Any JSON object. */
-  | { readonly type: "json-object" };
+  | { readonly type: "json-object" }
+  /** One of these texts, and nothing after it. */
+  | { readonly type: "choice"; readonly options: readonly string[] };
 
 export type EngineEvent = { readonly type: "open" } | EngineTokens | EngineFinish;
 
