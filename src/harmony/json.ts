@@ -5,6 +5,8 @@
  * as it was written (openai/harmony reads them with a JSON crate that keeps both).
  */
 
+import { isOutOfRange, toCompactNumber } from "./json-number.ts";
+
 /** A JSON value. Objects are maps in source order; numbers keep their source text. */
 export type Json = null | boolean | string | JsonNumber | readonly Json[] | JsonObject;
 
@@ -13,4 +15,207 @@ export type JsonObject = ReadonlyMap<string, Json>;
 /** A number by its spelling, for instance `1.0` or `18446744073709551615`. */
 export interface JsonNumber {
   readonly number: string;
+}
+
+/** Arrays and objects inside one another. The reference's reader has the same bound. */
+export const MAX_JSON_DEPTH = 127;
+
+/** The text is not JSON, nests deeper than {@link MAX_JSON_DEPTH} or has a number out of range. */
+export class JsonSyntaxError extends SyntaxError {
+  /** Where in the text, in UTF-16 units. */
+  readonly position: number;
+
+  constructor(problem: string, position: number) {
+    super(`${problem} at position ${position}`);
+    this.name = "JsonSyntaxError";
+    this.position = position;
+  }
+}
+
+/**
+ * Read one JSON document. A repeated key keeps its first place and its last value. Throws a
+ * {@link JsonSyntaxError}, also for what the reference refuses though `JSON.parse` does not: numbers beyond the
+ * range of a double, and strings with half a surrogate pair.
+ */
+export function parseJson(text: string): Json {
+  return new Reader(text).readDocument();
+}
+
+/**
+ * A plain JavaScript value as `JSON.stringify` would write it. Keys that look like integers have lost
+ * their place and `1.0` its spelling already: use {@link parseJson} when there is a text.
+ * Throws a `TypeError` for what has no JSON form, and what {@link parseJson} throws.
+ */
+export function fromPlainJson(value: unknown): Json {
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) throw new TypeError(`A ${typeof value} has no JSON form`);
+  return parseJson(text);
+}
+
+/** Without spaces; numbers as in `toCompactNumber`, strings as `JSON.stringify` writes them. */
+export function toCompactJson(json: Json): string {
+  if (json === null || typeof json === "boolean") return String(json);
+  if (typeof json === "string") return JSON.stringify(json);
+  if (isJsonArray(json)) return `[${json.map(toCompactJson).join(",")}]`;
+  if (isJsonObject(json)) {
+    const members = Array.from(
+      json,
+      ([key, value]) => `${JSON.stringify(key)}:${toCompactJson(value)}`,
+    );
+    return `{${members.join(",")}}`;
+  }
+  return toCompactNumber(json.number);
+}
+
+export function isJsonArray(json: Json | undefined): json is readonly Json[] {
+  return Array.isArray(json);
+}
+
+export function isJsonObject(json: Json | undefined): json is JsonObject {
+  return json instanceof Map;
+}
+
+/** A recursive reader; {@link MAX_JSON_DEPTH} keeps it off the end of the stack. */
+class Reader {
+  readonly #text: string;
+  #at = 0;
+  #depth = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  readDocument(): Json {
+    this.#skipSpace();
+    const value = this.#readValue();
+    this.#skipSpace();
+    if (this.#at < this.#text.length) throw this.#unexpected();
+    return value;
+  }
+
+  #readValue(): Json {
+    const char = this.#text[this.#at];
+    if (char === "{") return this.#readObject();
+    if (char === "[") return this.#readArray();
+    if (char === '"') return this.#readString();
+    if (char === "t") return this.#readWord("true", true);
+    if (char === "f") return this.#readWord("false", false);
+    if (char === "n") return this.#readWord("null", null);
+    return this.#readNumber();
+  }
+
+  #readObject(): JsonObject {
+    const members = new Map<string, Json>();
+    this.#enter();
+    if (!this.#take("}")) {
+      do {
+        this.#skipSpace();
+        if (this.#text[this.#at] !== '"') throw this.#unexpected();
+        const key = this.#readString();
+        if (!this.#take(":")) throw this.#unexpected();
+        this.#skipSpace();
+        members.set(key, this.#readValue());
+      } while (this.#take(","));
+      if (!this.#take("}")) throw this.#unexpected();
+    }
+    this.#depth--;
+    return members;
+  }
+
+  #readArray(): readonly Json[] {
+    const items: Json[] = [];
+    this.#enter();
+    if (!this.#take("]")) {
+      do {
+        this.#skipSpace();
+        items.push(this.#readValue());
+      } while (this.#take(","));
+      if (!this.#take("]")) throw this.#unexpected();
+    }
+    this.#depth--;
+    return items;
+  }
+
+  #readString(): string {
+    const start = this.#at;
+    const end = this.#findQuote(start + 1);
+    const raw = this.#text.slice(start + 1, end);
+    const value = raw.includes("\\") ? this.#unescape(start, end) : raw;
+    if (!value.isWellFormed()) throw new JsonSyntaxError("Half a surrogate pair", start);
+    this.#at = end + 1;
+    return value;
+  }
+
+  /** The closing quote. */
+  #findQuote(from: number): number {
+    for (let at = from; at < this.#text.length; at++) {
+      const code = this.#text.charCodeAt(at);
+      if (code === 0x22) return at;
+      if (code < 0x20) throw new JsonSyntaxError("Control character in a string", at);
+      if (code === 0x5c) at++;
+    }
+    throw new JsonSyntaxError("Unfinished string", from - 1);
+  }
+
+  #unescape(start: number, end: number): string {
+    try {
+      return String(JSON.parse(this.#text.slice(start, end + 1)));
+    } catch {
+      throw new JsonSyntaxError("Bad escape in a string", start);
+    }
+  }
+
+  #readNumber(): JsonNumber {
+    const start = this.#at;
+    const [number] = matchAt(NUMBER, this.#text, start) ?? [];
+    if (number === undefined) throw this.#unexpected();
+    if (isOutOfRange(number)) throw new JsonSyntaxError("Number out of range", start);
+    this.#at += number.length;
+    return { number };
+  }
+
+  #readWord<T>(word: string, value: T): T {
+    if (!this.#text.startsWith(word, this.#at)) throw this.#unexpected();
+    this.#at += word.length;
+    return value;
+  }
+
+  #enter(): void {
+    this.#depth++;
+    if (this.#depth > MAX_JSON_DEPTH) {
+      throw new JsonSyntaxError(`Nested deeper than ${MAX_JSON_DEPTH}`, this.#at);
+    }
+    this.#at++;
+  }
+
+  /** Pass white space and then `char`, if it stands there. */
+  #take(char: string): boolean {
+    this.#skipSpace();
+    if (this.#text[this.#at] !== char) return false;
+    this.#at++;
+    return true;
+  }
+
+  #skipSpace(): void {
+    for (;;) {
+      const char = this.#text[this.#at];
+      if (char !== " " && char !== "\n" && char !== "\r" && char !== "\t") return;
+      this.#at++;
+    }
+  }
+
+  #unexpected(): JsonSyntaxError {
+    const char = this.#text[this.#at];
+    return char === undefined
+      ? new JsonSyntaxError("Unexpected end", this.#at)
+      : new JsonSyntaxError(`Unexpected ${JSON.stringify(char)}`, this.#at);
+  }
+}
+
+/** What follows a number is not its business, except that a second digit after a leading 0 is no number. */
+const NUMBER = /-?(?:0(?!\d)|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
 }

@@ -1,0 +1,31 @@
+/** The body of a developer message: instructions, functions, response formats. */
+
+import type { DeveloperContent, ResponseFormat } from "./conversation.ts";
+import { toCompactJson } from "./json.ts";
+import { commentLines, toolsSection } from "./tools.ts";
+
+/**
+ * Sections joined by a blank line. Empty instructions are a value: the heading is written. With nothing set the
+ * body is empty; such a message is better not sent at all.
+ */
+export function developerText(
+  content: DeveloperContent,
+  toolsText: typeof toolsSection = toolsSection,
+): string {
+  const { instructions, namespaces = [], responseFormats = [] } = content;
+  const sections = [
+    instructions === undefined ? undefined : `# Instructions\n\n${instructions}`,
+    namespaces.length === 0 ? undefined : toolsText(namespaces),
+    responseFormats.length === 0 ? undefined : formatsSection(responseFormats),
+  ];
+  return sections.filter((section) => section !== undefined).join("\n\n");
+}
+
+/** The reference library does not know these; the form is that of OpenAI's Harmony guide. */
+function formatsSection(formats: readonly ResponseFormat[]): string {
+  return ["# Response Formats", ...formats.map(formatSection)].join("\n\n");
+}
+
+function formatSection({ name, description = "", schema }: ResponseFormat): string {
+  return [`## ${name}\n`, ...commentLines(description), toCompactJson(schema)].join("\n");
+}

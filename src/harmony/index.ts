@@ -1,0 +1,60 @@
+/** Harmony, the conversation format of gpt-oss: conversations to ids, usable alone, on any runtime. */
+
+// Conversations
+export type {
+  Channel,
+  ContentPart,
+  Conversation,
+  DeveloperContent,
+  Message,
+  ReasoningEffort,
+  ResponseFormat,
+  Role,
+  SystemContent,
+  TextContent,
+  ToolFunction,
+  ToolNamespace,
+} from "./conversation.ts";
+
+// JSON that keeps the order of keys and the spelling of numbers, for schemas
+export {
+  fromPlainJson,
+  isJsonArray,
+  isJsonObject,
+  JsonSyntaxError,
+  MAX_JSON_DEPTH,
+  parseJson,
+  toCompactJson,
+} from "./json.ts";
+export type { Json, JsonNumber, JsonObject } from "./json.ts";
+export { memberText } from "./json-member.ts";
+
+// Chain of thought: what is left out of the next prompt
+export { dropAnalysisLikeReference, dropFinishedAnalysis } from "./analysis.ts";
+export type { DroppedMessage, DropResult } from "./analysis.ts";
+
+// Rendering: conversation to ids
+export { createRenderer, HarmonyRenderError } from "./render.ts";
+export type { Layout, Opening, Renderer, RendererOptions, RenderErrorCode } from "./render.ts";
+export type { AppendedSegment, RenderedPrompt, RenderedSegment, Segment } from "./prompt.ts";
+export type { Piece } from "./pieces.ts";
+export { breakControlSpellings, toPromptText } from "./prompt-text.ts";
+export type { PromptText, PromptTextOptions } from "./prompt-text.ts";
+
+// The parts of rendered messages
+export { developerText } from "./developer-message.ts";
+export { systemText } from "./system-message.ts";
+export { toolsSection } from "./tools.ts";
+
+// Tokens
+export {
+  CALL,
+  CHANNEL,
+  CONSTRAIN,
+  END,
+  END_OF_TEXT,
+  MESSAGE,
+  RETURN,
+  START,
+  STOP_IDS,
+} from "./tokens.ts";

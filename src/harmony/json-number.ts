@@ -1,0 +1,106 @@
+/**
+ * Numbers as openai/harmony 0.0.8 reads and prints them.
+ *
+ * Its JSON crate keeps 64-bit integers and reads everything else as a double, by a quick way that is one
+ * unit in the last place off for some numbers of 16 and more digits. Tool signatures show the
+ * result, so the quick way is followed step by step here. `JSON.parse` and `String` do neither.
+ */
+
+const MAX_UNSIGNED = 2n ** 64n - 1n;
+const MIN_SIGNED = -(2n ** 63n);
+/** Exponents are read into 32 bits, signed. */
+const MAX_EXPONENT = 2 ** 31 - 1;
+/** The highest power of ten that is a double. */
+const MAX_POWER = 308;
+
+const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?)(\d+))?$/;
+const PLAIN_INTEGER = /^-?\d+$/;
+
+/** Whether a JSON number is too large for a double. The reference refuses such a document. */
+export function isOutOfRange(spelling: string): boolean {
+  // Without exponent it takes 309 digits to get there.
+  if (spelling.length < 300 && !/[eE]/.test(spelling)) return false;
+  return !Number.isFinite(toDouble(spelling));
+}
+
+/**
+ * A JSON number as the reference prints it: integers that fit 64 bits as they were written, all others with
+ * the shortest digits of the double: `1.0`, `0.00001`, `1e-6`, `1.23e17`.
+ */
+export function toCompactNumber(spelling: string): string {
+  if (PLAIN_INTEGER.test(spelling) && spelling !== "-0") {
+    if (spelling.length < 19) return spelling;
+    const integer = BigInt(spelling);
+    if (integer >= MIN_SIGNED && integer <= MAX_UNSIGNED) return spelling;
+  }
+  return shortest(toDouble(spelling));
+}
+
+/** The double the reference reads; infinite where it reports a number out of range. */
+function toDouble(spelling: string): number {
+  const match = NUMBER.exec(spelling);
+  if (!match) throw new SyntaxError(`Not a JSON number: ${spelling}`);
+  const [, sign, whole = "", fraction = "", exponentSign, exponentDigits = "0"] = match;
+  const { significand, exponent } = toSignificand(whole, fraction);
+  const written = Number(exponentDigits);
+  const down = exponentSign === "-";
+  const absolute =
+    written > MAX_EXPONENT
+      ? significand === 0n || down
+        ? 0
+        : Infinity
+      : scale(Number(significand), exponent + (down ? -written : written));
+  return sign === "-" ? -absolute : absolute;
+}
+
+/**
+ * As many digits as fit 64 bits. A digit of the whole part that is left out counts in the exponent, one
+ * of the fraction is lost; the first digit of the fraction gets a chance of its own to fit.
+ */
+function toSignificand(whole: string, fraction: string) {
+  const first = takeDigits(0n, whole);
+  const second = takeDigits(first.significand, fraction);
+  return {
+    significand: second.significand,
+    exponent: whole.length - first.taken - second.taken,
+  };
+}
+
+function takeDigits(start: bigint, digits: string): { significand: bigint; taken: number } {
+  let significand = start;
+  let taken = 0;
+  // Zeros before the first other digit always fit, and there may be millions of them.
+  if (significand === 0n) while (digits[taken] === "0") taken++;
+  for (; taken < digits.length; taken++) {
+    const next = significand * 10n + BigInt(digits.charCodeAt(taken) - 48);
+    if (next > MAX_UNSIGNED) break;
+    significand = next;
+  }
+  return { significand, taken };
+}
+
+/** One multiplication or division by a power of ten; very small numbers in steps of 1e308. */
+function scale(significand: number, exponent: number): number {
+  let value = significand;
+  let power = exponent;
+  while (power < -MAX_POWER && value !== 0) {
+    value /= 1e308;
+    power += MAX_POWER;
+  }
+  if (value === 0) return 0;
+  if (power > MAX_POWER) return Infinity;
+  const factor = Number(`1e${Math.abs(power)}`);
+  return power < 0 ? value / factor : value * factor;
+}
+
+function shortest(value: number): string {
+  if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
+  const sign = value < 0 ? "-" : "";
+  const [mantissa = "", exponent = ""] = Math.abs(value).toExponential().split("e");
+  const digits = mantissa.replace(".", "");
+  const power = Number(exponent);
+  if (power > 15 || power < -5) return `${sign}${mantissa}e${power}`;
+  if (power < 0) return `${sign}0.${"0".repeat(-power - 1)}${digits}`;
+  const whole = digits.slice(0, power + 1).padEnd(power + 1, "0");
+  return `${sign}${whole}.${digits.slice(power + 1) || "0"}`;
+}

@@ -1,0 +1,120 @@
+/** A rendered prompt: pieces by message, and each form of it made when it is asked for. */
+
+import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
+import type { Message } from "./conversation.ts";
+import type { Piece } from "./pieces.ts";
+import { PromptTextWriter } from "./prompt-text.ts";
+import type { PromptText } from "./prompt-text.ts";
+
+export interface RenderedPrompt {
+  /** How many ids; cheap, unlike `ids.length` on a prompt that was never joined. */
+  readonly length: number;
+  /** The ids of each message in order, then those of what was opened or appended. */
+  readonly segments: readonly Segment[];
+  /** All ids, joined at the first use. */
+  readonly ids: readonly TokenId[];
+  /** All ids as JSON text without brackets, `200006,17360`, joined from the texts of the pieces. */
+  idsJson(): string;
+  /** For engines that take only text: spellings of control tokens in ordinary text are broken. */
+  text(): string;
+  /** Whether {@link text} had to break a spelling. */
+  textAltered(): boolean;
+  /** This prompt and more ids, for instance what was sampled so far. */
+  append(ids: readonly TokenId[]): RenderedPrompt;
+}
+
+export type Segment = RenderedSegment | AppendedSegment;
+
+export interface RenderedSegment {
+  readonly type: "rendered";
+  /** Absent for a header or message that is only opened. */
+  readonly message?: Message;
+  readonly pieces: readonly Piece[];
+  /** Ids in all pieces. */
+  readonly length: number;
+}
+
+export interface AppendedSegment {
+  readonly type: "appended";
+  readonly ids: readonly TokenId[];
+  readonly length: number;
+}
+
+export function createPrompt(segments: readonly Segment[], tokenizer: Tokenizer): RenderedPrompt {
+  return new Prompt(segments, tokenizer);
+}
+
+class Prompt implements RenderedPrompt {
+  readonly length: number;
+  readonly segments: readonly Segment[];
+  readonly #tokenizer: Tokenizer;
+  #ids: readonly TokenId[] | undefined;
+  #json: string | undefined;
+  #text: PromptText | undefined;
+
+  constructor(segments: readonly Segment[], tokenizer: Tokenizer) {
+    this.segments = segments;
+    this.length = segments.reduce((sum, segment) => sum + segment.length, 0);
+    this.#tokenizer = tokenizer;
+  }
+
+  get ids(): readonly TokenId[] {
+    return (this.#ids ??= this.#join());
+  }
+
+  idsJson(): string {
+    return (this.#json ??= this.segments.flatMap(segmentJson).join(","));
+  }
+
+  text(): string {
+    return this.#promptText().text;
+  }
+
+  textAltered(): boolean {
+    return this.#promptText().altered;
+  }
+
+  append(ids: readonly TokenId[]): RenderedPrompt {
+    if (ids.length === 0) return this;
+    const segment: Segment = { type: "appended", ids: [...ids], length: ids.length };
+    return new Prompt([...this.segments, segment], this.#tokenizer);
+  }
+
+  #join(): TokenId[] {
+    // Filling an array of known length: 0.6 ms for 100,000 ids, a third of pushing or spreading.
+    const ids = Array.from<TokenId>({ length: 0 });
+    ids.length = this.length;
+    let at = 0;
+    for (const segment of this.segments) {
+      for (const run of segment.type === "rendered" ? segment.pieces : [segment]) {
+        for (const id of run.ids) ids[at++] = id;
+      }
+    }
+    return ids;
+  }
+
+  #promptText(): PromptText {
+    if (this.#text === undefined) {
+      const writer = new PromptTextWriter(this.#tokenizer, true);
+      for (const segment of this.segments) writeSegment(segment, writer);
+      this.#text = writer.finish();
+    }
+    return this.#text;
+  }
+}
+
+function segmentJson(segment: Segment): string[] {
+  if (segment.type === "rendered") return segment.pieces.map((piece) => piece.idsJson());
+  return [segment.ids.join(",")];
+}
+
+function writeSegment(segment: Segment, writer: PromptTextWriter): void {
+  if (segment.type === "appended") {
+    writer.writeIds(segment.ids);
+    return;
+  }
+  for (const piece of segment.pieces) {
+    if (piece.special) writer.writeSpecial(piece.text);
+    else writer.writeText(piece.text);
+  }
+}

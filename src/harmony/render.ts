@@ -1,0 +1,273 @@
+/**
+ * From a conversation to the ids the model reads, identical to openai/harmony 0.0.8.
+ *
+ *     <|start|>{author}{ to=recipient}{<|channel|>channel}{ content-type}<|message|>{body}<|end|>
+ *
+ * Each part in braces is encoded alone, as the reference does: encoding the whole prompt at once gives other ids
+ * now and then. Special ids are written here and nowhere else; what stands in names, schemas, tool results or
+ * typed text is encoded as ordinary text.
+ */
+
+import { o200kHarmony } from "../tokenizer/index.ts";
+import type { Tokenizer } from "../tokenizer/index.ts";
+import type { ContentPart, Conversation, Message, Role, ToolNamespace } from "./conversation.ts";
+import { developerText } from "./developer-message.ts";
+import { createEncoder, specialPiece } from "./pieces.ts";
+import type { Piece } from "./pieces.ts";
+import { createPrompt } from "./prompt.ts";
+import type { RenderedPrompt, RenderedSegment } from "./prompt.ts";
+import { systemText } from "./system-message.ts";
+import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "./tokens.ts";
+import { toolsSection } from "./tools.ts";
+
+/**
+ * Where a recipient on `commentary` stands, and how content types are written.
+ *
+ * - `reference`: ` to=functions.f<|channel|>commentary json`, as openai/harmony writes it.
+ * - `channel-first`: `<|channel|>commentary to=functions.f <|constrain|>json`, as the model itself usually
+ *   writes calls, and oss-harmony 0.0.11 writes everything.
+ */
+export type Layout = "reference" | "channel-first";
+
+export interface RendererOptions {
+  /** Default: the shared `o200k_harmony`. */
+  readonly tokenizer?: Tokenizer;
+  /** Default `reference`. */
+  readonly layout?: Layout;
+  /**
+   * About how many bytes of encoded text to remember, so that the next turn of a conversation costs only
+   * what is new; 100,000 tokens of English take about 2.5 MB. 0 remembers nothing. Default 16 MiB.
+   */
+  readonly cacheBytes?: number;
+}
+
+export interface Renderer {
+  /** All messages, then `<|start|>` and the role that writes next (default `assistant`). */
+  renderCompletion(conversation: Conversation, nextRole?: Role): RenderedPrompt;
+  /** All messages. */
+  renderConversation(conversation: Conversation): RenderedPrompt;
+  /** All messages; a last assistant message on `final` closes with `<|return|>`. */
+  renderTraining(conversation: Conversation): RenderedPrompt;
+  /** One message. It does not know of functions that other messages offer. */
+  renderMessage(message: Message): RenderedPrompt;
+  /** `<|start|>` and the role: how a completion begins. */
+  renderStart(role: Role): RenderedPrompt;
+  /** What may follow {@link renderStart}: the rest of the header and the beginning of a body, not closed. */
+  renderOpening(opening: Opening): RenderedPrompt;
+}
+
+/** A message the model is to continue. */
+export interface Opening extends Pick<Message, "recipient" | "channel" | "contentType"> {
+  /** How the body begins. */
+  readonly text?: string;
+}
+
+export type RenderErrorCode =
+  | "tool-without-name"
+  | "misplaced-system-content"
+  | "misplaced-developer-content";
+
+/** The conversation cannot be written in the format. The reference refuses the same ones. */
+export class HarmonyRenderError extends Error {
+  readonly code: RenderErrorCode;
+
+  constructor(code: RenderErrorCode, message: string) {
+    super(message);
+    this.name = "HarmonyRenderError";
+    this.code = code;
+  }
+}
+
+const DEFAULT_CACHE_BYTES = 16 * 1024 * 1024;
+
+const PIECES = {
+  start: specialPiece(START),
+  channel: specialPiece(CHANNEL),
+  constrain: specialPiece(CONSTRAIN),
+  message: specialPiece(MESSAGE),
+  end: specialPiece(END),
+  call: specialPiece(CALL),
+  return: specialPiece(RETURN),
+};
+
+/** Renders the same conversation to the same ids, with or without its cache. */
+export function createRenderer({
+  tokenizer = o200kHarmony(),
+  layout = "reference",
+  cacheBytes = DEFAULT_CACHE_BYTES,
+}: RendererOptions = {}): Renderer {
+  const encode = createEncoder(tokenizer, cacheBytes);
+  const toolsText = createToolsText();
+
+  function messageSegment(message: Message, hasFunctions: boolean): RenderedSegment {
+    const out = new Writer(encode);
+    out.special(PIECES.start);
+    writeAuthor(out, message);
+    writeHeader(out, message, layout);
+    for (const part of contentParts(message)) {
+      out.text(partText(part, message.role, hasFunctions, toolsText));
+    }
+    out.special(terminator(message));
+    return { ...out.finish(), message };
+  }
+
+  function messageSegments({ messages }: Conversation): RenderedSegment[] {
+    const hasFunctions = offersFunctions(messages);
+    return messages.map((message) => messageSegment(message, hasFunctions));
+  }
+
+  function startSegment(role: Role): RenderedSegment {
+    const out = new Writer(encode);
+    out.special(PIECES.start);
+    out.text(role);
+    return out.finish();
+  }
+
+  return {
+    renderCompletion: (conversation, nextRole = "assistant") =>
+      createPrompt([...messageSegments(conversation), startSegment(nextRole)], tokenizer),
+
+    renderConversation: (conversation) => createPrompt(messageSegments(conversation), tokenizer),
+
+    renderTraining(conversation) {
+      const segments = messageSegments(conversation);
+      const last = segments.pop();
+      if (last === undefined) return createPrompt([], tokenizer);
+      const answered = last.message?.role === "assistant" && last.message.channel === "final";
+      const closed = { ...last, pieces: [...last.pieces.slice(0, -1), PIECES.return] };
+      return createPrompt([...segments, answered ? closed : last], tokenizer);
+    },
+
+    renderMessage: (message) => createPrompt([messageSegment(message, false)], tokenizer),
+
+    renderStart: (role) => createPrompt([startSegment(role)], tokenizer),
+
+    renderOpening(opening) {
+      const out = new Writer(encode);
+      writeHeader(out, opening, layout);
+      out.text(opening.text ?? "");
+      return createPrompt([out.finish()], tokenizer);
+    },
+  };
+}
+
+class Writer {
+  readonly #encode: (text: string) => Piece;
+  readonly #pieces: Piece[] = [];
+  #length = 0;
+
+  constructor(encode: (text: string) => Piece) {
+    this.#encode = encode;
+  }
+
+  special(piece: Piece): void {
+    this.#pieces.push(piece);
+    this.#length++;
+  }
+
+  text(text: string): void {
+    if (text === "") return;
+    const piece = this.#encode(text);
+    this.#pieces.push(piece);
+    this.#length += piece.ids.length;
+  }
+
+  finish(): RenderedSegment {
+    return { type: "rendered", pieces: this.#pieces, length: this.#length };
+  }
+}
+
+/** The role and a name; of a tool only the name. */
+function writeAuthor(out: Writer, { role, name }: Message): void {
+  if (role !== "tool") {
+    out.text(role);
+    if (name !== undefined) out.text(`:${name}`);
+  } else if (name === undefined) {
+    throw new HarmonyRenderError("tool-without-name", "A tool message needs the name of its tool");
+  } else {
+    out.text(name);
+  }
+}
+
+/** From behind the author to `<|message|>`. */
+function writeHeader(out: Writer, header: Opening, layout: Layout): void {
+  const { recipient, channel, contentType } = header;
+  const to = recipient === undefined || recipient === "all" ? "" : ` to=${recipient}`;
+  const channelFirst = layout === "channel-first" && channel === "commentary";
+  if (!channelFirst) out.text(to);
+  if (channel !== undefined) {
+    out.special(PIECES.channel);
+    out.text(channel);
+  }
+  if (channelFirst) out.text(to);
+  if (contentType !== undefined) writeContentType(out, contentType, layout);
+  out.special(PIECES.message);
+}
+
+/** The one marker that a caller may spell: `<|constrain|>` at the very beginning becomes the special id. */
+function writeContentType(out: Writer, contentType: string, layout: Layout): void {
+  const marker = PIECES.constrain.text;
+  const marked = contentType.startsWith(marker);
+  if (marked || layout === "channel-first") {
+    out.text(" ");
+    out.special(PIECES.constrain);
+    out.text(marked ? contentType.slice(marker.length) : contentType);
+  } else {
+    out.text(` ${contentType}`);
+  }
+}
+
+function contentParts({ content }: Message): readonly ContentPart[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+function partText(
+  part: ContentPart,
+  role: Role,
+  hasFunctions: boolean,
+  toolsText: typeof toolsSection,
+): string {
+  if (part.type === "text") return part.text;
+  if (part.type !== role) {
+    throw new HarmonyRenderError(
+      `misplaced-${part.type}-content`,
+      `Content of type ${part.type} belongs in ${part.type} messages, not in a ${role} message`,
+    );
+  }
+  return part.type === "system"
+    ? systemText(part, hasFunctions, toolsText)
+    : developerText(part, toolsText);
+}
+
+/** A set recipient makes an assistant message a call, even the unwritten `all` and the empty one. */
+function terminator({ role, recipient }: Message): Piece {
+  return role === "assistant" && recipient !== undefined ? PIECES.call : PIECES.end;
+}
+
+/** Whether any developer content, wherever it stands, has a function under the key `functions`. */
+function offersFunctions(messages: readonly Message[]): boolean {
+  return messages.some(
+    ({ content }) =>
+      typeof content !== "string" &&
+      content.some(
+        (part) =>
+          part.type === "developer" &&
+          part.namespaces?.findLast(({ key }) => key === "functions")?.functions.length,
+      ),
+  );
+}
+
+/**
+ * The tools section, remembered for as long as the caller keeps the same list: 128 tools take 0.3 ms to
+ * print.
+ */
+function createToolsText(): typeof toolsSection {
+  const sections = new WeakMap<readonly ToolNamespace[], string>();
+  return (namespaces) => {
+    const known = sections.get(namespaces);
+    if (known !== undefined) return known;
+    const section = toolsSection(namespaces);
+    sections.set(namespaces, section);
+    return section;
+  };
+}

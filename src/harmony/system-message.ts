@@ -1,0 +1,42 @@
+/** The body of a system message: who the model is, how hard it thinks, which channels it may use. */
+
+import type { SystemContent } from "./conversation.ts";
+import { toolsSection } from "./tools.ts";
+
+/**
+ * Sections joined by a blank line; what is not set is left out, and with nothing set the body is empty.
+ *
+ * `hasFunctions`: somewhere in the conversation a developer message offers functions. Then the channel
+ * section says where calls go. Functions attached to the system content itself do not count.
+ */
+export function systemText(
+  content: SystemContent,
+  hasFunctions: boolean,
+  toolsText: typeof toolsSection = toolsSection,
+): string {
+  const { identity, knowledgeCutoff, date, effort, namespaces = [] } = content;
+  const about = [
+    identity,
+    knowledgeCutoff === undefined ? undefined : `Knowledge cutoff: ${knowledgeCutoff}`,
+    date === undefined ? undefined : `Current date: ${date}`,
+  ].filter((line) => line !== undefined);
+  const sections = [
+    about.length === 0 ? undefined : about.join("\n"),
+    effort === undefined ? undefined : `Reasoning: ${effort}`,
+    namespaces.length === 0 ? undefined : toolsText(namespaces),
+    channelSection(content, hasFunctions),
+  ];
+  return sections.filter((section) => section !== undefined).join("\n\n");
+}
+
+function channelSection(
+  { channels = [], channelsRequired = false }: SystemContent,
+  hasFunctions: boolean,
+): string | undefined {
+  if (channels.length === 0) return undefined;
+  const required = channelsRequired ? " Channel must be included for every message." : "";
+  const functions = hasFunctions
+    ? "\nCalls to these tools must go to the commentary channel: 'functions'."
+    : "";
+  return `# Valid channels: ${channels.join(", ")}.${required}${functions}`;
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { dropAnalysisLikeReference } from "../../src/harmony/analysis.ts";
+import { JsonSyntaxError } from "../../src/harmony/json.ts";
+import { createRenderer, HarmonyRenderError } from "../../src/harmony/render.ts";
+import type { Renderer } from "../../src/harmony/render.ts";
+import type { RenderedPrompt } from "../../src/harmony/prompt.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { readRenderCases, toConversation } from "./render-cases.ts";
+import type { RenderCase } from "./render-cases.ts";
+
+const reference = createRenderer();
+const channelFirst = createRenderer({ layout: "channel-first" });
+
+const golden = readRenderCases("harmony-render.jsonl");
+const differential = readRenderCases("differential-render.jsonl.gz");
+
+/** What the reference says, and what we mean by it. */
+const ERRORS: readonly [RegExp, string][] = [
+  [/^Tools should have a name!$/, "tool-without-name"],
+  [/^SystemContent may only appear in system messages/, "misplaced-system-content"],
+  [/^DeveloperContent may only appear in developer messages/, "misplaced-developer-content"],
+  [/^number out of range/, "JsonSyntaxError"],
+];
+
+test("the files hold as many cases as they should", () => {
+  expect([golden.length, differential.length]).toEqual([233, 1000]);
+});
+
+describe("harmony-render.jsonl, as openai/harmony 0.0.8 writes it", () => {
+  test.each(golden)("$id", (line) => {
+    expect(outcome(line, reference)).toEqual(expected(line));
+  });
+});
+
+describe("harmony-render.jsonl, channel first", () => {
+  test.each(golden.filter((line) => line.expected_error === undefined))("$id", (line) => {
+    const { text, token_ids: ids } = line.channel_first ?? {
+      text: line.expected_text,
+      token_ids: line.expected_token_ids,
+    };
+    expect(outcome(line, channelFirst)).toEqual({ text, ids });
+  });
+});
+
+test("differential-render.jsonl: random conversations render as the reference renders them", () => {
+  const wrong = differential.filter((line) => !equal(outcome(line, reference), expected(line)));
+  expect(wrong.map(({ id, tags }) => ({ id, tags }))).toEqual([]);
+});
+
+interface Outcome {
+  readonly text?: string | undefined;
+  readonly ids?: readonly number[] | undefined;
+  readonly error?: string | undefined;
+}
+
+function expected(line: RenderCase): Outcome {
+  if (line.expected_error === undefined) {
+    return { text: line.expected_text, ids: line.expected_token_ids };
+  }
+  return { error: ERRORS.find(([wording]) => wording.test(line.expected_error ?? ""))?.[1] };
+}
+
+function outcome(line: RenderCase, renderer: Renderer): Outcome {
+  try {
+    const { ids } = render(line, renderer);
+    return { text: o200kHarmony().decode(ids), ids };
+  } catch (error) {
+    if (error instanceof HarmonyRenderError) return { error: error.code };
+    if (error instanceof JsonSyntaxError) return { error: error.name };
+    throw error;
+  }
+}
+
+function render(line: RenderCase, renderer: Renderer): RenderedPrompt {
+  const { messages } = toConversation(line.conversationText);
+  const kept = { messages: line.drop_analysis ? dropAnalysisLikeReference(messages) : messages };
+  switch (line.mode) {
+    case "completion":
+      return renderer.renderCompletion(kept, line.next_role ?? "assistant");
+    case "conversation":
+      return renderer.renderConversation(kept);
+    case "training":
+      return renderer.renderTraining(kept);
+    case "message": {
+      const [first] = messages;
+      if (first === undefined) throw new Error(`${line.id} has no message`);
+      return renderer.renderMessage(first);
+    }
+  }
+  return line.mode satisfies never;
+}
+
+function equal(left: Outcome, right: Outcome): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}
