@@ -35,7 +35,7 @@ const CAPABILITIES: Capabilities = {
   idsOut: "exact",
   stopIdVisible: true,
   stopIds: true,
-  constraints: ["json-schema", "json-object"],
+  constraints: ["json-schema", "json-object", "choice"],
   logprobs: true,
   sampling: ["seed"],
 };

@@ -14,44 +14,55 @@ export interface Clues {
   named(name: string): string | undefined;
 }
 
-/** Every rule looks through the texts in order and takes the first hit. */
-export function createClues(texts: readonly string[], results: readonly string[]): Clues {
+/** Where to look. */
+export interface Wording {
+  /** What was said about the call or the answer, the most telling text first. */
+  readonly about: readonly string[];
+  /** All that was said: the last resort for a text or a number that is required. */
+  readonly whole: string;
+}
+
+/** `results`: what tools have returned so far. */
+export function createClues({ about, whole }: Wording, results: readonly string[]): Clues {
   const known = new Map(results.flatMap(readResult));
   const used = new Set<string>();
-  const first = (find: (text: string) => string | undefined) => {
-    for (const text of texts) {
-      const found = find(text);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
-  const unused = (pattern: RegExp) =>
-    first((text) => {
-      const matches = Array.from(text.matchAll(pattern), (match) => match.slice(1).join(""));
-      return matches.find((match) => match !== "" && !used.has(match));
-    });
-  const use = (value: string | undefined) => {
-    if (value !== undefined) used.add(value);
-    return value;
-  };
-  const named = (name: string) => known.get(name) ?? first((text) => readNamed(text, name));
+  const named = (name: string) => known.get(name) ?? first(about, (text) => readNamed(text, name));
   return {
     named,
-    text: (name) =>
-      named(name) ??
-      use(unused(QUOTED)) ??
-      (WHOLE_TEXT.has(name) ? texts[0] : undefined) ??
-      use(
-        /(?:\b|_)id$|Id$/.test(name)
-          ? unused(WITH_DIGIT)
-          : (unused(PROPER_NAME) ?? unused(AFTER_PREPOSITION)),
-      ),
+    member: (words) => first(about, (text) => words.find((word) => wordPattern(word).test(text))),
+    text(name) {
+      const said = named(name) ?? take(QUOTED);
+      if (said !== undefined) return said;
+      if (WHOLE_TEXT.has(name)) return about[0];
+      return IDENTIFIER.test(name)
+        ? take(WITH_DIGIT)
+        : (take(PROPER_NAME) ?? take(AFTER_PREPOSITION));
+    },
     number(name) {
-      const value = named(name) ?? use(unused(NUMBER));
+      const value = named(name) ?? take(NUMBER);
       return value === undefined || Number.isNaN(Number(value)) ? undefined : Number(value);
     },
-    member: (words) => first((text) => words.find((word) => wordPattern(word).test(text))),
   };
+
+  function take(pattern: RegExp): string | undefined {
+    const found = first([...about, whole], (text) => {
+      const matches = Array.from(text.matchAll(pattern), (match) => match.slice(1).join(""));
+      return matches.find((match) => !used.has(match));
+    });
+    if (found !== undefined) used.add(found);
+    return found;
+  }
+}
+
+function first(
+  texts: readonly string[],
+  find: (text: string) => string | undefined,
+): string | undefined {
+  for (const text of texts) {
+    const found = find(text);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 const QUOTED = /"([^"\n]+)"|“([^”\n]+)”|`([^`\n]+)`|(?<!\p{L})'([^'\n]+)'(?!\p{L})/gu;
@@ -59,7 +70,8 @@ const QUOTED = /"([^"\n]+)"|“([^”\n]+)”|`([^`\n]+)`|(?<!\p{L})'([^'\n]+)'(
 const PROPER_NAME = /(?<=[\p{L}\p{N}_,;:] )(\p{Lu}[\p{L}\p{M}'’-]+(?: \p{Lu}[\p{L}\p{M}'’-]+)*)/gu;
 const AFTER_PREPOSITION =
   /\b(?:about|at|for|from|in|near) (?!(?:a|an|all|it|me|my|that|the|this|us|your)\b)([\p{L}\p{N}][\p{L}\p{M}\p{N}'’_-]*)/giu;
-/** What an identifier looks like: `A-17`, `u_7`. */
+const IDENTIFIER = /(?:\b|_)id$|Id$/;
+/** What the value of an identifier looks like: `A-17`, `u_7`. */
 const WITH_DIGIT = /(?<![\p{L}\p{N}_-])((?=[\p{L}_-]*\p{N})[\p{L}\p{N}_-]+)/gu;
 /** The number of a step is not meant for a tool. */
 const NUMBER = /(?<!\b(?:step|steps) )(?<![\p{L}\p{N}_.])(-?\d+(?:\.\d+)?)(?![\p{L}\p{N}_])/giu;

@@ -33,13 +33,13 @@ export function composeTurn(
   const parts =
     constraint === undefined
       ? fromOpen(prompt, script)
-      : constrained(script, recipientOf(prompt.open), constraint);
+      : constrained(script, callee(prompt.open), constraint);
   return parts.flatMap((part) => (typeof part === "string" ? o200kHarmony().encode(part) : part));
 }
 
-/** A constraint holds from the first token on: nothing but the document can be written. */
+/** A constraint holds from the first token on: nothing else can be written. */
 function constrained(script: Script, recipient: string | undefined, form: Constraint): Part[] {
-  return [script.documentFor(form, recipient), recipient === undefined ? RETURN : CALL];
+  return [script.textFor(form, recipient), recipient === undefined ? RETURN : CALL];
 }
 
 function fromOpen(prompt: DemoPrompt, script: Script): Part[] {
@@ -128,6 +128,7 @@ function rest(text: string, written: readonly TokenId[]): Part[] {
   return [/\s$/.test(begun) ? text : ` ${text}`];
 }
 
-function recipientOf(open: Open): string | undefined {
-  return open.kind === "nothing" ? undefined : open.recipient;
+/** Whose arguments are being written. */
+function callee(open: Open): string | undefined {
+  return open.kind === "body" ? open.recipient : undefined;
 }

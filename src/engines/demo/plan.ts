@@ -5,15 +5,15 @@
  * they are written. Otherwise a tool is mentioned by a word of its name: “What is the weather in
  * Oslo?” mentions `get_weather`. Nothing mentioned, nothing called.
  */
-import { createClues, wordPattern } from "./clues.ts";
+import { createClues, wordPattern, type Wording } from "./clues.ts";
 import { instanceOf } from "./instance.ts";
 import type { DemoCall } from "./prompt.ts";
 import type { DemoTool } from "./signature.ts";
 
 export interface PlannedCall {
   readonly tool: DemoTool;
-  /** Where to look for arguments, in this order: its own part of the question, then the rest of it. */
-  readonly texts: readonly string[];
+  /** Arguments are looked for in its own part of the question, and in what stands before all calls. */
+  readonly wording: Wording;
 }
 
 export function planCalls(question: string, tools: readonly DemoTool[]): PlannedCall[] {
@@ -22,11 +22,10 @@ export function planCalls(question: string, tools: readonly DemoTool[]): Planned
   const inOrder = mentions.toSorted((a, b) => a.at - b.at);
   return inOrder.map(({ tool, at }, index) => ({
     tool,
-    texts: [
-      question.slice(at, inOrder[index + 1]?.at),
-      question.slice(0, inOrder[0]?.at),
-      question,
-    ],
+    wording: {
+      about: [question.slice(at, inOrder[index + 1]?.at), question.slice(0, inOrder[0]?.at)],
+      whole: question,
+    },
   }));
 }
 
@@ -46,7 +45,7 @@ export function remainingCalls(
 /** The arguments as JSON text: valid for the tool's signature, taken from the user's words where they fit. */
 export function argumentsOf(call: PlannedCall, results: readonly string[]): string {
   if (call.tool.parameters === undefined) return "{}";
-  const clues = createClues(call.texts, results);
+  const clues = createClues(call.wording, results);
   return JSON.stringify(instanceOf({ type: "object", ...call.tool.parameters }, clues));
 }
 

@@ -1,9 +1,9 @@
 /** Decides what the rest of the turn says and does; how it is written down is `compose.ts`. */
 import { EngineError } from "../engine-error.ts";
 import type { Constraint } from "../engine.ts";
-import { createClues } from "./clues.ts";
+import { createClues, type Wording } from "./clues.ts";
 import { instanceOf } from "./instance.ts";
-import { argumentsOf, planCalls, remainingCalls } from "./plan.ts";
+import { argumentsOf, planCalls, remainingCalls, type PlannedCall } from "./plan.ts";
 import type { DemoPrompt } from "./prompt.ts";
 import { answerText, preambleText, thoughtText } from "./texts.ts";
 
@@ -20,8 +20,8 @@ export interface Script {
   inputFor(recipient: string): string;
   /** What an unfinished `functions.` or `functions.get_` was going to be. */
   completeRecipient(begun: string): string;
-  /** A JSON text that satisfies the constraint. */
-  documentFor(constraint: Constraint, recipient: string | undefined): string;
+  /** A text that satisfies the constraint. */
+  textFor(constraint: Constraint, recipient: string | undefined): string;
 }
 
 export type Move =
@@ -40,6 +40,7 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
   const { question, tools, calls, answerSchema } = prompt;
   const planned = remainingCalls(planCalls(question, tools), calls);
   const results = calls.flatMap(({ result }) => result ?? []);
+  const everything: Wording = { about: [question], whole: question };
   const move = chooseMove();
   return {
     move,
@@ -47,24 +48,22 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
     preamble: preambleText(planned.map(({ tool }) => tool.name)),
     announcesPlan: prompt.effort === "high" && calls.length === 0 && planned.length > 1,
     answer:
-      answerSchema === undefined ? answerText(prompt, seed) : document(answerSchema, [question]),
+      answerSchema === undefined ? answerText(prompt, seed) : document(answerSchema, everything),
     answerIsJson: answerSchema !== undefined,
-    inputFor(recipient) {
-      const call = callTo(recipient);
-      return call === undefined ? "{}" : argumentsOf(call, results);
-    },
+    inputFor,
     completeRecipient(begun) {
       const names = [...planned.map(({ tool }) => tool), ...tools].map(addressOf);
       if (names.includes(begun)) return begun;
       return names.find((name) => name.startsWith(begun)) ?? begun;
     },
-    documentFor(constraint, recipient) {
+    textFor(constraint, recipient) {
+      if (constraint.type === "choice") return choose(constraint.options);
       if (constraint.type === "json-object") {
-        if (recipient !== undefined) return this.inputFor(recipient);
+        if (recipient !== undefined) return inputFor(recipient);
         return JSON.stringify({ answer: answerText(prompt, seed) });
       }
       const call = recipient === undefined ? undefined : callTo(recipient);
-      return document(parseSchema(constraint.schema), call?.texts ?? [question]);
+      return document(parseSchema(constraint.schema), call?.wording ?? everything);
     },
   };
 
@@ -78,14 +77,26 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
     return { type: prompt.awaitsResult ? "wait" : "answer" };
   }
 
-  function callTo(recipient: string) {
-    const tool = tools.find((each) => addressOf(each) === recipient);
-    const asPlanned = planned.find((call) => call.tool === tool);
-    return asPlanned ?? (tool && { tool, texts: [question] });
+  /** Options that name tools are the usual ones: the next call is wanted, or else the first option. */
+  function choose(options: readonly string[]): string {
+    const [next] = planned;
+    const wanted = next && options.find((option) => option.includes(next.tool.name));
+    return wanted ?? options[0] ?? "";
   }
 
-  function document(schema: unknown, texts: readonly string[]): string {
-    return JSON.stringify(instanceOf(schema, createClues(texts, results)));
+  function inputFor(recipient: string): string {
+    const call = callTo(recipient);
+    return call === undefined ? "{}" : argumentsOf(call, results);
+  }
+
+  function callTo(recipient: string): PlannedCall | undefined {
+    const tool = tools.find((each) => addressOf(each) === recipient);
+    const asPlanned = planned.find((call) => call.tool === tool);
+    return asPlanned ?? (tool && { tool, wording: everything });
+  }
+
+  function document(schema: unknown, wording: Wording): string {
+    return JSON.stringify(instanceOf(schema, createClues(wording, results)));
   }
 }
 

@@ -1,0 +1,40 @@
+/** Prompts and completions written down as text, special tokens by their names. */
+import type { CompletionRequest, Prompt } from "../../src/engines/engine.ts";
+import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
+
+const SPECIAL_IDS = new Map<string, TokenId>(Object.entries(SPECIAL_TOKENS));
+const MARKS = new RegExp(
+  `(${[...SPECIAL_IDS.keys()].map((name) => name.replaceAll("|", "\\|")).join("|")})`,
+);
+
+export function spelledIds(text: string): TokenId[] {
+  return text.split(MARKS).flatMap((part) => SPECIAL_IDS.get(part) ?? o200kHarmony().encode(part));
+}
+
+export function spelledPrompt(text: string): Prompt {
+  const ids = spelledIds(text);
+  return { ids, idsJson: () => ids.join(","), text: () => text };
+}
+
+/** A request with neutral sampling and room enough. */
+export function spelledRequest(
+  text: string,
+  extra: Partial<CompletionRequest> = {},
+): CompletionRequest {
+  return {
+    prompt: spelledPrompt(text),
+    maxTokens: 4096,
+    sampling: {
+      temperature: 1,
+      topP: 1,
+      topK: 0,
+      minP: 0,
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      repetitionPenalty: 1,
+    },
+    stopIds: [],
+    requestId: "req-test",
+    ...extra,
+  };
+}
