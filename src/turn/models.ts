@@ -1,8 +1,9 @@
 /** The models being served: a name clients use, and the engine that answers for it. */
 import type { Capabilities, Engine, EngineProbe } from "../engines/engine.ts";
-import type { Layout } from "../harmony/index.ts";
-import type { Turn, TurnEvent } from "./turn.ts";
+import type { Layout } from "../harmony/render.ts";
 import { runTurn } from "./run.ts";
+import { DEFAULT_STEERING, type Steering } from "./steering.ts";
+import type { Turn, TurnEvent } from "./turn.ts";
 
 /** What the operator configures about one model. */
 export interface ModelOptions {
@@ -14,6 +15,16 @@ export interface ModelOptions {
   /** Tokens of prompt and completion together. Absent: what the engine's probe says. */
   readonly contextLength?: number;
   readonly layout?: Layout;
+  /** Who answers, for OpenRouter's `provider` field. Default: the engine's name. */
+  readonly provider?: string;
+}
+
+/** What all models share. */
+export interface ModelsDeps {
+  /** Default: {@link DEFAULT_STEERING}. */
+  readonly steering?: Steering;
+  /** A new id for each tool call, `call_` and something unguessable. */
+  readonly newCallId: () => string;
 }
 
 /** What the engine turned out to be when it was last asked. */
@@ -24,6 +35,7 @@ export type ModelStatus =
 
 export interface Model {
   readonly id: string;
+  readonly provider: string;
   readonly capabilities: Capabilities;
   /** Undefined until the operator or the engine has said it. */
   readonly contextLength: number | undefined;
@@ -42,8 +54,8 @@ export interface Models {
   find(name: string): Model | undefined;
 }
 
-export function createModels(options: readonly ModelOptions[]): Models {
-  const models = options.map((each) => createModel(each));
+export function createModels(options: readonly ModelOptions[], deps: ModelsDeps): Models {
+  const models = options.map((each) => createModel(each, deps));
   const byName = new Map<string, Model>();
   for (const [index, model] of models.entries()) {
     for (const name of [model.id, ...(options[index]?.aliases ?? [])]) {
@@ -58,11 +70,12 @@ export function createModels(options: readonly ModelOptions[]): Models {
   };
 }
 
-function createModel(options: ModelOptions): Model {
+function createModel(options: ModelOptions, deps: ModelsDeps): Model {
   const { engine } = options;
   let status: ModelStatus = { state: "unknown" };
   const model: Model = {
     id: options.id,
+    provider: options.provider ?? engine.name,
     get capabilities() {
       return engine.capabilities;
     },
@@ -83,7 +96,17 @@ function createModel(options: ModelOptions): Model {
       return status;
     },
     run: (turn, signal) =>
-      runTurn(turn, { engine, contextLength: model.contextLength, layout: options.layout }, signal),
+      runTurn(
+        turn,
+        {
+          engine,
+          contextLength: model.contextLength,
+          layout: options.layout ?? "reference",
+          steering: deps.steering ?? DEFAULT_STEERING,
+          newCallId: deps.newCallId,
+        },
+        signal,
+      ),
   };
   return model;
 }

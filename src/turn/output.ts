@@ -18,6 +18,9 @@ export interface Output {
   release(): TurnEvent[];
   /** Forget what was held, as if the model had never written it. Holding goes on. */
   discard(): void;
+  holds(kind: Part["kind"]): boolean;
+  /** The name of a call that may not be made, until the message it stood in is over. */
+  readonly refused: string | undefined;
   /** The part that is open. */
   readonly part: Part | undefined;
   /** The text given out or held of the open part, or of the last one. */
@@ -31,6 +34,8 @@ export interface Output {
 export interface OutputOptions {
   readonly stop: readonly string[];
   readonly newCallId: () => string;
+  /** Calls that may not be made: they are left out as if the model had not written them. */
+  readonly refuses: (name: string) => boolean;
 }
 
 export function createOutput(options: OutputOptions): Output {
@@ -45,7 +50,8 @@ export function createOutput(options: OutputOptions): Output {
   let matcher: StopMatcher | undefined;
   let stopSequence: string | undefined;
   let waiting: TokenLogprob[] = [];
-  let holding: Part["kind"] | undefined;
+  let refused: string | undefined;
+  const holding = new Set<Part["kind"]>();
   let held: TurnEvent[] = [];
 
   return {
@@ -54,22 +60,38 @@ export function createOutput(options: OutputOptions): Output {
       const out: TurnEvent[] = [];
       for (const event of events) {
         if (stopSequence !== undefined) break;
-        for (const each of convert(event)) {
-          if (holding !== undefined && part?.kind === holding) held.push(each);
-          else out.push(each);
+        if (
+          event.type === "part-start" &&
+          event.part === "tool-call" &&
+          options.refuses(event.name)
+        ) {
+          refused = event.name;
         }
-        if (event.type === "part-end") part = undefined;
+        if (refused === undefined) {
+          for (const each of convert(event)) {
+            if (part && holding.has(part.kind)) held.push(each);
+            else out.push(each);
+          }
+        }
+        if (event.type === "part-end") {
+          part = undefined;
+          refused = undefined;
+        }
       }
       if (part?.kind !== "content") waiting = [];
       return out;
     },
     hold(kind) {
-      holding = kind;
+      holding.add(kind);
+    },
+    holds: (kind) => holding.has(kind),
+    get refused() {
+      return refused;
     },
     release() {
       const released = held;
       held = [];
-      holding = undefined;
+      holding.clear();
       return released;
     },
     discard() {

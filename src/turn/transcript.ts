@@ -4,16 +4,28 @@
  * and the engine's prefix cache is hit.
  */
 import type { EngineTokens, Prompt } from "../engines/engine.ts";
+import { CALL, END, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 
 export interface Transcript {
   appendIds(ids: readonly TokenId[]): void;
   append(tokens: EngineTokens): void;
+  /**
+   * Ends the message that is open, with `<|end|>` unless told otherwise. A `<|return|>` or `<|endoftext|>` at the end is replaced, as in
+   * any history: the model wrote it as the last token, so no engine has continued from it.
+   */
+  closeMessage(terminator?: TokenId): void;
   /** As it stands now. */
-  prompt(): Prompt;
+  prompt(): CountedPrompt;
 }
 
-export function createTranscript(base: Prompt, tokenizer: Tokenizer): Transcript {
+export interface CountedPrompt extends Prompt {
+  /** Number of ids; cheap, unlike `ids.length` on a prompt whose ids nobody has asked for. */
+  readonly length: number;
+  append(ids: readonly TokenId[]): CountedPrompt;
+}
+
+export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Transcript {
   /** Runs of ids, and runs of text where an engine gave no ids. Each form is made of them when asked for. */
   const runs: (TokenId[] | string)[] = [];
 
@@ -47,20 +59,38 @@ export function createTranscript(base: Prompt, tokenizer: Tokenizer): Transcript
           tokens satisfies never;
       }
     },
-    prompt() {
-      if (runs.length === 0) return base;
-      const appended = runs.map((run) => (typeof run === "string" ? run : run.slice()));
-      const ids = () =>
-        appended.flatMap((run) => (typeof run === "string" ? tokenizer.encode(run) : run));
-      return {
-        get ids() {
-          return [...base.ids, ...ids()];
-        },
-        idsJson: () => `${base.idsJson()},${ids().join(",")}`,
-        text: () =>
-          base.text() +
-          appended.map((run) => (typeof run === "string" ? run : tokenizer.decode(run))).join(""),
-      };
+    closeMessage(terminator = END) {
+      const ids = runs.at(-1);
+      const last = typeof ids === "object" ? ids.at(-1) : undefined;
+      if (last === END || last === CALL) return;
+      if (typeof ids === "object" && (last === RETURN || last === END_OF_TEXT)) ids.pop();
+      appendIds([terminator]);
     },
+    prompt: () => (runs.length === 0 ? base : withRuns(base, runs, tokenizer)),
+  };
+}
+
+/** A snapshot: later runs do not change it. */
+function withRuns(
+  base: CountedPrompt,
+  runs: readonly (readonly TokenId[] | string)[],
+  tokenizer: Tokenizer,
+): CountedPrompt {
+  const appended = runs.map((run) => (typeof run === "string" ? run : run.slice()));
+  let known: TokenId[] | undefined;
+  const ids = () =>
+    (known ??= appended.flatMap((run) => (typeof run === "string" ? tokenizer.encode(run) : run)));
+  return {
+    get length() {
+      return base.length + ids().length;
+    },
+    get ids() {
+      return [...base.ids, ...ids()];
+    },
+    idsJson: () => `${base.idsJson()},${ids().join(",")}`,
+    text: () =>
+      base.text() +
+      appended.map((run) => (typeof run === "string" ? run : tokenizer.decode(run))).join(""),
+    append: (more) => withRuns(base, [...appended, more], tokenizer),
   };
 }

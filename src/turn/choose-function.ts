@@ -1,0 +1,69 @@
+/** Which of several functions a forced call goes to: the model is asked, and nothing but a name counts. */
+import type { Run } from "./run-state.ts";
+
+/** Names are short; what is longer is no name. */
+const MAX_NAME_TOKENS = 48;
+
+/**
+ * The transcript ends with `<|start|>assistant`. Lets the model go on after ` to=functions.` until it has
+ * named a function. The transcript is left as it was: the caller writes the whole header.
+ *
+ * Undefined when the model named none of them.
+ */
+export async function chooseFunction(
+  run: Run,
+  names: readonly string[],
+): Promise<string | undefined> {
+  const { engine, turn, tally, tokenizer, headers } = run;
+  const asked = run.transcript.prompt().append(headers.callTo);
+  const constraint = engine.capabilities.constraints.includes("choice")
+    ? { type: "choice" as const, options: names }
+    : undefined;
+  const decoder = tokenizer.createDecoder();
+  let text = "";
+
+  tally.beginCall(asked.length);
+  const completion = engine.complete(
+    {
+      prompt: asked,
+      maxTokens: MAX_NAME_TOKENS,
+      sampling: turn.sampling,
+      stopIds: [],
+      requestId: turn.id,
+      cacheSalt: turn.tenant,
+      ...(constraint && { constraint }),
+    },
+    run.signal,
+  );
+  for await (const event of completion) {
+    switch (event.type) {
+      case "open":
+        break;
+      case "finish":
+        tally.endCall(event.usage);
+        return longestPrefix(names, text + decoder.end());
+      case "ids":
+        tally.add(event.ids.length);
+        for (const id of event.ids) text += decoder.push(id);
+        break;
+      case "pieces":
+        tally.add(event.tokens);
+        for (const piece of event.pieces) text += "text" in piece ? piece.text : "<|";
+        break;
+      case "text":
+        tally.add(event.tokens ?? tokenizer.encode(event.text).length);
+        text += event.text;
+        break;
+      default:
+        event satisfies never;
+    }
+    // The name is over where something begins that no name holds.
+    if (/[^\w.-]/.test(text)) return longestPrefix(names, text);
+  }
+  return longestPrefix(names, text);
+}
+
+function longestPrefix(names: readonly string[], text: string): string | undefined {
+  const [name = ""] = /^[\w.-]*/.exec(text) ?? [];
+  return names.filter((each) => name.startsWith(each)).toSorted((a, b) => b.length - a.length)[0];
+}

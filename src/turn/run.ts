@@ -1,0 +1,118 @@
+/** Running a turn: the conversation is rendered, the engine asked, and what it writes told as events. */
+import type { Engine } from "../engines/engine.ts";
+import { dropFinishedAnalysis } from "../harmony/analysis.ts";
+import { createHeaders } from "../harmony/headers.ts";
+import { createRenderer, type Layout } from "../harmony/render.ts";
+import { o200kHarmony } from "../tokenizer/index.ts";
+import { createOutput } from "./output.ts";
+import { createRepetitionGuard } from "./repetition.ts";
+import { createReader, type Run } from "./run-state.ts";
+import { steer } from "./steer.ts";
+import type { Steering } from "./steering.ts";
+import { createTally } from "./tally.ts";
+import { createTranscript } from "./transcript.ts";
+import { TurnError } from "./turn-error.ts";
+import type { FinishReason, Turn, TurnEvent } from "./turn.ts";
+
+export interface RunDeps {
+  readonly engine: Engine;
+  readonly steering: Steering;
+  /** Tokens of prompt and completion together, when it is known. */
+  readonly contextLength: number | undefined;
+  readonly layout: Layout;
+  /** `call_` and something unguessable: it is the key under which the call's thought is kept. */
+  readonly newCallId: () => string;
+}
+
+/**
+ * Yields `start` when the engine has accepted, then the parts as they are written, then `end`.
+ *
+ * Throws a `TurnError` before the engine is asked, or an `EngineError` at any time. Aborting the signal
+ * or leaving the iteration closes the engine's connection.
+ */
+export async function* runTurn(
+  turn: Turn,
+  deps: RunDeps,
+  signal: AbortSignal,
+): AsyncGenerator<TurnEvent> {
+  const run = prepare(turn, deps, signal);
+  const { reason, failure } = yield* steer(run);
+  yield* run.output.push(run.reader.parser.end(reason));
+
+  const { output, reader } = run;
+  yield {
+    type: "end",
+    finish: failure ? "error" : toFinishReason(reason, output.count("tool-call")),
+    nativeReason: run.nativeReason,
+    usage: run.tally.toUsage(reader.reasoningTokens),
+    recoveries: new Map([...reader.recoveries, ...run.repairs]),
+    ...(output.stopSequence !== undefined && { stopSequence: output.stopSequence }),
+    ...(failure && { failure }),
+  };
+}
+
+function prepare(turn: Turn, deps: RunDeps, signal: AbortSignal): Run {
+  const { engine, steering, contextLength } = deps;
+  const tokenizer = o200kHarmony();
+  const renderer = rendererFor(deps.layout);
+  const prompt = renderer.renderCompletion({ messages: dropFinishedAnalysis(turn.messages).kept });
+  if (contextLength !== undefined && prompt.length >= contextLength) {
+    throw new TurnError(
+      "context-length",
+      `This model's maximum context length is ${contextLength} tokens, but the messages and tools ` +
+        `are ${prompt.length} tokens long.`,
+    );
+  }
+  if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {
+    throw new TurnError("unsupported", "logprobs: the engine behind this model gives none.");
+  }
+  return {
+    turn,
+    engine,
+    steering,
+    contextLength,
+    signal,
+    tokenizer,
+    renderer,
+    headers: createHeaders(renderer, tokenizer, deps.layout),
+    transcript: createTranscript(prompt, tokenizer),
+    output: createOutput({
+      stop: turn.stop,
+      newCallId: deps.newCallId,
+      refuses: refusedCalls(turn, steering),
+    }),
+    tally: createTally(),
+    repetition: steering.repetitionGuard ? createRepetitionGuard() : undefined,
+    reader: createReader(
+      tokenizer,
+      turn.tools.map((tool) => tool.name),
+    ),
+    started: false,
+    nativeReason: null,
+    repairs: new Map(),
+  };
+}
+
+function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean {
+  const { toolChoice } = turn;
+  if (toolChoice.type === "allowed" || toolChoice.type === "required") {
+    return (name) => !toolChoice.names.includes(name);
+  }
+  if (!steering.refuseUnofferedTools) return () => false;
+  const offered = new Set(turn.tools.map((tool) => tool.name));
+  return (name) => !offered.has(name);
+}
+
+function toFinishReason(reason: "stop" | "length", calls: number): FinishReason {
+  if (reason === "length") return "length";
+  return calls > 0 ? "tool-calls" : "stop";
+}
+
+const renderers = new Map<Layout, ReturnType<typeof createRenderer>>();
+
+/** One for each layout, because each keeps the encoded messages of running conversations. */
+function rendererFor(layout: Layout): ReturnType<typeof createRenderer> {
+  let renderer = renderers.get(layout);
+  if (!renderer) renderers.set(layout, (renderer = createRenderer({ layout })));
+  return renderer;
+}

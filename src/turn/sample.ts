@@ -1,0 +1,179 @@
+/** One engine call: the transcript is continued until the model ends, the limit is met, or we have seen enough. */
+import { EngineError } from "../engines/engine-error.ts";
+import type { Constraint, EngineTokens, Sampling, TokenLogprob } from "../engines/engine.ts";
+import type { TokenId } from "../tokenizer/index.ts";
+import { parseTokens, type Run } from "./run-state.ts";
+import type { TurnEvent } from "./turn.ts";
+
+export interface Step<Cut extends string> {
+  /** Holds from the first token. Only given when the engine has it. */
+  readonly constraint?: Constraint;
+  /** Ids that would break what is being written: never sampled, where the engine takes a bias. */
+  readonly ban?: readonly TokenId[];
+  /** Ids that end this step. An engine that cannot stop at them is stopped by `cut`. */
+  readonly stopIds?: readonly TokenId[];
+  /** Why to stop reading, or undefined to go on. Asked after each read from the engine. */
+  readonly cut?: () => Cut | undefined;
+  /** Ask after every single token instead: for cuts that must be exact. Tokens then cost more. */
+  readonly exact?: boolean;
+}
+
+export type StepEnd<Cut extends string> =
+  /** The model ended, or nothing it still writes would count. */
+  | { readonly why: "stop" }
+  /** The limit of the request or of the context. */
+  | { readonly why: "length" }
+  /** A stop string of the client. */
+  | { readonly why: "stop-sequence" }
+  | { readonly why: "cut"; readonly cut: Cut };
+
+export async function* sample<Cut extends string = never>(
+  run: Run,
+  step: Step<Cut>,
+): AsyncGenerator<TurnEvent, StepEnd<Cut>> {
+  const { turn, tally, transcript, output, reader } = run;
+  const prompt = transcript.prompt();
+  const maxTokens = tokensLeft(run, prompt.length);
+  if (maxTokens < 1) return { why: "length" };
+
+  const request = {
+    prompt,
+    maxTokens,
+    sampling: withBan(turn.sampling, step.ban, run.engine.capabilities.sampling),
+    stopIds: step.stopIds ?? [],
+    requestId: turn.id,
+    cacheSalt: turn.tenant,
+    ...(step.constraint && { constraint: step.constraint }),
+    ...(turn.topLogprobs !== undefined && { topLogprobs: turn.topLogprobs }),
+    ...(turn.affinity !== undefined && { affinity: turn.affinity }),
+  };
+  tally.beginCall(prompt.length);
+  for await (const event of run.engine.complete(request, run.signal)) {
+    switch (event.type) {
+      case "open":
+        if (!run.started) yield { type: "start" };
+        run.started = true;
+        break;
+      case "finish":
+        tally.endCall(event.usage);
+        run.nativeReason = event.nativeReason;
+        return { why: event.reason };
+      case "ids":
+      case "pieces":
+      case "text": {
+        if (reader.parser.done) return { why: "stop" };
+        const looking = step.exact === true || turn.topLogprobs !== undefined;
+        const events: TurnEvent[] = [];
+        let end: StepEnd<Cut> | undefined;
+        for (const unit of looking ? oneByOne(event) : [event]) {
+          read(run, unit, events);
+          const cut = step.cut?.();
+          if (output.stopSequence !== undefined) end = { why: "stop-sequence" };
+          else if (cut !== undefined) end = { why: "cut", cut };
+          if (end || reader.parser.done) break;
+        }
+        yield* looking ? joinDeltas(events) : events;
+        if (end) return end;
+        break;
+      }
+      default:
+        event satisfies never;
+    }
+  }
+  throw new EngineError("closed", `${run.engine.name} ended its stream without a finish`);
+}
+
+function read(run: Run, tokens: EngineTokens, events: TurnEvent[]): void {
+  const { parser } = run.reader;
+  run.transcript.append(tokens);
+  const parsed = parseTokens(parser, tokens);
+  const logprobs = tokens.type === "ids" ? tokens.logprobs : undefined;
+  for (const event of run.output.push(parsed, logprobs)) events.push(event);
+
+  const count = countTokens(run, tokens);
+  run.tally.add(count);
+  if (tokens.type === "ids") run.repetition?.push(tokens.ids);
+  // The parser counts body tokens by id; without ids, everything that arrives during a thought is one.
+  else if (parser.openPart === "reasoning") run.reader.addReasoningTokens(count);
+}
+
+function countTokens(run: Run, tokens: EngineTokens): number {
+  switch (tokens.type) {
+    case "ids":
+      return tokens.ids.length;
+    case "pieces":
+      return tokens.tokens;
+    case "text":
+      return tokens.tokens ?? run.tokenizer.encode(tokens.text).length;
+    default:
+      return tokens satisfies never;
+  }
+}
+
+/** What may still be sampled: the least of what the request, the context and the operator leave. */
+function tokensLeft(run: Run, promptLength: number): number {
+  const { turn, contextLength, steering, tally } = run;
+  const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;
+  const byRequest = (turn.maxOutputTokens ?? fallback) - tally.completionTokens;
+  const byContext = (contextLength ?? Infinity) - promptLength;
+  return Math.min(byRequest, byContext);
+}
+
+function withBan(
+  sampling: Sampling,
+  ban: readonly TokenId[] | undefined,
+  honoured: readonly (keyof Sampling)[],
+): Sampling {
+  if (!ban || !honoured.includes("logitBias")) return sampling;
+  const logitBias = new Map(sampling.logitBias);
+  for (const id of ban) logitBias.set(id, -100);
+  return { ...sampling, logitBias };
+}
+
+/** The same tokens in the smallest steps in which something can begin or end. */
+function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
+  switch (tokens.type) {
+    case "ids":
+      for (const [index, id] of tokens.ids.entries()) {
+        const logprob: TokenLogprob | undefined = tokens.logprobs?.[index];
+        yield { type: "ids", ids: [id], ...(logprob && { logprobs: [logprob] }) };
+      }
+      return;
+    case "pieces":
+      for (const [index, piece] of tokens.pieces.entries()) {
+        yield { type: "pieces", pieces: [piece], tokens: index === 0 ? tokens.tokens : 0 };
+      }
+      return;
+    case "text":
+      // By code unit: the parser puts markers and characters together again.
+      for (let at = 0; at < tokens.text.length; at++) {
+        yield {
+          type: "text",
+          text: tokens.text.charAt(at),
+          tokens: at === 0 ? (tokens.tokens ?? 1) : 0,
+        };
+      }
+      return;
+    default:
+      tokens satisfies never;
+  }
+}
+
+/** What arrived in one read leaves in one delta, however finely it was looked at. */
+function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
+  const joined: TurnEvent[] = [];
+  for (const event of events) {
+    const last = joined.at(-1);
+    if (event.type === "part-delta" && last?.type === "part-delta") {
+      const logprobs = [...(last.logprobs ?? []), ...(event.logprobs ?? [])];
+      joined[joined.length - 1] = {
+        type: "part-delta",
+        text: last.text + event.text,
+        ...(logprobs.length > 0 && { logprobs }),
+      };
+    } else {
+      joined.push(event);
+    }
+  }
+  return joined;
+}

@@ -1,0 +1,50 @@
+/** Counting tokens over all engine calls of a turn. */
+import type { EngineUsage } from "../engines/engine.ts";
+import type { TurnUsage } from "./turn.ts";
+
+export interface Tally {
+  /** `promptTokens`: what was sent, in case the engine does not say. */
+  beginCall(promptTokens: number): void;
+  /** Tokens that arrived. */
+  add(tokens: number): void;
+  /** The engine's own counts, which know of tokens that never arrived. Not called when a call was cut short. */
+  endCall(usage: EngineUsage | undefined): void;
+  readonly completionTokens: number;
+  toUsage(reasoningTokens: number): TurnUsage;
+}
+
+export function createTally(): Tally {
+  let engineCalls = 0;
+  let promptTokens = 0;
+  let cachedTokens = 0;
+  let finished = 0;
+  let current = 0;
+
+  return {
+    beginCall(sent) {
+      finished += current;
+      current = 0;
+      engineCalls++;
+      if (engineCalls === 1) promptTokens = sent;
+    },
+    add(tokens) {
+      current += tokens;
+    },
+    endCall(usage) {
+      current = usage?.completionTokens ?? current;
+      if (engineCalls > 1) return;
+      promptTokens = usage?.promptTokens ?? promptTokens;
+      cachedTokens = usage?.cachedTokens ?? 0;
+    },
+    get completionTokens() {
+      return finished + current;
+    },
+    toUsage: (reasoningTokens) => ({
+      promptTokens,
+      cachedTokens,
+      completionTokens: finished + current,
+      reasoningTokens,
+      engineCalls,
+    }),
+  };
+}
