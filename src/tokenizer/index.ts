@@ -5,5 +5,5 @@ export { createDecoder, o200kHarmony, tokenText } from "./o200k-harmony.ts";
 export type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
 
 // Special tokens
-export { isSpecial, SPECIAL_TOKENS, specialTokenName } from "./special-tokens.ts";
+export { FIRST_SPECIAL_ID, isSpecial, SPECIAL_TOKENS, specialTokenName } from "./special-tokens.ts";
 export type { SpecialTokenName } from "./special-tokens.ts";

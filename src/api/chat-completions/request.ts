@@ -5,6 +5,7 @@
  * that names it. `null` means absent, everywhere.
  */
 import { z } from "zod";
+import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
 
 const textLike = z.string().nullish();
 const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();
@@ -131,6 +132,14 @@ const responseFormat = z.discriminatedUnion("type", [
   }),
 ]);
 
+/** Control tokens are the gateway's alone: a bias could force or forbid the end of a message. */
+const ordinaryTokenId = z
+  .string()
+  .refine(
+    (id) => /^\d{1,6}$/.test(id) && Number(id) < FIRST_SPECIAL_ID,
+    `must be the id of an ordinary token, below ${FIRST_SPECIAL_ID}`,
+  );
+
 const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
 export const chatRequest = z.object({
@@ -166,9 +175,7 @@ export const chatRequest = z.object({
   presence_penalty: unit(-2, 2),
   repetition_penalty: z.number().gt(0).max(2).nullish(),
   seed: z.int().nullish(),
-  logit_bias: z
-    .record(z.string().regex(/^\d+$/, "must be a token id"), z.number().min(-100).max(100))
-    .nullish(),
+  logit_bias: z.record(ordinaryTokenId, z.number().min(-100).max(100)).nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
   stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
@@ -178,8 +185,8 @@ export const chatRequest = z.object({
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
 
   modalities: z.array(z.string()).nullish(),
-  audio: z.unknown(),
-  prompt: z.unknown(),
+  audio: z.unknown().optional(),
+  prompt: z.unknown().optional(),
   user: textLike,
   session_id: z.string().max(256).nullish(),
   prompt_cache_key: textLike,

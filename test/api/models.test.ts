@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import { modelRoutes, toSupportedParameters } from "../../src/api/models.ts";
+import { toErrorResponse } from "../../src/api/errors.ts";
+import type { Capabilities } from "../../src/engines/engine.ts";
+import { createModels } from "../../src/turn/models.ts";
+import { fakeEngine } from "../helpers/fake-engine.ts";
+
+const models = createModels([
+  { id: "openai/gpt-oss-20b", aliases: ["small"], engine: fakeEngine(), contextLength: 131_072 },
+  { id: "gpt-oss-120b", engine: fakeEngine() },
+]);
+
+async function get(path: string): Promise<{ status: number; body: unknown }> {
+  const routes = modelRoutes(models);
+  routes.onError((error) => toErrorResponse(error));
+  const response = await routes.request(path);
+  return { status: response.status, body: await response.json() };
+}
+
+const entry = {
+  id: "openai/gpt-oss-20b",
+  object: "model",
+  created: 1_754_352_000,
+  owned_by: "openai",
+  canonical_slug: "openai/gpt-oss-20b",
+  name: "OpenAI: gpt-oss-20b",
+  description: expect.any(String),
+  context_length: 131_072,
+  hugging_face_id: "openai/gpt-oss-20b",
+  architecture: {
+    modality: "text->text",
+    input_modalities: ["text"],
+    output_modalities: ["text"],
+    tokenizer: "GPT",
+    instruct_type: null,
+  },
+  pricing: { prompt: "0", completion: "0", request: "0", image: "0" },
+  top_provider: { context_length: 131_072, max_completion_tokens: null, is_moderated: false },
+  per_request_limits: null,
+  default_parameters: null,
+  supported_parameters: expect.arrayContaining(["reasoning", "tools"]),
+  reasoning: {
+    supported_efforts: ["high", "medium", "low"],
+    default_effort: "medium",
+    default_enabled: true,
+    supports_max_tokens: true,
+    mandatory: false,
+  },
+};
+
+describe("the list", () => {
+  test.each(["/models", "/models/user"])("%s has all models", async (path) => {
+    expect(await get(path)).toEqual({
+      status: 200,
+      body: {
+        object: "list",
+        data: [entry, expect.objectContaining({ id: "gpt-oss-120b", context_length: null })],
+        total_count: 2,
+        links: { next: null },
+      },
+    });
+  });
+
+  test.each([
+    ["?limit=1", ["openai/gpt-oss-20b"], "?offset=1&limit=1"],
+    ["?offset=1&limit=1", ["gpt-oss-120b"], null],
+    ["?offset=1", ["gpt-oss-120b"], null],
+    ["?offset=5", [], null],
+    ["?limit=0", [], null],
+  ])("%s is a page", async (query, ids, next) => {
+    const { body } = await get(`/models${query}`);
+    expect(body).toMatchObject({
+      data: ids.map((id) => ({ id })),
+      total_count: 2,
+      links: { next },
+    });
+  });
+
+  test("a page that is no number is refused", async () => {
+    expect(await get("/models?offset=-1")).toMatchObject({
+      status: 400,
+      body: { error: { param: "offset" } },
+    });
+  });
+});
+
+describe("one model", () => {
+  test.each([
+    ["/models/openai/gpt-oss-20b", "openai/gpt-oss-20b"],
+    ["/models/openai%2Fgpt-oss-20b", "openai/gpt-oss-20b"],
+    ["/model/openai/gpt-oss-20b", "openai/gpt-oss-20b"],
+    ["/models/gpt-oss-20b", "gpt-oss-20b"],
+    ["/models/openai/gpt-oss-20b:free", "openai/gpt-oss-20b:free"],
+    ["/models/small", "small"],
+  ])("%s is answered under the name it was asked for", async (path, id) => {
+    expect(await get(path)).toEqual({ status: 200, body: { ...entry, id } });
+  });
+
+  test("who serves it is one provider", async () => {
+    expect(await get("/models/openai/gpt-oss-20b/endpoints")).toMatchObject({
+      status: 200,
+      body: {
+        data: {
+          id: "openai/gpt-oss-20b",
+          endpoints: [{ provider_name: "harmony-gateway", context_length: 131_072, status: 0 }],
+        },
+      },
+    });
+  });
+
+  test.each(["/models/openai/gpt-4", "/models/gpt-4/endpoints"])("%s is unknown", async (path) => {
+    expect(await get(path)).toMatchObject({
+      status: 404,
+      body: { error: { code: 404, type: "not_found_error", param: "model" } },
+    });
+  });
+});
+
+test("only parameters the engine honours are listed", () => {
+  const none: Capabilities = {
+    idsIn: true,
+    idsOut: "exact",
+    stopIdVisible: true,
+    stopIds: true,
+    constraints: [],
+    logprobs: false,
+    sampling: [],
+  };
+  const always = [
+    "include_reasoning",
+    "max_completion_tokens",
+    "max_tokens",
+    "parallel_tool_calls",
+    "reasoning",
+    "reasoning_effort",
+    "response_format",
+    "stop",
+    "structured_outputs",
+    "tool_choice",
+    "tools",
+  ];
+  expect(toSupportedParameters(none)).toEqual(always);
+  expect(
+    toSupportedParameters({ ...none, logprobs: true, sampling: ["topP", "seed", "logitBias"] }),
+  ).toEqual([...always, "logit_bias", "logprobs", "seed", "top_logprobs", "top_p"].toSorted());
+});
