@@ -6,8 +6,10 @@ import type { Clues } from "./clues.ts";
 
 type SchemaObject = Readonly<Record<string, unknown>>;
 
-/** Recursive schemas are followed this deep; then lists stay empty and unions end with `null`. */
-const MAX_DEPTH = 6;
+/** From here on lists stay empty and unions take a simple variant, so that recursive schemas end. */
+const SHALLOW_DEPTH = 4;
+/** Recursion that the schema itself does not let end. */
+const MAX_DEPTH = 64;
 
 export function instanceOf(schema: unknown, clues: Clues): unknown {
   return createMaker(schema, clues)(schema, "", 0);
@@ -18,6 +20,7 @@ type Make = (schema: unknown, name: string, depth: number) => unknown;
 
 function createMaker(root: unknown, clues: Clues): Make {
   const make: Make = (given, name, depth) => {
+    if (depth > MAX_DEPTH) return null;
     const schema = resolve(given, root, depth);
     if (schema["const"] !== undefined) return schema["const"];
     const members = list(schema["enum"]);
@@ -59,11 +62,11 @@ function resolve(given: unknown, root: unknown, depth: number): SchemaObject {
 }
 
 function chooseVariant(variants: readonly unknown[], depth: number): unknown {
-  if (depth < MAX_DEPTH) return variants[0];
-  const simple = variants.find(
-    (variant) => !["object", "array"].includes(typeOf(asObject(variant))),
+  if (depth < SHALLOW_DEPTH) return variants[0];
+  const simple = variants.find((variant) =>
+    ["null", "boolean", "integer", "number", "string"].includes(String(asObject(variant)["type"])),
   );
-  return simple ?? variants.at(-1);
+  return simple ?? variants[0];
 }
 
 function merge(left: unknown, right: unknown): SchemaObject {
@@ -124,7 +127,7 @@ function arrayOf(schema: SchemaObject, name: string, depth: number, make: Make):
   const first = list(schema["prefixItems"]);
   const least = Math.max(count(schema["minItems"]) ?? 0, first.length);
   const most = count(schema["maxItems"]) ?? Infinity;
-  const length = Math.min(Math.max(least, depth < MAX_DEPTH ? 1 : 0), most);
+  const length = Math.min(Math.max(least, depth < SHALLOW_DEPTH ? 1 : 0), most);
   const items: unknown[] = [];
   for (let index = 0; index < length; index++) {
     const item = first[index] ?? schema["items"];
@@ -147,27 +150,35 @@ function distinct(
   return typeof value === "string" ? `${value} ${items.length + 1}` : value;
 }
 
+/** Tries what was said, then values near the bounds. */
 function numberOf(schema: SchemaObject, said: number | undefined): number {
-  const integer = typeOf(schema) === "integer";
-  const step = count(schema["multipleOf"]) ?? (integer ? 1 : undefined);
-  const above = count(schema["exclusiveMinimum"]);
-  const below = count(schema["exclusiveMaximum"]);
-  const nudge = step ?? 0.5;
-  const least = Math.max(
-    count(schema["minimum"]) ?? -Infinity,
-    above === undefined ? -Infinity : above + nudge,
-  );
-  const most = Math.min(
-    count(schema["maximum"]) ?? Infinity,
-    below === undefined ? Infinity : below - nudge,
-  );
-  const fits = (value: number) =>
-    value >= least && value <= most && (step === undefined || Number.isInteger(value / step));
-  if (said !== undefined && fits(said)) return said;
-  const nearest = Math.min(Math.max(1, least), most);
-  if (step === undefined) return nearest;
-  const rounded = Math.ceil(nearest / step) * step;
-  return rounded <= most ? rounded : Math.floor(nearest / step) * step;
+  const step = count(schema["multipleOf"]) ?? (typeOf(schema) === "integer" ? 1 : undefined);
+  const above = count(schema["exclusiveMinimum"]) ?? -Infinity;
+  const below = count(schema["exclusiveMaximum"]) ?? Infinity;
+  const least = Math.max(count(schema["minimum"]) ?? -Infinity, above);
+  const most = Math.min(count(schema["maximum"]) ?? Infinity, below);
+  const unit = step ?? 1;
+  const [up, down] = [Math.ceil(least / unit) * unit, Math.floor(most / unit) * unit];
+  const candidates = [
+    said,
+    1,
+    0,
+    least,
+    most,
+    up,
+    up + unit,
+    down,
+    down - unit,
+    (least + most) / 2,
+  ];
+  const fits = (value: number | undefined) =>
+    value !== undefined &&
+    value >= least &&
+    value <= most &&
+    value > above &&
+    value < below &&
+    (step === undefined || Number.isInteger(value / step));
+  return candidates.find(fits) ?? 1;
 }
 
 const FORMATS: Readonly<Record<string, string>> = {

@@ -74,12 +74,14 @@ function worded(question: string, tools: readonly DemoTool[]): Mention[] {
     const words = wordsOf(tool.name).filter((word) => word.length > 2 && !GENERIC.has(word));
     const heard = words.filter((word) => said.some((each) => isAlike(each.word, word)));
     const at = said.find((each) => heard.some((word) => isAlike(each.word, word)))?.at;
-    return at === undefined ? [] : [{ tool, at, match: heard.length / words.length }];
+    return at === undefined
+      ? []
+      : [{ tool, at, fullness: heard.length + heard.length / words.length }];
   });
-  // `get_weather` and `get_weather_alerts` share a word; the one that was named more fully is meant.
+  // `get_weather` and `get_weather_alerts` share a word: the one that was named more fully is meant.
   const best = (at: number) =>
-    Math.max(...candidates.filter((each) => each.at === at).map(({ match }) => match));
-  return candidates.filter(({ at, match }) => match === best(at));
+    Math.max(...candidates.filter((each) => each.at === at).map(({ fullness }) => fullness));
+  return candidates.filter(({ at, fullness }) => fullness === best(at));
 }
 
 function wordsOf(name: string): string[] {

@@ -53,7 +53,7 @@ interface Read {
 }
 
 function readType(text: string, from: number): Read | undefined {
-  const at = skipComments(text, from);
+  const at = typeStart(text, from);
   return text[at] === "|" ? readVariants(text, at) : readUnion(text, at);
 }
 
@@ -63,18 +63,30 @@ function readVariants(text: string, from: number): Read | undefined {
   let at = from;
   let end = from;
   while (text[at] === "|") {
-    const variant = readUnion(text, skipComments(text, at + 1));
+    const variant = readUnion(text, typeStart(text, at + 1));
     if (variant === undefined) return undefined;
     variants.push(variant.schema);
     end = variant.end;
     at = skipComments(text, end);
   }
-  // The brackets of an array around the union are printed behind its last variant. There the comma
-  // follows at once; the comma after a property's own union has a line to itself.
-  const last = variants.at(-1);
-  const inArray = !text.slice(end, at).includes("\n") && last?.items !== undefined;
-  if (!inArray) return { schema: anyOf(variants), end };
-  return { schema: arrayOf(anyOf([...variants.slice(0, -1), last.items])), end };
+  if (text[at] === "," && text.slice(end, at).includes("\n"))
+    return { schema: anyOf(variants), end };
+  return bracketed(text, variants, end);
+}
+
+/**
+ * A property's own union ends in a comma on a line to itself. Any other union may be what a list holds,
+ * and then the list's brackets stand behind the last variant, or even behind its comment.
+ */
+function bracketed(text: string, variants: readonly Schema[], end: number): Read {
+  const commented = matchAt(/ \/\/.*?((?:\[\])+)(?=,$)/my, text, end);
+  if (commented !== undefined) {
+    const depth = (commented[1] ?? "").length / "[]".length;
+    return { schema: listOf(anyOf(variants), depth), end: end + commented[0].length };
+  }
+  let [last = {}, depth] = [variants.at(-1), 0];
+  while (last.items !== undefined) [last, depth] = [last.items, depth + 1];
+  return { schema: listOf(anyOf([...variants.slice(0, -1), last]), depth), end };
 }
 
 /** Members on one line. Brackets bind to everything before them: `"a" | "b"[]` is a list of a and b. */
@@ -87,7 +99,7 @@ function readUnion(text: string, from: number): Read | undefined {
     members.push(member.schema);
     at = member.end;
     while (text.startsWith("[]", at)) {
-      members = [arrayOf(anyOf(members))];
+      members = [listOf(anyOf(members), 1)];
       at += "[]".length;
     }
     if (!text.startsWith(" | ", at)) return { schema: anyOf(members), end: at };
@@ -109,7 +121,7 @@ const WORDS: ReadonlyMap<string, Schema> = new Map<string, Schema>([
 function readMember(text: string, from: number): Read | undefined {
   if (text[from] === "{") return readObject(text, from);
   // A member may hold quotes of its own: it ends where something can follow it.
-  const quoted = matchAt(/"(.*?)"(?=\[\]| \||,|\)| \/\/|$)/my, text, from);
+  const quoted = matchAt(/"(.*?)"(?=(?:\[\])*(?:,?$|,? \/\/| \| (?:"|null)|\) =>))/my, text, from);
   if (quoted !== undefined) {
     return { schema: { type: "string", enum: [quoted[1] ?? ""] }, end: from + quoted[0].length };
   }
@@ -168,8 +180,18 @@ function anyOf(members: readonly Schema[]): Schema {
   return { anyOf: members };
 }
 
-function arrayOf(items: Schema): Schema {
-  return { type: "array", items };
+function listOf(items: Schema, depth: number): Schema {
+  return depth === 0 ? items : { type: "array", items: listOf(items, depth - 1) };
+}
+
+/**
+ * Only an object's description stands in front of a type. If it has several lines, all but the first
+ * look like anything; the brace alone on its line is the next thing to rely on.
+ */
+function typeStart(text: string, from: number): number {
+  if (matchAt(/ *\/\//y, text, from) === undefined) return skipComments(text, from);
+  const brace = text.indexOf("\n{\n", from);
+  return brace < 0 ? text.length : brace + 1;
 }
 
 function skipComments(text: string, from: number): number {
