@@ -82,7 +82,7 @@ class Prompt implements RenderedPrompt {
 
   #join(): TokenId[] {
     // Filling an array of known length: 0.6 ms for 100,000 ids, a third of pushing or spreading.
-    const ids = Array.from<TokenId>({ length: 0 });
+    const ids: TokenId[] = [];
     ids.length = this.length;
     let at = 0;
     for (const segment of this.segments) {

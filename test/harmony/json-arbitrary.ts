@@ -1,0 +1,22 @@
+/** Random JSON values. Numbers are short, so that every reader reads them alike. */
+
+import * as fc from "fast-check";
+
+/** Few names, so that they meet; some need escapes, some would move to the front of an object. */
+export const memberName = fc.constantFrom("a", "b", 'q"', "\\", "é", "tools", "10", "2", "");
+
+const scalar = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.integer(),
+  fc.boolean(),
+  fc.constantFrom(null, 0.5, -1.25e-7, 1e21),
+);
+
+export const jsonValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    scalar,
+    fc.array(tie("value"), { maxLength: 3 }),
+    fc.dictionary(memberName, tie("value"), { maxKeys: 4 }),
+  ),
+})).value;
