@@ -43,17 +43,17 @@ export interface RendererOptions {
 
 export interface Renderer {
   /** All messages, then `<|start|>` and the role that writes next (default `assistant`). */
-  renderCompletion(conversation: Conversation, nextRole?: Role): RenderedPrompt;
+  readonly renderCompletion: (conversation: Conversation, nextRole?: Role) => RenderedPrompt;
   /** All messages. */
-  renderConversation(conversation: Conversation): RenderedPrompt;
+  readonly renderConversation: (conversation: Conversation) => RenderedPrompt;
   /** All messages; a last assistant message on `final` closes with `<|return|>`. */
-  renderTraining(conversation: Conversation): RenderedPrompt;
+  readonly renderTraining: (conversation: Conversation) => RenderedPrompt;
   /** One message. It does not know of functions that other messages offer. */
-  renderMessage(message: Message): RenderedPrompt;
+  readonly renderMessage: (message: Message) => RenderedPrompt;
   /** `<|start|>` and the role: how a completion begins. */
-  renderStart(role: Role): RenderedPrompt;
+  readonly renderStart: (role: Role) => RenderedPrompt;
   /** What may follow {@link renderStart}: the rest of the header and the beginning of a body, not closed. */
-  renderOpening(opening: Opening): RenderedPrompt;
+  readonly renderOpening: (opening: Opening) => RenderedPrompt;
 }
 
 /** A message the model is to continue. */

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { createEncoder, Piece } from "../../src/harmony/pieces.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { countingTokenizer } from "./counting-tokenizer.ts";
+
+describe("remembering encoded text", () => {
+  test("a piece has the ids of its text, as numbers and as JSON", () => {
+    const piece = createEncoder(o200kHarmony(), 0)("hello world");
+    expect(piece).toEqual(new Piece("hello world", [24912, 2375], false));
+    expect(Array.from(piece.ids)).toEqual([24912, 2375]);
+    expect(piece.idsJson()).toBe("24912,2375");
+  });
+
+  test("a text is encoded once, however often it comes and whichever string object holds it", () => {
+    const tokenizer = countingTokenizer();
+    const encode = createEncoder(tokenizer, 1_000_000);
+    const first = encode("some text");
+    expect(encode(["some", "text"].join(" "))).toBe(first);
+    expect(encode("another")).not.toBe(first);
+    expect(tokenizer.encoded).toEqual(["some text", "another"]);
+  });
+
+  test("without a budget nothing is remembered", () => {
+    const tokenizer = countingTokenizer();
+    const encode = createEncoder(tokenizer, 0);
+    expect(encode("x").ids).toEqual(encode("x").ids);
+    expect(tokenizer.encoded).toEqual(["x", "x"]);
+  });
+
+  test("texts that differ in one character only are told apart", () => {
+    const encode = createEncoder(o200kHarmony(), 10_000_000);
+    const base = "lorem ipsum ".repeat(50);
+    const variants = Array.from(base, (_, at) => `${base.slice(0, at)}#${base.slice(at + 1)}`);
+    for (const text of [...variants, ...variants.toReversed()])
+      expect(encode(text).text).toBe(text);
+  });
+
+  test("what is in use stays, what is not is forgotten within the budget", () => {
+    const tokenizer = countingTokenizer();
+    const encode = createEncoder(tokenizer, 4_000);
+    encode("old");
+    for (let i = 0; i < 100; i++) {
+      encode("in use");
+      encode(`passing by ${i}`);
+    }
+    tokenizer.encoded.length = 0;
+    encode("in use");
+    encode("passing by 99");
+    expect(tokenizer.encoded).toEqual([]);
+    encode("old");
+    encode("passing by 0");
+    expect(tokenizer.encoded).toEqual(["old", "passing by 0"]);
+  });
+
+  test("a text larger than half of the budget does not push out the others", () => {
+    const tokenizer = countingTokenizer();
+    const encode = createEncoder(tokenizer, 4_000);
+    encode("small");
+    encode("large ".repeat(1000));
+    encode("small");
+    expect(tokenizer.encoded).toEqual(["small", "large ".repeat(1000)]);
+  });
+
+  test("texts made to have the same fingerprint are only forgotten earlier", () => {
+    const tokenizer = countingTokenizer();
+    const encode = createEncoder(tokenizer, 10_000_000);
+    // 24 of 480 characters are looked at: every twentieth from the end.
+    const texts = Array.from(
+      { length: 50 },
+      (_, i) => `${String(i).padStart(10, "0")}${"x".repeat(470)}`,
+    );
+    const ids = texts.map((text) => encode(text).ids);
+    tokenizer.encoded.length = 0;
+    expect(texts.toReversed().map((text) => encode(text).ids)).toEqual(ids.toReversed());
+    expect(tokenizer.encoded).toHaveLength(46);
+  });
+});
