@@ -6,6 +6,7 @@
  */
 import type { TokenLogprob } from "../engines/engine.ts";
 import type { ParseEvent } from "../harmony/parse.ts";
+import { FIRST_SPECIAL_ID } from "../tokenizer/index.ts";
 import { createStopMatcher, type StopMatcher } from "./stop-strings.ts";
 import type { Part, TurnEvent } from "./turn.ts";
 
@@ -56,7 +57,10 @@ export function createOutput(options: OutputOptions): Output {
 
   return {
     push(events, logprobs) {
-      if (logprobs) waiting.push(...logprobs);
+      // The header's tokens come before the part is open, the terminator's is special.
+      if (logprobs && part?.kind === "content") {
+        waiting.push(...logprobs.filter((each) => each.id < FIRST_SPECIAL_ID));
+      }
       const out: TurnEvent[] = [];
       for (const event of events) {
         if (stopSequence !== undefined) break;
@@ -112,18 +116,18 @@ export function createOutput(options: OutputOptions): Output {
 
   function convert(event: ParseEvent): TurnEvent[] {
     switch (event.type) {
-      case "part-start":
-        part =
+      case "part-start": {
+        const opened: Part =
           event.part === "tool-call"
             ? { kind: "tool-call", id: options.newCallId(), name: event.name }
             : { kind: event.part };
+        part = opened;
         text = "";
-        counts[part.kind]++;
-        matcher =
-          part.kind === "content" && options.stop.length > 0
-            ? createStopMatcher(options.stop)
-            : undefined;
-        return [{ type: "part-start", part }];
+        counts[opened.kind]++;
+        const stoppable = opened.kind === "content" && options.stop.length > 0;
+        matcher = stoppable ? createStopMatcher(options.stop) : undefined;
+        return [{ type: "part-start", part: opened }];
+      }
       case "part-delta":
         return delta(matcher ? matcher.push(event.text) : event.text);
       case "part-end":

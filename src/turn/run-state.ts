@@ -1,11 +1,11 @@
 /** What a turn carries from one engine call to the next. */
-import type { Engine, EngineTokens } from "../engines/engine.ts";
+import type { Engine } from "../engines/engine.ts";
 import type { Headers } from "../harmony/headers.ts";
-import { createParser, type Parser } from "../harmony/parse.ts";
 import type { Renderer } from "../harmony/render.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import type { Output } from "./output.ts";
 import type { RepetitionGuard } from "./repetition.ts";
+import type { Reader } from "./reader.ts";
 import type { Steering } from "./steering.ts";
 import type { Tally } from "./tally.ts";
 import type { Transcript } from "./transcript.ts";
@@ -32,52 +32,6 @@ export interface Run {
   readonly repairs: Map<string, number>;
 }
 
-/**
- * The parser of the message sequence being written. Forcing a message begins a new one: what the old one
- * still held comes out first, and its counts are kept.
- */
-export interface Reader {
-  readonly parser: Parser;
-  /** Tokens of thought so far, over all parsers. */
-  readonly reasoningTokens: number;
-  readonly recoveries: ReadonlyMap<string, number>;
-  /** Begin again right after `<|start|>assistant`. The old parser must have ended. */
-  restart(): void;
-  /** Engines without ids: how many tokens of thought a text was. */
-  addReasoningTokens(tokens: number): void;
-}
-
-export function createReader(tokenizer: Tokenizer, toolNames: readonly string[]): Reader {
-  let parser = createParser(tokenizer, { toolNames });
-  let reasoningTokens = 0;
-  const recoveries = new Map<string, number>();
-
-  function keepRecoveries(into: Map<string, number>): Map<string, number> {
-    for (const [name, count] of parser.recoveries) into.set(name, (into.get(name) ?? 0) + count);
-    return into;
-  }
-
-  return {
-    get parser() {
-      return parser;
-    },
-    get reasoningTokens() {
-      return reasoningTokens + parser.tokens.reasoning;
-    },
-    get recoveries() {
-      return keepRecoveries(new Map(recoveries));
-    },
-    restart() {
-      keepRecoveries(recoveries);
-      reasoningTokens += parser.tokens.reasoning;
-      parser = createParser(tokenizer, { toolNames });
-    },
-    addReasoningTokens(tokens) {
-      reasoningTokens += tokens;
-    },
-  };
-}
-
 /** Note that the turn had to step in. */
 export function countRepair(run: Run, name: string): void {
   run.repairs.set(name, (run.repairs.get(name) ?? 0) + 1);
@@ -96,18 +50,4 @@ export function openNext(run: Run, header: readonly TokenId[]): TurnEvent[] {
   run.transcript.closeMessage();
   run.transcript.appendIds(run.headers.assistant);
   return [...rest, ...openFirst(run, header)];
-}
-
-/** Shows the parser what an engine has sampled. */
-export function parseTokens(parser: Parser, tokens: EngineTokens) {
-  switch (tokens.type) {
-    case "ids":
-      return parser.pushIds(tokens.ids);
-    case "pieces":
-      return parser.pushPieces(tokens.pieces);
-    case "text":
-      return parser.pushText(tokens.text);
-    default:
-      return tokens satisfies never;
-  }
 }

@@ -2,7 +2,7 @@
 import { EngineError } from "../engines/engine-error.ts";
 import type { Constraint, EngineTokens, Sampling, TokenLogprob } from "../engines/engine.ts";
 import type { TokenId } from "../tokenizer/index.ts";
-import { parseTokens, type Run } from "./run-state.ts";
+import type { Run } from "./run-state.ts";
 import type { TurnEvent } from "./turn.ts";
 
 export interface Step<Cut extends string> {
@@ -84,17 +84,13 @@ export async function* sample<Cut extends string = never>(
 }
 
 function read(run: Run, tokens: EngineTokens, events: TurnEvent[]): void {
-  const { parser } = run.reader;
+  run.tally.add(countTokens(run, tokens));
   run.transcript.append(tokens);
-  const parsed = parseTokens(parser, tokens);
+  if (tokens.type === "ids") run.repetition?.push(tokens.ids);
+
+  const parsed = run.reader.push(tokens);
   const logprobs = tokens.type === "ids" ? tokens.logprobs : undefined;
   for (const event of run.output.push(parsed, logprobs)) events.push(event);
-
-  const count = countTokens(run, tokens);
-  run.tally.add(count);
-  if (tokens.type === "ids") run.repetition?.push(tokens.ids);
-  // The parser counts body tokens by id; without ids, everything that arrives during a thought is one.
-  else if (parser.openPart === "reasoning") run.reader.addReasoningTokens(count);
 }
 
 function countTokens(run: Run, tokens: EngineTokens): number {

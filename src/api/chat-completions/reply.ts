@@ -1,6 +1,7 @@
 /** What every form of a chat reply shares: who answers, how it is shaped, and the mapped values. */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
+import { tokenText } from "../token-text.ts";
 import type { ChatRequest } from "./request.ts";
 
 /** Decided by the request and by the client's key, before the first token. */
@@ -69,16 +70,10 @@ export function customToolNames(request: ChatRequest): ReadonlySet<string> {
 }
 
 /** OpenAI's `logprobs.content`: token text and bytes with each value. */
-export function toLogprobs(logprobs: readonly TokenLogprob[], text: (id: number) => TokenText) {
+export function toLogprobs(logprobs: readonly TokenLogprob[]) {
   return logprobs.map((each) => ({
-    ...text(each.id),
+    ...tokenText(each.id),
     logprob: each.logprob,
-    top_logprobs: each.top.map((other) => ({ ...text(other.id), logprob: other.logprob })),
+    top_logprobs: each.top.map((other) => ({ ...tokenText(other.id), logprob: other.logprob })),
   }));
-}
-
-export interface TokenText {
-  readonly token: string;
-  /** UTF-8; a token may be a part of a character. */
-  readonly bytes: readonly number[];
 }

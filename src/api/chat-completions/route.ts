@@ -8,7 +8,6 @@ import type { ApiEnv } from "../client.ts";
 import { describeError, RequestError, toErrorBody } from "../errors.ts";
 import { parseBody, parseWith } from "../parse-request.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
-import { tokenText } from "../token-text.ts";
 import { untilBegun } from "../until-begun.ts";
 import { addUsage, customToolNames, type ReplyOptions } from "./reply.ts";
 import { chatRequest } from "./request.ts";
@@ -61,7 +60,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       if (!request.stream) {
         const finished = await Promise.all(turns.map((each) => collectTurn(each)));
         c.header("x-generation-id", options.id);
-        return c.json(toCompletion(finished, options, tokenText));
+        return c.json(toCompletion(finished, options));
       }
       const begun = await Promise.all(turns.map((each) => untilBegun(each, deps.keepAliveMs)));
       return sseResponse(toFrames(begun, options), {
@@ -93,7 +92,7 @@ async function* toFrames(
   turns: readonly AsyncIterable<TurnEvent>[],
   options: ReplyOptions,
 ): AsyncGenerator<string> {
-  const writers = turns.map((_, index) => createChunkWriter(options, index, tokenText));
+  const writers = turns.map((_, index) => createChunkWriter(options, index));
   const ended = new Map<number, TurnUsage>();
   try {
     for await (const { index, event } of mergeTurns(turns)) {

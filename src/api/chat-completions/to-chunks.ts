@@ -11,7 +11,6 @@ import {
   mapFinishReason,
   PART_SEPARATOR,
   type ReplyOptions,
-  type TokenText,
   toLogprobs,
   toUsage,
 } from "./reply.ts";
@@ -26,11 +25,7 @@ export interface ChunkWriter {
 }
 
 /** `index`: the choice's place among `n`. */
-export function createChunkWriter(
-  options: ReplyOptions,
-  index: number,
-  tokenText: (id: number) => TokenText,
-): ChunkWriter {
+export function createChunkWriter(options: ReplyOptions, index: number): ChunkWriter {
   // A chunk differs from the next in its delta only, so the rest is serialised once: stringifying a
   // whole chunk costs 506 ns, prefix + delta + suffix 66 ns (docs/performance.md).
   const top = chunkPrefix(options);
@@ -114,7 +109,7 @@ export function createChunkWriter(
         written.content = true;
         const text = `"content":${JSON.stringify(takeSeparator() + event.text)}`;
         if (!event.logprobs) return [chunk(text)];
-        const content = toLogprobs(event.logprobs, tokenText);
+        const content = toLogprobs(event.logprobs);
         return [
           `${prefix}${takeRole()}${text}},"finish_reason":null,"native_finish_reason":null,` +
             `"logprobs":{"content":${JSON.stringify(content)},"refusal":null}}]}`,

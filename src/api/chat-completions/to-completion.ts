@@ -7,7 +7,6 @@ import {
   mapFinishReason,
   PART_SEPARATOR,
   type ReplyOptions,
-  type TokenText,
   toLogprobs,
   toUsage,
 } from "./reply.ts";
@@ -16,11 +15,7 @@ import {
  * One choice for each turn: `n` of them. Keys that would be null arrays are left out, because strict
  * clients refuse them (`@openrouter/sdk`).
  */
-export function toCompletion(
-  turns: readonly FinishedTurn[],
-  options: ReplyOptions,
-  tokenText: (id: number) => TokenText,
-) {
+export function toCompletion(turns: readonly FinishedTurn[], options: ReplyOptions) {
   return {
     id: options.id,
     object: "chat.completion" as const,
@@ -32,7 +27,7 @@ export function toCompletion(
       index,
       message: toMessage(turn.parts, options),
       logprobs: options.logprobs
-        ? { content: toLogprobs(visibleLogprobs(turn.parts), tokenText), refusal: null }
+        ? { content: toLogprobs(visibleLogprobs(turn.parts)), refusal: null }
         : null,
       finish_reason: mapFinishReason(turn.end.finish, options),
       native_finish_reason: turn.end.nativeReason,

@@ -1,0 +1,171 @@
+/** An engine that says what a test tells it to, on any wire form, and remembers what it was asked. */
+import type {
+  Capabilities,
+  CompletionRequest,
+  Engine,
+  EngineEvent,
+  EngineTokens,
+} from "../../src/engines/engine.ts";
+import { isSpecial, o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
+import { spelledIds } from "./spelled.ts";
+
+/** What the model writes for one call: spelled Harmony, ids, or a failure after what was written. */
+export type Script =
+  | string
+  | readonly TokenId[]
+  | {
+      readonly write: string;
+      readonly finish?: "stop" | "length";
+      /** Thrown after the text. */
+      readonly fail?: Error;
+      /** Waits for the signal after the text. */
+      readonly hang?: boolean;
+    };
+
+export interface ScriptedOptions {
+  readonly form?: EngineTokens["type"];
+  /** Tokens in one read. Default 1. */
+  readonly batch?: number;
+  readonly capabilities?: Partial<Capabilities>;
+}
+
+export interface ScriptedEngine extends Engine {
+  readonly requests: readonly CompletionRequest[];
+  /** The prompts as text, in order. */
+  readonly prompts: readonly string[];
+  /** Calls that have neither finished nor been let go. */
+  readonly open: number;
+}
+
+/**
+ * Answers call after call from a list, or from a function of the request. A completion stops at the
+ * ids where gpt-oss stops, at `stopIds` and at `maxTokens`, as a server does.
+ */
+export function scriptedEngine(
+  scripts: readonly Script[] | ((request: CompletionRequest, call: number) => Script),
+  options: ScriptedOptions = {},
+): ScriptedEngine {
+  const { form = "ids", batch = 1 } = options;
+  const requests: CompletionRequest[] = [];
+  let open = 0;
+
+  return {
+    name: "scripted",
+    capabilities: {
+      idsIn: true,
+      idsOut: form === "ids" ? "exact" : form === "pieces" ? "lossy" : "none",
+      stopIdVisible: true,
+      stopIds: true,
+      constraints: [],
+      logprobs: form === "ids",
+      sampling: ["temperature", "topP", "logitBias"],
+      ...options.capabilities,
+    },
+    requests,
+    get prompts() {
+      return requests.map((request) => o200kHarmony().decode(request.prompt.ids));
+    },
+    get open() {
+      return open;
+    },
+    probe() {
+      return Promise.resolve({ description: "scripted", capabilities: this.capabilities });
+    },
+    complete,
+  };
+
+  async function* complete(
+    request: CompletionRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<EngineEvent> {
+    const call = requests.length;
+    requests.push(request);
+    const given = typeof scripts === "function" ? scripts(request, call) : scripts[call];
+    if (given === undefined) throw new Error(`no script for engine call ${call}`);
+    const script = typeof given === "object" && "write" in given ? given : undefined;
+    const written = script?.write ?? (given as Exclude<Script, { write: string }>);
+    const { ids, ended } = cut(
+      typeof written === "string" ? spelledIds(written) : written,
+      request,
+    );
+    open++;
+    try {
+      await tick(signal);
+      yield { type: "open" };
+      for (let at = 0; at < ids.length; at += batch) {
+        await tick(signal);
+        yield toTokens(form, ids.slice(at, at + batch), request);
+      }
+      if (script?.hang) await aborted(signal);
+      if (script?.fail) throw script.fail;
+      const reason = script?.finish ?? ended;
+      yield {
+        type: "finish",
+        reason,
+        nativeReason: reason,
+        usage: { promptTokens: request.prompt.ids.length, completionTokens: ids.length },
+      };
+    } finally {
+      open--;
+    }
+  }
+}
+
+const MODEL_STOPS = new Set([200002, 200012, 199999]);
+
+function cut(
+  ids: readonly TokenId[],
+  { stopIds, maxTokens }: CompletionRequest,
+): { ids: readonly TokenId[]; ended: "stop" | "length" } {
+  const stop = ids.findIndex((id) => MODEL_STOPS.has(id) || stopIds.includes(id));
+  const stopped = stop < 0 ? ids : ids.slice(0, stop + 1);
+  if (stopped.length > maxTokens) return { ids: stopped.slice(0, maxTokens), ended: "length" };
+  return { ids: stopped, ended: "stop" };
+}
+
+function toTokens(
+  form: EngineTokens["type"],
+  ids: readonly TokenId[],
+  request: CompletionRequest,
+): EngineTokens {
+  const tokenizer = o200kHarmony();
+  switch (form) {
+    case "ids":
+      return {
+        type: "ids",
+        ids,
+        ...(request.topLogprobs !== undefined && {
+          logprobs: ids.map((id) => ({
+            id,
+            logprob: -id / 1e6,
+            top: [{ id, logprob: -id / 1e6 }],
+          })),
+        }),
+      };
+    case "pieces":
+      return {
+        type: "pieces",
+        tokens: ids.length,
+        pieces: ids.map((id) =>
+          isSpecial(id) ? { special: id } : { text: tokenizer.decode([id]) },
+        ),
+      };
+    case "text":
+      return { type: "text", text: tokenizer.decode(ids), tokens: ids.length };
+    default:
+      return form satisfies never;
+  }
+}
+
+async function tick(signal: AbortSignal): Promise<void> {
+  await Promise.resolve();
+  signal.throwIfAborted();
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const leave = () => reject(signal.reason as Error);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+  });
+}

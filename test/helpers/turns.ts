@@ -1,0 +1,86 @@
+/** Turns for tests: neutral in everything a test does not care about. */
+import { parseJson } from "../../src/harmony/json.ts";
+import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
+import type { Engine } from "../../src/engines/engine.ts";
+import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
+import { runTurn } from "../../src/turn/run.ts";
+import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering.ts";
+import type { OfferedTool, Turn, TurnEvent } from "../../src/turn/turn.ts";
+
+/** A tool by its name and its schema as JSON text. */
+export function offeredTool(name: string, schema?: string, strict = false): OfferedTool {
+  return { name, strict, ...(schema !== undefined && { parameters: parseJson(schema) }) };
+}
+
+export function turnWith(fields: Partial<Turn> = {}): Turn {
+  const tools = fields.tools ?? [];
+  const developer = developerMessage({
+    functions: tools.map((tool) => ({ ...tool, description: "" })),
+  });
+  return {
+    id: "turn-1",
+    tenant: "anonymous",
+    messages: [
+      systemMessage({ identity: "You are a test.", effort: "medium" }),
+      ...(developer ? [developer] : []),
+      userMessage("hi"),
+    ],
+    tools,
+    toolChoice: { type: "auto" },
+    parallelToolCalls: true,
+    answer: { type: "text" },
+    reasoning: { enabled: true },
+    stop: [],
+    sampling: {
+      temperature: 1,
+      topP: 1,
+      topK: 0,
+      minP: 0,
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      repetitionPenalty: 1,
+    },
+    ...fields,
+  };
+}
+
+export interface RunOptions {
+  readonly steering?: Partial<Steering>;
+  readonly contextLength?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Call ids are `call_1`, `call_2`, … */
+export function startTurn(
+  engine: Engine,
+  turn: Turn,
+  { steering, contextLength, signal = new AbortController().signal }: RunOptions = {},
+): AsyncGenerator<TurnEvent> {
+  let calls = 0;
+  return runTurn(
+    turn,
+    {
+      engine,
+      contextLength,
+      layout: "reference",
+      steering: { ...DEFAULT_STEERING, ...steering },
+      newCallId: () => `call_${++calls}`,
+    },
+    signal,
+  );
+}
+
+export function finishTurn(
+  engine: Engine,
+  turn: Turn,
+  options: RunOptions = {},
+): Promise<FinishedTurn> {
+  return collectTurn(startTurn(engine, turn, options));
+}
+
+/** The parts as `[kind, text]`, calls as `[kind, text, name]`: what a test usually asserts. */
+export function partsOf({ parts }: FinishedTurn): string[][] {
+  return parts.map((part) =>
+    part.kind === "tool-call" ? [part.kind, part.text, part.name] : [part.kind, part.text],
+  );
+}

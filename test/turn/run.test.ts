@@ -1,0 +1,186 @@
+import { describe, expect, test } from "vitest";
+import { EngineError } from "../../src/engines/engine-error.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { spelledIds } from "../helpers/spelled.ts";
+import { finishTurn, offeredTool, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
+
+const THINK = "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant";
+const FINAL = "<|channel|>final<|message|>Hello 👩‍🚀!<|return|>";
+const WEATHER = offeredTool(
+  "get_weather",
+  '{"type":"object","properties":{"city":{"type":"string"}}}',
+);
+const CALL =
+  '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Oslo"}<|call|>';
+
+test("a thought and an answer come out as parts, in one engine call", async () => {
+  const engine = scriptedEngine([THINK + FINAL]);
+  const events = await Array.fromAsync(startTurn(engine, turnWith()));
+  expect(events[0]).toEqual({ type: "start" });
+  expect(events.at(-1)).toEqual({
+    type: "end",
+    finish: "stop",
+    nativeReason: "stop",
+    usage: {
+      promptTokens: engine.requests[0]?.prompt.ids.length,
+      cachedTokens: 0,
+      completionTokens: spelledIds(THINK + FINAL).length,
+      reasoningTokens: 4,
+      engineCalls: 1,
+    },
+    recoveries: new Map(),
+  });
+  const texts = events.flatMap((event) => (event.type === "part-delta" ? [event.text] : []));
+  expect(texts.join("")).toBe("Let me think.Hello 👩‍🚀!");
+});
+
+test("the prompt ends where the model goes on, and finished turns' thoughts are gone from it", async () => {
+  const engine = scriptedEngine([FINAL]);
+  const old = { role: "assistant" as const, channel: "analysis", content: "old thought" };
+  const done = { role: "assistant" as const, channel: "final", content: "old answer" };
+  const { messages } = turnWith();
+  await finishTurn(
+    engine,
+    turnWith({ messages: [...messages, old, done, { role: "user", content: "again" }] }),
+  );
+  expect(engine.prompts[0]).toMatch(
+    /old answer<\|end\|><\|start\|>user<\|message\|>again<\|end\|><\|start\|>assistant$/,
+  );
+  expect(engine.prompts[0]).not.toContain("old thought");
+});
+
+describe("the same turn on every wire form and in every size of read", () => {
+  test.each([
+    ["ids", 1],
+    ["ids", 3],
+    ["ids", 100],
+    ["pieces", 1],
+    ["pieces", 7],
+    ["text", 1],
+    ["text", 5],
+    ["text", 100],
+  ] as const)("%s, %i tokens at once", async (form, batch) => {
+    const engine = scriptedEngine([THINK + CALL], { form, batch });
+    const turn = await finishTurn(engine, turnWith({ tools: [WEATHER] }));
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "Let me think."],
+      ["tool-call", '{"city":"Oslo"}', "get_weather"],
+    ]);
+    expect(turn.end).toMatchObject({ finish: "tool-calls", usage: { reasoningTokens: 4 } });
+  });
+});
+
+test("calls get ids, and tool calls are the reason to finish", async () => {
+  const turn = await finishTurn(scriptedEngine([THINK + CALL]), turnWith({ tools: [WEATHER] }));
+  expect(turn.parts[1]).toMatchObject({ kind: "tool-call", id: "call_1", name: "get_weather" });
+  expect(turn.end.finish).toBe("tool-calls");
+});
+
+describe("stop strings", () => {
+  test.each([
+    ["in one token", "<|channel|>final<|message|>one STOP two<|return|>", ["STOP"], "one "],
+    ["over several tokens", "<|channel|>final<|message|>a###END###b<|return|>", ["###END###"], "a"],
+    ["the earliest of several", "<|channel|>final<|message|>x y z<|return|>", ["z", "y"], "x "],
+    [
+      "not in the thought",
+      "<|channel|>analysis<|message|>STOP<|end|><|start|>assistant<|channel|>final<|message|>ok<|return|>",
+      ["STOP"],
+      "ok",
+    ],
+    ["a beginning that is no match", "<|channel|>final<|message|>STO<|return|>", ["STOP"], "STO"],
+  ])("%s", async (_, write, stop, expected) => {
+    for (const batch of [1, 2, 50]) {
+      const engine = scriptedEngine([write], { batch });
+      const turn = await finishTurn(engine, turnWith({ stop }));
+      expect(turn.parts.findLast((part) => part.kind === "content")?.text).toBe(expected);
+      expect(turn.end.finish).toBe("stop");
+      expect(engine.open).toBe(0);
+      expect(engine.requests[0]).not.toHaveProperty("stop");
+    }
+  });
+
+  test("the engine is let go as soon as one is met", async () => {
+    const engine = scriptedEngine([{ write: "<|channel|>final<|message|>a END b", hang: true }]);
+    const turn = await finishTurn(engine, turnWith({ stop: ["END"] }));
+    expect(turn.end).toMatchObject({ finish: "stop", stopSequence: "END" });
+    expect(engine.open).toBe(0);
+  });
+});
+
+describe("the limit on tokens", () => {
+  test("is the request's, less what was sampled", async () => {
+    const engine = scriptedEngine([
+      { write: `${THINK}<|channel|>final<|message|>cut`, finish: "length" },
+    ]);
+    const turn = await finishTurn(engine, turnWith({ maxOutputTokens: 100 }));
+    expect(engine.requests[0]?.maxTokens).toBe(100);
+    expect(turn.end.finish).toBe("length");
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "Let me think."],
+      ["content", "cut"],
+    ]);
+  });
+
+  test("is never more than the context leaves", async () => {
+    const engine = scriptedEngine([FINAL]);
+    await finishTurn(engine, turnWith({ maxOutputTokens: 1e6 }), { contextLength: 1000 });
+    const { prompt, maxTokens } = engine.requests[0] ?? { prompt: { ids: [] } };
+    expect(maxTokens).toBe(1000 - prompt.ids.length);
+  });
+
+  test("a prompt that leaves nothing is refused before the engine is asked", async () => {
+    const engine = scriptedEngine([FINAL]);
+    await expect(finishTurn(engine, turnWith(), { contextLength: 20 })).rejects.toThrow(
+      /maximum context length is 20 tokens/,
+    );
+    expect(engine.requests).toEqual([]);
+  });
+});
+
+describe("a client that leaves", () => {
+  test("aborting the signal lets the engine go", async () => {
+    const abort = new AbortController();
+    const engine = scriptedEngine([{ write: "<|channel|>analysis<|message|>hm", hang: true }]);
+    const events = startTurn(engine, turnWith(), { signal: abort.signal });
+    for await (const event of events) {
+      if (event.type === "part-delta") break;
+    }
+    abort.abort();
+    expect(engine.open).toBe(0);
+  });
+
+  test("leaving the iteration lets the engine go", async () => {
+    const engine = scriptedEngine([{ write: "<|channel|>analysis<|message|>hm", hang: true }]);
+    for await (const event of startTurn(engine, turnWith())) {
+      if (event.type === "part-delta") break;
+    }
+    expect(engine.open).toBe(0);
+  });
+});
+
+test("a failing engine fails the turn with the engine's error", async () => {
+  const fail = new EngineError("closed", "gone");
+  const engine = scriptedEngine([{ write: THINK, fail }]);
+  await expect(finishTurn(engine, turnWith())).rejects.toBe(fail);
+});
+
+test("an engine that ends without a finish is an error, not a short answer", async () => {
+  const engine = scriptedEngine([]);
+  engine.complete = async function* () {
+    await Promise.resolve();
+    yield { type: "open" };
+  };
+  await expect(finishTurn(engine, turnWith())).rejects.toMatchObject({ kind: "closed" });
+});
+
+test("log probabilities are those of the visible answer", async () => {
+  const engine = scriptedEngine([`${THINK}<|channel|>final<|message|>Hello there<|return|>`], {
+    batch: 100,
+  });
+  const turn = await finishTurn(engine, turnWith({ topLogprobs: 1 }));
+  const [thought, answer] = turn.parts;
+  expect(thought?.logprobs).toEqual([]);
+  expect(answer?.logprobs.map((each) => each.id)).toEqual([13225, 1354]);
+  const [request] = engine.requests;
+  expect(request?.topLogprobs).toBe(1);
+});
