@@ -27,16 +27,24 @@ export class EngineError extends Error {
   readonly status: number | undefined;
   /** Seconds after which to try again, if the server said so. */
   readonly retryAfter: number | undefined;
+  /** The server's own words without our URL around them: what a client may be told. */
+  readonly serverMessage: string | undefined;
 
   constructor(
     kind: EngineErrorKind,
     message: string,
-    details: { status?: number; retryAfter?: number; cause?: unknown } = {},
+    details: {
+      status?: number;
+      retryAfter?: number;
+      serverMessage?: string;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: details.cause });
     this.name = "EngineError";
     this.kind = kind;
     this.status = details.status;
     this.retryAfter = details.retryAfter;
+    this.serverMessage = details.serverMessage;
   }
 }

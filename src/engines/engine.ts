@@ -53,6 +53,8 @@ export interface CompletionRequest {
   readonly cacheSalt?: string;
   /** Appears in the engine's logs, where it takes a request id. */
   readonly requestId: string;
+  /** Requests with the same affinity go to the same server, so that its prefix cache is hit. */
+  readonly affinity?: string;
 }
 
 /**

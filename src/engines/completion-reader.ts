@@ -1,0 +1,190 @@
+/**
+ * Reads the stream of an OpenAI-style `/v1/completions`, with the extensions by which vLLM, TensorRT-LLM
+ * and Fireworks give ids: `choices[0].{text, token_ids, finish_reason, stop_reason, logprobs}` and a
+ * last chunk with `usage`.
+ *
+ * Ids are taken where they are, text where they are not: servers before `return_token_ids` ignore it.
+ */
+import * as z from "zod";
+
+import type { TokenId } from "../tokenizer/tokenizer.ts";
+import type { EngineFinish, EngineTokens, EngineUsage, TokenLogprob } from "./engine.ts";
+import { readFrame } from "./frame.ts";
+import type { CompletionReader, Server } from "./server.ts";
+
+/** Only what is read; null and absent are the same everywhere. */
+const completionFrame = z.object({
+  choices: z
+    .array(
+      z.object({
+        text: z.string().nullish(),
+        token_ids: z.array(z.int().nonnegative()).nullish(),
+        finish_reason: z.string().nullish(),
+        stop_reason: z.union([z.number(), z.string()]).nullish(),
+        logprobs: z
+          .object({
+            tokens: z.array(z.string()).nullish(),
+            token_logprobs: z.array(z.number().nullable()).nullish(),
+            top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullish(),
+          })
+          .nullish(),
+      }),
+    )
+    .nullish(),
+  usage: z
+    .object({
+      prompt_tokens: z.number().nullish(),
+      completion_tokens: z.number().nullish(),
+      prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
+    })
+    .nullish(),
+});
+
+type CompletionFrame = z.infer<typeof completionFrame>;
+type Choice = NonNullable<CompletionFrame["choices"]>[number];
+
+/** @param topLogprobs how many alternatives were asked for; undefined when no log probabilities were. */
+export function createCompletionReader(server: Server, topLogprobs?: number): CompletionReader {
+  let ids: TokenId[] = [];
+  let logprobs: TokenLogprob[] = [];
+  let text = "";
+  let givesIds = false;
+  let lastId: TokenId | undefined;
+  let finish: EngineFinish | undefined;
+
+  const pushChoice = (choice: Choice): void => {
+    const tokens = topLogprobs === undefined ? [] : toLogprobs(choice, topLogprobs);
+    logprobs.push(...tokens);
+    // The names of log probabilities are ids too: the way to get them from a server before `return_token_ids`.
+    const sampled = choice.token_ids ?? tokens.map(({ id }) => id);
+    ids.push(...sampled);
+    givesIds ||= choice.token_ids != null || tokens.length > 0;
+    if (!givesIds) text += choice.text ?? "";
+    if (choice.finish_reason == null) return;
+
+    const { finish_reason: reason, stop_reason: stopReason } = choice;
+    // Some servers leave the stop token out of the ids and only name it.
+    if (givesIds && typeof stopReason === "number" && (ids.at(-1) ?? lastId) !== stopReason) {
+      ids.push(stopReason);
+    }
+    if (reason === "abort" || reason === "error") {
+      throw server.toError({ message: `the completion ended with "${reason}"` });
+    }
+    finish = { type: "finish", reason: mapFinishReason(reason), nativeReason: reason };
+  };
+
+  return {
+    push(event) {
+      if (topLogprobs === undefined && readOrdinaryIds(event, "token_ids", ids)) {
+        givesIds = true;
+        return;
+      }
+      const { choices, usage } = readFrame(event, completionFrame, server);
+      const choice = choices?.[0];
+      if (choice !== undefined) pushChoice(choice);
+      if (finish !== undefined && usage != null) finish = { ...finish, usage: toUsage(usage) };
+    },
+
+    take(): EngineTokens | undefined {
+      if (ids.length > 0) {
+        const tokens: EngineTokens = {
+          type: "ids",
+          ids,
+          // Not parallel: the server gave none, or fewer than tokens.
+          ...(logprobs.length === ids.length && { logprobs }),
+        };
+        lastId = ids.at(-1);
+        ids = [];
+        logprobs = [];
+        return tokens;
+      }
+      if (text === "") return undefined;
+      const tokens: EngineTokens = { type: "text", text };
+      text = "";
+      return tokens;
+    },
+
+    finish: () => finish,
+  };
+}
+
+/**
+ * Adds the ids of an ordinary event to `into` without parsing it: 0.1 µs instead of 1.1 µs for
+ * JSON.parse alone (251-byte vLLM events). Ordinary means: it has ids and goes on (`finish_reason` null).
+ * False, and nothing added, for anything else.
+ *
+ * Safe, because a quote inside a JSON string is escaped, so neither key can occur in sampled text. The
+ * last occurrence counts: vLLM's first event repeats the prompt before it.
+ */
+export function readOrdinaryIds(event: string, key: string, into: TokenId[]): boolean {
+  if (!event.includes('"finish_reason":null')) return false;
+  const opening = `"${key}":[`;
+  const at = event.lastIndexOf(opening);
+  if (at === -1) return false;
+  const begin = into.length;
+  let id = -1;
+  for (let i = at + opening.length; i < event.length; i += 1) {
+    const code = event.charCodeAt(i);
+    if (code >= DIGIT_0 && code <= DIGIT_9) id = (id === -1 ? 0 : id * 10) + (code - DIGIT_0);
+    else {
+      if (id !== -1) into.push(id);
+      if (code === CLOSING_BRACKET) return true;
+      if (code !== COMMA) break;
+      id = -1;
+    }
+  }
+  into.length = begin;
+  return false;
+}
+
+const DIGIT_0 = 48;
+const DIGIT_9 = 57;
+const COMMA = 44;
+const CLOSING_BRACKET = 93;
+
+/** `repetition` is vLLM cutting off a loop: like a limit, the answer was not finished by the model. */
+function mapFinishReason(reason: string): EngineFinish["reason"] {
+  return reason === "length" || reason === "repetition" ? "length" : "stop";
+}
+
+function toUsage(usage: NonNullable<CompletionFrame["usage"]>): EngineUsage {
+  const {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    prompt_tokens_details: details,
+  } = usage;
+  const cached = details?.cached_tokens;
+  return {
+    ...(prompt != null && { promptTokens: prompt }),
+    ...(cached != null && { cachedTokens: cached }),
+    ...(completion != null && { completionTokens: completion }),
+  };
+}
+
+/** With `return_tokens_as_token_ids` the names of tokens are `token_id:200005`; other names tell no id. */
+function toLogprobs(choice: Choice, topLogprobs: number): TokenLogprob[] {
+  const { tokens, token_logprobs: values, top_logprobs: tops } = choice.logprobs ?? {};
+  const logprobs: TokenLogprob[] = [];
+  for (const [i, name] of (tokens ?? []).entries()) {
+    const id = toId(name);
+    if (id === undefined) return [];
+    const top = Object.entries(tops?.[i] ?? {})
+      .flatMap(([other, logprob]) => {
+        const otherId = toId(other);
+        return otherId === undefined ? [] : [{ id: otherId, logprob }];
+      })
+      .toSorted((a, b) => b.logprob - a.logprob)
+      // vLLM adds the sampled token when it is not among them: one more than asked for.
+      .slice(0, topLogprobs);
+    logprobs.push({ id, logprob: values?.[i] ?? NO_LOGPROB, top });
+  }
+  return logprobs;
+}
+
+/** What the APIs write for a token too unlikely to have a number. */
+const NO_LOGPROB = -9999;
+
+function toId(name: string): TokenId | undefined {
+  const id = /^token_id:(\d+)$/.exec(name)?.[1];
+  return id === undefined ? undefined : Number(id);
+}

@@ -1,0 +1,30 @@
+/** One event of a stream, parsed and checked: the slow and careful way in. */
+import type { ZodType } from "zod";
+
+import { findComplaint } from "./server-errors.ts";
+import type { Server } from "./server.ts";
+
+/**
+ * An event as `schema` sees it. Throws the server's error when the event carries one, which any event
+ * of any stream may, and a plain error when it is not what it should be.
+ */
+export function readFrame<T>(event: string, schema: ZodType<T>, server: Server): T {
+  const frame = parse(event);
+  const complaint = findComplaint(frame);
+  if (complaint !== undefined) throw server.toError(complaint);
+  const result = schema.safeParse(frame);
+  if (!result.success) throw new Error(`unexpected event ${shorten(event)}`);
+  return result.data;
+}
+
+function parse(event: string): unknown {
+  try {
+    return JSON.parse(event);
+  } catch (cause) {
+    throw new Error(`an event that is not JSON, ${shorten(event)}`, { cause });
+  }
+}
+
+function shorten(event: string): string {
+  return event.length > 100 ? `${event.slice(0, 100)}…` : event;
+}

@@ -1,0 +1,259 @@
+/**
+ * llama-server of llama.cpp, on its own endpoint `/completion`: ids in, control tokens by id, the rest as text.
+ *
+ * Each event carries the id of its newest token only: the ids of a character that took several tokens
+ * never all arrive. So text is taken from `content`, structure from `tokens`.
+ */
+import * as z from "zod";
+
+import { isSpecial, specialTokenName } from "../tokenizer/special-tokens.ts";
+import { EngineError } from "./engine-error.ts";
+import type {
+  Capabilities,
+  CompletionRequest,
+  Constraint,
+  Engine,
+  EngineEvent,
+  EngineFinish,
+  EngineProbe,
+  EngineTokens,
+  EngineUsage,
+  Piece,
+} from "./engine.ts";
+import { readFrame } from "./frame.ts";
+import { probeModels } from "./models-probe.ts";
+import { probeTokens } from "./probe.ts";
+import { END_OF_GENERATION, toChoiceGrammar, toJsonBody } from "./request-body.ts";
+import { type CompletionReader, connectServer, type Server, type ServerOptions } from "./server.ts";
+
+export const LLAMA_CPP_CAPABILITIES: Capabilities = {
+  idsIn: true,
+  idsOut: "lossy",
+  stopIdVisible: true,
+  stopIds: false,
+  constraints: ["json-schema", "json-object", "choice"],
+  logprobs: false,
+  sampling: [
+    "temperature",
+    "topP",
+    "topK",
+    "minP",
+    "frequencyPenalty",
+    "presencePenalty",
+    "repetitionPenalty",
+    "seed",
+    "logitBias",
+  ],
+};
+
+const props = z.object({
+  build_info: z.string().nullish(),
+  default_generation_settings: z.object({ n_ctx: z.number().nullish() }).nullish(),
+});
+
+export function createLlamaCppEngine(options: ServerOptions): Engine {
+  const server = connectServer("llama-cpp", options);
+  let capabilities = LLAMA_CPP_CAPABILITIES;
+
+  const engine: Engine = {
+    name: "llama-cpp",
+    get capabilities() {
+      return capabilities;
+    },
+    probe: async (signal) => {
+      // A server has one model, and serves it under any name: the name is not checked.
+      const offer = await probeModels(server, "/v1/models", options.model, signal);
+      const found = props.safeParse(await server.get("/props", signal));
+      if (offer === undefined && !found.success) throw notLlamaCpp(server);
+      capabilities = { ...LLAMA_CPP_CAPABILITIES, ...(await probeTokens(engine, signal)) };
+      const build = found.data?.build_info;
+      // What one slot has: with several slots less than the model's own context.
+      const contextLength = found.data?.default_generation_settings?.n_ctx ?? offer?.contextLength;
+      return {
+        description: build == null ? "llama-cpp" : `llama-cpp ${build}`,
+        ...(offer !== undefined && { models: offer.models }),
+        ...(contextLength !== undefined && { contextLength }),
+        capabilities,
+      } satisfies EngineProbe;
+    },
+    complete: (request, signal) => completeTwice(server, toBody(request, options), signal),
+  };
+  return engine;
+}
+
+/**
+ * Since June 2026 the server runs raw output through its chat parser as well, and fails the whole request
+ * when a token breaks off a multi-byte character. Sampling again is likely to go well, and harmless
+ * while nothing has been given out.
+ */
+async function* completeTwice(
+  server: Server,
+  body: string,
+  signal: AbortSignal,
+): AsyncGenerator<EngineEvent, void> {
+  const call = () =>
+    server.complete({ path: "/completion", body, reader: createLlamaCppReader(server) }, signal);
+  let opened = false;
+  let sampled = false;
+  try {
+    for await (const event of call()) {
+      if (event.type === "open") opened = true;
+      else sampled = true;
+      yield event;
+    }
+  } catch (error) {
+    const isParserFault =
+      error instanceof EngineError && /expected Content-only format/i.test(error.message);
+    if (!isParserFault || sampled) throw error;
+    for await (const event of call()) {
+      if (event.type !== "open" || !opened) yield event;
+    }
+  }
+}
+
+function toBody(request: CompletionRequest, options: ServerOptions): string {
+  const { sampling } = request;
+  return toJsonBody(
+    {
+      prompt: `[${request.prompt.idsJson()}]`,
+      ...toConstraint(request.constraint),
+    },
+    {
+      // Read by servers that hold several models, ignored by the others.
+      model: options.model,
+      stream: true,
+      cache_prompt: true,
+      return_tokens: true,
+      n_predict: request.maxTokens,
+      temperature: sampling.temperature,
+      top_k: sampling.topK,
+      top_p: sampling.topP,
+      min_p: sampling.minP,
+      frequency_penalty: sampling.frequencyPenalty,
+      presence_penalty: sampling.presencePenalty,
+      repeat_penalty: sampling.repetitionPenalty,
+      seed: sampling.seed ?? RANDOM_SEED,
+      logit_bias: toLogitBias(sampling.logitBias),
+      // Samplers no API knows, which a server may have been started with.
+      typical_p: 1,
+      top_n_sigma: -1,
+      dry_multiplier: 0,
+      xtc_probability: 0,
+      dynatemp_range: 0,
+      mirostat: 0,
+      // Without this the token that ends the completion is not shown.
+      preserved_tokens: END_OF_GENERATION.map(specialTokenName),
+      ...options.extraBody,
+    },
+  );
+}
+
+const RANDOM_SEED = -1;
+
+/** A schema or a grammar: the server takes one of them. */
+function toConstraint(constraint: Constraint | undefined): Record<string, string> {
+  switch (constraint?.type) {
+    case undefined:
+      return {};
+    case "json-schema":
+      return { json_schema: constraint.schema };
+    case "json-object":
+      return { json_schema: `{"type":"object"}` };
+    case "choice":
+      return { grammar: JSON.stringify(toChoiceGrammar(constraint.options)) };
+    default:
+      return constraint satisfies never;
+  }
+}
+
+/** A ban is `false` here; -100 would only make a token unlikely where the others are as unlikely. */
+function toLogitBias(
+  bias: CompletionRequest["sampling"]["logitBias"],
+): (readonly [number, number | false])[] | undefined {
+  if (bias === undefined) return undefined;
+  return Array.from(bias, ([id, value]) => [id, value <= -100 ? false : value] as const);
+}
+
+const llamaFrame = z.object({
+  content: z.string().nullish(),
+  tokens: z.array(z.int()).nullish(),
+  stop: z.boolean().nullish(),
+  stop_type: z.string().nullish(),
+  tokens_predicted: z.number().nullish(),
+  tokens_evaluated: z.number().nullish(),
+  timings: z.object({ cache_n: z.number().nullish() }).nullish(),
+  prompt_progress: z.unknown().optional(),
+});
+
+type LlamaFrame = z.infer<typeof llamaFrame>;
+
+export function createLlamaCppReader(server: Server): CompletionReader {
+  let pieces: Piece[] = [];
+  let text = "";
+  let counted = 0;
+  let given = 0;
+  let finish: EngineFinish | undefined;
+
+  const endText = (): void => {
+    if (text !== "") pieces.push({ text });
+    text = "";
+  };
+
+  return {
+    push(event) {
+      const frame = readFrame(event, llamaFrame, server);
+      // Progress of the prompt, with a token id 0 that was never sampled.
+      if (frame.prompt_progress != null) return;
+      const content = frame.content ?? "";
+      const special = frame.tokens?.find(isSpecial);
+      if (special === undefined) text += content;
+      else {
+        // What stands before the spelling is left over from a character that was broken off.
+        text += content.replace(CONTROL_AT_END, "");
+        endText();
+        pieces.push({ special });
+      }
+      if (frame.stop === true) finish = toFinish(frame);
+      // It jumps where a token brought no event of its own.
+      else counted = frame.tokens_predicted ?? counted + (frame.tokens?.length ?? 0);
+    },
+
+    take(): EngineTokens | undefined {
+      endText();
+      if (pieces.length === 0) return undefined;
+      const tokens: EngineTokens = { type: "pieces", pieces, tokens: counted - given };
+      pieces = [];
+      given = counted;
+      return tokens;
+    },
+
+    finish: () => finish,
+
+    get done() {
+      // There is no `[DONE]` on this endpoint.
+      return finish !== undefined;
+    },
+  };
+}
+
+const CONTROL_AT_END = /<\|[a-z0-9_]+\|>$/;
+
+/** `limit` is also an exhausted context. `none` is a completion that was broken off. */
+function toFinish(frame: LlamaFrame): EngineFinish {
+  const native = frame.stop_type ?? null;
+  const cached = frame.timings?.cache_n;
+  const usage: EngineUsage = {
+    ...(frame.tokens_evaluated != null && { promptTokens: frame.tokens_evaluated }),
+    ...(cached != null && { cachedTokens: cached }),
+    ...(frame.tokens_predicted != null && { completionTokens: frame.tokens_predicted }),
+  };
+  const isLength = native === "limit" || native === "none";
+  return { type: "finish", reason: isLength ? "length" : "stop", nativeReason: native, usage };
+}
+
+function notLlamaCpp(server: Server): EngineError {
+  return new EngineError(
+    "not-found",
+    `${server.name} answers neither /v1/models nor /props. Is this the URL of a llama-server?`,
+  );
+}

@@ -1,0 +1,48 @@
+/** What the request bodies of engines have in common. */
+import { SPECIAL_TOKENS } from "../tokenizer/special-tokens.ts";
+import type { TokenId } from "../tokenizer/tokenizer.ts";
+import type { CompletionRequest } from "./engine.ts";
+
+/**
+ * The ids that end a gpt-oss completion whatever the request says. Sent as stop ids too: a server
+ * whose copy of the model names only one of them would run on past a tool call.
+ */
+export const END_OF_GENERATION: readonly TokenId[] = [
+  SPECIAL_TOKENS["<|endoftext|>"],
+  SPECIAL_TOKENS["<|return|>"],
+  SPECIAL_TOKENS["<|call|>"],
+];
+
+export function toStopIds(request: CompletionRequest): TokenId[] {
+  return [...new Set([...END_OF_GENERATION, ...request.stopIds])];
+}
+
+/** As vLLM and its kin take it: `{"200007": -100}`. */
+export function toLogitBias(request: CompletionRequest): Record<string, number> | undefined {
+  const { logitBias } = request.sampling;
+  return logitBias === undefined || logitBias.size === 0
+    ? undefined
+    : Object.fromEntries(logitBias);
+}
+
+/**
+ * A JSON object from members that are JSON text already (a prompt of 100,000 ids, a schema whose key
+ * order and numbers must stay as they are) and from members that are values. Undefined ones are left out.
+ */
+export function toJsonBody(
+  texts: Readonly<Record<string, string | undefined>>,
+  values: Readonly<Record<string, unknown>>,
+): string {
+  const members = Object.entries(texts)
+    // An operator's extra field replaces ours, and a key must not occur twice.
+    .filter(([key, text]) => text !== undefined && values[key] === undefined)
+    .map(([key, text]) => `${JSON.stringify(key)}:${text}`);
+  const rest = JSON.stringify(values).slice(1, -1);
+  return `{${[...members, ...(rest === "" ? [] : [rest])].join(",")}}`;
+}
+
+/** One of several texts as a grammar, in the notation llama.cpp and xgrammar share (GBNF, EBNF). */
+export function toChoiceGrammar(options: readonly string[]): string {
+  // A JSON string is a literal of the grammar too, for any text without control characters.
+  return `root ::= ${options.map((option) => JSON.stringify(option)).join(" | ")}`;
+}

@@ -1,0 +1,176 @@
+/**
+ * What servers say when they refuse or fail, in the many shapes they say it, as one {@link EngineError}.
+ *
+ * Seen in HTTP bodies and in stream frames: `{"error":{"message","type","param","code"}}` (vLLM,
+ * llama-server, SGLang streams), `{"error":"Unauthorized"}` (vLLM behind a key, Ollama, MLX-LM), flat
+ * `{"object":"error","message",…}` (SGLang, TensorRT-LLM), `{"detail":…}` (FastAPI), HTML of a proxy.
+ */
+import { EngineError, type EngineErrorKind } from "./engine-error.ts";
+
+/** The server's own words, taken out of whatever shape they came in. */
+export interface Complaint {
+  readonly message: string;
+  readonly type?: string;
+  readonly param?: string;
+  /** An HTTP status, when the server repeats one inside. */
+  readonly status?: number;
+}
+
+/** The error in a parsed stream frame, if it is one. To be asked before anything else is read from it. */
+export function findComplaint(frame: unknown): Complaint | undefined {
+  if (!isRecord(frame)) return undefined;
+  if (frame["error"] !== undefined && frame["error"] !== null) {
+    return toComplaint(frame["error"], frame);
+  }
+  return frame["object"] === "error" ? toComplaint(frame, frame) : undefined;
+}
+
+/** The error in the body of a failed response: never empty-handed. */
+export function readComplaint(body: string, status: number): Complaint {
+  const parsed = parseJson(body);
+  if (isRecord(parsed)) {
+    const { detail, message } = parsed;
+    const complaint =
+      findComplaint(parsed) ??
+      (detail !== undefined || message !== undefined
+        ? toComplaint(message ?? detail, parsed)
+        : undefined);
+    if (complaint !== undefined) return complaint;
+  }
+  const text = toPlainText(body);
+  return { message: text === "" ? `HTTP ${status} without a word` : text };
+}
+
+/**
+ * @param server who complains: `vllm at http://127.0.0.1:8000`.
+ * @param status the HTTP status of the response; a frame inside a stream has none but may name one.
+ */
+export function toEngineError(
+  server: string,
+  complaint: Complaint,
+  status = complaint.status,
+  retryAfter?: number,
+): EngineError {
+  const kind = mapKind(complaint, status);
+  const message = `${server} ${VERBS[kind]}${status === undefined ? "" : ` (${status})`}: ${withStop(complaint.message)}${ADVICE[kind] ?? ""}`;
+  return new EngineError(kind, message, {
+    serverMessage: complaint.message,
+    ...(status !== undefined && { status }),
+    ...(retryAfter !== undefined && { retryAfter }),
+  });
+}
+
+/** Seconds from a `Retry-After` header, which is a number or a date; the answer's own clock is used. */
+export function readRetryAfter(headers: { get(name: string): string | null }): number | undefined {
+  const value = headers.get("retry-after")?.trim();
+  if (value === undefined || value === "") return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value);
+  const seconds = (Date.parse(value) - Date.parse(headers.get("date") ?? "")) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
+const VERBS: Readonly<Record<EngineErrorKind, string>> = {
+  unreachable: "cannot be reached",
+  timeout: "gave up waiting",
+  overloaded: "cannot take the request now",
+  "rate-limit": "limits the rate of requests",
+  auth: "refused our key",
+  "not-found": "does not know the path or the model",
+  "context-length": "refused the request as too long",
+  "bad-request": "refused the request",
+  "server-error": "failed",
+  closed: "ended the answer early",
+};
+
+const ADVICE: Partial<Readonly<Record<EngineErrorKind, string>>> = {
+  auth: " Set the engine's API key.",
+  "not-found": " Check the engine's URL and its model name.",
+};
+
+/**
+ * vLLM says `param: "input_tokens"`, llama-server `type: "exceed_context_size_error"`; the others only say
+ * it in words: "maximum context length", "longer than the model's context length", "max_seq_len".
+ */
+const CONTEXT_LENGTH =
+  /context[ _-]?(length|size|window)|max_model_len|max_seq_len|max_num_tokens|(prompt|input) is too long/i;
+
+function mapKind({ message, type, param }: Complaint, status: number | undefined): EngineErrorKind {
+  if (param === "input_tokens" || type === "exceed_context_size_error") return "context-length";
+  if (status === undefined) {
+    if (CONTEXT_LENGTH.test(message)) return "context-length";
+    return /^(BadRequestError|invalid_request_error)$/.test(type ?? "")
+      ? "bad-request"
+      : "server-error";
+  }
+  switch (status) {
+    // 402: a hosted engine wants to be paid; like a key, that is the operator's to set right.
+    case 401:
+    case 402:
+    case 403:
+      return "auth";
+    case 404:
+    case 405:
+      return "not-found";
+    case 408:
+    case 504:
+      return "timeout";
+    case 429:
+      return "rate-limit";
+    case 503:
+    case 529:
+      return "overloaded";
+    default:
+      if (status >= 500) return "server-error";
+      // A redirect: the path is somewhere else.
+      if (status < 400) return "not-found";
+      return CONTEXT_LENGTH.test(message) ? "context-length" : "bad-request";
+  }
+}
+
+function toComplaint(error: unknown, around: Readonly<Record<string, unknown>>): Complaint {
+  if (!isRecord(error)) {
+    return { message: toPlainText(toWords(error)), ...readDetails(around) };
+  }
+  const words = error["message"] ?? error["detail"] ?? error["msg"] ?? error;
+  return { message: toPlainText(toWords(words)), ...readDetails(error) };
+}
+
+function readDetails({ type, param, code }: Readonly<Record<string, unknown>>): {
+  type?: string;
+  param?: string;
+  status?: number;
+} {
+  const status = Number(code);
+  return {
+    ...(typeof type === "string" && { type }),
+    ...(typeof param === "string" && { param }),
+    ...(Number.isInteger(status) && status >= 400 && status <= 599 && { status }),
+  };
+}
+
+function toWords(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** A proxy's HTML page, or anything else, as one line a log can bear. */
+function toPlainText(text: string): string {
+  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1];
+  const plain = (title ?? text.replace(/<[a-z/!][^>]*>/gi, " ")).replace(/\s+/g, " ").trim();
+  return plain.length > 500 ? `${plain.slice(0, 500)}…` : plain;
+}
+
+function withStop(sentence: string): string {
+  return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,296 @@
+/** The server behind an engine, reached over HTTP: its URL, its key, and how a completion is read from it. */
+import { EngineError } from "./engine-error.ts";
+import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
+import { createFetchTransport } from "./fetch-transport.ts";
+import {
+  type Complaint,
+  findComplaint,
+  readComplaint,
+  readRetryAfter,
+  toEngineError,
+} from "./server-errors.ts";
+import { createSseSplitter, type Splitter } from "./sse.ts";
+import { type Timeouts, toPublicUrl, type Transport, type TransportResponse } from "./transport.ts";
+
+/** What every engine reached over HTTP is configured with. */
+export interface ServerOptions {
+  /** Where the server is, `http://127.0.0.1:8000`. A key may stand in it as `user:password@`. */
+  readonly url: string;
+  /** The model's name at the server. */
+  readonly model: string;
+  /** Sent as a bearer token. */
+  readonly apiKey?: string;
+  /** Further headers for every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Further fields for every completion, in the server's own words; they win over ours. */
+  readonly extraBody?: Readonly<Record<string, unknown>>;
+  readonly transport?: Transport;
+  readonly timeouts?: Partial<Timeouts>;
+}
+
+/** Generous: a loaded engine may queue a request for minutes before its first byte. */
+export const DEFAULT_TIMEOUTS: Timeouts = {
+  connectMs: 10_000,
+  firstByteMs: 600_000,
+  idleMs: 300_000,
+};
+
+/** A probe asks small questions, an operator waits for the answers. */
+const PROBE_TIMEOUTS: Timeouts = { connectMs: 5_000, firstByteMs: 15_000, idleMs: 15_000 };
+
+/** Takes the events of one completion in and gives tokens out. Pure: it knows no network and no clock. */
+export interface CompletionReader {
+  /**
+   * Reads one event. Throws an {@link EngineError} when the event is one, any other error when it makes
+   * no sense.
+   */
+  push(event: string): void;
+  /** The tokens since the last call, those of several events merged. */
+  take(): EngineTokens | undefined;
+  /** How the completion finished, once that is known. Later events may still add the usage. */
+  finish(): EngineFinish | undefined;
+  /** Nothing further is expected: for servers that do not end with `[DONE]`. */
+  readonly done?: boolean;
+}
+
+export interface Server {
+  /** `vllm at http://127.0.0.1:8000`: the subject of every error sentence. */
+  readonly name: string;
+  /** Asks a small question. Undefined when the path is unknown to the server. */
+  get(path: string, signal: AbortSignal): Promise<unknown>;
+  post(path: string, body: string, signal: AbortSignal): Promise<unknown>;
+  /** Runs one completion; see {@link Engine.complete} for what comes out and when the connection closes. */
+  complete(call: CompletionCall, signal: AbortSignal): AsyncGenerator<EngineEvent, void>;
+  /** An error in a stream, or an answer that breaks the protocol. */
+  toError(complaint: Complaint): EngineError;
+}
+
+export interface CompletionCall {
+  readonly path: string;
+  readonly body: string;
+  readonly reader: CompletionReader;
+  /** How events are cut out of the bytes: server-sent events by default. */
+  readonly splitter?: Splitter;
+  /**
+   * SGLang answers 200 to every stream and refuses in the first event, so only that event says whether
+   * the request was accepted.
+   */
+  readonly openAtFirstEvent?: boolean;
+}
+
+/** Most bytes of an error body or of a small answer worth reading. */
+const MAX_SMALL_BODY_BYTES = 1024 * 1024;
+/** What a server needs to end a response after its last event, so that the connection can be used again. */
+const END_GRACE_MS = 250;
+
+export function connectServer(kind: string, options: ServerOptions): Server {
+  const { base, authorization } = readUrl(options.url);
+  const transport = options.transport ?? createFetchTransport();
+  const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const key = options.apiKey === undefined ? authorization : `Bearer ${options.apiKey}`;
+  const headers = {
+    // A compressed stream arrives in lumps.
+    "accept-encoding": "identity",
+    ...(key !== undefined && { authorization: key }),
+    ...options.headers,
+  };
+  const name = `${kind} at ${toPublicUrl(base)}`;
+
+  const post = (path: string, body: string, signal: AbortSignal, limits: Timeouts) =>
+    transport({
+      method: "POST",
+      url: base + path,
+      headers: { ...headers, "content-type": "application/json" },
+      body,
+      timeouts: limits,
+      signal,
+    });
+
+  const toError = (complaint: Complaint): EngineError => toEngineError(name, complaint);
+
+  return {
+    name,
+    toError,
+
+    async get(path, signal) {
+      const response = await transport({
+        method: "GET",
+        url: base + path,
+        headers,
+        timeouts: { ...PROBE_TIMEOUTS, ...options.timeouts },
+        signal,
+      });
+      return readAnswer(name, response);
+    },
+
+    async post(path, body, signal) {
+      const limits = { ...PROBE_TIMEOUTS, ...options.timeouts };
+      return readAnswer(name, await post(path, body, signal, limits));
+    },
+
+    async *complete(call, signal) {
+      const response = await post(call.path, call.body, signal, timeouts);
+      let graceMs: number | undefined;
+      try {
+        await expectStream(name, response);
+        yield* readCompletion(name, response, call, signal);
+        graceMs = END_GRACE_MS;
+      } finally {
+        response.close(graceMs);
+      }
+    },
+  };
+}
+
+/**
+ * Pumps bytes through the splitter and the reader. One read from the network gives at most one event,
+ * however many tokens it brought.
+ */
+async function* readCompletion(
+  name: string,
+  response: TransportResponse,
+  { reader, splitter = createSseSplitter(), openAtFirstEvent = false }: CompletionCall,
+  signal: AbortSignal,
+): AsyncGenerator<EngineEvent, void> {
+  let opened = !openAtFirstEvent;
+  if (opened) yield { type: "open" };
+  let done = false;
+  while (!done) {
+    const bytes = await readUnlessFinished(response, reader, signal);
+    if (bytes === undefined) break;
+    let events: readonly string[] = [];
+    let failure: { readonly error: unknown } | undefined;
+    try {
+      events = splitter.push(bytes);
+      for (const event of events) {
+        if (event === "[DONE]") done = true;
+        else reader.push(event);
+      }
+    } catch (error) {
+      // What came before the error in the same read has been sampled: it goes out first.
+      failure = { error: error instanceof EngineError ? error : toProtocolError(name, error) };
+    }
+    const tokens = reader.take();
+    if (!opened && (tokens !== undefined || (events.length > 0 && failure === undefined))) {
+      opened = true;
+      yield { type: "open" };
+    }
+    if (tokens !== undefined) yield tokens;
+    if (failure !== undefined) throw failure.error;
+    if (reader.done === true) done = true;
+  }
+  const finish = reader.finish();
+  if (finish === undefined) {
+    throw new EngineError("closed", `${name} ended its answer without saying why.`);
+  }
+  yield finish;
+}
+
+function toProtocolError(name: string, cause: unknown): EngineError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new EngineError("server-error", `${name} broke the protocol: ${why}.`, { cause });
+}
+
+/** A connection that breaks after the finish has cost us the usage at most. */
+async function readUnlessFinished(
+  response: TransportResponse,
+  reader: CompletionReader,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  try {
+    return await response.read();
+  } catch (error) {
+    if (signal.aborted || reader.finish() === undefined) throw error;
+    return undefined;
+  }
+}
+
+/** A stream, or the error that came instead of one, also under status 200. */
+async function expectStream(name: string, response: TransportResponse): Promise<void> {
+  const type = response.headers.get("content-type") ?? "";
+  const isSuccess = response.status >= 200 && response.status < 300;
+  // A server without a content type, or with an odd one, is given the benefit of the doubt.
+  if (isSuccess && !/^(application\/json|text\/html)\b/i.test(type)) return;
+  const body = await readText(response);
+  if (!isSuccess) throw toHttpError(name, response, body);
+  const complaint = findComplaint(parseJson(body));
+  if (complaint !== undefined) throw toEngineError(name, complaint);
+  throw new EngineError(
+    "server-error",
+    `${name} answered with ${type} instead of a stream: ${readComplaint(body, response.status).message} Is this the URL of an inference server?`,
+    { status: response.status },
+  );
+}
+
+async function readAnswer(name: string, response: TransportResponse): Promise<unknown> {
+  const body = await readText(response);
+  if (response.status === 404 || response.status === 405) return undefined;
+  if (response.status < 200 || response.status > 299) throw toHttpError(name, response, body);
+  const answer = parseJson(body);
+  if (answer !== undefined) return answer;
+  throw new EngineError(
+    "server-error",
+    `${name} answered something that is not JSON: ${readComplaint(body, response.status).message} Is this the URL of an inference server?`,
+    { status: response.status },
+  );
+}
+
+function toHttpError(name: string, response: TransportResponse, body: string): EngineError {
+  const { status, headers } = response;
+  const location = headers.get("location");
+  const complaint =
+    status < 400 && location !== null
+      ? { message: `redirected to ${toSafeLocation(location)}` }
+      : readComplaint(body, status);
+  return toEngineError(name, complaint, status, readRetryAfter(headers));
+}
+
+function toSafeLocation(location: string): string {
+  return URL.canParse(location) ? toPublicUrl(location) : location;
+}
+
+async function readText(response: TransportResponse): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  try {
+    while (size < MAX_SMALL_BODY_BYTES) {
+      const bytes = await response.read();
+      if (bytes === undefined) break;
+      size += bytes.length;
+      text += decoder.decode(bytes, { stream: true });
+    }
+  } finally {
+    response.close();
+  }
+  return text;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `fetch` refuses URLs with credentials, and errors must not show them. */
+function readUrl(text: string): { base: string; authorization?: string } {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new EngineError(
+      "unreachable",
+      `"${text}" is not an http URL. Write it as http://host:port.`,
+    );
+  }
+  const { username, password } = url;
+  url.username = "";
+  url.password = "";
+  url.search = "";
+  url.hash = "";
+  // Many a documentation gives the URL with the API's version; our paths have it.
+  const base = url.href.replace(/(\/v1)?\/*$/, "");
+  if (username === "" && password === "") return { base };
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { base, authorization: `Basic ${btoa(credentials)}` };
+}

@@ -1,0 +1,135 @@
+/**
+ * The seam between engines and HTTP: one request, one streamed response.
+ *
+ * Two implementations: `fetch-transport.ts` for any runtime, `node/undici-transport.ts` for Node, where
+ * `fetch` and web streams are a third of the cost of a streamed token.
+ */
+import { EngineError } from "./engine-error.ts";
+
+/**
+ * Sends a request and resolves with the head of the response, whatever its status. Rejects with an
+ * {@link EngineError} (`unreachable`, `timeout`), or with the signal's reason when that aborts.
+ */
+export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
+
+export interface TransportRequest {
+  readonly method: "GET" | "POST";
+  /** Without credentials: they go into a header. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly timeouts: Timeouts;
+  /** Aborting closes the connection at once and rejects what is pending with the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/** How long to wait for a server, in milliseconds. */
+export interface Timeouts {
+  /** Until a connection stands. `fetch` does not tell when, there it counts towards `firstByteMs`. */
+  readonly connectMs: number;
+  /** From the request to the head of the response: queueing at the engine is in here. */
+  readonly firstByteMs: number;
+  /** Between two reads of the body. */
+  readonly idleMs: number;
+}
+
+export interface TransportResponse {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  /**
+   * The next bytes of the body: all that one read from the network brought, `undefined` at the end.
+   * One read at a time. Nothing is fetched ahead without bound while nobody reads. Rejects with an
+   * {@link EngineError} (`closed`, `timeout`) or with the signal's reason.
+   */
+  read(): Promise<Uint8Array | undefined>;
+  /**
+   * Lets go of the response; harmless after its end. Without `graceMs` the connection is closed at
+   * once, which is what makes a server stop generating. With it, the server has so long to end the
+   * response by itself, and the connection stays usable when it does.
+   */
+  close(graceMs?: number): void;
+}
+
+/** The URL as it may appear in logs and errors: no credentials, no query. */
+export function toPublicUrl(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return pathname === "/" ? origin : origin + pathname;
+}
+
+/** What a failure below HTTP means. `stage` says whether the head of the response had arrived. */
+export function toTransportError(
+  cause: unknown,
+  stage: "head" | "body",
+  request: TransportRequest,
+): EngineError {
+  const url = toPublicUrl(request.url);
+  const why = explain(cause);
+  return stage === "head"
+    ? new EngineError(
+        "unreachable",
+        `Cannot reach ${url} (${why}). Check that the server is running and that its URL is right.`,
+        { cause },
+      )
+    : new EngineError(
+        "closed",
+        `${url} broke the connection in the middle of an answer (${why}).`,
+        {
+          cause,
+        },
+      );
+}
+
+export function toTimeoutError(
+  waitedFor: "connection" | "head" | "body",
+  request: TransportRequest,
+): EngineError {
+  const url = toPublicUrl(request.url);
+  const { connectMs, firstByteMs, idleMs } = request.timeouts;
+  switch (waitedFor) {
+    case "connection":
+      return new EngineError(
+        "unreachable",
+        `Cannot reach ${url} (no connection within ${connectMs} ms). Check the URL and the network.`,
+      );
+    case "head":
+      return new EngineError(
+        "timeout",
+        `${url} did not begin to answer within ${firstByteMs} ms. It may be overloaded or hung.`,
+      );
+    case "body":
+      return new EngineError(
+        "timeout",
+        `${url} fell silent for ${idleMs} ms in the middle of an answer.`,
+      );
+    default:
+      return waitedFor satisfies never;
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset",
+  EHOSTUNREACH: "host unreachable",
+  ENETUNREACH: "network unreachable",
+  ENOTFOUND: "unknown host",
+  EAI_AGAIN: "unknown host",
+  EPIPE: "connection reset",
+  ETIMEDOUT: "connection timed out",
+  UND_ERR_CONNECT_TIMEOUT: "connection timed out",
+};
+
+/** `fetch` says only "fetch failed": the reason is in its cause, or in the causes of several tries. */
+function explain(error: unknown): string {
+  const chain: { message?: unknown; code?: unknown }[] = [];
+  for (let link = error; typeof link === "object" && link !== null && chain.length < 5;) {
+    chain.push(link);
+    if ("errors" in link && Array.isArray(link.errors)) link = link.errors[0];
+    else link = "cause" in link ? link.cause : undefined;
+  }
+  for (const { code } of chain) {
+    const reason = typeof code === "string" ? REASONS[code] : undefined;
+    if (reason !== undefined) return reason;
+  }
+  const message = chain.at(-1)?.message;
+  return typeof message === "string" && message !== "" ? message : String(error);
+}

@@ -1,0 +1,340 @@
+import { describe, expect, test } from "vitest";
+
+import type { CompletionRequest, Piece } from "../../src/engines/engine.ts";
+import { createLlamaCppEngine, LLAMA_CPP_CAPABILITIES } from "../../src/engines/llama-cpp.ts";
+import {
+  type Answer,
+  bodyOf,
+  complete,
+  cuts,
+  jsonAnswer,
+  readFixture,
+  requestOf,
+  SAMPLING,
+  scriptTransport,
+  streamOf,
+} from "./support.ts";
+
+const NAME = "llama-cpp at http://engine:8080";
+
+function engineOf(script: (count: number) => Answer | Error) {
+  const transport = scriptTransport((_, count) => script(count));
+  const engine = createLlamaCppEngine({
+    url: "http://engine:8080",
+    model: "gpt-oss-20b",
+    transport,
+  });
+  return { engine, transport };
+}
+
+function replay(fixture: string, request?: CompletionRequest) {
+  return complete(
+    engineOf(() => ({ pieces: [readFixture(`llama-cpp/${fixture}`)] })).engine,
+    request,
+  );
+}
+
+const finishOf = (completionTokens: number, nativeReason = "eos") => ({
+  type: "finish",
+  reason: nativeReason === "eos" ? "stop" : "length",
+  nativeReason,
+  usage: { promptTokens: 70, cachedTokens: 69, completionTokens },
+});
+
+/** `<|name|>` in a list stands for a control token, everything else for text. */
+const [START, END, MESSAGE, CHANNEL, RETURN] = [200006, 200007, 200008, 200005, 200002].map(
+  (special): Piece => ({ special }),
+) as [Piece, Piece, Piece, Piece, Piece];
+
+describe("the request", () => {
+  const sent = async (request: CompletionRequest) => {
+    const { engine, transport } = engineOf(() => ({
+      pieces: [readFixture("llama-cpp/answer.sse")],
+    }));
+    await complete(engine, request);
+    return transport.requests[0];
+  };
+
+  test("names every parameter, because the server's own defaults are others", async () => {
+    const request = await sent(requestOf());
+    expect([request?.method, request?.url]).toEqual(["POST", "http://engine:8080/completion"]);
+    expect(bodyOf(request)).toEqual({
+      model: "gpt-oss-20b",
+      prompt: [200006, 1428, 200008, 12194, 200007],
+      stream: true,
+      cache_prompt: true,
+      return_tokens: true,
+      n_predict: 4096,
+      temperature: 1,
+      top_k: 0,
+      top_p: 1,
+      min_p: 0,
+      frequency_penalty: 0,
+      presence_penalty: 0,
+      repeat_penalty: 1,
+      seed: -1,
+      typical_p: 1,
+      top_n_sigma: -1,
+      dry_multiplier: 0,
+      xtc_probability: 0,
+      dynatemp_range: 0,
+      mirostat: 0,
+      preserved_tokens: ["<|endoftext|>", "<|return|>", "<|call|>"],
+    });
+  });
+
+  test("writes a ban as false", async () => {
+    const logitBias = new Map([
+      [200007, -100],
+      [5, 2.5],
+    ]);
+    expect(
+      bodyOf(await sent(requestOf({ sampling: { ...SAMPLING, seed: 7, logitBias } }))),
+    ).toMatchObject({
+      seed: 7,
+      logit_bias: [
+        [200007, false],
+        [5, 2.5],
+      ],
+    });
+  });
+
+  test("keeps a schema as it is written", async () => {
+    const schema = '{"properties":{"b":{"maximum":1.0},"1":{}}}';
+    const request = await sent(requestOf({ constraint: { type: "json-schema", schema } }));
+    expect(request?.body).toContain(`"json_schema":${schema}`);
+    expect(bodyOf(request)).not.toHaveProperty("grammar");
+  });
+
+  test.each([
+    [{ type: "json-object" }, { json_schema: { type: "object" } }],
+    [{ type: "choice", options: ['a"b', "c\\d"] }, { grammar: 'root ::= "a\\"b" | "c\\\\d"' }],
+  ] as const)("constrains from the first token on: %j", async (constraint, expected) => {
+    expect(bodyOf(await sent(requestOf({ constraint })))).toMatchObject(expected);
+  });
+});
+
+describe("the stream", () => {
+  test("gives control tokens by id and text as text, though ids of an emoji are missing", async () => {
+    expect(await replay("answer.sse")).toEqual({
+      opens: 1,
+      pieces: [
+        CHANNEL,
+        { text: "analysis" },
+        MESSAGE,
+        { text: "User says hi." },
+        END,
+        START,
+        { text: "assistant" },
+        CHANNEL,
+        { text: "final" },
+        MESSAGE,
+        { text: "Hello 👩\u200d🚀!" },
+        RETURN,
+      ],
+      tokens: 21,
+      finish: finishOf(21),
+    });
+  });
+
+  test("shows the call token", async () => {
+    expect(await replay("tool-call.sse")).toEqual({
+      opens: 1,
+      pieces: [
+        CHANNEL,
+        { text: "commentary to=functions.get_weather " },
+        { special: 200003 },
+        { text: "json" },
+        MESSAGE,
+        { text: '{"city":"Oslo"}' },
+        { special: 200012 },
+      ],
+      tokens: 19,
+      finish: finishOf(19),
+    });
+  });
+
+  test("keeps what a broken character left before a control token", async () => {
+    expect(await replay("leftover.sse")).toEqual({
+      opens: 1,
+      pieces: [CHANNEL, { text: "final" }, MESSAGE, { text: "Hi\ufffd" }, END, RETURN],
+      tokens: 7,
+      finish: finishOf(7),
+    });
+  });
+
+  test("control tokens spelled with ordinary ones are text", async () => {
+    expect(await replay("spelled.sse")).toEqual({
+      opens: 1,
+      pieces: [CHANNEL, { text: "final" }, MESSAGE, { text: "Write <|end|> <|end|>" }, RETURN],
+      tokens: 14,
+      finish: finishOf(14),
+    });
+  });
+
+  test("drops the token id of progress events, which was never sampled", async () => {
+    expect(await replay("progress.sse")).toEqual({
+      opens: 1,
+      pieces: [CHANNEL, RETURN],
+      tokens: 2,
+      finish: finishOf(2),
+    });
+  });
+
+  test("a limit is a length, and so is a full context", async () => {
+    expect((await replay("length.sse")).finish).toEqual(finishOf(5, "limit"));
+    expect((await replay("context-full.sse")).finish).toEqual(finishOf(2, "limit"));
+  });
+
+  test("a stop token that is not shown leaves a stop without it", async () => {
+    expect(await replay("eos-hidden.sse")).toEqual({
+      opens: 1,
+      pieces: [CHANNEL, { text: "final" }, MESSAGE, { text: "Hi" }],
+      tokens: 4,
+      finish: finishOf(5),
+    });
+  });
+
+  test.each(["answer.sse", "tool-call.sse", "leftover.sse", "error-later.sse", "no-finish.sse"])(
+    "cut anywhere it gives the same: %s",
+    async (fixture) => {
+      const whole = await replay(fixture);
+      for (const pieces of cuts(readFixture(`llama-cpp/${fixture}`))) {
+        expect(await complete(engineOf(() => ({ pieces })).engine)).toEqual(whole);
+      }
+    },
+  );
+});
+
+describe("failures", () => {
+  test("an error after tokens, which still go out", async () => {
+    expect(await replay("error-later.sse")).toEqual({
+      opens: 1,
+      pieces: [CHANNEL, { text: "analysis" }],
+      tokens: 2,
+      error: {
+        kind: "server-error",
+        message: `${NAME} failed (500): Unexpected empty grammar stack after accepting piece.`,
+      },
+    });
+  });
+
+  test("an end without the last event", async () => {
+    expect(await replay("no-finish.sse")).toMatchObject({
+      tokens: 2,
+      error: { kind: "closed", message: `${NAME} ended its answer without saying why.` },
+    });
+  });
+
+  test.each([
+    [400, "invalid_request_error", "Prompt is empty", "bad-request"],
+    [400, "exceed_context_size_error", "the request exceeds it", "context-length"],
+    [401, "authentication_error", "Invalid API Key", "auth"],
+    [404, "not_found_error", "File Not Found", "not-found"],
+    [500, "server_error", "[json.exception.parse_error.101] parse error", "server-error"],
+    [503, "unavailable_error", "Loading model", "overloaded"],
+  ])("HTTP %i %s is told apart", async (status, type, message, kind) => {
+    const body = { error: { code: status, message, type, n_prompt_tokens: 9, n_ctx: 8 } };
+    const { engine } = engineOf(() => jsonAnswer(body, status));
+    expect((await complete(engine)).error).toMatchObject({
+      kind,
+      message: expect.stringContaining(`(${status}): ${message}`),
+    });
+  });
+
+  const fault: Answer = { pieces: [readFixture("llama-cpp/parser-fault.sse")] };
+  const httpFault = jsonAnswer(
+    { error: { code: 500, message: "… the expected Content-only format", type: "server_error" } },
+    500,
+  );
+
+  test.each([
+    ["as an event", fault],
+    ["as an HTTP error", httpFault],
+  ])("output the server could not parse is sampled again once: %s", async (_, first) => {
+    const { engine, transport } = engineOf((count) =>
+      count === 0 ? first : { pieces: [readFixture("llama-cpp/tool-call.sse")] },
+    );
+    expect(await complete(engine)).toEqual(await replay("tool-call.sse"));
+    expect(transport.requests).toHaveLength(2);
+    expect(transport.requests[1]?.body).toBe(transport.requests[0]?.body);
+  });
+
+  test("but not twice", async () => {
+    const { engine, transport } = engineOf(() => fault);
+    expect(await complete(engine)).toMatchObject({ opens: 1, error: { kind: "server-error" } });
+    expect(transport.requests).toHaveLength(2);
+  });
+
+  test("and not after a token", async () => {
+    const begun = new TextDecoder()
+      .decode(readFixture("llama-cpp/no-finish.sse"))
+      .concat(new TextDecoder().decode(readFixture("llama-cpp/parser-fault.sse")));
+    const { engine, transport } = engineOf(() => streamOf(begun));
+    expect(await complete(engine)).toMatchObject({ tokens: 2, error: { kind: "server-error" } });
+    expect(transport.requests).toHaveLength(1);
+  });
+});
+
+describe("probe", () => {
+  const probeWith = (answers: Readonly<Record<string, Answer>>) => {
+    const transport = scriptTransport(
+      ({ url }) => answers[new URL(url).pathname] ?? jsonAnswer({ error: "not found" }, 404),
+    );
+    const engine = createLlamaCppEngine({
+      url: "http://engine:8080",
+      model: "any name",
+      transport,
+    });
+    return engine.probe(new AbortController().signal);
+  };
+  const file = (name: string): Answer => ({
+    ...jsonAnswer({}),
+    pieces: [readFixture(`llama-cpp/${name}`)],
+  });
+  const event = (frame: object): string => `data: ${JSON.stringify(frame)}\n\n`;
+  const stopped = event({ content: "", tokens: [], stop: true, stop_type: "eos" });
+
+  test("learns the context of a slot, the build and the form of the tokens", async () => {
+    expect(
+      await probeWith({
+        "/v1/models": file("models.json"),
+        "/props": file("props.json"),
+        "/completion": streamOf(event({ content: "<|return|>", tokens: [200002] }), stopped),
+      }),
+    ).toEqual({
+      description: "llama-cpp b10574-b204a5a23",
+      models: ["gpt-oss-20b-mxfp4.gguf"],
+      contextLength: 32768,
+      capabilities: LLAMA_CPP_CAPABILITIES,
+    });
+  });
+
+  test("finds out that the stop token is hidden, and does without /props", async () => {
+    expect(
+      await probeWith({
+        "/v1/models": file("models.json"),
+        "/completion": streamOf(stopped),
+      }),
+    ).toEqual({
+      description: "llama-cpp",
+      models: ["gpt-oss-20b-mxfp4.gguf"],
+      contextLength: 65536,
+      capabilities: { ...LLAMA_CPP_CAPABILITIES, stopIdVisible: false },
+    });
+  });
+
+  test("a server that is none is told apart", async () => {
+    await expect(probeWith({})).rejects.toMatchObject({
+      kind: "not-found",
+      message: `${NAME} answers neither /v1/models nor /props. Is this the URL of a llama-server?`,
+    });
+  });
+
+  test("a server that is still loading is overloaded", async () => {
+    const body = { error: { code: 503, message: "Loading model", type: "unavailable_error" } };
+    await expect(probeWith({ "/v1/models": jsonAnswer(body, 503) })).rejects.toMatchObject({
+      kind: "overloaded",
+    });
+  });
+});

@@ -1,0 +1,192 @@
+/** What the engine tests share: scripted transports, a request with every field, events made comparable. */
+import { readFileSync } from "node:fs";
+
+import type {
+  CompletionRequest,
+  Engine,
+  EngineEvent,
+  EngineFinish,
+  Piece,
+  Prompt,
+  Sampling,
+  TokenLogprob,
+} from "../../src/engines/engine.ts";
+import { EngineError } from "../../src/engines/engine-error.ts";
+import type {
+  Transport,
+  TransportRequest,
+  TransportResponse,
+} from "../../src/engines/transport.ts";
+import type { TokenId } from "../../src/tokenizer/tokenizer.ts";
+
+/** The bytes of a file under `test/fixtures/engines`. */
+export function readFixture(name: string): Uint8Array {
+  return readFileSync(new URL(`../fixtures/engines/${name}`, import.meta.url));
+}
+
+export interface Answer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The reads of the body, one after another. */
+  readonly pieces: readonly Uint8Array[];
+}
+
+export interface ScriptedTransport extends Transport {
+  readonly requests: TransportRequest[];
+  /** How each response was let go of: `undefined` while it was not. */
+  readonly closes: (number | "at once" | undefined)[];
+}
+
+/** Answers each request by what `script` says for it. No network, no time. */
+export function scriptTransport(
+  script: (request: TransportRequest, count: number) => Answer | Error,
+): ScriptedTransport {
+  const requests: TransportRequest[] = [];
+  const closes: ScriptedTransport["closes"] = [];
+  const transport: Transport = async (request) => {
+    request.signal.throwIfAborted();
+    const count = requests.push(request) - 1;
+    const answer = script(request, count);
+    if (answer instanceof Error) throw answer;
+    return toResponse(answer, request, (graceMs) => {
+      closes[count] ??= graceMs ?? "at once";
+    });
+  };
+  return Object.assign(transport, { requests, closes });
+}
+
+function toResponse(
+  { status = 200, headers = { "content-type": "text/event-stream" }, pieces }: Answer,
+  { signal }: TransportRequest,
+  close: (graceMs?: number) => void,
+): TransportResponse {
+  let next = 0;
+  return {
+    status,
+    headers: { get: (name) => headers[name.toLowerCase()] ?? null },
+    read: async () => {
+      signal.throwIfAborted();
+      const piece = pieces[next];
+      next += 1;
+      return piece;
+    },
+    close,
+  };
+}
+
+export function jsonAnswer(value: unknown, status = 200): Answer {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return {
+    status,
+    headers: { "content-type": "application/json" },
+    pieces: [new TextEncoder().encode(text)],
+  };
+}
+
+export function streamOf(...texts: string[]): Answer {
+  return { pieces: texts.map((text) => new TextEncoder().encode(text)) };
+}
+
+export const SAMPLING: Sampling = {
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  repetitionPenalty: 1,
+};
+
+export const PROMPT: Prompt = {
+  ids: [200006, 1428, 200008, 12194, 200007],
+  idsJson: () => "200006,1428,200008,12194,200007",
+  text: () => "<|start|>user<|message|>Hi<|end|>",
+};
+
+export function requestOf(changes: Partial<CompletionRequest> = {}): CompletionRequest {
+  return {
+    prompt: PROMPT,
+    maxTokens: 4096,
+    sampling: SAMPLING,
+    stopIds: [200002, 200012],
+    requestId: "px-1",
+    ...changes,
+  };
+}
+
+/** A completion with its token events joined, so that it does not depend on how the bytes were cut. */
+export interface Collected {
+  readonly opens: number;
+  readonly ids?: readonly TokenId[];
+  readonly logprobs?: readonly TokenLogprob[];
+  readonly pieces?: readonly Piece[];
+  readonly text?: string;
+  readonly tokens?: number;
+  readonly finish?: EngineFinish;
+  /** Instead of a finish. */
+  readonly error?: { readonly kind: string; readonly message: string };
+}
+
+export async function complete(
+  engine: Engine,
+  request: CompletionRequest = requestOf(),
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Collected> {
+  const events: EngineEvent[] = [];
+  try {
+    for await (const event of engine.complete(request, signal)) events.push(event);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    return { ...join(events), error: { kind: error.kind, message: error.message } };
+  }
+  return join(events);
+}
+
+export function join(events: readonly EngineEvent[]): Collected {
+  let joined: Collected = { opens: 0 };
+  for (const event of events) joined = add(joined, event);
+  return joined;
+}
+
+function add(joined: Collected, event: EngineEvent): Collected {
+  switch (event.type) {
+    case "open":
+      return { ...joined, opens: joined.opens + 1 };
+    case "ids":
+      return {
+        ...joined,
+        ids: [...(joined.ids ?? []), ...event.ids],
+        ...(event.logprobs && { logprobs: [...(joined.logprobs ?? []), ...event.logprobs] }),
+      };
+    case "pieces":
+      return {
+        ...joined,
+        pieces: event.pieces.reduce(addPiece, joined.pieces ?? []),
+        tokens: (joined.tokens ?? 0) + event.tokens,
+      };
+    case "text":
+      return { ...joined, text: (joined.text ?? "") + event.text };
+    case "finish":
+      return { ...joined, finish: event };
+    default:
+      return event satisfies never;
+  }
+}
+
+function addPiece(pieces: readonly Piece[], piece: Piece): readonly Piece[] {
+  const last = pieces.at(-1);
+  return last !== undefined && "text" in last && "text" in piece
+    ? [...pieces.slice(0, -1), { text: last.text + piece.text }]
+    : [...pieces, piece];
+}
+
+/** The stream in two pieces, cut at every byte, and byte by byte. */
+export function* cuts(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
+  for (let at = 1; at < bytes.length; at += 1) yield [bytes.subarray(0, at), bytes.subarray(at)];
+  yield Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+}
+
+/** Bodies are compared as values: the order of keys in a request means nothing. */
+export function bodyOf(request: TransportRequest | undefined): unknown {
+  return JSON.parse(request?.body ?? "null");
+}

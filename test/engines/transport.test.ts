@@ -1,0 +1,427 @@
+/** One table for both transports: what an engine may rely on, whichever runtime it is on. */
+import { type AddressInfo, createServer } from "node:net";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { EngineError } from "../../src/engines/engine-error.ts";
+import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
+import type {
+  Timeouts,
+  Transport,
+  TransportRequest,
+  TransportResponse,
+} from "../../src/engines/transport.ts";
+import { createUndiciTransport } from "../../src/node/undici-transport.ts";
+import {
+  type FakeExchange,
+  type FakeUpstream,
+  startFakeUpstream,
+} from "../helpers/fake-upstream.ts";
+
+const PATIENT: Timeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 5000 };
+
+describe.each([
+  { name: "fetch", create: () => createFetchTransport() },
+  { name: "undici", create: () => createUndiciTransport() },
+])("the $name transport", ({ create }) => {
+  let upstream: FakeUpstream;
+  let transport: Transport;
+
+  beforeEach(async () => {
+    upstream = await startFakeUpstream();
+    transport = create();
+  });
+  afterEach(async () => {
+    await upstream.close();
+  });
+
+  const send = (
+    request: Partial<TransportRequest> = {},
+    timeouts: Partial<Timeouts> = {},
+  ): Promise<TransportResponse> =>
+    transport({
+      method: "POST",
+      url: `${upstream.url}/v1/completions?x=1`,
+      headers: { "content-type": "application/json" },
+      body: "{}",
+      timeouts: { ...PATIENT, ...timeouts },
+      signal: new AbortController().signal,
+      ...request,
+    });
+
+  const stream = (run: (exchange: FakeExchange) => void | Promise<void>): void =>
+    upstream.handle((exchange) => {
+      exchange.begin();
+      return run(exchange);
+    });
+
+  test("sends method, path, headers and body, and gives status, headers and body back", async () => {
+    upstream.handle((exchange) =>
+      exchange.reply(418, "käse", { "content-type": "text/plain", "retry-after": "7" }),
+    );
+    const response = await send({
+      headers: { "content-type": "application/json", authorization: "Bearer k" },
+      body: '{"a":"ü"}',
+    });
+    expect({
+      status: response.status,
+      type: response.headers.get("Content-Type"),
+      retryAfter: response.headers.get("retry-after"),
+      missing: response.headers.get("x-none"),
+      body: await readAll(response),
+    }).toEqual({
+      status: 418,
+      type: "text/plain",
+      retryAfter: "7",
+      missing: null,
+      body: "käse",
+    });
+    const [exchange] = upstream.exchanges;
+    expect([exchange?.method, exchange?.path, exchange?.body]).toEqual([
+      "POST",
+      "/v1/completions?x=1",
+      '{"a":"ü"}',
+    ]);
+    expect(exchange?.headers).toMatchObject({
+      "content-type": "application/json",
+      authorization: "Bearer k",
+    });
+  });
+
+  test("gets without a body", async () => {
+    upstream.handle((exchange) => exchange.reply(200, "{}"));
+    const { signal } = new AbortController();
+    const response = await transport({
+      method: "GET",
+      url: `${upstream.url}/v1/models`,
+      headers: {},
+      timeouts: PATIENT,
+      signal,
+    });
+    expect(await readAll(response)).toBe("{}");
+    expect(upstream.exchanges[0]?.method).toBe("GET");
+  });
+
+  test("hands over what queued up in one read, and in order", async () => {
+    stream(async (exchange) => {
+      for (let i = 0; i < 500; i += 1) exchange.write(`data: ${i}\n\n`);
+      exchange.end();
+    });
+    const response = await send();
+    await pause(100);
+    const reads = await readPieces(response);
+    expect(reads.join("")).toBe(Array.from({ length: 500 }, (_, i) => `data: ${i}\n\n`).join(""));
+    expect(reads.length).toBeLessThan(20);
+  });
+
+  test("hands over the first bytes before the rest exist", async () => {
+    let release = (): void => {};
+    const more = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    stream(async (exchange) => {
+      exchange.write("one");
+      await more;
+      exchange.end("two");
+    });
+    const response = await send();
+    expect(text(await response.read())).toBe("one");
+    release();
+    expect(text(await response.read())).toBe("two");
+    expect(await response.read()).toBeUndefined();
+    expect(await response.read()).toBeUndefined();
+  });
+
+  test("delivers megabytes to a reader that is slow to begin, without loss", async () => {
+    const chunk = "0123456789abcdef".repeat(4096);
+    stream((exchange) => {
+      for (let i = 0; i < 64; i += 1) exchange.write(chunk);
+      exchange.end();
+    });
+    const response = await send();
+    await pause(50);
+    let size = 0;
+    for (let bytes = await response.read(); bytes; bytes = await response.read()) {
+      size += bytes.length;
+      if (size < chunk.length * 4) await pause(1);
+    }
+    expect(size).toBe(64 * chunk.length);
+  });
+
+  test("uses a connection again after a response that ended", async () => {
+    upstream.handle((exchange) => exchange.reply(200, "{}"));
+    for (let i = 0; i < 3; i += 1) {
+      await readAll(await send());
+      await pause(10);
+    }
+    expect(upstream.connections).toBe(1);
+  });
+
+  test("uses a connection again when the response ends within the grace after close", async () => {
+    stream(async (exchange) => {
+      exchange.write("all we want");
+      await pause(20);
+      exchange.end();
+    });
+    for (let i = 0; i < 2; i += 1) {
+      const response = await send();
+      await response.read();
+      response.close(1000);
+      await upstream.exchanges[i]?.closed;
+      await pause(20);
+    }
+    expect(upstream.connections).toBe(1);
+  });
+
+  describe("the server sees its socket close within 100 ms", () => {
+    const endless = (exchange: FakeExchange): void => exchange.write("x");
+
+    test.each<[string, (response: TransportResponse, abort: AbortController) => unknown]>([
+      ["on close before any read", (response) => response.close()],
+      [
+        "on close after a read",
+        async (response) => {
+          await response.read();
+          response.close();
+        },
+      ],
+      ["on close when the grace is over", (response) => response.close(20)],
+      ["on abort before any read", (_, abort) => abort.abort()],
+      [
+        "on abort during a read",
+        async (response, abort) => {
+          await response.read();
+          const pending = response.read();
+          abort.abort(new Error("left"));
+          await expect(pending).rejects.toThrow("left");
+        },
+      ],
+    ])("%s", async (_, leave) => {
+      stream(endless);
+      const abort = new AbortController();
+      const response = await send({ signal: abort.signal });
+      const begin = performance.now();
+      await leave(response, abort);
+      await upstream.exchanges[0]?.closed;
+      expect(performance.now() - begin).toBeLessThan(100);
+    });
+
+    test("on abort before the response begins", async () => {
+      const arrived = Promise.withResolvers<FakeExchange>();
+      upstream.handle((exchange) => arrived.resolve(exchange));
+      const abort = new AbortController();
+      const pending = send({ signal: abort.signal });
+      const exchange = await arrived.promise;
+      const begin = performance.now();
+      abort.abort(new Error("left"));
+      await expect(pending).rejects.toThrow("left");
+      await exchange.closed;
+      expect(performance.now() - begin).toBeLessThan(100);
+    });
+  });
+
+  test("sends nothing when the signal has aborted already", async () => {
+    await expect(send({ signal: AbortSignal.abort(new Error("left")) })).rejects.toThrow("left");
+    expect(upstream.exchanges).toEqual([]);
+  });
+
+  test("reads fail with the signal's reason after an abort", async () => {
+    stream((exchange) => exchange.write("x"));
+    const abort = new AbortController();
+    const response = await send({ signal: abort.signal });
+    await response.read();
+    abort.abort(new Error("left"));
+    await expect(response.read()).rejects.toThrow("left");
+  });
+
+  test("lets go of the signal when the response is over", async () => {
+    upstream.handle((exchange) => exchange.reply(200, "{}"));
+    const abort = new AbortController();
+    const counter = countListeners(abort.signal);
+    await readAll(await send({ signal: abort.signal }));
+    expect(counter()).toBe(0);
+  });
+
+  test("does not follow redirects", async () => {
+    upstream.handle((exchange) => exchange.reply(307, "", { location: "/elsewhere" }));
+    const response = await send();
+    expect([response.status, response.headers.get("location")]).toEqual([307, "/elsewhere"]);
+    response.close();
+  });
+
+  describe("failures", () => {
+    test("a refused connection is unreachable", async () => {
+      const { url } = upstream;
+      await upstream.close();
+      expect(await failure(send())).toEqual({
+        kind: "unreachable",
+        message: `Cannot reach ${url}/v1/completions (connection refused). Check that the server is running and that its URL is right.`,
+      });
+      upstream = await startFakeUpstream();
+    });
+
+    test("an unknown host is unreachable", async () => {
+      const error = await failure(send({ url: "http://engine.invalid:8000/v1/completions" }));
+      expect(error.kind).toBe("unreachable");
+      expect(error.message).toContain("http://engine.invalid:8000/v1/completions");
+    });
+
+    test("a connection cut before the response is unreachable", async () => {
+      upstream.handle((exchange) => exchange.destroy());
+      expect((await failure(send())).kind).toBe("unreachable");
+    });
+
+    test("something that is not HTTP is unreachable", async () => {
+      const server = createServer((socket) => socket.end("SSH-2.0-OpenSSH_9.6\r\n"));
+      await new Promise<void>((resolve) => {
+        server.listen(0, "127.0.0.1", resolve);
+      });
+      const { port } = server.address() as AddressInfo;
+      const error = await failure(send({ url: `http://127.0.0.1:${port}/` }));
+      expect(error.kind).toBe("unreachable");
+      server.close();
+    });
+
+    test("silence before the response is a timeout, and the socket closes", async () => {
+      upstream.handle(() => {});
+      expect(await failure(send({}, { connectMs: 50, firstByteMs: 50 }))).toMatchObject({
+        kind: "timeout",
+        message: `${upstream.url}/v1/completions did not begin to answer within 50 ms. It may be overloaded or hung.`,
+      });
+      await upstream.exchanges[0]?.closed;
+    });
+
+    test("silence in the middle is a timeout, and the socket closes", async () => {
+      stream((exchange) => exchange.write("x"));
+      const response = await send({}, { idleMs: 50 });
+      await response.read();
+      expect(await failure(response.read())).toMatchObject({
+        kind: "timeout",
+        message: `${upstream.url}/v1/completions fell silent for 50 ms in the middle of an answer.`,
+      });
+      await upstream.exchanges[0]?.closed;
+    });
+
+    test("a reader that is slow itself times nobody out", async () => {
+      stream(async (exchange) => {
+        exchange.write("x");
+        await pause(20);
+        exchange.end("y");
+      });
+      const response = await send({}, { idleMs: 100 });
+      await response.read();
+      await pause(250);
+      expect(text(await response.read())).toBe("y");
+    });
+
+    test("a connection cut in the middle is closed, after the bytes that came", async () => {
+      stream(async (exchange) => {
+        exchange.write("x");
+        await pause(20);
+        exchange.destroy();
+      });
+      const response = await send();
+      await pause(50);
+      // `fetch` may drop what it has not handed over; what was read is what came.
+      const error = await failure(readAll(response));
+      expect(error.kind).toBe("closed");
+      expect(error.message).toContain(`${upstream.url}/v1/completions broke the connection`);
+    });
+
+    test("a message never shows credentials or the query", async () => {
+      const { port } = new URL(upstream.url);
+      await upstream.close();
+      const error = await failure(send({ url: `http://127.0.0.1:${port}/v1?key=secret` }));
+      expect(error.message).not.toContain("secret");
+      upstream = await startFakeUpstream();
+    });
+  });
+});
+
+test("a connection that is not made in time is unreachable on undici", async () => {
+  // It accepts and says nothing, so that the TLS handshake never ends.
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const error = await failure(
+    createUndiciTransport()({
+      method: "GET",
+      url: `https://127.0.0.1:${port}/`,
+      headers: {},
+      timeouts: { ...PATIENT, connectMs: 50 },
+      signal: new AbortController().signal,
+    }),
+  );
+  expect(error).toEqual({
+    kind: "unreachable",
+    message: `Cannot reach https://127.0.0.1:${port} (no connection within 50 ms). Check the URL and the network.`,
+  });
+  server.close();
+});
+
+test("the undici transport closes its idle connections", async () => {
+  const upstream = await startFakeUpstream((exchange) => exchange.reply(200, "{}"));
+  const transport = createUndiciTransport();
+  const { signal } = new AbortController();
+  const response = await transport({
+    method: "GET",
+    url: upstream.url,
+    headers: {},
+    timeouts: PATIENT,
+    signal,
+  });
+  await readAll(response);
+  await transport.close();
+  await expect(
+    transport({ method: "GET", url: upstream.url, headers: {}, timeouts: PATIENT, signal }),
+  ).rejects.toMatchObject({ kind: "unreachable" });
+  await upstream.close();
+});
+
+async function readPieces(response: TransportResponse): Promise<string[]> {
+  const pieces: string[] = [];
+  for (let bytes = await response.read(); bytes; bytes = await response.read()) {
+    pieces.push(text(bytes));
+  }
+  return pieces;
+}
+
+async function readAll(response: TransportResponse): Promise<string> {
+  return (await readPieces(response)).join("");
+}
+
+function text(bytes: Uint8Array | undefined): string {
+  return new TextDecoder().decode(bytes);
+}
+
+async function failure(promise: Promise<unknown>): Promise<{ kind: string; message: string }> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof EngineError)) throw new Error(`not an EngineError: ${String(error)}`);
+  return { kind: error.kind, message: error.message };
+}
+
+function countListeners(signal: AbortSignal): () => number {
+  let count = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    count += 1;
+    add(...args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    count -= 1;
+    remove(...args);
+  };
+  return () => count;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

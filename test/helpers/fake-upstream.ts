@@ -1,0 +1,133 @@
+/** An HTTP server on loopback whose every byte and every failure a test decides: an engine as seen from outside. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+export interface FakeUpstream {
+  /** `http://127.0.0.1:port`. */
+  readonly url: string;
+  /** The requests so far, oldest first. */
+  readonly exchanges: readonly FakeExchange[];
+  /** Connections made so far: two requests over one connection count once. */
+  readonly connections: number;
+  /** What answers from now on. Each exchange is one request. */
+  handle(handler: (exchange: FakeExchange) => void | Promise<void>): void;
+  close(): Promise<void>;
+}
+
+export interface FakeExchange {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+  /** Resolves when the client's socket closes, or the response has ended. */
+  readonly closed: Promise<void>;
+  /** Sends status and headers at once; by default those of a server-sent event stream. */
+  begin(status?: number, headers?: Record<string, string>): void;
+  /** One HTTP chunk, in one packet as far as the system allows. */
+  write(bytes: string | Uint8Array): void;
+  /** Like `write`, one piece after another, each in a packet of its own. */
+  writePieces(pieces: readonly (string | Uint8Array)[]): Promise<void>;
+  end(bytes?: string): void;
+  /** Answers in one go. */
+  reply(status: number, body: string, headers?: Record<string, string>): void;
+  /** Cuts the connection without ending the response. */
+  destroy(): void;
+}
+
+export const SSE_HEADERS = { "content-type": "text/event-stream" };
+export const JSON_HEADERS = { "content-type": "application/json" };
+
+export async function startFakeUpstream(
+  handler: (exchange: FakeExchange) => void | Promise<void> = (exchange) =>
+    exchange.reply(500, "no handler"),
+): Promise<FakeUpstream> {
+  const exchanges: FakeExchange[] = [];
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  let current = handler;
+
+  const server = createServer((request, response) => {
+    void (async () => {
+      const exchange = toExchange(request, response, await readAll(request));
+      exchanges.push(exchange);
+      await current(exchange);
+    })();
+  });
+  server.on("connection", (socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    exchanges,
+    get connections() {
+      return connections;
+    },
+    handle(next) {
+      current = next;
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => {
+        server.close(() => resolve());
+      });
+    },
+  };
+}
+
+function toExchange(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: string,
+): FakeExchange {
+  // The client may leave while we write: that is what some tests are about.
+  response.on("error", () => {});
+  const closed = new Promise<void>((resolve) => {
+    response.on("close", resolve);
+  });
+  const begin = (status = 200, headers: Record<string, string> = SSE_HEADERS): void => {
+    response.writeHead(status, headers);
+    response.flushHeaders();
+  };
+  return {
+    method: request.method ?? "",
+    path: request.url ?? "",
+    headers: request.headers,
+    body,
+    closed,
+    begin,
+    write: (bytes) => void response.write(bytes),
+    async writePieces(pieces) {
+      for (const piece of pieces) {
+        response.write(piece);
+        await nextTurn();
+      }
+    },
+    end: (bytes) => void response.end(bytes),
+    reply(status, text, headers = JSON_HEADERS) {
+      begin(status, headers);
+      response.end(text);
+    },
+    destroy: () => void request.socket.destroy(),
+  };
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
