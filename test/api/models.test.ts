@@ -5,10 +5,13 @@ import type { Capabilities } from "../../src/engines/engine.ts";
 import { createModels } from "../../src/turn/models.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 
-const models = createModels([
-  { id: "openai/gpt-oss-20b", aliases: ["small"], engine: fakeEngine(), contextLength: 131_072 },
-  { id: "gpt-oss-120b", engine: fakeEngine() },
-]);
+const models = createModels(
+  [
+    { id: "openai/gpt-oss-20b", aliases: ["small"], engine: fakeEngine(), contextLength: 131_072 },
+    { id: "gpt-oss-120b", engine: fakeEngine() },
+  ],
+  { newCallId: () => "call_1" },
+);
 
 async function get(path: string): Promise<{ status: number; body: unknown }> {
   const routes = modelRoutes(models);

@@ -1,0 +1,188 @@
+/** The application: what happens to every request, and which route answers it. Knows no runtime. */
+import { Hono, type MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { cors } from "hono/cors";
+import { methodNotAllowed } from "hono/method-not-allowed";
+import { routePath } from "hono/route";
+import { authenticate } from "./api/auth.ts";
+import { chatCompletions } from "./api/chat-completions/route.ts";
+import type { ApiEnv } from "./api/client.ts";
+import { describeError, RequestError, toErrorResponse } from "./api/errors.ts";
+import { healthRoutes } from "./api/health.ts";
+import { modelRoutes } from "./api/models.ts";
+import type { Settings } from "./config.ts";
+import type { Log } from "./log.ts";
+import { createRegistry } from "./metrics.ts";
+import { createMeters, describeFailure, type Meters, observeModels } from "./observe.ts";
+import type { Models } from "./turn/models.ts";
+
+export interface AppDeps {
+  readonly settings: Settings;
+  readonly models: Models;
+  readonly log: Log;
+  readonly now: () => Date;
+  /** Letters and digits, unguessable. */
+  readonly randomId: () => string;
+}
+
+/** OpenAI's clients are given `…/v1` as base URL, OpenRouter's `…/api/v1`. */
+const API_PREFIXES = ["/v1", "/api/v1"];
+
+/** Response headers a web page may read. */
+const EXPOSED_HEADERS = ["x-request-id", "x-generation-id", "retry-after"];
+
+export function createApp(deps: AppDeps): Hono<ApiEnv> {
+  const { settings, log } = deps;
+  const registry = createRegistry();
+  const meters = createMeters(registry);
+  const models = observeModels(deps.models, { meters, log, now: () => deps.now().getTime() });
+  const app = new Hono<ApiEnv>();
+
+  app.use(identify(deps.randomId), record({ log, meters, now: deps.now }));
+  app.use(webPages(settings));
+  app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, methods) => wrongMethod(methods) }));
+
+  app.route("/", healthRoutes(models, toHealthOptions(settings)));
+  app.get("/metrics", (c) => {
+    return c.text(registry.toText(), 200, { "content-type": "text/plain; version=0.0.4" });
+  });
+
+  for (const prefix of API_PREFIXES) {
+    app.use(`${prefix}/*`, authenticate(settings), limitBody(settings.maxBodyBytes));
+    app.route(prefix, modelRoutes(models));
+    app.route(
+      prefix,
+      chatCompletions({
+        models,
+        system: (now) => toSystemOptions(settings, now),
+        keepAliveMs: settings.keepAliveMs,
+        now: deps.now,
+        randomId: deps.randomId,
+      }),
+    );
+  }
+
+  app.notFound(() => toErrorResponse(notFound()));
+  app.onError((error, c) => {
+    const { status } = describeError(error);
+    if (status === 500) log.error("failure", { id: c.get("requestId"), ...describeFailure(error) });
+    const response = toErrorResponse(error);
+    if (status === 401) response.headers.set("www-authenticate", "Bearer");
+    return response;
+  });
+  return app;
+}
+
+/** The request's id: the client's, if it is one that may stand in a log line and a header. */
+function identify(randomId: () => string): MiddlewareHandler<ApiEnv> {
+  return async (c, next) => {
+    const sent = c.req.header("x-request-id") ?? "";
+    const id = /^[\w.:-]{1,128}$/.test(sent) ? sent : `req_${randomId()}`;
+    c.set("requestId", id);
+    await next();
+    c.header("x-request-id", id);
+  };
+}
+
+function record(deps: { log: Log; meters: Meters; now: () => Date }): MiddlewareHandler<ApiEnv> {
+  return async (c, next) => {
+    const started = deps.now().getTime();
+    await next();
+    const status = c.res.status;
+    // The pattern, not the path: a path may hold anything. Where only middleware matched, there is none.
+    const pattern = routePath(c, -1);
+    const route = pattern.endsWith("*") ? "unknown" : pattern;
+    deps.meters.requests.add({ route, status: String(status) });
+    deps.log.info("request", {
+      id: c.get("requestId"),
+      method: c.req.method,
+      route,
+      status,
+      ms: deps.now().getTime() - started,
+      tenant: c.get("client")?.tenant,
+    });
+  };
+}
+
+/**
+ * Web pages of other origins. With a key they need one like anybody; without, any page a user opens
+ * could use the gateway on that user's machine behind their back, so only local pages may.
+ */
+function webPages(settings: Settings): MiddlewareHandler<ApiEnv> {
+  const guarded = settings.keys.length === 0 && !settings.open;
+  const allowed = settings.corsOrigins ?? (guarded ? undefined : ["*"]);
+  const isAllowed = (origin: string) =>
+    allowed === undefined ? isLocal(origin) : allowed.includes("*") || allowed.includes(origin);
+  // Without a list of headers the middleware allows those the page asks for: the SDKs send a family
+  // of `x-stainless-*`, and OpenRouter's clients `http-referer`, `x-title` and others.
+  const allow = cors({
+    origin: (origin) => (isAllowed(origin) ? origin : null),
+    exposeHeaders: EXPOSED_HEADERS,
+    maxAge: 86_400,
+  });
+  return async (c, next) => {
+    const origin = c.req.header("origin");
+    if (origin === undefined) return next();
+    if (guarded && !isAllowed(origin)) {
+      throw new RequestError(
+        `Web pages from ${origin} may not use this gateway; the setting corsOrigins allows them.`,
+        { status: 403, type: "permission_error", errorType: "permission_denied" },
+      );
+    }
+    return allow(c, next);
+  };
+}
+
+function isLocal(origin: string): boolean {
+  return /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(origin);
+}
+
+function limitBody(maxBytes: number): MiddlewareHandler<ApiEnv> {
+  const refuse = () => {
+    throw new RequestError(`The request body is larger than ${maxBytes} bytes.`, {
+      status: 413,
+      errorType: "payload_too_large",
+    });
+  };
+  // Hono's touches the body stream even when the length is announced, which on Node makes reading slow.
+  const limitUnannounced = bodyLimit({ maxSize: maxBytes, onError: refuse });
+  return async (c, next) => {
+    const length = c.req.header("content-length");
+    if (length === undefined || c.req.header("transfer-encoding") !== undefined) {
+      return limitUnannounced(c, next);
+    }
+    if (Number(length) > maxBytes) refuse();
+    return next();
+  };
+}
+
+function toHealthOptions(settings: Settings) {
+  return { showReasons: settings.keys.length === 0, probeTimeoutMs: settings.connectTimeoutMs };
+}
+
+/** What the operator says about the system message. */
+function toSystemOptions(settings: Settings, now: Date) {
+  const { identity, knowledgeCutoff, date } = settings;
+  return {
+    identity,
+    knowledgeCutoff,
+    ...(date !== "none" && { date: date === "today" ? now.toISOString().slice(0, 10) : date }),
+  };
+}
+
+function notFound(): RequestError {
+  return new RequestError("There is nothing at this address. The API begins at /v1.", {
+    status: 404,
+    type: "not_found_error",
+    errorType: "not_found",
+  });
+}
+
+function wrongMethod(methods: readonly string[]): Response {
+  const allow = methods.join(", ");
+  const response = toErrorResponse(
+    new RequestError(`This address answers to ${allow} only.`, { status: 405 }),
+  );
+  response.headers.set("allow", allow);
+  return response;
+}

@@ -1,0 +1,255 @@
+/**
+ * From what was given, by flag, variable or file, to settings that hold together, or to all the
+ * reasons why not. Every reason names the setting the way the operator wrote it.
+ */
+import type { z } from "zod";
+import { settingsSchema, toBackends, type SettingName, type Settings } from "../config.ts";
+import { SETTINGS, type SettingDescription } from "./describe.ts";
+
+/** One value somebody gave. */
+export interface Given {
+  readonly name: SettingName;
+  readonly value: unknown;
+  /** Where it stands, as the operator wrote it: `--port`, `HARMONY_GATEWAY_PORT`, `port in gateway.json`. */
+  readonly source: string;
+}
+
+/** Where the gateway will run: decides what is reachable by others. */
+export interface Surroundings {
+  /** Others reach the gateway whatever `host` says, as on Workers. */
+  readonly public: boolean;
+}
+
+/** The operator's mistakes, one line each. */
+export class SettingsError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.name = "SettingsError";
+    this.problems = problems;
+  }
+}
+
+/**
+ * The settings in force. Of several values for one setting the first in `given` wins.
+ * @throws SettingsError
+ */
+export function resolveSettings(given: readonly Given[], surroundings: Surroundings): Settings {
+  const byName = new Map<SettingName, Given>();
+  for (const each of given) if (!byName.has(each.name)) byName.set(each.name, each);
+
+  const values = Object.fromEntries([...byName.values()].map((each) => [each.name, each.value]));
+  const result = settingsSchema.safeParse(values);
+  if (!result.success) {
+    throw new SettingsError(result.error.issues.map((issue) => toProblem(issue, byName)));
+  }
+  const problems = contradictions(result.data, byName, surroundings);
+  if (problems.length > 0) throw new SettingsError(problems);
+  return result.data;
+}
+
+/**
+ * A value written as text, in the type its setting wants. Text that does not fit stays text, for the
+ * schema to refuse.
+ */
+export function fromText(setting: SettingDescription, text: string): unknown {
+  switch (setting.kind) {
+    case "boolean":
+      return fromBooleanText(text);
+    case "number":
+      return text.trim() === "" ? text : toNumber(text);
+    case "list":
+      return fromListText(text);
+    case "choice":
+    case "text":
+      return text;
+    default:
+      return setting.kind satisfies never;
+  }
+}
+
+/** The settings in force, for printing: secrets are replaced, unset ones left out. */
+export function withoutSecrets(settings: Settings): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const { name, secret } of SETTINGS) {
+    const value = settings[name];
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    shown[name] = secret ? HIDDEN : value;
+  }
+  return {
+    ...shown,
+    ...(settings.url !== undefined && { url: hidePassword(settings.url) }),
+    store: hidePassword(settings.store),
+    keys: settings.keys.map((key) => key.name),
+    backends: settings.backends.map((each) => ({
+      ...each,
+      ...(each.url !== undefined && { url: hidePassword(each.url) }),
+      ...(each.engineKey !== undefined && { engineKey: HIDDEN }),
+      // Headers and extra fields are where other keys go.
+      ...(each.headers !== undefined && { headers: HIDDEN }),
+      ...(each.extraBody !== undefined && { extraBody: HIDDEN }),
+    })),
+  };
+}
+
+/** ` Did you mean …?` for a misspelt name, or nothing when no known name is near. */
+export function suggest(name: string, known: readonly string[]): string {
+  let best = { distance: Math.max(2, Math.floor(name.length / 3)) + 1, known: "" };
+  for (const each of known) {
+    const distance = editDistance(name, each);
+    if (distance < best.distance) best = { distance, known: each };
+  }
+  return best.known === "" ? "" : ` Did you mean ${best.known}?`;
+}
+
+function toProblem(issue: z.core.$ZodIssue, given: ReadonlyMap<SettingName, Given>): string {
+  const [name, ...rest] = issue.path;
+  const setting = SETTINGS.find((each) => each.name === name);
+  const source = setting && given.get(setting.name);
+  if (setting === undefined || source === undefined) return issue.message;
+  if (rest.length === 0) {
+    return `${source.source}: expected ${setting.expected}${got(setting, source.value)}.`;
+  }
+  const where = `${source.source}: ${toPath(setting.name, rest)}`;
+  if (issue.code === "unrecognized_keys") {
+    const [key = ""] = issue.keys;
+    return `${where}: there is no ${key}.${suggest(key, setting.itemKeys)}`;
+  }
+  return `${where}: ${issue.message}.`;
+}
+
+/** `["keys", 0, "name"]` as `keys[0].name`. */
+function toPath(name: string, rest: readonly PropertyKey[]): string {
+  const parts = rest.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`));
+  return name + parts.join("");
+}
+
+/** `, got "abc"`, unless that would tell a secret. */
+function got(setting: SettingDescription, value: unknown): string {
+  if (setting.secret) return "";
+  return `, got ${JSON.stringify(typeof value === "string" ? hidePassword(value) : value)}`;
+}
+
+/** What is wrong although every value is right by itself. */
+function contradictions(
+  settings: Settings,
+  given: ReadonlyMap<SettingName, Given>,
+  surroundings: Surroundings,
+): string[] {
+  return [
+    ...backendProblems(settings, given),
+    ...sealingProblems(settings),
+    ...accessProblems(settings, surroundings),
+  ];
+}
+
+const SINGLE_ENGINE: readonly SettingName[] = [
+  "engine",
+  "url",
+  "model",
+  "engineKey",
+  "servedName",
+  "aliases",
+  "contextLength",
+];
+
+function backendProblems(settings: Settings, given: ReadonlyMap<SettingName, Given>): string[] {
+  const problems: string[] = [];
+  if (settings.backends.length > 0) {
+    for (const name of SINGLE_ENGINE) {
+      const source = given.get(name)?.source;
+      if (source !== undefined) {
+        problems.push(`${source}: has no meaning beside backends; set it in the list.`);
+      }
+    }
+  }
+  for (const backend of toBackends(settings)) {
+    if (backend.engine !== "demo" && backend.url === undefined) {
+      problems.push(
+        `engine ${backend.engine}: needs the server's url, for instance --url http://127.0.0.1:8000.`,
+      );
+    }
+  }
+  const names = toBackends(settings).map((backend) => backend.servedName);
+  const twice = findTwice(names);
+  if (twice !== undefined) problems.push(`backends: ${twice} is served twice.`);
+  return problems;
+}
+
+function sealingProblems(settings: Settings): string[] {
+  const seals = [settings, ...settings.keys].some((each) => each.reasoningPolicy === "sealed");
+  if (!seals || settings.sealingKeys.length > 0) return [];
+  return ["reasoningPolicy sealed: needs sealingKeys; `harmony-gateway key --sealing` makes one."];
+}
+
+function accessProblems(settings: Settings, surroundings: Surroundings): string[] {
+  const problems: string[] = [];
+  const twice = findTwice(settings.keys.map((key) => key.name));
+  if (twice !== undefined) problems.push(`keys: the name ${twice} is given twice.`);
+
+  if (settings.keys.length > 0 || settings.open) return problems;
+  if (surroundings.public && toBackends(settings).some((each) => each.engine !== "demo")) {
+    problems.push(
+      "keys: anybody could use the engine. Set keys (`harmony-gateway key` makes one), or open to allow it.",
+    );
+  }
+  if (!surroundings.public && !isLoopback(settings.host)) {
+    problems.push(
+      `host ${settings.host}: others could use the gateway without a key. ` +
+        "Set keys (`harmony-gateway key` makes one), or --open to allow it.",
+    );
+  }
+  return problems;
+}
+
+function findTwice(names: readonly string[]): string | undefined {
+  return names.find((name, index) => names.indexOf(name) !== index);
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
+}
+
+/** `redis://user:password@host` without what stands before the `@`. */
+function hidePassword(url: string): string {
+  return url.replace(/\/\/[^/]*@/, `//${HIDDEN}@`);
+}
+
+const HIDDEN = "(hidden)";
+
+function toNumber(text: string): number | string {
+  const number = Number(text.replaceAll("_", ""));
+  return Number.isNaN(number) ? text : number;
+}
+
+function fromBooleanText(text: string): boolean | string {
+  if (/^(true|1|yes|on)$/i.test(text)) return true;
+  return /^(false|0|no|off)$/i.test(text) ? false : text;
+}
+
+/** A JSON array, or texts between commas. */
+function fromListText(text: string): unknown {
+  if (text.trim() === "") return [];
+  if (!text.trimStart().startsWith("[")) return text.split(",").map((each) => each.trim());
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Levenshtein's, for names of a few dozen letters. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const substitution = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      const edit = Math.min(previous[column] ?? 0, current[column - 1] ?? 0) + 1;
+      current.push(Math.min(substitution, edit));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

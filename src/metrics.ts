@@ -1,0 +1,119 @@
+/**
+ * Counters for Prometheus, in its text format, version 0.0.4. Small enough to need no library, and so
+ * the same on every runtime.
+ *
+ * Labels never hold what a client chose freely: each value would be a time series of its own.
+ */
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Counter {
+  add(labels: Labels, amount?: number): void;
+}
+
+export interface Gauge {
+  add(amount: number): void;
+}
+
+export interface Histogram {
+  observe(labels: Labels, value: number): void;
+}
+
+export interface Registry {
+  counter(name: string, help: string): Counter;
+  gauge(name: string, help: string): Gauge;
+  /** `bounds` are the upper bounds of the buckets, ascending; one above all is added. */
+  histogram(name: string, help: string, bounds: readonly number[]): Histogram;
+  /** Everything counted so far. */
+  toText(): string;
+}
+
+export function createRegistry(): Registry {
+  const families: (() => string)[] = [];
+  return {
+    counter(name, help) {
+      const values = new Map<string, number>();
+      families.push(() => toFamily(name, help, "counter", toSamples(name, values)));
+      return {
+        add(labels, amount = 1) {
+          const key = toLabels(labels);
+          values.set(key, (values.get(key) ?? 0) + amount);
+        },
+      };
+    },
+
+    gauge(name, help) {
+      let value = 0;
+      families.push(() => toFamily(name, help, "gauge", [`${name} ${value}`]));
+      return {
+        add(amount) {
+          value += amount;
+        },
+      };
+    },
+
+    histogram(name, help, bounds) {
+      const series = new Map<string, Buckets>();
+      families.push(() => {
+        const samples = [...series.values()].flatMap((each) => toBuckets(name, each, bounds));
+        return toFamily(name, help, "histogram", samples);
+      });
+      return {
+        observe(labels, value) {
+          const key = toLabels(labels);
+          let buckets = series.get(key);
+          if (buckets === undefined) {
+            buckets = { labels, counts: bounds.map(() => 0), sum: 0, count: 0 };
+            series.set(key, buckets);
+          }
+          const index = bounds.findIndex((bound) => value <= bound);
+          if (index !== -1) buckets.counts[index] = (buckets.counts[index] ?? 0) + 1;
+          buckets.sum += value;
+          buckets.count += 1;
+        },
+      };
+    },
+
+    toText: () => families.map((family) => family()).join(""),
+  };
+}
+
+interface Buckets {
+  readonly labels: Labels;
+  /** Not cumulative yet: that is done when printing. */
+  readonly counts: number[];
+  sum: number;
+  count: number;
+}
+
+function toBuckets(name: string, buckets: Buckets, bounds: readonly number[]): string[] {
+  const { labels, counts, sum, count } = buckets;
+  let below = 0;
+  const lines = bounds.map((bound, index) => {
+    below += counts[index] ?? 0;
+    return `${name}_bucket${toLabels({ ...labels, le: String(bound) })} ${below}`;
+  });
+  return [
+    ...lines,
+    `${name}_bucket${toLabels({ ...labels, le: "+Inf" })} ${count}`,
+    `${name}_sum${toLabels(labels)} ${sum}`,
+    `${name}_count${toLabels(labels)} ${count}`,
+  ];
+}
+
+function toSamples(name: string, values: ReadonlyMap<string, number>): string[] {
+  return [...values].map(([labels, value]) => `${name}${labels} ${value}`);
+}
+
+function toFamily(name: string, help: string, type: string, samples: readonly string[]): string {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples, ""].join("\n");
+}
+
+function toLabels(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escape(value)}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+function escape(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+}

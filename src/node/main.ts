@@ -1,0 +1,102 @@
+/** The command line: which command, and how the process ends. */
+import { readFileSync } from "node:fs";
+import { SettingsError } from "../config/resolve.ts";
+import { toHelp } from "./help.ts";
+import { runKey } from "./key.ts";
+import { startGateway } from "./serve.ts";
+import { loadSettings } from "./settings.ts";
+
+/** The command was used wrongly: a flag, a setting. */
+const EXIT_USAGE = 2;
+const EXIT_FAILURE = 1;
+/** What a shell reports for a process that SIGINT ended. */
+const EXIT_INTERRUPTED = 130;
+
+export async function main(args: readonly string[]): Promise<void> {
+  const [command, ...rest] = args;
+  switch (command) {
+    case "key":
+      return printOr(runKey(rest), "harmony-gateway key [name], or harmony-gateway key --sealing");
+    case "serve":
+      return serve(rest);
+    default:
+      return serve(args);
+  }
+}
+
+async function serve(args: readonly string[]): Promise<void> {
+  if (args.includes("--help") || args.includes("-h")) return print(toHelp());
+  if (args.includes("--version") || args.includes("-v")) return print(version());
+  const settings = readSettings(args);
+  if (settings === undefined) return;
+
+  let gateway;
+  try {
+    gateway = await startGateway(settings, { print, writeLog: complain });
+  } catch (error) {
+    return fail(EXIT_FAILURE, explainListening(error, settings));
+  }
+  await interruption();
+  print("Leaving, once the answers under way have ended. Interrupt again to leave at once.");
+  process.once("SIGINT", () => process.exit(EXIT_INTERRUPTED));
+  process.once("SIGTERM", () => process.exit(EXIT_INTERRUPTED));
+  await gateway.close();
+  // Idle connections to engines would keep the process for a while.
+  process.exit();
+}
+
+function readSettings(args: readonly string[]) {
+  try {
+    const { settings, warnings } = loadSettings(args, process.env);
+    for (const warning of warnings) complain(warning);
+    return settings;
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    for (const problem of error.problems) complain(problem);
+    fail(EXIT_USAGE, "harmony-gateway --help lists all settings.");
+    return undefined;
+  }
+}
+
+/** Resolves at the first SIGINT or SIGTERM. */
+function interruption(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+}
+
+function explainListening(error: unknown, { host, port }: { host: string; port: number }): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const where = `port ${port} of ${host}`;
+  if (code === "EADDRINUSE") return `Another program uses ${where}. Choose another with --port.`;
+  if (code === "EACCES")
+    return `Listening on ${where} is not permitted. Choose another with --port.`;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+    return `${host} is no address of this machine. Choose another with --host.`;
+  }
+  throw error;
+}
+
+function version(): string {
+  const file = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return String(JSON.parse(file).version);
+}
+
+function printOr(text: string | undefined, usage: string): void {
+  if (text === undefined) fail(EXIT_USAGE, `Usage: ${usage}`);
+  else print(text);
+}
+
+function fail(code: number, text: string): void {
+  complain(text);
+  process.exitCode = code;
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function complain(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

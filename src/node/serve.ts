@@ -1,0 +1,109 @@
+/** Serving: engines, models, the application and a port, put together and taken apart in order. */
+import { randomBytes } from "node:crypto";
+import { createApp } from "../app.ts";
+import { toModelOptions } from "../backends.ts";
+import type { Settings } from "../config.ts";
+import { withoutSecrets } from "../config/resolve.ts";
+import { createLog, type Log } from "../log.ts";
+import { probeUntilReady } from "../probing.ts";
+import { createModels, type Model, type ModelOptions, type ModelStatus } from "../turn/models.ts";
+import { listen } from "./listen.ts";
+import { createUndiciTransport } from "./undici-transport.ts";
+
+export interface ServeOptions {
+  /** Instead of the engines the settings name. */
+  readonly models?: readonly ModelOptions[];
+  /** For the operator's eyes. */
+  readonly print: (text: string) => void;
+  /** Takes the log, a line at a time. */
+  readonly writeLog: (line: string) => void;
+}
+
+export interface Gateway {
+  /** `http://127.0.0.1:8787/v1` */
+  readonly baseUrl: string;
+  /** Lets answers under way end, for as long as the settings allow. */
+  close(): Promise<void>;
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+
+/** Rejects when the port cannot be had. An engine that does not answer is printed, and asked again. */
+export async function startGateway(settings: Settings, options: ServeOptions): Promise<Gateway> {
+  const log = createLog({ level: settings.log, now: Date.now, write: options.writeLog });
+  const models = createModels(
+    options.models ?? toModelOptions(settings, { transport: createUndiciTransport() }),
+    { steering: settings, newCallId: () => `call_${randomId()}` },
+  );
+  const app = createApp({
+    settings,
+    models,
+    log,
+    now: () => new Date(),
+    randomId,
+  });
+  const server = await listen(app.fetch, settings);
+  const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
+  const baseUrl = `http://${host}:${server.port}/v1`;
+  log.info("start", { baseUrl, settings: withoutSecrets(settings) });
+  options.print(toGreeting(baseUrl, models.all, settings));
+
+  const stop = new AbortController();
+  const probing = probeUntilReady(models, {
+    timeoutMs: settings.connectTimeoutMs,
+    firstWaitMs: FIRST_WAIT_MS,
+    longestWaitMs: LONGEST_WAIT_MS,
+    onChange: (model, status) => report(model, status, options.print, log),
+    signal: stop.signal,
+  });
+
+  return {
+    baseUrl,
+    async close() {
+      stop.abort();
+      await Promise.all([server.close(settings.shutdownGraceMs), probing]);
+      log.info("stop");
+    },
+  };
+}
+
+function randomId(): string {
+  return randomBytes(12).toString("hex");
+}
+
+function toGreeting(baseUrl: string, models: readonly Model[], settings: Settings): string {
+  const body = JSON.stringify({
+    model: models[0]?.id,
+    messages: [{ role: "user", content: "Hello!" }],
+  });
+  const key = settings.keys.length > 0 ? " -H 'Authorization: Bearer <key>'" : "";
+  return `\
+harmony-gateway listens at ${baseUrl}
+
+curl ${baseUrl}/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
+`;
+}
+
+function report(model: Model, status: ModelStatus, print: (text: string) => void, log: Log): void {
+  switch (status.state) {
+    case "ready": {
+      const { description } = status.probe;
+      print(`${model.id}: ready, ${description}.`);
+      log.info("engine ready", {
+        model: model.id,
+        description,
+        contextLength: model.contextLength,
+      });
+      return;
+    }
+    case "unavailable":
+      print(`${model.id}: not ready. ${status.reason} It is asked again until it is.`);
+      log.warn("engine unavailable", { model: model.id, reason: status.reason });
+      return;
+    case "unknown":
+      return;
+    default:
+      status satisfies never;
+  }
+}

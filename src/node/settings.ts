@@ -1,0 +1,167 @@
+/** Settings as Node finds them: the command line, the environment, and a JSON file one of them names. */
+import { readFileSync } from "node:fs";
+import type { Settings } from "../config.ts";
+import { SETTINGS, VARIABLE_PREFIX, type SettingDescription } from "../config/describe.ts";
+import {
+  fromText,
+  type Given,
+  resolveSettings,
+  SettingsError,
+  suggest,
+} from "../config/resolve.ts";
+
+/** Names the config file. Not a setting: it cannot stand in the file. */
+export const CONFIG_FLAG = "--config";
+export const CONFIG_VARIABLE = `${VARIABLE_PREFIX}CONFIG`;
+
+export interface LoadedSettings {
+  readonly settings: Settings;
+  /** What looks like a mistake but may be none. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Flags win over variables, variables over the file, the file over defaults.
+ * @throws SettingsError
+ */
+export function loadSettings(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): LoadedSettings {
+  const flags = readFlags(args);
+  const variables = readVariables(environment);
+  const path = flags.configPath ?? environment[CONFIG_VARIABLE];
+  const file = path === undefined ? [] : readFile(path);
+  const given = [...flags.given, ...variables.given, ...file];
+  return {
+    settings: resolveSettings(given, { public: false }),
+    warnings: variables.warnings,
+  };
+}
+
+/** `--name value`, `--name=value`, `--yes`, `--no-yes`. A list may be given by several flags. */
+function readFlags(args: readonly string[]): { given: Given[]; configPath: string | undefined } {
+  const given: Given[] = [];
+  const problems: string[] = [];
+  let configPath: string | undefined;
+  const rest = [...args];
+
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    const [flag, inline] = splitFlag(arg);
+    const setting = SETTINGS.find((each) => each.flag === flag);
+    const negated = SETTINGS.find(
+      (each) => each.kind === "boolean" && flag === each.flag.replace("--", "--no-"),
+    );
+    if (negated !== undefined && inline === undefined) {
+      given.push({ name: negated.name, value: false, source: flag });
+    } else if (setting?.kind === "boolean" && inline === undefined) {
+      given.push({ name: setting.name, value: true, source: flag });
+    } else if (setting !== undefined || flag === CONFIG_FLAG) {
+      const text = inline ?? rest.shift();
+      if (text === undefined) problems.push(`${flag}: expected a value after it.`);
+      else if (setting === undefined) configPath = text;
+      else given.push({ name: setting.name, value: fromText(setting, text), source: flag });
+    } else {
+      problems.push(unknownArgument(flag));
+      // What follows is most likely its value, and not worth a complaint of its own.
+      if (inline === undefined && rest[0]?.startsWith("-") === false) rest.shift();
+    }
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  return { given: joinRepeated(given), configPath };
+}
+
+function splitFlag(arg: string): [flag: string, inline?: string] {
+  const equals = arg.startsWith("--") ? arg.indexOf("=") : -1;
+  return equals === -1 ? [arg] : [arg.slice(0, equals), arg.slice(equals + 1)];
+}
+
+function unknownArgument(flag: string): string {
+  if (!flag.startsWith("-")) return `${flag}: is not a flag; settings begin with --.`;
+  const known = [...SETTINGS.map((each) => each.flag), CONFIG_FLAG, "--help", "--version"];
+  return `${flag}: there is no such flag.${suggest(flag, known)}`;
+}
+
+/** Lists given piece by piece become one; anything else may be given only once. */
+function joinRepeated(given: readonly Given[]): Given[] {
+  const joined = new Map<string, Given>();
+  for (const each of given) {
+    const before = joined.get(each.name);
+    if (before === undefined) {
+      joined.set(each.name, each);
+    } else if (Array.isArray(before.value) && Array.isArray(each.value)) {
+      joined.set(each.name, { ...each, value: [...before.value, ...each.value] });
+    } else {
+      throw new SettingsError([`${each.source}: is given twice.`]);
+    }
+  }
+  return [...joined.values()];
+}
+
+function readVariables(environment: Readonly<Record<string, string | undefined>>): {
+  given: Given[];
+  warnings: string[];
+} {
+  const given: Given[] = [];
+  const warnings: string[] = [];
+  for (const [variable, text] of Object.entries(environment)) {
+    if (!variable.startsWith(VARIABLE_PREFIX) || variable === CONFIG_VARIABLE) continue;
+    if (text === undefined || isKubernetesLink(variable, text)) continue;
+    const setting = SETTINGS.find((each) => each.variable === variable);
+    if (setting === undefined) {
+      const known = SETTINGS.map((each) => each.variable);
+      warnings.push(`${variable}: there is no such setting.${suggest(variable, known)}`);
+    } else {
+      given.push({ name: setting.name, value: fromText(setting, text), source: variable });
+    }
+  }
+  return { given, warnings };
+}
+
+/**
+ * Kubernetes describes a service called `harmony-gateway` to every pod by such variables, one of which,
+ * `HARMONY_GATEWAY_PORT=tcp://10.0.0.1:8787`, has the name of a setting.
+ */
+function isKubernetesLink(variable: string, text: string): boolean {
+  return /_(SERVICE|PORT)_/.test(variable) || (variable.endsWith("_PORT") && text.includes("://"));
+}
+
+function readFile(path: string): Given[] {
+  const file = parseFile(path);
+  const problems: string[] = [];
+  const given: Given[] = [];
+  for (const [name, value] of Object.entries(file)) {
+    const setting = SETTINGS.find((each: SettingDescription) => each.name === name);
+    if (setting !== undefined)
+      given.push({ name: setting.name, value, source: `${name} in ${path}` });
+    else {
+      const names = SETTINGS.map((each) => each.name);
+      problems.push(`${name} in ${path}: there is no such setting.${suggest(name, names)}`);
+    }
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  return given;
+}
+
+function parseFile(path: string): object {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new SettingsError([`${path}: the config file cannot be read (${toReason(error)}).`]);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new SettingsError([`${path}: the config file is not valid JSON (${toReason(error)}).`]);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new SettingsError([`${path}: the config file must hold a JSON object.`]);
+  }
+  return value;
+}
+
+function toReason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

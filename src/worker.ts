@@ -1,0 +1,93 @@
+/**
+ * The entry for Cloudflare Workers: settings from bindings, one application for each isolate. Variables
+ * and secrets are named as on Node, `HARMONY_GATEWAY_…`; variables that are JSON may be given as such.
+ */
+import { createApp } from "./app.ts";
+import { toModelOptions } from "./backends.ts";
+import { SETTINGS } from "./config/describe.ts";
+import { fromText, type Given, resolveSettings, SettingsError } from "./config/resolve.ts";
+import { createFetchTransport } from "./engines/fetch-transport.ts";
+import { createLog } from "./log.ts";
+import { createModels, type Models } from "./turn/models.ts";
+
+export type WorkerEnv = Readonly<Record<string, unknown>>;
+
+/** What the runtime hands to a request beside it. */
+interface ExecutionContext {
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+type Handler = (request: Request, context: ExecutionContext) => Response | Promise<Response>;
+
+let handler: Handler | undefined;
+
+export default {
+  fetch(request: Request, env: WorkerEnv, context: ExecutionContext): Response | Promise<Response> {
+    handler ??= createHandler(env);
+    return handler(request, context);
+  },
+};
+
+/** Settings that contradict each other do not pass when tried again: every request is told so. */
+function createHandler(env: WorkerEnv): Handler {
+  try {
+    return createGatewayHandler(env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    for (const problem of error.problems) console.error(problem);
+    return () =>
+      Response.json(
+        {
+          error: {
+            code: 500,
+            message: "The gateway is misconfigured; its log says how.",
+            type: "server_error",
+            param: null,
+            metadata: { error_type: "server" },
+          },
+        },
+        { status: 500 },
+      );
+  }
+}
+
+function createGatewayHandler(env: WorkerEnv): Handler {
+  const settings = resolveSettings(readBindings(env), { public: true });
+  const models = createModels(toModelOptions(settings, { transport: createFetchTransport() }), {
+    steering: settings,
+    newCallId: () => `call_${randomId()}`,
+  });
+  const app = createApp({
+    settings,
+    models,
+    log: createLog({ level: settings.log, now: Date.now, write: (line) => console.log(line) }),
+    now: () => new Date(),
+    randomId,
+  });
+  return (request, context) => {
+    context.waitUntil(probeUnknown(models, settings.connectTimeoutMs));
+    return app.fetch(request);
+  };
+}
+
+function randomId(): string {
+  return crypto.randomUUID().replaceAll("-", "");
+}
+
+/** Nothing runs between requests here, so engines are asked what they are beside the first one. */
+async function probeUnknown(models: Models, timeoutMs: number): Promise<void> {
+  const unknown = models.all.filter((model) => model.status.state === "unknown");
+  await Promise.all(unknown.map((model) => model.probe(AbortSignal.timeout(timeoutMs))));
+}
+
+function readBindings(env: WorkerEnv): Given[] {
+  return SETTINGS.flatMap((setting) => {
+    const value = env[setting.variable];
+    if (value === undefined) return [];
+    return {
+      name: setting.name,
+      value: typeof value === "string" ? fromText(setting, value) : value,
+      source: setting.variable,
+    };
+  });
+}

@@ -1,0 +1,387 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createApp } from "../src/app.ts";
+import { sha256Hex } from "../src/api/auth.ts";
+import { createDemoEngine } from "../src/engines/demo.ts";
+import { EngineError } from "../src/engines/engine-error.ts";
+import { createLog } from "../src/log.ts";
+import { createModels, type ModelOptions } from "../src/turn/models.ts";
+import { fakeEngine } from "./helpers/fake-engine.ts";
+import { testSettings } from "./helpers/gateway.ts";
+
+const NOW = new Date("2026-01-31T12:00:00Z");
+const COMPLETION = z.object({
+  usage: z.object({ prompt_tokens: z.number(), completion_tokens: z.number() }),
+});
+const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hello!" }] };
+
+interface Options {
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly models?: readonly ModelOptions[];
+}
+
+function gateway({ settings = {}, models }: Options = {}) {
+  const lines: string[] = [];
+  const demo = [{ id: "openai/gpt-oss-20b", engine: createDemoEngine() }];
+  const app = createApp({
+    settings: testSettings(settings),
+    models: createModels(models ?? demo, { newCallId: () => "call_1" }),
+    log: createLog({ level: "debug", now: () => NOW.getTime(), write: (line) => lines.push(line) }),
+    now: () => NOW,
+    randomId: () => "0123456789abcdef",
+  });
+  const send = async (path: string, init: RequestInit = {}) => app.request(path, init);
+  const post = (
+    body: unknown,
+    headers: Record<string, string> = {},
+    path = "/v1/chat/completions",
+  ) =>
+    send(path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+  return { send, post, lines };
+}
+
+function envelope(code: number, type: string, errorType: string, message: unknown) {
+  return { error: { code, message, type, param: null, metadata: { error_type: errorType } } };
+}
+
+describe("routes", () => {
+  test.each(["/v1", "/api/v1"])("the API is found under %s", async (prefix) => {
+    const { send, post } = gateway();
+    expect((await send(`${prefix}/models`)).status).toBe(200);
+    const response = await post(HELLO, {}, `${prefix}/chat/completions`);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      object: "chat.completion",
+      choices: [{ message: { role: "assistant", content: expect.any(String) } }],
+    });
+  });
+
+  test.each(["/", "/v2/models", "/v1/nothing", "/v1/chat/completions/x", "/v1"])(
+    "%s is not there",
+    async (path) => {
+      const response = await gateway().send(path);
+      expect(response.status).toBe(404);
+      expect(await response.json()).toEqual(
+        envelope(404, "not_found_error", "not_found", expect.stringContaining("/v1")),
+      );
+    },
+  );
+
+  test.each([
+    ["GET", "/v1/chat/completions", "POST"],
+    ["POST", "/v1/models", "GET, HEAD"],
+    ["DELETE", "/v1/models/openai/gpt-oss-20b", "GET, HEAD"],
+    ["PUT", "/health", "GET, HEAD"],
+  ])("%s %s is not allowed", async (method, path, allow) => {
+    const response = await gateway().send(path, { method });
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe(allow);
+    expect(await response.json()).toEqual(
+      envelope(405, "invalid_request_error", "invalid_request", expect.stringContaining(allow)),
+    );
+  });
+});
+
+describe("a request's id", () => {
+  test.each([
+    ["its own, when it sends one", "trace-1:2.3_4", "trace-1:2.3_4"],
+    ["a new one, when it sends none", undefined, "req_0123456789abcdef"],
+    ["a new one, when its own could forge a log line", "a b", "req_0123456789abcdef"],
+    ["a new one, when its own is endless", "x".repeat(129), "req_0123456789abcdef"],
+  ])("is %s", async (_, sent, expected) => {
+    const { send } = gateway();
+    const init = sent === undefined ? {} : { headers: { "x-request-id": sent } };
+    for (const path of ["/health", "/nowhere"]) {
+      expect((await send(path, init)).headers.get("x-request-id")).toBe(expected);
+    }
+  });
+});
+
+describe("keys", () => {
+  const withKey = async () => ({ keys: [`alice:${await sha256Hex("hg-1")}`] });
+
+  test("the API wants one, in the envelope of errors", async () => {
+    const { send } = gateway({ settings: await withKey() });
+    const response = await send("/v1/models");
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toBe("Bearer");
+    expect(await response.json()).toEqual(
+      envelope(401, "authentication_error", "authentication", expect.any(String)),
+    );
+  });
+
+  test("with one, it answers", async () => {
+    const { send } = gateway({ settings: await withKey() });
+    const headers = { authorization: "Bearer hg-1" };
+    expect((await send("/v1/models", { headers })).status).toBe(200);
+  });
+
+  test("health needs none", async () => {
+    const { send } = gateway({ settings: await withKey() });
+    expect((await send("/health")).status).toBe(200);
+    expect((await send("/ready")).status).toBe(200);
+  });
+});
+
+describe("web pages", () => {
+  const preflight = (origin: string) => ({
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization,content-type,x-title,x-stainless-os",
+    },
+  });
+
+  test("a local one may ask, with the headers the SDKs send, and read ours", async () => {
+    const { send, post } = gateway();
+    const origin = "http://localhost:3000";
+    const asked = await send("/v1/chat/completions", preflight(origin));
+    expect(asked.status).toBe(204);
+    expect(Object.fromEntries(asked.headers)).toMatchObject({
+      "access-control-allow-origin": origin,
+      "access-control-allow-headers": "authorization,content-type,x-title,x-stainless-os",
+      "access-control-allow-methods": expect.stringContaining("POST"),
+    });
+    const answered = await post(HELLO, { origin });
+    expect(answered.status).toBe(200);
+    expect(Object.fromEntries(answered.headers)).toMatchObject({
+      "access-control-allow-origin": origin,
+      "access-control-expose-headers": "x-request-id,x-generation-id,retry-after",
+    });
+  });
+
+  test("a foreign one may not use a gateway without keys behind its user's back", async () => {
+    const { send, post } = gateway();
+    for (const origin of ["https://evil.example", "http://localhost.evil.example", "null"]) {
+      const response = await post(HELLO, { origin });
+      expect(response.status).toBe(403);
+      expect(response.headers.get("access-control-allow-origin")).toBeNull();
+      expect(await response.json()).toEqual(
+        envelope(403, "permission_error", "permission_denied", expect.stringContaining(origin)),
+      );
+      expect((await send("/v1/models", preflight(origin))).status).toBe(403);
+    }
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["open", { open: true }],
+    ["listed", { corsOrigins: ["https://app.example"] }],
+    ["all allowed", { corsOrigins: ["*"] }],
+    ["behind keys", { keys: [`a:${"0".repeat(64)}`] }],
+  ])("a foreign one may ask when the gateway is %s", async (_, settings) => {
+    const { send } = gateway({ settings });
+    const asked = await send("/v1/models", preflight("https://app.example"));
+    expect(asked.status).toBe(204);
+    expect(asked.headers.get("access-control-allow-origin")).toBe("https://app.example");
+  });
+
+  test("a page can read why it was refused for want of a key", async () => {
+    const { post } = gateway({ settings: { keys: [`a:${"0".repeat(64)}`] } });
+    const response = await post(HELLO, { origin: "https://app.example" });
+    expect(response.status).toBe(401);
+    expect(response.headers.get("access-control-allow-origin")).toBe("https://app.example");
+  });
+});
+
+describe("the body limit", () => {
+  const tooLarge = envelope(
+    413,
+    "invalid_request_error",
+    "payload_too_large",
+    "The request body is larger than 1000 bytes.",
+  );
+  const long = JSON.stringify({ ...HELLO, user: "x".repeat(1000) });
+
+  test("a body announced as too long is refused", async () => {
+    const { post } = gateway({ settings: { maxBodyBytes: 1000 } });
+    const response = await post(long, { "content-length": String(long.length) });
+    expect(response.status).toBe(413);
+    expect(await response.json()).toEqual(tooLarge);
+  });
+
+  test("a body that turns out too long is refused", async () => {
+    const { post } = gateway({ settings: { maxBodyBytes: 1000 } });
+    const response = await post(long);
+    expect(response.status).toBe(413);
+    expect(await response.json()).toEqual(tooLarge);
+  });
+
+  test("a body of just the limit passes", async () => {
+    const fits = JSON.stringify(HELLO);
+    const { post } = gateway({ settings: { maxBodyBytes: fits.length } });
+    expect((await post(fits)).status).toBe(200);
+    expect((await post(fits, { "content-length": String(fits.length) })).status).toBe(200);
+  });
+});
+
+describe("readiness", () => {
+  const missing = fakeEngine(async () => {
+    throw new EngineError("unreachable", "Cannot reach http://engine:8000 (connection refused).");
+  });
+
+  test("without a ready engine it is 503, with the reason", async () => {
+    const { send } = gateway({ models: [{ id: "m", engine: missing }] });
+    expect((await send("/health")).status).toBe(200);
+    const response = await send("/ready");
+    expect(response.status).toBe(503);
+    expect(await response.json()).toEqual({
+      status: "unavailable",
+      models: [
+        {
+          id: "m",
+          state: "unavailable",
+          reason: "Cannot reach http://engine:8000 (connection refused).",
+        },
+      ],
+    });
+  });
+
+  test("hosts are not told to strangers", async () => {
+    const { send } = gateway({
+      models: [{ id: "m", engine: missing }],
+      settings: { keys: [`a:${"0".repeat(64)}`] },
+    });
+    expect(await (await send("/ready")).json()).toEqual({
+      status: "unavailable",
+      models: [{ id: "m", state: "unavailable" }],
+    });
+  });
+
+  test("one ready engine of several is enough", async () => {
+    const models = [
+      { id: "m", engine: missing },
+      { id: "n", engine: fakeEngine() },
+    ];
+    const response = await gateway({ models }).send("/ready");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ status: "ready" });
+  });
+
+  test("an engine that comes up is noticed", async () => {
+    let up = false;
+    const late = fakeEngine(async (signal) => {
+      if (!up) throw new EngineError("overloaded", "loading");
+      return fakeEngine().probe(signal);
+    });
+    const { send } = gateway({ models: [{ id: "m", engine: late }] });
+    expect((await send("/ready")).status).toBe(503);
+    up = true;
+    expect((await send("/ready")).status).toBe(200);
+  });
+});
+
+describe("what is recorded", () => {
+  const SECRET = "the user's own words";
+
+  test("a request and its turn, a line each, without what was written", async () => {
+    const { post, lines } = gateway();
+    const response = await post({ ...HELLO, messages: [{ role: "user", content: SECRET }] });
+    await response.text();
+    const id = "req_0123456789abcdef";
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      {
+        time: NOW.toISOString(),
+        level: "info",
+        event: "turn",
+        id,
+        tenant: "anonymous",
+        model: "openai/gpt-oss-20b",
+        finish: "stop",
+        seconds: 0,
+        firstTokenSeconds: 0,
+        nativeReason: "stop",
+        promptTokens: expect.any(Number),
+        cachedTokens: 0,
+        completionTokens: expect.any(Number),
+        reasoningTokens: expect.any(Number),
+        engineCalls: 1,
+      },
+      {
+        time: NOW.toISOString(),
+        level: "info",
+        event: "request",
+        id,
+        method: "POST",
+        route: "/v1/chat/completions",
+        status: 200,
+        ms: 0,
+        tenant: "anonymous",
+      },
+    ]);
+    expect(lines.join()).not.toContain(SECRET);
+  });
+
+  test("broken JSON is not quoted", async () => {
+    const { post, lines } = gateway();
+    expect((await post(`{"messages": ${SECRET}`)).status).toBe(400);
+    expect(lines.join()).not.toContain(SECRET);
+    expect(lines).toHaveLength(1);
+  });
+
+  test("what is wrong with an engine is said without what it quotes", async () => {
+    const engine = {
+      ...fakeEngine(),
+      // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
+      async *complete() {
+        throw new EngineError("bad-request", `refused: ${SECRET}`, { status: 400 });
+      },
+    };
+    const { post, lines } = gateway({ models: [{ id: "m", engine }] });
+    expect((await post({ ...HELLO, model: "m" })).status).toBe(400);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { event: "turn", level: "warn", finish: "failed", error: "bad-request", status: 400 },
+      { event: "request", status: 400 },
+    ]);
+    expect(lines.join()).not.toContain(SECRET);
+  });
+
+  test("counts are given to Prometheus", async () => {
+    const { send, post } = gateway();
+    const { usage } = COMPLETION.parse(await (await post(HELLO)).json());
+    await send("/v1/nothing");
+    const response = await send("/metrics");
+    expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4");
+    const text = await response.text();
+    const model = 'model="openai/gpt-oss-20b"';
+    for (const line of [
+      'harmony_gateway_requests_total{route="/v1/chat/completions",status="200"} 1',
+      'harmony_gateway_requests_total{route="unknown",status="404"} 1',
+      `harmony_gateway_turns_total{${model},finish="stop"} 1`,
+      "harmony_gateway_turns_under_way 0",
+      `harmony_gateway_tokens_total{${model},kind="prompt"} ${usage.prompt_tokens}`,
+      `harmony_gateway_tokens_total{${model},kind="completion"} ${usage.completion_tokens}`,
+      `harmony_gateway_turn_seconds_count{${model}} 1`,
+    ]) {
+      expect(text).toContain(`${line}\n`);
+    }
+  });
+});
+
+describe("the current date in the prompt", () => {
+  test.each([
+    ["today", "Current date: 2026-01-31"],
+    ["2025-05-05", "Current date: 2025-05-05"],
+    ["none", undefined],
+  ])("%s", async (date, expected) => {
+    let prompt = "";
+    const engine = {
+      ...fakeEngine(),
+      // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
+      async *complete(request: { prompt: { text(): string } }) {
+        prompt = request.prompt.text();
+        throw new EngineError("overloaded", "enough seen");
+      },
+    };
+    await gateway({ settings: { date }, models: [{ id: "m", engine }] }).post({
+      ...HELLO,
+      model: "m",
+    });
+    expect(/^Current date: .*$/m.exec(prompt)?.[0]).toBe(expected);
+    expect(prompt).toContain("Knowledge cutoff: 2024-06");
+  });
+});

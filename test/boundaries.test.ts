@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { expect, test } from "vitest";
+
+const SOURCES = join(import.meta.dirname, "..", "src");
+
+/** What each folder may import besides itself: `app → api → turn → harmony → tokenizer`, `turn → engines`. */
+const ALLOWED: Record<string, readonly string[]> = {
+  tokenizer: [],
+  harmony: ["tokenizer"],
+  engines: ["tokenizer"],
+  // The demo engine stands in for a model as well as for a server, and a model speaks Harmony.
+  "engines/demo": ["engines", "harmony", "tokenizer"],
+  store: [],
+  turn: ["engines", "harmony", "tokenizer"],
+  api: ["engines", "harmony", "log", "metrics", "store", "tokenizer", "turn"],
+  config: ["engines", "harmony", "turn"],
+};
+
+/** Sources by path, `harmony/parse.ts`, and the paths each imports. */
+const IMPORTS = new Map(
+  readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => [path, importsOf(path)]),
+);
+
+function importsOf(path: string): string[] {
+  const text = readFileSync(join(SOURCES, path), "utf8");
+  const specifiers = text.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"(\.[^"]+)"/g);
+  return [...specifiers].map(([, specifier = ""]) => {
+    return relative(SOURCES, join(SOURCES, dirname(path), specifier));
+  });
+}
+
+function folderOf(path: string): string {
+  if (/^engines\/demo(\/|\.ts$)/.test(path)) return "engines/demo";
+  const [folder = ""] = path.split("/");
+  return folder.replace(/\.ts$/, "");
+}
+
+test("there is something to check", () => {
+  expect(IMPORTS.get("harmony/messages.ts")).toContain("harmony/conversation.ts");
+  expect([...IMPORTS.keys()].map((path) => folderOf(path))).toEqual(
+    expect.arrayContaining(Object.keys(ALLOWED).filter((folder) => folder !== "store")),
+  );
+});
+
+test.each(Object.entries(ALLOWED))("%s imports only what stands below it", (folder, allowed) => {
+  const wrong = [...IMPORTS]
+    .filter(([path]) => folderOf(path) === folder)
+    .flatMap(([path, imports]) => imports.map((imported) => [path, imported] as const))
+    .filter(([path, imported]) => {
+      const target = folderOf(imported);
+      // The list of engines names the demo engine like any other.
+      const listsDemo = path === "engines/create-engine.ts" && target === "engines/demo";
+      return target !== folder && !allowed.includes(target) && !listsDemo;
+    })
+    .map(([path, imported]) => `${path} imports ${imported}`);
+  expect(wrong).toEqual([]);
+});
+
+test("only the Node entry imports what knows Node", () => {
+  const wrong = [...IMPORTS]
+    .filter(([path]) => folderOf(path) !== "node")
+    .filter(([, imports]) => imports.some((imported) => folderOf(imported) === "node"));
+  expect(wrong).toEqual([]);
+});

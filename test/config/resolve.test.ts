@@ -1,0 +1,280 @@
+import { describe, expect, test } from "vitest";
+import { settingsSchema, toBackends } from "../../src/config.ts";
+import { SETTINGS } from "../../src/config/describe.ts";
+import {
+  fromText,
+  type Given,
+  isLoopback,
+  resolveSettings,
+  SettingsError,
+  suggest,
+  withoutSecrets,
+} from "../../src/config/resolve.ts";
+import { DEFAULT_STEERING } from "../../src/turn/steering.ts";
+
+const HASH = "0123456789abcdef".repeat(4);
+const SEALING_KEY = "A".repeat(43);
+
+/** Values as flags would give them. */
+function given(values: Record<string, unknown>): Given[] {
+  return Object.entries(values).map(([name, value]) => ({
+    name: settingsSchema.keyof().parse(name),
+    value,
+    source: `--${name}`,
+  }));
+}
+
+function problemsOf(values: Record<string, unknown>, surroundings = { public: false }) {
+  try {
+    resolveSettings(given(values), surroundings);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test("without anything given, the defaults serve the demo engine to this machine", () => {
+  const settings = resolveSettings([], { public: false });
+  expect(settings).toMatchObject({ host: "127.0.0.1", port: 8787, engine: "demo", keys: [] });
+  expect(toBackends(settings)).toEqual([
+    {
+      engine: "demo",
+      url: undefined,
+      model: "openai/gpt-oss-20b",
+      engineKey: undefined,
+      servedName: "openai/gpt-oss-20b",
+      aliases: [],
+      contextLength: undefined,
+      headers: undefined,
+      extraBody: undefined,
+    },
+  ]);
+});
+
+test("steering is as the turn would have it by itself", () => {
+  expect(resolveSettings([], { public: false })).toMatchObject(DEFAULT_STEERING);
+});
+
+test("the first of several values wins", () => {
+  const values = [...given({ port: 1 }), ...given({ port: 2, host: "localhost" })];
+  expect(resolveSettings(values, { public: false })).toMatchObject({ port: 1, host: "localhost" });
+});
+
+describe("a wrong value names its source and what was expected", () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      "a number with letters",
+      { port: "abc" },
+      '--port: expected a whole number from 0 to 65535, got "abc".',
+    ],
+    [
+      "a number out of range",
+      { port: 70_000 },
+      "--port: expected a whole number from 0 to 65535, got 70000.",
+    ],
+    ["a fraction", { maxTools: 1.5 }, "--maxTools: expected a whole number, 1 or more, got 1.5."],
+    ["a word for a boolean", { open: "maybe" }, '--open: expected true or false, got "maybe".'],
+    [
+      "an unknown choice",
+      { log: "loud" },
+      '--log: expected one of silent, error, warn, info, debug, got "loud".',
+    ],
+    [
+      "a URL without a scheme",
+      { engine: "vllm", url: "host:8000" },
+      '--url: expected an http or https URL, got "host:8000".',
+    ],
+    [
+      "a day that is none",
+      { date: "2026-02-30" },
+      '--date: expected today, none or a day such as 2026-01-31, got "2026-02-30".',
+    ],
+    [
+      "another store",
+      { store: "postgres://x" },
+      "--store: expected memory, a redis:// or rediss:// URL, or kv:BINDING.",
+    ],
+    [
+      "a key that is no hash",
+      { keys: ["alice:secret"] },
+      "--keys: keys[0].sha256: expected a SHA-256 hash in 64 hex digits.",
+    ],
+    [
+      "a misspelt member of a backend",
+      { backends: [{ engine: "demo", modle: "x" }] },
+      "--backends: backends[0]: there is no modle. Did you mean model?",
+    ],
+  ])("%s", (_, values, problem) => {
+    expect(problemsOf(values)).toEqual([problem]);
+  });
+
+  test("several at once", () => {
+    expect(problemsOf({ port: "abc", open: "maybe" })).toHaveLength(2);
+  });
+
+  test("a secret value is not repeated", () => {
+    expect(problemsOf({ sealingKeys: ["hunter2"] }).join()).not.toContain("hunter2");
+    expect(problemsOf({ engineKey: 12345 }).join()).not.toContain("12345");
+  });
+});
+
+describe("settings that contradict each other", () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      "listening to others without keys",
+      { host: "0.0.0.0" },
+      "host 0.0.0.0: others could use the gateway without a key. Set keys (`harmony-gateway key` makes one), or --open to allow it.",
+    ],
+    [
+      "an engine without an address",
+      { engine: "vllm" },
+      "engine vllm: needs the server's url, for instance --url http://127.0.0.1:8000.",
+    ],
+    [
+      "sealing without a key to seal with",
+      { reasoningPolicy: "sealed" },
+      "reasoningPolicy sealed: needs sealingKeys; `harmony-gateway key --sealing` makes one.",
+    ],
+    [
+      "sealing for one key without a key to seal with",
+      { keys: [{ name: "a", sha256: HASH, reasoningPolicy: "sealed" }] },
+      "reasoningPolicy sealed: needs sealingKeys; `harmony-gateway key --sealing` makes one.",
+    ],
+    [
+      "a single engine beside a list",
+      { backends: [{ engine: "demo" }], model: "x" },
+      "--model: has no meaning beside backends; set it in the list.",
+    ],
+    [
+      "two backends of one name",
+      { backends: [{ engine: "demo" }, { engine: "demo" }] },
+      "backends: openai/gpt-oss-20b is served twice.",
+    ],
+    [
+      "two keys of one name",
+      { keys: [`a:${HASH}`, `a:${HASH}`] },
+      "keys: the name a is given twice.",
+    ],
+  ])("%s", (_, values, problem) => {
+    expect(problemsOf(values)).toEqual([problem]);
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["keys make it safe to listen to others", { host: "0.0.0.0", keys: [`a:${HASH}`] }],
+    ["open says it is meant", { host: "0.0.0.0", open: true }],
+    ["loopback needs neither", { host: "::1" }],
+    ["sealing with a key", { reasoningPolicy: "sealed", sealingKeys: [SEALING_KEY] }],
+  ])("%s", (_, values) => {
+    expect(problemsOf(values)).toEqual([]);
+  });
+
+  test("in public surroundings, only the demo engine is served without keys", () => {
+    const engine = { engine: "vllm", url: "http://engine:8000" };
+    expect(problemsOf({}, { public: true })).toEqual([]);
+    expect(problemsOf({ ...engine, open: true }, { public: true })).toEqual([]);
+    expect(problemsOf(engine, { public: true })).toEqual([
+      "keys: anybody could use the engine. Set keys (`harmony-gateway key` makes one), or open to allow it.",
+    ]);
+  });
+});
+
+test("several backends each have their own settings", () => {
+  const settings = resolveSettings(
+    given({
+      backends: [
+        { engine: "vllm", url: "http://a:8000", model: "gpt-oss-120b", servedName: "big" },
+        { engine: "demo", aliases: ["toy"] },
+      ],
+    }),
+    { public: false },
+  );
+  expect(toBackends(settings)).toMatchObject([
+    { engine: "vllm", url: "http://a:8000", model: "gpt-oss-120b", servedName: "big", aliases: [] },
+    {
+      engine: "demo",
+      model: "openai/gpt-oss-20b",
+      servedName: "openai/gpt-oss-20b",
+      aliases: ["toy"],
+    },
+  ]);
+});
+
+test("a key may be written short or as an object", () => {
+  const long = { name: "b", sha256: HASH, reasoningPolicy: "none" };
+  const settings = resolveSettings(given({ keys: [`a:${HASH}`, long] }), { public: false });
+  expect(settings.keys).toEqual([{ name: "a", sha256: HASH }, long]);
+});
+
+describe("text from flags and variables", () => {
+  test.each<[string, string, unknown]>([
+    ["port", "8080", 8080],
+    ["maxBodyBytes", "1_000_000", 1_000_000],
+    ["port", "", ""],
+    ["port", "eight", "eight"],
+    ["open", "true", true],
+    ["open", "0", false],
+    ["open", "OFF", false],
+    ["open", "perhaps", "perhaps"],
+    ["aliases", "a, b", ["a", "b"]],
+    ["aliases", "", []],
+    ["aliases", '["a,b"]', ["a,b"]],
+    ["backends", '[{"engine":"demo"}]', [{ engine: "demo" }]],
+    ["backends", "[broken", "[broken"],
+    ["engine", "vllm", "vllm"],
+    ["servedName", "12", "12"],
+  ])("%s %j is %j", (name, text, value) => {
+    const setting = SETTINGS.find((each) => each.name === name);
+    expect(setting && fromText(setting, text)).toEqual(value);
+  });
+});
+
+test("what is printed at the start holds no secrets", () => {
+  const secrets = {
+    engineKey: "SECRET-1",
+    sealingKeys: ["SECRET-2".padEnd(43, "A")],
+    store: "redis://user:SECRET-3@cache:6379",
+    url: "http://user:SECRET-6@engine:8000/v1",
+    keys: [`alice:${HASH}`],
+  };
+  const shown = withoutSecrets(resolveSettings(given(secrets), { public: false }));
+  expect(shown).toMatchObject({
+    engineKey: "(hidden)",
+    sealingKeys: "(hidden)",
+    store: "redis://(hidden)@cache:6379",
+    url: "http://(hidden)@engine:8000/v1",
+    keys: ["alice"],
+  });
+  const backends = [
+    {
+      engine: "vllm",
+      url: "http://user:SECRET-7@engine:8000",
+      engineKey: "SECRET-4",
+      headers: { "x-key": "SECRET-5" },
+    },
+  ];
+  const listed = withoutSecrets(resolveSettings(given({ backends }), { public: false }));
+  expect(JSON.stringify([shown, listed])).not.toMatch(new RegExp(`SECRET|${HASH}`));
+});
+
+test.each([
+  ["127.0.0.1", true],
+  ["127.1.2.3", true],
+  ["localhost", true],
+  ["::1", true],
+  ["0.0.0.0", false],
+  ["::", false],
+  ["192.168.1.2", false],
+  ["127.evil.example", false],
+])("%s is loopback: %s", (host, expected) => {
+  expect(isLoopback(host)).toBe(expected);
+});
+
+test("a suggestion is made only for what is near", () => {
+  expect(suggest("--prot", ["--port", "--host"])).toBe(" Did you mean --port?");
+  expect(suggest("--banana", ["--port", "--host"])).toBe("");
+});
+
+test("every setting is described by a sentence", () => {
+  for (const setting of SETTINGS) expect(setting.description).toMatch(/^[A-Z`].+\.$/);
+});

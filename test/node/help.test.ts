@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { SETTING_GROUPS } from "../../src/config.ts";
+import { SETTINGS } from "../../src/config/describe.ts";
+import { toHelp, toSettingsDocument } from "../../src/node/help.ts";
+
+test("the help has every setting, under its group", () => {
+  const help = toHelp();
+  for (const setting of SETTINGS) {
+    const group = help.indexOf(`\n${SETTING_GROUPS[setting.group]}\n`);
+    expect(group).toBeGreaterThan(0);
+    expect(help.indexOf(`\n  ${setting.flag}`, group)).toBeGreaterThan(group);
+  }
+});
+
+test("no line of the help is wider than a terminal", () => {
+  const widest = Math.max(
+    ...toHelp()
+      .split("\n")
+      .map((line) => line.length),
+  );
+  expect(widest).toBeLessThanOrEqual(100);
+});
+
+test("an entry says what the value is, what it means and what it is by default", () => {
+  expect(toHelp()).toContain(`\
+  --max-body-bytes <bytes>
+      Largest request body. [33554432]
+`);
+  expect(toHelp()).toContain(`\
+  --open
+      Serve without keys even where others can reach the gateway.
+`);
+});
+
+test("the document has a row for every setting", () => {
+  const document = toSettingsDocument();
+  for (const { name, flag } of SETTINGS)
+    expect(document).toContain(`| \`${name}\` | \`${flag}\` |`);
+});
