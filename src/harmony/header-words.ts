@@ -1,0 +1,155 @@
+/**
+ * The words of a header: role and channel, and what they leave of each section (rules H1 and H2).
+ */
+import type { Channel } from "./conversation.ts";
+import { isBuiltInTool } from "./recipient.ts";
+import type { OfferedNames } from "./recipient.ts";
+import type { Recovery } from "./recoveries.ts";
+
+export interface Header {
+  /**
+   * What opened it: the prompt, which ends with `<|start|>assistant`; a start token; or nothing, because the
+   * start token is missing.
+   */
+  readonly opener: "prompt" | "start" | "nothing";
+  /** The first is the role's, which may be empty. */
+  readonly sections: readonly HeaderSection[];
+}
+
+/** Text between two markers. */
+export interface HeaderSection {
+  /** Which marker it follows; the role follows `<|start|>`. */
+  readonly after: "start" | "channel" | "constrain";
+  readonly text: string;
+}
+
+// ---- Role ----------------------------------------------------------------------------------------
+
+export interface Role {
+  readonly author: "assistant" | "tool" | "other";
+  /** The section without the role. */
+  readonly rest: string;
+  /** Whether the word stood there. */
+  readonly isNamed: boolean;
+  readonly recoveries: readonly Recovery[];
+}
+
+const ASSISTANT = "(?:[Aa]ssistant|ASSISTANT)";
+const ASSISTANT_CLOSED = new RegExp(`^(?:\\s*${ASSISTANT}(?::\\S*)?)+`);
+/** Without `<|message|>` a word behind the colon may be the answer's first. */
+const ASSISTANT_OPEN = new RegExp(`^(?:\\s*${ASSISTANT}(?::\\S*$|:)?)+`);
+/** Text nobody announced as a header may begin a sentence with “assistant”. */
+const ASSISTANT_UNANNOUNCED = new RegExp(
+  `^(?:\\s*${ASSISTANT}(?::\\S*$|:)?(?=\\s*(?:assistant|analysis|commentary|final|to\\s*=)|(?![ \\t]*\\p{Ll})))+`,
+  "u",
+);
+const OTHER_ROLE = /^\s*(?:[Uu]ser|[Ss]ystem|[Dd]eveloper)(?![a-z])/;
+const TO_ASSISTANT = /to\s*=\s*assistant/i;
+
+export function readRole(header: Header, isClosed: boolean, offered: OfferedNames): Role {
+  const { opener, sections } = header;
+  const text = sections[0]?.text ?? "";
+  const isAnnounced = isClosed || opener === "start";
+  const pattern = isClosed
+    ? ASSISTANT_CLOSED
+    : isAnnounced
+      ? ASSISTANT_OPEN
+      : ASSISTANT_UNANNOUNCED;
+  const role = pattern.exec(text)?.[0];
+  if (role !== undefined) {
+    const recoveries: Recovery[] = [];
+    if (opener === "prompt" || /assistant.*assistant/is.test(role))
+      recoveries.push("repeated-start");
+    if (opener === "start" && !/^assistant(?:\s|$)/.test(text)) recoveries.push("odd-role");
+    return { author: "assistant", rest: text.slice(role.length), isNamed: true, recoveries };
+  }
+
+  if (opener === "start" ? OTHER_ROLE.test(text) : isClosed && isOtherRoleAlone(text)) {
+    return { author: "other", rest: "", isNamed: false, recoveries: [] };
+  }
+  const word = /^\s*([^\s{[<]+)/.exec(text)?.[1] ?? "";
+  const isToResult = sections.some((section) => TO_ASSISTANT.test(section.text));
+  if (word !== "" && !/^to\s*=/i.test(word) && readChannel(word, "exact") === undefined) {
+    const isTool =
+      opener === "start"
+        ? isToResult ||
+          /^(?:tool$|functions\.)/.test(word) ||
+          isBuiltInTool(word) ||
+          offered.has(word)
+        : isToResult && word.startsWith("functions.");
+    if (isTool) return { author: "tool", rest: "", isNamed: false, recoveries: [] };
+  }
+  const recoveries: Recovery[] = opener === "start" ? ["odd-role"] : [];
+  return { author: "assistant", rest: text, isNamed: false, recoveries };
+}
+
+function isOtherRoleAlone(text: string): boolean {
+  return OTHER_ROLE.test(text) && /^\s*\S+\s*$/.test(text);
+}
+
+// ---- Channel -------------------------------------------------------------------------------------
+
+export interface ChannelWord {
+  readonly channel: Channel;
+  /** Where the word ends in the section. */
+  readonly end: number;
+  /** It is not simply the name of the channel. */
+  readonly isOdd: boolean;
+}
+
+const EXACT_CHANNEL = /^\s*(?:analysis|commentary|final)/i;
+const THOUGHT = /^\s*(?:thinking|thoughts?|reasoning)/i;
+const CHANNELS: readonly Channel[] = ["analysis", "commentary", "final"];
+/** Shorter beginnings of a channel's name are not taken for it. */
+const MIN_CHANNEL_PREFIX = 3;
+
+function readChannel(text: string, manner: "exact" | "lenient"): ChannelWord | undefined {
+  const [exact] = EXACT_CHANNEL.exec(text) ?? [];
+  if (exact !== undefined) {
+    const channel = CHANNELS.find((name) => name === exact.trimStart().toLowerCase());
+    const isGlued = /^\S/.test(text.slice(exact.length));
+    return channel && { channel, end: exact.length, isOdd: exact !== channel || isGlued };
+  }
+  if (manner === "exact") return undefined;
+  const [thought] = THOUGHT.exec(text) ?? [];
+  if (thought !== undefined) return { channel: "analysis", end: thought.length, isOdd: true };
+  const [all = "", word = ""] = /^\s*(\p{L}+)/u.exec(text) ?? [];
+  if (word.length < MIN_CHANNEL_PREFIX) return undefined;
+  const channel = CHANNELS.find((name) => name.startsWith(word.toLowerCase()));
+  return channel && { channel, end: all.length, isOdd: true };
+}
+
+// ---- Pieces: sections without role and channel words ---------------------------------------------
+
+export interface Piece {
+  readonly after: HeaderSection["after"];
+  readonly channel: ChannelWord | undefined;
+  /** What is left of the section. */
+  readonly text: string;
+  /** The whole section, for when it turns out to be body. */
+  readonly whole: string;
+}
+
+export function toPieces(header: Header, role: Role, isClosed: boolean): Piece[] {
+  return header.sections.map(({ after, text: whole }, index) => {
+    const text = index === 0 ? role.rest : whole;
+    let channel: ChannelWord | undefined;
+    if (after === "channel") channel = readChannel(text, "lenient");
+    else if (index === 0) channel = readChannelInRole(text, header, role, isClosed);
+    return { after, channel, text: text.slice(channel?.end ?? 0), whole };
+  });
+}
+
+/** A channel word in place of the role, or glued to it: `<|start|>final`, `assistantfinal`. */
+function readChannelInRole(
+  text: string,
+  header: Header,
+  role: Role,
+  isClosed: boolean,
+): ChannelWord | undefined {
+  const word = readChannel(text, "exact");
+  if (word === undefined || isClosed) return word;
+  const isAnnounced = role.isNamed || header.opener === "start";
+  const isGlued = role.isNamed && !/^\s/.test(text);
+  return isAnnounced && (isGlued || !/^[a-z]/.test(text.slice(word.end))) ? word : undefined;
+}

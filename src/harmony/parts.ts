@@ -1,0 +1,178 @@
+/**
+ * The parts that come out of the parser, in order and as early as they are certain.
+ *
+ * Three things are held back here: text outside messages, because only what follows shows whether it was
+ * thought or the answer (rule S4); a call after a call, until it is complete (S6); and the end of arguments (R5).
+ */
+import { createArgumentsFilter } from "./arguments.ts";
+import type { ArgumentsFilter } from "./arguments.ts";
+import type { Recovery } from "./recoveries.ts";
+
+/** What a message is to a reader: one message is one part. */
+export type PartKind = "reasoning" | "preamble" | "content" | "tool-call";
+
+/** Parts never overlap: `part-start`, any number of `part-delta`, `part-end`. No delta is empty. */
+export type ParseEvent =
+  | { readonly type: "part-start"; readonly part: "reasoning" | "preamble" | "content" }
+  /** `name` is without `functions.`; the deltas are the arguments. */
+  | { readonly type: "part-start"; readonly part: "tool-call"; readonly name: string }
+  /** Text of the open part. */
+  | { readonly type: "part-delta"; readonly text: string }
+  | { readonly type: "part-end" };
+
+/** Ordinary tokens in bodies, by kind of part. */
+export interface BodyTokens {
+  readonly reasoning: number;
+  readonly preamble: number;
+  readonly content: number;
+  readonly toolCall: number;
+}
+
+export type PartStart = Extract<ParseEvent, { type: "part-start" }>;
+
+interface OpenPart {
+  readonly start: PartStart;
+  /** Something else than white space has come. */
+  isVisible: boolean;
+  /** Calls only. */
+  readonly filter: ArgumentsFilter | undefined;
+  /** The text so far while the part may still come to nothing. */
+  withheld: string | undefined;
+}
+
+export class Parts {
+  readonly tokens = { reasoning: 0, preamble: 0, content: 0, toolCall: 0 };
+  readonly #maxHeldLength: number;
+  readonly #recover: (recovery: Recovery) => void;
+  #events: ParseEvent[] = [];
+  /** Text of the open part that is not among the events yet: one push gives one delta. */
+  #delta = "";
+  #open: OpenPart | undefined;
+  #outside: { readonly text: string; readonly tokens: number }[] = [];
+  #hasResult = false;
+
+  constructor(maxHeldLength: number, recover: (recovery: Recovery) => void) {
+    this.#maxHeldLength = maxHeldLength;
+    this.#recover = recover;
+  }
+
+  /** The part that is open for the reader of the events. */
+  get open(): PartKind | undefined {
+    return this.#open?.withheld === undefined ? this.#open?.start.part : undefined;
+  }
+
+  /** Whether an answer or a call is complete. */
+  get hasResult(): boolean {
+    return this.#hasResult;
+  }
+
+  get hasOutside(): boolean {
+    return this.#outside.length > 0;
+  }
+
+  /** Opens a part. `isTentative`: a call that comes out only if it is complete. */
+  start(start: PartStart, isTentative: boolean): void {
+    if (start.part !== "reasoning" && !isTentative) this.#showOutsideAsReasoning();
+    const filter = start.part === "tool-call" ? createArgumentsFilter() : undefined;
+    this.#open = { start, filter, isVisible: false, withheld: isTentative ? "" : undefined };
+    if (!isTentative) this.#emit(start);
+  }
+
+  /** Adds to the open part. */
+  write(text: string): void {
+    const open = this.#open;
+    if (open === undefined) return;
+    const proven = open.filter === undefined ? text : open.filter.push(text);
+    open.isVisible ||= /\S/.test(proven);
+    if (open.withheld === undefined) {
+      this.#delta += proven;
+      return;
+    }
+    open.withheld += proven;
+    // A call this long is meant, complete or not.
+    if (open.withheld.length > this.#maxHeldLength) this.#release(open);
+  }
+
+  count(tokens: number): void {
+    const part = this.#open?.start.part;
+    if (part !== undefined) this.tokens[part === "tool-call" ? "toolCall" : part] += tokens;
+  }
+
+  /**
+   * Closes the open part; gives whether it was an answer or a call. `isCut`: the model would have gone on.
+   */
+  end(isCut: boolean): boolean {
+    const open = this.#open;
+    if (open === undefined) return false;
+    const { filter } = open;
+    if (open.withheld !== undefined) {
+      if (isCut && filter?.isComplete !== true) {
+        this.#open = undefined;
+        this.#recover("after-call");
+        return false;
+      }
+      this.#release(open);
+    }
+    // Arguments that were cut off are not known to be empty.
+    if (filter?.isEmpty === true && !isCut) this.#delta += "{}";
+    if (filter?.hasExtraBrackets === true) this.#recover("extra-brackets");
+    this.#emit({ type: "part-end" });
+    this.#open = undefined;
+    const { part } = open.start;
+    const isResult = part === "tool-call" || (part === "content" && open.isVisible);
+    this.#hasResult ||= isResult;
+    return isResult;
+  }
+
+  /** Text outside messages. */
+  addOutside(text: string, tokens: number): void {
+    this.#recover("text-outside");
+    this.#outside.push({ text, tokens });
+    const length = this.#outside.reduce((sum, outside) => sum + outside.text.length, 0);
+    if (length > this.#maxHeldLength) this.#showOutsideAsReasoning();
+  }
+
+  /** Nothing follows: text outside messages was the answer. */
+  finish(): void {
+    for (const { text, tokens } of this.#outside) this.#put("content", text, tokens);
+    this.#outside = [];
+  }
+
+  /** The events since the last call. */
+  take(): ParseEvent[] {
+    this.#flush();
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  #showOutsideAsReasoning(): void {
+    for (const { text, tokens } of this.#outside) this.#put("reasoning", text.trim(), tokens);
+    this.#outside = [];
+  }
+
+  #put(part: "reasoning" | "content", text: string, tokens: number): void {
+    this.#emit({ type: "part-start", part });
+    this.#delta += text;
+    this.#emit({ type: "part-end" });
+    this.tokens[part] += tokens;
+  }
+
+  #release(open: OpenPart): void {
+    this.#showOutsideAsReasoning();
+    this.#emit(open.start);
+    this.#delta += open.withheld ?? "";
+    open.withheld = undefined;
+  }
+
+  #emit(event: ParseEvent): void {
+    this.#flush();
+    this.#events.push(event);
+  }
+
+  #flush(): void {
+    if (this.#delta === "") return;
+    this.#events.push({ type: "part-delta", text: this.#delta });
+    this.#delta = "";
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Which function a header is for (rule H4).
+ *
+ * Models glue the name to what follows, double the namespace or forget `to=`. The names that were
+ * offered decide what is still a name; a name that was not offered is taken as it stands.
+ */
+
+/** The names of the functions a request offers. */
+export interface OfferedNames {
+  /** Longest first, so that a name never hides a longer one. */
+  readonly longestFirst: readonly string[];
+  has(name: string): boolean;
+}
+
+export function createOfferedNames(names: readonly string[]): OfferedNames {
+  const known = new Set(names.filter((name) => name !== ""));
+  return {
+    longestFirst: [...known].toSorted((a, b) => b.length - a.length),
+    has: (name) => known.has(name),
+  };
+}
+
+export interface FunctionRecipient {
+  readonly type: "function";
+  /** Without `functions.`. */
+  readonly name: string;
+  /** A tool of the model's own training, called as such. */
+  readonly isBuiltIn: boolean;
+  /** The name had to be found: it did not simply stand there. */
+  readonly isOdd: boolean;
+}
+
+export type Recipient =
+  | FunctionRecipient
+  /** `assistant`, `all`, a role or a channel: addressed to no function. */
+  | { readonly type: "nobody" }
+  /** There is no name, and none is guessed. */
+  | { readonly type: "lost" };
+
+const NAMESPACE = "functions.";
+const NOBODY =
+  /^(?:assistant|all|user|system|developer|analysis|commentary|final)(?:json|code|analysis|commentary|final)*$/i;
+/** What models glue to a name: content types, and channels whose marker is missing. */
+const GLUED = /^(?:json|code|analysis|commentary|final)+/i;
+/** What announces a name without being one: `tool: f`, `functions f`. */
+const LABEL = /^(?:tools?:|functions?[:.]?|:)?$/i;
+
+/** Reads what stands behind `to=`, up to the next marker. */
+export function readRecipient(value: string, offered: OfferedNames): Recipient {
+  let text = value.trimStart();
+  let namespaces = 0;
+  while (text.startsWith(NAMESPACE)) {
+    text = text.slice(NAMESPACE.length).trimStart();
+    namespaces++;
+  }
+
+  const exact = offered.longestFirst.find(
+    (name) => text.startsWith(name) && !continuesName(text.slice(name.length)),
+  );
+  if (exact !== undefined) return toFunction(exact, namespaces > 1, namespaces > 0);
+
+  const glued = offered.longestFirst.find((name) => {
+    if (!text.startsWith(name)) return false;
+    const behind = text.slice(name.length);
+    const extra = GLUED.exec(behind)?.[0] ?? "";
+    return extra !== "" && !continuesName(behind.slice(extra.length));
+  });
+  if (glued !== undefined) return toFunction(glued, true, namespaces > 0);
+
+  const word = /^[^\s{[<("']*/.exec(text)?.[0] ?? "";
+  if (LABEL.test(word)) {
+    const name = findName(text.slice(word.length), offered);
+    return name === undefined ? { type: "lost" } : toFunction(name, true, true);
+  }
+  const name = word.replace(/[:;,.?!]+$/, "");
+  if (name === "") return { type: "lost" };
+  if (namespaces === 0 && NOBODY.test(name)) return { type: "nobody" };
+  return toFunction(name, namespaces > 1 || name !== word, namespaces > 0);
+}
+
+/** Whether a name is one of the tools of the model's own training: `python`, `browser.search`. */
+export function isBuiltInTool(name: string): boolean {
+  return /^(?:python|browser|container)(?:\.|$)/.test(name);
+}
+
+/** The first function named in a text that has no `to=`: an offered name, longest first, or `functions.x`. */
+export function findName(text: string, offered: OfferedNames): string | undefined {
+  for (const name of offered.longestFirst) {
+    if (isHeaderWord(name)) continue;
+    for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+      const before = text.slice(0, at);
+      const standsAlone = before === "" || /\s$/.test(before) || before.endsWith(NAMESPACE);
+      if (standsAlone && !continuesName(text.slice(at + name.length))) return name;
+    }
+  }
+  const named = /(?:^|\s)(functions\.[^\s{[<("']+)/.exec(text)?.[1];
+  if (named === undefined) return undefined;
+  const recipient = readRecipient(named, offered);
+  return recipient.type === "function" ? recipient.name : undefined;
+}
+
+function toFunction(name: string, isOdd: boolean, hasNamespace: boolean): Recipient {
+  return { type: "function", name, isOdd, isBuiltIn: !hasNamespace && isBuiltInTool(name) };
+}
+
+function continuesName(behind: string): boolean {
+  return /^(?:[\p{L}\p{N}_\-/@$]|\.[\p{L}\p{N}_])/u.test(behind);
+}
+
+/** A function may be called `json`; without `to=` the word is a content type all the same. */
+function isHeaderWord(name: string): boolean {
+  return NOBODY.test(name) || /^(?:json|code)$/.test(name);
+}

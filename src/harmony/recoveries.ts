@@ -1,0 +1,70 @@
+/** What the parser had to put right, by name: for metrics and for whoever inspects a turn. */
+
+/**
+ * One kind of repair. The letters are the rules of `docs/harmony.md`.
+ *
+ * Token ids and text (T)
+ * - `spelled-markers`: the whole completion spells its markers with ordinary tokens
+ * - `dropped-token`: a reserved or unknown id, or the spelling of one
+ *
+ * Structure (S)
+ * - `repeated-start`: the header the prompt had opened was opened again
+ * - `stray-terminator`: a terminator where no message was open
+ * - `missing-start`: a message began without its start token
+ * - `implicit-close`: a message was closed by the beginning of the next one
+ * - `stray-marker`: a marker that means nothing where it stood
+ * - `text-outside`: text outside messages
+ * - `continued-after-return`: a thought or preamble was closed like the end of the turn, which went on
+ * - `after-call`: something else than a further call came after a call
+ * - `after-end`: something came after the end of the turn
+ * - `imagined-turn`: a message of the user, system or developer
+ * - `imagined-tool-result`: the result of a tool, written by the model
+ * - `header-without-body`: a header and no message
+ * - `lost-markers`: the markers had been stripped from the text, leaving `assistantfinal`
+ *
+ * Header (H)
+ * - `odd-role`: the role was doubled, capitalised, named, missing or unknown
+ * - `odd-channel`: a channel name that was not quite one of the three
+ * - `several-channels`: more than one channel
+ * - `channel-in-recipient`: a second channel after the recipient
+ * - `odd-recipient`: the function's name had to be found in what stood there
+ * - `missing-to`: the function's name stood there without `to=`
+ * - `missing-message`: the body followed the header directly
+ * - `long-header`: a header that went on until it had to be a body
+ * - `garbled-header`: words that make no header and have no body
+ *
+ * Result (R)
+ * - `unoffered-tool`: a call of a function that was not offered, passed on
+ * - `tool-without-tools`: a call although the request had no tools
+ * - `lost-tool-name`: a recipient without a name
+ * - `extra-brackets`: closing brackets after complete arguments
+ */
+export type Recovery =
+  | "spelled-markers"
+  | "dropped-token"
+  | "repeated-start"
+  | "stray-terminator"
+  | "missing-start"
+  | "implicit-close"
+  | "stray-marker"
+  | "text-outside"
+  | "continued-after-return"
+  | "after-call"
+  | "after-end"
+  | "imagined-turn"
+  | "imagined-tool-result"
+  | "header-without-body"
+  | "lost-markers"
+  | "odd-role"
+  | "odd-channel"
+  | "several-channels"
+  | "channel-in-recipient"
+  | "odd-recipient"
+  | "missing-to"
+  | "missing-message"
+  | "long-header"
+  | "garbled-header"
+  | "unoffered-tool"
+  | "tool-without-tools"
+  | "lost-tool-name"
+  | "extra-brackets";
