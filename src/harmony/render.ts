@@ -10,6 +10,7 @@
 
 import { o200kHarmony } from "../tokenizer/index.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
+import { dropAnalysisLikeReference } from "./analysis.ts";
 import type { ContentPart, Conversation, Message, Role, ToolNamespace } from "./conversation.ts";
 import { developerText } from "./developer-message.ts";
 import { createEncoder, specialPiece } from "./pieces.ts";
@@ -35,8 +36,13 @@ export interface RendererOptions {
   /** Default `reference`. */
   readonly layout?: Layout;
   /**
+   * Leave out analysis by the library's own rule, as its option of this name does. Default false: whoever
+   * wants OpenAI's rule calls `dropFinishedAnalysis` first.
+   */
+  readonly autoDropAnalysis?: boolean;
+  /**
    * About how many bytes of encoded text to remember, so that the next turn of a conversation costs only
-   * what is new; 100,000 tokens of English take about 2.5 MB. 0 remembers nothing. Default 16 MiB.
+   * what is new; 100,000 tokens of English count as about 2 MB. 0 remembers nothing. Default 16 MiB.
    */
   readonly cacheBytes?: number;
 }
@@ -94,6 +100,7 @@ const PIECES = {
 export function createRenderer({
   tokenizer = o200kHarmony(),
   layout = "reference",
+  autoDropAnalysis = false,
   cacheBytes = DEFAULT_CACHE_BYTES,
 }: RendererOptions = {}): Renderer {
   const encode = createEncoder(tokenizer, cacheBytes);
@@ -112,8 +119,10 @@ export function createRenderer({
   }
 
   function messageSegments({ messages }: Conversation): RenderedSegment[] {
+    // Functions are looked for before anything is dropped, also in what will be.
     const hasFunctions = offersFunctions(messages);
-    return messages.map((message) => messageSegment(message, hasFunctions));
+    const kept = autoDropAnalysis ? dropAnalysisLikeReference(messages) : messages;
+    return kept.map((message) => messageSegment(message, hasFunctions));
   }
 
   function startSegment(role: Role): RenderedSegment {

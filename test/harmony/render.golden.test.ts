@@ -1,15 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { dropAnalysisLikeReference } from "../../src/harmony/analysis.ts";
 import { JsonSyntaxError } from "../../src/harmony/json.ts";
 import { createRenderer, HarmonyRenderError } from "../../src/harmony/render.ts";
-import type { Renderer } from "../../src/harmony/render.ts";
+import type { Layout, Renderer } from "../../src/harmony/render.ts";
 import type { RenderedPrompt } from "../../src/harmony/prompt.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { readRenderCases, toConversation } from "./render-cases.ts";
 import type { RenderCase } from "./render-cases.ts";
 
-const reference = createRenderer();
-const channelFirst = createRenderer({ layout: "channel-first" });
+/** One that drops and one that does not, for all cases: their caches must not show. */
+const renderers = (layout: Layout) => ({
+  keeping: createRenderer({ layout }),
+  dropping: createRenderer({ layout, autoDropAnalysis: true }),
+});
+type Renderers = ReturnType<typeof renderers>;
+const reference = renderers("reference");
+const channelFirst = renderers("channel-first");
 
 const golden = readRenderCases("harmony-render.jsonl");
 const differential = readRenderCases("differential-render.jsonl.gz");
@@ -60,9 +65,9 @@ function expected(line: RenderCase): Outcome {
   return { error: ERRORS.find(([wording]) => wording.test(line.expected_error ?? ""))?.[1] };
 }
 
-function outcome(line: RenderCase, renderer: Renderer): Outcome {
+function outcome(line: RenderCase, by: Renderers): Outcome {
   try {
-    const { ids } = render(line, renderer);
+    const { ids } = render(line, line.drop_analysis ? by.dropping : by.keeping);
     return { text: o200kHarmony().decode(ids), ids };
   } catch (error) {
     if (error instanceof HarmonyRenderError) return { error: error.code };
@@ -72,17 +77,16 @@ function outcome(line: RenderCase, renderer: Renderer): Outcome {
 }
 
 function render(line: RenderCase, renderer: Renderer): RenderedPrompt {
-  const { messages } = toConversation(line.conversationText);
-  const kept = { messages: line.drop_analysis ? dropAnalysisLikeReference(messages) : messages };
+  const conversation = toConversation(line.conversationText);
   switch (line.mode) {
     case "completion":
-      return renderer.renderCompletion(kept, line.next_role ?? "assistant");
+      return renderer.renderCompletion(conversation, line.next_role ?? "assistant");
     case "conversation":
-      return renderer.renderConversation(kept);
+      return renderer.renderConversation(conversation);
     case "training":
-      return renderer.renderTraining(kept);
+      return renderer.renderTraining(conversation);
     case "message": {
-      const [first] = messages;
+      const [first] = conversation.messages;
       if (first === undefined) throw new Error(`${line.id} has no message`);
       return renderer.renderMessage(first);
     }

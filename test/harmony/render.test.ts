@@ -189,6 +189,34 @@ describe("modes", () => {
   });
 });
 
+describe("dropping as the library does", () => {
+  test("leaves out what its rule says", () => {
+    const messages: Message[] = [
+      { role: "user", content: "a" },
+      { role: "assistant", channel: "analysis", content: "b" },
+      { role: "assistant", channel: "final", content: "c" },
+    ];
+    expect(
+      decode(createRenderer({ autoDropAnalysis: true }).renderTraining({ messages }).ids),
+    ).toBe(
+      "<|start|>user<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>c<|return|>",
+    );
+  });
+
+  test("the system message knows of functions in a message that is dropped", () => {
+    const developer = { type: "developer", namespaces } as const;
+    const messages: Message[] = [
+      { role: "system", content: [{ type: "system", channels: ["final"] }] },
+      { role: "developer", channel: "analysis", content: [developer] },
+      { role: "assistant", channel: "final", content: "c" },
+    ];
+    const { ids } = createRenderer({ autoDropAnalysis: true }).renderConversation({ messages });
+    expect(decode(ids)).toBe(
+      "<|start|>system<|message|># Valid channels: final.\nCalls to these tools must go to the commentary channel: 'functions'.<|end|><|start|>assistant<|channel|>final<|message|>c<|end|>",
+    );
+  });
+});
+
 describe("openings", () => {
   test.each([
     [{}, "<|message|>"],
