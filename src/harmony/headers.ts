@@ -16,7 +16,10 @@ export interface Headers {
   /** An answer that is a JSON document. */
   readonly finalJson: readonly TokenId[];
   call(name: string): readonly TokenId[];
-  /** The beginning of a call up to where its function is named. */
+  /**
+   * The beginning of a call up to where its function is named: ` to=functions`. The dot is left to come
+   * with the name, because the vocabulary has tokens such as `.get`.
+   */
   readonly callTo: readonly TokenId[];
   readonly end: TokenId;
   readonly endOfCall: TokenId;
@@ -29,7 +32,7 @@ export function createHeaders(
   tokenizer: Tokenizer,
   layout: Layout = "reference",
 ): Headers {
-  const recipient = tokenizer.encode(" to=functions.");
+  const recipient = tokenizer.encode(" to=functions");
   return {
     assistant: renderer.renderStart("assistant").ids,
     analysis: renderer.renderOpening({ channel: "analysis" }).ids,

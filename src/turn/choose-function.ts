@@ -5,7 +5,7 @@ import type { Run } from "./run-state.ts";
 const MAX_NAME_TOKENS = 48;
 
 /**
- * The transcript ends with `<|start|>assistant`. Lets the model go on after ` to=functions.` until it has
+ * The transcript ends with `<|start|>assistant`. Lets the model go on after ` to=functions` until it has
  * named a function. The transcript is left as it was: the caller writes the whole header.
  *
  * Undefined when the model named none of them.
@@ -17,7 +17,7 @@ export async function chooseFunction(
   const { engine, turn, tally, tokenizer, headers } = run;
   const asked = run.transcript.prompt().append(headers.callTo);
   const constraint = engine.capabilities.constraints.includes("choice")
-    ? { type: "choice" as const, options: names }
+    ? { type: "choice" as const, options: names.map((name) => `.${name}`) }
     : undefined;
   const decoder = tokenizer.createDecoder();
   let text = "";
@@ -64,6 +64,6 @@ export async function chooseFunction(
 }
 
 function longestPrefix(names: readonly string[], text: string): string | undefined {
-  const [name = ""] = /^[\w.-]*/.exec(text) ?? [];
+  const [, name = ""] = /^\.([\w.-]*)/.exec(text) ?? [];
   return names.filter((each) => name.startsWith(each)).toSorted((a, b) => b.length - a.length)[0];
 }

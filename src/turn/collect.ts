@@ -5,6 +5,8 @@ import type { Part, TurnEnd, TurnEvent } from "./turn.ts";
 export type FinishedPart = Part & {
   readonly text: string;
   readonly logprobs: readonly TokenLogprob[];
+  /** Of a reasoning part, where it was asked for. */
+  readonly sealed?: string;
 };
 
 export interface FinishedTurn {
@@ -31,7 +33,11 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
         }
         break;
       case "part-end":
-        if (open) parts.push({ ...open.part, text: open.text, logprobs: open.logprobs });
+        if (open) {
+          const { part, text, logprobs } = open;
+          const { sealed } = event;
+          parts.push({ ...part, text, logprobs, ...(sealed !== undefined && { sealed }) });
+        }
         open = undefined;
         break;
       case "end":

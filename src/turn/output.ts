@@ -17,7 +17,7 @@ export interface Output {
   hold(kind: Part["kind"]): void;
   /** What was held, to be given out; nothing is held any more. */
   release(): TurnEvent[];
-  /** Forget what was held, as if the model had never written it. Holding goes on. */
+  /** Forget the parts that were held, as if the model had never written them. Holding goes on. */
   discard(): void;
   holds(kind: Part["kind"]): boolean;
   /** The name of a call that may not be made, until the message it stood in is over. */
@@ -35,6 +35,11 @@ export interface Output {
 export interface OutputOptions {
   readonly stop: readonly string[];
   readonly newCallId: () => string;
+  /**
+   * Show preambles as reasoning: beside an answer that must be a document, text for the user would make
+   * it none.
+   */
+  readonly foldPreambles: boolean;
   /** Calls that may not be made: they are left out as if the model had not written them. */
   readonly refuses: (name: string) => boolean;
 }
@@ -48,6 +53,8 @@ export function createOutput(options: OutputOptions): Output {
   };
   let part: Part | undefined;
   let text = "";
+  /** The part's start has been given out. */
+  let shown = false;
   let matcher: StopMatcher | undefined;
   let stopSequence: string | undefined;
   let waiting: TokenLogprob[] = [];
@@ -99,7 +106,7 @@ export function createOutput(options: OutputOptions): Output {
       return released;
     },
     discard() {
-      for (const event of held) if (event.type === "part-start") counts[event.part.kind]--;
+      for (const kind of holding) counts[kind] = 0;
       held = [];
     },
     get part() {
@@ -117,29 +124,40 @@ export function createOutput(options: OutputOptions): Output {
   function convert(event: ParseEvent): TurnEvent[] {
     switch (event.type) {
       case "part-start": {
-        const opened: Part =
-          event.part === "tool-call"
-            ? { kind: "tool-call", id: options.newCallId(), name: event.name }
-            : { kind: event.part };
+        const opened = toPart(event);
         part = opened;
         text = "";
         counts[opened.kind]++;
         const stoppable = opened.kind === "content" && options.stop.length > 0;
         matcher = stoppable ? createStopMatcher(options.stop) : undefined;
-        return [{ type: "part-start", part: opened }];
+        shown = opened.kind === "tool-call";
+        return shown ? [{ type: "part-start", part: opened }] : [];
       }
       case "part-delta":
         return delta(matcher ? matcher.push(event.text) : event.text);
-      case "part-end":
-        return [...delta(matcher?.end() ?? ""), { type: "part-end" }];
+      case "part-end": {
+        const rest = delta(matcher?.end() ?? "");
+        return shown ? [...rest, { type: "part-end" }] : rest;
+      }
       default:
         return event satisfies never;
     }
   }
 
+  function toPart(event: Extract<ParseEvent, { type: "part-start" }>): Part {
+    if (event.part === "tool-call") {
+      return { kind: "tool-call", id: options.newCallId(), name: event.name };
+    }
+    const folded = event.part === "preamble" && options.foldPreambles;
+    return { kind: folded ? "reasoning" : event.part };
+  }
+
   function delta(safe: string): TurnEvent[] {
     const events: TurnEvent[] = [];
     if (safe !== "") {
+      // A message without text, such as an empty thought, is nothing to show.
+      if (!shown && part) events.push({ type: "part-start", part });
+      shown = true;
       text += safe;
       const logprobs = part?.kind === "content" && waiting.length > 0 ? waiting : undefined;
       if (logprobs) waiting = [];
@@ -147,7 +165,7 @@ export function createOutput(options: OutputOptions): Output {
     }
     if (matcher?.matched !== undefined && stopSequence === undefined) {
       stopSequence = matcher.matched;
-      events.push({ type: "part-end" });
+      if (shown) events.push({ type: "part-end" });
     }
     return events;
   }

@@ -80,6 +80,7 @@ function prepare(turn: Turn, deps: RunDeps, signal: AbortSignal): Run {
     output: createOutput({
       stop: turn.stop,
       newCallId: deps.newCallId,
+      foldPreambles: turn.answer.type !== "text",
       refuses: refusedCalls(turn, steering),
     }),
     tally: createTally(),

@@ -37,11 +37,13 @@ export async function* steer(run: Run): Steered {
   return yield* freeTurn(run);
 }
 
-/** What no engine guarantees is kept back until it has been checked. The rest streams. */
+/**
+ * What is not certain to be right is kept back until it has been checked. An answer streams once it is
+ * under the engine's own constraint (see `answer`), a call's arguments if they will be.
+ */
 function holdWhatMayBeWrong({ turn, output, engine }: Run): void {
-  const guaranteed = engine.capabilities.constraints.includes("json-schema");
-  if (guaranteed) return;
   if (turn.answer.type !== "text") output.hold("content");
+  if (engine.capabilities.constraints.includes("json-schema")) return;
   if (turn.toolChoice.type === "required" || turn.tools.some((tool) => tool.strict)) {
     output.hold("tool-call");
   }
@@ -52,8 +54,10 @@ function holdWhatMayBeWrong({ turn, output, engine }: Run): void {
 type Cut =
   /** The thought has used up its budget, reaches into the answer's reserve, or goes in circles. */
   | "enough-thought"
-  /** The answer begins, and must be of a form. */
+  /** The answer begins, and must be of a form the engine can hold it to. */
   | "answer"
+  /** The one document is complete. */
+  | "answered"
   /** A call begins, and its arguments must satisfy the schema. */
   | "strict-call"
   /** A call that may not be made. */
@@ -64,7 +68,7 @@ type Cut =
 async function* freeTurn(run: Run): Steered {
   const { turn, output, headers } = run;
   yield* begin(run);
-  if (run.reader.parser.openPart === "content" && turn.answer.type !== "text" && !turn.prefill) {
+  if (run.reader.parser.openPart === "content" && turn.answer.type !== "text") {
     return yield* answer(run);
   }
   const exact = needsExactCuts(run);
@@ -73,18 +77,19 @@ async function* freeTurn(run: Run): Steered {
     const end = yield* sample(run, { cut: () => watch(run), exact });
     if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
     if (end.why === "stop-sequence") return STOPPED;
-    if (end.why === "stop" || end.cut === "enough-calls") {
-      const said = output.count("content") + output.count("tool-call") > 0;
-      if (said && turn.answer.type !== "text" && output.count("tool-call") === 0) {
+    if (end.why === "stop" || end.cut === "enough-calls" || end.cut === "answered") {
+      const called = output.count("tool-call") > 0;
+      if (!called && output.count("content") > 0 && turn.answer.type !== "text") {
         return yield* checkAnswer(run);
       }
-      if (said) {
+      if (called || output.count("content") > 0) {
         yield* output.release();
         if (end.why === "stop") yield* moreCalls(run);
         return STOPPED;
       }
       yield* output.push(run.reader.parser.end("stop"));
-      if (turn.answer.type === "text" && output.count("content") > 0) return STOPPED;
+      if (turn.answer.type !== "text") output.discard();
+      else if (output.count("content") > 0) return STOPPED;
       if (!run.steering.openMissingAnswer || run.repairs.has("missing-answer")) return STOPPED;
       countRepair(run, "missing-answer");
       yield* openAnswer(run);
@@ -163,12 +168,15 @@ function watch(run: Run): Cut | undefined {
   if (output.refused !== undefined) return "refused-call";
   if (reader.parser.openPart === "reasoning")
     return thoughtIsEnough(run) ? "enough-thought" : undefined;
+  const formed = turn.answer.type !== "text";
   switch (output.part?.kind) {
     case "content":
-      return turn.answer.type === "text" || turn.prefill !== undefined ? undefined : "answer";
+      // Where nothing can hold the model to the form, its own answer is as good as a second call's.
+      return formed && answerConstraint(run) ? "answer" : undefined;
     case "tool-call":
       return openTool(run)?.strict ? "strict-call" : undefined;
     default:
+      if (formed && output.count("content") > 0) return "answered";
       return !turn.parallelToolCalls && output.count("tool-call") > 0 ? "enough-calls" : undefined;
   }
 }
@@ -206,7 +214,8 @@ function* openAnswer(run: Run): Generator<TurnEvent, void> {
 
 /** The answer is open and empty: write it, check it, and try once more if it is wrong and was not yet shown. */
 async function* answer(run: Run): Steered {
-  const constraint = toConstraint(run, answerSchema(run));
+  const constraint = answerConstraint(run);
+  if (constraint) yield* run.output.release();
   const end = yield* sample(run, {
     ...(constraint && { constraint }),
     ban: [...STRUCTURE, CALL],
@@ -242,6 +251,11 @@ async function* checkAnswer(run: Run): Steered {
   });
   yield* openFirst(run, answerHeader(run));
   return yield* answer(run);
+}
+
+/** None for an answer whose beginning was given: a constraint holds from the first sampled token. */
+function answerConstraint(run: Run): Constraint | undefined {
+  return run.turn.prefill === undefined ? toConstraint(run, answerSchema(run)) : undefined;
 }
 
 function answerSchema({ turn }: Run): Json | undefined {
@@ -354,7 +368,8 @@ function* release(run: Run, outcome: Outcome): Generator<TurnEvent, Outcome> {
 
 function toConstraint(run: Run, schema: Json | undefined): Constraint | undefined {
   const { constraints } = run.engine.capabilities;
-  if (schema !== undefined && constraints.includes("json-schema")) {
+  if (schema !== undefined) {
+    if (!constraints.includes("json-schema")) return undefined;
     return { type: "json-schema", schema: toCompactJson(schema) };
   }
   return constraints.includes("json-object") ? { type: "json-object" } : undefined;

@@ -76,7 +76,11 @@ export type TurnEvent =
       readonly text: string;
       readonly logprobs?: readonly TokenLogprob[];
     }
-  | { readonly type: "part-end" }
+  | {
+      readonly type: "part-end";
+      /** Of a reasoning part, for clients that carry what they cannot read: its text, sealed. */
+      readonly sealed?: string;
+    }
   | TurnEnd;
 
 export type Part =

@@ -1,0 +1,464 @@
+import { describe, expect, test } from "vitest";
+import { parseJson } from "../../src/harmony/json.ts";
+import type { ScriptedEngine, ScriptedOptions } from "../helpers/scripted-engine.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { spelledIds } from "../helpers/spelled.ts";
+import { finishTurn, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
+
+const THOUGHT = "<|channel|>analysis<|message|>Let me think.<|end|>";
+const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
+const CITY = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
+const WEATHER = offeredTool("get_weather", CITY);
+const TIME = offeredTool("get_time");
+const SCHEMA = { type: "json-schema", name: "out", schema: parseJson(CITY) } as const;
+const CONSTRAINS: ScriptedOptions = {
+  capabilities: { constraints: ["json-schema", "json-object", "choice"] },
+};
+
+/** Every engine call begins with all of the one before: appended, never rewritten. */
+function expectGrowingPrompts(engine: ScriptedEngine): void {
+  for (const [index, { prompt }] of engine.requests.entries()) {
+    const before = engine.requests[index - 1]?.prompt.ids ?? [];
+    expect(prompt.ids.slice(0, before.length)).toEqual(before);
+  }
+}
+
+/** What a call was shown besides what the first one was. */
+function addedTo(engine: ScriptedEngine, call: number): string {
+  const first = engine.prompts[0] ?? "";
+  return (engine.prompts[call] ?? "").slice(first.length);
+}
+
+describe("a required call", () => {
+  const required = turnWith({
+    tools: [WEATHER],
+    toolChoice: { type: "required", names: ["get_weather"] },
+  });
+
+  test("of one function: the model thinks freely, then the call's header is forced", async () => {
+    const engine = scriptedEngine(["Paris then.<|end|>", '{"city":"Paris"}<|call|>'], CONSTRAINS);
+    const turn = await finishTurn(engine, required);
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "Paris then."],
+      ["tool-call", '{"city":"Paris"}', "get_weather"],
+    ]);
+    expect(turn.end).toMatchObject({ finish: "tool-calls", usage: { engineCalls: 2 } });
+    expect(addedTo(engine, 1)).toBe(
+      "Paris then.<|end|><|start|>assistant to=functions.get_weather<|channel|>commentary <|constrain|>json<|message|>",
+    );
+    expect(engine.requests[1]?.constraint).toEqual({ type: "json-schema", schema: CITY });
+    expectGrowingPrompts(engine);
+  });
+
+  test("of one of several: the model names it", async () => {
+    const engine = scriptedEngine(
+      ["Hm.<|end|>", ".get_time<|channel|>commentary", "{}<|call|>"],
+      CONSTRAINS,
+    );
+    const turn = await finishTurn(
+      engine,
+      turnWith({
+        tools: [WEATHER, TIME],
+        toolChoice: { type: "required", names: ["get_weather", "get_time"] },
+      }),
+    );
+    expect(partsOf(turn).at(-1)).toEqual(["tool-call", "{}", "get_time"]);
+    expect(engine.requests[1]?.constraint).toEqual({
+      type: "choice",
+      options: [".get_weather", ".get_time"],
+    });
+    expect(engine.prompts[1]).toMatch(/<\|start\|>assistant to=functions$/);
+    expectGrowingPrompts(engine);
+  });
+
+  test("without reasoning there is no thought before it", async () => {
+    const engine = scriptedEngine(['{"city":"Rome"}<|call|>'], CONSTRAINS);
+    const turn = await finishTurn(engine, { ...required, reasoning: { enabled: false } });
+    expect(partsOf(turn)).toEqual([["tool-call", '{"city":"Rome"}', "get_weather"]]);
+  });
+
+  test("the thought ends however the model ends it", async () => {
+    for (const thought of ["x<|end|>", "x<|return|>", "x<|call|>", "x<|start|>assistant", "x"]) {
+      const engine = scriptedEngine([thought, '{"city":"Rome"}<|call|>'], CONSTRAINS);
+      const turn = await finishTurn(engine, required);
+      expect(partsOf(turn)).toEqual([
+        ["reasoning", "x"],
+        ["tool-call", '{"city":"Rome"}', "get_weather"],
+      ]);
+    }
+  });
+
+  test("arguments that are wrong are tried once more, with the reason, and never shown", async () => {
+    const engine = scriptedEngine(["x<|end|>", '{"town":1}<|call|>', '{"city":"Rome"}<|call|>']);
+    const turn = await finishTurn(engine, required);
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "x"],
+      ["tool-call", '{"city":"Rome"}', "get_weather"],
+    ]);
+    expect(addedTo(engine, 2)).toMatch(
+      /\{"town":1\}<\|call\|><\|start\|>functions\.get_weather to=assistant<\|channel\|>commentary<\|message\|>Error: the arguments were rejected.*<\|end\|><\|start\|>assistant to=functions\.get_weather/s,
+    );
+    expect(turn.end.recoveries).toEqual(new Map([["invalid-arguments", 1]]));
+    expectGrowingPrompts(engine);
+  });
+
+  test("arguments that stay wrong are an honest error", async () => {
+    const engine = scriptedEngine(["x<|end|>", "nonsense<|call|>", "nonsense<|call|>"]);
+    const turn = await finishTurn(engine, required);
+    expect(partsOf(turn)).toEqual([["reasoning", "x"]]);
+    expect(turn.end).toMatchObject({ finish: "error", failure: { kind: "invalid_tool_call" } });
+  });
+});
+
+describe("an answer of a form", () => {
+  const formed = turnWith({ answer: SCHEMA });
+
+  test("is constrained from its first token, and the thought is not", async () => {
+    const engine = scriptedEngine(
+      [
+        `${THOUGHT}<|start|>assistant<|channel|>final<|message|>{"wrong":`,
+        '{"city":"Oslo"}<|return|>',
+      ],
+      CONSTRAINS,
+    );
+    const turn = await finishTurn(engine, formed);
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "Let me think."],
+      ["content", '{"city":"Oslo"}'],
+    ]);
+    expect(engine.requests.map((request) => request.constraint)).toEqual([
+      undefined,
+      { type: "json-schema", schema: CITY },
+    ]);
+    expect(addedTo(engine, 1)).toBe(`${THOUGHT}<|start|>assistant<|channel|>final<|message|>`);
+    expect(engine.requests[1]?.sampling.logitBias?.get(200007)).toBe(-100);
+    expectGrowingPrompts(engine);
+  });
+
+  test("is checked where the engine constrains nothing, in the same engine call", async () => {
+    const engine = scriptedEngine([
+      `${THOUGHT}<|start|>assistant<|channel|>final<|message|>{"city":"Oslo"}<|return|>`,
+      '{"city":"Oslo"}<|return|>',
+    ]);
+    const turn = await finishTurn(engine, formed);
+    expect(partsOf(turn).at(-1)).toEqual(["content", '{"city":"Oslo"}']);
+    expect(turn.end.usage.engineCalls).toBe(1);
+  });
+
+  test("is tried once more with the reason when it is wrong, and the wrong one is never shown", async () => {
+    const engine = scriptedEngine([
+      `${THOUGHT}<|start|>assistant<|channel|>final<|message|>not json<|return|>`,
+      '{"city":"Oslo"}<|return|>',
+    ]);
+    const turn = await finishTurn(engine, formed);
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "Let me think."],
+      ["content", '{"city":"Oslo"}'],
+    ]);
+    expect(addedTo(engine, 1)).toMatch(
+      /not json<\|end\|><\|start\|>developer<\|message\|>The answer was rejected.*<\|end\|><\|start\|>assistant<\|channel\|>final <\|constrain\|>json<\|message\|>$/s,
+    );
+    expectGrowingPrompts(engine);
+  });
+
+  test("that stays wrong is an honest error", async () => {
+    const wrong = "<|channel|>final<|message|>[]<|return|>";
+    const turn = await finishTurn(scriptedEngine([wrong, "[]<|return|>"]), formed);
+    expect(partsOf(turn)).toEqual([]);
+    expect(turn.end).toMatchObject({ finish: "error", failure: { kind: "invalid_answer" } });
+  });
+
+  test("that an engine's own constraint let through wrong is an honest error", async () => {
+    const engine = scriptedEngine(
+      ["<|channel|>final<|message|>", '{"town":1}<|return|>'],
+      CONSTRAINS,
+    );
+    const turn = await finishTurn(engine, formed);
+    expect(turn.end).toMatchObject({ finish: "error", failure: { kind: "invalid_answer" } });
+  });
+
+  test("that is cut by the limit is cut, not wrong", async () => {
+    const engine = scriptedEngine([
+      { write: '<|channel|>final<|message|>{"city":"Os', finish: "length" },
+    ]);
+    const turn = await finishTurn(engine, formed);
+    expect(partsOf(turn)).toEqual([["content", '{"city":"Os']]);
+    expect(turn.end.finish).toBe("length");
+  });
+
+  test("is opened when the model gives none", async () => {
+    const engine = scriptedEngine([THOUGHT, '{"city":"Oslo"}<|return|>'], CONSTRAINS);
+    const turn = await finishTurn(engine, formed);
+    expect(partsOf(turn).at(-1)).toEqual(["content", '{"city":"Oslo"}']);
+    expect(engine.prompts[1]).toMatch(
+      /<\|start\|>assistant<\|channel\|>final <\|constrain\|>json<\|message\|>$/,
+    );
+  });
+
+  test("leaves the model free to call a tool first", async () => {
+    const call =
+      '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Oslo"}<|call|>';
+    const engine = scriptedEngine([`${THOUGHT}<|start|>assistant${call}`], CONSTRAINS);
+    const turn = await finishTurn(engine, turnWith({ answer: SCHEMA, tools: [WEATHER] }));
+    expect(partsOf(turn).at(-1)).toEqual(["tool-call", '{"city":"Oslo"}', "get_weather"]);
+    expect(turn.end.finish).toBe("tool-calls");
+  });
+
+  test("is one document: preambles are shown as reasoning, and what follows it is not shown", async () => {
+    const engine = scriptedEngine([
+      '<|channel|>commentary<|message|>Here it comes.<|end|><|start|>assistant<|channel|>final<|message|>{"city":"Oslo"}<|end|>' +
+        "<|start|>assistant<|channel|>final<|message|>And more.<|return|>",
+    ]);
+    const turn = await finishTurn(engine, formed);
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "Here it comes."],
+      ["content", '{"city":"Oslo"}'],
+    ]);
+  });
+
+  test("of a JSON object accepts any object and nothing else", async () => {
+    const object = turnWith({ answer: { type: "json-object" } });
+    const good = scriptedEngine(['<|channel|>final<|message|>{"a":1}<|return|>']);
+    expect(partsOf(await finishTurn(good, object))).toEqual([["content", '{"a":1}']]);
+    const bad = scriptedEngine(["<|channel|>final<|message|>[1]<|return|>", "2<|return|>"]);
+    expect((await finishTurn(bad, object)).end.finish).toBe("error");
+  });
+});
+
+describe("a strict tool", () => {
+  const strict = turnWith({ tools: [offeredTool("get_weather", CITY, true), TIME] });
+  const header = "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>";
+
+  test("has its arguments constrained from their first token", async () => {
+    const engine = scriptedEngine([`${header}{"to`, '{"city":"Oslo"}<|call|>'], CONSTRAINS);
+    const turn = await finishTurn(engine, strict);
+    expect(partsOf(turn)).toEqual([["tool-call", '{"city":"Oslo"}', "get_weather"]]);
+    expect(engine.requests[1]?.constraint).toEqual({ type: "json-schema", schema: CITY });
+    expectGrowingPrompts(engine);
+  });
+
+  test("beside one that is not: that one is passed on as the model wrote it", async () => {
+    const other = "<|channel|>commentary to=functions.get_time<|message|>whatever<|call|>";
+    const turn = await finishTurn(scriptedEngine([other]), strict);
+    expect(partsOf(turn)).toEqual([["tool-call", "whatever", "get_time"]]);
+  });
+});
+
+describe("the thought's budget", () => {
+  const budget = (maxTokens: number) => ({ reasoning: { enabled: true, maxTokens } });
+  const long = "<|channel|>analysis<|message|>one two three four five six seven";
+
+  test("is kept to the token, then the answer is opened", async () => {
+    for (const form of ["ids", "pieces"] as const) {
+      const engine = scriptedEngine([long, "Done.<|return|>"], { form, batch: 5 });
+      const turn = await finishTurn(engine, turnWith(budget(3)));
+      expect(partsOf(turn)).toEqual([
+        ["reasoning", "one two three"],
+        ["content", "Done."],
+      ]);
+      expect(turn.end.usage.reasoningTokens).toBe(3);
+    }
+  });
+
+  test("is never exceeded on text, in which tokens cannot be told apart", async () => {
+    const engine = scriptedEngine([long, "Done.<|return|>"], { form: "text", batch: 5 });
+    const turn = await finishTurn(engine, turnWith(budget(3)));
+    expect(turn.end.usage.reasoningTokens).toBeLessThanOrEqual(3);
+    expect(partsOf(turn).at(-1)).toEqual(["content", "Done."]);
+  });
+
+  test("with tools the model may still choose to call one", async () => {
+    const call =
+      "<|channel|>commentary to=functions.get_time <|constrain|>json<|message|>{}<|call|>";
+    const engine = scriptedEngine([long, call]);
+    const turn = await finishTurn(engine, turnWith({ ...budget(3), tools: [TIME] }));
+    expect(partsOf(turn).at(-1)).toEqual(["tool-call", "{}", "get_time"]);
+    expect(engine.prompts[1]).toMatch(/one two three<\|end\|><\|start\|>assistant$/);
+  });
+
+  test("with tools, a second thought is not begun", async () => {
+    const engine = scriptedEngine([long, long, "Done.<|return|>"]);
+    const turn = await finishTurn(engine, turnWith({ ...budget(3), tools: [TIME] }));
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "one two three"],
+      ["content", "Done."],
+    ]);
+    expect(turn.end.usage.reasoningTokens).toBe(3);
+    expectGrowingPrompts(engine);
+  });
+
+  test("a reserve for the answer cuts the thought before the limit", async () => {
+    const engine = scriptedEngine([long, "Done.<|return|>"]);
+    const turn = await finishTurn(engine, turnWith({ maxOutputTokens: 10 }), {
+      steering: { answerReserve: 4 },
+    });
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "one two three"],
+      ["content", "Done."],
+    ]);
+    expect(engine.requests[1]?.maxTokens).toBe(4);
+  });
+
+  test("a thought that goes in circles is cut", async () => {
+    const circle = spelledIds("<|channel|>analysis<|message|>" + " again and".repeat(2000));
+    const engine = scriptedEngine([circle, "Done.<|return|>"], { batch: 8 });
+    const turn = await finishTurn(engine, turnWith());
+    expect(partsOf(turn).at(-1)).toEqual(["content", "Done."]);
+    expect(turn.end.usage.reasoningTokens).toBeLessThan(1000);
+    expect(turn.end.recoveries).toEqual(new Map([["cut-thought", 1]]));
+  });
+});
+
+describe("no reasoning", () => {
+  test("the answer is opened at once", async () => {
+    const engine = scriptedEngine(["Hi.<|return|>"]);
+    const turn = await finishTurn(engine, turnWith({ reasoning: { enabled: false } }));
+    expect(engine.prompts[0]).toMatch(/<\|start\|>assistant<\|channel\|>final<\|message\|>$/);
+    expect(partsOf(turn)).toEqual([["content", "Hi."]]);
+    expect(turn.end.usage.reasoningTokens).toBe(0);
+  });
+
+  test("with tools an empty thought is closed, so that the model may call one", async () => {
+    const engine = scriptedEngine([FINAL]);
+    const turn = await finishTurn(
+      engine,
+      turnWith({ reasoning: { enabled: false }, tools: [TIME] }),
+    );
+    expect(engine.prompts[0]).toMatch(
+      /<\|start\|>assistant<\|channel\|>analysis<\|message\|><\|end\|><\|start\|>assistant$/,
+    );
+    expect(partsOf(turn)).toEqual([["content", "Hello!"]]);
+  });
+
+  test("with a form the answer is opened under its constraint", async () => {
+    const engine = scriptedEngine(['{"city":"Oslo"}<|return|>'], CONSTRAINS);
+    const turn = await finishTurn(
+      engine,
+      turnWith({ reasoning: { enabled: false }, answer: SCHEMA }),
+    );
+    expect(partsOf(turn)).toEqual([["content", '{"city":"Oslo"}']]);
+    expect(engine.requests[0]?.constraint).toEqual({ type: "json-schema", schema: CITY });
+  });
+});
+
+describe("a missing answer", () => {
+  test.each([
+    ["only a thought", `${THOUGHT}<|return|>`],
+    ["nothing at all", "<|return|>"],
+  ])("after %s the answer is opened once", async (_, write) => {
+    const engine = scriptedEngine([write, "Here.<|return|>"]);
+    const turn = await finishTurn(engine, turnWith());
+    expect(partsOf(turn).at(-1)).toEqual(["content", "Here."]);
+    expect(turn.end.recoveries.get("missing-answer")).toBe(1);
+    expectGrowingPrompts(engine);
+  });
+
+  test("is reported as it is when the operator does not want it opened", async () => {
+    const engine = scriptedEngine([`${THOUGHT}<|return|>`]);
+    const turn = await finishTurn(engine, turnWith(), { steering: { openMissingAnswer: false } });
+    expect(partsOf(turn)).toEqual([["reasoning", "Let me think."]]);
+    expect(turn.end.finish).toBe("stop");
+  });
+
+  test("is not opened when the limit cut the thought", async () => {
+    const engine = scriptedEngine([
+      { write: "<|channel|>analysis<|message|>hm", finish: "length" },
+    ]);
+    const turn = await finishTurn(engine, turnWith({ maxOutputTokens: 4 }));
+    expect(turn.end.finish).toBe("length");
+    expect(engine.requests.length).toBe(1);
+  });
+
+  test("an answer without any header is an answer", async () => {
+    const engine = scriptedEngine(["Just this.<|return|>"]);
+    expect(partsOf(await finishTurn(engine, turnWith()))).toEqual([["content", "Just this."]]);
+  });
+});
+
+describe("which tools may be called", () => {
+  const allowed = turnWith({
+    tools: [WEATHER, TIME],
+    toolChoice: { type: "allowed", names: ["get_time"] },
+  });
+  const forbidden =
+    '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Oslo"}<|call|>';
+
+  test("a forbidden call is answered with an error the client never sees", async () => {
+    const engine = scriptedEngine([forbidden, FINAL]);
+    const turn = await finishTurn(engine, allowed);
+    expect(partsOf(turn)).toEqual([["content", "Hello!"]]);
+    expect(engine.prompts[1]).toMatch(/cannot be called now.*<\|start\|>assistant$/s);
+    expectGrowingPrompts(engine);
+  });
+
+  test("a second forbidden call opens the answer", async () => {
+    const engine = scriptedEngine([forbidden, forbidden, "Sorry.<|return|>"]);
+    expect(partsOf(await finishTurn(engine, allowed))).toEqual([["content", "Sorry."]]);
+  });
+
+  test("a tool nobody offered is passed on, so that the client can say so", async () => {
+    const engine = scriptedEngine(["<|channel|>commentary to=functions.fly<|message|>{}<|call|>"]);
+    const turn = await finishTurn(engine, turnWith({ tools: [TIME] }));
+    expect(partsOf(turn)).toEqual([["tool-call", "{}", "fly"]]);
+  });
+
+  test("a tool nobody offered is refused where the operator wants it so", async () => {
+    const engine = scriptedEngine([
+      "<|channel|>commentary to=functions.fly<|message|>{}<|call|>",
+      FINAL,
+    ]);
+    const turn = await finishTurn(engine, turnWith({ tools: [TIME] }), {
+      steering: { refuseUnofferedTools: true },
+    });
+    expect(partsOf(turn)).toEqual([["content", "Hello!"]]);
+  });
+});
+
+describe("several calls", () => {
+  const one = "<|channel|>commentary to=functions.get_time <|constrain|>json<|message|>{}<|call|>";
+  const two = `${one}<|start|>assistant${one}`;
+
+  test("that the model wrote are all returned", async () => {
+    // A server would have stopped at the first `<|call|>`; one that does not must not lose the second.
+    const engine = scriptedEngine([two]);
+    const whole = spelledIds(two);
+    engine.complete = async function* () {
+      await Promise.resolve();
+      yield { type: "open" };
+      yield { type: "ids", ids: whole };
+      yield { type: "finish", reason: "stop", nativeReason: "stop" };
+    };
+    const turn = await finishTurn(engine, turnWith({ tools: [TIME] }));
+    expect(partsOf(turn).length).toBe(2);
+  });
+
+  test("are asked for where the operator wants it, until the model does something else", async () => {
+    const engine = scriptedEngine([one, one, "<|channel|>final<|message|>made up"]);
+    const turn = await finishTurn(engine, turnWith({ tools: [TIME] }), {
+      steering: { sampleMoreCalls: true },
+    });
+    expect(partsOf(turn)).toEqual([
+      ["tool-call", "{}", "get_time"],
+      ["tool-call", "{}", "get_time"],
+    ]);
+    expectGrowingPrompts(engine);
+  });
+
+  test("are not asked for when the request wants one at most", async () => {
+    const engine = scriptedEngine([one]);
+    const turn = await finishTurn(engine, turnWith({ tools: [TIME], parallelToolCalls: false }), {
+      steering: { sampleMoreCalls: true },
+    });
+    expect(partsOf(turn).length).toBe(1);
+    expect(engine.requests.length).toBe(1);
+  });
+});
+
+test("the answer's given beginning is continued and not repeated", async () => {
+  const engine = scriptedEngine([" a time.<|return|>"]);
+  const turn = await finishTurn(engine, turnWith({ prefill: "Once upon" }));
+  expect(engine.prompts[0]).toMatch(
+    /<\|start\|>assistant<\|channel\|>final<\|message\|>Once upon$/,
+  );
+  expect(partsOf(turn)).toEqual([["content", " a time."]]);
+});
