@@ -1,8 +1,11 @@
 /** The `o200k_harmony` tokenizer, usable alone: text to ids and back, on any runtime. */
 
-// Encoding and decoding
-export { createDecoder, o200kHarmony, tokenText } from "./o200k-harmony.ts";
+// Text to ids and back
+export { createDecoder, o200kHarmony } from "./o200k-harmony.ts";
 export type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
+
+// One id
+export { tokenBytes, tokenText } from "./o200k-harmony.ts";
 
 // Special tokens
 export { FIRST_SPECIAL_ID, isSpecial, SPECIAL_TOKENS, specialTokenName } from "./special-tokens.ts";

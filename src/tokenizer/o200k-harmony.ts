@@ -1,87 +1,66 @@
-/** The `o200k_harmony` vocabulary: the tokens of `o200k_base` and Harmony's special ids. */
+/**
+ * The `o200k_harmony` vocabulary: the 199,998 tokens of `o200k_base` and Harmony's special ids.
+ *
+ * Nothing is built before the first call, and only what that call needs: the tables for encoding
+ * and the texts for decoding come separately, the tokens' bytes behind both once.
+ */
 
-import ranks from "js-tiktoken/ranks/o200k_base";
-import { FIRST_SPECIAL_ID, specialTokenName } from "./special-tokens.ts";
+import { decode, Decoder, TokenTexts } from "./decoder.ts";
+import { Encoder } from "./encoder.ts";
+import { type TokenBytes, unpackTokenBytes } from "./token-bytes.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
 
-let shared: Tokenizer | undefined;
-let bytesById: string[] = [];
+let sharedTokens: TokenBytes | undefined;
+let sharedEncoder: Encoder | undefined;
+let sharedTexts: TokenTexts | undefined;
 
-/** The tokenizer, built at the first call and shared by all later ones. */
+const O200K_HARMONY: Tokenizer = {
+  encode: (text) => encoder().encode(text),
+  decode: (ids) => decode(texts(), ids),
+  createDecoder,
+};
+
+/**
+ * The tokenizer of gpt-oss. There is one for the whole process, so this may be called as often as
+ * is convenient.
+ */
 export function o200kHarmony(): Tokenizer {
-  return (shared ??= build());
+  return O200K_HARMONY;
 }
 
-/** The text of one id that is valid UTF-8 alone; `undefined` for special ids, unknown ids and parts of characters. */
-export function tokenText(id: TokenId): string | undefined {
-  o200kHarmony();
-  const bytes = bytesById[id];
-  if (bytes === undefined || id >= FIRST_SPECIAL_ID) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(toBytes(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
-/** A decoder for ids that arrive one by one. */
+/** A decoder for ids that arrive one by one: `o200kHarmony().createDecoder()`. */
 export function createDecoder(): StreamingDecoder {
-  return o200kHarmony().createDecoder();
+  return new Decoder(texts());
 }
 
-function build(): Tokenizer {
-  const [, , ...tokens] = ranks.bpe_ranks.split(" ");
-  bytesById = tokens.map((token) => atob(token));
-  const idByBytes = new Map(bytesById.map((bytes, id) => [bytes, id]));
-  const pieces = new RegExp(
-    ranks.pat_str.replaceAll("\\s", "\\p{White_Space}").replaceAll("\\S", "\\P{White_Space}"),
-    "gu",
-  );
-  const encoder = new TextEncoder();
-
-  function encode(text: string): TokenId[] {
-    const ids: TokenId[] = [];
-    for (const [piece] of text.toWellFormed().matchAll(pieces)) {
-      const bytes = encoder.encode(piece);
-      let parts = Array.from(bytes, (byte) => String.fromCharCode(byte));
-      while (parts.length > 1) {
-        let best = Infinity;
-        let at = -1;
-        for (let i = 0; i + 1 < parts.length; i++) {
-          const rank = idByBytes.get(`${parts[i]}${parts[i + 1]}`) ?? Infinity;
-          if (rank < best) [best, at] = [rank, i];
-        }
-        if (at < 0) break;
-        parts = [...parts.slice(0, at), `${parts[at]}${parts[at + 1]}`, ...parts.slice(at + 2)];
-      }
-      for (const part of parts) ids.push(idByBytes.get(part) ?? 0);
-    }
-    return ids;
-  }
-
-  function create(): StreamingDecoder {
-    let decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    return {
-      push: (id) =>
-        decoder.decode(toBytes(bytesById[id] ?? specialTokenName(id) ?? ""), { stream: true }),
-      end() {
-        const rest = decoder.decode();
-        decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-        return rest;
-      },
-    };
-  }
-
-  return {
-    encode,
-    decode(ids) {
-      const decoder = create();
-      return ids.map((id) => decoder.push(id)).join("") + decoder.end();
-    },
-    createDecoder: create,
-  };
+/**
+ * The text of one id, if it has a text of its own: `" world"` for 2375. `undefined` for a token
+ * that is only a part of a character, for special ids and for ids outside the vocabulary, so that
+ * a caller who handles those knows when to (for a stream, hand such ids to a decoder).
+ *
+ * The same id always gives the same string object, at the price of reading an array.
+ */
+export function tokenText(id: TokenId): string | undefined {
+  return texts().textOf(id);
 }
 
-function toBytes(latin1: string): Uint8Array {
-  return Uint8Array.from(latin1, (char) => char.charCodeAt(0));
+/**
+ * The bytes of one ordinary id, whole characters or not, as a copy. `undefined` for special ids
+ * and ids outside the vocabulary.
+ */
+export function tokenBytes(id: TokenId): Uint8Array<ArrayBuffer> | undefined {
+  const bytes = texts().bytesOf(id);
+  return bytes.length > 0 ? new Uint8Array(bytes) : undefined;
+}
+
+function encoder(): Encoder {
+  return (sharedEncoder ??= new Encoder(tokens()));
+}
+
+function texts(): TokenTexts {
+  return (sharedTexts ??= new TokenTexts(tokens()));
+}
+
+function tokens(): TokenBytes {
+  return (sharedTokens ??= unpackTokenBytes());
 }

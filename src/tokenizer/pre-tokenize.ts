@@ -1,0 +1,192 @@
+/**
+ * Cuts text into the pieces that are encoded one by one: what the `o200k` pattern
+ *
+ *     [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+ *   | [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+ *   | \p{N}{1,3}
+ *   |  ?[^\s\p{L}\p{N}]+[\r\n/]*
+ *   | \s*[\r\n]+ | \s+(?!\S) | \s+
+ *
+ * matches, written as a scanner over UTF-8. A scanner has its own class table (see
+ * `unicode-classes.ts`), allocates nothing, and reads each run of characters twice at most.
+ */
+
+import { END_OF_TEXT, type TextBytes } from "./text-bytes.ts";
+import { CharClass, unicodeClasses } from "./unicode-classes.ts";
+import { codePointAt, widthOf } from "./utf8.ts";
+
+const { upper, lower, uncased, mark, number, space, newline, other } = CharClass;
+
+/** Class of the byte that ends the text. */
+const endOfText = 8;
+/** Class of the lead byte of a character of several bytes. */
+const multiByte = 9;
+
+const SPACE = 0x20;
+const APOSTROPHE = 0x27;
+const SLASH = 0x2f;
+
+/** A function that gives the end of the piece that begins at `start`, which must be in the text. */
+export function createScanner(): (text: TextBytes, start: number) => number {
+  const classes = unicodeClasses();
+  const byteClasses = new Uint8Array(256).fill(multiByte);
+  byteClasses.set(classes.subarray(0, 0x80));
+  byteClasses[END_OF_TEXT] = endOfText;
+
+  /** The class of the character at `i`. */
+  function classAt(bytes: Uint8Array, i: number): number {
+    const lead = bytes[i]!;
+    const byteClass = byteClasses[lead]!;
+    return byteClass === multiByte ? classes[codePointAt(bytes, i)]! : byteClass;
+  }
+
+  /**
+   * The everyday piece: at most one ASCII letter in upper case, then any in lower case, perhaps
+   * behind a space or symbol. 0 if it is anything else. Twice as fast as the way for all.
+   */
+  function plainWordEnd({ bytes, view }: TextBytes, start: number): number {
+    let i = start;
+    const first = byteClasses[bytes[i]!]!;
+    if (first === space || first === other) i++;
+    const letter = byteClasses[bytes[i]!]!;
+    if (letter !== lower && letter !== upper) return 0;
+    i++;
+    const second = byteClasses[bytes[i]!]!;
+    if (letter === upper && second === upper) return 0;
+    i += lowerRun(view, i);
+    const after = bytes[i]!;
+    return after === APOSTROPHE || byteClasses[after] === multiByte ? 0 : i;
+  }
+
+  function pieceEnd(text: TextBytes, start: number): number {
+    const plainEnd = plainWordEnd(text, start);
+    if (plainEnd > 0) return plainEnd;
+    const { bytes } = text;
+    const first = bytes[start]!;
+    const charClass = classAt(bytes, start);
+    const second = start + widthOf(first);
+    switch (charClass) {
+      case upper:
+      case lower:
+      case uncased:
+      case mark:
+        return wordEnd(bytes, start);
+      case number:
+        return numberEnd(bytes, second);
+      case newline:
+        return blankEnd(bytes, start);
+      default: {
+        // Any one character but a newline, letter or number may lead a word.
+        const next = classAt(bytes, second);
+        if (isWordClass(next)) return wordEnd(bytes, second);
+        if (charClass === other) return symbolsEnd(bytes, second);
+        if (first === SPACE && next === other) return symbolsEnd(bytes, second);
+        return blankEnd(bytes, start);
+      }
+    }
+  }
+
+  /**
+   * The first two lines of the pattern without the leading character. Both take a run of upper
+   * case, then a run of lower case, where uncased letters and marks count as either; the first
+   * insists on something lower. When none follows the upper-case run, the word goes back to the
+   * last uncased letter: 漢 and ABC are two pieces of 漢ABC.
+   */
+  function wordEnd(bytes: Uint8Array, start: number): number {
+    let i = start;
+    let uncasedEnd = 0;
+    let charClass = classAt(bytes, i);
+    while (charClass === upper || charClass === uncased || charClass === mark) {
+      i += widthOf(bytes[i]!);
+      if (charClass !== upper) uncasedEnd = i;
+      charClass = classAt(bytes, i);
+    }
+    if (charClass !== lower) return contractionEnd(bytes, uncasedEnd || i);
+    while (charClass === lower || charClass === uncased || charClass === mark) {
+      i += widthOf(bytes[i]!);
+      charClass = classAt(bytes, i);
+    }
+    return contractionEnd(bytes, i);
+  }
+
+  /** Up to three numbers, the first of which ends at `i`. */
+  function numberEnd(bytes: Uint8Array, i: number): number {
+    if (classAt(bytes, i) !== number) return i;
+    const second = i + widthOf(bytes[i]!);
+    return classAt(bytes, second) === number ? second + widthOf(bytes[second]!) : second;
+  }
+
+  /** The rest of a run of symbols, then any newlines and slashes. */
+  function symbolsEnd(bytes: Uint8Array, start: number): number {
+    let i = start;
+    for (
+      let charClass = classAt(bytes, i);
+      charClass === other || charClass === mark;
+      charClass = classAt(bytes, i)
+    ) {
+      i += widthOf(bytes[i]!);
+    }
+    while (bytes[i] === SLASH || byteClasses[bytes[i]!] === newline) i++;
+    return i;
+  }
+
+  /**
+   * White space: up to the last newline if there is one, else all of it, but the last character is
+   * left to what follows.
+   */
+  function blankEnd(bytes: Uint8Array, start: number): number {
+    let i = start;
+    let last = start;
+    let newlineEnd = 0;
+    let charClass = classAt(bytes, i);
+    while (charClass === space || charClass === newline) {
+      last = i;
+      i += widthOf(bytes[i]!);
+      if (charClass === newline) newlineEnd = i;
+      charClass = classAt(bytes, i);
+    }
+    if (newlineEnd > 0) return newlineEnd;
+    return charClass === endOfText || last === start ? i : last;
+  }
+
+  return pieceEnd;
+}
+
+function isWordClass(charClass: number): boolean {
+  return charClass >= upper && charClass <= mark;
+}
+
+/** The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` in any case at `i`; else `i`. */
+function contractionEnd(bytes: Uint8Array, i: number): number {
+  if (bytes[i] !== APOSTROPHE) return i;
+  const first = bytes[i + 1]!;
+  // In the pattern's case-insensitive group the long s, ſ, equals s.
+  if (first === 0xc5 && bytes[i + 2] === 0xbf) return i + 3;
+  const second = bytes[i + 2]! | 0x20;
+  switch (first | 0x20) {
+    case 0x73: // s
+    case 0x74: // t
+    case 0x6d: // m
+    case 0x64: // d
+      return i + 2;
+    case 0x72: // r
+    case 0x76: // v
+      return second === 0x65 ? i + 3 : i;
+    case 0x6c: // l
+      return second === 0x6c ? i + 3 : i;
+    default:
+      return i;
+  }
+}
+
+/** How many ASCII letters in lower case stand at `i`, four at a time. */
+function lowerRun(view: DataView, i: number): number {
+  for (let length = 0; ; length += 4) {
+    const word = view.getInt32(i + length, true);
+    const low = word & 0x7f7f7f7f;
+    // In each byte the highest bit: at least `a`, not above `z`, ASCII.
+    const isLower = (low + 0x1f1f1f1f) & ~(low + 0x05050505) & ~word;
+    const isOther = ~isLower & 0x80808080;
+    if (isOther !== 0) return length + ((31 - Math.clz32(isOther & -isOther)) >> 3);
+  }
+}
