@@ -1,0 +1,170 @@
+/**
+ * Seals: text a client carries without being able to read, change or pass on to another tenant.
+ *
+ * AES-256-GCM by WebCrypto, with keys derived from the operator's secrets. Bytes of a seal, written as base64url:
+ *
+ *     0        1              9               21                         end
+ *     | version | key id (8)  | nonce (12)    | ciphertext, then tag (16) |
+ *
+ * The version, the key id, what the text is for and the tenant are authenticated with it. The nonce is random, which
+ * is good for 2³² seals under one key; rotate long before that.
+ */
+
+export interface Seals {
+  seal(text: string, bound: SealBinding): Promise<string>;
+  open(sealed: string, bound: SealBinding): Promise<OpenedSeal>;
+}
+
+/** What a seal is bound to: opening it for anything else fails. */
+export interface SealBinding {
+  readonly tenant: string;
+  /** What the text is, `reasoning` for instance, so that one thing is not taken for another. */
+  readonly purpose: string;
+}
+
+export type OpenedSeal =
+  | { readonly opened: true; readonly text: string }
+  | { readonly opened: false; readonly reason: SealRefusal };
+
+export type SealRefusal =
+  /** It is no seal of this version, or it was cut. */
+  | "malformed"
+  /** Sealed with a key that is not, or no longer, configured. */
+  | "unknown-key"
+  /** Altered, or made for another tenant or purpose. */
+  | "not-authentic";
+
+export interface SealsOptions {
+  /** At least one, newest first: the first seals, all open. Any text; its strength is the seal's. */
+  readonly secrets: readonly [string, ...string[]];
+  readonly randomBytes: (length: number) => Uint8Array<ArrayBuffer>;
+}
+
+const VERSION = 1;
+const KEY_ID_BYTES = 8;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEADER_BYTES = 1 + KEY_ID_BYTES;
+const SHORTEST = HEADER_BYTES + NONCE_BYTES + TAG_BYTES;
+
+export function createSeals(options: SealsOptions): Seals {
+  const [newest, ...older] = options.secrets;
+  const sealing = deriveKey(newest);
+  const all = Promise.all([sealing, ...older.map((secret) => deriveKey(secret))]);
+  // Whoever seals or opens first is told, should the runtime lack an algorithm.
+  all.catch(() => {});
+
+  return {
+    async seal(text, bound) {
+      const { id, key } = await sealing;
+      const header = concat(Uint8Array.of(VERSION), id);
+      const nonce = options.randomBytes(NONCE_BYTES);
+      const ciphertext = await crypto.subtle.encrypt(
+        { name: "AES-GCM", iv: nonce, additionalData: additionalData(header, bound) },
+        key,
+        encoder.encode(text),
+      );
+      return toBase64Url(concat(header, nonce, new Uint8Array(ciphertext)));
+    },
+
+    async open(sealed, bound) {
+      const bytes = fromBase64Url(sealed);
+      if (bytes === undefined || bytes.length < SHORTEST || bytes[0] !== VERSION) {
+        return { opened: false, reason: "malformed" };
+      }
+      const header = bytes.slice(0, HEADER_BYTES);
+      const id = header.slice(1);
+      const derived = (await all).find((each) => equal(each.id, id));
+      if (derived === undefined) return { opened: false, reason: "unknown-key" };
+      try {
+        const text = await crypto.subtle.decrypt(
+          {
+            name: "AES-GCM",
+            iv: bytes.slice(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES),
+            additionalData: additionalData(header, bound),
+          },
+          derived.key,
+          bytes.slice(HEADER_BYTES + NONCE_BYTES),
+        );
+        return { opened: true, text: decoder.decode(text) };
+      } catch {
+        return { opened: false, reason: "not-authentic" };
+      }
+    },
+  };
+}
+
+/** Node's types have no name for it. */
+type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+interface DerivedKey {
+  readonly id: Uint8Array<ArrayBuffer>;
+  readonly key: Key;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** HKDF makes the key and, under another label, the id by which a seal names it. */
+async function deriveKey(secret: string): Promise<DerivedKey> {
+  const material = await crypto.subtle.importKey("raw", encoder.encode(secret), "HKDF", false, [
+    "deriveKey",
+    "deriveBits",
+  ]);
+  const labelled = (info: string) => ({
+    name: "HKDF",
+    hash: "SHA-256",
+    salt: encoder.encode("harmony-gateway seals"),
+    info: encoder.encode(info),
+  });
+  const [id, key] = await Promise.all([
+    crypto.subtle.deriveBits(labelled("key id"), material, KEY_ID_BYTES * 8),
+    crypto.subtle.deriveKey(labelled("key"), material, { name: "AES-GCM", length: 256 }, false, [
+      "encrypt",
+      "decrypt",
+    ]),
+  ]);
+  return { id: new Uint8Array(id), key };
+}
+
+/** JSON, so that no tenant and purpose can be moved into one another. */
+function additionalData(
+  header: Uint8Array<ArrayBuffer>,
+  { purpose, tenant }: SealBinding,
+): Uint8Array<ArrayBuffer> {
+  return concat(header, encoder.encode(JSON.stringify([purpose, tenant])));
+}
+
+function concat(...arrays: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(arrays.reduce((length, each) => length + each.length, 0));
+  let at = 0;
+  for (const each of arrays) {
+    whole.set(each, at);
+    at += each.length;
+  }
+  return whole;
+}
+
+/** Ids of keys are public: time may say how alike two are. */
+function equal(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** Undefined unless it is exactly what `toBase64Url` writes: two spellings of one seal would be an alteration unseen. */
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[\w-]+$/.test(text)) return undefined;
+  let binary: string;
+  try {
+    binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  } catch {
+    return undefined;
+  }
+  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  return toBase64Url(bytes) === text ? bytes : undefined;
+}
