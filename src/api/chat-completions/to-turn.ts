@@ -1,13 +1,6 @@
 /** From a checked chat request to a Turn: history to Harmony messages, fields to demands. */
-import type { Message, ResponseFormat, ToolFunction } from "../../harmony/conversation.ts";
-import { memberText } from "../../harmony/json-member.ts";
-import {
-  fromPlainJson,
-  isJsonArray,
-  isJsonObject,
-  type Json,
-  parseJson,
-} from "../../harmony/json.ts";
+import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
+import { fromPlainJson, type Json } from "../../harmony/json.ts";
 import {
   analysisMessage,
   developerMessage,
@@ -19,8 +12,18 @@ import {
   toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
-import type { AnswerFormat, OfferedTool, ToolChoice, Turn } from "../../turn/turn.ts";
+import type { AnswerFormat, Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
+import {
+  type NamedTool,
+  type OfferedFunction,
+  refuseDuplicates,
+  type RequestedChoice,
+  toOfferedFunction,
+  toOfferedTool,
+  toToolChoice,
+} from "../offered-functions.ts";
+import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { toSampling } from "../sampling.ts";
 import { sentReasoning } from "./reasoning-in.ts";
@@ -41,7 +44,10 @@ export function toTurn(request: ChatRequest, context: TurnContext): Turn {
   refuseUnsupported(request);
   const reasoning = chatReasoning(request);
   const offered = toFunctions(request, context.bodyText);
-  const toolChoice = toToolChoice(request, offered);
+  const toolChoice = toToolChoice(
+    requestedChoice(request),
+    offered.map((each) => each.name),
+  );
   const functions = toolChoice.type === "none" ? [] : offered;
   const format = toResponseFormat(request, context.bodyText);
   const { leading, history, prefill } = toHistory(request.messages, context.restored);
@@ -62,9 +68,7 @@ export function toTurn(request: ChatRequest, context: TurnContext): Turn {
       ...(developer === undefined ? [] : [developer]),
       ...history,
     ],
-    tools: functions.map(({ name, parameters, strict }): OfferedTool => {
-      return { name, strict, ...(parameters !== undefined && { parameters }) };
-    }),
+    tools: functions.map((each) => toOfferedTool(each)),
     toolChoice,
     parallelToolCalls: request.parallel_tool_calls ?? true,
     answer: toAnswerFormat(request, format),
@@ -279,115 +283,55 @@ const CUSTOM_PARAMETERS: Json = fromPlainJson({
   additionalProperties: false,
 });
 
-interface OfferedFunction extends ToolFunction {
-  readonly strict: boolean;
-}
-
 function toFunctions(request: ChatRequest, bodyText: string): OfferedFunction[] {
-  const schemas = readSchemas(bodyText, "tools", request.tools);
-  const legacySchemas = readSchemas(bodyText, "functions", request.functions);
+  const schemas = readOrdered(bodyText, "tools", request.tools);
+  const legacySchemas = readOrdered(bodyText, "functions", request.functions);
   const functions = [
     ...(request.tools ?? []).map((tool, index): OfferedFunction => {
       if (tool.type === "function") {
-        return toFunction(tool.function, jsonAt(schemas, [index, "function", "parameters"]));
+        return toOfferedFunction(tool.function, jsonAt(schemas, [index, "function", "parameters"]));
       }
       const { name, description } = tool.custom;
       return { name, description: description ?? "", parameters: CUSTOM_PARAMETERS, strict: true };
     }),
     ...(request.functions ?? []).map((each, index) =>
-      toFunction(each, jsonAt(legacySchemas, [index, "parameters"])),
+      toOfferedFunction(each, jsonAt(legacySchemas, [index, "parameters"])),
     ),
   ];
-  const seen = new Set<string>();
-  for (const { name } of functions) {
-    if (seen.has(name)) {
-      throw new RequestError(`tools: there are two tools with the name ${JSON.stringify(name)}`, {
-        param: "tools",
-      });
-    }
-    seen.add(name);
-  }
+  refuseDuplicates(functions);
   return functions;
 }
 
-function toFunction(
-  definition: NonNullable<ChatRequest["functions"]>[number],
-  parameters: Json | undefined,
-): OfferedFunction {
-  const { name, description, strict } = definition;
-  return {
-    name,
-    description: description ?? "",
-    strict: strict ?? false,
-    ...(parameters !== undefined && parameters !== null && { parameters }),
-  };
-}
-
-/** The value of a top-level member with its key order and number spelling, if there is anything in it. */
-function readSchemas(
-  bodyText: string,
-  member: string,
-  parsed: object | null | undefined,
-): Json | undefined {
-  if (!parsed || (Array.isArray(parsed) && parsed.length === 0)) return undefined;
-  try {
-    return parseJson(memberText(bodyText, member) ?? "null");
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new RequestError(`${member}: ${reason}`, { param: member });
-  }
-}
-
-function jsonAt(json: Json | undefined, path: readonly (string | number)[]): Json | undefined {
-  let value = json;
-  for (const key of path) {
-    if (typeof key === "number" && isJsonArray(value)) value = value[key];
-    else if (typeof key === "string" && isJsonObject(value)) value = value.get(key);
-    else return undefined;
-  }
-  return value;
-}
-
-function toToolChoice(request: ChatRequest, offered: readonly OfferedFunction[]): ToolChoice {
-  const names = offered.map((each) => each.name);
+function requestedChoice(request: ChatRequest): RequestedChoice {
   const { param, choice } =
     request.tool_choice != null
       ? { param: "tool_choice", choice: request.tool_choice }
       : { param: "function_call", choice: request.function_call };
-  if (choice === undefined || choice === null || choice === "auto") return { type: "auto" };
-  if (choice === "none") return { type: "none" };
-  if (choice === "required") {
-    if (names.length === 0) {
-      throw new RequestError(`${param}: a call is required but no tools are given`, { param });
-    }
-    return { type: "required", names };
+  if (choice === undefined || choice === null) return { type: "auto" };
+  if (choice === "auto" || choice === "none") return { type: choice };
+  if (choice === "required") return { type: "required", param };
+  if ("name" in choice) {
+    return { type: "named", tool: { name: choice.name, param: `${param}.name` } };
   }
-  if ("name" in choice) return { type: "required", names: [known(choice.name, `${param}.name`)] };
-  if (choice.type !== "allowed_tools") {
-    const field = `${param}.${choice.type}.name`;
-    return { type: "required", names: [known(toolName(choice), field)] };
-  }
-  const allowed = choice.allowed_tools.tools.map((tool, index) =>
-    known(toolName(tool), `${param}.allowed_tools.tools[${index}].${tool.type}.name`),
-  );
-  return choice.allowed_tools.mode === "required"
-    ? { type: "required", names: allowed }
-    : { type: "allowed", names: allowed };
-
-  function known(name: string, field: string): string {
-    if (names.includes(name)) return name;
-    throw new RequestError(`${field}: no tool with the name ${JSON.stringify(name)} is given`, {
-      param: field,
-    });
-  }
+  if (choice.type !== "allowed_tools") return { type: "named", tool: toNamedTool(choice, param) };
+  return {
+    type: "allowed",
+    mode: choice.allowed_tools.mode,
+    tools: choice.allowed_tools.tools.map((tool, index) =>
+      toNamedTool(tool, `${param}.allowed_tools.tools[${index}]`),
+    ),
+  };
 }
 
-function toolName(
+function toNamedTool(
   tool:
     | { type: "function"; function: { name: string } }
     | { type: "custom"; custom: { name: string } },
-): string {
-  return tool.type === "function" ? tool.function.name : tool.custom.name;
+  param: string,
+): NamedTool {
+  return tool.type === "function"
+    ? { name: tool.function.name, param: `${param}.function.name` }
+    : { name: tool.custom.name, param: `${param}.custom.name` };
 }
 
 function toResponseFormat(request: ChatRequest, bodyText: string): ResponseFormat | undefined {
@@ -398,7 +342,7 @@ function toResponseFormat(request: ChatRequest, bodyText: string): ResponseForma
     name,
     schema:
       (schema &&
-        jsonAt(readSchemas(bodyText, "response_format", format), ["json_schema", "schema"])) ??
+        jsonAt(readOrdered(bodyText, "response_format", format), ["json_schema", "schema"])) ??
       new Map(),
     ...(description && { description }),
   };

@@ -1,0 +1,39 @@
+/**
+ * Parts of a request read again from its text, because `JSON.parse` loses key order and the spelling
+ * of numbers, and tool signatures are printed with both.
+ */
+import { memberText } from "../harmony/json-member.ts";
+import { isJsonArray, isJsonObject, type Json, parseJson } from "../harmony/json.ts";
+import { RequestError } from "./errors.ts";
+
+/**
+ * The value of a top-level member. Undefined when the request has nothing in it (`parsed` is what
+ * `JSON.parse` saw there). Throws a {@link RequestError} for what is JSON only to a lenient reader.
+ */
+export function readOrdered(
+  bodyText: string,
+  member: string,
+  parsed: object | null | undefined,
+): Json | undefined {
+  if (!parsed || (Array.isArray(parsed) && parsed.length === 0)) return undefined;
+  try {
+    return parseJson(memberText(bodyText, member) ?? "null");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new RequestError(`${member}: ${reason}`, { param: member });
+  }
+}
+
+/** The value at a path, undefined where there is none. */
+export function jsonAt(
+  json: Json | undefined,
+  path: readonly (string | number)[],
+): Json | undefined {
+  let value = json;
+  for (const key of path) {
+    if (typeof key === "number" && isJsonArray(value)) value = value[key];
+    else if (typeof key === "string" && isJsonObject(value)) value = value.get(key);
+    else return undefined;
+  }
+  return value;
+}
