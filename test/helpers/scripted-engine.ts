@@ -10,17 +10,16 @@ import { isSpecial, o200kHarmony, type TokenId } from "../../src/tokenizer/index
 import { spelledIds } from "./spelled.ts";
 
 /** What the model writes for one call: spelled Harmony, ids, or a failure after what was written. */
-export type Script =
-  | string
-  | readonly TokenId[]
-  | {
-      readonly write: string;
-      readonly finish?: "stop" | "length";
-      /** Thrown after the text. */
-      readonly fail?: Error;
-      /** Waits for the signal after the text. */
-      readonly hang?: boolean;
-    };
+export type Script = string | readonly TokenId[] | Failing;
+
+export interface Failing {
+  readonly write: string | readonly TokenId[];
+  readonly finish?: "stop" | "length";
+  /** Thrown after the text. */
+  readonly fail?: Error;
+  /** Waits for the signal after the text. */
+  readonly hang?: boolean;
+}
 
 export interface ScriptedOptions {
   readonly form?: EngineTokens["type"];
@@ -82,12 +81,9 @@ export function scriptedEngine(
     requests.push(request);
     const given = typeof scripts === "function" ? scripts(request, call) : scripts[call];
     if (given === undefined) throw new Error(`no script for engine call ${call}`);
-    const script = typeof given === "object" && "write" in given ? given : undefined;
-    const written = script?.write ?? (given as Exclude<Script, { write: string }>);
-    const { ids, ended } = cut(
-      typeof written === "string" ? spelledIds(written) : written,
-      request,
-    );
+    const script: Failing = isFailing(given) ? given : { write: given };
+    const { write } = script;
+    const { ids, ended } = cut(typeof write === "string" ? spelledIds(write) : write, request);
     open++;
     try {
       await tick(signal);
@@ -96,9 +92,9 @@ export function scriptedEngine(
         await tick(signal);
         yield toTokens(form, ids.slice(at, at + batch), request);
       }
-      if (script?.hang) await aborted(signal);
-      if (script?.fail) throw script.fail;
-      const reason = script?.finish ?? ended;
+      if (script.hang) await aborted(signal);
+      if (script.fail) throw script.fail;
+      const reason = script.finish ?? ended;
       yield {
         type: "finish",
         reason,
@@ -109,6 +105,10 @@ export function scriptedEngine(
       open--;
     }
   }
+}
+
+function isFailing(script: Script): script is Failing {
+  return typeof script === "object" && "write" in script;
 }
 
 const MODEL_STOPS = new Set([200002, 200012, 199999]);
@@ -164,7 +164,7 @@ async function tick(signal: AbortSignal): Promise<void> {
 
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const leave = () => reject(signal.reason as Error);
+    const leave = () => reject(new Error("aborted", { cause: signal.reason }));
     if (signal.aborted) leave();
     else signal.addEventListener("abort", leave, { once: true });
   });

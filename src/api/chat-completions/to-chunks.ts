@@ -159,8 +159,8 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
     );
   }
 
-  function chunk(delta: string): string {
-    return prefix + takeRole() + delta + suffix;
+  function chunk(fields: string): string {
+    return prefix + takeRole() + fields + suffix;
   }
 
   function takeRole(): string {
