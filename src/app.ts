@@ -28,6 +28,9 @@ export interface AppDeps {
 /** OpenAI's clients are given `…/v1` as base URL, OpenRouter's `…/api/v1`. */
 const API_PREFIXES = ["/v1", "/api/v1"];
 
+/** Asked every few seconds by machines: not worth a line each. */
+const WATCHED = new Set(["/health", "/ready", "/metrics"]);
+
 /** Response headers a web page may read. */
 const EXPOSED_HEADERS = ["x-request-id", "x-generation-id", "retry-after"];
 
@@ -93,7 +96,7 @@ function record(deps: { log: Log; meters: Meters; now: () => Date }): Middleware
     const pattern = routePath(c, -1);
     const route = pattern.endsWith("*") ? "unknown" : pattern;
     deps.meters.requests.add({ route, status: String(status) });
-    deps.log.info("request", {
+    deps.log[WATCHED.has(route) ? "debug" : "info"]("request", {
       id: c.get("requestId"),
       method: c.req.method,
       route,

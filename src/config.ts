@@ -80,7 +80,9 @@ export const settingsSchema = z.strictObject({
       "Kind of inference server. `demo` is built in, needs nothing and answers by rule, not by model.",
   }),
   url: setting("engine", url().optional(), {
-    description: "Base URL of the inference server, for instance http://127.0.0.1:8000.",
+    description:
+      "Base URL of the inference server, for instance http://127.0.0.1:8000. Absent: where that kind " +
+      "listens on this machine by default.",
   }),
   model: setting("engine", z.string().min(1).default("openai/gpt-oss-20b"), {
     description: "The model's name at the inference server.",
@@ -250,7 +252,7 @@ export type SettingName = keyof Settings;
 /** One configured engine, all its settings decided. */
 export interface BackendSettings {
   readonly engine: Settings["engine"];
-  /** Absent only for engines that need none. */
+  /** Absent: the engine's usual one, if it has one. */
   readonly url: string | undefined;
   /** The name at the inference server. */
   readonly model: string;

@@ -4,6 +4,7 @@
  */
 import type { z } from "zod";
 import { settingsSchema, toBackends, type SettingName, type Settings } from "../config.ts";
+import { ENGINES } from "../engines/create-engine.ts";
 import { SETTINGS, type SettingDescription } from "./describe.ts";
 
 /** One value somebody gave. */
@@ -165,7 +166,7 @@ function backendProblems(settings: Settings, given: ReadonlyMap<SettingName, Giv
     }
   }
   for (const backend of toBackends(settings)) {
-    if (backend.engine !== "demo" && backend.url === undefined) {
+    if (backend.url === undefined && ENGINES[backend.engine].url === "required") {
       problems.push(
         `engine ${backend.engine}: needs the server's url, for instance --url http://127.0.0.1:8000.`,
       );

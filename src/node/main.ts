@@ -1,6 +1,6 @@
 /** The command line: which command, and how the process ends. */
 import { readFileSync } from "node:fs";
-import { SettingsError } from "../config/resolve.ts";
+import { SettingsError, suggest } from "../config/resolve.ts";
 import { toHelp } from "./help.ts";
 import { runKey } from "./key.ts";
 import { startGateway } from "./serve.ts";
@@ -12,21 +12,24 @@ const EXIT_FAILURE = 1;
 /** What a shell reports for a process that SIGINT ended. */
 const EXIT_INTERRUPTED = 130;
 
+const COMMANDS = ["serve", "render", "parse", "key"];
+
 export async function main(args: readonly string[]): Promise<void> {
   const [command, ...rest] = args;
+  if (args.includes("--help") || args.includes("-h")) return print(toHelp());
+  if (args.includes("--version") || args.includes("-v")) return print(version());
+  if (command === undefined || command.startsWith("-")) return serve(args);
   switch (command) {
     case "key":
       return printOr(runKey(rest), "harmony-gateway key [name], or harmony-gateway key --sealing");
     case "serve":
       return serve(rest);
     default:
-      return serve(args);
+      return fail(EXIT_USAGE, `${command}: is no command.${suggest(command, COMMANDS)}`);
   }
 }
 
 async function serve(args: readonly string[]): Promise<void> {
-  if (args.includes("--help") || args.includes("-h")) return print(toHelp());
-  if (args.includes("--version") || args.includes("-v")) return print(version());
   const settings = readSettings(args);
   if (settings === undefined) return;
 

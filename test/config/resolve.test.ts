@@ -127,11 +127,6 @@ describe("settings that contradict each other", () => {
       "host 0.0.0.0: others could use the gateway without a key. Set keys (`harmony-gateway key` makes one), or --open to allow it.",
     ],
     [
-      "an engine without an address",
-      { engine: "vllm" },
-      "engine vllm: needs the server's url, for instance --url http://127.0.0.1:8000.",
-    ],
-    [
       "sealing without a key to seal with",
       { reasoningPolicy: "sealed" },
       "reasoningPolicy sealed: needs sealingKeys; `harmony-gateway key --sealing` makes one.",

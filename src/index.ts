@@ -1,0 +1,29 @@
+/**
+ * The gateway as a library: the application to mount on a server of one's own. Harmony and the tokenizer
+ * are exported from `harmony-gateway/harmony` and `harmony-gateway/tokenizer`.
+ */
+
+// The application.
+export { createApp, type AppDeps } from "./app.ts";
+export { createLog, type Log, type LogOptions } from "./log.ts";
+
+// Its settings.
+export { type Settings, settingsSchema } from "./config.ts";
+export { type Given, resolveSettings, SettingsError } from "./config/resolve.ts";
+
+// The models it serves.
+export { toModelOptions, type BackendDeps } from "./backends.ts";
+export { createModels, type Model, type ModelOptions, type Models } from "./turn/models.ts";
+
+// Engines: the ones that come with it, and what one of your own has to be.
+export { createEngine, ENGINE_KINDS, type EngineKind } from "./engines/create-engine.ts";
+export type {
+  Capabilities,
+  CompletionRequest,
+  Engine,
+  EngineEvent,
+  EngineProbe,
+} from "./engines/engine.ts";
+export { EngineError, type EngineErrorKind } from "./engines/engine-error.ts";
+export { createFetchTransport } from "./engines/fetch-transport.ts";
+export type { Transport } from "./engines/transport.ts";

@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createServer, type Server } from "node:http";
+import { join } from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { listenAnywhere } from "../helpers/listen.ts";
+
+const ENTRY = join(import.meta.dirname, "../../src/node.ts");
+
+const processes: ChildProcess[] = [];
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const each of processes.splice(0)) each.kill("SIGKILL");
+  for (const each of servers.splice(0)) each.close().closeAllConnections();
+});
+
+interface Started {
+  readonly process: ChildProcess;
+  readonly out: () => string;
+  readonly err: () => string;
+  /** The exit code, or the signal that ended it. */
+  readonly exit: Promise<number | string | null>;
+}
+
+function run(args: readonly string[], nodeArgs: readonly string[] = []): Started {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_")),
+  );
+  const child = spawn(process.execPath, [...nodeArgs, ENTRY, ...args], { env });
+  processes.push(child);
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (data) => (out += data));
+  child.stderr.on("data", (data) => (err += data));
+  const exit = new Promise<number | string | null>((resolve) => {
+    child.once("close", (code, signal) => resolve(code ?? signal));
+  });
+  return { process: child, out: () => out, err: () => err, exit };
+}
+
+async function listening(started: Started): Promise<string> {
+  return vi.waitFor(() => {
+    const url = /listens at (http:\S+)/.exec(started.out())?.[1];
+    if (url === undefined) throw new Error(`not listening yet: ${started.err()}`);
+    return url;
+  }, 10_000);
+}
+
+/** A server that takes requests and never answers. */
+async function silentServer(): Promise<{ url: string; requests: () => number }> {
+  let requests = 0;
+  const server = createServer(() => (requests += 1));
+  servers.push(server);
+  return { url: `http://127.0.0.1:${await listenAnywhere(server)}`, requests: () => requests };
+}
+
+describe("serving", () => {
+  test("it answers, and leaves in order when told to", async () => {
+    const started = run(["--port", "0"]);
+    const baseURL = await listening(started);
+    const response = await fetch(`${baseURL}/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
+    });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ choices: [{ finish_reason: "stop" }] });
+    started.process.kill("SIGTERM");
+    expect(await started.exit).toBe(0);
+  });
+
+  test("a second signal does not wait", async () => {
+    const engine = await silentServer();
+    const started = run(["--port", "0", "--engine", "vllm", "--url", engine.url]);
+    const baseURL = await listening(started);
+    const asked = engine.requests();
+    const failure = fetch(`${baseURL}/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
+    }).catch((error: unknown) => error);
+    await vi.waitFor(() => expect(engine.requests()).toBeGreaterThan(asked), 5000);
+    started.process.kill("SIGINT");
+    await vi.waitFor(() => expect(started.out()).toContain("Leaving"), 5000);
+    started.process.kill("SIGINT");
+    expect(await started.exit).toBe(130);
+    expect(await failure).toBeInstanceOf(TypeError);
+  });
+
+  test("a port that is taken is said in a sentence", async () => {
+    const { url } = await silentServer();
+    const { port } = new URL(url);
+    const started = run(["--port", port]);
+    expect(await started.exit).toBe(1);
+    expect(started.err()).toBe(
+      `Another program uses port ${port} of 127.0.0.1. Choose another with --port.\n`,
+    );
+  });
+});
+
+describe("what is wrong ends with code 2, and is said on stderr", () => {
+  test.each([
+    [["--prot", "1"], "--prot: there is no such flag. Did you mean --port?"],
+    [["serve", "--port", "x"], '--port: expected a whole number from 0 to 65535, got "x".'],
+    [["--host", "0.0.0.0"], "host 0.0.0.0: others could use the gateway without a key."],
+    [["servr"], "servr: is no command."],
+    [["key", "a", "b"], "Usage: harmony-gateway key"],
+  ])("%j", async (args, message) => {
+    const started = run(args);
+    expect(await started.exit).toBe(2);
+    expect(started.err()).toContain(message);
+    expect(started.out()).toBe("");
+  });
+});
+
+test("help and version are printed, whatever else is there", async () => {
+  const help = run(["--prot", "--help"]);
+  expect(await help.exit).toBe(0);
+  expect(help.out()).toContain("--port <number>");
+  const version = run(["--version"]);
+  expect(await version.exit).toBe(0);
+  expect(version.out()).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test("a Node that is too old is told so in one line", async () => {
+  const old = 'Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})';
+  const started = run([], ["--import", `data:text/javascript,${encodeURIComponent(old)}`]);
+  expect(await started.exit).toBe(1);
+  expect(started.err()).toBe("harmony-gateway needs Node 22.12 or newer; this is 20.1.0.\n");
+});

@@ -1,0 +1,135 @@
+import { createServer } from "node:http";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { EngineError } from "../../src/engines/engine-error.ts";
+import { fakeEngine } from "../helpers/fake-engine.ts";
+import { listenAnywhere } from "../helpers/listen.ts";
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../helpers/gateway.ts";
+
+const gateways: TestGateway[] = [];
+
+async function start(options: TestGatewayOptions): Promise<TestGateway> {
+  const gateway = await startTestGateway(options);
+  gateways.push(gateway);
+  return gateway;
+}
+
+afterEach(async () => {
+  await Promise.all(gateways.splice(0).map((gateway) => gateway.close()));
+});
+
+function stream({ baseURL }: TestGateway, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${baseURL}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }], stream: true }),
+    ...(signal && { signal }),
+  });
+}
+
+function turnsOf({ logged }: TestGateway): unknown[] {
+  return logged.filter((line) => line["event"] === "turn").map((line) => line["finish"]);
+}
+
+/** What a promise is rejected with: `fetch` fails with a TypeError, whatever went wrong. */
+function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+/** A port nobody listens at. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  const port = await listenAnywhere(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe("leaving", () => {
+  test("an answer under way ends, and nobody else gets in", async () => {
+    const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 300 }) });
+    const response = await stream(gateway);
+    const closing = gateway.close();
+    expect(await failureOf(fetch(`${gateway.origin}/health`))).toBeInstanceOf(TypeError);
+    expect(await response.text()).toMatch(/data: \[DONE\]\n\n$/);
+    await closing;
+    expect(turnsOf(gateway)).toEqual(["stop"]);
+    expect(gateway.logged.at(-1)).toMatchObject({ event: "stop" });
+  });
+
+  test("an answer that takes too long is cut, and its turn with it", async () => {
+    const gateway = await start({
+      engine: createDemoEngine({ tokensPerSecond: 1 }),
+      settings: { shutdownGraceMs: 100 },
+    });
+    const response = await stream(gateway);
+    const failure = failureOf(response.text());
+    await gateway.close();
+    expect(await failure).toBeInstanceOf(TypeError);
+    await vi.waitFor(() => expect(turnsOf(gateway)).toEqual(["cancelled"]));
+  });
+});
+
+test("a client that leaves ends its turn", async () => {
+  const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 1 }) });
+  const leaving = new AbortController();
+  await stream(gateway, leaving.signal);
+  leaving.abort();
+  await vi.waitFor(() => expect(turnsOf(gateway)).toEqual(["cancelled"]));
+});
+
+describe("an engine that is not there", () => {
+  test("is told to the operator, to load balancers and to clients", async () => {
+    const url = `http://127.0.0.1:${await closedPort()}`;
+    const gateway = await start({ settings: { engine: "vllm", url } });
+    const reason = `Cannot reach ${url}`;
+    await vi.waitFor(() => expect(gateway.printed.join("\n")).toContain(reason));
+    expect(gateway.printed.join("\n")).toContain("openai/gpt-oss-20b: not ready.");
+
+    const ready = await fetch(`${gateway.origin}/ready`);
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toMatchObject({
+      models: [{ state: "unavailable", reason: expect.stringContaining(reason) }],
+    });
+
+    const answer = await stream(gateway);
+    expect(answer.status).toBe(502);
+    expect(await answer.json()).toMatchObject({
+      error: { code: 502, metadata: { error_type: "provider_unavailable" } },
+    });
+  });
+
+  test("is asked again until it is, and told once", async () => {
+    let asked = 0;
+    const late = fakeEngine(async (signal) => {
+      asked += 1;
+      if (asked < 3) throw new EngineError("overloaded", "The engine is loading.");
+      return fakeEngine().probe(signal);
+    });
+    const gateway = await start({ engine: late });
+    await vi.waitFor(() => expect(gateway.printed).toHaveLength(3), 5000);
+    expect(gateway.printed.slice(1)).toEqual([
+      "openai/gpt-oss-20b: not ready. The engine is loading. It is asked again until it is.",
+      "openai/gpt-oss-20b: ready, fake engine.",
+    ]);
+  });
+});
+
+test("the greeting can be pasted", async () => {
+  const gateway = await start({});
+  const [greeting = ""] = gateway.printed;
+  expect(greeting).toContain(gateway.baseURL);
+  const [, url = "", header = "", body = ""] =
+    /^curl (\S+) -H '([^']*)' -d '([^']*)'$/m.exec(greeting) ?? [];
+  const [name = "", value = ""] = header.split(": ");
+  const response = await fetch(url, { method: "POST", headers: { [name]: value }, body });
+  expect(response.status).toBe(200);
+});
+
+test("an IPv6 address is put in brackets", async () => {
+  const gateway = await start({ settings: { host: "::1" } });
+  expect(gateway.baseURL).toMatch(/^http:\/\/\[::1\]:\d+\/v1$/);
+  expect((await fetch(`${gateway.origin}/health`)).status).toBe(200);
+});

@@ -1,0 +1,88 @@
+/** The same few requests for every runtime: what a newcomer would try first. */
+import { expect, test } from "vitest";
+import { z } from "zod";
+
+const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hello!" }] };
+
+const Completion = z.object({
+  object: z.literal("chat.completion"),
+  choices: z.tuple([
+    z.object({
+      finish_reason: z.literal("stop"),
+      message: z.object({ content: z.string().min(1), reasoning: z.string().min(1) }),
+    }),
+  ]),
+});
+
+const Chunk = z.object({
+  object: z.literal("chat.completion.chunk"),
+  choices: z.array(
+    z.object({
+      delta: z.object({ content: z.string().nullish(), reasoning: z.string().nullish() }),
+    }),
+  ),
+});
+
+/** As much of a request as is needed here: runtimes disagree about the rest of `RequestInit`. */
+export interface Sent {
+  readonly method: "POST";
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** `send` takes a path, `/v1/models`. */
+export function testRequests(send: (path: string, sent?: Sent) => Promise<Response>): void {
+  const post = (body: object) =>
+    send("/v1/chat/completions", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+
+  test("lists its models", async () => {
+    const response = await send("/v1/models");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      object: "list",
+      data: [{ id: "openai/gpt-oss-20b" }],
+    });
+  });
+
+  test("is ready", async () => {
+    const response = await send("/ready");
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { status: "ready", models: [{ id: "openai/gpt-oss-20b", state: "ready" }] },
+    ]);
+  });
+
+  test("answers, and streams the same answer", async () => {
+    const plain = Completion.parse(await (await post(HELLO)).json());
+    const streamed = await post({ ...HELLO, stream: true });
+    expect(streamed.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+    const { content, reasoning } = plain.choices[0].message;
+    expect(join(await streamed.text())).toEqual({ content, reasoning });
+  });
+
+  test("refuses what is no request, in the envelope of errors", async () => {
+    const response = await post({ ...HELLO, messages: [] });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { code: 400, type: "invalid_request_error", param: "messages" },
+    });
+  });
+}
+
+/** What the chunks of a stream say together. */
+function join(stream: string): { content: string; reasoning: string } {
+  const events = stream.split("\n\n").filter((event) => event.startsWith("data: "));
+  expect(events.at(-1)).toBe("data: [DONE]");
+  const deltas = events
+    .slice(0, -1)
+    .flatMap((event) => Chunk.parse(JSON.parse(event.slice("data: ".length))).choices)
+    .map((choice) => choice.delta);
+  return {
+    content: deltas.map((delta) => delta.content ?? "").join(""),
+    reasoning: deltas.map((delta) => delta.reasoning ?? "").join(""),
+  };
+}
