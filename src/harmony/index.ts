@@ -1,4 +1,4 @@
-/** Harmony, the conversation format of gpt-oss: conversations to ids, usable alone, on any runtime. */
+/** Harmony, the conversation format of gpt-oss: conversations to ids and back, usable alone, on any runtime. */
 
 // Conversations
 export type {
@@ -40,6 +40,18 @@ export type { AppendedSegment, RenderedPrompt, RenderedSegment, Segment } from "
 export type { Piece } from "./pieces.ts";
 export { breakControlSpellings, toPromptText } from "./prompt-text.ts";
 export type { PromptText, PromptTextOptions } from "./prompt-text.ts";
+
+// Parsing: what the model wrote, to events
+export { createParser, toFinishReason } from "./parse.ts";
+export type {
+  BodyTokens,
+  ParseEvent,
+  Parser,
+  ParserOptions,
+  ParserPiece,
+  PartKind,
+  Recovery,
+} from "./parse.ts";
 
 // The parts of rendered messages
 export { developerText } from "./developer-message.ts";
