@@ -18,6 +18,10 @@ export interface Meters {
   readonly recoveries: Counter;
   /** Where the reasoning of a tool loop came from, by outcome: `sent`, `sealed`, `stored`, `lost`. */
   readonly reasoningReturned: Counter;
+  /** Sealed reasoning that was not opened, by reason. */
+  readonly sealsRefused: Counter;
+  /** By operation and failure. */
+  readonly storeFailures: Counter;
   readonly firstTokenSeconds: Histogram;
   readonly turnSeconds: Histogram;
 }
@@ -36,7 +40,15 @@ export function createMeters(registry: Registry): Meters {
     ),
     reasoningReturned: registry.counter(
       "harmony_gateway_reasoning_returned_total",
-      "Tool calls in histories, by where their reasoning was found.",
+      "Steps of running tool loops in requests, by where their reasoning was found.",
+    ),
+    sealsRefused: registry.counter(
+      "harmony_gateway_seals_refused_total",
+      "Sealed reasoning that was not opened, by reason.",
+    ),
+    storeFailures: registry.counter(
+      "harmony_gateway_store_failures_total",
+      "Operations the store did not do, by operation and failure.",
     ),
     firstTokenSeconds: registry.histogram(
       "harmony_gateway_first_token_seconds",
@@ -56,6 +68,8 @@ export interface ObserveDeps {
   readonly log: Log;
   /** Milliseconds; only differences are used. */
   readonly now: () => number;
+  /** Log prompts and answers too. */
+  readonly logContent: boolean;
 }
 
 /** The same models, their turns counted and logged. */
@@ -73,73 +87,108 @@ export function observeModels(models: Models, deps: ObserveDeps): Models {
 function observeModel(model: Model, deps: ObserveDeps): Model {
   // A model's status changes: everything else is read through to the model itself.
   return Object.create(model, {
-    run: { value: (turn: Turn, signal: AbortSignal) => observeTurn(model, turn, signal, deps) },
+    run: {
+      value: (turn: Turn, signal: AbortSignal): AsyncIterable<TurnEvent> => ({
+        [Symbol.asyncIterator]: () => new ObservedTurn(model, turn, signal, deps),
+      }),
+    },
   });
 }
 
 /**
- * Hands the iterator's own promises on and looks at them from the side: an async generator here would
- * put one more await on the way of every token.
+ * Hands the turn's own promises on and looks at them from the side: an async generator here would put
+ * one more await on the way of every token.
  */
-function observeTurn(
-  model: Model,
-  turn: Turn,
-  signal: AbortSignal,
-  deps: ObserveDeps,
-): AsyncIterable<TurnEvent> {
-  const { meters, now } = deps;
-  const started = now();
-  let firstAfter: number | undefined;
-  let under = true;
-  const iterator = model.run(turn, signal)[Symbol.asyncIterator]();
-  meters.turnsUnderWay.add(1);
+class ObservedTurn implements AsyncIterator<TurnEvent> {
+  readonly #model: Model;
+  readonly #turn: Turn;
+  readonly #signal: AbortSignal;
+  readonly #deps: ObserveDeps;
+  readonly #events: AsyncIterator<TurnEvent>;
+  readonly #look = (result: IteratorResult<TurnEvent>): void => {
+    if (result.done) this.#end("cancelled", {});
+    else this.#see(result.value);
+  };
+  readonly #fail = (error: unknown): void => {
+    if (this.#signal.aborted) this.#end("cancelled", {});
+    else this.#end("failed", describeFailure(error), "warn");
+  };
+  #state: "new" | "under way" | "over" = "new";
+  #startedAt = 0;
+  #firstTokenSeconds: number | undefined;
+  /** What was written, part by part; only kept if it is to be logged. */
+  readonly #written: { kind: string; text: string }[] = [];
 
-  const over = (finish: string, fields: LogFields, level: "info" | "warn") => {
-    if (!under) return;
-    under = false;
-    const seconds = (now() - started) / 1000;
+  constructor(model: Model, turn: Turn, signal: AbortSignal, deps: ObserveDeps) {
+    this.#model = model;
+    this.#turn = turn;
+    this.#signal = signal;
+    this.#deps = deps;
+    this.#events = model.run(turn, signal)[Symbol.asyncIterator]();
+  }
+
+  next(): Promise<IteratorResult<TurnEvent>> {
+    if (this.#state === "new") this.#start();
+    const result = this.#events.next();
+    result.then(this.#look, this.#fail);
+    return result;
+  }
+
+  async return(): Promise<IteratorResult<TurnEvent>> {
+    this.#end("cancelled", {});
+    return (await this.#events.return?.()) ?? { done: true, value: undefined };
+  }
+
+  #start(): void {
+    this.#state = "under way";
+    this.#startedAt = this.#deps.now();
+    this.#deps.meters.turnsUnderWay.add(1);
+  }
+
+  #see(event: TurnEvent): void {
+    if (event.type === "end") {
+      countEnd(this.#model, event, this.#deps.meters);
+      this.#end(event.finish, toEndFields(event));
+    } else if (event.type === "part-start" && this.#firstTokenSeconds === undefined) {
+      this.#firstTokenSeconds = this.#seconds();
+      this.#deps.meters.firstTokenSeconds.observe(this.#labels(), this.#firstTokenSeconds);
+    }
+    if (this.#deps.logContent) this.#keep(event);
+  }
+
+  #keep(event: TurnEvent): void {
+    if (event.type === "part-start") this.#written.push({ ...event.part, text: "" });
+    const last = this.#written.at(-1);
+    if (event.type === "part-delta" && last !== undefined) last.text += event.text;
+  }
+
+  #end(finish: string, fields: LogFields, level: "info" | "warn" = "info"): void {
+    if (this.#state !== "under way") return;
+    this.#state = "over";
+    const { log, logContent, meters } = this.#deps;
+    const seconds = this.#seconds();
     meters.turnsUnderWay.add(-1);
-    meters.turns.add({ model: model.id, finish });
-    meters.turnSeconds.observe({ model: model.id }, seconds);
-    deps.log[level]("turn", {
-      id: turn.id,
-      tenant: turn.tenant,
-      model: model.id,
+    meters.turns.add({ ...this.#labels(), finish });
+    meters.turnSeconds.observe(this.#labels(), seconds);
+    log[level]("turn", {
+      id: this.#turn.id,
+      tenant: this.#turn.tenant,
+      model: this.#model.id,
       finish,
       seconds,
-      ...(firstAfter !== undefined && { firstTokenSeconds: firstAfter }),
+      firstTokenSeconds: this.#firstTokenSeconds,
       ...fields,
+      ...(logContent && { messages: this.#turn.messages, written: this.#written }),
     });
-  };
-  const look = (result: IteratorResult<TurnEvent>) => {
-    if (result.done) return over("cancelled", {}, "info");
-    const event = result.value;
-    if (event.type === "end") {
-      countEnd(model, event, meters);
-      over(event.finish, toEndFields(event), "info");
-    } else if (event.type === "part-start" && firstAfter === undefined) {
-      firstAfter = (now() - started) / 1000;
-      meters.firstTokenSeconds.observe({ model: model.id }, firstAfter);
-    }
-  };
-  const fail = (error: unknown) => {
-    if (signal.aborted) over("cancelled", {}, "info");
-    else over("failed", describeFailure(error), "warn");
-  };
+  }
 
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next() {
-        const result = iterator.next();
-        result.then(look, fail);
-        return result;
-      },
-      async return() {
-        over("cancelled", {}, "info");
-        return (await iterator.return?.()) ?? { done: true, value: undefined };
-      },
-    }),
-  };
+  #seconds(): number {
+    return (this.#deps.now() - this.#startedAt) / 1000;
+  }
+
+  #labels(): { model: string } {
+    return { model: this.#model.id };
+  }
 }
 
 function countEnd(model: Model, { usage, recoveries }: TurnEnd, meters: Meters): void {

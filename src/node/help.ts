@@ -49,7 +49,7 @@ export function toSettingsDocument(): string {
       const cells = [
         `\`${each.name}\``,
         `\`${each.flag}\``,
-        toDefault(each) === undefined ? "" : `\`${toDefault(each)}\``,
+        toDefault(each)?.replace(/.+/, "`$&`") ?? "",
         `${each.description} ${toExpectation(each)}`.trim(),
       ];
       return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
@@ -76,7 +76,8 @@ message says which it is and where it came from.
 function toHelpEntry(setting: SettingDescription): string {
   const value = setting.kind === "boolean" ? "" : ` <${placeholder(setting)}>`;
   const fallback = toDefault(setting);
-  const note = fallback === undefined ? "" : ` [${fallback}]`;
+  // That a flag is off until it is given goes without saying.
+  const note = fallback === undefined || fallback === "false" ? "" : ` [${fallback}]`;
   const text = setting.description + note;
   return `  ${setting.flag}${value}\n${wrap(text, "      ")}\n`;
 }
@@ -105,7 +106,7 @@ function placeholder({ kind, name, choices }: SettingDescription): string {
 
 function toDefault({ defaultValue }: SettingDescription): string | undefined {
   const isEmpty = Array.isArray(defaultValue) && defaultValue.length === 0;
-  if (defaultValue === undefined || defaultValue === false || isEmpty) return undefined;
+  if (defaultValue === undefined || isEmpty) return undefined;
   return typeof defaultValue === "string" ? defaultValue : JSON.stringify(defaultValue);
 }
 

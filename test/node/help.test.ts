@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SETTING_GROUPS } from "../../src/config.ts";
 import { SETTINGS } from "../../src/config/describe.ts";
@@ -36,4 +38,9 @@ test("the document has a row for every setting", () => {
   const document = toSettingsDocument();
   for (const { name, flag } of SETTINGS)
     expect(document).toContain(`| \`${name}\` | \`${flag}\` |`);
+});
+
+test("docs/settings.md is up to date: if not, run scripts/write-settings-doc.ts", () => {
+  const path = join(import.meta.dirname, "../../docs/settings.md");
+  expect(readFileSync(path, "utf8")).toBe(toSettingsDocument());
 });
