@@ -1,0 +1,57 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
+import { recordingEngine } from "../helpers/recording-engine.ts";
+
+const engine = recordingEngine(createDemoEngine());
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({ engine });
+});
+afterAll(() => gateway.close());
+beforeEach(() => {
+  engine.prompts.length = 0;
+});
+
+/** Runs an example as a user does, and gives what it printed. */
+async function runExample(name: string): Promise<string> {
+  const file = fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [file], {
+    env: { ...process.env, BASE_URL: gateway.baseURL, OPENAI_API_KEY: "none" },
+  });
+  return stdout;
+}
+
+const THOUGHT = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
+
+function thoughtsIn(prompt: string | undefined): string[] {
+  return Array.from((prompt ?? "").matchAll(THOUGHT), ([, text]) => text ?? "");
+}
+
+describe("each client holds a streamed chat and a three-step tool loop", () => {
+  test.each([
+    { name: "openai", showsReasoning: true },
+    { name: "ai-sdk-openai-compatible", showsReasoning: true },
+    { name: "ai-sdk-openrouter", showsReasoning: true },
+    { name: "langchain-openai", showsReasoning: false },
+    { name: "langchain-openrouter", showsReasoning: true },
+    { name: "openai-agents", showsReasoning: true },
+  ])("$name", async ({ name, showsReasoning }) => {
+    const printed = await runExample(name);
+    expect(printed.match(/^\w+\(\{.*\}\)$/gm)).toEqual([
+      'get_weather({"city":"Oslo"})',
+      'search_flights({"city":"Oslo"})',
+      'book_hotel({"city":"Oslo"})',
+    ]);
+    // Strict tools take a second engine call, which goes on from the call's header.
+    const loop = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant")).slice(-4);
+    expect(loop.map((prompt) => thoughtsIn(prompt).length)).toEqual([0, 1, 2, 3]);
+    const thoughts = thoughtsIn(loop.at(-1));
+    expect(new Set(thoughts).size).toBe(3);
+    expect(/The user /.test(printed)).toBe(showsReasoning);
+  });
+});
