@@ -14,11 +14,16 @@ import type { Settings } from "./config.ts";
 import type { Log } from "./log.ts";
 import { createRegistry } from "./metrics.ts";
 import { createMeters, describeFailure, type Meters, observeModels } from "./observe.ts";
+import { createKeeper, watchStore } from "./reasoning.ts";
+import { createMemoryStore } from "./store/memory-store.ts";
+import type { Store } from "./store/store.ts";
 import type { Models } from "./turn/models.ts";
 
 export interface AppDeps {
   readonly settings: Settings;
   readonly models: Models;
+  /** What outlives a request; it may fail. Absent: memory. */
+  readonly store?: Store;
   readonly log: Log;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
@@ -32,13 +37,27 @@ const API_PREFIXES = ["/v1", "/api/v1"];
 const WATCHED = new Set(["/health", "/ready", "/metrics"]);
 
 /** Response headers a web page may read. */
-const EXPOSED_HEADERS = ["x-request-id", "x-generation-id", "retry-after"];
+const EXPOSED_HEADERS = [
+  "x-request-id",
+  "x-generation-id",
+  "x-harmony-cot",
+  "x-harmony-reasoning-effort",
+  "retry-after",
+];
 
 export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const { settings, log } = deps;
   const registry = createRegistry();
   const meters = createMeters(registry);
-  const models = observeModels(deps.models, { meters, log, now: () => deps.now().getTime() });
+  const models = observeModels(deps.models, {
+    meters,
+    log,
+    now: () => deps.now().getTime(),
+    logContent: settings.logContent,
+  });
+  const watching = { log, meters, now: deps.now };
+  const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
+  const reasoning = createKeeper(store, settings, watching);
   const app = new Hono<ApiEnv>();
 
   app.use(identify(deps.randomId), record({ log, meters, now: deps.now }));
@@ -57,6 +76,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
       prefix,
       chatCompletions({
         models,
+        reasoning,
         system: (now) => toSystemOptions(settings, now),
         keepAliveMs: settings.keepAliveMs,
         now: deps.now,
@@ -161,6 +181,10 @@ function limitBody(maxBytes: number): MiddlewareHandler<ApiEnv> {
 
 function toHealthOptions(settings: Settings) {
   return { showReasons: settings.keys.length === 0, probeTimeoutMs: settings.connectTimeoutMs };
+}
+
+function toMemoryStore({ storeMaxEntries, storeMaxBytes }: Settings): Store {
+  return createMemoryStore({ maxEntries: storeMaxEntries, maxBytes: storeMaxBytes, now: Date.now });
 }
 
 /** What the operator says about the system message. */

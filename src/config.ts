@@ -190,6 +190,9 @@ export const settingsSchema = z.strictObject({
   storeTtlSeconds: setting("store", count().default(86_400), {
     description: "How long an entry is kept.",
   }),
+  storeTimeoutMs: setting("store", milliseconds().default(500), {
+    description: "Longest wait for the store. After it, a request goes on as if nothing were kept.",
+  }),
   storeMaxEntries: setting("store", count().default(10_000), {
     description: "Most entries in the memory store; the oldest leave first.",
   }),

@@ -4,10 +4,14 @@
  */
 import { createApp } from "./app.ts";
 import { toModelOptions } from "./backends.ts";
+import type { Settings } from "./config.ts";
 import { SETTINGS } from "./config/describe.ts";
 import { fromText, type Given, resolveSettings, SettingsError } from "./config/resolve.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import { createLog } from "./log.ts";
+import { createKvStore, isKvNamespace } from "./store/kv-store.ts";
+import { createMemoryStore } from "./store/memory-store.ts";
+import type { Store } from "./store/store.ts";
 import { createModels, type Models } from "./turn/models.ts";
 
 export type WorkerEnv = Readonly<Record<string, unknown>>;
@@ -60,6 +64,7 @@ function createGatewayHandler(env: WorkerEnv): Handler {
   const app = createApp({
     settings,
     models,
+    store: openStore(settings, env),
     log: createLog({ level: settings.log, now: Date.now, write: (line) => console.log(line) }),
     now: () => new Date(),
     randomId,
@@ -72,6 +77,27 @@ function createGatewayHandler(env: WorkerEnv): Handler {
 
 function randomId(): string {
   return crypto.randomUUID().replaceAll("-", "");
+}
+
+/** Memory is an isolate's own, and isolates come and go: KV is what they share. */
+function openStore(settings: Settings, env: WorkerEnv): Store {
+  const { store, storeMaxEntries, storeMaxBytes } = settings;
+  if (store === "memory") {
+    return createMemoryStore({
+      maxEntries: storeMaxEntries,
+      maxBytes: storeMaxBytes,
+      now: Date.now,
+    });
+  }
+  const binding = /^kv:(\w+)$/.exec(store)?.[1];
+  if (binding === undefined) {
+    throw new SettingsError(["store redis: is there on Node only; on Workers, use kv:BINDING."]);
+  }
+  const namespace = env[binding];
+  if (!isKvNamespace(namespace)) {
+    throw new SettingsError([`store ${store}: no KV namespace is bound under ${binding}.`]);
+  }
+  return createKvStore(namespace);
 }
 
 /** Nothing runs between requests here, so engines are asked what they are beside the first one. */

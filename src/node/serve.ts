@@ -8,6 +8,7 @@ import { createLog, type Log } from "../log.ts";
 import { probeUntilReady } from "../probing.ts";
 import { createModels, type Model, type ModelOptions, type ModelStatus } from "../turn/models.ts";
 import { listen } from "./listen.ts";
+import { openStore } from "./open-store.ts";
 import { createUndiciTransport } from "./undici-transport.ts";
 
 export interface ServeOptions {
@@ -29,16 +30,18 @@ export interface Gateway {
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 
-/** Rejects when the port cannot be had. An engine that does not answer is printed, and asked again. */
+/** Rejects when the port or the store cannot be had. An engine that does not answer is printed, and asked again. */
 export async function startGateway(settings: Settings, options: ServeOptions): Promise<Gateway> {
   const log = createLog({ level: settings.log, now: Date.now, write: options.writeLog });
   const models = createModels(
     options.models ?? toModelOptions(settings, { transport: createUndiciTransport() }),
     { steering: settings, newCallId: () => `call_${randomId()}` },
   );
+  const opened = await openStore(settings);
   const app = createApp({
     settings,
     models,
+    store: opened.store,
     log,
     now: () => new Date(),
     randomId,
@@ -63,6 +66,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     async close() {
       stop.abort();
       await Promise.all([server.close(settings.shutdownGraceMs), probing]);
+      opened.close();
       log.info("stop");
     },
   };

@@ -15,6 +15,8 @@ export interface ForgivingOptions {
   /** Milliseconds. */
   readonly now: () => number;
   readonly onFailure: (operation: StoreOperation, failure: StoreFailure, error?: unknown) => void;
+  /** It answers again. */
+  readonly onRecovery: () => void;
 }
 
 /** So many failures in a row, and the store is left alone for a while: requests need not all wait for the timeout. */
@@ -23,7 +25,7 @@ const REST_MS = 1000;
 
 /** Never rejects. */
 export function createForgivingStore(store: Store, options: ForgivingOptions): Store {
-  const { timeoutMs, now, onFailure } = options;
+  const { timeoutMs, now, onFailure, onRecovery } = options;
   let failures = 0;
   let restUntil = 0;
 
@@ -42,6 +44,7 @@ export function createForgivingStore(store: Store, options: ForgivingOptions): S
     try {
       const result = await Promise.race([ask(), late]);
       if (result !== LATE) {
+        if (failures > 0) onRecovery();
         failures = 0;
         return result;
       }

@@ -11,8 +11,8 @@
  */
 
 export interface Seals {
-  seal(text: string, bound: SealBinding): Promise<string>;
-  open(sealed: string, bound: SealBinding): Promise<OpenedSeal>;
+  readonly seal: (text: string, bound: SealBinding) => Promise<string>;
+  readonly open: (sealed: string, bound: SealBinding) => Promise<OpenedSeal>;
 }
 
 /** What a seal is bound to: opening it for anything else fails. */

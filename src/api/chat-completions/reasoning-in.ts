@@ -1,5 +1,36 @@
 /** The reasoning a client sends back on an assistant message. */
-import type { AssistantMessage } from "./request.ts";
+import type { LoopStep } from "../../store/reasoning-keeper.ts";
+import { contentText } from "./content-text.ts";
+import type { AssistantMessage, ChatMessage } from "./request.ts";
+
+/**
+ * The assistant messages of the running tool loop, by index: those after the last answer. The model is not
+ * shown the thoughts of answers already given, so nobody looks for them.
+ */
+export function runningSteps(messages: readonly ChatMessage[]): Map<number, LoopStep> {
+  const steps = new Map<number, LoopStep>();
+  for (const [index, message] of [...messages.entries()].toReversed()) {
+    if (message.role !== "assistant") continue;
+    const step = toStep(message);
+    const said = contentText(message.content, `messages[${index}]`) || message.refusal;
+    // An answer at the very end is one that has only begun: it is to be continued.
+    if (step.callIds.length === 0 && said && index < messages.length - 1) break;
+    steps.set(index, step);
+  }
+  return steps;
+}
+
+function toStep(message: AssistantMessage): LoopStep {
+  const sent = sentReasoning(message);
+  return {
+    sent: sent === undefined ? [] : [sent],
+    sealed: sealedReasoning(message),
+    callIds: [
+      ...(message.tool_calls ?? []).map((call) => call.id),
+      ...(message.function_call ? [undefined] : []),
+    ],
+  };
+}
 
 /**
  * One source, never several joined: clients often send the same text under two names. The most

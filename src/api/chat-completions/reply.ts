@@ -14,8 +14,7 @@ export interface ReplyOptions {
   readonly model: string;
   /** The engine's name, as OpenRouter's `provider`: some clients insist on a string. */
   readonly provider: string;
-  /** False: the model thinks, the client does not see it. */
-  readonly showReasoning: boolean;
+  readonly reasoning: ShownReasoning;
   /** Repeat reasoning as `reasoning_content`, for clients that read nothing else. */
   readonly mirrorReasoning: boolean;
   /** The client asked in the legacy way, with `functions`: answer with `function_call`. */
@@ -27,8 +26,16 @@ export interface ReplyOptions {
   readonly logprobs: boolean;
 }
 
+/** What the client gets of the model's thoughts: their text, a sealed copy to send back, or nothing. */
+export type ShownReasoning = "text" | "sealed" | "hidden";
+
 /** Between two analysis messages, and between a preamble and the answer. */
 export const PART_SEPARATOR = "\n\n";
+
+/** An entry of `reasoning_details`. Without `format`, clients take it for Anthropic's and drop it. */
+export function toSealedDetail(data: string, index: number) {
+  return { type: "reasoning.encrypted" as const, data, format: "unknown" as const, index };
+}
 
 export type ChatFinishReason = "stop" | "length" | "tool_calls" | "function_call" | "error";
 

@@ -144,6 +144,7 @@ const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max
 
 export const chatRequest = z.object({
   model: textLike,
+  models: z.array(z.string()).nullish(),
   messages: z.array(message).min(1, "must hold at least one message"),
 
   tools: z.array(tool).nullish(),

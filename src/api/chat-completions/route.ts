@@ -1,22 +1,25 @@
 /** `POST /v1/chat/completions`: the one place where requests, turns and replies meet. */
 import { Hono } from "hono";
+import { type ReasoningKeeper, worstOutcome } from "../../store/reasoning-keeper.ts";
 import { collectTurn } from "../../turn/collect.ts";
 import { mergeTurns } from "../../turn/merge.ts";
 import type { Model, Models } from "../../turn/models.ts";
 import type { TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import type { ApiEnv } from "../client.ts";
+import type { ApiEnv, ReasoningPolicy } from "../client.ts";
 import { describeError, RequestError, toErrorBody } from "../errors.ts";
 import { parseBody, parseWith } from "../parse-request.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
-import { addUsage, customToolNames, type ReplyOptions } from "./reply.ts";
-import { chatRequest } from "./request.ts";
+import { runningSteps } from "./reasoning-in.ts";
+import { addUsage, customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
+import { type ChatRequest, chatRequest } from "./request.ts";
 import { createChunkWriter, usageChunk } from "./to-chunks.ts";
 import { toCompletion } from "./to-completion.ts";
 import { chatReasoning, toTurn, type TurnContext } from "./to-turn.ts";
 
 export interface ChatCompletionsDeps {
   readonly models: Models;
+  readonly reasoning: ReasoningKeeper;
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => TurnContext["system"];
   readonly keepAliveMs: number;
@@ -30,22 +33,27 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
   app.post("/chat/completions", async (c) => {
     const bodyText = await c.req.text();
     const request = parseWith(chatRequest, parseBody(bodyText));
-    const model = requireModel(deps.models, request.model);
+    const model = requireModel(deps.models, request);
     const client = c.get("client");
     const now = deps.now();
+    const { effort, enabled, exclude } = chatReasoning(request);
+    const steps = runningSteps(request.messages);
+    const restored = await deps.reasoning.restore(client.tenant, [...steps.values()]);
+    const outcome = worstOutcome(restored);
     const turn = toTurn(request, {
       turnId: c.get("requestId"),
       tenant: client.tenant,
       system: deps.system(now),
       bodyText,
-      restored: new Map(),
+      restored: new Map([...steps.keys()].map((key, at) => [key, restored[at]?.thoughts ?? []])),
+      sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
     });
     const options: ReplyOptions = {
       id: `gen-${Math.floor(now.getTime() / 1000)}-${deps.randomId()}`,
       created: Math.floor(now.getTime() / 1000),
       model: request.model ?? model.id,
       provider: model.provider,
-      showReasoning: !chatReasoning(request).exclude,
+      reasoning: exclude ? "hidden" : SHOWN[client.reasoningPolicy],
       mirrorReasoning: client.mirrorReasoning,
       legacyFunctions: !request.tools && Boolean(request.functions),
       customTools: customToolNames(request),
@@ -55,17 +63,26 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
 
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
-    const turns = Array.from({ length: request.n ?? 1 }, () => model.run(turn, signal));
+    const turns = Array.from({ length: request.n ?? 1 }, () =>
+      deps.reasoning.keep(model.run(turn, signal), {
+        tenant: client.tenant,
+        seal: options.reasoning === "sealed",
+      }),
+    );
+    const headers = {
+      "x-generation-id": options.id,
+      "x-harmony-reasoning-effort": enabled ? effort : "none",
+      ...(outcome && { "x-harmony-cot": outcome }),
+    };
     try {
       if (!request.stream) {
         const finished = await Promise.all(turns.map((each) => collectTurn(each)));
-        c.header("x-generation-id", options.id);
-        return c.json(toCompletion(finished, options));
+        return c.json(toCompletion(finished, options), 200, headers);
       }
       const begun = await Promise.all(turns.map((each) => untilBegun(each, deps.keepAliveMs)));
       return sseResponse(toFrames(begun, options), {
         keepAliveMs: deps.keepAliveMs,
-        headers: { "x-generation-id": options.id },
+        headers,
         onCancel: (reason) => abort.abort(reason),
       });
     } catch (error) {
@@ -77,9 +94,20 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
   return app;
 }
 
-/** The model asked for; without a name, the first one served. */
-function requireModel(models: Models, name: string | null | undefined): Model {
-  const model = name ? models.find(name) : models.all[0];
+const SHOWN: Record<ReasoningPolicy, ShownReasoning> = {
+  raw: "text",
+  sealed: "sealed",
+  none: "hidden",
+};
+
+/** As long as the field of the same name may be. */
+const MAX_SESSION_ID = 256;
+
+/** The model asked for; without a name, the first known one of OpenRouter's `models`, or the first one served. */
+function requireModel(models: Models, { model: name, models: others }: ChatRequest): Model {
+  const model = name
+    ? models.find(name)
+    : ((others ?? []).map((each) => models.find(each)).find((each) => each) ?? models.all[0]);
   if (model) return model;
   throw new RequestError(`${name ?? "model"} is not a valid model ID`, {
     param: "model",

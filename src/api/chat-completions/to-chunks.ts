@@ -12,6 +12,7 @@ import {
   PART_SEPARATOR,
   type ReplyOptions,
   toLogprobs,
+  toSealedDetail,
   toUsage,
 } from "./reply.ts";
 import { unwrapCustomInput } from "./to-completion.ts";
@@ -38,6 +39,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
   let separator = "";
   const written = { reasoning: false, content: false };
   let calls = 0;
+  let sealedDetails = 0;
   let customArguments = "";
 
   return { push, fail };
@@ -52,7 +54,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
       case "part-delta":
         return delta(event);
       case "part-end":
-        return end();
+        return end(event);
       case "end":
         return [event.failure ? fail(describeFailure(event.failure)) : finish(event)];
       default:
@@ -91,7 +93,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
   function delta(event: Extract<TurnEvent, { type: "part-delta" }>): string[] {
     switch (open?.kind) {
       case "reasoning": {
-        if (!options.showReasoning) return [];
+        if (options.reasoning !== "text") return [];
         written.reasoning = true;
         const text = JSON.stringify(takeSeparator() + event.text);
         const mirror = options.mirrorReasoning ? `,"reasoning_content":${text}` : "";
@@ -137,9 +139,13 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
     }
   }
 
-  function end(): string[] {
+  function end({ sealed }: Extract<TurnEvent, { type: "part-end" }>): string[] {
     const custom = open?.kind === "tool-call" && options.customTools.has(open.name);
     open = undefined;
+    if (sealed !== undefined && options.reasoning === "sealed") {
+      const detail = JSON.stringify(toSealedDetail(sealed, sealedDetails++));
+      return [chunk(`"content":"","reasoning_details":[${detail}]`)];
+    }
     if (!custom) return [];
     const input = JSON.stringify(unwrapCustomInput(customArguments));
     return [chunk(`"tool_calls":[{"index":${calls - 1},"custom":{"input":${input}}}]`)];

@@ -8,6 +8,7 @@ import {
   PART_SEPARATOR,
   type ReplyOptions,
   toLogprobs,
+  toSealedDetail,
   toUsage,
 } from "./reply.ts";
 
@@ -38,7 +39,18 @@ export function toCompletion(turns: readonly FinishedTurn[], options: ReplyOptio
 }
 
 function toMessage(parts: readonly FinishedPart[], options: ReplyOptions) {
-  const reasoning = options.showReasoning ? joined(parts, ["reasoning"]) : "";
+  const reasoning = options.reasoning === "text" ? joined(parts, ["reasoning"]) : "";
+  const details =
+    reasoning === ""
+      ? toSealedDetails(parts, options)
+      : [
+          {
+            type: "reasoning.text" as const,
+            text: reasoning,
+            format: "unknown" as const,
+            index: 0,
+          },
+        ];
   const content = joined(parts, ["preamble", "content"]);
   const calls = parts.flatMap((part) => (part.kind === "tool-call" ? [part] : []));
   const [first] = calls;
@@ -47,17 +59,21 @@ function toMessage(parts: readonly FinishedPart[], options: ReplyOptions) {
     content: content === "" && calls.length > 0 ? null : content,
     refusal: null,
     reasoning: reasoning === "" ? null : reasoning,
-    ...(reasoning !== "" && {
-      reasoning_details: [
-        { type: "reasoning.text" as const, text: reasoning, format: "unknown" as const, index: 0 },
-      ],
-    }),
+    ...(details.length > 0 && { reasoning_details: details }),
     ...(reasoning !== "" && options.mirrorReasoning && { reasoning_content: reasoning }),
     ...(first &&
       (options.legacyFunctions
         ? { function_call: { name: first.name, arguments: first.text } }
         : { tool_calls: calls.map((call, index) => toToolCall(call, index, options)) })),
   };
+}
+
+/** One for each analysis message, so that each can be put back where it was. */
+function toSealedDetails(parts: readonly FinishedPart[], options: ReplyOptions) {
+  if (options.reasoning !== "sealed") return [];
+  return parts
+    .flatMap(({ sealed }) => (sealed === undefined ? [] : [sealed]))
+    .map((sealed, index) => toSealedDetail(sealed, index));
 }
 
 function toToolCall(

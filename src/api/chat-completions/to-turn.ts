@@ -26,6 +26,7 @@ import {
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { toSampling } from "../sampling.ts";
+import { contentText } from "./content-text.ts";
 import { sentReasoning } from "./reasoning-in.ts";
 import type { AssistantMessage, ChatMessage, ChatRequest } from "./request.ts";
 
@@ -36,8 +37,13 @@ export interface TurnContext {
   readonly system: Omit<SystemOptions, "effort">;
   /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
   readonly bodyText: string;
-  /** Chain of thought found elsewhere for calls that came without, by tool-call id. */
-  readonly restored: ReadonlyMap<string, string>;
+  /**
+   * What was found of the running loop's reasoning: by the message's index, the thoughts before each of its
+   * calls. For other messages, what they say themselves.
+   */
+  readonly restored: ReadonlyMap<number, readonly (readonly string[])[]>;
+  /** The `x-session-id` header. */
+  readonly sessionId?: string | undefined;
 }
 
 export function toTurn(request: ChatRequest, context: TurnContext): Turn {
@@ -57,7 +63,7 @@ export function toTurn(request: ChatRequest, context: TurnContext): Turn {
     functions,
     ...(format !== undefined && { responseFormat: format }),
   });
-  const affinity = request.prompt_cache_key ?? request.session_id;
+  const affinity = request.prompt_cache_key ?? request.session_id ?? context.sessionId;
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
 
   return {
@@ -93,15 +99,6 @@ export function chatReasoning(request: ChatRequest): ReasoningOptions {
   });
 }
 
-/** Calls in the history that came without any reasoning the model could be given back, by id. */
-export function callsWithoutReasoning(messages: readonly ChatMessage[]): string[] {
-  return messages.flatMap((message) =>
-    message.role === "assistant" && sentReasoning(message) === undefined
-      ? (message.tool_calls ?? []).map((call) => call.id)
-      : [],
-  );
-}
-
 function refuseUnsupported(request: ChatRequest): void {
   if (request.prompt !== undefined && request.prompt !== null) {
     throw new RequestError("prompt: this route takes messages; there is no text completion", {
@@ -131,10 +128,7 @@ interface History {
   readonly prefill?: string;
 }
 
-function toHistory(
-  messages: readonly ChatMessage[],
-  restored: ReadonlyMap<string, string>,
-): History {
+function toHistory(messages: readonly ChatMessage[], restored: TurnContext["restored"]): History {
   const leading: string[] = [];
   const history: Message[] = [];
   const calls = new Map<string, string>();
@@ -159,11 +153,11 @@ function toHistory(
       case "assistant": {
         begun = true;
         const last = index === messages.length - 1;
-        const parts = assistantParts(message, param, restored);
+        const parts = assistantParts(message, param, restored.get(index));
         for (const call of parts.calls) calls.set(call.id, call.name);
         if (last && parts.calls.length === 0 && parts.text !== "") {
           prefill = parts.text;
-          history.push(...parts.analysis);
+          history.push(...(parts.thoughts[0] ?? []).map((text) => analysisMessage(text)));
         } else {
           history.push(...toAssistantMessages(parts));
         }
@@ -190,7 +184,8 @@ function toHistory(
 }
 
 interface AssistantParts {
-  readonly analysis: readonly Message[];
+  /** Before each call; without calls, before the text. */
+  readonly thoughts: readonly (readonly string[])[];
   readonly text: string;
   readonly calls: readonly { readonly id: string; readonly name: string; readonly args: string }[];
 }
@@ -198,7 +193,7 @@ interface AssistantParts {
 function assistantParts(
   message: AssistantMessage,
   param: string,
-  restored: ReadonlyMap<string, string>,
+  restored: readonly (readonly string[])[] | undefined,
 ): AssistantParts {
   const calls = (message.tool_calls ?? []).map((call, index) => {
     if (call.function) {
@@ -215,23 +210,27 @@ function assistantParts(
     const { name, arguments: args } = message.function_call;
     calls.push({ id: "", name, args: args ?? "" });
   }
-  const kept = calls.map((call) => restored.get(call.id)).find((text) => text !== undefined);
-  const reasoning = sentReasoning(message) ?? kept;
   return {
-    analysis: reasoning === undefined ? [] : [analysisMessage(reasoning)],
+    thoughts: restored ?? [optional(sentReasoning(message))],
     text: contentText(message.content, param) || (message.refusal ?? ""),
     calls,
   };
 }
 
 /** Thought, then what was said to the user, then the calls: the order in which the model wrote them. */
-function toAssistantMessages({ analysis, text, calls }: AssistantParts): Message[] {
-  if (calls.length === 0) return [...analysis, ...(text === "" ? [] : [finalMessage(text)])];
+function toAssistantMessages({ thoughts, text, calls }: AssistantParts): Message[] {
+  const [first = [], ...others] = thoughts.map((texts) =>
+    texts.map((each) => analysisMessage(each)),
+  );
+  if (calls.length === 0) return [...first, ...(text === "" ? [] : [finalMessage(text)])];
   return [
-    ...analysis,
+    ...first,
     // Continue sends " " and LangChain "" beside calls: nothing was said.
     ...(text.trim() === "" ? [] : [preambleMessage(text)]),
-    ...calls.map(({ name, args }) => toolCallMessage(name, args)),
+    ...calls.flatMap(({ name, args }, index) => [
+      ...(index === 0 ? [] : (others[index - 1] ?? [])),
+      toolCallMessage(name, args),
+    ]),
   ];
 }
 
@@ -248,27 +247,6 @@ function resolveToolName(
     `${param}.tool_call_id: no assistant message before this one holds a call with the id ${JSON.stringify(id)}`,
     { param: `${param}.tool_call_id` },
   );
-}
-
-/** Text parts are joined with nothing between them. The model reads no other kind. */
-function contentText(content: ChatMessage["content"], param: string): string {
-  if (content === undefined || content === null) return "";
-  if (typeof content === "string") return content;
-  let text = "";
-  for (const [index, part] of content.entries()) {
-    if (part.type === "text" || part.type === "input_text" || part.type === "output_text") {
-      text += part.text ?? "";
-    } else if (part.type === "refusal") {
-      text += part.refusal ?? "";
-    } else {
-      const field = `${param}.content[${index}].type`;
-      throw new RequestError(
-        `${field}: the model is text-only and cannot read ${JSON.stringify(part.type)} parts`,
-        { param: field },
-      );
-    }
-  }
-  return text;
 }
 
 // Tools and formats
