@@ -64,7 +64,7 @@ describe("an engine that fails before its first token", () => {
       });
       expect(response.status).toBe(status);
       expect(response.headers.get("content-type")).toMatch(/^application\/json/);
-      const { error } = await response.json();
+      const { error } = await errorOf(response);
       expect(error).toMatchObject({ code: status, metadata: { error_type: errorType } });
       expect(response.headers.get("retry-after")).toBe(
         status === 429 || status === 503 ? "7" : null,
@@ -164,7 +164,7 @@ describe("a wrong request is refused the same way, streamed or not", () => {
     for (const body of [text, text.replace("{", '{"stream":true,')]) {
       const response = await ask({}, { body });
       expect(response.status).toBe(400);
-      expect((await response.json()).error).toMatchObject({
+      expect((await errorOf(response)).error).toMatchObject({
         code: 400,
         type: "invalid_request_error",
         param: param,
@@ -182,7 +182,7 @@ describe("a wrong request is refused the same way, streamed or not", () => {
       body: JSON.stringify({ messages: [{ role: "user", content: "word ".repeat(200) }] }),
     });
     expect(response.status).toBe(400);
-    const { error } = await response.json();
+    const { error } = await errorOf(response);
     expect(error).toMatchObject({
       param: "messages",
       metadata: { error_type: "context_length_exceeded" },
@@ -195,9 +195,9 @@ describe("a wrong request is refused the same way, streamed or not", () => {
 describe("several choices", () => {
   test("have indices of their own, streamed and plain, and are counted together", async () => {
     next = `${THOUGHT}<|channel|>final<|message|>Hi<|return|>`;
-    const plain = await (await ask({ n: 3 })).json();
-    expect(plain.choices.map((choice: { index: number }) => choice.index)).toEqual([0, 1, 2]);
-    const one = await (await ask({})).json();
+    const plain = completion.parse(await (await ask({ n: 3 })).json());
+    expect(plain.choices.map((choice) => choice.index)).toEqual([0, 1, 2]);
+    const one = completion.parse(await (await ask({})).json());
     expect(plain.usage.completion_tokens).toBe(3 * one.usage.completion_tokens);
     expect(plain.usage.prompt_tokens).toBe(one.usage.prompt_tokens);
 
@@ -211,6 +211,17 @@ describe("several choices", () => {
     }
     expect(events.at(-1)).toBe("[DONE]");
   });
+});
+
+const envelope = z.object({ error: z.looseObject({ message: z.string() }) });
+
+async function errorOf(response: Response) {
+  return envelope.parse(await response.json());
+}
+
+const completion = z.object({
+  choices: z.array(z.object({ index: z.number() })),
+  usage: z.object({ prompt_tokens: z.number(), completion_tokens: z.number() }),
 });
 
 const chunk = z.object({
