@@ -26,24 +26,48 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /** How often idle connections are looked for while leaving. */
 const SWEEP_MS = 50;
 
+/** The port cannot be had. The message says what to do. */
+export class ListenError extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = "ListenError";
+  }
+}
+
 type Handler = Parameters<typeof getRequestListener>[0];
 
-/** Rejects with Node's error (`EADDRINUSE`, `EACCES`, …) when the port cannot be had. */
+/** @throws ListenError */
 export async function listen(handler: Handler, options: ListenOptions): Promise<Listening> {
   const listener = getRequestListener(handler);
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, (incoming, outgoing) => {
     void listener(incoming, outgoing);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    const fail = (error: Error) => reject(explain(error, options));
+    server.once("error", fail);
     server.listen(options.port, options.host, () => {
-      server.off("error", reject);
+      server.off("error", fail);
       resolve();
     });
   });
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
   return { port, close: (graceMs) => drain(server, graceMs) };
+}
+
+function explain(error: Error, { host, port }: ListenOptions): Error {
+  const where = `port ${port} of ${host}`;
+  switch ("code" in error && error.code) {
+    case "EADDRINUSE":
+      return new ListenError(`Another program uses ${where}. Choose another with --port.`, error);
+    case "EACCES":
+      return new ListenError(`${where} may not be listened at. Choose another with --port.`, error);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new ListenError(`${host} is no address of this machine.`, error);
+    default:
+      return error;
+  }
 }
 
 async function drain(server: Server, graceMs: number): Promise<void> {

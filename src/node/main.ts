@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { SettingsError, suggest } from "../config/resolve.ts";
 import { toHelp } from "./help.ts";
 import { runKey } from "./key.ts";
+import { ListenError } from "./listen.ts";
 import { startGateway } from "./serve.ts";
 import { loadSettings } from "./settings.ts";
 
@@ -30,14 +31,13 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 async function serve(args: readonly string[]): Promise<void> {
-  const settings = readSettings(args);
-  if (settings === undefined) return;
-
   let gateway;
   try {
+    const { settings, warnings } = loadSettings(args, process.env);
+    for (const warning of warnings) complain(warning);
     gateway = await startGateway(settings, { print, writeLog: complain });
   } catch (error) {
-    return fail(EXIT_FAILURE, explainListening(error, settings));
+    return failToStart(error);
   }
   await interruption();
   print("Leaving, once the answers under way have ended. Interrupt again to leave at once.");
@@ -48,19 +48,6 @@ async function serve(args: readonly string[]): Promise<void> {
   process.exit();
 }
 
-function readSettings(args: readonly string[]) {
-  try {
-    const { settings, warnings } = loadSettings(args, process.env);
-    for (const warning of warnings) complain(warning);
-    return settings;
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    for (const problem of error.problems) complain(problem);
-    fail(EXIT_USAGE, "harmony-gateway --help lists all settings.");
-    return undefined;
-  }
-}
-
 /** Resolves at the first SIGINT or SIGTERM. */
 function interruption(): Promise<void> {
   return new Promise((resolve) => {
@@ -69,15 +56,12 @@ function interruption(): Promise<void> {
   });
 }
 
-function explainListening(error: unknown, { host, port }: { host: string; port: number }): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  const where = `port ${port} of ${host}`;
-  if (code === "EADDRINUSE") return `Another program uses ${where}. Choose another with --port.`;
-  if (code === "EACCES")
-    return `Listening on ${where} is not permitted. Choose another with --port.`;
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-    return `${host} is no address of this machine. Choose another with --host.`;
+function failToStart(error: unknown): void {
+  if (error instanceof SettingsError) {
+    for (const problem of error.problems) complain(problem);
+    return fail(EXIT_USAGE, "harmony-gateway --help lists all settings.");
   }
+  if (error instanceof ListenError) return fail(EXIT_FAILURE, error.message);
   throw error;
 }
 
