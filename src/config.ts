@@ -8,6 +8,7 @@
  */
 import { z } from "zod";
 import { ENGINE_KINDS } from "./engines/create-engine.ts";
+import { MAX_JSON_DEPTH } from "./harmony/json.ts";
 import { DEFAULT_STEERING } from "./turn/steering.ts";
 
 /** The groups settings are listed in, in this order. */
@@ -224,7 +225,7 @@ export const settingsSchema = z.strictObject({
   maxTools: setting("limits", count().default(512), {
     description: "Most tools in a request.",
   }),
-  maxDepth: setting("limits", count().default(64), {
+  maxDepth: setting("limits", z.int().min(1).max(MAX_JSON_DEPTH).default(64), {
     description: "Deepest nesting of JSON in a request, schemas included.",
   }),
   connectTimeoutMs: setting("limits", milliseconds().default(10_000), {

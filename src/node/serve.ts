@@ -46,7 +46,10 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     now: () => new Date(),
     randomId,
   });
-  const server = await listen(app.fetch, settings);
+  const server = await listen(app.fetch, settings).catch((error: unknown) => {
+    opened.close();
+    throw error;
+  });
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
   const baseUrl = `http://${host}:${server.port}/v1`;
   log.info("start", { baseUrl, settings: withoutSecrets(settings) });
