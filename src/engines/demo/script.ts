@@ -77,11 +77,10 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
     return { type: prompt.awaitsResult ? "wait" : "answer" };
   }
 
-  /** Options that name tools are the usual ones: the next call is wanted, or else the first option. */
+  /** Options are names of tools: the next call is wanted, or else the first option. */
   function choose(options: readonly string[]): string {
-    const [next] = planned;
-    const wanted = next && options.find((option) => option.includes(next.tool.name));
-    return wanted ?? options[0] ?? "";
+    const wanted = planned[0]?.tool.name;
+    return options.find((option) => option === wanted) ?? options[0] ?? "";
   }
 
   function inputFor(recipient: string): string {

@@ -1,0 +1,203 @@
+import { Validator } from "@cfworker/json-schema";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { toJsonGrammar, toJsonObjectGrammar } from "../../src/engines/json-grammar.ts";
+import { sampleGrammar } from "../helpers/gbnf.ts";
+
+/** A generator of numbers from 0 to 1 that starts the same way each time. */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function samples(grammar: string): unknown[] {
+  return Array.from({ length: 50 }, (_, seed) =>
+    JSON.parse(sampleGrammar(grammar, createRandom(seed))),
+  );
+}
+
+function samplesFor(schema: object): unknown[] {
+  return samples(toJsonGrammar(JSON.stringify(schema)));
+}
+
+const TREE = {
+  $ref: "#/$defs/node",
+  $defs: {
+    node: {
+      type: "object",
+      properties: {
+        name: { type: "string", maxLength: 3 },
+        children: { type: "array", items: { $ref: "#/$defs/node" } },
+        next: { anyOf: [{ $ref: "#/$defs/node" }, { type: "null" }] },
+      },
+      required: ["name"],
+      additionalProperties: false,
+    },
+  },
+};
+
+describe("every text the grammar allows is valid", () => {
+  it.each<[string, object]>([
+    ["anything", {}],
+    [
+      "an object with optional members in front",
+      {
+        type: "object",
+        properties: { a: { type: "integer" }, b: { type: "boolean" }, c: { type: "null" } },
+        required: ["c"],
+      },
+    ],
+    [
+      "an object with optional members behind",
+      {
+        type: "object",
+        properties: { a: { type: "integer" }, b: { type: "boolean" }, c: { type: "null" } },
+        required: ["a"],
+      },
+    ],
+    [
+      "an object of optional members",
+      {
+        type: "object",
+        properties: { a: { type: "number" }, b: { type: "string" } },
+        additionalProperties: false,
+      },
+    ],
+    [
+      "an object with a member that is not described",
+      { type: "object", required: ["x"], additionalProperties: { type: "integer" } },
+    ],
+    ["a map", { type: "object", additionalProperties: { type: "boolean" } }],
+    ["an empty object", { type: "object", additionalProperties: false }],
+    [
+      "keys that need escaping",
+      { type: "object", properties: { 'a"\\\n日': { type: "null" } }, required: ['a"\\\n日'] },
+    ],
+    [
+      "a list of one to three",
+      { type: "array", items: { type: "integer" }, minItems: 1, maxItems: 3 },
+    ],
+    ["a list of two or more", { type: "array", items: { type: "null" }, minItems: 2 }],
+    ["a list of at most one", { type: "array", items: { type: "string" }, maxItems: 1 }],
+    ["no list at all", { type: "array", maxItems: 0 }],
+    ["a tuple", { type: "array", prefixItems: [{ const: 1 }, { type: "boolean" }], minItems: 2 }],
+    ["a short string", { type: "string", minLength: 2, maxLength: 4 }],
+    ["a long string", { type: "string", minLength: 40 }],
+    ["members of any kind", { enum: ["a\n", 1.5, null, { b: [true] }] }],
+    ["a constant", { const: { a: "\u0001" } }],
+    ["several types", { type: ["string", "null", "integer"] }],
+    ["variants", { anyOf: [{ type: "integer" }, { type: "string", maxLength: 2 }] }],
+    [
+      "variants with something in common",
+      {
+        type: "object",
+        properties: { kind: { type: "string" } },
+        required: ["kind"],
+        oneOf: [
+          { properties: { kind: { const: "a" }, x: { type: "integer" } }, required: ["x"] },
+          { properties: { kind: { const: "b" } } },
+        ],
+      },
+    ],
+    [
+      "what several schemas ask together",
+      {
+        allOf: [{ $ref: "#/$defs/a" }, { properties: { y: { type: "boolean" } }, required: ["y"] }],
+        $defs: { a: { type: "object", properties: { x: { type: "null" } }, required: ["x"] } },
+      },
+    ],
+    ["a recursive schema", TREE],
+    ["more repetitions than a grammar can unroll", { type: "string", maxLength: 100_000 }],
+  ])("%s", (_, schema) => {
+    const validator = new Validator(schema, "2020-12");
+    for (const value of samplesFor(schema)) expect(validator.validate(value).errors).toEqual([]);
+  });
+
+  it("any object", () => {
+    for (const value of samples(toJsonObjectGrammar())) {
+      expect(value).toEqual(expect.any(Object));
+      expect(Array.isArray(value)).toBe(false);
+    }
+  });
+
+  it("any schema of such parts", () => {
+    fc.assert(
+      fc.property(schemas(), fc.nat(), (schema, seed) => {
+        const text = sampleGrammar(toJsonGrammar(JSON.stringify(schema)), createRandom(seed));
+        expect(new Validator(schema, "2020-12").validate(JSON.parse(text)).errors).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("the grammar", () => {
+  it("lets optional members be there or not", () => {
+    const schema = {
+      properties: { a: { const: 1 }, b: { const: 2 } },
+      additionalProperties: false,
+    };
+    const seen = new Set(samplesFor(schema).map((value) => JSON.stringify(value)));
+    expect([...seen].toSorted()).toEqual(['{"a":1,"b":2}', '{"a":1}', '{"b":2}', "{}"]);
+  });
+
+  it("writes a part that occurs twice once", () => {
+    const point = { type: "object", properties: { x: { type: "number" } }, required: ["x"] };
+    const schema = { properties: { a: point, b: point }, required: ["a", "b"] };
+    expect(toJsonGrammar(JSON.stringify(schema)).match(/"\\"x\\""/g)).toHaveLength(1);
+  });
+
+  it("demands nothing of a reference to nowhere", () => {
+    expect(toJsonGrammar('{"$ref":"#/$defs/none"}')).toContain("ref-1 ::= value\n");
+  });
+
+  it("ends for a schema that includes itself", () => {
+    expect(toJsonGrammar('{"allOf":[{"$ref":"#"}]}')).toMatch(/^root ::= value\n/);
+  });
+
+  it("cannot be made from what is not JSON", () => {
+    expect(() => toJsonGrammar("{")).toThrow(SyntaxError);
+  });
+});
+
+function schemas(): fc.Arbitrary<object> {
+  const { schema } = fc.letrec<{ schema: object }>((tie) => {
+    const simple = fc.oneof(
+      fc.constantFrom<object>(
+        { type: "integer" },
+        { type: "number" },
+        { type: "boolean" },
+        { type: "null" },
+        { type: ["string", "null"] },
+      ),
+      fc
+        .tuple(fc.nat(4), fc.nat(4))
+        .map(([minLength, span]) => ({ type: "string", minLength, maxLength: minLength + span })),
+      fc
+        .uniqueArray(fc.string({ maxLength: 5 }), { minLength: 1, maxLength: 3 })
+        .map((members) => ({ enum: members })),
+    );
+    const object = fc
+      .tuple(fc.dictionary(fc.string({ maxLength: 5 }), tie("schema"), { maxKeys: 3 }), fc.nat(3))
+      .map(([properties, required]) => ({
+        type: "object",
+        properties,
+        required: Object.keys(properties).slice(0, required),
+        additionalProperties: false,
+      }));
+    const array = fc.tuple(tie("schema"), fc.nat(2), fc.nat(2)).map(([items, minItems, span]) => ({
+      type: "array",
+      items,
+      minItems,
+      maxItems: minItems + span,
+    }));
+    const variants = fc
+      .array(tie("schema"), { minLength: 1, maxLength: 2 })
+      .map((anyOf) => ({ anyOf }));
+    return { schema: fc.oneof({ maxDepth: 3 }, simple, object, array, variants) };
+  });
+  return schema;
+}
