@@ -148,8 +148,10 @@ function readChannelInRole(
   isClosed: boolean,
 ): ChannelWord | undefined {
   const word = readChannel(text, "exact");
-  if (word === undefined || isClosed) return word;
+  if (word === undefined) return undefined;
+  const odd = { ...word, isOdd: true };
+  if (isClosed) return odd;
   const isAnnounced = role.isNamed || header.opener === "start";
   const isGlued = role.isNamed && !/^\s/.test(text);
-  return isAnnounced && (isGlued || !/^[a-z]/.test(text.slice(word.end))) ? word : undefined;
+  return isAnnounced && (isGlued || !/^[a-z]/.test(text.slice(word.end))) ? odd : undefined;
 }

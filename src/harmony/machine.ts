@@ -65,6 +65,8 @@ interface Body {
 /** The turn is over. */
 interface Ended {
   readonly at: "ended";
+  /** What comes now is no surprise: the end itself was a repair, or something has come before. */
+  isExpected: boolean;
 }
 
 type Terminator = "end" | "call" | "return" | "endoftext";
@@ -121,14 +123,12 @@ export class Machine {
   text(text: string, tokens: number): void {
     if (this.#splitter === undefined) this.#text(text);
     else this.#splitText(this.#splitter, text);
-    const state = this.#state;
-    if (state.at === "body") this.parts.count(tokens);
-    else if (state.at !== "ended") state.tokens += tokens;
+    this.#count(tokens);
   }
 
   marker(marker: Marker): void {
     this.#endSplitting();
-    if (this.isDone) return this.#ignore();
+    if (this.#state.at === "ended") return this.#ignore(this.#state);
     switch (marker) {
       case "start":
         return this.#start();
@@ -273,7 +273,7 @@ export class Machine {
         if (state.kind !== "skipped") this.parts.write(rest);
         return;
       }
-      if (state.at === "ended") return this.#ignore();
+      if (state.at === "ended") return this.#ignore(state);
       rest = state.at === "header" ? this.#headerText(state, rest) : this.#outsideText(state, rest);
     }
   }
@@ -298,7 +298,9 @@ export class Machine {
     const looksStripped = state.opener === "prompt" && beginsLikeHeader(state.text);
     if (looksStripped && hasLostHeader(state.text.slice(searched))) this.#readStripped(state);
     else if (isFull) this.#decideOutside(state, looksStripped);
-    return rest;
+    if (this.#splitter === undefined) return rest;
+    this.#splitText(this.#splitter, rest);
+    return "";
   }
 
   /** The text has reached its limit: it must be known now what it is. */
@@ -322,13 +324,20 @@ export class Machine {
     this.#text(body);
   }
 
+  #count(tokens: number): void {
+    const state = this.#state;
+    if (state.at === "body") this.parts.count(tokens);
+    else if (state.at !== "ended") state.tokens += tokens;
+  }
+
   // ---- Text whose markers were stripped ----------------------------------------------------------
 
   #readStripped(state: Outside): void {
     this.recover("lost-markers");
     this.#openHeader("prompt", "", "channel");
     this.#splitter = createLostHeaderSplitter();
-    this.text(state.text.replace(/^\s*(?:assistant\s*)?/, ""), state.tokens);
+    this.#splitText(this.#splitter, state.text.replace(/^\s*(?:assistant\s*)?/, ""));
+    this.#count(state.tokens);
   }
 
   #splitText(splitter: LostHeaderSplitter, text: string): void {
@@ -366,7 +375,7 @@ export class Machine {
     switch (meaning.kind) {
       case "other-role":
         this.recover("imagined-turn");
-        this.#finish();
+        this.#finish(true);
         break;
       case "tool-result":
         this.recover("imagined-tool-result");
@@ -452,17 +461,18 @@ export class Machine {
   /** Something came after `<|call|>` that is no further call: the model imagines how it goes on. */
   #endAfterCall(): void {
     this.recover("after-call");
-    this.#finish();
+    this.#finish(true);
   }
 
-  #finish(): void {
+  #finish(isRepair = false): void {
     this.parts.finish();
-    this.#state = { at: "ended" };
+    this.#state = { at: "ended", isExpected: isRepair };
   }
 
   /** What comes after the end counts once, however long it is. */
-  #ignore(): void {
-    if (!this.recoveries.has("after-end")) this.recover("after-end");
+  #ignore(state: Ended): void {
+    if (!state.isExpected) this.recover("after-end");
+    state.isExpected = true;
   }
 
   #outside(opener: Outside["opener"], last: Outside["last"]): Outside {

@@ -38,12 +38,15 @@ export interface ParserOptions {
 export type ParserPiece = { readonly special: TokenId } | { readonly text: string };
 
 export interface Parser {
-  /** Only special ids are structure; markers spelled with ordinary tokens are text. */
+  /**
+   * Only special ids are structure; markers spelled with ordinary tokens are text, unless the completion
+   * knows no others (rule T1).
+   */
   pushIds(ids: readonly TokenId[]): ParseEvent[];
-  /** Every spelled marker is structure. `tokens`: how many these were, if the engine says so. */
-  pushText(text: string, tokens?: number): ParseEvent[];
-  /** For engines that give special tokens by id and the rest as text. `tokens`: as in `pushText`. */
-  pushPieces(pieces: readonly ParserPiece[], tokens?: number): ParseEvent[];
+  /** Every spelled marker is structure. */
+  pushText(text: string): ParseEvent[];
+  /** For engines that give special tokens by id and the rest as text: read as ids are. */
+  pushPieces(pieces: readonly ParserPiece[]): ParseEvent[];
   /** Nothing more comes. `length`: the engine reached a limit, so what is open was cut. */
   end(reason: "stop" | "length"): ParseEvent[];
   /** The turn is over: whatever the engine still writes belongs to nobody. */
@@ -51,7 +54,7 @@ export interface Parser {
   /** Where the next token would stand. */
   readonly position: "between" | "header" | "body";
   readonly openPart: PartKind | undefined;
-  /** Ordinary tokens in bodies so far. Of text only those the engine counted. */
+  /** Ordinary ids in bodies so far. Text and pieces count nothing. */
   readonly tokens: BodyTokens;
   /** The repairs made so far and how often, in order of first use. */
   readonly recoveries: ReadonlyMap<Recovery, number>;
@@ -142,24 +145,17 @@ class HarmonyParser implements Parser {
     return this.#machine.parts.take();
   }
 
-  pushText(text: string, tokens = 0): ParseEvent[] {
+  pushText(text: string): ParseEvent[] {
     this.#flushDecoder();
-    const markers = this.#feed(this.#scanner.push(text));
-    this.#machine.text("", Math.max(0, tokens - markers));
+    this.#feed(this.#scanner.push(text));
     return this.#machine.parts.take();
   }
 
-  pushPieces(pieces: readonly ParserPiece[], tokens = 0): ParseEvent[] {
-    let specials = 0;
+  pushPieces(pieces: readonly ParserPiece[]): ParseEvent[] {
     for (const piece of pieces) {
-      if ("text" in piece) {
-        this.#ordinary(piece.text, 0);
-      } else {
-        this.#special(piece.special);
-        specials++;
-      }
+      if ("text" in piece) this.#ordinary(piece.text, 0);
+      else this.#special(piece.special);
     }
-    this.#machine.text("", Math.max(0, tokens - specials));
     return this.#machine.parts.take();
   }
 
@@ -237,9 +233,7 @@ class HarmonyParser implements Parser {
     this.#feed(scanned);
   }
 
-  /** Gives the number of tokens that are no ordinary text. */
-  #feed(scanned: readonly Scanned[]): number {
-    let markers = 0;
+  #feed(scanned: readonly Scanned[]): void {
     for (const item of scanned) {
       switch (item.type) {
         case "text":
@@ -247,15 +241,12 @@ class HarmonyParser implements Parser {
           break;
         case "marker":
           this.#machine.marker(item.marker);
-          markers++;
           break;
         case "reserved":
           this.#machine.recover("dropped-token");
-          markers++;
           break;
       }
     }
-    return markers;
   }
 
   #flushDecoder(): void {

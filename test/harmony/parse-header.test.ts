@@ -1,0 +1,244 @@
+import { describe, expect, test } from "vitest";
+import { readText } from "./parse-cases.ts";
+import type { Reading } from "./parse-cases.ts";
+
+const toolNames = ["f", "bash", "search", "search_docs", "Web Search", "loadjson", "browser.open"];
+
+/** `call f {}`, `content B`, or `nothing`; several parts are joined by ` | `. */
+function outline({ parts }: Reading): string {
+  const lines = parts.map((part) =>
+    part.type === "tool_call" ? `call ${part.name} ${part.arguments}` : `${part.type} ${part.text}`,
+  );
+  return lines.join(" | ") || "nothing";
+}
+
+function names({ recoveries }: Reading): string {
+  return recoveries.map(([name]) => name).join(" ");
+}
+
+describe("headers closed by <|message|>", () => {
+  /** Header, what the message is (its body is `{}`), repairs, why. */
+  // One row in a line, however long.
+  // oxfmt-ignore
+  const rows: readonly (readonly [string, string, string, string])[] = [
+    // H1: role
+    ["<|channel|>final", "content {}", "", "as it should be"],
+    [" to=functions.f<|channel|>commentary <|constrain|>json", "call f {}", "", "recipient with the role"],
+    ["<|channel|>commentary to=functions.f <|constrain|>json", "call f {}", "", "recipient with the channel"],
+    ["<|start|>assistant<|channel|>final", "content {}", "repeated-start", "the prompt's header again"],
+    ["assistant<|channel|>final", "content {}", "repeated-start", "its word again"],
+    ["<|start|><|start|>assistant<|channel|>final", "content {}", "repeated-start", "doubled start token"],
+    ["<|start|>assistant assistant<|channel|>final", "content {}", "repeated-start", "doubled role"],
+    ["<|start|>Assistant<|channel|>final", "content {}", "repeated-start odd-role", "capital letter"],
+    ["<|start|>ASSISTANT<|channel|>final", "content {}", "repeated-start odd-role", "capital letters"],
+    ["<|start|>assistant:bot<|channel|>final", "content {}", "repeated-start odd-role", "role with a name"],
+    ["<|start|><|channel|>analysis", "reasoning {}", "repeated-start odd-role", "no role"],
+    ["<|start|>final", "content {}", "repeated-start odd-role odd-channel", "channel in place of the role"],
+    ["<|start|>assistantfinal", "content {}", "repeated-start odd-role odd-channel", "channel glued to the role"],
+    ["<|start|>commentary to=functions.f", "call f {}", "repeated-start odd-role odd-channel", "the same for a call"],
+    ["<|start|>to=functions.f<|channel|>commentary", "call f {}", "repeated-start odd-role", "role forgotten"],
+    ["<|start|>robot<|channel|>final", "content {}", "repeated-start odd-role", "a role nobody knows"],
+    ["analysis", "reasoning {}", "odd-channel", "channel without its marker"],
+    ["<|start|>user", "nothing", "repeated-start imagined-turn", "the user's turn is not the model's"],
+    ["<|start|>System", "nothing", "repeated-start imagined-turn", "nor the system's"],
+    ["<|start|>developer:x", "nothing", "repeated-start imagined-turn", "nor the developer's"],
+    ["<|start|>functions.f to=assistant<|channel|>commentary", "nothing", "repeated-start imagined-tool-result", "a result"],
+    ["<|start|>functions.f<|channel|>commentary to=assistant", "nothing", "repeated-start imagined-tool-result", "a result, channel first"],
+    ["<|start|>bash<|channel|>commentary", "nothing", "repeated-start imagined-tool-result", "an offered name speaks"],
+    ["<|start|>python", "nothing", "repeated-start imagined-tool-result", "a built-in tool speaks"],
+    ["<|start|>tool to=assistant", "nothing", "repeated-start imagined-tool-result", "the role itself"],
+
+    // H2: channel
+    ["<|channel|>analysis", "reasoning {}", "", "as it should be"],
+    ["<|channel|>commentary", "commentary {}", "", "preamble"],
+    ["", "content {}", "", "no channel at all"],
+    ["<|channel|> final", "content {}", "odd-channel", "space before the name"],
+    ["<|channel|>\nanalysis\n", "reasoning {}", "odd-channel", "line breaks around it"],
+    ["<|channel|>Analysis", "reasoning {}", "odd-channel", "capital letter"],
+    ["<|channel|>commentaryjson", "commentary {}", "odd-channel", "content type glued on"],
+    ["<|channel|>finalx", "content {}", "odd-channel", "anything glued on"],
+    ["<|channel|>analysis??", "reasoning {}", "odd-channel", "junk glued on"],
+    ["<|channel|>analysis ??", "reasoning {}", "", "junk beside it decides nothing"],
+    ["<|channel|>comment", "commentary {}", "odd-channel", "unfinished name: a stream breaks between its tokens"],
+    ["<|channel|>co", "content {}", "odd-channel", "too short to be a beginning"],
+    ["<|channel|>thinking", "reasoning {}", "odd-channel", "another word for it"],
+    ["<|channel|>Reasoning", "reasoning {}", "odd-channel", "another word for it"],
+    ["<|channel|>output", "content {}", "odd-channel", "unknown words are shown"],
+    ["<|channel|>", "content {}", "odd-channel", "a marker and no name"],
+
+    // H3: several channels
+    ["<|channel|>commentary<|channel|>analysis", "reasoning {}", "several-channels", "the last one counts: a thought stays hidden"],
+    ["<|channel|>analysis<|channel|>final", "content {}", "several-channels", "the last one counts: an answer is shown"],
+    ["<|channel|>analysis<|channel|>nonsense", "reasoning {}", "several-channels", "the last known one"],
+    ["<|channel|>commentary to=assistant<|channel|>analysis", "reasoning {}", "several-channels", "stray recipient before it"],
+
+    // H4: recipient
+    ["<|channel|>commentary to=f", "call f {}", "", "no namespace"],
+    ["<|channel|>commentary to=functions.functions.f", "call f {}", "odd-recipient", "namespace twice"],
+    ["<|channel|>commentary to=functions.f<|channel|>commentary json", "call f {}", "channel-in-recipient", "second channel"],
+    ["<|channel|>commentary to=functions.f<|channel|>json", "call f {}", "channel-in-recipient", "content type as channel"],
+    [" to=functions.f<|channel|>commentary<|channel|>commentary", "call f {}", "channel-in-recipient", "second channel behind the first"],
+    ["<|channel|>commentary to=functions.fjson", "call f {}", "odd-recipient", "content type glued on"],
+    ["<|channel|>commentary to=functions.fcommentary json", "call f {}", "odd-recipient", "channel glued on"],
+    ["<|channel|>commentary to=functions.loadjson", "call loadjson {}", "", "an offered name may end in json"],
+    ["<|channel|>commentary to=functions.search_docs", "call search_docs {}", "", "the longest name wins"],
+    ["<|channel|>commentary to=functions.search_all", "call search_all {}", "unoffered-tool", "half a match is none"],
+    ["<|channel|>commentary to=functions.Web Search json", "call Web Search {}", "", "a space in the name"],
+    ["<|channel|>commentary to=functions.Web Searchjson", "call Web Search {}", "odd-recipient", "and glue behind it"],
+    ["<|channel|>commentary to=functions.f to=functions.f", "call f {}", "", "said twice"],
+    ["<|channel|>commentary to=functions.f to=functions.bash", "call f {}", "", "the first one counts"],
+    ["<|channel|>commentary to = functions.f", "call f {}", "", "spaces around the sign"],
+    ["<|channel|>commentary to=tool: bash", "call bash {}", "odd-recipient", "a label before the name"],
+    ["<|channel|>commentary to=functions bash", "call bash {}", "odd-recipient", "the dot forgotten"],
+    ["<|channel|>commentary to=<|constrain|>functions.f", "call f {}", "missing-to", "a marker in the middle"],
+    ["<|channel|>commentary bash", "call bash {}", "missing-to", "only the name"],
+    ["<|channel|>bash", "call bash {}", "missing-to", "the name as channel"],
+    ["<|channel|>commentary functions.other", "call other {}", "missing-to unoffered-tool", "the namespace gives it away"],
+    ["<|channel|>commentary json", "commentary {}", "", "no name: none is guessed"],
+    ["<|channel|>commentary to=", "commentary {}", "lost-tool-name", "no name behind the sign"],
+    ["<|channel|>commentary to=functions", "commentary {}", "lost-tool-name", "a namespace is no name"],
+    ["<|channel|>commentary to=assistant", "commentary {}", "", "not a tool"],
+    ["<|channel|>commentary to=all", "commentary {}", "", "not a tool"],
+    ["<|channel|>final to=user", "content {}", "", "not a tool"],
+    ["<|channel|>analysis to=finaljson", "reasoning {}", "", "a channel is not a tool"],
+    ["<|channel|>comment to=functions.f", "call f {}", "odd-channel", "a recipient beats the channel"],
+    ["<|channel|>analysis to=functions.f code", "call f {}", "", "a call is a call on every channel"],
+    [" to=functions.f<|channel|>final", "call f {}", "", "a call is a call on every channel"],
+    ["<|channel|>analysis to=browser.open", "call browser.open {}", "", "a built-in name the client offers"],
+    ["<|channel|>analysis to=browser.search", "call browser.search {}", "unoffered-tool", "one it does not"],
+
+    // H5: content type
+    ["<|channel|>commentary to=functions.f json", "call f {}", "", "without its marker"],
+    ["<|channel|>commentary to=functions.f <|constrain|> json", "call f {}", "", "a space behind the marker"],
+    ["<|channel|>commentary to=functions.f<|constrain|>json<|constrain|>json", "call f {}", "", "twice"],
+    ["<|channel|>commentary to=functions.f <|constrain|>commentary", "call f {}", "", "a channel as content type"],
+    ["<|constrain|>json<|channel|>commentary to=functions.f", "call f {}", "", "before everything"],
+    ["<|channel|>commentary <|constrain|>json to=functions.f", "call f {}", "", "before the recipient"],
+    ["<|channel|>commentary <|constrain|>bash", "commentary {}", "", "an offered name is none there"],
+    ["<|channel|>final <|constrain|>Reply", "content {}", "", "the name of a response format"],
+  ];
+
+  test.each(rows)("%s: %s, %s (%s)", (header, message, repairs) => {
+    const reading = readText(`${header}<|message|>{}<|end|>`, "stop", { toolNames });
+    expect([outline(reading), names(reading)]).toEqual([message, repairs]);
+  });
+
+  test.each([
+    ["<|channel|>commentary to=functions.f", "content {}", "a function's arguments are shown"],
+    ["<|channel|>analysis to=python code", "reasoning {}", "a built-in tool's are thought"],
+    [
+      "<|channel|>analysis to=functions.python",
+      "content {}",
+      "with the namespace it is a function",
+    ],
+    ["<|channel|>commentary to=assistant", "commentary {}", "not a tool"],
+  ])("without tools in the request, %s: %s (%s)", (header, message) => {
+    expect(outline(readText(`${header}<|message|>{}<|call|>`))).toBe(message);
+  });
+});
+
+describe("headers that run into their body", () => {
+  // One row in a line, however long.
+  // oxfmt-ignore
+  const rows: readonly (readonly [string, string, string, string])[] = [
+    // H7
+    ["<|channel|>analysis I must think", "reasoning I must think", "missing-message", "thought"],
+    ["<|channel|>commentary Let me see.", "commentary Let me see.", "missing-message", "preamble"],
+    ["<|channel|>final The result is 12.", "content The result is 12.", "missing-message", "answer"],
+    ["<|channel|>final\n\nThe result\nis 12.\n", "content The result\nis 12.\n", "missing-message", "its lines stay"],
+    ["<|channel|>finalThe result", "content The result", "odd-channel missing-message", "glued"],
+    ["<|channel|>final Yes", "content Yes", "missing-message", "one word is enough"],
+    ['<|channel|>final <|constrain|>json {"a":1}', 'content {"a":1}', "missing-message", "content type skipped"],
+    ['<|channel|>final json {"a":1}', 'content {"a":1}', "missing-message", "without its marker"],
+    ["<|channel|>final json is a format", "content json is a format", "missing-message", "prose about it"],
+    ['<|channel|>final <|constrain|>Reply {"a":1}', 'content {"a":1}', "missing-message", "response format skipped"],
+    ["<|channel|>final One<|constrain|> two", "content One two", "missing-message", "a stray marker within"],
+    ['<|channel|>commentary to=functions.f <|constrain|>json{"a":1}', 'call f {"a":1}', "missing-message", "call"],
+    ["<|channel|>commentary to=functions.f json [1]", "call f [1]", "missing-message", "from the first bracket"],
+    ['<|channel|>commentary to=functions.fjson{"a":1}', 'call f {"a":1}', "odd-recipient missing-message", "glued name"],
+    ['<|channel|>commentary bash {"a":1}', 'call bash {"a":1}', "odd-recipient missing-message", "only the name"],
+    ['<|channel|>bash{"a":1}', 'call bash {"a":1}', "odd-recipient missing-message", "the name as channel"],
+    ["<|channel|>analysis search the docs", "reasoning search the docs", "missing-message", "a name in prose is no call"],
+    ["<|channel|>analysis We set to=5 here", "reasoning We set to=5 here", "missing-message", "nor is a sign"],
+    ["<|channel|>commentary to=assistant Action plan", "commentary Action plan", "missing-message", "not a tool"],
+    [' to=functions.f {"a":1}', 'call f {"a":1}', "missing-message", "no marker but the last"],
+    ["<|start|>assistantfinal Here it is", "content Here it is", "repeated-start odd-role odd-channel missing-message", "channel glued to the role"],
+    ["<|start|>assistantHere it is", "content Here it is", "repeated-start odd-role text-outside", "no channel: text outside messages"],
+    ["<|start|>user says hi", "nothing", "repeated-start imagined-turn", "not the model's turn"],
+    ['<|start|>functions.f to=assistant {"a":1}', "nothing", "repeated-start imagined-tool-result", "a result"],
+
+    // H8
+    ["<|channel|>final", "nothing", "header-without-body", "nothing said"],
+    ["<|channel|>commentary to=functions.f", "nothing", "header-without-body", "no arguments, no call"],
+    ["<|channel|>commentary to=functions.f <|constrain|>control", "nothing", "header-without-body", "nor with a content type"],
+    ["<|channel|>commentary to=functions.f then run it", "nothing", "header-without-body", "nor with words"],
+    ["<|channel|>commentary?commentary?We need it.", "reasoning We need it.", "garbled-header missing-message", "a broken header is no preamble"],
+    ["<|channel|>who knows what", "reasoning who knows what", "garbled-header missing-message", "words are thought"],
+    ["<|channel|>what", "nothing", "garbled-header header-without-body", "a word is nothing"],
+    ["<|constrain|>json", "nothing", "header-without-body", "no channel either"],
+  ];
+
+  test.each(rows)("%s: %s, %s (%s)", (header, message, repairs) => {
+    const reading = readText(`${header}<|end|>`, "stop", { toolNames });
+    expect([outline(reading), names(reading)]).toEqual([message, repairs]);
+  });
+
+  test.each([
+    ["<|channel|>analysis Hm, well.<|channel|>final", "reasoning Hm, well. | content {}"],
+    ["<|channel|>final It is 12.<|channel|>analysis", "content It is 12. | reasoning {}"],
+    ['<|channel|>commentary to=f{"a":1}<|channel|>final', 'call f {"a":1} | content {}'],
+  ])("a channel behind a body opens the next message: %s gives %s", (text, messages) => {
+    expect(outline(readText(`${text}<|message|>{}`, "stop", { toolNames }))).toBe(messages);
+  });
+
+  test("a header too long to be one is a body, and its text does not wait", () => {
+    const words = "word ".repeat(200);
+    const reading = readText(`<|channel|>final ${words}<|message|>more`, "stop");
+    expect([outline(reading), names(reading)]).toEqual([
+      `content ${words}more`,
+      "long-header stray-marker",
+    ]);
+  });
+
+  test("a call too long without arguments is no call", () => {
+    const words = "word ".repeat(200);
+    const reading = readText(`<|channel|>commentary to=functions.f ${words}`, "stop", {
+      toolNames,
+    });
+    expect(reading.parts.map(({ type }) => type)).toEqual(["reasoning"]);
+  });
+});
+
+describe("headers the engine has cut", () => {
+  test.each([
+    "<|channel|>",
+    "<|channel|>an",
+    "<|channel|>comment",
+    "<|channel|>commentary to",
+    "<|channel|>commentary to=",
+    "<|channel|>commentary to=functions.se",
+    "<|channel|>commentary to=functions.search <|constrain|>js",
+    "<|channel|>final <|constrain|>json",
+    "<|channel|>final js",
+    " to",
+    " to=functions.search",
+    "assist",
+    "<|start|>",
+    "<|start|>assist",
+    "<|start|>assistant",
+    "<|start|>functions.sea",
+  ])("%s gives nothing", (header) => {
+    expect(outline(readText(header, "length", { toolNames }))).toBe("nothing");
+    const thought = "<|channel|>analysis<|message|>Hm<|end|>";
+    expect(outline(readText(`${thought}${header}`, "length", { toolNames }))).toBe("reasoning Hm");
+  });
+
+  test.each([
+    ["<|channel|>final The resu", "content The resu"],
+    ['<|channel|>commentary to=functions.f{"a":', 'call f {"a":'],
+    ["<|start|>assistantHere is", "content Here is"],
+    ["a", "content a"],
+  ])("%s gives %s", (header, message) => {
+    expect(outline(readText(header, "length", { toolNames }))).toBe(message);
+  });
+});

@@ -1,0 +1,316 @@
+import { describe, expect, test } from "vitest";
+import { createParser, toFinishReason } from "../../src/harmony/parse.ts";
+import { o200kHarmony, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
+import { spelledIds } from "../helpers/spelled.ts";
+import { read, readCompletionCases, readIds, readText, toPieces } from "./parse-cases.ts";
+import type { CompletionCase, Feed } from "./parse-cases.ts";
+
+const cases = readCompletionCases();
+const { "<|message|>": MESSAGE, "<|end|>": END, "<|call|>": CALL } = SPECIAL_TOKENS;
+
+test("the file holds as many cases as it should", () => {
+  expect(cases).toHaveLength(138);
+});
+
+describe("harmony-completions.jsonl", () => {
+  test.each(cases)("$id $class", (line) => {
+    const { parts, finish } = line.expected;
+    for (const feed of toFeeds(line)) {
+      const reading = read(feed, line.upstream_finish, { toolNames: line.tools });
+      expect({ form: feed.form, parts: reading.parts, finish: reading.finish }).toEqual({
+        form: feed.form,
+        parts,
+        finish,
+      });
+    }
+  });
+
+  test.each(cases.filter(({ kind }) => kind === "wellformed"))("$id needs no repair", (line) => {
+    const { recoveries } = readIds(line.token_ids, line.upstream_finish, { toolNames: line.tools });
+    expect(recoveries).toEqual([]);
+  });
+});
+
+function toFeeds(line: CompletionCase): Feed[] {
+  const { token_ids: ids, raw, mode } = line;
+  const pieces = toPieces(ids);
+  return [
+    { form: "ids", pushes: [ids] },
+    { form: "ids", pushes: ids.map((id) => [id]) },
+    { form: "pieces", pushes: [pieces] },
+    { form: "pieces", pushes: pieces.map((piece) => [piece]) },
+    ...(mode === "text" && raw !== null
+      ? ([
+          { form: "text", pushes: [raw] },
+          { form: "text", pushes: raw.split("") },
+        ] as const)
+      : []),
+  ];
+}
+
+describe("what a push gives", () => {
+  test("a part begins with the very id that ends its header", () => {
+    const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
+    expect(parser.pushIds(spelledIds("<|channel|>analysis"))).toEqual([]);
+    expect(parser.pushIds([MESSAGE])).toEqual([{ type: "part-start", part: "reasoning" }]);
+    expect(parser.pushIds([END])).toEqual([{ type: "part-end" }]);
+    expect(parser.pushIds(spelledIds("<|start|>assistant to=functions.f"))).toEqual([]);
+    expect(parser.pushIds(spelledIds("<|channel|>commentary <|constrain|>json"))).toEqual([]);
+    expect(parser.pushIds([MESSAGE])).toEqual([
+      { type: "part-start", part: "tool-call", name: "f" },
+    ]);
+  });
+
+  test("many ids give one delta", () => {
+    const parser = createParser(o200kHarmony());
+    parser.pushIds(spelledIds("<|channel|>final<|message|>"));
+    expect(parser.pushIds(spelledIds("A few words of an answer"))).toEqual([
+      { type: "part-delta", text: "A few words of an answer" },
+    ]);
+  });
+
+  test("a character in pieces gives nothing until it is whole", () => {
+    const parser = createParser(o200kHarmony());
+    parser.pushIds(spelledIds("<|channel|>final<|message|>"));
+    const ids = o200kHarmony().encode("🧑‍🚀");
+    const texts = ids.map((id) =>
+      parser.pushIds([id]).map((event) => "text" in event && event.text),
+    );
+    expect(texts.flat().join("")).toBe("🧑‍🚀");
+    expect(texts.filter((text) => text.length === 0).length).toBeGreaterThan(0);
+  });
+
+  test("nothing is given for a push after the end", () => {
+    const parser = createParser(o200kHarmony());
+    parser.end("stop");
+    expect(parser.pushIds(spelledIds("<|channel|>final<|message|>x"))).toEqual([]);
+    expect(parser.pushText("x")).toEqual([]);
+    expect(parser.pushPieces([{ text: "x" }])).toEqual([]);
+    expect(parser.end("stop")).toEqual([]);
+  });
+});
+
+describe("where the parser is", () => {
+  test("it begins in the header that the prompt opened", () => {
+    const parser = createParser(o200kHarmony());
+    expect([parser.position, parser.openPart, parser.done]).toEqual(["header", undefined, false]);
+  });
+
+  test("it follows the messages", () => {
+    const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
+    const seen = [
+      "<|channel|>",
+      "analysis<|message|>",
+      "hm<|end|>",
+      "<|start|>",
+      "assistant<|channel|>commentary to=functions.f<|message|>",
+      "{}<|call|>",
+    ].map((text) => {
+      parser.pushText(text);
+      return [parser.position, parser.openPart];
+    });
+    expect(seen).toEqual([
+      ["header", undefined],
+      ["body", "reasoning"],
+      ["between", undefined],
+      ["header", undefined],
+      ["body", "tool-call"],
+      ["between", undefined],
+    ]);
+  });
+
+  test.each([
+    ["an answer and the end of the turn", "<|channel|>final<|message|>x<|return|>", true],
+    ["an answer and padding", "<|channel|>final<|message|>x<|endoftext|>", true],
+    ["an answer that may be followed by more", "<|channel|>final<|message|>x<|end|>", false],
+    ["an answer without any header", "Four.<|return|>", true],
+    [
+      "a call closed like the end of the turn",
+      "<|channel|>commentary to=f<|message|>{}<|return|>",
+      true,
+    ],
+    [
+      "a call, which another one may follow",
+      "<|channel|>commentary to=f<|message|>{}<|call|>",
+      false,
+    ],
+    ["a word after a call", "<|channel|>commentary to=f<|message|>{}<|call|>commentary", true],
+    [
+      "a thought closed like the end of the turn",
+      "<|channel|>analysis<|message|>x<|return|>",
+      false,
+    ],
+    ["an answer of no words", "<|channel|>final<|message|> <|return|>", false],
+    ["a message in the user's name", "<|start|>user<|message|>", true],
+  ])("the turn is over or not behind %s", (_, text, done) => {
+    const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
+    parser.pushText(text);
+    expect(parser.done).toBe(done);
+  });
+
+  test("the turn may write a header of its own, in ids, whatever the engine sends", () => {
+    const parser = createParser(o200kHarmony());
+    parser.pushText("<|channel|>analysis<|message|>Too long a thought<|end|><|start|>assistant");
+    expect(parser.pushIds(spelledIds("<|channel|>final<|message|>"))).toEqual([
+      { type: "part-start", part: "content" },
+    ]);
+    expect(parser.pushText("Four.")).toEqual([{ type: "part-delta", text: "Four." }]);
+    expect(parser.pushText("<|return|>")).toEqual([{ type: "part-end" }]);
+  });
+});
+
+describe("tokens by part", () => {
+  const completion =
+    "<|channel|>analysis<|message|>One two three<|end|><|start|>assistant<|channel|>commentary" +
+    "<|message|>Let me see.<|end|><|start|>assistant<|channel|>commentary to=functions.f<|message|>" +
+    '{"a":1}<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>';
+  const counts = (...texts: string[]) => texts.map((text) => spelledIds(text).length);
+  const [reasoning, preamble, toolCall, content] = counts(
+    "One two three",
+    "Let me see.",
+    '{"a":1}',
+    "Yes",
+  );
+
+  test("bodies count, headers and markers do not", () => {
+    const { tokens } = readIds(spelledIds(completion), "stop", { toolNames: ["f"] });
+    expect(tokens).toEqual({ reasoning, preamble, toolCall, content });
+  });
+
+  test("text and pieces count nothing", () => {
+    const nothing = { reasoning: 0, preamble: 0, toolCall: 0, content: 0 };
+    const pieces = toPieces(spelledIds(completion));
+    expect(readText(completion, "stop", { toolNames: ["f"] }).tokens).toEqual(nothing);
+    expect(read({ form: "pieces", pushes: [pieces] }).tokens).toEqual(nothing);
+  });
+
+  test("a body that followed its header directly counts with it", () => {
+    const ids = spelledIds("<|channel|>analysis Hm hm hm<|end|>");
+    expect(readIds(ids).tokens.reasoning).toBe(ids.length - 2);
+  });
+
+  test("text outside messages counts as what it turned out to be", () => {
+    const thought = "<|channel|>analysis<|message|>x<|end|>";
+    const outside = spelledIds(" more text").length;
+    const answer = "<|start|>assistant<|channel|>final<|message|>y<|return|>";
+    expect(readIds(spelledIds(`${thought} more text`)).tokens).toMatchObject({ content: outside });
+    expect(readIds(spelledIds(`${thought} more text${answer}`)).tokens).toMatchObject({
+      reasoning: 1 + outside,
+      content: 1,
+    });
+  });
+});
+
+describe("markers spelled with ordinary tokens", () => {
+  const encode = (text: string) => o200kHarmony().encode(text);
+
+  test("are text once a special token has come", () => {
+    const ids = [...spelledIds("<|channel|>final<|message|>"), ...encode("Write <|end|> there.")];
+    expect(readIds(ids).parts).toEqual([{ type: "content", text: "Write <|end|> there." }]);
+  });
+
+  test("are structure when nothing else is, and the deltas do not wait", () => {
+    const parser = createParser(o200kHarmony());
+    parser.pushIds(encode("<|channel|>final<|message|>"));
+    expect(parser.pushIds(encode("Hello"))).toEqual([{ type: "part-delta", text: "Hello" }]);
+  });
+
+  test("are structure where a header is expected, even if the end is a special token", () => {
+    const { parts } = readIds([...encode("<|channel|>final<|message|>Hello"), 200002]);
+    expect(parts).toEqual([{ type: "content", text: "Hello" }]);
+  });
+
+  test("are text in an answer without header when a special token ends it", () => {
+    const json = '{"say":"<|end|> ends a message"}';
+    expect(readIds([...encode(json), 200002]).parts).toEqual([{ type: "content", text: json }]);
+  });
+
+  test("are structure behind other text when no special token comes", () => {
+    const ids = encode(
+      "Thinking.<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>",
+    );
+    expect(readIds(ids).parts).toEqual([
+      { type: "reasoning", text: "Thinking." },
+      { type: "content", text: "Hello" },
+    ]);
+  });
+
+  test("are structure behind other text when too much follows to go on waiting", () => {
+    const parser = createParser(o200kHarmony(), { maxHeldLength: 500 });
+    parser.pushIds(encode("Thinking.<|end|><|start|>assistant<|channel|>final<|message|>"));
+    const events = parser.pushIds(encode("word ".repeat(200)));
+    expect(events.slice(0, 4)).toMatchObject([
+      { type: "part-start", part: "reasoning" },
+      { type: "part-delta", text: "Thinking." },
+      { type: "part-end" },
+      { type: "part-start", part: "content" },
+    ]);
+  });
+
+  test("are text in pieces that name special tokens by id", () => {
+    const pieces = [
+      { special: SPECIAL_TOKENS["<|channel|>"] },
+      { text: "final" },
+      { special: MESSAGE },
+      { text: "a <|end|> b" },
+    ];
+    const { parts } = read({ form: "pieces", pushes: [pieces] });
+    expect(parts).toEqual([{ type: "content", text: "a <|end|> b" }]);
+  });
+});
+
+describe("a call after a call", () => {
+  const toolNames = ["f", "g"];
+  const first = "<|channel|>commentary to=functions.f<|message|>{}<|call|>";
+  const second = "<|start|>assistant<|channel|>commentary to=functions.g<|message|>";
+  const call = (name: string, text: string) => ({ type: "tool_call", name, arguments: text });
+
+  test("comes out when it is complete, not before", () => {
+    const parser = createParser(o200kHarmony(), { toolNames });
+    parser.pushText(first);
+    expect(parser.pushText(`${second}{"a":1}`)).toEqual([]);
+    expect([parser.position, parser.openPart]).toEqual(["body", undefined]);
+    expect(parser.pushText("<|call|>")).toEqual([
+      { type: "part-start", part: "tool-call", name: "g" },
+      { type: "part-delta", text: '{"a":1}' },
+      { type: "part-end" },
+    ]);
+  });
+
+  test("is left out when it was cut", () => {
+    expect(readText(`${first}${second}{"a":`, "length", { toolNames }).parts).toEqual([
+      call("f", "{}"),
+    ]);
+  });
+
+  test("counts as complete when the cut came behind its arguments", () => {
+    expect(readText(`${first}${second}{"a":1}`, "length", { toolNames }).parts).toEqual([
+      call("f", "{}"),
+      call("g", '{"a":1}'),
+    ]);
+  });
+
+  test("comes out unfinished when it has grown beyond what may wait", () => {
+    const parser = createParser(o200kHarmony(), { toolNames, maxHeldLength: 500 });
+    parser.pushText(first);
+    const events = parser.pushText(`${second}{"a":"${"x".repeat(1000)}`);
+    expect(events[0]).toEqual({ type: "part-start", part: "tool-call", name: "g" });
+  });
+});
+
+test("arguments that were cut off before they began are not made up", () => {
+  const header = "<|channel|>commentary to=functions.f<|message|>";
+  const call = (text: string) => [{ type: "tool_call", name: "f", arguments: text }];
+  const options = { toolNames: ["f"] };
+  expect(readText(header, "length", options).parts).toEqual(call(""));
+  expect(readText(header, "stop", options).parts).toEqual(call("{}"));
+  expect(readIds([...spelledIds(header), CALL], "stop", options).parts).toEqual(call("{}"));
+});
+
+test.each([
+  ["stop", false, "stop"],
+  ["stop", true, "tool-calls"],
+  ["length", true, "length"],
+] as const)("an engine's %s with calls: %s finishes as %s", (reason, hasToolCall, finish) => {
+  expect(toFinishReason(reason, hasToolCall)).toBe(finish);
+});
