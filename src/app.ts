@@ -188,7 +188,8 @@ function toMemoryStore({ storeMaxEntries, storeMaxBytes }: Settings): Store {
 }
 
 /** What the operator says about the system message. */
-function toSystemOptions(settings: Settings, now: Date) {
+/** What the operator says about the system message, on a given day. */
+export function toSystemOptions(settings: Settings, now: Date) {
   const { identity, knowledgeCutoff, date } = settings;
   return {
     identity,

@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { SettingsError, suggest } from "../config/resolve.ts";
 import { toHelp } from "./help.ts";
+import { PARSE_USAGE, runParse } from "./inspect-parse.ts";
+import { RENDER_USAGE, runRender } from "./inspect-render.ts";
 import { runKey } from "./key.ts";
 import { ListenError } from "./listen.ts";
 import { startGateway } from "./serve.ts";
@@ -17,16 +19,35 @@ const COMMANDS = ["serve", "render", "parse", "key"];
 
 export async function main(args: readonly string[]): Promise<void> {
   const [command, ...rest] = args;
-  if (args.includes("--help") || args.includes("-h")) return print(toHelp());
+  if (args.includes("--help") || args.includes("-h")) return print(helpFor(command));
   if (args.includes("--version") || args.includes("-v")) return print(version());
   if (command === undefined || command.startsWith("-")) return serve(args);
   switch (command) {
     case "key":
       return printOr(runKey(rest), "harmony-gateway key [name], or harmony-gateway key --sealing");
+    case "render":
+      return inspect(() => runRender(rest, process.env), RENDER_USAGE);
+    case "parse":
+      return inspect(() => runParse(rest, process.env), PARSE_USAGE);
     case "serve":
       return serve(rest);
     default:
       return fail(EXIT_USAGE, `${command}: is no command.${suggest(command, COMMANDS)}`);
+  }
+}
+
+function helpFor(command: string | undefined): string {
+  if (command === "render") return RENDER_USAGE;
+  return command === "parse" ? PARSE_USAGE : toHelp();
+}
+
+/** Prints what was asked for. Whatever is wrong with the arguments or the input is said in a line. */
+function inspect(make: () => string, usage: string): void {
+  try {
+    print(make());
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    fail(EXIT_USAGE, `${error.message}\n\n${usage}`);
   }
 }
 

@@ -4,6 +4,7 @@
  * and the engine's prefix cache is hit.
  */
 import type { EngineTokens, Prompt } from "../engines/engine.ts";
+import { toPromptText } from "../harmony/prompt-text.ts";
 import { CALL, END, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 
@@ -90,7 +91,10 @@ function withRuns(
     idsJson: () => `${base.idsJson()},${ids().join(",")}`,
     text: () =>
       base.text() +
-      appended.map((run) => (typeof run === "string" ? run : tokenizer.decode(run))).join(""),
+      // Text that an engine gave is text it has read already. Ids may spell a control token in ordinary ones.
+      appended
+        .map((run) => (typeof run === "string" ? run : toPromptText(run, { tokenizer }).text))
+        .join(""),
     append: (more) => withRuns(base, [...appended, more], tokenizer),
   };
 }

@@ -1,0 +1,85 @@
+/** `harmony-gateway parse`: what a raw completion means, and what had to be repaired to see it. */
+import { readFileSync } from "node:fs";
+import { parseArgs, styleText } from "node:util";
+import { createParser, type ParseEvent, toFinishReason } from "../harmony/parse.ts";
+import { o200kHarmony } from "../tokenizer/index.ts";
+import { z } from "zod";
+
+export const PARSE_USAGE = `\
+harmony-gateway parse [completion.txt | -] [options]
+
+Reads what a model wrote after <|start|>assistant and prints its parts, the reason to finish and every repair
+by name. The completion is text with the markers spelled out, or with --ids a JSON array of token ids.
+
+  --ids             the input is a JSON array of token ids
+  --tools <names>   the functions that were offered, with commas; default: none
+  --length          the engine stopped at its token limit
+  --json            print everything as JSON
+  --color           colours even where the output is no terminal; --no-color: none`;
+
+interface ParsedPart {
+  readonly part: string;
+  readonly name?: string;
+  text: string;
+}
+
+/** What to print. Never fails on what a model wrote. */
+export function runParse(args: readonly string[], environment: NodeJS.ProcessEnv): string {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    allowNegative: true,
+    options: {
+      ids: { type: "boolean" },
+      tools: { type: "string", default: "" },
+      length: { type: "boolean" },
+      json: { type: "boolean" },
+      color: { type: "boolean" },
+    },
+  });
+  const [file = "-"] = positionals;
+  if (positionals.length > 1) throw new TypeError("one completion at a time");
+  const input = readFileSync(file === "-" ? 0 : file, "utf8");
+
+  const toolNames = values.tools.split(",").filter((name) => name !== "");
+  const parser = createParser(o200kHarmony(), { toolNames });
+  const reason = values.length ? "length" : "stop";
+  const events = [
+    ...(values.ids
+      ? parser.pushIds(z.array(z.int()).parse(JSON.parse(input)))
+      : parser.pushText(input.replace(/\n$/, ""))),
+    ...parser.end(reason),
+  ];
+  const parts = toParts(events);
+  const finish = toFinishReason(
+    reason,
+    parts.some(({ part }) => part === "tool-call"),
+  );
+  const recoveries = Object.fromEntries(parser.recoveries);
+  if (values.json) return JSON.stringify({ parts, finish, recoveries }, null, 2);
+
+  const coloured = values.color ?? (process.stdout.isTTY === true && !environment["NO_COLOR"]);
+  const bold = (text: string) =>
+    coloured ? styleText("bold", text, { validateStream: false }) : text;
+  const repairs = Object.entries(recoveries).map(([name, count]) => `${name} × ${count}`);
+  return [
+    ...parts.map(
+      ({ part, name, text }) => `${bold(name === undefined ? part : `${part} ${name}`)}\n${text}\n`,
+    ),
+    `${bold("finish")} ${finish}`,
+    `${bold("repairs")} ${repairs.length > 0 ? repairs.join(", ") : "none"}`,
+  ].join("\n");
+}
+
+function toParts(events: readonly ParseEvent[]): ParsedPart[] {
+  const parts: ParsedPart[] = [];
+  for (const event of events) {
+    const last = parts.at(-1);
+    if (event.type === "part-start") {
+      parts.push({ part: event.part, ...("name" in event && { name: event.name }), text: "" });
+    } else if (event.type === "part-delta" && last) {
+      last.text += event.text;
+    }
+  }
+  return parts;
+}

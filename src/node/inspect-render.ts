@@ -1,0 +1,135 @@
+/** `harmony-gateway render`: the prompt a chat request becomes, for people who want to look. */
+import { readFileSync } from "node:fs";
+import { parseArgs, styleText } from "node:util";
+import { toSystemOptions } from "../app.ts";
+import { chatRequest } from "../api/chat-completions/request.ts";
+import { toTurn } from "../api/chat-completions/to-turn.ts";
+import { parseBody, parseWith } from "../api/parse-request.ts";
+import { type DroppedMessage, dropFinishedAnalysis } from "../harmony/analysis.ts";
+import type { Message } from "../harmony/conversation.ts";
+import { createRenderer } from "../harmony/render.ts";
+import type { Segment } from "../harmony/prompt.ts";
+import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
+import { loadSettings } from "./settings.ts";
+
+export const RENDER_USAGE = `\
+harmony-gateway render <request.json | -> [options]
+
+Prints the prompt of a Chat Completions request: one colour for each role and channel, how many tokens it
+has, and which reasoning was dropped. Identity, date and layout are those of the settings in the environment.
+
+  --ids            print the token ids instead of the text
+  --json           print everything as JSON
+  --date <date>    the date in the system message, 2026-01-31; default: that of the settings
+  --color          colours even where the output is no terminal; --no-color: none`;
+
+type Colour = Parameters<typeof styleText>[0];
+
+const COLOURS: Record<string, Colour> = {
+  system: "magenta",
+  developer: "blue",
+  user: "green",
+  analysis: "gray",
+  commentary: "yellow",
+  final: "cyan",
+  tool: "red",
+};
+
+/** What to print. Throws a `RequestError` for a request the API would refuse. */
+export function runRender(args: readonly string[], environment: NodeJS.ProcessEnv): string {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    allowNegative: true,
+    options: {
+      ids: { type: "boolean" },
+      json: { type: "boolean" },
+      date: { type: "string" },
+      color: { type: "boolean" },
+    },
+  });
+  const [file] = positionals;
+  if (file === undefined || positionals.length > 1) throw new TypeError("one request is needed");
+
+  const bodyText = readFileSync(file === "-" ? 0 : file, "utf8");
+  const { settings } = loadSettings([], environment);
+  const system = toSystemOptions(settings, new Date());
+  const turn = toTurn(parseWith(chatRequest, parseBody(bodyText)), {
+    turnId: "render",
+    tenant: "render",
+    bodyText,
+    restored: new Map(),
+    system: values.date === undefined ? system : { ...system, date: values.date },
+  });
+  const { kept, dropped } = dropFinishedAnalysis(turn.messages);
+  const prompt = createRenderer({ layout: settings.layout }).renderCompletion({ messages: kept });
+
+  if (values.json) {
+    const { ids, segments } = prompt;
+    return JSON.stringify(
+      {
+        tokens: prompt.length,
+        messages: segments.map((segment) => ({
+          ...label(segment),
+          tokens: segment.length,
+          text: textOf(segment),
+        })),
+        dropped: dropped.map(({ index, finishedBy, message }) => ({
+          index,
+          finishedBy,
+          text: message.content,
+        })),
+        ids,
+      },
+      null,
+      2,
+    );
+  }
+  if (values.ids) return prompt.ids.join(" ");
+
+  const coloured = values.color ?? (process.stdout.isTTY === true && !environment["NO_COLOR"]);
+  const text = prompt.segments
+    .map((segment) => (coloured ? paint(segment) : textOf(segment)))
+    .join("");
+  return [
+    text,
+    "",
+    `${prompt.length} tokens in ${kept.length} messages.`,
+    ...dropped.map(explain),
+  ].join("\n");
+}
+
+function label(segment: Segment): { role: string; channel?: string; recipient?: string } {
+  const message = segment.type === "rendered" ? segment.message : undefined;
+  if (!message) return { role: "assistant" };
+  const { role, channel, recipient } = message;
+  return {
+    role,
+    ...(channel !== undefined && { channel }),
+    ...(recipient !== undefined && { recipient }),
+  };
+}
+
+function textOf(segment: Segment): string {
+  return o200kHarmony().decode(idsOf(segment));
+}
+
+function idsOf(segment: Segment): readonly TokenId[] {
+  if (segment.type === "appended") return segment.ids;
+  return segment.pieces.flatMap((piece) => [...piece.ids]);
+}
+
+function paint(segment: Segment): string {
+  const { role, channel = "" } = label(segment);
+  const colour = role === "tool" ? COLOURS["tool"] : (COLOURS[channel] ?? COLOURS[role]);
+  return colour ? styleText(colour, textOf(segment), { validateStream: false }) : textOf(segment);
+}
+
+function explain({ message, index, finishedBy }: DroppedMessage): string {
+  return `Dropped message ${index} (${preview(message)}): the answer in message ${finishedBy} finished its turn.`;
+}
+
+function preview({ content }: Message): string {
+  const text = typeof content === "string" ? content : "";
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 39)}…` : text);
+}
