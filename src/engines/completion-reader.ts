@@ -10,6 +10,7 @@ import * as z from "zod";
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import type { EngineFinish, EngineTokens, EngineUsage, TokenLogprob } from "./engine.ts";
 import { readFrame } from "./frame.ts";
+import { readIdList } from "./id-list.ts";
 import type { CompletionReader, Server } from "./server.ts";
 
 /** Only what is read; null and absent are the same everywhere. */
@@ -75,7 +76,7 @@ export function createCompletionReader(server: Server, topLogprobs?: number): Co
 
   return {
     push(event) {
-      if (topLogprobs === undefined && readOrdinaryIds(event, "token_ids", ids)) {
+      if (topLogprobs === undefined && readOrdinaryIds(event, ids)) {
         givesIds = true;
         return;
       }
@@ -116,31 +117,13 @@ export function createCompletionReader(server: Server, topLogprobs?: number): Co
  * Safe, because a quote inside a JSON string is escaped, so neither key can occur in sampled text. The
  * last occurrence counts: vLLM's first event repeats the prompt before it.
  */
-export function readOrdinaryIds(event: string, key: string, into: TokenId[]): boolean {
+function readOrdinaryIds(event: string, into: TokenId[]): boolean {
   if (!event.includes('"finish_reason":null')) return false;
-  const opening = `"${key}":[`;
-  const at = event.lastIndexOf(opening);
-  if (at === -1) return false;
-  const begin = into.length;
-  let id = -1;
-  for (let i = at + opening.length; i < event.length; i += 1) {
-    const code = event.charCodeAt(i);
-    if (code >= DIGIT_0 && code <= DIGIT_9) id = (id === -1 ? 0 : id * 10) + (code - DIGIT_0);
-    else {
-      if (id !== -1) into.push(id);
-      if (code === CLOSING_BRACKET) return true;
-      if (code !== COMMA) break;
-      id = -1;
-    }
-  }
-  into.length = begin;
-  return false;
+  const at = event.lastIndexOf(IDS_KEY);
+  return at !== -1 && readIdList(event, at + IDS_KEY.length, into) !== -1;
 }
 
-const DIGIT_0 = 48;
-const DIGIT_9 = 57;
-const COMMA = 44;
-const CLOSING_BRACKET = 93;
+const IDS_KEY = '"token_ids":[';
 
 /** `repetition` is vLLM cutting off a loop: like a limit, the answer was not finished by the model. */
 function mapFinishReason(reason: string): EngineFinish["reason"] {

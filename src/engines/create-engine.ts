@@ -1,28 +1,44 @@
 /** The list of engines: the one place that knows them all. The docs' table and `--help` are made from it. */
+import { COMPLETIONS_CAPABILITIES, createCompletionsEngine } from "./completions.ts";
 import { createDemoEngine } from "./demo.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, Engine } from "./engine.ts";
+import { createFireworksEngine, FIREWORKS_CAPABILITIES } from "./fireworks.ts";
 import { createLlamaCppEngine, LLAMA_CPP_CAPABILITIES } from "./llama-cpp.ts";
-import type { ServerOptions } from "./server.ts";
-import { createVllmEngine, VLLM_CAPABILITIES } from "./vllm.ts";
+import { createOllamaEngine, OLLAMA_CAPABILITIES, type OllamaOptions } from "./ollama.ts";
+import { createSglangEngine, SGLANG_CAPABILITIES } from "./sglang.ts";
+import { createTrtllmEngine, TRTLLM_CAPABILITIES } from "./trtllm.ts";
+import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "./vllm.ts";
 
-export const ENGINE_KINDS = ["demo", "vllm", "llama-cpp"] as const;
+export const ENGINE_KINDS = [
+  "demo",
+  "vllm",
+  "sglang",
+  "llama-cpp",
+  "trtllm",
+  "ollama",
+  "fireworks",
+  "completions",
+] as const;
 
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 
-/** {@link ServerOptions}, the URL left out where the engine has none or a usual one. */
-export interface EngineOptions extends Omit<ServerOptions, "url"> {
+/** The options of every kind together: a kind ignores what is not its own. */
+type AllOptions = VllmOptions & OllamaOptions;
+
+/** As {@link AllOptions}, the URL left out where the engine has none or a usual one. */
+export interface EngineOptions extends Omit<AllOptions, "url"> {
   readonly url?: string;
 }
 
 export interface EngineEntry {
   /** What it is, for people: one line without a full stop. */
   readonly title: string;
-  /** `none`: it is not reached over HTTP. A text: used when no URL is configured. */
+  /** `none`: it is not reached over HTTP. `default`: used when no URL is configured. */
   readonly url: "required" | "none" | { readonly default: string };
   /** What the kind can do at its best. A probe may find less. */
   readonly capabilities: Capabilities;
-  create(options: ServerOptions): Engine;
+  create(options: AllOptions): Engine;
 }
 
 export const ENGINES: Readonly<Record<EngineKind, EngineEntry>> = {
@@ -38,11 +54,41 @@ export const ENGINES: Readonly<Record<EngineKind, EngineEntry>> = {
     capabilities: VLLM_CAPABILITIES,
     create: createVllmEngine,
   },
+  sglang: {
+    title: "SGLang, `/generate` with token ids",
+    url: { default: "http://127.0.0.1:30000" },
+    capabilities: SGLANG_CAPABILITIES,
+    create: createSglangEngine,
+  },
   "llama-cpp": {
     title: "llama-server of llama.cpp, `/completion`",
     url: { default: "http://127.0.0.1:8080" },
     capabilities: LLAMA_CPP_CAPABILITIES,
     create: createLlamaCppEngine,
+  },
+  trtllm: {
+    title: "TensorRT-LLM's `trtllm-serve`, `/v1/completions` with token ids",
+    url: { default: "http://127.0.0.1:8000" },
+    capabilities: TRTLLM_CAPABILITIES,
+    create: createTrtllmEngine,
+  },
+  ollama: {
+    title: "Ollama, `/api/generate` in raw mode, text only",
+    url: { default: "http://127.0.0.1:11434" },
+    capabilities: OLLAMA_CAPABILITIES,
+    create: createOllamaEngine,
+  },
+  fireworks: {
+    title: "Fireworks, hosted, `/v1/completions` with token ids",
+    url: { default: "https://api.fireworks.ai/inference" },
+    capabilities: FIREWORKS_CAPABILITIES,
+    create: createFireworksEngine,
+  },
+  completions: {
+    title: "Any OpenAI-style `/v1/completions`, text only: LM Studio, MLX-LM, KoboldCpp, DeepInfra",
+    url: "required",
+    capabilities: COMPLETIONS_CAPABILITIES,
+    create: createCompletionsEngine,
   },
 };
 

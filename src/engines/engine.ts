@@ -18,6 +18,11 @@ export interface Engine {
    */
   probe(signal: AbortSignal): Promise<EngineProbe>;
   /**
+   * Ask the server whether it is well: cheap, nothing is sampled. Throws an {@link EngineError} when it
+   * is not. Absent where there is no such question; its requests then have to tell.
+   */
+  check?(signal: AbortSignal): Promise<void>;
+  /**
    * Continue a prompt. The stream is `open` once the server has accepted the request, then tokens,
    * then exactly one `finish`. Failures throw an {@link EngineError}, before or after the first token.
    * Aborting the signal, or leaving the iteration early, closes the connection, which makes

@@ -76,6 +76,7 @@ export function createLlamaCppEngine(options: ServerOptions): Engine {
         capabilities,
       } satisfies EngineProbe;
     },
+    check: (signal) => server.check("/health", signal),
     complete: (request, signal) => completeTwice(server, toBody(request, options), signal),
   };
   return engine;
@@ -143,8 +144,8 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
       mirostat: 0,
       // Without this the token that ends the completion is not shown.
       preserved_tokens: END_OF_GENERATION.map(specialTokenName),
-      ...options.extraBody,
     },
+    options.extraBody,
   );
 }
 

@@ -1,6 +1,7 @@
 /** Learns what a server can do by asking it for one token. */
 import { SPECIAL_TOKENS } from "../tokenizer/special-tokens.ts";
 import type { TokenId } from "../tokenizer/tokenizer.ts";
+import { EngineError } from "./engine-error.ts";
 import type { Capabilities, CompletionRequest, Engine, Prompt, Sampling } from "./engine.ts";
 import { END_OF_GENERATION } from "./request-body.ts";
 
@@ -33,11 +34,25 @@ export async function probeTokens(
   engine: Engine,
   signal: AbortSignal,
 ): Promise<Pick<Capabilities, "idsOut" | "stopIdVisible">> {
-  const bias = engine.capabilities.sampling.includes("logitBias");
+  if (!engine.capabilities.sampling.includes("logitBias")) return sampleOne(engine, GREEDY, signal);
+  try {
+    return await sampleOne(engine, { ...GREEDY, logitBias: new Map([[RETURN, 100]]) }, signal);
+  } catch (error) {
+    // TensorRT-LLM takes no bias when it was started without a tokenizer.
+    if (!(error instanceof EngineError) || error.kind !== "bad-request") throw error;
+    return sampleOne(engine, GREEDY, signal);
+  }
+}
+
+async function sampleOne(
+  engine: Engine,
+  sampling: Sampling,
+  signal: AbortSignal,
+): Promise<Pick<Capabilities, "idsOut" | "stopIdVisible">> {
   const request: CompletionRequest = {
     prompt: PROMPT,
     maxTokens: 1,
-    sampling: { ...GREEDY, ...(bias && { logitBias: new Map([[RETURN, 100]]) }) },
+    sampling,
     stopIds: [],
     requestId: "probe",
   };

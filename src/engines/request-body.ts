@@ -28,17 +28,37 @@ export function toLogitBias(request: CompletionRequest): Record<string, number> 
 /**
  * A JSON object from members that are JSON text already (a prompt of 100,000 ids, a schema whose key
  * order and numbers must stay as they are) and from members that are values. Undefined ones are left out.
+ *
+ * @param extra what an operator configured: it wins over both, and null takes a field away.
  */
 export function toJsonBody(
   texts: Readonly<Record<string, string | undefined>>,
   values: Readonly<Record<string, unknown>>,
+  extra: Readonly<Record<string, unknown>> = {},
 ): string {
-  const members = Object.entries(texts)
-    // An operator's extra field replaces ours, and a key must not occur twice.
-    .filter(([key, text]) => text !== undefined && values[key] === undefined)
-    .map(([key, text]) => `${JSON.stringify(key)}:${text}`);
-  const rest = JSON.stringify(values).slice(1, -1);
-  return `{${[...members, ...(rest === "" ? [] : [rest])].join(",")}}`;
+  const members: string[] = [];
+  const add = (key: string, text: string | undefined): void => {
+    if (text !== undefined) members.push(`${JSON.stringify(key)}:${text}`);
+  };
+  for (const [key, text] of Object.entries(texts)) {
+    if (extra[key] === undefined) add(key, text);
+  }
+  for (const [key, value] of Object.entries({ ...values, ...extra })) {
+    if (extra[key] !== null) add(key, JSON.stringify(value));
+  }
+  return `{${members.join(",")}}`;
+}
+
+/**
+ * A name for each call of an engine. One turn calls several times, the next call often while the server
+ * is still tearing down the last one, and servers refuse a name that is in use.
+ */
+export function createCallNames(): (request: CompletionRequest) => string {
+  let calls = 0;
+  return ({ requestId }) => {
+    calls += 1;
+    return `${requestId}-${calls}`;
+  };
 }
 
 /** One of several texts as a grammar, in the notation llama.cpp and xgrammar share (GBNF, EBNF). */

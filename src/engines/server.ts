@@ -35,8 +35,8 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   idleMs: 300_000,
 };
 
-/** A probe asks small questions, an operator waits for the answers. */
-const PROBE_TIMEOUTS: Timeouts = { connectMs: 5_000, firstByteMs: 15_000, idleMs: 15_000 };
+/** Small questions, whose answers somebody waits for. */
+const QUESTION_TIMEOUTS: Timeouts = { connectMs: 5_000, firstByteMs: 15_000, idleMs: 15_000 };
 
 /** Takes the events of one completion in and gives tokens out. Pure: it knows no network and no clock. */
 export interface CompletionReader {
@@ -59,6 +59,8 @@ export interface Server {
   /** Asks a small question. Undefined when the path is unknown to the server. */
   get(path: string, signal: AbortSignal): Promise<unknown>;
   post(path: string, body: string, signal: AbortSignal): Promise<unknown>;
+  /** Whether the server is well: any answer but an error will do. */
+  check(path: string, signal: AbortSignal): Promise<void>;
   /** Runs one completion; see {@link Engine.complete} for what comes out and when the connection closes. */
   complete(call: CompletionCall, signal: AbortSignal): AsyncGenerator<EngineEvent, void>;
   /** An error in a stream, or an answer that breaks the protocol. */
@@ -87,6 +89,11 @@ export function connectServer(kind: string, options: ServerOptions): Server {
   const { base, authorization } = readUrl(options.url);
   const transport = options.transport ?? createFetchTransport();
   const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const questionTimeouts: Timeouts = {
+    connectMs: Math.min(timeouts.connectMs, QUESTION_TIMEOUTS.connectMs),
+    firstByteMs: Math.min(timeouts.firstByteMs, QUESTION_TIMEOUTS.firstByteMs),
+    idleMs: Math.min(timeouts.idleMs, QUESTION_TIMEOUTS.idleMs),
+  };
   const key = options.apiKey === undefined ? authorization : `Bearer ${options.apiKey}`;
   const headers = {
     // A compressed stream arrives in lumps.
@@ -117,15 +124,26 @@ export function connectServer(kind: string, options: ServerOptions): Server {
         method: "GET",
         url: base + path,
         headers,
-        timeouts: { ...PROBE_TIMEOUTS, ...options.timeouts },
+        timeouts: questionTimeouts,
         signal,
       });
       return readAnswer(name, response);
     },
 
     async post(path, body, signal) {
-      const limits = { ...PROBE_TIMEOUTS, ...options.timeouts };
-      return readAnswer(name, await post(path, body, signal, limits));
+      return readAnswer(name, await post(path, body, signal, questionTimeouts));
+    },
+
+    async check(path, signal) {
+      const response = await transport({
+        method: "GET",
+        url: base + path,
+        headers,
+        timeouts: questionTimeouts,
+        signal,
+      });
+      const body = await readText(response);
+      if (response.status >= 400) throw toHttpError(name, response, body);
     },
 
     async *complete(call, signal) {

@@ -4,14 +4,13 @@
  * `/v1/completions` on every version; `/inference/v1/generate`, which knows no text at all, where it was
  * switched on and the probe found it (it needs a server flag since autumn 2026).
  */
-import * as z from "zod";
-
 import { createCompletionReader } from "./completion-reader.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, CompletionRequest, Engine, EngineProbe } from "./engine.ts";
 import { expectModel, probeModels } from "./models-probe.ts";
 import { probeTokens } from "./probe.ts";
-import { toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
+import { createCallNames, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
+import { describe } from "./describe.ts";
 import { connectServer, type Server, type ServerOptions } from "./server.ts";
 
 export interface VllmOptions extends ServerOptions {
@@ -39,10 +38,9 @@ export const VLLM_CAPABILITIES: Capabilities = {
   ],
 };
 
-const version = z.object({ version: z.string() });
-
 export function createVllmEngine(options: VllmOptions): Engine {
   const server = connectServer("vllm", options);
+  const nameCall = createCallNames();
   let capabilities = VLLM_CAPABILITIES;
   let hasTokenEndpoint = false;
 
@@ -59,23 +57,31 @@ export function createVllmEngine(options: VllmOptions): Engine {
         hasTokenEndpoint = await findTokenEndpoint(server, options, signal);
       }
       capabilities = { ...VLLM_CAPABILITIES, ...(await probeTokens(engine, signal)) };
-      const found = version.safeParse(await server.get("/version", signal));
       return {
-        description: found.success ? `vllm ${found.data.version}` : "vllm",
+        description: await describe(server, "vllm", "/version", signal),
         ...offer,
         capabilities,
       } satisfies EngineProbe;
     },
+    check: (signal) => server.check("/health", signal),
     complete: (request, signal) => {
       const reader = createCompletionReader(server, request.topLogprobs);
       // Log probabilities come in another form there.
       return hasTokenEndpoint && request.topLogprobs === undefined
         ? server.complete(
-            { path: "/inference/v1/generate", body: toGenerateBody(request, options), reader },
+            {
+              path: "/inference/v1/generate",
+              body: toGenerateBody(request, nameCall(request), options),
+              reader,
+            },
             signal,
           )
         : server.complete(
-            { path: "/v1/completions", body: toCompletionBody(request, options), reader },
+            {
+              path: "/v1/completions",
+              body: toCompletionBody(request, nameCall(request), options),
+              reader,
+            },
             signal,
           );
     },
@@ -83,7 +89,11 @@ export function createVllmEngine(options: VllmOptions): Engine {
   return engine;
 }
 
-function toCompletionBody(request: CompletionRequest, options: VllmOptions): string {
+function toCompletionBody(
+  request: CompletionRequest,
+  callName: string,
+  options: VllmOptions,
+): string {
   const { topLogprobs } = request;
   return toJsonBody(
     {
@@ -105,13 +115,18 @@ function toCompletionBody(request: CompletionRequest, options: VllmOptions): str
         logprobs: topLogprobs,
         return_tokens_as_token_ids: true,
       }),
-      ...toServing(request),
-      ...options.extraBody,
+      cache_salt: toCacheSalt(request),
+      request_id: callName,
     },
+    options.extraBody,
   );
 }
 
-function toGenerateBody(request: CompletionRequest, options: VllmOptions): string {
+function toGenerateBody(
+  request: CompletionRequest,
+  callName: string,
+  options: VllmOptions,
+): string {
   const sampling = toJsonBody(
     { structured_outputs: toStructuredOutputs(request) },
     toSampling(request),
@@ -122,9 +137,10 @@ function toGenerateBody(request: CompletionRequest, options: VllmOptions): strin
       model: options.model,
       stream: true,
       stream_options: { include_usage: true },
-      ...toServing(request),
-      ...options.extraBody,
+      cache_salt: toCacheSalt(request),
+      request_id: callName,
     },
+    options.extraBody,
   );
 }
 
@@ -146,8 +162,9 @@ function toSampling(request: CompletionRequest): Record<string, unknown> {
   };
 }
 
-function toServing(request: CompletionRequest): Record<string, unknown> {
-  return { cache_salt: request.cacheSalt, request_id: request.requestId };
+/** An empty salt is refused. */
+function toCacheSalt({ cacheSalt }: CompletionRequest): string | undefined {
+  return cacheSalt === "" ? undefined : cacheSalt;
 }
 
 /** Servers before 0.11 ignore it, as they ignore every field they do not know: the result must be validated. */

@@ -41,10 +41,11 @@ const finishOf = (completionTokens: number, nativeReason = "eos") => ({
   usage: { promptTokens: 70, cachedTokens: 69, completionTokens },
 });
 
-/** `<|name|>` in a list stands for a control token, everything else for text. */
-const [START, END, MESSAGE, CHANNEL, RETURN] = [200006, 200007, 200008, 200005, 200002].map(
-  (special): Piece => ({ special }),
-) as [Piece, Piece, Piece, Piece, Piece];
+const CHANNEL: Piece = { special: 200005 };
+const START: Piece = { special: 200006 };
+const END: Piece = { special: 200007 };
+const MESSAGE: Piece = { special: 200008 };
+const RETURN: Piece = { special: 200002 };
 
 describe("the request", () => {
   const sent = async (request: CompletionRequest) => {

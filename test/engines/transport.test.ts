@@ -1,5 +1,5 @@
 /** One table for both transports: what an engine may rely on, whichever runtime it is on. */
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -15,6 +15,7 @@ import { createUndiciTransport } from "../../src/node/undici-transport.ts";
 import {
   type FakeExchange,
   type FakeUpstream,
+  portOf,
   startFakeUpstream,
 } from "../helpers/fake-upstream.ts";
 
@@ -276,8 +277,7 @@ describe.each([
       await new Promise<void>((resolve) => {
         server.listen(0, "127.0.0.1", resolve);
       });
-      const { port } = server.address() as AddressInfo;
-      const error = await failure(send({ url: `http://127.0.0.1:${port}/` }));
+      const error = await failure(send({ url: `http://127.0.0.1:${portOf(server)}/` }));
       expect(error.kind).toBe("unreachable");
       server.close();
     });
@@ -344,7 +344,7 @@ test("a connection that is not made in time is unreachable on undici", async () 
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
-  const { port } = server.address() as AddressInfo;
+  const port = portOf(server);
   const error = await failure(
     createUndiciTransport()({
       method: "GET",

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import type { CompletionRequest } from "../../src/engines/engine.ts";
 import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "../../src/engines/vllm.ts";
@@ -69,7 +69,7 @@ describe("the request", () => {
       skip_special_tokens: false,
       spaces_between_special_tokens: false,
       include_stop_str_in_output: true,
-      request_id: "px-1",
+      request_id: "px-1-1",
     });
   });
 
@@ -111,9 +111,26 @@ describe("the request", () => {
   });
 
   test("lets an operator's fields win over ours", async () => {
-    const request = await sent(requestOf(), { extraBody: { priority: 2, top_k: 5, prompt: [1] } });
+    const request = await sent(requestOf(), {
+      extraBody: { priority: 2, top_k: 5, prompt: [1], min_p: null },
+    });
     expect(bodyOf(request)).toMatchObject({ priority: 2, top_k: 5, prompt: [1] });
+    expect(bodyOf(request)).not.toHaveProperty("min_p");
     expect(request?.body?.match(/"prompt":/g)).toHaveLength(1);
+  });
+
+  test("leaves an empty salt out, which would be refused", async () => {
+    expect(bodyOf(await sent(requestOf({ cacheSalt: "" })))).not.toHaveProperty("cache_salt");
+  });
+
+  test("gives each call a name of its own, because a name in use is refused", async () => {
+    const { engine, transport } = engineOf({ pieces: [readFixture("vllm/answer.sse")] });
+    await complete(engine);
+    await complete(engine);
+    expect(transport.requests.map((request) => bodyOf(request))).toMatchObject([
+      { request_id: "px-1-1" },
+      { request_id: "px-1-2" },
+    ]);
   });
 });
 
@@ -245,6 +262,13 @@ describe("the stream", () => {
     expect(await replay("logprobs-old.sse", requestOf({ topLogprobs: 1 }))).toMatchObject({
       ids: [200005, 17196, 200002],
     });
+  });
+
+  test("an ordinary event is not parsed as JSON, only the finish and the usage are", async () => {
+    const parse = vi.spyOn(JSON, "parse");
+    await replay("answer.sse");
+    expect(parse).toHaveBeenCalledTimes(2);
+    parse.mockRestore();
   });
 
   test("several events of one read become one event", async () => {
@@ -617,7 +641,7 @@ describe("probe", () => {
       stream: true,
       stream_options: { include_usage: true },
       cache_salt: "t",
-      request_id: "px-1",
+      request_id: "px-1-2",
     });
   });
 

@@ -1,6 +1,6 @@
 /** An HTTP server on loopback whose every byte and every failure a test decides: an engine as seen from outside. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Server, Socket } from "node:net";
 
 export interface FakeUpstream {
   /** `http://127.0.0.1:port`. */
@@ -63,10 +63,9 @@ export async function startFakeUpstream(
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
-  const { port } = server.address() as AddressInfo;
 
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${portOf(server)}`,
     exchanges,
     get connections() {
       return connections;
@@ -121,9 +120,17 @@ function toExchange(
 }
 
 async function readAll(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
+  let text = "";
+  request.setEncoding("utf8");
+  for await (const chunk of request) text += String(chunk);
+  return text;
+}
+
+/** The port a listening server got. */
+export function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("not listening on a port");
+  return address.port;
 }
 
 function nextTurn(): Promise<void> {

@@ -1,0 +1,79 @@
+/**
+ * Any server with an OpenAI-style `/v1/completions` that reads and writes text: LM Studio, MLX-LM, KoboldCpp,
+ * DeepInfra, Together. The server tokenises the prompt with control tokens switched on, so text of users
+ * that spells one has been altered before it comes here.
+ */
+import { createCompletionReader } from "./completion-reader.ts";
+import type { Capabilities, CompletionRequest, Engine, EngineProbe } from "./engine.ts";
+import { probeModels } from "./models-probe.ts";
+import { probeTokens } from "./probe.ts";
+import { toJsonBody, toLogitBias } from "./request-body.ts";
+import { connectServer, type ServerOptions } from "./server.ts";
+
+export const COMPLETIONS_CAPABILITIES: Capabilities = {
+  idsIn: false,
+  idsOut: "none",
+  stopIdVisible: false,
+  stopIds: false,
+  constraints: [],
+  logprobs: false,
+  // What every such server knows. Others go through `extraBody`, for those that know them.
+  sampling: ["temperature", "topP", "frequencyPenalty", "presencePenalty", "seed", "logitBias"],
+};
+
+export function createCompletionsEngine(options: ServerOptions): Engine {
+  const server = connectServer("completions", options);
+  const api = toApiPath(options.url);
+  let capabilities = COMPLETIONS_CAPABILITIES;
+
+  const engine: Engine = {
+    name: "completions",
+    get capabilities() {
+      return capabilities;
+    },
+    probe: async (signal) => {
+      const offer = await probeModels(server, `${api}/models`, options.model, signal);
+      capabilities = { ...COMPLETIONS_CAPABILITIES, ...(await probeTokens(engine, signal)) };
+      return { description: "completions", ...offer, capabilities } satisfies EngineProbe;
+    },
+    complete: (request, signal) =>
+      server.complete(
+        {
+          path: `${api}/completions`,
+          body: toBody(request, options),
+          reader: createCompletionReader(server),
+        },
+        signal,
+      ),
+  };
+  return engine;
+}
+
+/** As the OpenAI SDK has it: a URL with a path is the API's own, `https://api.deepinfra.com/v1/openai`. */
+function toApiPath(url: string): string {
+  const path = new URL(url).pathname.replace(/\/+$/, "");
+  return path === "" || path.endsWith("/v1") ? "/v1" : "";
+}
+
+function toBody(request: CompletionRequest, options: ServerOptions): string {
+  const { sampling } = request;
+  return toJsonBody(
+    {},
+    {
+      model: options.model,
+      prompt: request.prompt.text(),
+      stream: true,
+      stream_options: { include_usage: true },
+      max_tokens: request.maxTokens,
+      temperature: sampling.temperature,
+      top_p: sampling.topP,
+      frequency_penalty: sampling.frequencyPenalty,
+      presence_penalty: sampling.presencePenalty,
+      seed: sampling.seed,
+      logit_bias: toLogitBias(request),
+      // Servers with vLLM inside hide control tokens without it, the others ignore it.
+      skip_special_tokens: false,
+    },
+    options.extraBody,
+  );
+}

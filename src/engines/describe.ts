@@ -1,0 +1,23 @@
+/** What a server calls itself, for the log. */
+import * as z from "zod";
+
+import { EngineError } from "./engine-error.ts";
+import type { Server } from "./server.ts";
+
+const answer = z.object({ version: z.string() });
+
+/** `vllm 0.14.1`, or the name alone: a server that keeps its version to itself is as good. */
+export async function describe(
+  server: Server,
+  name: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    const found = answer.safeParse(await server.get(path, signal));
+    return found.success ? `${name} ${found.data.version}` : name;
+  } catch (error) {
+    if (error instanceof EngineError) return name;
+    throw error;
+  }
+}

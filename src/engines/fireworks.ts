@@ -1,0 +1,103 @@
+/**
+ * Fireworks, hosted: ids in, ids out, on a `/v1/completions` of its own. Written after its documentation and
+ * its SDK's types; what it shows of control tokens is for the probe to find out.
+ */
+import { createCompletionReader } from "./completion-reader.ts";
+import type { Capabilities, CompletionRequest, Constraint, Engine, EngineProbe } from "./engine.ts";
+import { probeModels } from "./models-probe.ts";
+import { probeTokens } from "./probe.ts";
+import { toChoiceGrammar, toJsonBody, toLogitBias } from "./request-body.ts";
+import { connectServer, type ServerOptions } from "./server.ts";
+
+export const FIREWORKS_CAPABILITIES: Capabilities = {
+  idsIn: true,
+  idsOut: "exact",
+  stopIdVisible: true,
+  stopIds: false,
+  constraints: ["json-schema", "json-object", "choice"],
+  logprobs: false,
+  sampling: [
+    "temperature",
+    "topP",
+    "topK",
+    "minP",
+    "frequencyPenalty",
+    "presencePenalty",
+    "repetitionPenalty",
+    "seed",
+    "logitBias",
+  ],
+};
+
+export function createFireworksEngine(options: ServerOptions): Engine {
+  const server = connectServer("fireworks", options);
+  let capabilities = FIREWORKS_CAPABILITIES;
+
+  const engine: Engine = {
+    name: "fireworks",
+    get capabilities() {
+      return capabilities;
+    },
+    probe: async (signal) => {
+      // The list is of an account's own models; the others are served as well, so it decides nothing.
+      const offer = await probeModels(server, "/v1/models", options.model, signal);
+      capabilities = { ...FIREWORKS_CAPABILITIES, ...(await probeTokens(engine, signal)) };
+      return { description: "fireworks", ...offer, capabilities } satisfies EngineProbe;
+    },
+    complete: (request, signal) =>
+      server.complete(
+        {
+          path: "/v1/completions",
+          body: toBody(request, options),
+          reader: createCompletionReader(server),
+        },
+        signal,
+      ),
+  };
+  return engine;
+}
+
+function toBody(request: CompletionRequest, options: ServerOptions): string {
+  const { sampling, cacheSalt } = request;
+  return toJsonBody(
+    {
+      prompt: `[${request.prompt.idsJson()}]`,
+      response_format: toResponseFormat(request.constraint),
+    },
+    {
+      model: options.model,
+      stream: true,
+      max_tokens: request.maxTokens,
+      temperature: sampling.temperature,
+      top_p: sampling.topP,
+      top_k: sampling.topK,
+      min_p: sampling.minP,
+      frequency_penalty: sampling.frequencyPenalty,
+      presence_penalty: sampling.presencePenalty,
+      repetition_penalty: sampling.repetitionPenalty,
+      seed: sampling.seed,
+      logit_bias: toLogitBias(request),
+      return_token_ids: true,
+      // Left out, a prompt that is too long would silently shorten the answer.
+      context_length_exceeded_behavior: "error",
+      prompt_cache_key: request.affinity,
+      prompt_cache_isolation_key: cacheSalt === "" ? undefined : cacheSalt,
+    },
+    options.extraBody,
+  );
+}
+
+function toResponseFormat(constraint: Constraint | undefined): string | undefined {
+  switch (constraint?.type) {
+    case undefined:
+      return undefined;
+    case "json-schema":
+      return `{"type":"json_schema","json_schema":{"name":"answer","schema":${constraint.schema}}}`;
+    case "json-object":
+      return '{"type":"json_object"}';
+    case "choice":
+      return JSON.stringify({ type: "grammar", grammar: toChoiceGrammar(constraint.options) });
+    default:
+      return constraint satisfies never;
+  }
+}

@@ -1,0 +1,29 @@
+/** Ids out of JSON text, where parsing the whole of it would cost more than everything else. */
+import type { TokenId } from "../tokenizer/tokenizer.ts";
+
+/**
+ * Reads `1,2,3]` from `at` on and adds the ids to `into`. Returns where the closing bracket stands, or
+ * -1, with nothing added, when anything else is met.
+ */
+export function readIdList(text: string, at: number, into: TokenId[]): number {
+  const begin = into.length;
+  let id = NONE;
+  for (let i = at; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code >= DIGIT_0 && code <= DIGIT_9) id = (id === NONE ? 0 : id * 10) + (code - DIGIT_0);
+    else {
+      if (id !== NONE) into.push(id);
+      if (code === CLOSING_BRACKET) return i;
+      if (code !== COMMA) break;
+      id = NONE;
+    }
+  }
+  into.length = begin;
+  return -1;
+}
+
+const NONE = -1;
+const DIGIT_0 = 48;
+const DIGIT_9 = 57;
+const COMMA = 44;
+const CLOSING_BRACKET = 93;

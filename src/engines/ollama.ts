@@ -1,0 +1,211 @@
+/**
+ * Ollama, on `/api/generate` with `raw`: text in, text out. Raw mode is what skips its template and its own
+ * Harmony parser; its OpenAI-style endpoint does not.
+ *
+ * The token that ends a completion is neither shown nor named.
+ */
+import * as z from "zod";
+
+import { describe } from "./describe.ts";
+import { EngineError } from "./engine-error.ts";
+import type {
+  Capabilities,
+  CompletionRequest,
+  Constraint,
+  Engine,
+  EngineFinish,
+  EngineProbe,
+  EngineTokens,
+} from "./engine.ts";
+import { readFrame } from "./frame.ts";
+import { expectModel } from "./models-probe.ts";
+import { createLineSplitter } from "./ndjson.ts";
+import { probeTokens } from "./probe.ts";
+import { toJsonBody } from "./request-body.ts";
+import { type CompletionReader, connectServer, type Server, type ServerOptions } from "./server.ts";
+
+export interface OllamaOptions extends ServerOptions {
+  /**
+   * Tokens of prompt and completion together. Ollama loads the model for so many and takes 4096 or so when
+   * nobody tells it, which is not enough for a conversation with tools.
+   */
+  readonly contextLength?: number;
+}
+
+const DEFAULT_CONTEXT_LENGTH = 32_768;
+
+export const OLLAMA_CAPABILITIES: Capabilities = {
+  idsIn: false,
+  idsOut: "none",
+  stopIdVisible: false,
+  stopIds: false,
+  constraints: ["json-schema", "json-object"],
+  logprobs: false,
+  sampling: [
+    "temperature",
+    "topP",
+    "topK",
+    "minP",
+    "frequencyPenalty",
+    "presencePenalty",
+    "repetitionPenalty",
+    "seed",
+  ],
+};
+
+const tags = z.object({ models: z.array(z.object({ name: z.string() })) });
+const details = z.object({ model_info: z.record(z.string(), z.unknown()) });
+
+export function createOllamaEngine(options: OllamaOptions): Engine {
+  const server = connectServer("ollama", options);
+  const numCtx = options.contextLength ?? DEFAULT_CONTEXT_LENGTH;
+  let capabilities = OLLAMA_CAPABILITIES;
+
+  const engine: Engine = {
+    name: "ollama",
+    get capabilities() {
+      return capabilities;
+    },
+    probe: async (signal) => {
+      const found = tags.safeParse(await server.get("/api/tags", signal));
+      if (!found.success) {
+        throw new EngineError(
+          "not-found",
+          `${server.name} has no list of models at /api/tags. Is this the URL of an Ollama server?`,
+        );
+      }
+      const models = found.data.models.map(({ name }) => name);
+      expectModel(server, withTag(options.model), models);
+      const longest = await readContextLength(server, options.model, signal);
+      capabilities = { ...OLLAMA_CAPABILITIES, ...(await probeTokens(engine, signal)) };
+      return {
+        description: await describe(server, "ollama", "/api/version", signal),
+        models,
+        contextLength: Math.min(numCtx, longest ?? numCtx),
+        capabilities,
+      } satisfies EngineProbe;
+    },
+    check: (signal) => server.check("/api/version", signal),
+    complete: (request, signal) =>
+      server.complete(
+        {
+          path: "/api/generate",
+          body: toBody(request, numCtx, options),
+          reader: createOllamaReader(server),
+          splitter: createLineSplitter(),
+        },
+        signal,
+      ),
+  };
+  return engine;
+}
+
+/** A name without a tag means the tag `latest`. */
+function withTag(model: string): string {
+  return /:[^/]*$/.test(model) ? model : `${model}:latest`;
+}
+
+/** What the model was made for, under a name that begins with its architecture. */
+async function readContextLength(
+  server: Server,
+  model: string,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const found = details.safeParse(
+    await server.post("/api/show", JSON.stringify({ model }), signal),
+  );
+  const entries = Object.entries(found.data?.model_info ?? {});
+  const length = entries.find(([key]) => key.endsWith(".context_length"))?.[1];
+  return typeof length === "number" ? length : undefined;
+}
+
+function toBody(request: CompletionRequest, numCtx: number, options: OllamaOptions): string {
+  const { sampling } = request;
+  return toJsonBody(
+    { format: toFormat(request.constraint) },
+    {
+      model: options.model,
+      raw: true,
+      // Left out, it is switched on, and a parser may move part of the text elsewhere.
+      think: false,
+      stream: true,
+      prompt: request.prompt.text(),
+      // Left out, a prompt that is too long would lose its beginning, and a long answer too.
+      truncate: false,
+      shift: false,
+      options: {
+        num_predict: request.maxTokens,
+        num_ctx: numCtx,
+        temperature: sampling.temperature,
+        top_k: sampling.topK,
+        top_p: sampling.topP,
+        min_p: sampling.minP,
+        typical_p: 1,
+        frequency_penalty: sampling.frequencyPenalty,
+        presence_penalty: sampling.presencePenalty,
+        repeat_penalty: sampling.repetitionPenalty,
+        seed: sampling.seed ?? RANDOM_SEED,
+      },
+    },
+    options.extraBody,
+  );
+}
+
+const RANDOM_SEED = -1;
+
+function toFormat(constraint: Constraint | undefined): string | undefined {
+  switch (constraint?.type) {
+    case undefined:
+    // Not among the capabilities: `format` is JSON, and a text is none.
+    case "choice":
+      return undefined;
+    case "json-schema":
+      return constraint.schema;
+    case "json-object":
+      return '"json"';
+    default:
+      return constraint satisfies never;
+  }
+}
+
+const ollamaFrame = z.object({
+  response: z.string().nullish(),
+  thinking: z.string().nullish(),
+  done: z.boolean().nullish(),
+  done_reason: z.string().nullish(),
+  prompt_eval_count: z.number().nullish(),
+  eval_count: z.number().nullish(),
+});
+
+export function createOllamaReader(server: Server): CompletionReader {
+  let text = "";
+  let finish: EngineFinish | undefined;
+  return {
+    push(line) {
+      const frame = readFrame(line, ollamaFrame, server);
+      text += (frame.thinking ?? "") + (frame.response ?? "");
+      if (frame.done !== true) return;
+      const { prompt_eval_count: prompt, eval_count: completion } = frame;
+      const native = frame.done_reason ?? null;
+      finish = {
+        type: "finish",
+        reason: native === "length" ? "length" : "stop",
+        nativeReason: native,
+        usage: {
+          ...(prompt != null && { promptTokens: prompt }),
+          ...(completion != null && { completionTokens: completion }),
+        },
+      };
+    },
+    take(): EngineTokens | undefined {
+      if (text === "") return undefined;
+      const tokens: EngineTokens = { type: "text", text };
+      text = "";
+      return tokens;
+    },
+    finish: () => finish,
+    get done() {
+      return finish !== undefined;
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/** SGLang, on its own endpoint `/generate`: ids in, ids out. */
+import { describe } from "./describe.ts";
+import { EngineError } from "./engine-error.ts";
+import type { Capabilities, CompletionRequest, Constraint, Engine, EngineProbe } from "./engine.ts";
+import { probeModels } from "./models-probe.ts";
+import { probeTokens } from "./probe.ts";
+import {
+  createCallNames,
+  toChoiceGrammar,
+  toJsonBody,
+  toLogitBias,
+  toStopIds,
+} from "./request-body.ts";
+import { connectServer, type ServerOptions } from "./server.ts";
+import { createSglangReader } from "./sglang-reader.ts";
+
+export const SGLANG_CAPABILITIES: Capabilities = {
+  idsIn: true,
+  idsOut: "exact",
+  stopIdVisible: true,
+  stopIds: true,
+  constraints: ["json-schema", "json-object", "choice"],
+  logprobs: true,
+  sampling: [
+    "temperature",
+    "topP",
+    "topK",
+    "minP",
+    "frequencyPenalty",
+    "presencePenalty",
+    "repetitionPenalty",
+    "seed",
+    "logitBias",
+  ],
+};
+
+export function createSglangEngine(options: ServerOptions): Engine {
+  const server = connectServer("sglang", options);
+  const nameCall = createCallNames();
+  let capabilities = SGLANG_CAPABILITIES;
+
+  const engine: Engine = {
+    name: "sglang",
+    get capabilities() {
+      return capabilities;
+    },
+    probe: async (signal) => {
+      // `/generate` takes no model's name, so a server may well call it something else.
+      const offer = await probeModels(server, "/v1/models", options.model, signal);
+      if (offer === undefined) {
+        throw new EngineError(
+          "not-found",
+          `${server.name} has no list of models at /v1/models. Is this the URL of an SGLang server?`,
+        );
+      }
+      capabilities = { ...SGLANG_CAPABILITIES, ...(await probeTokens(engine, signal)) };
+      return {
+        description: await describe(server, "sglang", "/get_server_info", signal),
+        ...offer,
+        capabilities,
+      } satisfies EngineProbe;
+    },
+    check: (signal) => server.check("/health", signal),
+    complete: (request, signal) =>
+      server.complete(
+        {
+          path: "/generate",
+          body: toBody(request, nameCall(request), options),
+          reader: createSglangReader(server, request.topLogprobs),
+          openAtFirstEvent: true,
+        },
+        signal,
+      ),
+  };
+  return engine;
+}
+
+function toBody(request: CompletionRequest, callName: string, options: ServerOptions): string {
+  const { topLogprobs, cacheSalt } = request;
+  return toJsonBody(
+    { input_ids: `[${request.prompt.idsJson()}]` },
+    {
+      rid: callName,
+      stream: true,
+      sampling_params: toSamplingParams(request),
+      // Part of the key of the prefix cache.
+      extra_key: cacheSalt === "" ? undefined : cacheSalt,
+      ...(topLogprobs !== undefined && {
+        return_logprob: true,
+        top_logprobs_num: topLogprobs,
+        logprob_start_len: -1,
+      }),
+    },
+    options.extraBody,
+  );
+}
+
+/** Fields the server does not know are refused here. */
+function toSamplingParams(request: CompletionRequest): Record<string, unknown> {
+  const { sampling } = request;
+  return {
+    max_new_tokens: request.maxTokens,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    top_k: sampling.topK === 0 ? -1 : sampling.topK,
+    min_p: sampling.minP,
+    frequency_penalty: sampling.frequencyPenalty,
+    presence_penalty: sampling.presencePenalty,
+    repetition_penalty: sampling.repetitionPenalty,
+    sampling_seed: sampling.seed,
+    logit_bias: toLogitBias(request),
+    stop_token_ids: toStopIds(request),
+    // For servers that give no ids yet: their text must show the control tokens.
+    skip_special_tokens: false,
+    spaces_between_special_tokens: false,
+    no_stop_trim: true,
+    ...toConstraint(request.constraint),
+  };
+}
+
+/** Schemas are strings here, so their text survives as it is. */
+function toConstraint(constraint: Constraint | undefined): Record<string, string> {
+  switch (constraint?.type) {
+    case undefined:
+      return {};
+    case "json-schema":
+      return { json_schema: constraint.schema };
+    case "json-object":
+      return { json_schema: '{"type":"object"}' };
+    case "choice":
+      return { ebnf: toChoiceGrammar(constraint.options) };
+    default:
+      return constraint satisfies never;
+  }
+}

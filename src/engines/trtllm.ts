@@ -1,0 +1,121 @@
+/**
+ * TensorRT-LLM's `trtllm-serve`: ids in, ids out, on a `/v1/completions` like vLLM's that refuses every
+ * field it does not know.
+ */
+import { createCompletionReader } from "./completion-reader.ts";
+import { describe } from "./describe.ts";
+import { EngineError } from "./engine-error.ts";
+import type { Capabilities, CompletionRequest, Constraint, Engine, EngineProbe } from "./engine.ts";
+import { expectModel, probeModels } from "./models-probe.ts";
+import { probeTokens } from "./probe.ts";
+import { toChoiceGrammar, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
+import { connectServer, type ServerOptions } from "./server.ts";
+
+export const TRTLLM_CAPABILITIES: Capabilities = {
+  idsIn: true,
+  idsOut: "exact",
+  stopIdVisible: true,
+  stopIds: true,
+  constraints: ["json-schema", "json-object", "choice"],
+  // They come under the names of tokens, and a name tells no id.
+  logprobs: false,
+  sampling: [
+    "temperature",
+    "topP",
+    "topK",
+    "minP",
+    "frequencyPenalty",
+    "presencePenalty",
+    "repetitionPenalty",
+    "seed",
+    "logitBias",
+  ],
+};
+
+export function createTrtllmEngine(options: ServerOptions): Engine {
+  const server = connectServer("trtllm", options);
+  let capabilities = TRTLLM_CAPABILITIES;
+
+  const engine: Engine = {
+    name: "trtllm",
+    get capabilities() {
+      return capabilities;
+    },
+    probe: async (signal) => {
+      const offer = await probeModels(server, "/v1/models", options.model, signal);
+      if (offer === undefined) {
+        throw new EngineError(
+          "not-found",
+          `${server.name} has no list of models at /v1/models. Is this the URL of a trtllm-serve?`,
+        );
+      }
+      expectModel(server, options.model, offer.models);
+      capabilities = { ...TRTLLM_CAPABILITIES, ...(await probeTokens(engine, signal)) };
+      return {
+        description: await describe(server, "trtllm", "/version", signal),
+        ...offer,
+        capabilities,
+      } satisfies EngineProbe;
+    },
+    check: (signal) => server.check("/health", signal),
+    complete: (request, signal) =>
+      server.complete(
+        {
+          path: "/v1/completions",
+          body: toBody(request, options),
+          reader: createCompletionReader(server),
+        },
+        signal,
+      ),
+  };
+  return engine;
+}
+
+function toBody(request: CompletionRequest, options: ServerOptions): string {
+  const { sampling } = request;
+  return toJsonBody(
+    {
+      prompt: `[${request.prompt.idsJson()}]`,
+      response_format: toResponseFormat(request.constraint),
+    },
+    {
+      model: options.model,
+      stream: true,
+      // Left out, both would be taken for true by some versions.
+      stream_options: { include_usage: true, continuous_usage_stats: false },
+      max_tokens: request.maxTokens,
+      temperature: sampling.temperature,
+      top_p: sampling.topP,
+      top_k: sampling.topK,
+      min_p: sampling.minP,
+      frequency_penalty: sampling.frequencyPenalty,
+      presence_penalty: sampling.presencePenalty,
+      repetition_penalty: sampling.repetitionPenalty,
+      seed: sampling.seed,
+      logit_bias: toLogitBias(request),
+      stop_token_ids: toStopIds(request),
+      include_stop_str_in_output: true,
+      add_special_tokens: false,
+      skip_special_tokens: false,
+      spaces_between_special_tokens: false,
+      // Either text or ids come.
+      detokenize: false,
+    },
+    options.extraBody,
+  );
+}
+
+function toResponseFormat(constraint: Constraint | undefined): string | undefined {
+  switch (constraint?.type) {
+    case undefined:
+      return undefined;
+    case "json-schema":
+      return `{"type":"json","schema":${constraint.schema}}`;
+    case "json-object":
+      return '{"type":"json_object"}';
+    case "choice":
+      return JSON.stringify({ type: "ebnf", ebnf: toChoiceGrammar(constraint.options) });
+    default:
+      return constraint satisfies never;
+  }
+}

@@ -1,0 +1,208 @@
+/** Every engine over real sockets and both transports: what goes wrong between us and a server. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { createEngine, ENGINE_KINDS } from "../../src/engines/create-engine.ts";
+import type { Engine } from "../../src/engines/engine.ts";
+import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
+import type { Timeouts } from "../../src/engines/transport.ts";
+import { createUndiciTransport } from "../../src/node/undici-transport.ts";
+import {
+  type FakeExchange,
+  type FakeUpstream,
+  startFakeUpstream,
+} from "../helpers/fake-upstream.ts";
+import { complete, readFixture, requestOf } from "./support.ts";
+
+const transports = {
+  fetch: () => createFetchTransport(),
+  undici: () => createUndiciTransport(),
+};
+
+/** The begin of a stream, tokens in it, and a whole one, of each kind that is reached over HTTP. */
+const STREAMS = {
+  vllm: { begun: "vllm/no-finish.sse", whole: "vllm/answer.sse" },
+  sglang: { begun: "sglang/no-finish.sse", whole: "sglang/cumulative.sse" },
+  "llama-cpp": { begun: "llama-cpp/no-finish.sse", whole: "llama-cpp/answer.sse" },
+  trtllm: { begun: "trtllm/broken.sse", whole: "trtllm/answer.sse" },
+  ollama: { begun: "ollama/no-finish.ndjson", whole: "ollama/answer.ndjson" },
+  fireworks: { begun: "trtllm/broken.sse", whole: "fireworks/answer.sse" },
+  completions: { begun: "completions/no-finish.sse", whole: "completions/answer.sse" },
+} as const;
+
+/** Its bytes without the `[DONE]` that some of them end with. */
+function readBegun(kind: keyof typeof STREAMS): string {
+  return readText(STREAMS[kind].begun).replace("data: [DONE]\n\n", "");
+}
+
+function readText(fixture: string): string {
+  return new TextDecoder().decode(readFixture(fixture));
+}
+
+const kinds = ENGINE_KINDS.filter((kind) => kind !== "demo");
+
+const table = kinds.flatMap((kind) =>
+  Object.entries(transports).map(([transport, create]) => ({ kind, transport, create })),
+);
+
+describe.each(table)("$kind over $transport", ({ kind, create }) => {
+  const begun = readBegun(kind);
+  const type = typeOf(kind);
+  let upstream: FakeUpstream;
+  let engine: Engine;
+
+  const stream = (run: (exchange: FakeExchange) => void | Promise<void>): void =>
+    upstream.handle((exchange) => {
+      exchange.begin(200, { "content-type": type });
+      return run(exchange);
+    });
+
+  beforeEach(async () => {
+    upstream = await startFakeUpstream();
+    engine = createEngine(kind, { url: upstream.url, model: "m", transport: create() });
+  });
+  afterEach(async () => {
+    await upstream.close();
+  });
+
+  const errorKind = async (): Promise<string | undefined> => (await complete(engine)).error?.kind;
+
+  test("a whole answer leaves the connection usable", async () => {
+    stream((exchange) => exchange.end(readText(STREAMS[kind].whole)));
+    for (let i = 0; i < 2; i += 1) {
+      expect((await complete(engine)).finish?.reason).toBe("stop");
+      await pause(10);
+    }
+    expect(upstream.connections).toBe(1);
+  });
+
+  test("nobody listens: unreachable, with the URL in the message", async () => {
+    await upstream.close();
+    const { error } = await complete(engine);
+    expect(error?.kind).toBe("unreachable");
+    expect(error?.message).toContain(upstream.url);
+    upstream = await startFakeUpstream();
+  });
+
+  test("the connection breaks in the middle: closed after the tokens", async () => {
+    stream(async (exchange) => {
+      exchange.write(begun);
+      await pause(20);
+      exchange.destroy();
+    });
+    const result = await complete(engine);
+    expect(result).toMatchObject({ opens: 1, error: { kind: "closed" } });
+    expect(result.ids ?? result.pieces ?? result.text).toBeDefined();
+  });
+
+  test("the stream ends without a finish: closed", async () => {
+    stream((exchange) => {
+      exchange.write(begun);
+      exchange.end();
+    });
+    expect(await errorKind()).toBe("closed");
+  });
+
+  test("the stream is empty: closed", async () => {
+    stream((exchange) => exchange.end());
+    expect(await errorKind()).toBe("closed");
+  });
+
+  test("garbage: the server's failure or no answer at all, never tokens", async () => {
+    stream((exchange) => exchange.end("data: \u0000\ufffd{{{\n\nbinary\u0001\n\n"));
+    const result = await complete(engine);
+    expect(["server-error", "closed"]).toContain(result.error?.kind);
+    expect(result.ids ?? result.pieces ?? result.text).toBeUndefined();
+  });
+
+  test("an HTML page: the server's failure, in the words of the page", async () => {
+    upstream.handle((exchange) =>
+      exchange.reply(200, "<html><title>Log in</title></html>", { "content-type": "text/html" }),
+    );
+    const { error } = await complete(engine);
+    expect(error?.kind).toBe("server-error");
+    expect(error?.message).toContain("Log in");
+  });
+
+  test.each([
+    [401, '{"error":"Unauthorized"}', "auth"],
+    [404, '{"detail":"Not Found"}', "not-found"],
+    [429, '{"error":{"message":"slow down"}}', "rate-limit"],
+    [500, "Internal Server Error", "server-error"],
+    [503, '{"error":{"code":503,"message":"Loading model"}}', "overloaded"],
+  ])("HTTP %i %s: %s", async (status, body, expected) => {
+    upstream.handle((exchange) => exchange.reply(status, body));
+    expect(await errorKind()).toBe(expected);
+  });
+
+  describe("the server sees its socket close within 100 ms", () => {
+    const running = async (signal: AbortSignal) => {
+      stream((exchange) => exchange.write(begun));
+      const events = engine.complete(requestOf(), signal)[Symbol.asyncIterator]();
+      let first = await events.next();
+      while (first.value?.type === "open") first = await events.next();
+      const [exchange] = upstream.exchanges;
+      if (exchange === undefined) throw new Error("no request arrived");
+      return { events, exchange };
+    };
+
+    test("when the signal aborts while the next token is awaited", async () => {
+      const abort = new AbortController();
+      const { events, exchange } = await running(abort.signal);
+      const next = events.next();
+      const begin = performance.now();
+      abort.abort(new Error("the client left"));
+      await expect(next).rejects.toThrow("the client left");
+      await exchange.closed;
+      expect(performance.now() - begin).toBeLessThan(100);
+    });
+
+    test("when the iteration is left early", async () => {
+      const { events, exchange } = await running(new AbortController().signal);
+      const begin = performance.now();
+      await events.return?.();
+      await exchange.closed;
+      expect(performance.now() - begin).toBeLessThan(100);
+    });
+  });
+});
+
+describe.each(kinds)("%s with a server that falls silent", (kind) => {
+  // undici counts timeouts in steps of half a second: `transport.test.ts` has them.
+  const connect = (upstream: FakeUpstream, timeouts: Partial<Timeouts>): Engine =>
+    createEngine(kind, {
+      url: upstream.url,
+      model: "m",
+      transport: createFetchTransport(),
+      timeouts,
+    });
+
+  test("before the response: timeout, and the request is given up", async () => {
+    const upstream = await startFakeUpstream(() => {});
+    const { error } = await complete(connect(upstream, { connectMs: 40, firstByteMs: 40 }));
+    expect(error?.kind).toBe("timeout");
+    await upstream.exchanges[0]?.closed;
+    await upstream.close();
+  });
+
+  test("in the middle: timeout after the tokens, and the request is given up", async () => {
+    const upstream = await startFakeUpstream((exchange) => {
+      exchange.begin(200, { "content-type": typeOf(kind) });
+      exchange.write(readBegun(kind));
+    });
+    const result = await complete(connect(upstream, { idleMs: 40 }));
+    expect(result).toMatchObject({ opens: 1, error: { kind: "timeout" } });
+    expect(result.ids ?? result.pieces ?? result.text).toBeDefined();
+    await upstream.exchanges[0]?.closed;
+    await upstream.close();
+  });
+});
+
+function typeOf(kind: keyof typeof STREAMS): string {
+  return STREAMS[kind].begun.endsWith(".ndjson") ? "application/x-ndjson" : "text/event-stream";
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,243 @@
+import { describe, expect, test } from "vitest";
+
+import type { CompletionRequest } from "../../src/engines/engine.ts";
+import {
+  createOllamaEngine,
+  OLLAMA_CAPABILITIES,
+  type OllamaOptions,
+} from "../../src/engines/ollama.ts";
+import {
+  type Answer,
+  bodyOf,
+  complete,
+  cuts,
+  jsonAnswer,
+  readFixture,
+  requestOf,
+  SAMPLING,
+  scriptTransport,
+  streamOf,
+} from "./support.ts";
+
+const NAME = "ollama at http://engine:11434";
+const NDJSON = { "content-type": "application/x-ndjson" };
+
+function engineOf(answer: Answer | Error, options: Partial<OllamaOptions> = {}) {
+  const transport = scriptTransport(() => answer);
+  const engine = createOllamaEngine({
+    url: "http://engine:11434",
+    model: "gpt-oss:20b",
+    transport,
+    ...options,
+  });
+  return { engine, transport };
+}
+
+function replay(fixture: string) {
+  const pieces = [readFixture(`ollama/${fixture}`)];
+  return complete(engineOf({ headers: NDJSON, pieces }).engine);
+}
+
+describe("the request", () => {
+  const sent = async (request: CompletionRequest, options: Partial<OllamaOptions> = {}) => {
+    const pieces = [readFixture("ollama/answer.ndjson")];
+    const { engine, transport } = engineOf({ pieces }, options);
+    await complete(engine, request);
+    return transport.requests[0];
+  };
+
+  test("is raw, says that it does not think, and names every parameter", async () => {
+    const request = await sent(requestOf());
+    expect([request?.method, request?.url]).toEqual(["POST", "http://engine:11434/api/generate"]);
+    expect(bodyOf(request)).toEqual({
+      model: "gpt-oss:20b",
+      raw: true,
+      think: false,
+      stream: true,
+      prompt: "<|start|>user<|message|>Hi<|end|>",
+      truncate: false,
+      shift: false,
+      options: {
+        num_predict: 4096,
+        num_ctx: 32768,
+        temperature: 1,
+        top_k: 0,
+        top_p: 1,
+        min_p: 0,
+        typical_p: 1,
+        frequency_penalty: 0,
+        presence_penalty: 0,
+        repeat_penalty: 1,
+        seed: -1,
+      },
+    });
+  });
+
+  test("takes the context length and the seed it is told", async () => {
+    const request = await sent(requestOf({ sampling: { ...SAMPLING, seed: 7 } }), {
+      contextLength: 8192,
+    });
+    expect(bodyOf(request)).toMatchObject({ options: { num_ctx: 8192, seed: 7 } });
+  });
+
+  const schema = '{"properties":{"b":{"maximum":1.0},"1":{}}}';
+  test.each([
+    [{ type: "json-schema", schema }, `"format":${schema}`],
+    [{ type: "json-object" }, '"format":"json"'],
+  ] as const)("constrains from the first token on: %j", async (constraint, expected) => {
+    expect((await sent(requestOf({ constraint })))?.body).toContain(expected);
+  });
+
+  test("has no form for a choice of texts, and does not list it", async () => {
+    const request = await sent(requestOf({ constraint: { type: "choice", options: ["a"] } }));
+    expect(bodyOf(request)).not.toHaveProperty("format");
+    expect(OLLAMA_CAPABILITIES.constraints).toEqual(["json-schema", "json-object"]);
+  });
+});
+
+describe("the stream", () => {
+  test("gives the text with its control tokens", async () => {
+    expect(await replay("answer.ndjson")).toEqual({
+      opens: 1,
+      text: "<|channel|>analysis<|message|>User says hi.<|end|><|start|>assistant<|channel|>final<|message|>Hello 👩\u200d🚀!",
+      finish: {
+        type: "finish",
+        reason: "stop",
+        nativeReason: "stop",
+        usage: { promptTokens: 70, completionTokens: 21 },
+      },
+    });
+  });
+
+  test("keeps text that a parser of the server moved aside, in its place", async () => {
+    expect((await replay("thinking.ndjson")).text).toBe("<|channel|>analysis<|message|>Hm<|end|>");
+  });
+
+  test("a limit is a length", async () => {
+    expect((await replay("length.ndjson")).finish).toMatchObject({
+      reason: "length",
+      nativeReason: "length",
+    });
+  });
+
+  test.each(["answer.ndjson", "thinking.ndjson", "error-later.ndjson", "no-finish.ndjson"])(
+    "cut anywhere it gives the same: %s",
+    async (fixture) => {
+      const whole = await replay(fixture);
+      for (const pieces of cuts(readFixture(`ollama/${fixture}`))) {
+        expect(await complete(engineOf({ headers: NDJSON, pieces }).engine)).toEqual(whole);
+      }
+    },
+  );
+});
+
+describe("failures", () => {
+  test("an error line after tokens, which still go out", async () => {
+    expect(await replay("error-later.ndjson")).toEqual({
+      opens: 1,
+      text: "<|channel|>analysis",
+      error: {
+        kind: "server-error",
+        message: `${NAME} failed: an error was encountered while running the model: CUDA error.`,
+      },
+    });
+  });
+
+  test("a silent end, as after many equal chunks", async () => {
+    expect(await replay("no-finish.ndjson")).toEqual({
+      opens: 1,
+      text: "<|channel|>analysis",
+      error: { kind: "closed", message: `${NAME} ended its answer without saying why.` },
+    });
+  });
+
+  test("an answer in one JSON object is no stream", async () => {
+    const body = { response: "hi", done: true };
+    expect((await complete(engineOf(jsonAnswer(body)).engine)).error?.kind).toBe("server-error");
+  });
+
+  test.each([
+    [400, { error: "raw mode does not support template, system, or context" }, "bad-request"],
+    [400, { error: "the input length exceeds the context length" }, "context-length"],
+    [404, { error: "model 'x' not found" }, "not-found"],
+    [500, { error: "llama runner process has terminated" }, "server-error"],
+    [
+      503,
+      { error: "server busy, please try again. maximum pending requests exceeded" },
+      "overloaded",
+    ],
+  ])("HTTP %i %j", async (status, body, kind) => {
+    expect((await complete(engineOf(jsonAnswer(body, status)).engine)).error?.kind).toBe(kind);
+  });
+
+  test("a line without end is cut off, not kept in memory", async () => {
+    const piece = "x".repeat(6 * 1024 * 1024);
+    const { engine } = engineOf({ ...streamOf(piece, piece, piece), headers: NDJSON });
+    expect((await complete(engine)).error).toEqual({
+      kind: "server-error",
+      message: `${NAME} broke the protocol: sent a line longer than 16777216 characters.`,
+    });
+  });
+});
+
+describe("probe", () => {
+  const file = (name: string): Answer => ({
+    ...jsonAnswer({}),
+    pieces: [readFixture(`ollama/${name}`)],
+  });
+  const probeWith = (
+    answers: Readonly<Record<string, Answer>>,
+    options: Partial<OllamaOptions> = {},
+  ) => {
+    const transport = scriptTransport(
+      ({ url }) => answers[new URL(url).pathname] ?? jsonAnswer({ error: "not found" }, 404),
+    );
+    const engine = createOllamaEngine({
+      url: "http://engine:11434",
+      model: "gpt-oss:20b",
+      transport,
+      ...options,
+    });
+    return { transport, probe: () => engine.probe(new AbortController().signal) };
+  };
+  const known = {
+    "/api/tags": file("tags.json"),
+    "/api/show": file("show.json"),
+    "/api/version": jsonAnswer({ version: "0.31.2" }),
+    "/api/generate": { headers: NDJSON, pieces: [readFixture("ollama/length.ndjson")] },
+  };
+
+  test("says the context it will ask for, and asks without a bias, which there is none of", async () => {
+    const { probe, transport } = probeWith(known);
+    expect(await probe()).toEqual({
+      description: "ollama 0.31.2",
+      models: ["gpt-oss:20b", "other:latest"],
+      contextLength: 32768,
+      capabilities: OLLAMA_CAPABILITIES,
+    });
+    const generate = transport.requests.find(({ url }) => url.endsWith("generate"));
+    expect(bodyOf(generate)).not.toHaveProperty("options.logit_bias");
+  });
+
+  test("never says more than the model can take", async () => {
+    const { probe } = probeWith(known, { contextLength: 1_000_000 });
+    expect((await probe()).contextLength).toBe(131072);
+  });
+
+  test("a name without a tag is the latest", async () => {
+    await expect(probeWith(known, { model: "other" }).probe()).resolves.toMatchObject({
+      contextLength: 32768,
+    });
+    await expect(probeWith(known, { model: "gpt-oss" }).probe()).rejects.toMatchObject({
+      kind: "not-found",
+      message: `${NAME} offers "gpt-oss:20b", "other:latest", not "gpt-oss:latest". Set the model's name as the server has it.`,
+    });
+  });
+
+  test("a server that is none is told apart", async () => {
+    await expect(probeWith({}).probe()).rejects.toMatchObject({
+      kind: "not-found",
+      message: `${NAME} has no list of models at /api/tags. Is this the URL of an Ollama server?`,
+    });
+  });
+});

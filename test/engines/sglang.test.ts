@@ -1,0 +1,321 @@
+import { describe, expect, test, vi } from "vitest";
+
+import type { CompletionRequest } from "../../src/engines/engine.ts";
+import { createSglangEngine, SGLANG_CAPABILITIES } from "../../src/engines/sglang.ts";
+import {
+  type Answer,
+  bodyOf,
+  complete,
+  cuts,
+  jsonAnswer,
+  readFixture,
+  requestOf,
+  SAMPLING,
+  scriptTransport,
+  streamOf,
+} from "./support.ts";
+
+const NAME = "sglang at http://engine:30000";
+
+function engineOf(answer: Answer | Error) {
+  const transport = scriptTransport(() => answer);
+  const engine = createSglangEngine({
+    url: "http://engine:30000",
+    model: "openai/gpt-oss-20b",
+    transport,
+  });
+  return { engine, transport };
+}
+
+function replay(fixture: string, request?: CompletionRequest) {
+  return complete(engineOf({ pieces: [readFixture(`sglang/${fixture}`)] }).engine, request);
+}
+
+const ANSWER = {
+  opens: 1,
+  ids: [
+    200005, 35644, 200008, 1844, 5003, 5911, 13, 200007, 200006, 173781, 200005, 17196, 200008,
+    13225, 61138, 102, 2524, 112927, 222, 0, 200002,
+  ],
+  finish: {
+    type: "finish",
+    reason: "stop",
+    nativeReason: "stop",
+    usage: { promptTokens: 70, cachedTokens: 64, completionTokens: 21 },
+  },
+};
+
+describe("the request", () => {
+  const sent = async (request: CompletionRequest) => {
+    const { engine, transport } = engineOf({ pieces: [readFixture("sglang/cumulative.sse")] });
+    await complete(engine, request);
+    return transport.requests[0];
+  };
+
+  test("names every parameter, also the neutral ones", async () => {
+    const request = await sent(requestOf());
+    expect([request?.method, request?.url]).toEqual(["POST", "http://engine:30000/generate"]);
+    expect(bodyOf(request)).toEqual({
+      input_ids: [200006, 1428, 200008, 12194, 200007],
+      rid: "px-1-1",
+      stream: true,
+      sampling_params: {
+        max_new_tokens: 4096,
+        temperature: 1,
+        top_p: 1,
+        top_k: -1,
+        min_p: 0,
+        frequency_penalty: 0,
+        presence_penalty: 0,
+        repetition_penalty: 1,
+        stop_token_ids: [199999, 200002, 200012],
+        skip_special_tokens: false,
+        spaces_between_special_tokens: false,
+        no_stop_trim: true,
+      },
+    });
+  });
+
+  test("carries what is optional when it is given", async () => {
+    const logitBias = new Map([[200007, -100]]);
+    expect(
+      bodyOf(
+        await sent(
+          requestOf({
+            sampling: { ...SAMPLING, topK: 40, seed: 7, logitBias },
+            cacheSalt: "tenant-7f",
+            topLogprobs: 3,
+          }),
+        ),
+      ),
+    ).toMatchObject({
+      extra_key: "tenant-7f",
+      return_logprob: true,
+      top_logprobs_num: 3,
+      logprob_start_len: -1,
+      sampling_params: { top_k: 40, sampling_seed: 7, logit_bias: { "200007": -100 } },
+    });
+  });
+
+  const schema = '{"properties":{"b":{"maximum":1.0},"1":{}}}';
+  test.each([
+    [{ type: "json-schema", schema }, { json_schema: schema }],
+    [{ type: "json-object" }, { json_schema: '{"type":"object"}' }],
+    [{ type: "choice", options: ["a", "b"] }, { ebnf: 'root ::= "a" | "b"' }],
+  ] as const)("constrains from the first token on: %j", async (constraint, expected) => {
+    expect(bodyOf(await sent(requestOf({ constraint })))).toMatchObject({
+      sampling_params: expected,
+    });
+  });
+});
+
+describe("the stream", () => {
+  test.each(["cumulative.sse", "incremental.sse", "cumulative-uneven.sse"])(
+    "gives every id once: %s",
+    async (fixture) => {
+      expect(await replay(fixture)).toEqual(ANSWER);
+    },
+  );
+
+  test("falls back to text where a server gives no ids", async () => {
+    expect(await replay("text-only.sse")).toEqual({
+      opens: 1,
+      text: "<|channel|>analysis<|message|>User says hi.<|end|><|start|>assistant<|channel|>final<|message|>Hello 👩\u200d🚀!<|return|>",
+      finish: ANSWER.finish,
+    });
+  });
+
+  test("text that does not repeat itself is added up", async () => {
+    const event = (text: string, finish: object | null): string =>
+      `data: ${JSON.stringify({ text, meta_info: { finish_reason: finish } })}\n\n`;
+    const stream = event("<|channel|>", null) + event("final", null) + event("f", { type: "stop" });
+    expect(await complete(engineOf(streamOf(stream)).engine)).toEqual({
+      opens: 1,
+      text: "<|channel|>finalf",
+      finish: { type: "finish", reason: "stop", nativeReason: "stop", usage: {} },
+    });
+  });
+
+  test("what an event repeats is not parsed as JSON, only the first two events and the last are", async () => {
+    const parse = vi.spyOn(JSON, "parse");
+    await replay("cumulative.sse");
+    expect(parse).toHaveBeenCalledTimes(3);
+    parse.mockRestore();
+  });
+
+  test("a limit is a length", async () => {
+    expect(await replay("length.sse")).toMatchObject({
+      ids: [200005, 35644, 200008, 1844, 5003],
+      finish: { reason: "length", nativeReason: "length" },
+    });
+  });
+
+  test("gives the stop id when the server only names it", async () => {
+    expect((await replay("stop-only-named.sse")).ids).toEqual([
+      200005, 35644, 200008, 1844, 5003, 5911, 13, 200007, 200012,
+    ]);
+  });
+
+  test.each(["logprobs.sse", "logprobs-incremental.sse"])(
+    "gives the log probability of each id once: %s",
+    async (fixture) => {
+      expect(await replay(fixture, requestOf({ topLogprobs: 2 }))).toMatchObject({
+        ids: [200005, 17196, 200008, 12194, 200002],
+        logprobs: [
+          {
+            id: 200005,
+            logprob: -0.25,
+            top: [
+              { id: 200005, logprob: -0.25 },
+              { id: 200003, logprob: -3.5 },
+            ],
+          },
+          {
+            id: 17196,
+            logprob: -1.5,
+            top: [
+              { id: 35644, logprob: -0.5 },
+              { id: 17196, logprob: -1.5 },
+            ],
+          },
+          {
+            id: 200008,
+            logprob: 0,
+            top: [
+              { id: 200008, logprob: 0 },
+              { id: 200003, logprob: -9999 },
+            ],
+          },
+          {
+            id: 12194,
+            logprob: -0.125,
+            top: [
+              { id: 12194, logprob: -0.125 },
+              { id: 13225, logprob: -2.25 },
+            ],
+          },
+          {
+            id: 200002,
+            logprob: -0.0625,
+            top: [
+              { id: 200002, logprob: -0.0625 },
+              { id: 0, logprob: -4 },
+            ],
+          },
+        ],
+      });
+    },
+  );
+
+  test.each([
+    "cumulative.sse",
+    "incremental.sse",
+    "cumulative-uneven.sse",
+    "text-only.sse",
+    "abort.sse",
+    "error-first.sse",
+  ])("cut anywhere it gives the same: %s", async (fixture) => {
+    const whole = await replay(fixture);
+    for (const pieces of cuts(readFixture(`sglang/${fixture}`))) {
+      expect(await complete(engineOf({ pieces }).engine)).toEqual(whole);
+    }
+  });
+});
+
+describe("failures", () => {
+  test("a refusal under status 200 comes before the stream is open", async () => {
+    expect(await replay("error-first.sse")).toEqual({
+      opens: 0,
+      error: {
+        kind: "context-length",
+        message: `${NAME} refused the request as too long (400): The input (200000 tokens) is longer than the model's context length (131072 tokens).`,
+      },
+    });
+  });
+
+  test("an abort of the scheduler is an error, after the tokens that came", async () => {
+    expect(await replay("abort.sse")).toEqual({
+      opens: 1,
+      ids: [200005, 35644],
+      error: {
+        kind: "overloaded",
+        message: `${NAME} cannot take the request now (503): The request queue is full.`,
+      },
+    });
+  });
+
+  test("an end without a finish", async () => {
+    expect(await replay("no-finish.sse")).toMatchObject({
+      ids: [200005, 35644],
+      error: { kind: "closed" },
+    });
+  });
+
+  test.each([
+    [400, { error: { message: "top_p must be in (0, 1]" } }, "bad-request"],
+    [
+      400,
+      { object: "error", message: "too much", type: "BadRequestError", code: 400 },
+      "bad-request",
+    ],
+    [401, { error: "Unauthorized" }, "auth"],
+    [503, "", "overloaded"],
+  ])("HTTP %i %j", async (status, body, kind) => {
+    expect((await complete(engineOf(jsonAnswer(body, status)).engine)).error?.kind).toBe(kind);
+  });
+});
+
+describe("probe", () => {
+  const probeWith = (answers: Readonly<Record<string, Answer>>) => {
+    const transport = scriptTransport(
+      ({ url }) => answers[new URL(url).pathname] ?? jsonAnswer({ detail: "Not Found" }, 404),
+    );
+    const engine = createSglangEngine({ url: "http://engine:30000", model: "any", transport });
+    return engine.probe(new AbortController().signal);
+  };
+  const models: Answer = { ...jsonAnswer({}), pieces: [readFixture("sglang/models.json")] };
+  const one = (changes: object): Answer =>
+    streamOf(
+      `data: ${JSON.stringify({
+        ...changes,
+        meta_info: { finish_reason: { type: "stop" }, completion_tokens: 1 },
+      })}\n\n`,
+    );
+
+  test("learns the context length, the version and the form of the tokens", async () => {
+    expect(
+      await probeWith({
+        "/v1/models": models,
+        "/get_server_info": jsonAnswer({ version: "0.5.9" }),
+        "/generate": one({ text: "<|return|>", output_ids: [200002] }),
+      }),
+    ).toEqual({
+      description: "sglang 0.5.9",
+      models: ["openai/gpt-oss-20b"],
+      contextLength: 131072,
+      capabilities: SGLANG_CAPABILITIES,
+    });
+  });
+
+  test("finds out that a server gives only text, and does without a version", async () => {
+    expect(
+      await probeWith({
+        "/v1/models": models,
+        "/get_server_info": jsonAnswer({ error: "forbidden" }, 403),
+        "/generate": one({ text: "<|return|>" }),
+      }),
+    ).toEqual({
+      description: "sglang",
+      models: ["openai/gpt-oss-20b"],
+      contextLength: 131072,
+      capabilities: { ...SGLANG_CAPABILITIES, idsOut: "none" },
+    });
+  });
+
+  test("a server that is none is told apart", async () => {
+    await expect(probeWith({})).rejects.toMatchObject({
+      kind: "not-found",
+      message: `${NAME} has no list of models at /v1/models. Is this the URL of an SGLang server?`,
+    });
+  });
+});
