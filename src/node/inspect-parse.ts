@@ -58,7 +58,7 @@ export function runParse(args: readonly string[], environment: NodeJS.ProcessEnv
   const recoveries = Object.fromEntries(parser.recoveries);
   if (values.json) return JSON.stringify({ parts, finish, recoveries }, null, 2);
 
-  const coloured = values.color ?? (process.stdout.isTTY === true && !environment["NO_COLOR"]);
+  const coloured = values.color ?? (process.stdout.isTTY && !environment["NO_COLOR"]);
   const bold = (text: string) =>
     coloured ? styleText("bold", text, { validateStream: false }) : text;
   const repairs = Object.entries(recoveries).map(([name, count]) => `${name} × ${count}`);

@@ -87,7 +87,7 @@ export function runRender(args: readonly string[], environment: NodeJS.ProcessEn
   }
   if (values.ids) return prompt.ids.join(" ");
 
-  const coloured = values.color ?? (process.stdout.isTTY === true && !environment["NO_COLOR"]);
+  const coloured = values.color ?? (process.stdout.isTTY && !environment["NO_COLOR"]);
   const text = prompt.segments
     .map((segment) => (coloured ? paint(segment) : textOf(segment)))
     .join("");

@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { styleText } from "node:util";
 import { describe, expect, test } from "vitest";
 import { runParse } from "../../src/node/inspect-parse.ts";
 import { runRender } from "../../src/node/inspect-render.ts";
@@ -36,8 +37,12 @@ describe("render", () => {
 
   test("colours each role and channel differently", () => {
     const printed = runRender([request, "--color"], {});
-    const colours = new Set(printed.match(/\u001B\[\d+m(?=<\|start\|>)/g));
-    expect(colours.size).toBe(3);
+    const painted = (colour: "green" | "cyan", text: string) =>
+      styleText(colour, text, { validateStream: false });
+    expect(printed).toContain(painted("green", "<|start|>user<|message|>one<|end|>"));
+    expect(printed).toContain(
+      painted("cyan", "<|start|>assistant<|channel|>final<|message|>1<|end|>"),
+    );
   });
 
   test("prints ids, in which the typed marker is no special one", () => {
