@@ -1,0 +1,108 @@
+/** `docs/guarantees.md`: what a request can demand, and how it is kept on each engine, made from the capabilities. */
+import type { Capabilities } from "../src/engines/engine.ts";
+import { ENGINE_KINDS, ENGINES } from "../src/engines/create-engine.ts";
+
+interface Demand {
+  /** The fields of the request that make it. */
+  readonly fields: string;
+  readonly how: (engine: Capabilities) => string;
+}
+
+const constrains = (type: Capabilities["constraints"][number]) => (engine: Capabilities) =>
+  engine.constraints.includes(type) ? "native" : "checked";
+const samples = (name: Capabilities["sampling"][number]) => (engine: Capabilities) =>
+  engine.sampling.includes(name) ? "native" : "ignored";
+const steered = () => "steered";
+
+const DEMANDS: readonly Demand[] = [
+  { fields: "`tool_choice`: required, a named tool", how: steered },
+  { fields: "– which of several functions", how: constrains("choice") },
+  { fields: "– their arguments, and those of `strict` tools", how: constrains("json-schema") },
+  { fields: "`tool_choice`: none, allowed_tools", how: steered },
+  { fields: "`parallel_tool_calls`: false", how: steered },
+  { fields: "`response_format`: json_schema", how: constrains("json-schema") },
+  { fields: "`response_format`: json_object", how: constrains("json-object") },
+  {
+    fields: "`reasoning.max_tokens`",
+    how: ({ idsOut }) => (idsOut === "none" ? "steered, at most" : "steered"),
+  },
+  { fields: "`reasoning.effort`: none", how: steered },
+  { fields: "`stop`", how: steered },
+  { fields: "`max_completion_tokens`", how: steered },
+  { fields: "`n`", how: steered },
+  { fields: "a trailing assistant message", how: steered },
+  {
+    fields: "`logprobs`, `top_logprobs`",
+    how: ({ logprobs }) => (logprobs ? "native" : "refused"),
+  },
+  { fields: "`seed`", how: samples("seed") },
+  { fields: "`logit_bias`", how: samples("logitBias") },
+  { fields: "`frequency_penalty`, `presence_penalty`", how: samples("frequencyPenalty") },
+  { fields: "`repetition_penalty`", how: samples("repetitionPenalty") },
+  { fields: "`top_k`", how: samples("topK") },
+  { fields: "`min_p`", how: samples("minP") },
+  {
+    fields: "typed control tokens stay text",
+    how: ({ idsIn }) => (idsIn ? "by ids" : "altered visibly"),
+  },
+];
+
+const HEAD = `# Guarantees
+
+<!-- Made by scripts/write-guarantees-doc.ts from the engines' capabilities: change it there. -->
+
+What a request demands holds on every engine, with the model's reasoning intact. The demand never reaches into the
+thought: a schema applies to the answer or to a call's arguments alone, a stop string to the answer alone.
+
+- **native**: the engine is asked to hold the model to it, for that one message. The result is checked all the same.
+- **steered**: the gateway does it, with one or more engine calls over one growing prompt.
+- **checked**: the engine cannot hold the model to it. What the model wrote is kept back until it has been checked, the
+  model is told what was wrong and tries once more, and if it is still wrong the choice ends with
+  \`finish_reason: "error"\`. Nothing wrong is ever given out as right.
+- **refused**: a 400 that names the field. **ignored**: no effect, as OpenRouter does with sampling parameters.
+
+`;
+
+const TAIL = `
+## How
+
+**A required call.** The model thinks freely until it closes its thought. Then the header of a call is appended, up to
+the function's name. If there are several functions the model names one (one short engine call), and its arguments are
+written under the schema of that function. Two engine calls for one function, three for several.
+
+**An answer of a form.** The schema stands in the developer message, and where the engine can be constrained the
+request is stopped at the answer's header and continued under the schema. The ids that structure Harmony are banned
+meanwhile, because a JSON grammar lets them through inside strings. Two engine calls; the second begins with the whole
+prompt of the first, so it costs what is new. Preambles are shown as reasoning in such a turn: text beside a document
+would make it none. A document that the token limit cuts is cut, with \`finish_reason: "length"\`.
+
+**A budget for reasoning.** When the thought has used it up it is closed and the answer is opened; with tools the model
+may choose a call instead, but begins no second thought. On engines that give only text, tokens are counted by our own
+tokenizer and the thought may end a little early. \`effort: "none"\` opens the answer at once, or with tools closes an
+empty thought; that is ours, gpt-oss has no such level.
+
+**No answer.** A turn that ends with a thought alone has its answer opened once (setting \`openMissingAnswer\`). A thought
+that has begun to repeat itself is cut (\`repetitionGuard\`). With \`answerReserve\` a thought cannot use up the tokens of
+the answer.
+
+**Calls.** A call that may not be made is answered with an error the client does not see; the second time the answer is
+opened. A tool nobody offered is passed on by default, so that the client can say so (\`refuseUnofferedTools\` turns
+it into the former). gpt-oss stops after each call; \`sampleMoreCalls\` asks it whether there is another.
+
+**Stop strings** are matched on the answer's text, across any pieces; the text before is kept and the match is not
+returned. The engine never sees them.
+
+**Usage** counts the prompt once, as first sent, and all tokens that were sampled, those of discarded attempts included.
+`;
+
+export function toGuaranteesDocument(): string {
+  const rows = [
+    `| | ${ENGINE_KINDS.join(" | ")} |`,
+    `| --- | ${ENGINE_KINDS.map(() => "---").join(" | ")} |`,
+    ...DEMANDS.map(({ fields, how }) => {
+      const cells = ENGINE_KINDS.map((kind) => how(ENGINES[kind].capabilities));
+      return `| ${fields} | ${cells.join(" | ")} |`;
+    }),
+  ];
+  return `${HEAD}${rows.join("\n")}\n${TAIL}`;
+}
