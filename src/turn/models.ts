@@ -1,7 +1,8 @@
 /** The models being served: a name clients use, and the engine that answers for it. */
 import type { Capabilities, Engine, EngineProbe } from "../engines/engine.ts";
+import type { Message } from "../harmony/conversation.ts";
 import type { Layout } from "../harmony/render.ts";
-import { runTurn } from "./run.ts";
+import { countPromptTokens, runTurn } from "./run.ts";
 import { DEFAULT_STEERING, type Steering } from "./steering.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
 
@@ -42,6 +43,8 @@ export interface Model {
   readonly status: ModelStatus;
   /** Ask the engine what it is. Never throws: the outcome is the new `status`. */
   probe(signal: AbortSignal): Promise<ModelStatus>;
+  /** Tokens of a conversation as this model's prompt; nothing is sent anywhere. */
+  countPromptTokens(messages: readonly Message[]): number;
   run(turn: Turn, signal: AbortSignal): AsyncIterable<TurnEvent>;
 }
 
@@ -95,6 +98,7 @@ function createModel(options: ModelOptions, deps: ModelsDeps): Model {
       }
       return status;
     },
+    countPromptTokens: (messages) => countPromptTokens(messages, options.layout ?? "reference"),
     run: (turn, signal) =>
       runTurn(
         turn,

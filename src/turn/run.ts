@@ -1,6 +1,7 @@
 /** Running a turn: the conversation is rendered, the engine asked, and what it writes told as events. */
 import type { Engine } from "../engines/engine.ts";
 import { dropFinishedAnalysis } from "../harmony/analysis.ts";
+import type { Message } from "../harmony/conversation.ts";
 import { createHeaders } from "../harmony/headers.ts";
 import { createRenderer, type Layout } from "../harmony/render.ts";
 import { o200kHarmony } from "../tokenizer/index.ts";
@@ -50,6 +51,12 @@ export async function* runTurn(
     ...(output.stopSequence !== undefined && { stopSequence: output.stopSequence }),
     ...(failure && { failure }),
   };
+}
+
+/** How many tokens a conversation is as a prompt: of messages as a turn holds them. */
+export function countPromptTokens(messages: readonly Message[], layout: Layout): number {
+  const { kept } = dropFinishedAnalysis(messages);
+  return rendererFor(layout).renderCompletion({ messages: kept }).length;
 }
 
 function prepare(turn: Turn, deps: RunDeps, signal: AbortSignal): Run {
