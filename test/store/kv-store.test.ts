@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestHarness } from "wrangler";
+import { z } from "zod";
+import { createKvStore, isKvNamespace, type KvNamespace } from "../../src/store/kv-store.ts";
+
+// The real bundle in the real runtime, with a KV namespace bound.
+const server = createTestHarness({
+  workers: [
+    {
+      config: {
+        name: "kv-test",
+        main: "src/worker.ts",
+        compatibility_date: "2026-10-01",
+        kv_namespaces: [{ binding: "KEPT", id: "kept" }],
+        vars: { HARMONY_GATEWAY_STORE: "kv:KEPT" },
+      },
+    },
+  ],
+});
+let namespace: KvNamespace;
+
+beforeAll(async () => {
+  await server.listen();
+  const { KEPT } = await server.getWorker<Record<string, unknown>>().getEnv();
+  if (!isKvNamespace(KEPT)) throw new Error("what Workers bind is not taken for a KV namespace");
+  namespace = KEPT;
+}, 60_000);
+afterAll(() => server.close());
+
+test("what was set is there, until it is deleted", async () => {
+  const store = createKvStore(namespace);
+  expect(await store.get("a")).toBe(undefined);
+  await store.set("a", '["one"]', 3600);
+  expect(await store.get("a")).toBe('["one"]');
+  await store.delete("a");
+  expect(await store.get("a")).toBe(undefined);
+});
+
+test.each([
+  [3600, 3600],
+  // KV refuses less than a minute.
+  [5, 60],
+])("an entry for %i seconds expires after %i", async (ttl, expected) => {
+  const asked: unknown[] = [];
+  const store = createKvStore({
+    get: (key) => namespace.get(key),
+    put: (key, value, options) => {
+      asked.push(options?.expirationTtl);
+      return namespace.put(key, value, options);
+    },
+    delete: (key) => namespace.delete(key),
+  });
+  await store.set("timed", "x", ttl);
+  expect(asked).toEqual([expected]);
+  expect(await store.get("timed")).toBe("x");
+});
+
+test.each([undefined, null, "STORE", {}, { get: () => {} }])("%j is no namespace", (value) => {
+  expect(isKvNamespace(value)).toBe(false);
+});
+
+const Reply = z.object({
+  choices: z.tuple([
+    z.object({ message: z.object({ tool_calls: z.array(z.unknown()), content: z.null() }) }),
+  ]),
+});
+
+test("a Worker with it keeps the reasoning of a tool loop", async () => {
+  const messages: unknown[] = [{ role: "user", content: "What is the weather in Oslo?" }];
+  const parameters = { type: "object", properties: { city: { type: "string" } } };
+  const ask = () =>
+    server.fetch("/v1/chat/completions", {
+      method: "POST",
+      body: JSON.stringify({
+        messages,
+        tools: [{ type: "function", function: { name: "get_weather", parameters } }],
+      }),
+    });
+  const { tool_calls } = Reply.parse(await (await ask()).json()).choices[0].message;
+  messages.push({ role: "assistant", content: null, tool_calls });
+  for (const call of tool_calls) {
+    messages.push({
+      role: "tool",
+      tool_call_id: z.looseObject({ id: z.string() }).parse(call).id,
+      content: "4 °C",
+    });
+  }
+  expect((await ask()).headers.get("x-harmony-cot")).toBe("stored");
+});

@@ -1,0 +1,348 @@
+import { describe, expect, test } from "vitest";
+import { createMemoryStore } from "../../src/store/memory-store.ts";
+import {
+  createReasoningKeeper,
+  type LoopStep,
+  type ReasoningOutcome,
+  worstOutcome,
+} from "../../src/store/reasoning-keeper.ts";
+import { createSeals } from "../../src/store/seals.ts";
+import type { Store } from "../../src/store/store.ts";
+import { collectTurn } from "../../src/turn/collect.ts";
+import type { Part, TurnEvent } from "../../src/turn/turn.ts";
+
+const END: TurnEvent = {
+  type: "end",
+  finish: "tool-calls",
+  nativeReason: "stop",
+  usage: {
+    promptTokens: 1,
+    cachedTokens: 0,
+    completionTokens: 1,
+    reasoningTokens: 1,
+    engineCalls: 1,
+  },
+  recoveries: new Map(),
+};
+
+const think = (text: string) => eventsOf({ kind: "reasoning" }, text);
+const say = (text: string) => eventsOf({ kind: "preamble" }, text);
+const call = (id: string) => eventsOf({ kind: "tool-call", id, name: "f" }, '{"a":1}');
+
+/** The text in two deltas. */
+function eventsOf(part: Part, text: string): TurnEvent[] {
+  const half = text.length >> 1;
+  return [
+    { type: "part-start", part },
+    ...[text.slice(0, half), text.slice(half)]
+      .filter((each) => each !== "")
+      .map((each): TurnEvent => ({ type: "part-delta", text: each })),
+    { type: "part-end" },
+  ];
+}
+
+function turnOf(...parts: TurnEvent[][]): TurnEvent[] {
+  return [{ type: "start" }, ...parts.flat(), END];
+}
+
+async function* stream(events: readonly TurnEvent[]): AsyncGenerator<TurnEvent> {
+  yield* events;
+}
+
+function keeperWith(options: { store?: Store; secret?: string } = {}) {
+  const outcomes: ReasoningOutcome[] = [];
+  const refusals: string[] = [];
+  const store =
+    options.store ?? createMemoryStore({ maxEntries: 5000, maxBytes: 1e6, now: Date.now });
+  const keeper = createReasoningKeeper({
+    store,
+    ttlSeconds: 60,
+    seals: createSeals({
+      secrets: [options.secret ?? "secret"],
+      randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    }),
+    onRestored: (outcome) => outcomes.push(outcome),
+    onSealRefused: (reason) => refusals.push(reason),
+  });
+  /** Runs a turn; gives the seals of its thoughts. */
+  const run = async (events: readonly TurnEvent[], tenant = "alice"): Promise<string[]> => {
+    const { parts } = await collectTurn(keeper.keep(stream(events), { tenant, seal: true }));
+    return parts.flatMap((part) => part.sealed ?? []);
+  };
+  return { keeper, outcomes, refusals, run };
+}
+
+function step(fields: Partial<LoopStep>): LoopStep {
+  return { sent: [], sealed: [], callIds: [], ...fields };
+}
+
+describe("on the way out", () => {
+  test("the events are the same, in the same order", async () => {
+    const { keeper } = keeperWith();
+    const events = turnOf(think("hm, well"), say("Wait."), think("so"), call("c1"), call("c2"));
+    const kept = keeper.keep(stream(events), { tenant: "alice", seal: false });
+    expect(await Array.fromAsync(kept)).toEqual(events);
+  });
+
+  test("sealing adds to the end of each thought, and to nothing else", async () => {
+    const { keeper } = keeperWith();
+    const events = turnOf(think("hm"), think(""), call("c1"));
+    const kept = keeper.keep(stream(events), { tenant: "alice", seal: true });
+    const sealed = { type: "part-end", sealed: expect.stringMatching(/^[\w-]+$/) };
+    expect(await Array.fromAsync(kept)).toEqual([
+      ...events.slice(0, 4),
+      sealed,
+      ...events.slice(5),
+    ]);
+  });
+
+  test("leaving the iteration ends the turn", async () => {
+    const { keeper } = keeperWith();
+    let left = false;
+    async function* endless(): AsyncGenerator<TurnEvent> {
+      try {
+        for (;;) yield { type: "start" };
+      } finally {
+        left = true;
+      }
+    }
+    for await (const event of keeper.keep(endless(), { tenant: "alice", seal: false })) {
+      expect(event).toEqual({ type: "start" });
+      break;
+    }
+    expect(left).toBe(true);
+  });
+
+  test("what the turn throws is thrown", async () => {
+    const { keeper } = keeperWith();
+    // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
+    async function* failing(): AsyncGenerator<TurnEvent> {
+      throw new Error("engine gone");
+    }
+    const kept = keeper.keep(failing(), { tenant: "alice", seal: false });
+    await expect(Array.fromAsync(kept)).rejects.toThrow("engine gone");
+  });
+
+  test("a client that stops reading once it knows the call's id can still come back with it", async () => {
+    const { keeper } = keeperWith();
+    for await (const event of keeper.keep(stream(turnOf(think("hm"), call("c1"))), {
+      tenant: "alice",
+      seal: false,
+    })) {
+      if (event.type === "part-start" && event.part.kind === "tool-call") break;
+    }
+    await expect
+      .poll(() => keeper.restore("alice", [step({ callIds: ["c1"] })]))
+      .toEqual([{ thoughts: [["hm"]], outcome: "stored" }]);
+  });
+
+  test("a call is not over before its thought is kept", async () => {
+    const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
+    const slow = Promise.withResolvers<void>();
+    const { keeper } = keeperWith({
+      store: {
+        ...memory,
+        set: (key, value, ttl) => slow.promise.then(() => memory.set(key, value, ttl)),
+      },
+    });
+    const kept = keeper.keep(stream(call("c1")), { tenant: "alice", seal: false });
+    const iterator = kept[Symbol.asyncIterator]();
+    for (let deltas = 0; deltas < 3; deltas++) await iterator.next();
+    let over = false;
+    const end = iterator.next().then(() => (over = true));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(over).toBe(false);
+    slow.resolve();
+    await end;
+    expect(await keeper.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
+      { thoughts: [[]], outcome: undefined },
+    ]);
+  });
+});
+
+describe("on the way in", () => {
+  /** One call after one thought, `c1`, and one after two, `c2`; with the seals of all three. */
+  async function afterTwoCalls() {
+    const all = keeperWith();
+    const seals = await all.run(
+      turnOf(think("one"), call("c1"), think("two"), think("three"), call("c2")),
+    );
+    return { ...all, seals };
+  }
+
+  test("kept thoughts come back before their calls, message by message", async () => {
+    const { keeper } = await afterTwoCalls();
+    expect(await keeper.restore("alice", [step({ callIds: ["c1", "c2"] })])).toEqual([
+      { thoughts: [["one"], ["two", "three"]], outcome: "stored" },
+    ]);
+  });
+
+  test("sealed thoughts come back to the same places", async () => {
+    const { seals, keeper } = await afterTwoCalls();
+    expect(await keeper.restore("alice", [step({ sealed: seals, callIds: ["x", "y"] })])).toEqual([
+      { thoughts: [["one"], ["two", "three"]], outcome: "sealed" },
+    ]);
+  });
+
+  test("a client that lost one of the calls loses no sealed thought", async () => {
+    const { seals, keeper } = await afterTwoCalls();
+    expect(await keeper.restore("alice", [step({ sealed: seals, callIds: ["x"] })])).toEqual([
+      { thoughts: [["one", "two", "three"]], outcome: "sealed" },
+    ]);
+  });
+
+  test("a sealed thought without a call stands by itself", async () => {
+    const { seals, keeper } = await afterTwoCalls();
+    expect(await keeper.restore("alice", [step({ sealed: seals.slice(0, 1) })])).toEqual([
+      { thoughts: [["one"]], outcome: "sealed" },
+    ]);
+  });
+
+  const precedence: [
+    string,
+    (seals: string[]) => Partial<LoopStep>,
+    string[][],
+    ReasoningOutcome,
+  ][] = [
+    ["sent goes before all", (seals) => ({ sent: ["mine"], sealed: seals }), [["mine"]], "sent"],
+    ["sealed goes before stored", (seals) => ({ sealed: seals.slice(0, 1) }), [["one"]], "sealed"],
+    ["stored comes last", () => ({}), [["one"]], "stored"],
+    [
+      "stored helps where a seal does not open",
+      () => ({ sealed: ["forged"] }),
+      [["one"]],
+      "stored",
+    ],
+    [
+      "stored helps where one of several seals does not open",
+      (seals) => ({ sealed: [...seals.slice(0, 1), "forged"] }),
+      [["one"]],
+      "stored",
+    ],
+  ];
+  test.each(precedence)("%s", async (_, fields, thoughts, outcome) => {
+    const { seals, keeper } = await afterTwoCalls();
+    const given = step({ callIds: ["c1"], ...fields(seals) });
+    expect(await keeper.restore("alice", [given])).toEqual([{ thoughts, outcome }]);
+  });
+
+  test("what was sent needs no store", async () => {
+    let gets = 0;
+    const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
+    const { keeper } = keeperWith({ store: { ...memory, get: async () => void gets++ } });
+    await keeper.restore("alice", [step({ sent: ["mine"], callIds: ["c1"] })]);
+    expect(gets).toBe(0);
+  });
+
+  test("unknown calls are lost; what was found beside them is used", async () => {
+    const { keeper } = await afterTwoCalls();
+    expect(await keeper.restore("alice", [step({ callIds: ["c0", "c2"] })])).toEqual([
+      { thoughts: [[], ["two", "three"]], outcome: "lost" },
+    ]);
+  });
+
+  test("a call without an id is lost", async () => {
+    const { keeper } = keeperWith();
+    expect(await keeper.restore("alice", [step({ callIds: [undefined] })])).toEqual([
+      { thoughts: [[]], outcome: "lost" },
+    ]);
+  });
+
+  test("a seal that does not open is lost, and counted, when there is nothing else", async () => {
+    const { keeper, refusals } = keeperWith();
+    expect(await keeper.restore("alice", [step({ sealed: ["forged"] })])).toEqual([
+      { thoughts: [[]], outcome: "lost" },
+    ]);
+    expect(refusals).toEqual(["malformed"]);
+  });
+
+  test("a call made without a thought misses none", async () => {
+    const { keeper, outcomes, run } = keeperWith();
+    await run(turnOf(call("c1")));
+    expect(await keeper.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
+      { thoughts: [[]], outcome: undefined },
+    ]);
+    expect(outcomes).toEqual([]);
+  });
+
+  test("an entry that is no list of thoughts is a miss", async () => {
+    for (const value of ["", "null", '{"a":1}', "[1]", "hm"]) {
+      const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
+      const { keeper } = keeperWith({ store: { ...memory, get: async () => value } });
+      expect(await keeper.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
+        { thoughts: [[]], outcome: "lost" },
+      ]);
+    }
+  });
+
+  test("of very many calls, the last thousand are looked up", async () => {
+    let gets = 0;
+    const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
+    const { keeper } = keeperWith({
+      store: {
+        ...memory,
+        get: async () => {
+          gets += 1;
+          return '["hm"]';
+        },
+      },
+    });
+    const steps = Array.from({ length: 1500 }, (_, index) => step({ callIds: [`c${index}`] }));
+    const restored = await keeper.restore("alice", steps);
+    expect(gets).toBe(1000);
+    expect(restored.map(({ outcome }) => outcome)).toEqual([
+      ...Array(500).fill("lost"),
+      ...Array(1000).fill("stored"),
+    ]);
+  });
+});
+
+describe("tenants", () => {
+  test("do not find each other's thoughts", async () => {
+    const { keeper, run } = keeperWith();
+    const sealed = await run(turnOf(think("hm"), call("c1")), "alice");
+    expect(await keeper.restore("bob", [step({ sealed, callIds: ["c1"] })])).toEqual([
+      { thoughts: [[]], outcome: "lost" },
+    ]);
+  });
+
+  test("may use the same ids", async () => {
+    const { keeper, run } = keeperWith();
+    await run(turnOf(think("alice's"), call("c1")), "alice");
+    await run(turnOf(think("bob's"), call("c1")), "bob");
+    const restored = await Promise.all(
+      ["alice", "bob"].map((tenant) => keeper.restore(tenant, [step({ callIds: ["c1"] })])),
+    );
+    expect(restored.flat().map(({ thoughts }) => thoughts)).toEqual([[["alice's"]], [["bob's"]]]);
+  });
+});
+
+describe("opening one by one", () => {
+  test("gives the text, and how many calls stood before it", async () => {
+    const { keeper, run } = keeperWith();
+    const sealed = await run(turnOf(think("one"), call("c1"), think("two"), call("c2")));
+    expect(await Promise.all(sealed.map((each) => keeper.open("alice", each)))).toEqual([
+      { opened: true, text: "one", callsBefore: 0 },
+      { opened: true, text: "two", callsBefore: 1 },
+    ]);
+  });
+
+  test("says why not, and counts it", async () => {
+    const { run } = keeperWith();
+    const [sealed = ""] = await run(turnOf(think("one")));
+    const { keeper, refusals } = keeperWith({ secret: "another" });
+    expect(await keeper.open("alice", sealed)).toEqual({ opened: false, reason: "unknown-key" });
+    expect(refusals).toEqual(["unknown-key"]);
+  });
+});
+
+test.each<[ReasoningOutcome | undefined, (ReasoningOutcome | undefined)[]]>([
+  [undefined, []],
+  [undefined, [undefined]],
+  ["sent", [undefined, "sent"]],
+  ["sealed", ["sent", "sealed"]],
+  ["stored", ["sealed", "stored", "sent"]],
+  ["lost", ["sent", "lost", "stored"]],
+])("the outcome of a request is %s for %j", (worst, outcomes) => {
+  expect(worstOutcome(outcomes.map((outcome) => ({ thoughts: [], outcome })))).toBe(worst);
+});

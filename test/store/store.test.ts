@@ -1,0 +1,26 @@
+import { array, assert, asyncProperty, string } from "fast-check";
+import { expect, test } from "vitest";
+import { storeKey } from "../../src/store/store.ts";
+
+test("a key names its kind and shows nothing else", async () => {
+  expect(await storeKey("reasoning", "alice", "call_1")).toMatch(/^reasoning:[0-9a-f]{64}$/);
+});
+
+test("different parts make different keys, wherever they are cut", async () => {
+  await assert(
+    asyncProperty(array(string()), array(string()), async (a, b) => {
+      const same = JSON.stringify(a) === JSON.stringify(b);
+      expect((await storeKey("x", ...a)) === (await storeKey("x", ...b))).toBe(same);
+    }),
+    {
+      numRuns: 200,
+      examples: [
+        [
+          ["ab", "c"],
+          ["a", "bc"],
+        ],
+        [["a", ""], ["a"]],
+      ],
+    },
+  );
+});
