@@ -78,6 +78,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
         models,
         reasoning,
         system: (now) => toSystemOptions(settings, now),
+        limits: settings,
         keepAliveMs: settings.keepAliveMs,
         now: deps.now,
         randomId: deps.randomId,

@@ -221,6 +221,16 @@ describe("the body limit", () => {
   });
 });
 
+test.each([
+  [{ maxMessages: 1 }, { messages: [...HELLO.messages, ...HELLO.messages] }, "messages"],
+  [{ maxTools: 1 }, { tools: [{}, {}] }, "tools"],
+  [{ maxDepth: 3 }, { metadata: { a: { b: {} } } }, "metadata"],
+])("the limit %j is kept", async (settings, extra, param) => {
+  const response = await gateway({ settings }).post({ ...HELLO, ...extra });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { param } });
+});
+
 describe("readiness", () => {
   const missing = fakeEngine(async () => {
     throw new EngineError("unreachable", "Cannot reach http://engine:8000 (connection refused).");

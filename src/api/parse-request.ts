@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { RequestError } from "./errors.ts";
 
 /** Parses JSON text. Anything that is not a JSON object is the client's mistake. */
-export function parseBody(text: string): unknown {
+export function parseBody(text: string): object {
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -7,6 +7,7 @@ import type { Model, Models } from "../../turn/models.ts";
 import type { TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
 import { describeError, RequestError, toErrorBody } from "../errors.ts";
+import { checkLimits, type RequestLimits } from "../limits.ts";
 import { parseBody, parseWith } from "../parse-request.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -22,6 +23,7 @@ export interface ChatCompletionsDeps {
   readonly reasoning: ReasoningKeeper;
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => TurnContext["system"];
+  readonly limits: RequestLimits;
   readonly keepAliveMs: number;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
@@ -32,7 +34,9 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   app.post("/chat/completions", async (c) => {
     const bodyText = await c.req.text();
-    const request = parseWith(chatRequest, parseBody(bodyText));
+    const body = parseBody(bodyText);
+    checkLimits(body, deps.limits);
+    const request = parseWith(chatRequest, body);
     const model = requireModel(deps.models, request);
     const client = c.get("client");
     const now = deps.now();
