@@ -14,7 +14,7 @@ import type { Settings } from "./config.ts";
 import type { Log } from "./log.ts";
 import { createRegistry } from "./metrics.ts";
 import { createMeters, describeFailure, type Meters, observeModels } from "./observe.ts";
-import { createKeeper, watchStore } from "./reasoning.ts";
+import { createKeeper, openSeals, watchStore } from "./reasoning.ts";
 import { createMemoryStore } from "./store/memory-store.ts";
 import type { Store } from "./store/store.ts";
 import type { Models } from "./turn/models.ts";
@@ -57,7 +57,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   });
   const watching = { log, meters, now: deps.now };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
-  const reasoning = createKeeper(store, settings, watching);
+  const reasoning = createKeeper(store, openSeals(settings, log), settings, watching);
   const app = new Hono<ApiEnv>();
 
   app.use(identify(deps.randomId), record({ log, meters, now: deps.now }));

@@ -40,13 +40,14 @@ export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps
 /** `store`: one that never rejects. */
 export function createKeeper(
   store: Store,
+  seals: Seals,
   settings: Settings,
-  { log, meters }: ReasoningDeps,
+  { meters }: ReasoningDeps,
 ): ReasoningKeeper {
   return createReasoningKeeper({
     store,
     ttlSeconds: settings.storeTtlSeconds,
-    seals: toSeals(settings, log),
+    seals,
     onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
     onSealRefused: (reason) => meters.sealsRefused.add({ reason }),
   });
@@ -56,7 +57,7 @@ export function createKeeper(
  * Without configured keys, with one of this process's own: a replica, or the same gateway after a restart, cannot open
  * what it sealed. That is said when something is first sealed with it, because most gateways seal nothing.
  */
-function toSeals({ sealingKeys }: Settings, log: Log): Seals {
+export function openSeals({ sealingKeys }: Settings, log: Log): Seals {
   const [newest = crypto.randomUUID() + crypto.randomUUID(), ...older] = sealingKeys;
   const seals = createSeals({
     secrets: [newest, ...older],
