@@ -129,19 +129,23 @@ class HarmonyParser implements Parser {
   pushIds(ids: readonly TokenId[]): ParseEvent[] {
     let run = "";
     let length = 0;
-    for (const id of ids) {
-      // The hot path: in a body ordinary ids are collected, and leave as one delta.
-      if (id >= 0 && id < FIRST_SPECIAL_ID) {
-        run += this.#decoder.push(id);
-        length++;
-        if (this.#spelling === "text" && this.#machine.isFlowing) continue;
-      }
+    const flush = () => {
       if (length > 0) this.#ordinary(run, length);
       run = "";
       length = 0;
-      if (!(id >= 0 && id < FIRST_SPECIAL_ID)) this.#special(id);
+    };
+    for (const id of ids) {
+      if (id >= 0 && id < FIRST_SPECIAL_ID) {
+        run += this.#decoder.push(id);
+        length++;
+        // In a body nothing depends on where a token ends: all of them make one delta.
+        if (this.#spelling !== "text" || !this.#machine.isFlowing) flush();
+      } else {
+        flush();
+        this.#special(id);
+      }
     }
-    if (length > 0) this.#ordinary(run, length);
+    flush();
     return this.#machine.parts.take();
   }
 
