@@ -110,8 +110,8 @@ export function createCompletionReader(server: Server, topLogprobs?: number): Co
 }
 
 /**
- * Adds the ids of an ordinary event to `into` without parsing it: 0.1 µs instead of 1.1 µs for
- * JSON.parse alone (251-byte vLLM events). Ordinary means: it has ids and goes on (`finish_reason` null).
+ * Adds the ids of an ordinary event to `into` without parsing it: 0.2 µs instead of 0.9 µs for
+ * JSON.parse alone (250-byte vLLM events). Ordinary means: it has ids and goes on (`finish_reason` null).
  * False, and nothing added, for anything else.
  *
  * Safe, because a quote inside a JSON string is escaped, so neither key can occur in sampled text. The

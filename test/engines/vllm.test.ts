@@ -379,6 +379,11 @@ describe("failures in the stream", () => {
       if (event.type === "open") break;
     }
     expect(left.transport.closes).toEqual(["at once"]);
+    const finished = engineOf({ pieces: [readFixture("vllm/answer.sse")] });
+    for await (const event of finished.engine.complete(requestOf(), new AbortController().signal)) {
+      if (event.type === "finish") break;
+    }
+    expect(finished.transport.closes).toEqual([250]);
     const whole = engineOf({ pieces: [readFixture("vllm/answer.sse")] });
     await complete(whole.engine);
     expect(whole.transport.closes).toEqual([250]);
