@@ -200,7 +200,9 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
 const WORST_FIRST: readonly ReasoningOutcome[] = ["lost", "stored", "sealed", "sent"];
 
 /** One word for a request of several steps: the outcome furthest from the client having sent it. */
-export function worstOutcome(steps: readonly RestoredStep[]): ReasoningOutcome | undefined {
+export function worstOutcome(
+  steps: readonly Pick<RestoredStep, "outcome">[],
+): ReasoningOutcome | undefined {
   return WORST_FIRST.find((outcome) => steps.some((step) => step.outcome === outcome));
 }
 
