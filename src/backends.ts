@@ -21,9 +21,11 @@ export function toModelOptions(settings: Settings, deps: BackendDeps): ModelOpti
 }
 
 function toEngine(backend: BackendSettings, settings: Settings, deps: BackendDeps): Engine {
-  const { engine, url, model, engineKey, headers, extraBody } = backend;
+  const { engine, url, model, engineKey, contextLength, tokenEndpoint, headers, extraBody } =
+    backend;
   return createEngine(engine, {
     model,
+    tokenEndpoint,
     transport: deps.transport,
     timeouts: {
       connectMs: settings.connectTimeoutMs,
@@ -32,6 +34,7 @@ function toEngine(backend: BackendSettings, settings: Settings, deps: BackendDep
     },
     ...(url !== undefined && { url }),
     ...(engineKey !== undefined && { apiKey: engineKey }),
+    ...(contextLength !== undefined && { contextLength }),
     ...(headers !== undefined && { headers }),
     ...(extraBody !== undefined && { extraBody }),
   });

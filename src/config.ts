@@ -42,6 +42,7 @@ const backend = z.strictObject({
   servedName: z.string().min(1).optional(),
   aliases: z.array(z.string().min(1)).default([]),
   contextLength: count().optional(),
+  tokenEndpoint: z.boolean().default(false),
   headers: z.record(z.string(), z.string()).optional(),
   extraBody: z.record(z.string(), z.unknown()).optional(),
 });
@@ -77,8 +78,7 @@ export const settingsSchema = z.strictObject({
   }),
 
   engine: setting("engine", engineKind().default("demo"), {
-    description:
-      "Kind of inference server. `demo` is built in, needs nothing and answers by rule, not by model.",
+    description: "Kind of inference server. `demo` is built in and answers by rule, not by model.",
   }),
   url: setting("engine", url().optional(), {
     description:
@@ -101,11 +101,16 @@ export const settingsSchema = z.strictObject({
   contextLength: setting("engine", count().optional(), {
     description: "Tokens of prompt and answer together. Absent: what the inference server says.",
   }),
+  tokenEndpoint: setting("engine", z.boolean().default(false), {
+    description:
+      "vLLM only: use `/inference/v1/generate` where the server has it. It is still changing from " +
+      "version to version.",
+  }),
   backends: setting("engine", z.array(backend).default([]), {
     description:
       "Several engines instead of the one above: a list of objects with `engine`, `url`, `model`, " +
-      "`engineKey`, `servedName`, `aliases`, `contextLength`, and, sent with every request to it, " +
-      "`headers` and `extraBody`. Best kept in the config file.",
+      "`engineKey`, `servedName`, `aliases`, `contextLength`, `tokenEndpoint`, and, sent with " +
+      "every request to it, `headers` and `extraBody`. Best kept in the config file.",
     secret: true,
   }),
 
@@ -265,6 +270,7 @@ export interface BackendSettings {
   readonly servedName: string;
   readonly aliases: readonly string[];
   readonly contextLength: number | undefined;
+  readonly tokenEndpoint: boolean;
   /** Further headers for every request to it. */
   readonly headers: Readonly<Record<string, string>> | undefined;
   /** Further fields for every completion, in the server's own words. */
@@ -285,6 +291,7 @@ export function toBackends(settings: Settings): readonly BackendSettings[] {
       servedName: each.servedName ?? model,
       aliases: each.aliases,
       contextLength: each.contextLength,
+      tokenEndpoint: each.tokenEndpoint,
       headers: each.headers,
       extraBody: each.extraBody,
     };

@@ -153,6 +153,7 @@ const SINGLE_ENGINE: readonly SettingName[] = [
   "servedName",
   "aliases",
   "contextLength",
+  "tokenEndpoint",
 ];
 
 function backendProblems(settings: Settings, given: ReadonlyMap<SettingName, Given>): string[] {

@@ -1,6 +1,7 @@
 /** What `--help` prints and the table in `docs/settings.md`, both made from the settings themselves. */
 import { SETTING_GROUPS } from "../config.ts";
 import { SETTINGS, type SettingDescription } from "../config/describe.ts";
+import { ENGINE_KINDS, ENGINES } from "../engines/create-engine.ts";
 import { CONFIG_FLAG, CONFIG_VARIABLE } from "./settings.ts";
 
 const GROUPS = Object.entries(SETTING_GROUPS).map(([group, title]) => ({
@@ -39,7 +40,16 @@ export function toHelp(): string {
   const groups = GROUPS.map(({ title, settings }) => {
     return `${title}\n${settings.map((each) => toHelpEntry(each)).join("")}`;
   });
-  return [INTRODUCTION, ...groups].join("\n");
+  return [INTRODUCTION, ...groups, toEngineList()].join("\n");
+}
+
+function toEngineList(): string {
+  const entries = ENGINE_KINDS.map((kind) => {
+    const { title, url } = ENGINES[kind];
+    const where = typeof url === "object" ? ` [${url.default}]` : "";
+    return `  ${kind}\n${wrap(`${title}.${where}`, "      ")}\n`;
+  });
+  return `Kinds of engines, and where each is looked for without --url\n${entries.join("")}`;
 }
 
 /** The table of all settings, in Markdown. */
@@ -74,12 +84,16 @@ message says which it is and where it came from.
 `;
 
 function toHelpEntry(setting: SettingDescription): string {
-  const value = setting.kind === "boolean" ? "" : ` <${placeholder(setting)}>`;
+  const value = setting.kind === "boolean" ? toSwitch(setting) : ` <${placeholder(setting)}>`;
   const fallback = toDefault(setting);
-  // That a flag is off until it is given goes without saying.
-  const note = fallback === undefined || fallback === "false" ? "" : ` [${fallback}]`;
+  const note = fallback === undefined || setting.kind === "boolean" ? "" : ` [${fallback}]`;
   const text = setting.description + note;
   return `  ${setting.flag}${value}\n${wrap(text, "      ")}\n`;
+}
+
+/** What is off until the flag is given needs no word; what is on, the flag that turns it off. */
+function toSwitch({ flag, defaultValue }: SettingDescription): string {
+  return defaultValue === true ? `, on unless ${flag.replace("--", "--no-")}` : "";
 }
 
 /** The values to choose from. */

@@ -46,6 +46,7 @@ test("without anything given, the defaults serve the demo engine to this machine
       servedName: "openai/gpt-oss-20b",
       aliases: [],
       contextLength: undefined,
+      tokenEndpoint: false,
       headers: undefined,
       extraBody: undefined,
     },
@@ -140,6 +141,11 @@ describe("settings that contradict each other", () => {
       "a single engine beside a list",
       { backends: [{ engine: "demo" }], model: "x" },
       "--model: has no meaning beside backends; set it in the list.",
+    ],
+    [
+      "an engine without an address, and without a usual one",
+      { engine: "completions" },
+      "engine completions: needs the server's url, for instance --url http://127.0.0.1:8000.",
     ],
     [
       "two backends of one name",
@@ -271,5 +277,5 @@ test("a suggestion is made only for what is near", () => {
 });
 
 test("every setting is described by a sentence", () => {
-  for (const setting of SETTINGS) expect(setting.description).toMatch(/^[A-Z`].+\.$/);
+  for (const setting of SETTINGS) expect(setting.description).toMatch(/^[\w`].+\.$/);
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SETTING_GROUPS } from "../../src/config.ts";
 import { SETTINGS } from "../../src/config/describe.ts";
+import { ENGINE_KINDS } from "../../src/engines/create-engine.ts";
 import { toHelp, toSettingsDocument } from "../../src/node/help.ts";
 
 test("the help has every setting, under its group", () => {
@@ -32,6 +33,10 @@ test("an entry says what the value is, what it means and what it is by default",
   --open
       Serve without keys even where others can reach the gateway.
 `);
+});
+
+test("the help says what each engine is", () => {
+  for (const kind of ENGINE_KINDS) expect(toHelp()).toContain(`  ${kind}\n      `);
 });
 
 test("the document has a row for every setting", () => {

@@ -1,0 +1,101 @@
+import { beforeEach, describe, expect, test, vi } from "vitest";
+
+const context = { waitUntil: () => {} };
+
+/** A new isolate: the module keeps its application. */
+async function startIsolate() {
+  vi.resetModules();
+  return (await import("../src/worker.ts")).default;
+}
+
+async function ask(env: Record<string, unknown>, path = "/v1/models"): Promise<Response> {
+  const worker = await startIsolate();
+  return worker.fetch(new Request(`https://gateway.example${path}`), env, context);
+}
+
+const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+vi.spyOn(console, "log").mockImplementation(() => {});
+
+beforeEach(() => logged.mockClear());
+
+describe("settings", () => {
+  test("without any, the demo engine is served", async () => {
+    expect(await (await ask({})).json()).toMatchObject({ data: [{ id: "openai/gpt-oss-20b" }] });
+  });
+
+  test("they come from bindings, texts or JSON", async () => {
+    const env = {
+      HARMONY_GATEWAY_BACKENDS: [
+        { engine: "demo", servedName: "one" },
+        { engine: "demo", servedName: "two" },
+      ],
+      HARMONY_GATEWAY_OPEN: "true",
+      SOMETHING_ELSE: {},
+    };
+    expect(await (await ask(env)).json()).toMatchObject({ data: [{ id: "one" }, { id: "two" }] });
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      "a wrong value",
+      { HARMONY_GATEWAY_MAX_TOOLS: "many" },
+      'HARMONY_GATEWAY_MAX_TOOLS: expected a whole number, 1 or more, got "many".',
+    ],
+    [
+      "an engine for everybody",
+      { HARMONY_GATEWAY_ENGINE: "vllm", HARMONY_GATEWAY_URL: "https://engine.example" },
+      "keys: anybody could use the engine. Set keys (`harmony-gateway key` makes one), or open to allow it.",
+    ],
+    [
+      "a KV namespace that is not bound",
+      { HARMONY_GATEWAY_STORE: "kv:STORE" },
+      "store kv:STORE: no KV namespace is bound under STORE.",
+    ],
+    [
+      "a store that Workers do not have",
+      { HARMONY_GATEWAY_STORE: "redis://cache" },
+      "store redis: is there on Node only; on Workers, use kv:BINDING.",
+    ],
+  ])("%s is told to the operator, not to clients", async (_, env, problem) => {
+    const response = await ask(env);
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({
+      error: {
+        code: 500,
+        message: "The gateway is misconfigured; its log says how.",
+        type: "server_error",
+        param: null,
+        metadata: { error_type: "server" },
+      },
+    });
+    expect(logged.mock.calls).toEqual([[problem]]);
+  });
+});
+
+test("the application is made once for each isolate", async () => {
+  const worker = await startIsolate();
+  const names = ["first", "second"].map(async (servedName) => {
+    const env = { HARMONY_GATEWAY_SERVED_NAME: servedName };
+    const request = new Request("https://gateway.example/v1/models");
+    return (await worker.fetch(request, env, context)).json();
+  });
+  const [first, second] = await Promise.all(names);
+  expect(first).toMatchObject({ data: [{ id: "first" }] });
+  expect(second).toEqual(first);
+});
+
+test("engines are asked what they are beside the first request", async () => {
+  const worker = await startIsolate();
+  const promises: Promise<unknown>[] = [];
+  const fetchModels = async () =>
+    (
+      await worker.fetch(
+        new Request("https://gateway.example/v1/models"),
+        {},
+        { waitUntil: (promise) => promises.push(promise) },
+      )
+    ).json();
+  expect(await fetchModels()).toMatchObject({ data: [{ context_length: null }] });
+  await Promise.all(promises);
+  expect(await fetchModels()).toMatchObject({ data: [{ context_length: 131_072 }] });
+});
