@@ -80,6 +80,26 @@ test("a client that leaves ends its turn", async () => {
   await vi.waitFor(() => expect(turnsOf(gateway)).toEqual(["cancelled"]));
 });
 
+test("a client that sends its body in pieces and leaves ends its turn", async () => {
+  const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 1 }) });
+  const leaving = new AbortController();
+  const body = JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] });
+  const answer = fetch(`${gateway.baseURL}/chat/completions`, {
+    method: "POST",
+    body: new Blob([body.slice(0, 10), body.slice(10)]).stream(),
+    duplex: "half",
+    signal: leaving.signal,
+  });
+  const failure = failureOf(answer);
+  await vi.waitFor(async () => {
+    const metrics = await fetch(`${gateway.origin}/metrics`);
+    expect(await metrics.text()).toContain("harmony_gateway_turns_under_way 1\n");
+  });
+  leaving.abort();
+  expect(await failure).toMatchObject({ name: "AbortError" });
+  await vi.waitFor(() => expect(turnsOf(gateway)).toEqual(["cancelled"]));
+});
+
 describe("an engine that is not there", () => {
   test("is told to the operator, to load balancers and to clients", async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
