@@ -10,6 +10,9 @@ import type { ApiEnv } from "./api/client.ts";
 import { describeError, RequestError, toErrorResponse } from "./api/errors.ts";
 import { healthRoutes } from "./api/health.ts";
 import { modelRoutes } from "./api/models.ts";
+import { createResponsesContext } from "./api/responses/context.ts";
+import { toResponsesErrorResponse } from "./api/responses/errors.ts";
+import { responses } from "./api/responses/route.ts";
 import type { Settings } from "./config.ts";
 import type { Log } from "./log.ts";
 import { createRegistry } from "./metrics.ts";
@@ -32,6 +35,9 @@ export interface AppDeps {
 
 /** OpenAI's clients are given `…/v1` as base URL, OpenRouter's `…/api/v1`. */
 const API_PREFIXES = ["/v1", "/api/v1"];
+
+/** The same Responses API with the event names of the Open Responses schema. */
+const OPEN_RESPONSES_PREFIX = "/open-responses/v1";
 
 /** Asked every few seconds by machines: not worth a line each. */
 const WATCHED = new Set(["/health", "/ready", "/metrics"]);
@@ -57,7 +63,8 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   });
   const watching = { log, meters, now: deps.now };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
-  const reasoning = createKeeper(store, openSeals(settings, log), settings, watching);
+  const seals = openSeals(settings, log);
+  const reasoning = createKeeper(store, seals, settings, watching);
   const app = new Hono<ApiEnv>();
 
   app.use(identify(deps.randomId), record({ log, meters, now: deps.now }));
@@ -69,8 +76,31 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     return c.text(registry.toText(), 200, { "content-type": "text/plain; version=0.0.4" });
   });
 
-  for (const prefix of API_PREFIXES) {
+  const responsesContext = createResponsesContext({
+    models,
+    reasoning,
+    seals,
+    store,
+    ttlSeconds: settings.storeTtlSeconds,
+    system: (now) => toSystemOptions(settings, now),
+    limits: settings,
+    unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput },
+    reasoningEvents: settings.reasoningEvents,
+    keepAliveMs: settings.keepAliveMs,
+    now: deps.now,
+    randomId: deps.randomId,
+    onSkippedTools: (id, kinds) => log.info("tools skipped", { id, kinds }),
+    onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
+  });
+  for (const prefix of [...API_PREFIXES, OPEN_RESPONSES_PREFIX]) {
     app.use(`${prefix}/*`, authenticate(settings), limitBody(settings.maxBodyBytes));
+  }
+  app.route(
+    OPEN_RESPONSES_PREFIX,
+    responses({ ...responsesContext, reasoningEvents: "reasoning" }),
+  );
+  for (const prefix of API_PREFIXES) {
+    app.route(prefix, responses(responsesContext));
     app.route(prefix, modelRoutes(models));
     app.route(
       prefix,
@@ -90,11 +120,18 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   app.onError((error, c) => {
     const { status } = describeError(error);
     if (status === 500) log.error("failure", { id: c.get("requestId"), ...describeFailure(error) });
-    const response = toErrorResponse(error);
+    const response = isResponsesPath(c.req.path)
+      ? toResponsesErrorResponse(error)
+      : toErrorResponse(error);
     if (status === 401) response.headers.set("www-authenticate", "Bearer");
     return response;
   });
   return app;
+}
+
+/** Whose errors have their own envelope. */
+function isResponsesPath(path: string): boolean {
+  return /\/v1\/(responses|conversations)(\/|$)/.test(path);
 }
 
 /** The request's id: the client's, if it is one that may stand in a log line and a header. */

@@ -18,6 +18,7 @@ export const SETTING_GROUPS = {
   harmony: "Harmony",
   steering: "Steering",
   reasoning: "Reasoning",
+  api: "Responses API",
   store: "Store",
   access: "Access",
   limits: "Limits",
@@ -177,6 +178,28 @@ export const settingsSchema = z.strictObject({
     description:
       "Keys that seal reasoning, newest first: the first seals, all open. Replicas share them.",
     secret: true,
+  }),
+
+  reasoningEvents: setting(
+    "reasoning",
+    z.enum(["reasoning_text", "reasoning"]).default("reasoning_text"),
+    {
+      description:
+        "How the Responses API calls the events of reasoning: `response.reasoning_text.…`, as OpenAI's and most " +
+        "clients do, or `response.reasoning.…`, as the Open Responses schema does. /open-responses/v1 and models " +
+        "named with `:open-responses` always have the latter.",
+    },
+  ),
+
+  unsupportedTools: setting("api", z.enum(["skip", "refuse"]).default("skip"), {
+    description:
+      "Tools and input items of the Responses API that gpt-oss has no form for, such as web_search: leave " +
+      "them out, or answer 400.",
+  }),
+  mediaInput: setting("api", z.enum(["refuse", "placeholder"]).default("refuse"), {
+    description:
+      "Images and files in the Responses API: answer 400, or tell the model in their place that there was " +
+      "one it cannot see.",
   }),
 
   store: setting(

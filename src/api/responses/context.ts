@@ -1,0 +1,57 @@
+/** What the routes of the Responses API are given, and what they know of whoever asks. */
+import type { SystemOptions } from "../../harmony/messages.ts";
+import type { ReasoningKeeper, ReasoningOutcome } from "../../store/reasoning-keeper.ts";
+import type { Seals } from "../../store/seals.ts";
+import type { Store } from "../../store/store.ts";
+import type { Models } from "../../turn/models.ts";
+import type { Client } from "../client.ts";
+import type { RequestLimits } from "../limits.ts";
+import { type ConversationStore, createConversationStore } from "./conversations.ts";
+import { createResponseStore, type ResponseStore } from "./response-store.ts";
+import type { ReasoningEvents } from "./to-events.ts";
+import type { Unsupported } from "./to-turn.ts";
+
+export interface ResponsesDeps {
+  readonly models: Models;
+  readonly reasoning: ReasoningKeeper;
+  readonly seals: Seals;
+  /** One that never rejects: see `createForgivingStore`. */
+  readonly store: Store;
+  readonly ttlSeconds: number;
+  /** What the operator says about the system message; the date is that of the request. */
+  readonly system: (now: Date) => Omit<SystemOptions, "effort">;
+  readonly limits: RequestLimits;
+  readonly unsupported: Unsupported;
+  readonly reasoningEvents: ReasoningEvents;
+  readonly keepAliveMs: number;
+  readonly now: () => Date;
+  /** Letters and digits, unguessable. */
+  readonly randomId: () => string;
+  /** Kinds of tools that were left out of a request's prompt. */
+  readonly onSkippedTools: (requestId: string, kinds: readonly string[]) => void;
+  /** Where the thoughts of a tool loop's step were found, when not by `reasoning` itself. */
+  readonly onRestored: (outcome: ReasoningOutcome) => void;
+}
+
+/** The above, with what all requests share. */
+export interface ResponsesContext extends ResponsesDeps {
+  readonly conversations: ConversationStore;
+  readonly responses: ResponseStore;
+}
+
+export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
+  const now = () => deps.now().getTime();
+  return {
+    ...deps,
+    conversations: createConversationStore(deps.store, deps.ttlSeconds),
+    responses: createResponseStore({ ...deps, now }),
+  };
+}
+
+/** Who asks, and how. */
+export interface Caller {
+  readonly client: Client;
+  readonly requestId: string;
+  /** Where their responses are kept; on a WebSocket, with the connection's own before it. */
+  readonly responses: ResponseStore;
+}

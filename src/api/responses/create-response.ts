@@ -1,0 +1,194 @@
+/**
+ * Making a response: a request is checked, its conversation assembled and its turn run, and what comes of it kept.
+ * Every way of asking (a POST, streamed or not, in the background, over a WebSocket) goes through here.
+ */
+import type { Model, Models } from "../../turn/models.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { describeError, RequestError } from "../errors.ts";
+import { checkLimits } from "../limits.ts";
+import { parseBody, parseWith } from "../parse-request.ts";
+import type { Caller, ResponsesContext } from "./context.ts";
+import type { HistoryItem } from "./history.ts";
+import { loadContext, type RequestContext } from "./load-context.ts";
+import { type ResponsesRequest, responsesRequest } from "./request.ts";
+import { toItemId } from "./response-store.ts";
+import {
+  createEventWriter,
+  type EventWriter,
+  type ReasoningEvents,
+  type ResponseEvent,
+} from "./to-events.ts";
+import { createResponseWriter } from "./to-response.ts";
+import { skippedTools, toTurn, type TurnContext } from "./to-turn.ts";
+import { truncateHistory } from "./truncate.ts";
+
+/** A request that is ready to run. */
+export interface PendingResponse {
+  readonly id: string;
+  readonly request: ResponsesRequest;
+  readonly model: Model;
+  readonly turn: Turn;
+  readonly context: RequestContext;
+  readonly caller: Caller;
+  /** Clients that carry reasoning sealed get it so. */
+  readonly seal: boolean;
+  readonly writer: EventWriter;
+}
+
+/** A model name with this suffix asks for the events of the Open Responses schema. */
+const OPEN_RESPONSES_SUFFIX = ":open-responses";
+
+/** Everything up to the engine. Throws a {@link RequestError}. */
+export async function prepareResponse(
+  bodyText: string,
+  caller: Caller,
+  deps: ResponsesContext,
+): Promise<PendingResponse> {
+  const body = parseBody(bodyText);
+  checkLimits(body, deps.limits);
+  const request = parseWith(responsesRequest, body);
+  refuseUnsupported(request);
+  const model = requireModel(deps.models, request.model);
+  const now = deps.now();
+  const id = `resp_${deps.randomId()}`;
+  const context = await loadContext(request, id, caller, deps);
+  const turn = toFittingTurn(request, model, {
+    turnId: caller.requestId,
+    tenant: caller.client.tenant,
+    system: deps.system(now),
+    bodyText,
+    history: context.history,
+    unsupported: deps.unsupported,
+  });
+  const skipped = skippedTools(request);
+  if (skipped.length > 0) deps.onSkippedTools(caller.requestId, skipped);
+
+  const policy = caller.client.reasoningPolicy;
+  const asked = request.include?.includes("reasoning.encrypted_content") ?? false;
+  const writer = createEventWriter({
+    toResponse: createResponseWriter(request, {
+      id,
+      createdAt: toSeconds(now),
+      ...(context.conversation !== undefined && { conversation: context.conversation }),
+    }),
+    toItemId: (prefix, index) => toItemId(id, prefix, index),
+    now: () => toSeconds(deps.now()),
+    reasoningEvents: toReasoningEvents(request.model, deps),
+    showReasoning: policy === "raw",
+    queued: request.background ?? false,
+  });
+  const seal = policy === "sealed" || (policy === "raw" && asked);
+  return { id, request, model, turn, context, caller, seal, writer };
+}
+
+/**
+ * Runs it. What the turn throws is thrown. The response is kept before its last event is given, so that
+ * a client that continues at once finds it.
+ */
+export async function* runResponse(
+  pending: PendingResponse,
+  deps: ResponsesContext,
+  signal: AbortSignal,
+): AsyncGenerator<ResponseEvent> {
+  const { writer, turn, model, caller, seal } = pending;
+  const turnEvents = deps.reasoning.keep(model.run(turn, signal), {
+    tenant: caller.client.tenant,
+    seal,
+  });
+  for await (const event of turnEvents) {
+    const events = writer.push(event);
+    if (event.type === "end") await keepResponse(pending, deps);
+    yield* events;
+  }
+}
+
+/** The same events, with a failure as the last of them. */
+export async function* withFailure(
+  events: AsyncIterable<ResponseEvent>,
+  pending: PendingResponse,
+  deps: ResponsesContext,
+): AsyncGenerator<ResponseEvent> {
+  try {
+    yield* events;
+  } catch (error) {
+    const failure = pending.writer.fail(describeError(error));
+    await keepResponse(pending, deps);
+    yield* failure;
+  }
+}
+
+/** Writes the response as it stands to the store, and into its conversation once it has ended. */
+export async function keepResponse(
+  pending: PendingResponse,
+  deps: ResponsesContext,
+): Promise<void> {
+  const { request, context, caller, writer } = pending;
+  const { tenant } = caller.client;
+  const { response } = writer;
+  const output = writer.output.map((item) => ({ ...item }));
+  await caller.responses.put(
+    tenant,
+    {
+      response: { ...response, output },
+      input: context.input,
+      ancestors: context.ancestors,
+      storedAt: deps.now().getTime(),
+    },
+    { store: request.store ?? true, earlier: context.earlier },
+  );
+  const hasEnded = response.status === "completed" || response.status === "incomplete";
+  if (context.conversation === undefined || !hasEnded) return;
+  await deps.conversations.update(tenant, context.conversation, (conversation) => ({
+    ...conversation,
+    items: [...conversation.items, ...context.input, ...output],
+  }));
+}
+
+export function requireModel(models: Models, name: string): Model {
+  const model = models.find(name);
+  if (model) return model;
+  throw new RequestError(`The model ${JSON.stringify(name)} does not exist.`, {
+    status: 404,
+    type: "not_found_error",
+    param: "model",
+    errorType: "model_not_found",
+  });
+}
+
+function refuseUnsupported(request: ResponsesRequest): void {
+  if (request.prompt !== undefined && request.prompt !== null) {
+    throw refusal("prompt", "there are no stored prompts here");
+  }
+  if (request.reasoning?.context === "all_turns") {
+    throw refusal("reasoning.context", "the model reads the reasoning of the current turn only");
+  }
+  if (request.background && request.store === false) {
+    throw refusal("background", "a response made in the background must be stored");
+  }
+}
+
+function refusal(param: string, problem: string): RequestError {
+  return new RequestError(`${param}: ${problem}`, { param });
+}
+
+function toReasoningEvents(modelName: string, deps: ResponsesContext): ReasoningEvents {
+  return modelName.endsWith(OPEN_RESPONSES_SUFFIX) ? "reasoning" : deps.reasoningEvents;
+}
+
+/** Tokens kept free for the answer when a history is truncated and the request sets no limit. */
+const DEFAULT_ROOM = 4096;
+
+/** With `truncation: "auto"`, shortened until prompt and answer fit. */
+function toFittingTurn(request: ResponsesRequest, model: Model, context: TurnContext): Turn {
+  const { contextLength } = model;
+  if (request.truncation !== "auto" || contextLength === undefined) return toTurn(request, context);
+  const room = Math.min(request.max_output_tokens ?? DEFAULT_ROOM, Math.floor(contextLength / 4));
+  const turnOf = (history: readonly HistoryItem[]) => toTurn(request, { ...context, history });
+  const fits = (history: readonly HistoryItem[]) =>
+    model.countPromptTokens(turnOf(history).messages) + room <= contextLength;
+  return turnOf(truncateHistory(context.history, fits));
+}
+
+function toSeconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000);
+}

@@ -1,0 +1,63 @@
+/** Errors in the envelope of the Responses API: `code` is a word or null, and all four keys are always there. */
+import { describeError, type ErrorDescription } from "../errors.ts";
+
+export interface ResponsesError {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
+export function toResponsesError(description: ErrorDescription): ResponsesError {
+  const { message, param, retryAfter } = description;
+  return {
+    // Codex reads the time to wait out of the message.
+    message:
+      retryAfter === undefined
+        ? message
+        : `${message} Please try again in ${Math.ceil(retryAfter)}s.`,
+    type: toType(description),
+    // Descriptions speak of chat's field where both APIs have one.
+    param: param === "messages" ? "input" : param,
+    code: toCode(description),
+  };
+}
+
+/** An error before anything was answered: status, envelope and `Retry-After`. */
+export function toResponsesErrorResponse(error: unknown): Response {
+  const description = describeError(error);
+  const headers = new Headers({ "content-type": "application/json" });
+  if (description.retryAfter !== undefined) {
+    headers.set("retry-after", String(Math.ceil(description.retryAfter)));
+  }
+  return new Response(JSON.stringify({ error: toResponsesError(description) }), {
+    status: description.status,
+    headers,
+  });
+}
+
+/** Open Responses' names, except that its own example and every SDK call a 400 `invalid_request_error`. */
+function toType({ status, type, errorType }: ErrorDescription): string {
+  if (MODEL_FAILURES.has(errorType)) return "model_error";
+  if (status === 404) return "not_found";
+  if (status === 429) return "too_many_requests";
+  return type;
+}
+
+const MODEL_FAILURES: ReadonlySet<string> = new Set(["invalid_answer", "invalid_tool_call"]);
+
+/** Descriptions without a word of their own in this API. */
+const CODES: Readonly<Record<string, string | null>> = {
+  invalid_request: null,
+  invalid_answer: "model_error",
+  invalid_tool_call: "model_error",
+  provider_overloaded: "server_error",
+  provider_unavailable: "server_error",
+  timeout: "server_error",
+  server: "server_error",
+};
+
+function toCode({ errorType }: ErrorDescription): string | null {
+  const code = CODES[errorType];
+  return code === undefined ? errorType : code;
+}

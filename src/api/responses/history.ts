@@ -1,0 +1,227 @@
+/**
+ * A conversation's items in the form the model reads, with everything looked up that had to be: sealed summaries, and
+ * above all the chain of thought of the running tool loop, by whichever carrier it comes.
+ */
+import {
+  type ReasoningKeeper,
+  type ReasoningOutcome,
+  worstOutcome,
+} from "../../store/reasoning-keeper.ts";
+import { RequestError } from "../errors.ts";
+import type { Content, InputItem } from "./items.ts";
+
+/** An item as `to-turn.ts` reads it. `param` is its place in the request, for errors. */
+export type HistoryItem =
+  | {
+      readonly type: "message";
+      readonly role: "user" | "system" | "developer";
+      readonly content: Content;
+      readonly param: string;
+    }
+  | {
+      readonly type: "assistant";
+      /** An answer ended its turn; commentary was said before a call. */
+      readonly isAnswer: boolean;
+      readonly content: Content;
+      readonly param: string;
+    }
+  | { readonly type: "reasoning"; readonly text: string }
+  | {
+      readonly type: "call";
+      readonly callId: string;
+      readonly name: string;
+      readonly args: string;
+    }
+  | {
+      readonly type: "output";
+      readonly callId: string;
+      readonly content: Content;
+      readonly param: string;
+    }
+  /** What a compaction item stands for. */
+  | { readonly type: "summary"; readonly text: string }
+  | { readonly type: "unsupported"; readonly kind: string; readonly param: string };
+
+/** An input item, where it stands, and whether it came out of the store. References have been followed. */
+export interface LocatedItem {
+  readonly item: InputItem;
+  readonly param: string;
+  readonly stored: boolean;
+}
+
+export interface HistoryDeps {
+  readonly tenant: string;
+  readonly keeper: ReasoningKeeper;
+  /** What is kept of a reasoning item that came as a bare id. */
+  readonly findThought: (id: string) => Promise<InputItem | undefined>;
+  /** The summary in a compaction item, undefined if it is not ours to open. */
+  readonly openSummary: (sealed: string) => Promise<string | undefined>;
+  /** Told where the thoughts of a step were found, unless the keeper found them, which tells it itself. */
+  readonly onRestored: (outcome: ReasoningOutcome) => void;
+}
+
+export interface ResolvedHistory {
+  readonly items: readonly HistoryItem[];
+  /** Where the thoughts of the running loop were found; of several steps, the worst. */
+  readonly outcome: ReasoningOutcome | undefined;
+}
+
+/** Throws a {@link RequestError} for an item that stands for something and cannot be looked up. */
+export async function resolveHistory(
+  items: readonly LocatedItem[],
+  deps: HistoryDeps,
+): Promise<ResolvedHistory> {
+  // Thoughts before the last answer are not read again, so nothing is looked up for them.
+  const running = items.findLastIndex((_, index) => isAnswer(items, index)) + 1;
+  const steps = [
+    ...toSteps(items.slice(0, running), false),
+    ...toSteps(items.slice(running), true),
+  ];
+  const resolved = await Promise.all(steps.map((step) => resolveStep(step, deps)));
+  return { items: resolved.flatMap((step) => step.items), outcome: worstOutcome(resolved) };
+}
+
+/** Without a phase, what stands right before a call was said before calling. */
+function isAnswer(items: readonly LocatedItem[], index: number): boolean {
+  const item = items[index]?.item;
+  if (item?.type !== "message" || item.role !== "assistant") return false;
+  if (item.phase === "final_answer") return true;
+  return item.phase !== "commentary" && items[index + 1]?.item.type !== "function_call";
+}
+
+/** What the model wrote without being interrupted, or one item that somebody else wrote. */
+interface Step {
+  readonly items: StepItem[];
+  readonly isByModel: boolean;
+  /** Part of the tool loop that has not come to an answer yet. */
+  readonly isRunning: boolean;
+}
+
+interface StepItem extends LocatedItem {
+  readonly isAnswer: boolean;
+}
+
+function toSteps(items: readonly LocatedItem[], isRunning: boolean): Step[] {
+  const steps: Step[] = [];
+  for (const [index, located] of items.entries()) {
+    const each = { ...located, isAnswer: isAnswer(items, index) };
+    const isByModel = isFromModel(each.item);
+    const last = steps.at(-1);
+    if (isByModel && last?.isByModel) last.items.push(each);
+    else steps.push({ items: [each], isByModel, isRunning });
+  }
+  return steps;
+}
+
+/** Items nothing is known of interrupt nobody. */
+function isFromModel(item: InputItem): boolean {
+  if (item.type === "message") return item.role === "assistant";
+  return ["reasoning", "function_call", "unsupported"].includes(item.type);
+}
+
+async function resolveStep(step: Step, deps: HistoryDeps): Promise<ResolvedHistory> {
+  const outcomes: { outcome: ReasoningOutcome }[] = [];
+  const items: HistoryItem[] = [];
+  for (const each of step.items) {
+    if (each.item.type !== "reasoning") {
+      items.push(await toHistoryItem(each, deps));
+    } else if (step.isRunning) {
+      const thought = await readThought(each, deps);
+      if (thought === undefined) continue;
+      outcomes.push(thought);
+      items.push({ type: "reasoning", text: thought.text });
+    }
+  }
+  if (!step.isRunning) return { items, outcome: undefined };
+  const outcome = worstOutcome(outcomes);
+  if (outcome === undefined) return restoreLost(items, deps);
+  deps.onRestored(outcome);
+  return { items, outcome };
+}
+
+interface Thought {
+  readonly text: string;
+  readonly outcome: ReasoningOutcome;
+}
+
+/** Readable content first, then what the client carried sealed, then what the id stands for. Undefined: nothing. */
+async function readThought(located: LocatedItem, deps: HistoryDeps): Promise<Thought | undefined> {
+  const { item, param, stored } = located;
+  if (item.type !== "reasoning") return undefined;
+  const sent = thoughtText(item);
+  if (sent !== "") return { text: sent, outcome: stored ? "stored" : "sent" };
+
+  const sealed = item.encrypted_content;
+  if (sealed) {
+    const opened = await deps.keeper.open(deps.tenant, sealed);
+    if (opened.opened) return { text: opened.text, outcome: stored ? "stored" : "sealed" };
+  }
+  const kept = item.id ? await deps.findThought(item.id) : undefined;
+  if (kept?.type === "reasoning" && thoughtText(kept) !== "") {
+    return { text: thoughtText(kept), outcome: "stored" };
+  }
+  if (!sealed) return undefined;
+  throw new RequestError(
+    `${param}.encrypted_content: it was not sealed here for this key, or it was altered`,
+    { param: `${param}.encrypted_content`, errorType: "invalid_encrypted_content" },
+  );
+}
+
+function thoughtText(item: Extract<InputItem, { type: "reasoning" }>): string {
+  return (item.content ?? []).flatMap((part) => (part.text ? [part.text] : [])).join("\n");
+}
+
+/** Calls that came without any thought: a client that forgets them, and the keeper may know them. */
+async function restoreLost(
+  items: readonly HistoryItem[],
+  deps: HistoryDeps,
+): Promise<ResolvedHistory> {
+  const callIds = items.flatMap((item) => (item.type === "call" ? [item.callId] : []));
+  if (callIds.length === 0) return { items, outcome: undefined };
+  const [step] = await deps.keeper.restore(deps.tenant, [{ sent: [], sealed: [], callIds }]);
+  const thoughts = (step?.thoughts ?? []).map((texts) =>
+    texts.map((text): HistoryItem => ({ type: "reasoning", text })),
+  );
+  // The first call's thoughts came before anything else in the step, a preamble included.
+  const restored = [...(thoughts[0] ?? [])];
+  let calls = 0;
+  for (const item of items) {
+    if (item.type === "call" && calls++ > 0) restored.push(...(thoughts[calls - 1] ?? []));
+    restored.push(item);
+  }
+  return { items: restored, outcome: step?.outcome };
+}
+
+async function toHistoryItem(
+  { item, param, isAnswer: answers }: StepItem,
+  deps: HistoryDeps,
+): Promise<HistoryItem> {
+  switch (item.type) {
+    case "message": {
+      const { role, content } = item;
+      return role === "assistant"
+        ? { type: "assistant", isAnswer: answers, content, param }
+        : { type: "message", role, content, param };
+    }
+    case "function_call":
+      return { type: "call", callId: item.call_id, name: item.name, args: item.arguments };
+    case "function_call_output":
+      return { type: "output", callId: item.call_id, content: item.output, param };
+    case "compaction": {
+      const text = await deps.openSummary(item.encrypted_content);
+      if (text !== undefined) return { type: "summary", text };
+      throw new RequestError(
+        `${param}.encrypted_content: it was not sealed here for this key, or it was altered`,
+        { param: `${param}.encrypted_content`, errorType: "invalid_encrypted_content" },
+      );
+    }
+    case "unsupported":
+      return { type: "unsupported", kind: item.item.type, param };
+    case "reasoning":
+    case "item_reference":
+      // Both are resolved before.
+      return { type: "unsupported", kind: item.type, param };
+    default:
+      return item satisfies never;
+  }
+}

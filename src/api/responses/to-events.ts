@@ -1,0 +1,302 @@
+/**
+ * From turn events to the events of a response, as text.
+ *
+ * A push machine without clock, randomness or I/O. Items open and close strictly one after the other; every id, index
+ * and text is the same in each event that repeats it, because strict clients compare them (OpenAI's stream
+ * helper throws).
+ */
+import type { TokenLogprob } from "../../engines/engine.ts";
+import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import type { TokenId } from "../../tokenizer/index.ts";
+import { describeFailure, type ErrorDescription } from "../errors.ts";
+import { tokenText } from "../token-text.ts";
+import { toResponsesError } from "./errors.ts";
+import type {
+  ItemStatus,
+  OutputItem,
+  OutputText,
+  ResponseResource,
+  ResponseState,
+} from "./to-response.ts";
+
+/** One event: its type, and its body as JSON text. */
+export interface ResponseEvent {
+  readonly type: string;
+  readonly json: string;
+}
+
+/** How the events of raw chain of thought are called: by OpenAI and most clients, or by Open Responses' schema. */
+export type ReasoningEvents = "reasoning_text" | "reasoning";
+
+export interface EventWriterOptions {
+  /** Writes the response object. */
+  readonly toResponse: (state: ResponseState) => ResponseResource;
+  /** A new item's id. `prefix` says its kind, `index` its place in the output. */
+  readonly toItemId: (prefix: string, index: number) => string;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  readonly reasoningEvents: ReasoningEvents;
+  /** False: reasoning items come without their text. */
+  readonly showReasoning: boolean;
+  /** The response waits before it runs: {@link EventWriter.queue} comes first. */
+  readonly queued: boolean;
+}
+
+export interface EventWriter {
+  /** Only where the response is queued: what is said before the turn runs. */
+  queue(): ResponseEvent[];
+  push(event: TurnEvent): ResponseEvent[];
+  /** The turn has thrown: `error`, then `response.failed`. */
+  fail(error: ErrorDescription): ResponseEvent[];
+  /** The turn was stopped by the client. There is no event for it. */
+  cancel(): void;
+  /** The response as the client may see it now. */
+  readonly response: ResponseResource;
+  /** The items that are finished, with all reasoning in them: for the store. */
+  readonly output: readonly OutputItem[];
+}
+
+/** The item being written. */
+interface OpenItem {
+  readonly part: Part;
+  readonly id: string;
+  /** Where it stands, as the members that all its events begin with. */
+  readonly place: string;
+  text: string;
+  readonly logprobs: OutputText["logprobs"][number][];
+  /** Complete, unless the turn turns out to have been cut here. */
+  isOver: boolean;
+  sealed: string | undefined;
+}
+
+const ID_PREFIXES: Record<Part["kind"], string> = {
+  reasoning: "rs",
+  preamble: "msg",
+  content: "msg",
+  "tool-call": "fc",
+};
+
+export function createEventWriter(options: EventWriterOptions): EventWriter {
+  const reasoning = `response.${options.reasoningEvents}`;
+  const output: OutputItem[] = [];
+  let sequence = 0;
+  let state: ResponseState = { status: options.queued ? "queued" : "in_progress", output: [] };
+  let hasBegun = false;
+  let open: OpenItem | undefined;
+
+  return {
+    queue: () => [lifecycle("created"), lifecycle("queued")],
+    push,
+    fail(error) {
+      const begun = hasBegun ? [] : begin();
+      const closed = open?.isOver ? close("completed") : [];
+      return [...begun, ...closed, ...failed(error)];
+    },
+    cancel() {
+      state = { ...state, status: "cancelled" };
+    },
+    get response() {
+      return options.toResponse(state);
+    },
+    output,
+  };
+
+  function push(event: TurnEvent): ResponseEvent[] {
+    switch (event.type) {
+      case "start":
+        return begin();
+      case "part-start":
+        return [...close("completed"), ...start(event.part)];
+      case "part-delta":
+        return open ? delta(open, event.text, event.logprobs) : [];
+      case "part-end":
+        // What comes next says whether the part is complete or was cut, and closes it.
+        if (open) {
+          open.isOver = true;
+          open.sealed = event.sealed;
+        }
+        return [];
+      case "end":
+        return finish(event);
+      default:
+        return event satisfies never;
+    }
+  }
+
+  function begin(): ResponseEvent[] {
+    hasBegun = true;
+    state = { ...state, status: "in_progress" };
+    const created = options.queued ? [] : [lifecycle("created")];
+    return [...created, lifecycle("in_progress")];
+  }
+
+  function start(part: Part): ResponseEvent[] {
+    const index = output.length;
+    const id = options.toItemId(ID_PREFIXES[part.kind], index);
+    const content = part.kind === "tool-call" ? "" : '"content_index":0,';
+    open = {
+      part,
+      id,
+      place: `"item_id":${JSON.stringify(id)},"output_index":${index},${content}`,
+      text: "",
+      logprobs: [],
+      isOver: false,
+      sealed: undefined,
+    };
+    const item = JSON.stringify(toItem(open, "in_progress", "empty"));
+    const added = write("response.output_item.added", `"output_index":${index},"item":${item}`);
+    if (!hasContentPart(open)) return [added];
+    return [added, write("response.content_part.added", `${open.place}"part":${toPart(open)}`)];
+  }
+
+  function delta(
+    item: OpenItem,
+    text: string,
+    logprobs: readonly TokenLogprob[] = [],
+  ): ResponseEvent[] {
+    item.text += text;
+    const members = `${item.place}"delta":${JSON.stringify(text)}`;
+    switch (item.part.kind) {
+      case "reasoning":
+        return options.showReasoning ? [write(`${reasoning}.delta`, members)] : [];
+      case "tool-call":
+        return [write("response.function_call_arguments.delta", members)];
+      case "preamble":
+      case "content": {
+        const shown = logprobs.map((each) => toLogprob(each));
+        item.logprobs.push(...shown);
+        return [
+          write("response.output_text.delta", `${members},"logprobs":${JSON.stringify(shown)}`),
+        ];
+      }
+      default:
+        return item.part satisfies never;
+    }
+  }
+
+  function close(status: ItemStatus): ResponseEvent[] {
+    const item = open;
+    if (item === undefined) return [];
+    open = undefined;
+    const events: ResponseEvent[] = [];
+    const text = JSON.stringify(item.text);
+    if (item.part.kind === "tool-call") {
+      const members = `${item.place}"arguments":${text}`;
+      events.push(write("response.function_call_arguments.done", members));
+    } else if (item.part.kind !== "reasoning") {
+      const members = `${item.place}"text":${text},"logprobs":${JSON.stringify(item.logprobs)}`;
+      events.push(write("response.output_text.done", members));
+    } else if (options.showReasoning) {
+      events.push(write(`${reasoning}.done`, `${item.place}"text":${text}`));
+    }
+    if (hasContentPart(item)) {
+      events.push(write("response.content_part.done", `${item.place}"part":${toPart(item)}`));
+    }
+    const shown = toItem(item, status, options.showReasoning ? "full" : "hidden");
+    const members = `"output_index":${output.length},"item":${JSON.stringify(shown)}`;
+    events.push(write("response.output_item.done", members));
+    output.push(toItem(item, status, "full"));
+    state = { ...state, output: [...state.output, shown] };
+    return events;
+  }
+
+  function finish(end: TurnEnd): ResponseEvent[] {
+    // The item it is about stays open: nobody is to act on a call or an answer that is known to be wrong.
+    if (end.failure) return failed(describeFailure(end.failure), end.usage);
+    const isCut = end.finish === "length";
+    const closed = close(isCut ? "incomplete" : "completed");
+    const { usage } = end;
+    state = isCut
+      ? { ...state, status: "incomplete", usage }
+      : { ...state, status: "completed", usage, completedAt: options.now() };
+    return [...closed, lifecycle(state.status)];
+  }
+
+  function failed(error: ErrorDescription, usage?: TurnUsage): ResponseEvent[] {
+    const { message, type, param, code } = toResponsesError(error);
+    state = {
+      ...state,
+      status: "failed",
+      error: { code: code ?? "server_error", message },
+      ...(usage && { usage }),
+    };
+    // OpenAI's clients read the members beside `type`, Open Responses' those of `error`.
+    const members = JSON.stringify({ code, message, param, error: { type, code, message, param } });
+    return [write("error", members.slice(1, -1)), lifecycle("failed")];
+  }
+
+  function lifecycle(name: string): ResponseEvent {
+    return write(`response.${name}`, `"response":${JSON.stringify(options.toResponse(state))}`);
+  }
+
+  /** `members` as JSON text without braces: most events differ from the last in one of them only. */
+  function write(type: string, members: string): ResponseEvent {
+    return { type, json: `{"type":"${type}","sequence_number":${sequence++},${members}}` };
+  }
+
+  function hasContentPart({ part }: OpenItem): boolean {
+    return part.kind !== "tool-call" && (part.kind !== "reasoning" || options.showReasoning);
+  }
+}
+
+/** `empty`: as it is announced, before anything is written. `hidden`: complete, without its reasoning. */
+function toItem(item: OpenItem, status: ItemStatus, form: "empty" | "hidden" | "full"): OutputItem {
+  const { part, id, text } = item;
+  switch (part.kind) {
+    case "reasoning":
+      return {
+        id,
+        type: "reasoning",
+        status,
+        summary: [],
+        content: form === "full" ? [{ type: "reasoning_text", text }] : [],
+        ...(item.sealed !== undefined && { encrypted_content: item.sealed }),
+      };
+    case "preamble":
+    case "content":
+      return {
+        id,
+        type: "message",
+        status,
+        role: "assistant",
+        phase: part.kind === "preamble" ? "commentary" : "final_answer",
+        content: form === "empty" ? [] : [toOutputText(item)],
+      };
+    case "tool-call":
+      return {
+        id,
+        type: "function_call",
+        status,
+        call_id: part.id,
+        name: part.name,
+        arguments: text,
+      };
+    default:
+      return part satisfies never;
+  }
+}
+
+function toPart(item: OpenItem): string {
+  const { part, text } = item;
+  return JSON.stringify(
+    part.kind === "reasoning" ? { type: "reasoning_text", text } : toOutputText(item),
+  );
+}
+
+function toOutputText({ text, logprobs }: OpenItem): OutputText {
+  return { type: "output_text", text, annotations: [], logprobs: [...logprobs] };
+}
+
+function toLogprob({ id, logprob, top }: TokenLogprob): OutputText["logprobs"][number] {
+  return {
+    ...toToken(id),
+    logprob,
+    top_logprobs: top.map((other) => ({ ...toToken(other.id), logprob: other.logprob })),
+  };
+}
+
+/** `bytes` is a list even where a token is only a part of a character. */
+function toToken(id: TokenId) {
+  const { token, bytes } = tokenText(id);
+  return { token, bytes: bytes ?? [] };
+}

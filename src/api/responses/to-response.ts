@@ -1,0 +1,188 @@
+/**
+ * The response object. Open Responses requires every key of it, numbers included, wherever it appears: in a plain
+ * answer, in the events that carry it, and later from the store.
+ */
+import type { TurnUsage } from "../../turn/turn.ts";
+import { requestedReasoning } from "./to-turn.ts";
+import type { FunctionTool, ResponsesRequest } from "./request.ts";
+
+export type ItemStatus = "in_progress" | "completed" | "incomplete";
+
+export type OutputItem = ReasoningItem | MessageItem | FunctionCallItem;
+
+export interface ReasoningItem {
+  readonly id: string;
+  readonly type: "reasoning";
+  readonly status: ItemStatus;
+  /** Always empty: there is no summarizer. Clients iterate it, so it is always there. */
+  readonly summary: readonly never[];
+  readonly content: readonly { readonly type: "reasoning_text"; readonly text: string }[];
+  readonly encrypted_content?: string;
+}
+
+export interface MessageItem {
+  readonly id: string;
+  readonly type: "message";
+  readonly status: ItemStatus;
+  readonly role: "assistant";
+  readonly phase: "commentary" | "final_answer";
+  readonly content: readonly OutputText[];
+}
+
+export interface OutputText {
+  readonly type: "output_text";
+  readonly text: string;
+  /** LangChain maps over it: never absent. */
+  readonly annotations: readonly never[];
+  readonly logprobs: readonly OutputLogprob[];
+}
+
+export interface OutputLogprob {
+  readonly token: string;
+  readonly bytes: readonly number[];
+  readonly logprob: number;
+  readonly top_logprobs: readonly Omit<OutputLogprob, "top_logprobs">[];
+}
+
+export interface FunctionCallItem {
+  readonly id: string;
+  readonly type: "function_call";
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  readonly name: string;
+  /** As the model wrote them. */
+  readonly arguments: string;
+}
+
+export type ResponseStatus =
+  | "queued"
+  | "in_progress"
+  | "completed"
+  | "incomplete"
+  | "failed"
+  | "cancelled";
+
+/** What of a response changes while it is made. */
+export interface ResponseState {
+  readonly status: ResponseStatus;
+  readonly output: readonly OutputItem[];
+  /** Seconds since 1970. */
+  readonly completedAt?: number;
+  readonly usage?: TurnUsage;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** What of a response is known before it is made. */
+export interface ResponseIdentity {
+  /** `resp_…` */
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly createdAt: number;
+  /** `conv_…` */
+  readonly conversation?: string;
+}
+
+export type ResponseResource = ReturnType<ReturnType<typeof createResponseWriter>>;
+
+/** Reads the request's part once. The function gives the whole object, sharing nothing that changes. */
+export function createResponseWriter(request: ResponsesRequest, identity: ResponseIdentity) {
+  const format = request.text?.format;
+  const common = {
+    id: identity.id,
+    object: "response" as const,
+    created_at: identity.createdAt,
+  };
+  const echo = {
+    model: request.model,
+    previous_response_id: request.previous_response_id ?? null,
+    instructions: request.instructions ?? null,
+    tools: (request.tools ?? []).flatMap((tool) =>
+      tool.type === "function" ? [toToolEcho(tool)] : [],
+    ),
+    tool_choice: toChoiceEcho(request.tool_choice),
+    truncation: request.truncation ?? "disabled",
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    text: {
+      format:
+        format?.type === "json_schema"
+          ? {
+              type: format.type,
+              name: format.name,
+              description: format.description ?? null,
+              schema: format.schema,
+              strict: format.strict ?? false,
+            }
+          : (format ?? { type: "text" as const }),
+      ...(request.text?.verbosity && { verbosity: request.text.verbosity }),
+    },
+    top_p: request.top_p ?? 1,
+    presence_penalty: request.presence_penalty ?? 0,
+    frequency_penalty: request.frequency_penalty ?? 0,
+    top_logprobs: request.top_logprobs ?? 0,
+    temperature: request.temperature ?? 1,
+    reasoning: {
+      // The level the model is told: it knows no other, whatever was asked for.
+      effort: requestedReasoning(request).effort,
+      summary: request.reasoning?.summary ?? request.reasoning?.generate_summary ?? null,
+    },
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    store: request.store ?? true,
+    background: request.background ?? false,
+    service_tier: "default",
+    metadata: request.metadata ?? {},
+    safety_identifier: request.safety_identifier ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    ...(request.user != null && { user: request.user }),
+    ...(identity.conversation !== undefined && { conversation: { id: identity.conversation } }),
+  };
+  return (state: ResponseState) => ({
+    ...common,
+    completed_at: state.completedAt ?? null,
+    status: state.status,
+    incomplete_details:
+      state.status === "incomplete" ? { reason: "max_output_tokens" as const } : null,
+    error: state.error ?? null,
+    output: [...state.output],
+    usage: state.usage === undefined ? null : toResponseUsage(state.usage),
+    ...echo,
+  });
+}
+
+export function toResponseUsage(usage: TurnUsage) {
+  return {
+    input_tokens: usage.promptTokens,
+    input_tokens_details: { cached_tokens: usage.cachedTokens },
+    output_tokens: usage.completionTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.promptTokens + usage.completionTokens,
+  };
+}
+
+function toToolEcho({ type, name, description, parameters, strict }: FunctionTool) {
+  return {
+    type,
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? false,
+  };
+}
+
+function toChoiceEcho(choice: ResponsesRequest["tool_choice"]) {
+  if (typeof choice !== "object" || choice === null) return choice ?? "auto";
+  switch (choice.type) {
+    case "function":
+      return choice;
+    case "allowed_tools":
+      return {
+        ...choice,
+        tools: choice.tools.filter(({ type }) => type === "function"),
+      };
+    case "unsupported":
+      // Refused before there is a response.
+      return "auto";
+    default:
+      return choice satisfies never;
+  }
+}

@@ -1,0 +1,290 @@
+/** From a checked request and its history to a Turn: items to Harmony messages, fields to demands. */
+import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
+import {
+  analysisMessage,
+  developerMessage,
+  finalMessage,
+  preambleMessage,
+  type SystemOptions,
+  systemMessage,
+  toolCallMessage,
+  toolResultMessage,
+  userMessage,
+} from "../../harmony/messages.ts";
+import type { AnswerFormat, Turn } from "../../turn/turn.ts";
+import { RequestError } from "../errors.ts";
+import {
+  type OfferedFunction,
+  refuseDuplicates,
+  type RequestedChoice,
+  toOfferedFunction,
+  toOfferedTool,
+  toToolChoice,
+} from "../offered-functions.ts";
+import { jsonAt, readOrdered } from "../ordered-json.ts";
+import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
+import { toSampling } from "../sampling.ts";
+import type { HistoryItem } from "./history.ts";
+import type { Content } from "./items.ts";
+import type { PromptRequest, ResponsesRequest } from "./request.ts";
+
+/** What the operator says about things gpt-oss has no form for. */
+export interface Unsupported {
+  /** Tools and items of hosted kinds: left out, or a 400. */
+  readonly kinds: "skip" | "refuse";
+  /** Images and files: a text that says one was there, or a 400. */
+  readonly media: "placeholder" | "refuse";
+}
+
+/** What a request does not say about its prompt. */
+export interface PromptContext {
+  readonly system: Omit<SystemOptions, "effort">;
+  /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
+  readonly bodyText: string;
+  /** Earlier items and the request's own, in order. */
+  readonly history: readonly HistoryItem[];
+  readonly unsupported: Unsupported;
+}
+
+export interface TurnContext extends PromptContext {
+  readonly turnId: string;
+  readonly tenant: string;
+}
+
+export function toTurn(request: ResponsesRequest, context: TurnContext): Turn {
+  const { messages, functions, toolChoice, format, reasoning } = readPrompt(request, context);
+  return {
+    id: context.turnId,
+    tenant: context.tenant,
+    messages,
+    tools: functions.map((each) => toOfferedTool(each)),
+    toolChoice,
+    parallelToolCalls: request.parallel_tool_calls ?? true,
+    answer: toAnswerFormat(request, format),
+    reasoning: { enabled: reasoning.enabled },
+    stop: [],
+    sampling: toSampling(request),
+    ...(request.max_output_tokens != null && { maxOutputTokens: request.max_output_tokens }),
+    ...(request.include?.includes("message.output_text.logprobs") && {
+      topLogprobs: request.top_logprobs ?? 0,
+    }),
+    ...(request.prompt_cache_key != null && { affinity: request.prompt_cache_key }),
+  };
+}
+
+/** The conversation alone, for whoever only counts or summarizes it. */
+export function toMessages(request: PromptRequest, context: PromptContext): readonly Message[] {
+  return readPrompt(request, context).messages;
+}
+
+function readPrompt(request: PromptRequest, context: PromptContext) {
+  const reasoning = requestedReasoning(request);
+  const offered = toFunctions(request, context);
+  const toolChoice = toToolChoice(
+    requestedChoice(request, context.unsupported),
+    offered.map((each) => each.name),
+  );
+  const functions = toolChoice.type === "none" ? [] : offered;
+  const format = toResponseFormat(request, context.bodyText);
+  const { leading, history } = toHistory(context.history, context.unsupported);
+  const instructions = [request.instructions ?? "", ...leading].filter((text) => text !== "");
+
+  const developer = developerMessage({
+    instructions: instructions.join("\n\n"),
+    functions,
+    ...(format !== undefined && { responseFormat: format }),
+  });
+  const messages: readonly Message[] = [
+    systemMessage({ ...context.system, effort: reasoning.effort }),
+    ...(developer === undefined ? [] : [developer]),
+    ...history,
+  ];
+  return { messages, functions, toolChoice, format, reasoning };
+}
+
+/** The effort that will be used, and whether anything is thought at all. */
+export function requestedReasoning(request: PromptRequest): ReasoningOptions {
+  return toReasoningOptions({ effort: request.reasoning?.effort }, {});
+}
+
+/** Kinds of tools that are left out of the prompt. */
+export function skippedTools(request: PromptRequest): readonly string[] {
+  return (request.tools ?? []).flatMap((tool) => (tool.type === "unsupported" ? [tool.kind] : []));
+}
+
+// History
+
+interface History {
+  /** System and developer texts before anything else. */
+  readonly leading: readonly string[];
+  readonly history: readonly Message[];
+}
+
+function toHistory(items: readonly HistoryItem[], unsupported: Unsupported): History {
+  const leading: string[] = [];
+  const history: Message[] = [];
+  const names = new Map<string, string>();
+
+  for (const item of items) {
+    switch (item.type) {
+      case "message": {
+        const text = contentText(item.content, `${item.param}.content`, unsupported);
+        if (item.role === "user") history.push(userMessage(text));
+        else if (text === "") break;
+        else if (history.length === 0) leading.push(text);
+        else history.push(...optional(developerMessage({ instructions: text })));
+        break;
+      }
+      case "assistant": {
+        const text = contentText(item.content, `${item.param}.content`, unsupported);
+        if (text !== "") history.push(item.isAnswer ? finalMessage(text) : preambleMessage(text));
+        break;
+      }
+      case "reasoning":
+        if (item.text !== "") history.push(analysisMessage(item.text));
+        break;
+      case "summary":
+        history.push(userMessage(item.text));
+        break;
+      case "call":
+        names.set(item.callId, item.name);
+        history.push(toolCallMessage(item.name, item.args));
+        break;
+      case "output": {
+        const name = names.get(item.callId);
+        if (name === undefined) throw unknownCall(item.callId, item.param);
+        history.push(
+          toolResultMessage(name, contentText(item.content, `${item.param}.output`, unsupported)),
+        );
+        break;
+      }
+      case "unsupported":
+        if (unsupported.kinds === "refuse") {
+          throw refusal(
+            `${item.param}.type`,
+            `${JSON.stringify(item.kind)} items are not supported`,
+          );
+        }
+        break;
+      default:
+        item satisfies never;
+    }
+  }
+  return { leading, history };
+}
+
+const PLACEHOLDERS: Readonly<Record<string, string>> = {
+  input_image: "[An image was attached here. It cannot be seen: this model reads only text.]",
+  input_file: "[A file was attached here. It cannot be read: this model reads only text.]",
+};
+
+/** Text parts are joined with nothing between them. The model reads no other kind. */
+function contentText(content: Content, param: string, unsupported: Unsupported): string {
+  if (typeof content === "string") return content;
+  let text = "";
+  for (const [index, part] of content.entries()) {
+    const field = `${param}[${index}].type`;
+    switch (part.type) {
+      // Clients put any of these into messages of any role.
+      case "input_text":
+      case "output_text":
+      case "text":
+        text += part.text ?? "";
+        break;
+      case "refusal":
+        text += part.refusal ?? "";
+        break;
+      default: {
+        const placeholder = PLACEHOLDERS[part.type];
+        if (placeholder === undefined || unsupported.media === "refuse") {
+          throw refusal(
+            field,
+            `the model is text-only and cannot read ${JSON.stringify(part.type)} parts`,
+          );
+        }
+        text += placeholder;
+      }
+    }
+  }
+  return text;
+}
+
+function unknownCall(callId: string, param: string): RequestError {
+  return refusal(
+    `${param}.call_id`,
+    `no function call before this output has the call_id ${JSON.stringify(callId)}`,
+  );
+}
+
+// Tools and formats
+
+function toFunctions(request: PromptRequest, context: PromptContext): OfferedFunction[] {
+  const schemas = readOrdered(context.bodyText, "tools", request.tools);
+  const functions: OfferedFunction[] = [];
+  for (const [index, tool] of (request.tools ?? []).entries()) {
+    if (tool.type === "function") {
+      functions.push(toOfferedFunction(tool, jsonAt(schemas, [index, "parameters"])));
+    } else if (context.unsupported.kinds === "refuse") {
+      throw refusal(`tools[${index}].type`, `${JSON.stringify(tool.kind)} tools are not supported`);
+    }
+  }
+  refuseDuplicates(functions);
+  return functions;
+}
+
+function requestedChoice(request: PromptRequest, unsupported: Unsupported): RequestedChoice {
+  const choice = request.tool_choice;
+  if (choice === undefined || choice === null) return { type: "auto" };
+  if (choice === "auto" || choice === "none") return { type: choice };
+  if (choice === "required") return { type: "required", param: "tool_choice" };
+  switch (choice.type) {
+    case "function":
+      return { type: "named", tool: { name: choice.name, param: "tool_choice.name" } };
+    case "allowed_tools": {
+      const tools = choice.tools.flatMap(({ type, name }, index) =>
+        type === "function" || unsupported.kinds === "refuse"
+          ? [{ name: name ?? type, param: `tool_choice.tools[${index}].name` }]
+          : [],
+      );
+      // Only tools that were left out are allowed: none may be called.
+      if (tools.length === 0 && choice.mode === "auto") return { type: "none" };
+      if (tools.length === 0) {
+        throw refusal(
+          "tool_choice.tools",
+          "a call is required but none of these tools is supported",
+        );
+      }
+      return { type: "allowed", mode: choice.mode, tools };
+    }
+    case "unsupported":
+      throw refusal("tool_choice.type", `${JSON.stringify(choice.kind)} tools are not supported`);
+    default:
+      return choice satisfies never;
+  }
+}
+
+function toResponseFormat(request: PromptRequest, bodyText: string): ResponseFormat | undefined {
+  const format = request.text?.format;
+  if (format?.type !== "json_schema") return undefined;
+  const schema = jsonAt(readOrdered(bodyText, "text", request.text), ["format", "schema"]);
+  return {
+    name: format.name,
+    schema: schema ?? new Map(),
+    ...(format.description && { description: format.description }),
+  };
+}
+
+function toAnswerFormat(request: PromptRequest, format: ResponseFormat | undefined): AnswerFormat {
+  if (format !== undefined) {
+    return { type: "json-schema", name: format.name, schema: format.schema };
+  }
+  return { type: request.text?.format?.type === "json_object" ? "json-object" : "text" };
+}
+
+function refusal(param: string, problem: string): RequestError {
+  return new RequestError(`${param}: ${problem}`, { param });
+}
+
+function optional<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
+}
