@@ -10,7 +10,7 @@
  */
 import { z } from "zod";
 import type { Part, TurnEvent } from "../turn/turn.ts";
-import type { Seals, SealRefusal } from "./seals.ts";
+import type { OpenedSeal, Seals, SealRefusal } from "./seals.ts";
 import { type Store, storeKey } from "./store.ts";
 
 export interface ReasoningKeeper {
@@ -22,7 +22,7 @@ export interface ReasoningKeeper {
   /** What the model is to be given back for steps of a running loop, in the same order. Never rejects. */
   restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]>;
   /** What a `sealed` of `keep` holds, unless it is not ours to open. */
-  open(tenant: string, sealed: string): Promise<OpenedReasoning>;
+  open(tenant: string, sealed: string): Promise<OpenedSeal>;
 }
 
 export interface KeepOptions {
@@ -32,7 +32,7 @@ export interface KeepOptions {
 
 /** What the model wrote between two tool results, as a history shows it: thoughts, then calls. */
 export interface LoopStep {
-  /** Thoughts the client sent readable. If there are any, nothing else is looked at. */
+  /** Thoughts the client sent readable. If there are any, no others take their place. */
   readonly sent: readonly string[];
   /** Thoughts the client carried sealed. What does not open is ignored. */
   readonly sealed: readonly string[];
@@ -41,7 +41,7 @@ export interface LoopStep {
 }
 
 export interface RestoredStep {
-  /** The thoughts before each call, one text for each analysis message; a step without calls has one list. */
+  /** The thoughts before the first call, before the second …, one text for each analysis message. */
   readonly thoughts: readonly (readonly string[])[];
   /** Undefined: there were no thoughts, and none are missed. */
   readonly outcome: ReasoningOutcome | undefined;
@@ -49,10 +49,6 @@ export interface RestoredStep {
 
 /** Where the thoughts of a step were found; `lost` when any of them were not. */
 export type ReasoningOutcome = "sent" | "sealed" | "stored" | "lost";
-
-export type OpenedReasoning =
-  | { readonly opened: true; readonly text: string; readonly callsBefore: number }
-  | { readonly opened: false; readonly reason: SealRefusal };
 
 export interface ReasoningKeeperDeps {
   /** One that never rejects: see `createForgivingStore`. */
@@ -63,6 +59,9 @@ export interface ReasoningKeeperDeps {
   readonly onSealRefused: (reason: SealRefusal) => void;
 }
 
+/** Between several thoughts of one message, where an API shows them as one text. */
+export const THOUGHT_SEPARATOR = "\n\n";
+
 /** Calls looked up for one request, the latest first. Cloudflare's KV allows a request no more. */
 const MAX_LOOKUPS = 1000;
 
@@ -70,9 +69,6 @@ const PURPOSE = "reasoning";
 
 /** What is kept of a call: the thoughts before it. */
 const keptThoughts = z.array(z.string());
-
-/** What is sealed: a thought, and before which of the message's calls it stood. */
-const sealedThought = z.object({ text: z.string(), callsBefore: z.int() });
 
 export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeeper {
   const { store, seals, ttlSeconds } = deps;
@@ -86,7 +82,6 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
     let part: Part | undefined;
     let text = "";
     let thoughts: string[] = [];
-    let calls = 0;
     let writing: Promise<void> | undefined;
 
     function look(result: IteratorResult<TurnEvent>) {
@@ -99,7 +94,6 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
           if (part.kind === "tool-call") {
             writing = write(tenant, part.id, thoughts);
             thoughts = [];
-            calls += 1;
           }
           return result;
         case "part-delta":
@@ -119,8 +113,7 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
     }
 
     async function sealInto(result: IteratorYieldResult<TurnEvent>, thought: string) {
-      const payload: z.infer<typeof sealedThought> = { text: thought, callsBefore: calls };
-      const sealed = await seals.seal(JSON.stringify(payload), { tenant, purpose: PURPOSE });
+      const sealed = await seals.seal(thought, { tenant, purpose: PURPOSE });
       return { ...result, value: { ...result.value, sealed } };
     }
 
@@ -144,7 +137,7 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
 
   async function read(tenant: string, callId: string): Promise<string[] | undefined> {
     const value = await store.get(await thoughtKey(tenant, callId));
-    return value === undefined ? undefined : parseWith(keptThoughts, value);
+    return value === undefined ? undefined : parseThoughts(value);
   }
 
   async function restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]> {
@@ -152,7 +145,7 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
     const restored: Promise<RestoredStep>[] = [];
     for (const step of steps.toReversed()) {
       const looked = step.callIds.length <= lookups;
-      if (step.sent.length === 0 && looked) lookups -= step.callIds.length;
+      if (looked) lookups -= step.callIds.length;
       restored.push(restoreStep(tenant, step, looked));
     }
     const all = (await Promise.all(restored)).toReversed();
@@ -165,35 +158,57 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
     step: LoopStep,
     mayLookUp: boolean,
   ): Promise<RestoredStep> {
-    if (step.sent.length > 0) return { thoughts: [step.sent], outcome: "sent" };
+    if (step.sent.length > 0) return confirmSent(tenant, step, mayLookUp);
 
     const opened = await Promise.all(step.sealed.map((sealed) => open(tenant, sealed)));
-    const carried = arrange(opened, step.callIds.length);
-    if (opened.length > 0 && opened.every((each) => each.opened)) {
-      return { thoughts: carried, outcome: "sealed" };
+    const carried = opened.flatMap((each) => (each.opened ? [each.text] : []));
+    if (opened.length > 0 && carried.length === opened.length) {
+      return { thoughts: [carried], outcome: "sealed" };
     }
 
-    const kept = await Promise.all(
-      step.callIds.map(async (id) =>
-        mayLookUp && id !== undefined ? read(tenant, id) : undefined,
-      ),
-    );
-    if (kept.length > 0 && kept.every((each) => each !== undefined)) {
-      const thought = kept.some((each) => each.length > 0);
-      return { thoughts: kept, outcome: thought ? "stored" : undefined };
+    const kept = await readAll(tenant, step, mayLookUp);
+    const found = kept.map((each) => each ?? []);
+    if (kept.length > 0 && !kept.includes(undefined)) {
+      return { thoughts: found, outcome: found.flat().length > 0 ? "stored" : undefined };
     }
-    if (kept.length === 0 && opened.length === 0) return { thoughts: [[]], outcome: undefined };
-    const found = kept.map((each, index) => each ?? carried[index] ?? []);
-    return { thoughts: found.length > 0 ? found : carried, outcome: "lost" };
+    if (kept.length === 0 && opened.length === 0) return { thoughts: [], outcome: undefined };
+    return { thoughts: carried.length > 0 ? [carried] : found, outcome: "lost" };
   }
 
-  async function open(tenant: string, sealed: string): Promise<OpenedReasoning> {
+  /**
+   * What the client sent is what counts. But the kept thoughts are the better copy of the same text: they know which
+   * message each stood in, and they are whole where the client has only the end. `openai`'s stream helper does: of a
+   * field it does not know, it keeps the last delta.
+   */
+  async function confirmSent(
+    tenant: string,
+    step: LoopStep,
+    mayLookUp: boolean,
+  ): Promise<RestoredStep> {
+    const kept = (await readAll(tenant, step, mayLookUp)).filter((each) => each !== undefined);
+    const sentText = step.sent.join(THOUGHT_SEPARATOR);
+    const keptText = kept.flat().join(THOUGHT_SEPARATOR);
+    if (kept.length === step.callIds.length && keptText.endsWith(sentText)) {
+      return { thoughts: kept, outcome: keptText === sentText ? "sent" : "stored" };
+    }
+    return { thoughts: [step.sent], outcome: "sent" };
+  }
+
+  /** What is kept of each call. */
+  async function readAll(
+    tenant: string,
+    { callIds }: LoopStep,
+    mayLookUp: boolean,
+  ): Promise<(string[] | undefined)[]> {
+    return Promise.all(
+      callIds.map(async (id) => (mayLookUp && id !== undefined ? read(tenant, id) : undefined)),
+    );
+  }
+
+  async function open(tenant: string, sealed: string): Promise<OpenedSeal> {
     const seal = await seals.open(sealed, { tenant, purpose: PURPOSE });
-    const thought = seal.opened ? parseWith(sealedThought, seal.text) : undefined;
-    if (thought !== undefined) return { opened: true, ...thought };
-    const reason = seal.opened ? "malformed" : seal.reason;
-    deps.onSealRefused(reason);
-    return { opened: false, reason };
+    if (!seal.opened) deps.onSealRefused(seal.reason);
+    return seal;
   }
 }
 
@@ -206,19 +221,10 @@ export function worstOutcome(
   return WORST_FIRST.find((outcome) => steps.some((step) => step.outcome === outcome));
 }
 
-/** Opened thoughts by the call they stood before. Those after the last call join it: nothing is left out. */
-function arrange(opened: readonly OpenedReasoning[], calls: number): string[][] {
-  const thoughts = Array.from({ length: Math.max(calls, 1) }, (): string[] => []);
-  for (const each of opened) {
-    if (each.opened) thoughts[Math.min(each.callsBefore, thoughts.length - 1)]?.push(each.text);
-  }
-  return thoughts;
-}
-
 /** Undefined for what another version may have written. */
-function parseWith<S extends z.ZodType>(schema: S, text: string): z.infer<S> | undefined {
+function parseThoughts(text: string): string[] | undefined {
   try {
-    return schema.safeParse(JSON.parse(text)).data;
+    return keptThoughts.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 /** What every form of a chat reply shares: who answers, how it is shaped, and the mapped values. */
 import type { TokenLogprob } from "../../engines/engine.ts";
+import { THOUGHT_SEPARATOR } from "../../store/reasoning-keeper.ts";
 import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
 import { tokenText } from "../token-text.ts";
 import type { ChatRequest } from "./request.ts";
@@ -30,7 +31,7 @@ export interface ReplyOptions {
 export type ShownReasoning = "text" | "sealed" | "hidden";
 
 /** Between two analysis messages, and between a preamble and the answer. */
-export const PART_SEPARATOR = "\n\n";
+export const PART_SEPARATOR = THOUGHT_SEPARATOR;
 
 /** An entry of `reasoning_details`. Without `format`, clients take it for Anthropic's and drop it. */
 export function toSealedDetail(data: string, index: number) {

@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { startTestGateway } from "../helpers/gateway.ts";
+import { recordingEngine } from "../helpers/recording-engine.ts";
+import { CLIENTS } from "./loops.ts";
+
+const THOUGHT = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
+
+/** The thoughts in each prompt of a conversation with two loops of three calls. */
+async function thoughtsInPrompts(
+  client: string,
+  settings: Parameters<typeof startTestGateway>[0] = {},
+): Promise<string[][]> {
+  const engine = recordingEngine(createDemoEngine());
+  const gateway = await startTestGateway({ engine, ...settings });
+  try {
+    const say = CLIENTS[client]?.(gateway.baseURL);
+    if (!say) throw new Error(`no client ${client}`);
+    const first = await say("For Oslo: get_weather, then search_flights, then book_hotel.");
+    expect(first).toContain("Booked in Oslo");
+    const second = await say("For Rome: get_weather, then search_flights, then book_hotel.");
+    expect(second).toContain("Booked in Rome");
+  } finally {
+    await gateway.close();
+  }
+  // Strict tools take a second engine call, which goes on from the call's header.
+  const prompts = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant"));
+  return prompts.map((prompt) => Array.from(prompt.matchAll(THOUGHT), ([, text]) => text ?? ""));
+}
+
+describe("through the gateway no client's tool loop loses a thought", () => {
+  test.each(Object.keys(CLIENTS))("%s", async (client) => {
+    const prompts = await thoughtsInPrompts(client);
+    expect(prompts.map((thoughts) => thoughts.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
+    // Each is whole: it begins as the engine began it, and what the second loop holds is its own.
+    for (const thought of prompts[3] ?? []) expect(thought).toMatch(/^(The user|\w+ returned)/);
+    for (const thought of prompts[7] ?? []) expect(thought).not.toContain("Oslo");
+  });
+});
+
+/** Thoughts the model can read at the fourth step, of three, when the gateway keeps nothing for the client. */
+const WITHOUT: Readonly<Record<string, number>> = {
+  "openai create": 3,
+  "openai stream": 0,
+  "openai runTools": 0,
+  "@ai-sdk/openai chat": 0,
+  "@ai-sdk/openai chat, streamed": 0,
+  "@ai-sdk/openai-compatible": 3,
+  "@ai-sdk/openai-compatible, streamed": 3,
+  "@openrouter/ai-sdk-provider": 3,
+  "@openrouter/ai-sdk-provider, streamed": 3,
+  "@langchain/openai": 0,
+  "@langchain/openrouter": 0,
+  "@langchain/deepseek": 0,
+  "@openai/agents": 3,
+};
+
+describe("what each client brings back by itself, as the README's table says", () => {
+  test.each(Object.entries(WITHOUT))("%s: %i of 3", async (client, expected) => {
+    // A store in which nothing fits.
+    const prompts = await thoughtsInPrompts(client, { settings: { storeMaxBytes: 1 } });
+    const whole = (prompts[3] ?? []).filter((thought) => /^(The user|\w+ returned)/.test(thought));
+    expect(whole.length).toBe(expected);
+  });
+});
