@@ -1,0 +1,413 @@
+import { describe, expect, test } from "vitest";
+import { createTestApp } from "../../helpers/app.ts";
+import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import {
+  forgetful,
+  loopScripts,
+  readReply,
+  type ReplyMessage,
+  runLoop,
+  STEP_TOOL,
+  thoughtsIn,
+} from "../../helpers/tool-loop.ts";
+
+const SEALING = [Buffer.alloc(32, "k").toString("base64url")];
+
+/** What each prompt of a loop holds when nothing is lost. */
+const WHOLE = [[], ["one 1"], ["one 1", "one 2"], ["one 1", "one 2", "one 3"]];
+
+function loopEngine(...names: string[]) {
+  return scriptedEngine(names.flatMap((name) => loopScripts(name)));
+}
+
+describe("a three-step loop keeps its thoughts, whatever the client sends back", () => {
+  const clients: [string, (reply: ReplyMessage) => object, string][] = [
+    ["everything", (reply) => reply, "sent"],
+    ["nothing but the calls", forgetful, "stored"],
+    [
+      "empty reasoning_details",
+      (reply) => ({ ...forgetful(reply), reasoning_details: [] }),
+      "stored",
+    ],
+    [
+      "null for all it does not know",
+      (reply) => ({
+        ...forgetful(reply),
+        reasoning: null,
+        reasoning_content: null,
+        reasoning_details: null,
+      }),
+      "stored",
+    ],
+    [
+      "empty strings",
+      (reply) => ({
+        ...forgetful(reply),
+        reasoning: "",
+        reasoning_content: "",
+        reasoning_details: "",
+      }),
+      "stored",
+    ],
+    [
+      "a detail without text",
+      (reply) => ({
+        ...forgetful(reply),
+        reasoning_details: [{ type: "reasoning.text", text: "" }],
+      }),
+      "stored",
+    ],
+    ["reasoning", (reply) => ({ ...forgetful(reply), reasoning: reply.reasoning }), "sent"],
+    [
+      "reasoning_content",
+      (reply) => ({ ...forgetful(reply), reasoning_content: reply.reasoning }),
+      "sent",
+    ],
+    [
+      "reasoning_text",
+      (reply) => ({ ...forgetful(reply), reasoning_text: reply.reasoning }),
+      "sent",
+    ],
+    ["thinking", (reply) => ({ ...forgetful(reply), thinking: reply.reasoning }), "sent"],
+    [
+      "reasoning_details as a string",
+      (reply) => ({ ...forgetful(reply), reasoning_details: reply.reasoning }),
+      "sent",
+    ],
+    [
+      "a mangled format",
+      (reply) => ({
+        ...forgetful(reply),
+        reasoning_details: (reply.reasoning_details ?? []).map((each) => ({
+          ...each,
+          format: "unknownunknown",
+          id: 7,
+          signature: "x",
+        })),
+      }),
+      "sent",
+    ],
+    [
+      "a summary in its place",
+      (reply) => ({
+        ...forgetful(reply),
+        reasoning_details: [{ type: "reasoning.summary", summary: reply.reasoning }],
+      }),
+      "sent",
+    ],
+    [
+      "the same thought under every name",
+      (reply) => ({
+        ...reply,
+        reasoning_content: reply.reasoning,
+        reasoning_text: reply.reasoning,
+        thinking: reply.reasoning,
+      }),
+      "sent",
+    ],
+    [
+      "somebody else's encrypted reasoning",
+      (reply) => ({
+        ...forgetful(reply),
+        reasoning_details: [{ type: "reasoning.encrypted", data: "gAAAAA" }],
+      }),
+      "stored",
+    ],
+  ];
+
+  for (const stream of [false, true]) {
+    test.each(clients)(`%s, ${stream ? "streamed" : "plain"}`, async (_, remember, outcome) => {
+      const engine = loopEngine("one");
+      const app = createTestApp({ engine });
+      const { outcomes } = await runLoop(app.post, { remember, body: { stream } });
+      expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+      expect(outcomes).toEqual([null, outcome, outcome, outcome]);
+    });
+  }
+});
+
+test("what comes back stands where the model wrote it", async () => {
+  const engine = scriptedEngine([
+    "<|channel|>analysis<|message|>First.<|end|><|start|>assistant" +
+      "<|channel|>analysis<|message|>Second.<|end|><|start|>assistant" +
+      "<|channel|>commentary<|message|>One moment.<|end|><|start|>assistant" +
+      '<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":1}<|call|>',
+    "<|channel|>final<|message|>Done.<|return|>",
+  ]);
+  await runLoop(createTestApp({ engine }).post, { remember: forgetful });
+  expect(engine.prompts[1]).toContain(
+    "<|start|>user<|message|>Go.<|end|>" +
+      "<|start|>assistant<|channel|>analysis<|message|>First.<|end|>" +
+      "<|start|>assistant<|channel|>analysis<|message|>Second.<|end|>" +
+      "<|start|>assistant<|channel|>commentary<|message|>One moment.<|end|>" +
+      '<|start|>assistant to=functions.step<|channel|>commentary <|constrain|>json<|message|>{"n":1}<|call|>' +
+      "<|start|>functions.step to=assistant<|channel|>commentary<|message|>ok<|end|><|start|>assistant",
+  );
+});
+
+test("several calls of one message come back after the thought that led to them", async () => {
+  const call = (n: number) =>
+    `<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":${n}}<|call|>`;
+  for (const reasoningPolicy of ["raw", "sealed"]) {
+    const engine = scriptedEngine([
+      `<|channel|>analysis<|message|>Both.<|end|><|start|>assistant${call(1)}`,
+      call(2),
+      "<|channel|>final<|message|>Not asked for.<|return|>",
+      "<|channel|>final<|message|>Done.<|return|>",
+    ]);
+    const app = createTestApp({
+      engine,
+      settings: { sampleMoreCalls: true, reasoningPolicy, sealingKeys: SEALING },
+    });
+    const remember = reasoningPolicy === "raw" ? forgetful : (reply: ReplyMessage) => reply;
+    const { outcomes } = await runLoop(app.post, { remember });
+    expect(outcomes).toEqual([null, reasoningPolicy === "raw" ? "stored" : "sealed"]);
+    expect(engine.prompts.at(-1)).toMatch(
+      /analysis<\|message\|>Both\.<\|end\|>[^{]*\{"n":1\}<\|call\|>[^{]*\{"n":2\}<\|call\|>.*ok.*ok/s,
+    );
+  }
+});
+
+describe("after the answer", () => {
+  test.each([
+    ["a forgetful client", forgetful],
+    ["a faithful client", (reply: ReplyMessage) => reply],
+  ])("the thoughts are gone, and stay gone in a second loop: %s", async (_, remember) => {
+    const engine = loopEngine("one", "two");
+    const app = createTestApp({ engine });
+    const { messages } = await runLoop(app.post, { remember });
+    const second = await runLoop(app.post, { remember, messages });
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([
+      ...WHOLE,
+      [],
+      ["two 1"],
+      ["two 1", "two 2"],
+      ["two 1", "two 2", "two 3"],
+    ]);
+    expect(second.outcomes[0]).toBe(null);
+  });
+
+  test("nobody looks for them", async () => {
+    const asked: string[] = [];
+    const engine = loopEngine("one", "two");
+    const app = createTestApp({
+      engine,
+      store: {
+        get: async (key) => void asked.push(key),
+        set: async () => {},
+        delete: async () => {},
+      },
+    });
+    const { messages } = await runLoop(app.post, { remember: forgetful });
+    expect(asked.length).toBe(1 + 2 + 3);
+    asked.length = 0;
+    await runLoop(app.post, { remember: forgetful, messages });
+    expect(asked.length).toBe(1 + 2 + 3);
+  });
+
+  test("an answer that is to be continued is none yet", async () => {
+    const engine = scriptedEngine([...loopScripts("one").slice(0, 1), "<|return|>"]);
+    const app = createTestApp({ engine });
+    const first = await readReply(
+      await app.post({ messages: [{ role: "user", content: "Go." }], tools: [STEP_TOOL] }),
+    );
+    await app.post({
+      messages: [
+        { role: "user", content: "Go." },
+        forgetful(first),
+        { role: "tool", tool_call_id: first.tool_calls?.[0]?.id, content: "ok" },
+        { role: "assistant", content: "It is" },
+      ],
+    });
+    expect(thoughtsIn(engine.prompts[1])).toEqual(["one 1"]);
+  });
+
+  test("a user who interrupts a loop does not end it", async () => {
+    const engine = loopEngine("one");
+    const app = createTestApp({ engine });
+    const messages: object[] = [{ role: "user", content: "Go." }];
+    const first = await readReply(await app.post({ messages, tools: [STEP_TOOL] }));
+    messages.push(forgetful(first), {
+      role: "tool",
+      tool_call_id: first.tool_calls?.[0]?.id,
+      content: "ok",
+    });
+    messages.push({ role: "user", content: "Hurry up." });
+    await app.post({ messages, tools: [STEP_TOOL] });
+    expect(thoughtsIn(engine.prompts[1])).toEqual(["one 1"]);
+  });
+});
+
+describe("what was sent", () => {
+  test("is never overridden, nor joined by what is kept", async () => {
+    const engine = loopEngine("one");
+    const app = createTestApp({ engine });
+    const { outcomes } = await runLoop(app.post, {
+      remember: (reply) => ({ ...forgetful(reply), reasoning: "Edited." }),
+    });
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([
+      [],
+      ["Edited."],
+      ["Edited.", "Edited."],
+      ["Edited.", "Edited.", "Edited."],
+    ]);
+    expect(outcomes).toEqual([null, "sent", "sent", "sent"]);
+  });
+
+  test("in some steps leaves the others to the store, and the worst is told", async () => {
+    const engine = loopEngine("one");
+    const app = createTestApp({ engine });
+    let steps = 0;
+    const { outcomes } = await runLoop(app.post, {
+      remember: (reply) => (steps++ === 1 ? forgetful(reply) : reply),
+    });
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(outcomes).toEqual([null, "sent", "stored", "stored"]);
+    expect(await app.counter('reasoning_returned_total{outcome="sent"}')).toBe(4);
+    expect(await app.counter('reasoning_returned_total{outcome="stored"}')).toBe(2);
+  });
+});
+
+describe("calls the gateway did not make", () => {
+  test("are lost, visibly, and the request is answered", async () => {
+    const engine = scriptedEngine(["<|channel|>final<|message|>Done.<|return|>"]);
+    const app = createTestApp({ engine });
+    const response = await app.post({
+      messages: [
+        { role: "user", content: "Go." },
+        {
+          role: "assistant",
+          tool_calls: [
+            { id: "call_elsewhere", type: "function", function: { name: "step", arguments: "{}" } },
+          ],
+        },
+        { role: "tool", tool_call_id: "call_elsewhere", content: "ok" },
+      ],
+      tools: [STEP_TOOL],
+    });
+    expect((await readReply(response)).content).toBe("Done.");
+    expect(response.headers.get("x-harmony-cot")).toBe("lost");
+    expect(await app.counter('reasoning_returned_total{outcome="lost"}')).toBe(1);
+  });
+
+  test("a call made without a thought is none of them", async () => {
+    const engine = scriptedEngine([
+      '<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":1}<|call|>',
+      "<|channel|>final<|message|>Done.<|return|>",
+    ]);
+    const { outcomes } = await runLoop(createTestApp({ engine }).post, { remember: forgetful });
+    expect(outcomes).toEqual([null, null]);
+  });
+});
+
+describe("the policy of a key decides what leaves, and never what is kept", () => {
+  test.each([false, true])(
+    "none: no thought leaves, none is lost (streamed: %s)",
+    async (stream) => {
+      const engine = loopEngine("one");
+      const app = createTestApp({ engine, settings: { reasoningPolicy: "none" } });
+      const { outcomes, replies } = await runLoop(app.post, { body: { stream } });
+      expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+      expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
+      for (const reply of replies) {
+        expect(reply.reasoning).toBe(null);
+        expect(reply.reasoning_details).toBe(undefined);
+        expect(JSON.stringify(reply)).not.toMatch(/one [1-4]|reasoning_content/);
+      }
+    },
+  );
+
+  test.each([false, true])(
+    "sealed: the client carries what it cannot read (streamed: %s)",
+    async (stream) => {
+      const engine = loopEngine("one", "two");
+      const app = createTestApp({
+        engine,
+        settings: { reasoningPolicy: "sealed", sealingKeys: SEALING, reasoningContentMirror: true },
+        // Nothing is kept: the seals alone must do.
+        store: { get: async () => undefined, set: async () => {}, delete: async () => {} },
+      });
+      const { outcomes, replies, messages } = await runLoop(app.post, { body: { stream } });
+      expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+      expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
+      for (const reply of replies) {
+        expect({ ...reply, tool_calls: undefined, content: undefined, refusal: undefined }).toEqual(
+          {
+            role: "assistant",
+            reasoning: null,
+            reasoning_details: [
+              {
+                type: "reasoning.encrypted",
+                data: expect.stringMatching(/^[\w-]{40,}$/),
+                format: "unknown",
+                index: 0,
+              },
+            ],
+          },
+        );
+      }
+      await runLoop(app.post, { body: { stream }, messages });
+      expect(thoughtsIn(engine.prompts.at(-1))).toEqual(["two 1", "two 2", "two 3"]);
+    },
+  );
+
+  test("sealed, for a client that forgets: kept as ever", async () => {
+    const engine = loopEngine("one");
+    const app = createTestApp({
+      engine,
+      settings: { reasoningPolicy: "sealed", sealingKeys: SEALING },
+    });
+    const { outcomes } = await runLoop(app.post, { remember: forgetful });
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
+  });
+
+  test("a sealed copy that was tampered with is ignored, and the store asked", async () => {
+    const engine = loopEngine("one");
+    const app = createTestApp({
+      engine,
+      settings: { reasoningPolicy: "sealed", sealingKeys: SEALING },
+    });
+    const { outcomes } = await runLoop(app.post, {
+      remember: (reply) =>
+        JSON.parse(JSON.stringify(reply).replace(/"data":"(.{30})./, '"data":"$1!')),
+    });
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
+    expect(await app.counter('seals_refused_total{reason="malformed"}')).toBe(1 + 2 + 3);
+  });
+
+  test.each([
+    ["reasoning.exclude", { reasoning: { exclude: true } }],
+    ["include_reasoning: false", { include_reasoning: false }],
+  ])("%s hides it for a request, and it is kept", async (_, body) => {
+    for (const reasoningPolicy of ["raw", "sealed"]) {
+      for (const stream of [false, true]) {
+        const engine = loopEngine("one");
+        const app = createTestApp({ engine, settings: { reasoningPolicy, sealingKeys: SEALING } });
+        const { outcomes, replies } = await runLoop(app.post, { body: { ...body, stream } });
+        expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+        expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
+        for (const { reasoning, reasoning_details } of replies) {
+          expect({ reasoning, reasoning_details }).toEqual({
+            reasoning: null,
+            reasoning_details: undefined,
+          });
+        }
+      }
+    }
+  });
+
+  test("raw: one text, the same under both names; the mirror only where it is asked for", async () => {
+    for (const reasoningContentMirror of [false, true]) {
+      const engine = loopEngine("one");
+      const app = createTestApp({ engine, settings: { reasoningContentMirror } });
+      const { replies } = await runLoop(app.post);
+      expect(replies[0]).toMatchObject({
+        reasoning: "one 1",
+        reasoning_details: [{ type: "reasoning.text", text: "one 1", format: "unknown", index: 0 }],
+      });
+      expect(replies[0]?.["reasoning_content"]).toBe(reasoningContentMirror ? "one 1" : undefined);
+    }
+  });
+});
