@@ -1,0 +1,261 @@
+/**
+ * llama.cpp in this very process, through node-llama-cpp: exact ids in and out, no server to run.
+ *
+ * The model is loaded when it is first needed, once. Node only: the library is native code.
+ */
+import type { LlamaGrammarEvaluationState, SequenceEvaluateOptions } from "node-llama-cpp";
+import { EngineError } from "../../engines/engine-error.ts";
+import type {
+  Capabilities,
+  CompletionRequest,
+  Constraint,
+  Engine,
+  EngineEvent,
+} from "../../engines/engine.ts";
+import { toJsonGrammar, toJsonObjectGrammar } from "../../engines/json-grammar.ts";
+import { toChoiceGrammar, toStopIds } from "../../engines/request-body.ts";
+import type { TokenId } from "../../tokenizer/index.ts";
+import { toTokenLogprob } from "./logprobs.ts";
+import {
+  loadModel,
+  toTokens,
+  type LlamaModelOptions,
+  type LoadedModel,
+  type ModelSequence,
+} from "./model.ts";
+
+export interface LlamaEngine extends Engine {
+  /** Frees the model's memory. Completions under way fail. */
+  close(): Promise<void>;
+}
+
+export const LLAMA_CAPABILITIES: Capabilities = {
+  idsIn: true,
+  idsOut: "exact",
+  stopIdVisible: true,
+  stopIds: true,
+  constraints: ["json-schema", "json-object", "choice"],
+  logprobs: true,
+  sampling: [
+    "temperature",
+    "topP",
+    "topK",
+    "minP",
+    "frequencyPenalty",
+    "presencePenalty",
+    "repetitionPenalty",
+    "seed",
+    "logitBias",
+  ],
+};
+
+export function createLlamaEngine(options: LlamaModelOptions): LlamaEngine {
+  let loading: Promise<LoadedModel> | undefined;
+  const load = async () => {
+    loading ??= loadModel(options);
+    try {
+      return await loading;
+    } catch (error) {
+      // The next request may find the file, or enough memory.
+      loading = undefined;
+      throw error instanceof EngineError ? error : toServerError(error);
+    }
+  };
+  return {
+    name: "llama",
+    capabilities: LLAMA_CAPABILITIES,
+    async probe(signal) {
+      const { name, contextLength } = await unlessAborted(load(), signal);
+      return {
+        description: `llama.cpp in process, ${name}`,
+        contextLength,
+        models: [name],
+        capabilities: LLAMA_CAPABILITIES,
+      };
+    },
+    async *complete(request, signal) {
+      const loaded = await unlessAborted(load(), signal);
+      yield* complete(loaded, request, signal);
+    },
+    async close() {
+      const loaded = await loading?.catch(() => undefined);
+      loading = undefined;
+      await loaded?.dispose();
+    },
+  };
+}
+
+async function* complete(
+  loaded: LoadedModel,
+  request: CompletionRequest,
+  signal: AbortSignal,
+): AsyncGenerator<EngineEvent> {
+  const { ids } = request.prompt;
+  if (ids.length >= loaded.contextLength) {
+    throw new EngineError(
+      "context-length",
+      `The prompt has ${ids.length} tokens; the context takes ${loaded.contextLength}, answer included.`,
+    );
+  }
+  const grammar = request.constraint && (await beginGrammar(loaded, request.constraint));
+  const sequence = await loaded.sequences.acquire(ids, signal);
+  try {
+    yield { type: "open" };
+    yield* generate(loaded, sequence, request, grammar, signal);
+  } catch (error) {
+    throw error instanceof EngineError || error === signal.reason ? error : toServerError(error);
+  } finally {
+    loaded.sequences.release(sequence);
+  }
+}
+
+async function* generate(
+  loaded: LoadedModel,
+  { native }: ModelSequence,
+  request: CompletionRequest,
+  grammar: LlamaGrammarEvaluationState | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<EngineEvent> {
+  const { prompt, sampling, topLogprobs } = request;
+  const cachedTokens = await evaluatePrompt(native, prompt.ids, loaded.batchSize, signal);
+  const stopIds = new Set(toStopIds(request));
+  const maxTokens = Math.min(request.maxTokens, loaded.contextLength - prompt.ids.length);
+  const generated: TokenId[] = [];
+  const last = toTokens(prompt.ids.slice(-1));
+  const options: SequenceEvaluateOptions = {
+    ...toSamplingOptions(request, loaded, generated),
+    ...(grammar !== undefined && { grammarEvaluationState: grammar }),
+    yieldEogToken: true,
+  };
+  const samples: AsyncIterable<Sample> =
+    topLogprobs === undefined
+      ? native.evaluateWithMetadata(last, {}, options)
+      : native.evaluateWithMetadata(last, { probabilities: true }, options);
+  let stopped = false;
+  for await (const { token, probabilities } of samples) {
+    signal.throwIfAborted();
+    generated.push(token);
+    yield {
+      type: "ids",
+      ids: [token],
+      ...(probabilities !== undefined && {
+        logprobs: [toTokenLogprob(token, probabilities, sampling.temperature, topLogprobs ?? 0)],
+      }),
+    };
+    stopped = stopIds.has(token);
+    if (stopped || generated.length === maxTokens) break;
+  }
+  const reason = stopped ? "stop" : "length";
+  yield {
+    type: "finish",
+    reason,
+    nativeReason: reason,
+    usage: {
+      promptTokens: prompt.ids.length,
+      cachedTokens,
+      completionTokens: generated.length,
+    },
+  };
+}
+
+interface Sample {
+  readonly token: TokenId;
+  readonly probabilities?: ReadonlyMap<TokenId, number>;
+}
+
+/**
+ * Evaluates the prompt but for its last token, from which sampling begins. Returns how many tokens were
+ * there already. Batch by batch, so that an abort does not have to wait for a long prompt.
+ */
+async function evaluatePrompt(
+  sequence: ModelSequence["native"],
+  ids: readonly TokenId[],
+  batchSize: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const tokens = toTokens(ids.slice(0, -1));
+  await sequence.adaptStateToTokens(tokens, false);
+  const cachedTokens = sequence.nextTokenIndex;
+  for (let at = cachedTokens; at < tokens.length; at += batchSize) {
+    signal.throwIfAborted();
+    await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(at, at + batchSize));
+  }
+  // Layers with a sliding window forget what they have passed. The next turn leaves this turn's thoughts
+  // out and must come back to here: without a checkpoint the whole prompt would be evaluated again.
+  await sequence.takeCheckpoint();
+  return cachedTokens;
+}
+
+/**
+ * Instead of all 201,088 tokens: sorting them costs 20 ms a token, and what lies behind the first thousand
+ * is practically never sampled.
+ */
+const CANDIDATES = 1024;
+
+function toSamplingOptions(
+  { sampling }: CompletionRequest,
+  loaded: LoadedModel,
+  generated: readonly TokenId[],
+): SequenceEvaluateOptions {
+  const { temperature, topP, topK, minP, logitBias } = sampling;
+  const { frequencyPenalty, presencePenalty, repetitionPenalty } = sampling;
+  const penalises = frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1;
+  return {
+    temperature,
+    topP,
+    topK: topK === 0 ? CANDIDATES : topK,
+    minP,
+    // The library's default is the second of the clock: requests that come together would be answered alike.
+    seed: (sampling.seed ?? Math.floor(Math.random() * 2 ** 32)) >>> 0,
+    ...(logitBias !== undefined && { tokenBias: loaded.createBias(logitBias) }),
+    ...(penalises && {
+      repeatPenalty: {
+        punishTokens: () => toTokens(generated),
+        penalty: repetitionPenalty,
+        frequencyPenalty,
+        presencePenalty,
+      },
+    }),
+  };
+}
+
+async function beginGrammar(
+  loaded: LoadedModel,
+  constraint: Constraint,
+): Promise<LlamaGrammarEvaluationState> {
+  try {
+    return await loaded.beginGrammar(toGrammar(constraint));
+  } catch (error) {
+    throw new EngineError("bad-request", "llama.cpp can make no grammar of this schema.", {
+      cause: error,
+    });
+  }
+}
+
+function toGrammar(constraint: Constraint): string {
+  switch (constraint.type) {
+    case "json-schema":
+      return toJsonGrammar(constraint.schema);
+    case "json-object":
+      return toJsonObjectGrammar();
+    case "choice":
+      return toChoiceGrammar(constraint.options);
+    default:
+      return constraint satisfies never;
+  }
+}
+
+function toServerError(error: unknown): EngineError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new EngineError("server-error", `llama.cpp failed: ${why}`, { cause: error });
+}
+
+/** What is loaded is loaded for everybody; only this one does not wait for it any more. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener("abort", leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
+}

@@ -1,0 +1,61 @@
+/** Finds a GGUF file, or downloads it: which file a model's name stands for, where it is kept, how far it is. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { resolveModelFile } from "node-llama-cpp";
+import { EngineError } from "../../engines/engine-error.ts";
+
+export interface ModelFileOptions {
+  /** A path, `hf:user/repository/file`, a URL, or a name of {@link KNOWN_MODELS}. */
+  readonly model: string;
+  /** Where downloaded files are kept. Absent: node-llama-cpp's own folder in the home directory. */
+  readonly modelsFolder?: string;
+  readonly onDownload?: (progress: DownloadProgress) => void;
+}
+
+export interface DownloadProgress {
+  readonly downloadedBytes: number;
+  readonly totalBytes: number;
+}
+
+/** What OpenAI's names stand for: the files llama.cpp's own makers publish, 12 and 63 GB. */
+export const KNOWN_MODELS: ReadonlyMap<string, string> = new Map([
+  ["openai/gpt-oss-20b", "hf:ggml-org/gpt-oss-20b-GGUF/gpt-oss-20b-mxfp4.gguf"],
+  ["openai/gpt-oss-120b", "hf:ggml-org/gpt-oss-120b-GGUF/gpt-oss-120b-mxfp4-00001-of-00003.gguf"],
+]);
+
+/** The path of the file. Throws an {@link EngineError} when there is none. */
+export async function findModelFile(
+  resolveFile: typeof resolveModelFile,
+  { model, modelsFolder, onDownload }: ModelFileOptions,
+): Promise<string> {
+  // The library would look for a relative path among the downloaded files.
+  if (existsSync(model)) return resolve(model);
+  try {
+    return await resolveFile(KNOWN_MODELS.get(model) ?? model, {
+      cli: false,
+      ...(modelsFolder !== undefined && { directory: modelsFolder }),
+      ...(onDownload !== undefined && {
+        onProgress: ({ downloadedSize, totalSize }) =>
+          onDownload({ downloadedBytes: downloadedSize, totalBytes: totalSize }),
+      }),
+    });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new EngineError("not-found", `No model ${model}: ${why}`, { cause: error });
+  }
+}
+
+/** `[######------------------]  25%   3.0 of 12.1 GB` */
+export function toProgressBar({ downloadedBytes, totalBytes }: DownloadProgress): string {
+  const done = totalBytes > 0 ? downloadedBytes / totalBytes : 0;
+  const filled = Math.floor(done * BAR_WIDTH);
+  const bar = "#".repeat(filled) + "-".repeat(BAR_WIDTH - filled);
+  const percent = `${Math.floor(done * 100)}%`.padStart(4);
+  return `[${bar}] ${percent}  ${toGigabytes(downloadedBytes)} of ${toGigabytes(totalBytes)} GB`;
+}
+
+const BAR_WIDTH = 24;
+
+function toGigabytes(bytes: number): string {
+  return (bytes / 1e9).toFixed(1).padStart(4);
+}

@@ -1,0 +1,132 @@
+/** Gets a gpt-oss model into memory: the library, the file, the weights, the context. */
+import type {
+  LlamaContextSequence,
+  LlamaGrammarEvaluationState,
+  Token,
+  TokenBias,
+} from "node-llama-cpp";
+import { EngineError } from "../../engines/engine-error.ts";
+import { SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
+import { findModelFile, type ModelFileOptions } from "./model-file.ts";
+import { createSequencePool, type Sequence, type SequencePool } from "./sequence-pool.ts";
+
+export interface LlamaModelOptions extends ModelFileOptions {
+  /** How many completions run at once, 4 unless given. Each takes memory for a whole context. */
+  readonly sequences?: number;
+  /** Tokens of prompt and answer together. Absent: what memory allows, at most 32,768. */
+  readonly contextLength?: number;
+  /** Absent: the best there is. `false`: the processor only. */
+  readonly gpu?: "metal" | "cuda" | "vulkan" | false;
+  /** Threads of the processor. Absent: as many as help. */
+  readonly threads?: number;
+}
+
+export interface LoadedModel {
+  readonly name: string;
+  /** Tokens of prompt and answer together, for each sequence. */
+  readonly contextLength: number;
+  readonly batchSize: number;
+  readonly sequences: SequencePool<ModelSequence>;
+  /** The start of a text that has to follow a grammar in GBNF. Rejects when it is none. */
+  beginGrammar(grammar: string): Promise<LlamaGrammarEvaluationState>;
+  /** From what is added to logits. The library lets nobody forbid the ids that end a completion. */
+  createBias(logitBias: ReadonlyMap<TokenId, number>): TokenBias;
+  dispose(): Promise<void>;
+}
+
+export interface ModelSequence extends Sequence {
+  readonly native: LlamaContextSequence;
+}
+
+const DEFAULT_SEQUENCES = 4;
+const DEFAULT_MAX_CONTEXT_LENGTH = 32_768;
+
+export async function loadModel(options: LlamaModelOptions): Promise<LoadedModel> {
+  const { sequences = DEFAULT_SEQUENCES, contextLength, gpu = "auto", threads } = options;
+  const library = await importLibrary();
+  const modelPath = await findModelFile(library.resolveModelFile, options);
+  // Building llama.cpp from source takes minutes and a compiler: not something a server does when it starts.
+  const llama = await library.getLlama({
+    gpu,
+    build: "never",
+    logLevel: library.LlamaLogLevel.error,
+    progressLogs: false,
+    ...(threads !== undefined && { maxThreads: threads }),
+  });
+  try {
+    const model = await llama.loadModel({ modelPath });
+    expectHarmonyTokens((id) => model.detokenize(toTokens([id]), true), options.model);
+    const context = await model.createContext({
+      sequences,
+      contextSize: contextLength ?? { max: DEFAULT_MAX_CONTEXT_LENGTH },
+      ...(threads !== undefined && { threads }),
+    });
+    return {
+      name: model.fileInfo.metadata.general?.name ?? options.model,
+      contextLength: context.contextSize,
+      batchSize: context.batchSize,
+      sequences: createSequencePool(
+        Array.from({ length: sequences }, () => toSequence(context.getSequence())),
+      ),
+      beginGrammar: async (grammar) =>
+        new library.LlamaGrammarEvaluationState({
+          model,
+          grammar: await llama.createGrammar({ grammar }),
+        }),
+      createBias(logitBias) {
+        const bias = library.TokenBias.for(model);
+        for (const [id, logit] of logitBias) {
+          bias.set(toTokens([id]), logit <= -100 ? "never" : { logit });
+        }
+        return bias;
+      },
+      dispose: () => llama.dispose(),
+    };
+  } catch (error) {
+    await llama.dispose();
+    throw error;
+  }
+}
+
+async function importLibrary() {
+  try {
+    return await import("node-llama-cpp");
+  } catch (error) {
+    throw new EngineError(
+      "unreachable",
+      "The engine llama needs a package that is not installed: npm install node-llama-cpp",
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Throws when the model has another vocabulary: it would take our ids for something else.
+ *
+ * @param spell the model's own spelling of an id, special ones included.
+ */
+export function expectHarmonyTokens(spell: (id: TokenId) => string, model: string): void {
+  for (const [name, id] of Object.entries(SPECIAL_TOKENS)) {
+    const spelled = spell(id);
+    if (spelled === name) continue;
+    throw new EngineError(
+      "not-found",
+      `${model} is no gpt-oss model: its token ${id} is ${JSON.stringify(spelled)} instead of ${name}.`,
+    );
+  }
+}
+
+function toSequence(native: LlamaContextSequence): ModelSequence {
+  return {
+    native,
+    get nextTokenIndex() {
+      return native.nextTokenIndex;
+    },
+    commonPrefix: (ids) => native.compareContextTokens(toTokens(ids)).firstDifferentIndex,
+  };
+}
+
+/** The library brands its ids; they are the same numbers. */
+export function toTokens(ids: readonly TokenId[]): Token[] {
+  return ids.filter((id): id is Token => Number.isInteger(id));
+}
