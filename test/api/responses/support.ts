@@ -1,0 +1,94 @@
+/** Requests to the Responses API without a server around it, their answers checked by schema. */
+import { createApp } from "../../../src/app.ts";
+import type { Engine } from "../../../src/engines/engine.ts";
+import { createLog } from "../../../src/log.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { createModels } from "../../../src/turn/models.ts";
+import { testSettings } from "../../helpers/gateway.ts";
+import { consume } from "./consumer.ts";
+import { type ResponseObject, responseObject } from "./schemas.ts";
+
+export const MODEL = "openai/gpt-oss-20b";
+
+export interface ResponsesAppOptions {
+  readonly engine: Engine;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly store?: Store;
+  readonly contextLength?: number;
+  readonly now?: () => Date;
+}
+
+export interface ResponsesApp {
+  /** Any request; a body is sent as JSON. */
+  send(method: string, path: string, body?: object, key?: string): Promise<Response>;
+  /** A plain response: status 200 and every key in its place. The model need not be given. */
+  create(body: object, key?: string): Promise<ResponseObject>;
+  /** A streamed one, every event checked. */
+  stream(body: object, key?: string): Promise<ResponseObject>;
+  /** The lines of the log, parsed. */
+  readonly logged: Record<string, unknown>[];
+}
+
+export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
+  const { engine, settings, store, contextLength, now = () => new Date() } = options;
+  const logged: Record<string, unknown>[] = [];
+  const randomId = () => crypto.randomUUID().replaceAll("-", "");
+  const app = createApp({
+    settings: testSettings(settings),
+    models: createModels(
+      [{ id: MODEL, engine, ...(contextLength !== undefined && { contextLength }) }],
+      { newCallId: () => `call_${randomId()}` },
+    ),
+    ...(store && { store }),
+    log: createLog({
+      level: "debug",
+      now: Date.now,
+      write: (line) => logged.push(JSON.parse(line)),
+    }),
+    now,
+    randomId,
+  });
+
+  async function send(method: string, path: string, body?: object, key?: string) {
+    return app.request(path, {
+      method,
+      headers: {
+        ...(body && { "content-type": "application/json" }),
+        ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  }
+
+  return {
+    logged,
+    send,
+    async create(body, key) {
+      const response = await send("POST", "/v1/responses", { model: MODEL, ...body }, key);
+      if (response.status !== 200) throw new Error(await response.text());
+      return responseObject.parse(await response.json());
+    },
+    async stream(body, key) {
+      const request = { model: MODEL, ...body, stream: true };
+      const response = await send("POST", "/v1/responses", request, key);
+      if (response.status !== 200) throw new Error(await response.text());
+      return consume(await readEvents(response));
+    },
+  };
+}
+
+/** The events of a stream, each frame checked: its type twice, its body once, and `[DONE]` at the end. */
+export async function readEvents(response: Response): Promise<{ type: string }[]> {
+  if (response.headers.get("content-type") !== "text/event-stream; charset=utf-8") {
+    throw new Error(`not a stream: ${await response.text()}`);
+  }
+  const frames = (await response.text()).split("\n\n");
+  if (frames.pop() !== "" || frames.pop() !== "data: [DONE]") throw new Error("the end is missing");
+  return frames.map((frame) => {
+    const [, type, json] = /^event: (\S+)\ndata: (.*)$/.exec(frame) ?? [];
+    if (json === undefined) throw new Error(`not a frame: ${frame}`);
+    const event: { type: string } = JSON.parse(json);
+    if (event.type !== type) throw new Error(`two types in one frame: ${frame}`);
+    return event;
+  });
+}

@@ -1,0 +1,321 @@
+import { describe, expect, test } from "vitest";
+import { consume } from "./consumer.ts";
+import { openAiEvent } from "./schemas.ts";
+import {
+  call,
+  content,
+  end,
+  eventWriter,
+  part,
+  preamble,
+  reasoning,
+  write,
+} from "./turn-events.ts";
+
+const START = { type: "start" } as const;
+
+/** The events between the first two and the terminal one, without their numbers. */
+function between(events: readonly unknown[]): unknown[] {
+  return events.slice(2, -1).map((event) => {
+    const { sequence_number: _, ...rest } = openAiEvent.parse(event);
+    return rest;
+  });
+}
+
+describe("what a turn says becomes items in its order", () => {
+  test("a thought, then the answer", () => {
+    const events = write(eventWriter(), [
+      START,
+      ...part(reasoning, "Let me ", "think."),
+      ...part(content, "Hello!"),
+      end("stop"),
+    ]);
+    const response = consume(events);
+    const thought = { type: "reasoning_text", text: "Let me think." };
+    const text = { type: "output_text", text: "Hello!", annotations: [], logprobs: [] };
+    const thinking = { item_id: "rs_0_0", output_index: 0, content_index: 0 };
+    const saying = { item_id: "msg_0_1", output_index: 1, content_index: 0 };
+    const items = {
+      reasoning: {
+        id: "rs_0_0",
+        type: "reasoning",
+        status: "completed",
+        summary: [],
+        content: [thought],
+      },
+      message: {
+        id: "msg_0_1",
+        type: "message",
+        status: "completed",
+        role: "assistant",
+        phase: "final_answer",
+        content: [text],
+      },
+    };
+    expect(between(events)).toEqual([
+      {
+        type: "response.output_item.added",
+        output_index: 0,
+        item: { ...items.reasoning, status: "in_progress", content: [] },
+      },
+      { type: "response.content_part.added", ...thinking, part: { ...thought, text: "" } },
+      { type: "response.reasoning_text.delta", ...thinking, delta: "Let me " },
+      { type: "response.reasoning_text.delta", ...thinking, delta: "think." },
+      { type: "response.reasoning_text.done", ...thinking, text: "Let me think." },
+      { type: "response.content_part.done", ...thinking, part: thought },
+      { type: "response.output_item.done", output_index: 0, item: items.reasoning },
+      {
+        type: "response.output_item.added",
+        output_index: 1,
+        item: { ...items.message, status: "in_progress", content: [] },
+      },
+      { type: "response.content_part.added", ...saying, part: { ...text, text: "" } },
+      { type: "response.output_text.delta", ...saying, delta: "Hello!", logprobs: [] },
+      { type: "response.output_text.done", ...saying, text: "Hello!", logprobs: [] },
+      { type: "response.content_part.done", ...saying, part: text },
+      { type: "response.output_item.done", output_index: 1, item: items.message },
+    ]);
+    expect(response).toMatchObject({
+      status: "completed",
+      completed_at: 1_700_000_001,
+      output: [items.reasoning, items.message],
+      usage: {
+        input_tokens: 10,
+        input_tokens_details: { cached_tokens: 4 },
+        output_tokens: 7,
+        output_tokens_details: { reasoning_tokens: 3 },
+        total_tokens: 17,
+      },
+    });
+  });
+
+  test("a preamble, then a call", () => {
+    const events = write(eventWriter(), [
+      START,
+      ...part(preamble, "One moment."),
+      ...part(call("get_weather"), '{"city":', '"Oslo"}'),
+      end("tool-calls"),
+    ]);
+    const place = { item_id: "fc_0_1", output_index: 1 };
+    const item = {
+      id: "fc_0_1",
+      type: "function_call",
+      status: "completed",
+      call_id: "call_1",
+      name: "get_weather",
+      arguments: '{"city":"Oslo"}',
+    };
+    expect(between(events).slice(-5)).toEqual([
+      {
+        type: "response.output_item.added",
+        output_index: 1,
+        item: { ...item, status: "in_progress", arguments: "" },
+      },
+      { type: "response.function_call_arguments.delta", ...place, delta: '{"city":' },
+      { type: "response.function_call_arguments.delta", ...place, delta: '"Oslo"}' },
+      { type: "response.function_call_arguments.done", ...place, arguments: '{"city":"Oslo"}' },
+      { type: "response.output_item.done", output_index: 1, item },
+    ]);
+    expect(consume(events)).toMatchObject({
+      status: "completed",
+      output: [{ type: "message", phase: "commentary" }, item],
+    });
+  });
+
+  test("a part that is never written stays empty", () => {
+    const events = write(eventWriter(), [START, ...part(content), end("stop")]);
+    expect(consume(events).output).toMatchObject([{ content: [{ text: "" }] }]);
+  });
+
+  test("a turn that says nothing is a response without output", () => {
+    expect(consume(write(eventWriter(), [START, end("stop")]))).toMatchObject({
+      status: "completed",
+      output: [],
+    });
+  });
+
+  test("log probabilities come with their deltas and again with the text", () => {
+    const logprobs = [{ id: 13_225, logprob: -0.5, top: [{ id: 13_225, logprob: -0.5 }] }];
+    const shown = [
+      {
+        token: "Hello",
+        bytes: [72, 101, 108, 108, 111],
+        logprob: -0.5,
+        top_logprobs: [{ token: "Hello", bytes: [72, 101, 108, 108, 111], logprob: -0.5 }],
+      },
+    ];
+    const events = write(eventWriter(), [
+      START,
+      { type: "part-start", part: content },
+      { type: "part-delta", text: "Hello", logprobs },
+      { type: "part-delta", text: "!" },
+      { type: "part-end" },
+      end("stop"),
+    ]);
+    expect(between(events)).toContainEqual({
+      type: "response.output_text.delta",
+      item_id: "msg_0_0",
+      output_index: 0,
+      content_index: 0,
+      delta: "Hello",
+      logprobs: shown,
+    });
+    expect(consume(events).output).toMatchObject([
+      { content: [{ text: "Hello!", logprobs: shown }] },
+    ]);
+  });
+});
+
+describe("a turn that is cut", () => {
+  test.each([
+    ["in its answer", part(content, "Hel"), { type: "message", content: [{ text: "Hel" }] }],
+    ["in a thought", part(reasoning, "Hm"), { type: "reasoning", content: [{ text: "Hm" }] }],
+    ["in a call", part(call("f"), '{"a'), { type: "function_call", arguments: '{"a' }],
+  ])("%s closes the item as incomplete, and the response", (_, events, item) => {
+    const response = consume(
+      write(eventWriter(), [START, ...part(preamble, "First."), ...events, end("length")]),
+    );
+    expect(response).toMatchObject({
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+      completed_at: null,
+      output: [
+        { type: "message", status: "completed" },
+        { ...item, status: "incomplete" },
+      ],
+    });
+  });
+});
+
+describe("a turn that fails", () => {
+  const error = {
+    status: 502,
+    message: "The engine failed.",
+    type: "server_error",
+    param: null,
+    errorType: "provider_unavailable",
+  } as const;
+
+  test("in the middle of an item, which stays open", () => {
+    const writer = eventWriter();
+    const events = write(writer, [
+      START,
+      ...part(reasoning, "Hm."),
+      { type: "part-start", part: content },
+      { type: "part-delta", text: "Hel" },
+    ]);
+    events.push(...writer.fail(error).map(({ json }) => JSON.parse(json)));
+    expect(events.at(-2)).toEqual({
+      type: "error",
+      sequence_number: 11,
+      code: "server_error",
+      message: "The engine failed.",
+      param: null,
+      error: {
+        type: "server_error",
+        code: "server_error",
+        message: "The engine failed.",
+        param: null,
+      },
+    });
+    expect(consume(events)).toMatchObject({
+      status: "failed",
+      error: { code: "server_error", message: "The engine failed." },
+      output: [{ type: "reasoning", status: "completed" }],
+      usage: null,
+    });
+    expect(events.map((event) => openAiEvent.parse(event).type)).not.toContain(
+      "response.output_text.done",
+    );
+  });
+
+  test("before it began, still in order", () => {
+    const writer = eventWriter();
+    const events = writer.fail(error).map(({ json }) => JSON.parse(json));
+    expect(events.map(({ type }) => type)).toEqual([
+      "response.created",
+      "response.in_progress",
+      "error",
+      "response.failed",
+    ]);
+    expect(consume(events).status).toBe("failed");
+  });
+
+  test("by not doing what was demanded: nobody is given the wrong call as done", () => {
+    const events = write(eventWriter(), [
+      START,
+      ...part(call("f"), "{}"),
+      end("error", { failure: { kind: "invalid_tool_call", message: "Wrong arguments." } }),
+    ]);
+    expect(consume(events)).toMatchObject({
+      status: "failed",
+      error: { code: "model_error", message: "Wrong arguments." },
+      output: [],
+      usage: { total_tokens: 17 },
+    });
+  });
+});
+
+describe("options", () => {
+  test("the Open Responses schema's names for reasoning", () => {
+    const events = write(eventWriter({ reasoningEvents: "reasoning" }), [
+      START,
+      ...part(reasoning, "Hm."),
+      end("stop"),
+    ]);
+    expect(() => consume(events)).toThrow("Invalid discriminator value");
+    expect(consume(events, "reasoning").output).toMatchObject([{ content: [{ text: "Hm." }] }]);
+  });
+
+  test("reasoning that is not shown leaves an empty item, sealed if it can be", () => {
+    const writer = eventWriter({ showReasoning: false });
+    const events = write(writer, [
+      START,
+      { type: "part-start", part: reasoning },
+      { type: "part-delta", text: "Secret." },
+      { type: "part-end", sealed: "c2VhbGVk" },
+      end("stop"),
+    ]);
+    const item = {
+      id: "rs_0_0",
+      type: "reasoning",
+      status: "completed",
+      summary: [],
+      content: [],
+      encrypted_content: "c2VhbGVk",
+    };
+    const { encrypted_content: _, ...empty } = item;
+    expect(between(events)).toEqual([
+      {
+        type: "response.output_item.added",
+        output_index: 0,
+        item: { ...empty, status: "in_progress" },
+      },
+      { type: "response.output_item.done", output_index: 0, item },
+    ]);
+    expect(JSON.stringify(events)).not.toContain("Secret");
+    expect(writer.output).toEqual([
+      { ...item, content: [{ type: "reasoning_text", text: "Secret." }] },
+    ]);
+  });
+
+  test("a response that waits says so first", () => {
+    const writer = eventWriter({ queued: true });
+    const events = writer.queue().map(({ json }) => JSON.parse(json));
+    expect(writer.response.status).toBe("queued");
+    events.push(...write(writer, [START, ...part(content, "Hi."), end("stop")]));
+    expect(events.map(({ type }) => type).slice(0, 3)).toEqual([
+      "response.created",
+      "response.queued",
+      "response.in_progress",
+    ]);
+    expect(consume(events).status).toBe("completed");
+  });
+
+  test("a cancelled response says so, without an event", () => {
+    const writer = eventWriter();
+    write(writer, [START, ...part(content, "Hi.")]);
+    writer.cancel();
+    expect(writer.response.status).toBe("cancelled");
+  });
+});

@@ -1,0 +1,63 @@
+/** Turn events written short, and the events a writer makes of them. */
+import {
+  createEventWriter,
+  type EventWriter,
+  type EventWriterOptions,
+} from "../../../src/api/responses/to-events.ts";
+import { createResponseWriter } from "../../../src/api/responses/to-response.ts";
+import type { Part, TurnEnd, TurnEvent } from "../../../src/turn/turn.ts";
+import { MODEL } from "./support.ts";
+
+export const NOW = 1_700_000_001;
+
+export function part(kind: Part, ...deltas: string[]): TurnEvent[] {
+  return [
+    { type: "part-start", part: kind },
+    ...deltas.map((text): TurnEvent => ({ type: "part-delta", text })),
+    { type: "part-end" },
+  ];
+}
+
+export const reasoning: Part = { kind: "reasoning" };
+export const preamble: Part = { kind: "preamble" };
+export const content: Part = { kind: "content" };
+
+export function call(name: string, id = "call_1"): Part {
+  return { kind: "tool-call", id, name };
+}
+
+export function end(finish: TurnEnd["finish"], more: Partial<TurnEnd> = {}): TurnEvent {
+  return {
+    type: "end",
+    finish,
+    nativeReason: null,
+    usage: {
+      promptTokens: 10,
+      cachedTokens: 4,
+      completionTokens: 7,
+      reasoningTokens: 3,
+      engineCalls: 1,
+    },
+    recoveries: new Map(),
+    ...more,
+  };
+}
+
+export function eventWriter(options: Partial<EventWriterOptions> = {}): EventWriter {
+  return createEventWriter({
+    toResponse: createResponseWriter(
+      { model: MODEL, input: "Hello!", background: options.queued ?? false },
+      { id: "resp_0", createdAt: 1_700_000_000 },
+    ),
+    toItemId: (prefix, index) => `${prefix}_0_${index}`,
+    now: () => NOW,
+    reasoningEvents: "reasoning_text",
+    showReasoning: true,
+    queued: false,
+    ...options,
+  });
+}
+
+export function write(writer: EventWriter, events: readonly TurnEvent[]): unknown[] {
+  return events.flatMap((event) => writer.push(event)).map(({ json }) => JSON.parse(json));
+}
