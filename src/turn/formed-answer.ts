@@ -1,0 +1,75 @@
+/** An answer that must be of a form: opened, written under the engine's constraint if it has one, and checked. */
+import type { Constraint } from "../engines/engine.ts";
+import type { Json } from "../harmony/json.ts";
+import { CALL } from "../harmony/tokens.ts";
+import {
+  OUT_OF_TOKENS,
+  release,
+  showMessage,
+  type Steered,
+  STOPPED,
+  STRUCTURE,
+  toConstraint,
+} from "./outcome.ts";
+import { countRepair, openFirst, openNext, type Run } from "./run-state.ts";
+import { sample } from "./sample.ts";
+import type { TurnEvent } from "./turn.ts";
+import { whyInvalid } from "./validate.ts";
+
+export function answerHeader({ turn, headers }: Run) {
+  return turn.answer.type === "text" ? headers.final : headers.finalJson;
+}
+
+export function* openAnswer(run: Run): Generator<TurnEvent, void> {
+  yield* openNext(run, answerHeader(run));
+}
+
+/** The answer is open and empty: write it, check it, and try once more if it is wrong and was not yet shown. */
+export async function* writeAnswer(run: Run): Steered {
+  const constraint = answerConstraint(run);
+  if (constraint) yield* run.output.release();
+  const end = yield* sample(run, {
+    ...(constraint && { constraint }),
+    ban: [...STRUCTURE, CALL],
+    cut: () => (run.output.part?.kind === "content" ? undefined : "closed"),
+    exact: true,
+  });
+  if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
+  if (end.why === "stop-sequence") return yield* release(run, STOPPED);
+  return yield* checkAnswer(run);
+}
+
+export async function* checkAnswer(run: Run): Steered {
+  const { output, turn } = run;
+  yield* output.push(run.reader.parser.end("stop"));
+  const problem = whyInvalid((turn.prefill ?? "") + output.text, answerSchema(run));
+  if (problem === undefined) return yield* release(run, STOPPED);
+  output.discard();
+  if (!output.holds("content") || run.repairs.has("invalid-answer")) {
+    return {
+      reason: "stop",
+      failure: {
+        kind: "invalid_answer",
+        message: `The model's answer does not satisfy the response format: ${problem}`,
+      },
+    };
+  }
+  countRepair(run, "invalid-answer");
+  yield* showMessage(run, run.headers.end, {
+    role: "developer",
+    content:
+      `The answer was rejected: ${problem}. ` +
+      "Answer again with nothing but a JSON document of the requested format.",
+  });
+  yield* openFirst(run, answerHeader(run));
+  return yield* writeAnswer(run);
+}
+
+/** None for an answer whose beginning was given: a constraint holds from the first sampled token. */
+export function answerConstraint(run: Run): Constraint | undefined {
+  return run.turn.prefill === undefined ? toConstraint(run, answerSchema(run)) : undefined;
+}
+
+export function answerSchema({ turn }: Run): Json | undefined {
+  return turn.answer.type === "json-schema" ? turn.answer.schema : undefined;
+}
