@@ -1,12 +1,11 @@
 /** Tool loops over Chat Completions, held by clients that remember as much as a test lets them. */
 import { z } from "zod";
-import type { Script } from "./scripted-engine.ts";
 
 /** How a client calls a gateway. */
 export type Post = (body: object, headers?: Record<string, string>) => Promise<Response>;
 
 /** Three steps and an answer. The thoughts are `<name> 1` to `<name> 4`. */
-export function loopScripts(name: string): Script[] {
+export function loopScripts(name: string): string[] {
   const call = (step: number) =>
     `<|channel|>analysis<|message|>${name} ${step}<|end|><|start|>assistant` +
     `<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":${step}}<|call|>`;

@@ -1,0 +1,269 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sha256Hex } from "../../../src/api/auth.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { createTestApp } from "../../helpers/app.ts";
+import { type FakeVllm, startFakeVllm } from "../../helpers/fake-vllm.ts";
+import { type GatewayProcess, startGatewayProcess } from "../../helpers/gateway-process.ts";
+import { HAS_REDIS, startRedis, type TestRedis } from "../../helpers/redis.ts";
+import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import {
+  forgetful,
+  loopScripts,
+  readReply,
+  runLoop,
+  STEP_TOOL,
+  thoughtsIn,
+} from "../../helpers/tool-loop.ts";
+
+const SEALING = Buffer.alloc(32, "k").toString("base64url");
+const OLD_SEALING = Buffer.alloc(32, "o").toString("base64url");
+
+const WHOLE = [[], ["one 1"], ["one 1", "one 2"], ["one 1", "one 2", "one 3"]];
+const SECOND = [[], ["two 1"], ["two 1", "two 2"], ["two 1", "two 2", "two 3"]];
+const LOST = [[], [], [], []];
+
+function memoryStore(): Store {
+  return createMemoryStore({ maxEntries: 100, maxBytes: 100_000, now: Date.now });
+}
+
+describe("two gateways behind one store", () => {
+  test("give each other's thoughts back", async () => {
+    const engine = scriptedEngine([...loopScripts("one"), ...loopScripts("two")]);
+    const store = memoryStore();
+    const posts = [createTestApp({ engine, store }).post, createTestApp({ engine, store }).post];
+    const { outcomes, messages } = await runLoop(posts, { remember: forgetful });
+    expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
+    await runLoop(posts, { remember: forgetful, messages });
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([...WHOLE, ...SECOND]);
+  });
+
+  test("without one, a forgetful client's thoughts are lost, and that is told", async () => {
+    const engine = scriptedEngine(loopScripts("one"));
+    const posts = [createTestApp({ engine }).post, createTestApp({ engine }).post];
+    const { outcomes } = await runLoop(posts, { remember: forgetful });
+    expect(outcomes).toEqual([null, "lost", "lost", "lost"]);
+    expect(thoughtsIn(engine.prompts[3])).toEqual(["one 2"]);
+  });
+});
+
+describe("two gateways with nothing in common but a sealing key", () => {
+  test.each([
+    ["the same key", [SEALING], [SEALING]],
+    ["one rotated, one not yet", [SEALING, OLD_SEALING], [OLD_SEALING, SEALING]],
+  ])("open what the client carries between them: %s", async (_, one, other) => {
+    const engine = scriptedEngine(loopScripts("one"));
+    const posts = [one, other].map((sealingKeys) => {
+      return createTestApp({ engine, settings: { reasoningPolicy: "sealed", sealingKeys } }).post;
+    });
+    const { outcomes } = await runLoop(posts);
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
+  });
+
+  test("a key of their own each opens nothing of the other's", async () => {
+    const engine = scriptedEngine(loopScripts("one"));
+    const posts = [[SEALING], [OLD_SEALING]].map((sealingKeys) => {
+      return createTestApp({ engine, settings: { reasoningPolicy: "sealed", sealingKeys } }).post;
+    });
+    const { outcomes } = await runLoop(posts);
+    expect(outcomes).toEqual([null, "lost", "lost", "lost"]);
+  });
+});
+
+describe("clients with different keys", () => {
+  async function twoKeys() {
+    const engine = scriptedEngine([
+      ...loopScripts("one").slice(0, 1),
+      ...loopScripts("two").slice(0, 1),
+    ]);
+    const app = createTestApp({
+      engine,
+      settings: {
+        sealingKeys: [SEALING],
+        keys: [
+          { name: "alice", sha256: await sha256Hex("key-a"), reasoningPolicy: "sealed" },
+          { name: "bob", sha256: await sha256Hex("key-b") },
+        ],
+      },
+    });
+    const messages: object[] = [{ role: "user", content: "Go." }];
+    const ask = (key: string) =>
+      app.post({ messages, tools: [STEP_TOOL] }, { authorization: `Bearer ${key}` });
+    return { engine, app, messages, ask };
+  }
+
+  test.each([
+    ["knows the call's id", false],
+    ["carries the seal as well", true],
+  ])("do not get each other's thoughts: one who %s", async (_, withSeal) => {
+    const { engine, app, messages, ask } = await twoKeys();
+    const first = await readReply(await ask("key-a"));
+    messages.push(withSeal ? first : forgetful(first));
+    messages.push({ role: "tool", tool_call_id: first.tool_calls?.[0]?.id, content: "ok" });
+    const stolen = await ask("key-b");
+    expect(stolen.headers.get("x-harmony-cot")).toBe("lost");
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([[], []]);
+    expect(await app.counter('seals_refused_total{reason="not-authentic"}')).toBe(
+      withSeal ? 1 : undefined,
+    );
+  });
+
+  test("have each their policy", async () => {
+    const { ask } = await twoKeys();
+    const [alice, bob] = [await readReply(await ask("key-a")), await readReply(await ask("key-b"))];
+    expect([alice.reasoning, bob.reasoning]).toEqual([null, "two 1"]);
+    expect(alice.reasoning_details).toMatchObject([{ type: "reasoning.encrypted" }]);
+    expect(bob.reasoning_details).toMatchObject([{ type: "reasoning.text" }]);
+  });
+});
+
+describe("a store in trouble fails no request, and the loss is visible", () => {
+  const troubles: [string, Store, Record<string, unknown>, string][] = [
+    [
+      "down",
+      {
+        get: () => Promise.reject(new Error("connection refused")),
+        set: () => Promise.reject(new Error("connection refused")),
+        delete: () => Promise.reject(new Error("connection refused")),
+      },
+      {},
+      "error",
+    ],
+    [
+      "too slow",
+      {
+        get: () => new Promise(() => {}),
+        set: () => new Promise(() => {}),
+        delete: () => new Promise(() => {}),
+      },
+      { storeTimeoutMs: 20 },
+      "timeout",
+    ],
+  ];
+
+  test.each(troubles)("%s", async (_, store, settings, failure) => {
+    for (const stream of [false, true]) {
+      const engine = scriptedEngine(loopScripts("one"));
+      const app = createTestApp({ engine, store, settings });
+      const { outcomes, replies } = await runLoop(app.post, {
+        remember: forgetful,
+        body: { stream },
+      });
+      expect(replies.at(-1)?.content).toBe("one done");
+      expect(outcomes).toEqual([null, "lost", "lost", "lost"]);
+      expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(LOST);
+      expect(await app.counter('reasoning_returned_total{outcome="lost"}')).toBe(1 + 2 + 3);
+      expect(
+        await app.counter(`store_failures_total{operation="set",failure="${failure}"}`),
+      ).toBeGreaterThan(0);
+      expect(
+        await app.counter(`store_failures_total{operation="get",failure="${failure}"}`),
+      ).toBeGreaterThan(0);
+      const told = app.logged.filter(({ event }) => event === "store failing");
+      expect(told).toMatchObject([{ level: "warn", operation: "set", failure }]);
+    }
+  });
+
+  test.each(troubles)(
+    "%s: a client that sends its thoughts notices nothing",
+    async (_, store, settings) => {
+      const engine = scriptedEngine(loopScripts("one"));
+      const { outcomes } = await runLoop(createTestApp({ engine, store, settings }).post);
+      expect(outcomes).toEqual([null, "sent", "sent", "sent"]);
+      expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    },
+  );
+
+  test("full: what fits is kept", async () => {
+    const engine = scriptedEngine(loopScripts("one"));
+    const app = createTestApp({ engine, settings: { storeMaxEntries: 1 } });
+    const { outcomes } = await runLoop(app.post, { remember: forgetful });
+    expect(outcomes).toEqual([null, "stored", "lost", "lost"]);
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([
+      [],
+      ["one 1"],
+      ["one 2"],
+      ["one 3"],
+    ]);
+  });
+
+  test("full to the last byte", async () => {
+    const engine = scriptedEngine(loopScripts("one"));
+    const app = createTestApp({ engine, settings: { storeMaxBytes: 1 } });
+    const { outcomes } = await runLoop(app.post, { remember: forgetful });
+    expect(outcomes).toEqual([null, "lost", "lost", "lost"]);
+  });
+});
+
+describe("processes", () => {
+  let vllm: FakeVllm;
+  const gateways: GatewayProcess[] = [];
+
+  beforeEach(async () => {
+    vllm = await startFakeVllm((prompt) => {
+      const name = prompt.includes("one done") ? "two" : "one";
+      const steps = prompt.split(name === "two" ? "one done" : "Go.").at(-1) ?? "";
+      return loopScripts(name)[steps.split("<|start|>functions.step").length - 1] ?? "";
+    });
+  });
+  afterEach(async () => {
+    await Promise.all(gateways.splice(0).map((each) => each.stop()));
+    await vllm.close();
+  });
+
+  async function startTwo(args: readonly string[]) {
+    const started = await Promise.all(
+      [0, 1].map(() => startGatewayProcess(["--engine", "vllm", "--url", vllm.url, ...args])),
+    );
+    gateways.push(...started);
+    return started.map(({ post }) => post);
+  }
+
+  test("two with nothing in common but the sealing key keep a loop's thoughts", async () => {
+    const posts = await startTwo(["--reasoning-policy", "sealed", "--sealing-keys", SEALING]);
+    const { outcomes, messages } = await runLoop(posts);
+    expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
+    await runLoop(posts, { messages });
+    expect(vllm.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([...WHOLE, ...SECOND]);
+  });
+
+  describe.skipIf(!HAS_REDIS)(
+    "behind one Redis (skipped where redis-server is not installed)",
+    () => {
+      let redis: TestRedis;
+      beforeAll(async () => {
+        redis = await startRedis();
+      });
+      afterAll(() => redis.kill());
+
+      test("two keep a forgetful client's thoughts", async () => {
+        const posts = await startTwo(["--store", redis.url]);
+        for (const stream of [false, true]) {
+          vllm.prompts.length = 0;
+          const { outcomes, messages } = await runLoop(posts, {
+            remember: forgetful,
+            body: { stream },
+          });
+          expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
+          await runLoop(posts, { remember: forgetful, messages, body: { stream } });
+          expect(vllm.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([...WHOLE, ...SECOND]);
+        }
+      });
+
+      test("when it dies they answer on without it, and when it is back they use it again", async () => {
+        const posts = await startTwo(["--store", redis.url, "--store-timeout-ms", "200"]);
+        await redis.kill();
+        const down = await runLoop(posts, { remember: forgetful });
+        expect(down.outcomes).toEqual([null, "lost", "lost", "lost"]);
+        expect(down.replies.at(-1)?.content).toBe("one done");
+        await redis.start();
+        await expect
+          .poll(async () => (await runLoop(posts, { remember: forgetful })).outcomes, {
+            timeout: 15_000,
+          })
+          .toEqual([null, "stored", "stored", "stored"]);
+      });
+    },
+  );
+});

@@ -1,0 +1,45 @@
+/** The gateway as an operator starts it: a process of its own, with arguments. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { Post } from "./tool-loop.ts";
+
+const ENTRY = join(import.meta.dirname, "../../src/node.ts");
+
+export interface GatewayProcess {
+  readonly post: Post;
+  /** Resolves when it has ended. */
+  stop(): Promise<void>;
+}
+
+/** On a free port, with nothing from this process's own environment. */
+export async function startGatewayProcess(args: readonly string[]): Promise<GatewayProcess> {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_")),
+  );
+  const child = spawn(process.execPath, [ENTRY, "--port", "0", ...args], { env });
+  let out = "";
+  let err = "";
+  child.stderr.on("data", (data) => (err += data));
+  const baseURL = await new Promise<string>((resolve, reject) => {
+    child.stdout.on("data", (data) => {
+      out += data;
+      const [, url] = /listens at (http:\S+)/.exec(out) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+    child.once("close", () => reject(new Error(`the gateway did not start: ${err}`)));
+  });
+  return {
+    post: (body, headers = {}) =>
+      fetch(`${baseURL}/chat/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(body),
+      }),
+    async stop() {
+      const closed = once(child, "close");
+      child.kill("SIGKILL");
+      await closed;
+    },
+  };
+}

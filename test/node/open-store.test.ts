@@ -1,0 +1,72 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { SettingsError } from "../../src/config/resolve.ts";
+import { openStore, type OpenStore } from "../../src/node/open-store.ts";
+import { testSettings } from "../helpers/gateway.ts";
+import { HAS_REDIS, startRedis, type TestRedis } from "../helpers/redis.ts";
+
+const opened: OpenStore[] = [];
+afterEach(() => {
+  for (const each of opened.splice(0)) each.close();
+});
+
+async function open(settings: Readonly<Record<string, unknown>>): Promise<OpenStore["store"]> {
+  const store = await openStore(testSettings(settings));
+  opened.push(store);
+  return store.store;
+}
+
+test("memory is bounded as the settings say", async () => {
+  const store = await open({ storeMaxEntries: 2 });
+  for (const key of ["a", "b", "c"]) await store.set(key, "x", 60);
+  expect(await Promise.all(["a", "b", "c"].map((key) => store.get(key)))).toEqual([
+    undefined,
+    "x",
+    "x",
+  ]);
+});
+
+test("KV is on Workers only", async () => {
+  await expect(open({ store: "kv:STORE" })).rejects.toThrow(
+    new SettingsError(["store kv: is there on Workers only; on Node, use Redis."]),
+  );
+});
+
+test("a Redis that cannot be reached is opened all the same, and does not answer", async () => {
+  const store = await open({ store: "redis://127.0.0.1:1", storeTimeoutMs: 100 });
+  await expect(store.get("a")).rejects.toThrow(/./);
+});
+
+describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)", () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.kill());
+
+  test.each(["", "123", "null", '["a"]', "base64:aGk=", "é👩‍🚀\u0000", "x".repeat(1_000_000)])(
+    "%.20j is there until it is deleted",
+    async (value) => {
+      const store = await open({ store: redis.url });
+      await store.set("key", value, 60);
+      expect(await store.get("key")).toBe(value);
+      await store.delete("key");
+      expect(await store.get("key")).toBe(undefined);
+    },
+  );
+
+  test("entries stand under the gateway's name, for as long as they were given", async () => {
+    const store = await open({ store: redis.url });
+    await store.set("reasoning:0af", "x", 3600);
+    const ttls = await redis.ttls();
+    expect(Object.keys(ttls)).toEqual(["harmony-gateway:reasoning:0af"]);
+    const [ttl = 0] = Object.values(ttls);
+    expect(ttl).toBeGreaterThan(3_590_000);
+    expect(ttl).toBeLessThanOrEqual(3_600_000);
+  });
+
+  test("two that are open share what they hold", async () => {
+    const [one, other] = [await open({ store: redis.url }), await open({ store: redis.url })];
+    await one.set("shared", "x", 60);
+    expect(await other.get("shared")).toBe("x");
+  });
+});
