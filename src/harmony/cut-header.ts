@@ -29,7 +29,7 @@ export function readCutHeader(header: Header, offered: OfferedNames): CutHeaderR
     return { meaning: toOtherMeaning(role.author), body: "", recoveries };
   }
 
-  const pieces = toPieces(header, role, false);
+  const pieces = toPieces(header, role, false, offered);
   const call = findCutCall(pieces, offered);
   if (call !== undefined) {
     if (call.recipient.isOdd) recoveries.push("odd-recipient");
@@ -75,7 +75,10 @@ export function isHalfRole(text: string): boolean {
 
 const CONTENT_TYPE = "(?:\\s*(?:json|code))*";
 /** `to=` as the next header word, not in the middle of a sentence. */
-const TO_AT_ONCE = new RegExp(`^[^\\p{L}\\p{N}]*${CONTENT_TYPE}\\s*to\\s*=`, "iu");
+const TO_AT_ONCE = new RegExp(
+  `^[^\\p{L}\\p{N}]*(?:analysis|commentary|final)?${CONTENT_TYPE}\\s*to\\s*=`,
+  "iu",
+);
 
 function findCutCall(
   pieces: readonly Piece[],

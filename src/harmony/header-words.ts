@@ -2,7 +2,7 @@
  * The words of a header: role and channel, and what they leave of each section (rules H1 and H2).
  */
 import type { Channel } from "./conversation.ts";
-import { isBuiltInTool } from "./recipient.ts";
+import { beginsWithName, isBuiltInTool } from "./recipient.ts";
 import type { OfferedNames } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
@@ -76,7 +76,7 @@ export function readRole(header: Header, isClosed: boolean, offered: OfferedName
           /^(?:tool$|functions\.)/.test(word) ||
           isBuiltInTool(word) ||
           offered.has(word)
-        : isToResult && word.startsWith("functions.");
+        : isToResult && (word.startsWith("functions.") || offered.has(word));
     if (isTool) return { author: "tool", rest: "", isNamed: false, recoveries: [] };
   }
   const recoveries: Recovery[] = opener === "start" ? ["odd-role"] : [];
@@ -130,11 +130,18 @@ export interface Piece {
   readonly whole: string;
 }
 
-export function toPieces(header: Header, role: Role, isClosed: boolean): Piece[] {
+export function toPieces(
+  header: Header,
+  role: Role,
+  isClosed: boolean,
+  offered: OfferedNames,
+): Piece[] {
   return header.sections.map(({ after, text: whole }, index) => {
     const text = index === 0 ? role.rest : whole;
     let channel: ChannelWord | undefined;
-    if (after === "channel") channel = readChannel(text, "lenient");
+    // A function may be called `final_report`.
+    if (beginsWithName(text, offered)) channel = undefined;
+    else if (after === "channel") channel = readChannel(text, "lenient");
     else if (index === 0) channel = readChannelInRole(text, header, role, isClosed);
     return { after, channel, text: text.slice(channel?.end ?? 0), whole };
   });

@@ -34,7 +34,7 @@ export function readHeader(header: Header, offered: OfferedNames): HeaderReading
   recoveries.push(...role.recoveries);
   if (role.author !== "assistant") return { meaning: toOtherMeaning(role.author), recoveries };
 
-  const pieces = toPieces(header, role, true);
+  const pieces = toPieces(header, role, true, offered);
   const addressed = findRecipient(pieces, offered);
   const channels = pieces.flatMap((piece) => piece.channel ?? []);
   const channelMarkers = header.sections.filter(({ after }) => after === "channel").length;
@@ -63,7 +63,8 @@ export function isHeaderText(text: string, offered: OfferedNames): boolean {
     /^(?:assistant)?(?:analysis|commentary|final)?(?:\s*(?:json|code))?$/i.test(words) ||
     /^(?:assistant)?(?:analysis|commentary|final)?\s*to\s*=/i.test(words) ||
     /^(?:user|system|developer)$/i.test(words) ||
-    /^functions\.\S+(?:\s+to\s*=\s*assistant)?$/.test(words) ||
+    /^\S+\s+to\s*=\s*assistant$/.test(words) ||
+    /^functions\.\S+$/.test(words) ||
     offered.has(words)
   );
 }
@@ -75,25 +76,40 @@ interface Addressed {
 
 /** The first function addressed, else what the first `to=` says. */
 function findRecipient(pieces: readonly Piece[], offered: OfferedNames): Addressed | undefined {
-  let first: Addressed | undefined;
-  for (const { text } of pieces) {
-    for (const to of text.matchAll(/to\s*=/gi)) {
-      const recipient = readRecipient(text.slice(to.index + to[0].length), offered);
-      const addressed = { recipient, isWithoutTo: false };
-      if (recipient.type === "function") return addressed;
-      first ??= addressed;
-    }
-  }
-  if (first?.recipient.type === "nobody") return first;
+  const addressed = pieces.flatMap(({ text }) => readRecipients(text, offered));
+  const recipient = addressed.find(({ type }) => type === "function") ?? addressed[0];
+  if (recipient !== undefined && recipient.type !== "lost")
+    return { recipient, isWithoutTo: false };
   for (const { after, text } of pieces) {
     // A word behind `<|constrain|>` is a content type, unless `to=` stands before it.
-    const name = after === "constrain" && first === undefined ? undefined : findName(text, offered);
+    const isContentType = after === "constrain" && recipient === undefined;
+    const name = isContentType ? undefined : findName(text, offered);
     if (name !== undefined) {
-      const recipient: Recipient = { type: "function", name, isOdd: false, isBuiltIn: false };
-      return { recipient, isWithoutTo: true };
+      const named = { type: "function", name, isOdd: false, isBuiltIn: false } as const;
+      return { recipient: named, isWithoutTo: true };
     }
   }
-  return first;
+  return recipient && { recipient, isWithoutTo: false };
+}
+
+/** Recipients of one section that are looked at; more are noise. */
+const MAX_RECIPIENTS = 4;
+
+/** What each `to=` says. In the middle of a sentence it must name a function for certain. */
+function readRecipients(text: string, offered: OfferedNames): Recipient[] {
+  return [...text.matchAll(/to\s*=/gi).take(MAX_RECIPIENTS)].flatMap((to) => {
+    const value = text.slice(to.index + to[0].length);
+    const recipient = readRecipient(value, offered);
+    const isCertain =
+      recipient.type === "function" &&
+      (offered.has(recipient.name) || /^\s*functions\./.test(value));
+    return isCertain || !isProse(text.slice(0, to.index)) ? [recipient] : [];
+  });
+}
+
+/** Two words or more: nothing that stands in a header. */
+export function isProse(text: string): boolean {
+  return /\p{L}\S*\s\P{L}*\p{L}/u.test(text);
 }
 
 export function toOtherMeaning(author: "tool" | "other"): Meaning {

@@ -11,7 +11,7 @@
  *        └──────────<|end|> and the like────┴───────────────────────────────────┘     … ──▶ ended
  */
 import { isHalfHeaderWord, isHalfRole, readCutHeader } from "./cut-header.ts";
-import { isHeaderText, readHeader } from "./header.ts";
+import { isHeaderText, isProse, readHeader } from "./header.ts";
 import type { Header, HeaderSection, Meaning } from "./header.ts";
 import {
   beginsLikeAnalysis,
@@ -259,8 +259,7 @@ export class Machine {
   #hasBody(state: OpenHeader): boolean {
     const { meaning, body } = readCutHeader(state, this.#offered);
     if (meaning?.kind === "tool-call") return body !== "";
-    const isProse = /\p{L}.*\s.*\p{L}/su.test(body);
-    return isProse && !/to\s*=/i.test(body) && findName(body, this.#offered) === undefined;
+    return isProse(body) && !/to\s*=/i.test(body) && findName(body, this.#offered) === undefined;
   }
 
   // ---- Text --------------------------------------------------------------------------------------
@@ -415,11 +414,14 @@ export class Machine {
     const { meaning, body, recoveries } = readCutHeader(header, this.#offered);
     for (const recovery of recoveries) this.recover(recovery);
     const isHalf = closer === "cut" && (isHalfHeaderWord(body) || isHalfRole(body));
+    // A lone `final` between messages is a header; where nothing came before, it is the answer.
+    const isHeader =
+      meaning === undefined && header.opener !== "prompt" && isHeaderText(body, this.#offered);
     if (meaning?.kind === "other-role") {
       this.#begin(meaning, 0);
     } else if (meaning?.kind === "tool-result") {
       this.recover("imagined-tool-result");
-    } else if (body.trim() === "" || isHalf) {
+    } else if (body.trim() === "" || isHalf || isHeader) {
       this.recover("header-without-body");
     } else if (meaning === undefined) {
       this.parts.addOutside(body, tokens);
@@ -441,18 +443,21 @@ export class Machine {
     const { text, tokens, opener, last } = state;
     this.#state = this.#outside("nothing", last);
     if (text.trim() === "") return;
-    if (opener === "nothing" && isHeaderText(text, this.#offered)) {
-      this.recover("header-without-body");
-    } else if (opener === "prompt" && closer === "cut" && beginsLikeAnalysis(text)) {
+    const header = toHeader(state);
+    const isCutOpening = opener === "prompt" && closer === "cut" && !isHalfRole(text);
+    if (!isCutOpening) {
+      this.#closeHeader(header, tokens, closer);
+    } else if (
+      beginsLikeAnalysis(text) &&
+      readCutHeader(header, this.#offered).meaning === undefined
+    ) {
       this.recover("lost-markers");
       this.#begin({ kind: "reasoning" }, tokens);
       this.#text(text.replace(/^\s*(?:assistant\s*)?analysis/, ""));
       this.#closeOpenBody(closer);
-    } else if (opener === "prompt" && closer === "cut" && !isHalfRole(text)) {
-      // No header was begun: even a word that could begin one is the answer.
-      this.#closeHeader(toHeader(state), tokens, "next");
     } else {
-      this.#closeHeader(toHeader(state), tokens, closer);
+      // No header was begun: even a word that could begin one is the answer.
+      this.#closeHeader(header, tokens, "next");
     }
   }
 

@@ -83,20 +83,42 @@ export function isBuiltInTool(name: string): boolean {
   return /^(?:python|browser|container)(?:\.|$)/.test(name);
 }
 
-/** The first function named in a text that has no `to=`: an offered name, longest first, or `functions.x`. */
+/**
+ * The function named in a few words without `to=`: an offered name, longest first, or `functions.x`. In many
+ * words none is meant.
+ */
 export function findName(text: string, offered: OfferedNames): string | undefined {
   for (const name of offered.longestFirst) {
     if (isHeaderWord(name)) continue;
     for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
       const before = text.slice(0, at);
+      const behind = text.slice(at + name.length);
       const standsAlone = before === "" || /\s$/.test(before) || before.endsWith(NAMESPACE);
-      if (standsAlone && !continuesName(text.slice(at + name.length))) return name;
+      if (standsAlone && !continuesName(behind)) {
+        return countWords(before) + countWords(behind) <= MAX_OTHER_WORDS ? name : undefined;
+      }
     }
   }
   const named = /(?:^|\s)(functions\.[^\s{[<("']+)/.exec(text)?.[1];
-  if (named === undefined) return undefined;
+  if (named === undefined || countWords(text) > MAX_OTHER_WORDS + 1) return undefined;
   const recipient = readRecipient(named, offered);
   return recipient.type === "function" ? recipient.name : undefined;
+}
+
+/** Whether the first word is a name that was offered and no header word. */
+export function beginsWithName(text: string, offered: OfferedNames): boolean {
+  const word = text.trimStart();
+  return offered.longestFirst.some(
+    (name) =>
+      word.startsWith(name) && !isHeaderWord(name) && !continuesName(word.slice(name.length)),
+  );
+}
+
+/** Words that may stand beside a name: a content type, a label, junk. */
+const MAX_OTHER_WORDS = 2;
+
+function countWords(text: string): number {
+  return text.split(/\s+/).filter((word) => word !== "").length;
 }
 
 function toFunction(name: string, isOdd: boolean, hasNamespace: boolean): Recipient {
@@ -107,7 +129,7 @@ function continuesName(behind: string): boolean {
   return /^(?:[\p{L}\p{N}_\-/@$]|\.[\p{L}\p{N}_])/u.test(behind);
 }
 
-/** A function may be called `json`; without `to=` the word is a content type all the same. */
+/** A function may be called `json` or `thinking`; without `to=` the word is a header's all the same. */
 function isHeaderWord(name: string): boolean {
-  return NOBODY.test(name) || /^(?:json|code)$/.test(name);
+  return NOBODY.test(name) || /^(?:json|code|thinking|thoughts?|reasoning)$/.test(name);
 }

@@ -2,10 +2,13 @@ import { describe, expect, test } from "vitest";
 import { readText } from "./parse-cases.ts";
 import type { Reading } from "./parse-cases.ts";
 
-const toolNames = ["f", "bash", "search", "search_docs", "Web Search", "loadjson", "browser.open"];
+const toolNames = [
+  ..."f,bash,search,search_docs,Web Search,loadjson,browser.open".split(","),
+  ..."final_report,comment_on,thinking,json".split(","),
+];
 
 /** `call f {}`, `content B`, or `nothing`; several parts are joined by ` | `. */
-function outline({ parts }: Reading): string {
+function outline({ parts }: Pick<Reading, "parts">): string {
   const lines = parts.map((part) =>
     part.type === "tool_call" ? `call ${part.name} ${part.arguments}` : `${part.type} ${part.text}`,
   );
@@ -46,6 +49,7 @@ describe("headers closed by <|message|>", () => {
     ["<|start|>functions.f<|channel|>commentary to=assistant", "nothing", "repeated-start imagined-tool-result", "a result, channel first"],
     ["<|start|>bash<|channel|>commentary", "nothing", "repeated-start imagined-tool-result", "an offered name speaks"],
     ["<|start|>python", "nothing", "repeated-start imagined-tool-result", "a built-in tool speaks"],
+    ["<|end|>bash to=assistant<|channel|>commentary", "nothing", "stray-terminator imagined-tool-result", "a result without its start token"],
     ["<|start|>tool to=assistant", "nothing", "repeated-start imagined-tool-result", "the role itself"],
 
     // H2: channel
@@ -94,7 +98,14 @@ describe("headers closed by <|message|>", () => {
     ["<|channel|>commentary bash", "call bash {}", "missing-to", "only the name"],
     ["<|channel|>bash", "call bash {}", "missing-to", "the name as channel"],
     ["<|channel|>commentary functions.other", "call other {}", "missing-to unoffered-tool", "the namespace gives it away"],
-    ["<|channel|>commentary json", "commentary {}", "", "no name: none is guessed"],
+    ["<|channel|>commentary json", "commentary {}", "", "no name, even if a function is called so"],
+    ["<|channel|>commentary ?? bash json", "call bash {}", "missing-to", "with junk beside it"],
+    ["<|channel|>analysis let me search for it", "reasoning {}", "", "a name in prose is no call"],
+    ["<|channel|>analysis so I set to=5", "reasoning {}", "", "nor is a sign"],
+    ["<|channel|>analysis so I use to=search", "call search {}", "", "unless it gives an offered name"],
+    ["<|channel|>final_report", "call final_report {}", "missing-to", "a name that begins like a channel"],
+    ["<|channel|>comment_on", "call comment_on {}", "missing-to", "a name that begins like half a channel"],
+    ["<|channel|>thinking", "reasoning {}", "odd-channel", "a name that is a channel's other word"],
     ["<|channel|>commentary to=", "commentary {}", "lost-tool-name", "no name behind the sign"],
     ["<|channel|>commentary to=functions", "commentary {}", "lost-tool-name", "a namespace is no name"],
     ["<|channel|>commentary to=assistant", "commentary {}", "", "not a tool"],
@@ -162,6 +173,8 @@ describe("headers that run into their body", () => {
     ["<|channel|>analysis We set to=5 here", "reasoning We set to=5 here", "missing-message", "nor is a sign"],
     ["<|channel|>commentary to=assistant Action plan", "commentary Action plan", "missing-message", "not a tool"],
     [' to=functions.f {"a":1}', 'call f {"a":1}', "missing-message", "no marker but the last"],
+    ['commentary to=functions.f json {"a":1}', 'call f {"a":1}', "missing-message", "the channel's neither"],
+    ["commentary to be given", "content commentary to be given", "text-outside", "prose"],
     ["<|start|>assistantfinal Here it is", "content Here it is", "repeated-start odd-role odd-channel missing-message", "channel glued to the role"],
     ["<|start|>assistantHere it is", "content Here it is", "repeated-start odd-role text-outside", "no channel: text outside messages"],
     ["<|start|>user says hi", "nothing", "repeated-start imagined-turn", "not the model's turn"],
@@ -181,6 +194,21 @@ describe("headers that run into their body", () => {
   test.each(rows)("%s: %s, %s (%s)", (header, message, repairs) => {
     const reading = readText(`${header}<|end|>`, "stop", { toolNames });
     expect([outline(reading), names(reading)]).toEqual([message, repairs]);
+  });
+
+  test.each([
+    [' to=functions.f {"a":1}', 'call f {"a":1}'],
+    ['commentary to=functions.f json {"a":1}', 'call f {"a":1}'],
+    ["assistantfinal Here it is", "content Here it is"],
+    ["assistant: Here it is", "content Here it is"],
+    ["commentary", "nothing"],
+    ["assistant json", "nothing"],
+    ["final words", "content final words"],
+  ])("between messages, without any marker: %s gives %s", (text, message) => {
+    const { parts } = readText(`<|channel|>analysis<|message|>Hm<|end|>${text}`, "stop", {
+      toolNames,
+    });
+    expect(outline({ parts: parts.slice(1) })).toBe(message);
   });
 
   test.each([
@@ -237,6 +265,9 @@ describe("headers the engine has cut", () => {
     ["<|channel|>final The resu", "content The resu"],
     ['<|channel|>commentary to=functions.f{"a":', 'call f {"a":'],
     ["<|start|>assistantHere is", "content Here is"],
+    ["analysisWe thi", "reasoning We thi"],
+    ['analysis to=functions.f code{"a', 'call f {"a'],
+    ["final", "content final"],
     ["a", "content a"],
   ])("%s gives %s", (header, message) => {
     expect(outline(readText(header, "length", { toolNames }))).toBe(message);
