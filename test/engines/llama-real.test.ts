@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Engine } from "../../src/engines/engine.ts";
+import { createLlamaCppEngine } from "../../src/engines/llama-cpp.ts";
+import { createVllmEngine } from "../../src/engines/vllm.ts";
+import { parseJson } from "../../src/harmony/json.ts";
+import { userMessage } from "../../src/harmony/messages.ts";
+import { startTestGateway } from "../helpers/gateway.ts";
+import { startLlamaServer, type LlamaServer } from "../helpers/llama-server.ts";
+import { SERVED_MODEL } from "../helpers/llama-wires.ts";
+import { describeWithLlama } from "../helpers/tiny-llama.ts";
+import { finishTurn, offeredTool, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
+
+const GREEDY = {
+  temperature: 0,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  repetitionPenalty: 1,
+};
+
+const THOUGHT = "The user sent a message; I should reply. ✓";
+const ANSWER = "Hello!👩‍🚀 This is toy text bye";
+const WEATHER = offeredTool(
+  "get_weather",
+  '{"type":"object","properties":{"location":{"enum":["Paris","Oslo"]}},"required":["location"],"additionalProperties":false}',
+  true,
+);
+const CITY =
+  '{"type":"object","properties":{"city":{"enum":["Turin","Oslo"]},"warm":{"type":"boolean"}},"required":["city","warm"],"additionalProperties":false}';
+
+const never = new AbortController().signal;
+
+describeWithLlama("tokens of llama.cpp", () => {
+  let server: LlamaServer;
+
+  beforeAll(async () => {
+    server = await startLlamaServer();
+  });
+
+  afterAll(() => server.close());
+
+  describe.each([
+    ["as vLLM sends them", createVllmEngine, "exact"],
+    ["as llama-server sends them", createLlamaCppEngine, "lossy"],
+  ] as const)("%s", (_, createEngine, idsOut) => {
+    let engine: Engine;
+
+    beforeAll(async () => {
+      engine = createEngine({ url: server.url, model: SERVED_MODEL });
+      await engine.probe(never);
+    });
+
+    it("are what the probe says they are", async () => {
+      const { capabilities, contextLength } = await engine.probe(never);
+      expect(contextLength).toBe(1024);
+      expect(capabilities).toMatchObject({ idsIn: true, idsOut, stopIdVisible: true });
+    });
+
+    it("become a thought and an answer, split characters intact", async () => {
+      const turn = await finishTurn(engine, turnWith({ sampling: GREEDY }));
+      expect(partsOf(turn)).toEqual([
+        ["reasoning", THOUGHT],
+        ["content", ANSWER],
+      ]);
+      expect(turn.end).toMatchObject({ finish: "stop", recoveries: new Map() });
+      expect(turn.end.usage.completionTokens).toBe(33);
+    });
+
+    it("become a tool call, and an answer once the tool has answered", async () => {
+      const first = turnWith({ sampling: GREEDY, tools: [WEATHER] });
+      const called = await finishTurn(engine, first);
+      expect(partsOf(called)).toEqual([
+        ["reasoning", THOUGHT],
+        ["tool-call", '{"location":"Paris"}', "get_weather"],
+      ]);
+      expect(called.end.finish).toBe("tool-calls");
+
+      const then = turnWith({
+        sampling: GREEDY,
+        tools: [WEATHER],
+        messages: [
+          ...first.messages,
+          { role: "assistant", channel: "analysis", content: THOUGHT },
+          {
+            role: "assistant",
+            recipient: "functions.get_weather",
+            channel: "commentary",
+            contentType: "<|constrain|>json",
+            content: '{"location":"Paris"}',
+          },
+          {
+            role: "tool",
+            name: "functions.get_weather",
+            recipient: "assistant",
+            channel: "commentary",
+            content: "sunny",
+          },
+        ],
+      });
+      expect(partsOf(await finishTurn(engine, then))).toEqual([
+        ["reasoning", THOUGHT],
+        ["content", ANSWER],
+      ]);
+    });
+
+    it("become the call that was demanded, under the tool's schema", async () => {
+      const turn = await finishTurn(
+        engine,
+        turnWith({
+          sampling: GREEDY,
+          tools: [WEATHER],
+          toolChoice: { type: "required", names: ["get_weather"] },
+        }),
+      );
+      const call = turn.parts.find((part) => part.kind === "tool-call");
+      expect(call).toMatchObject({ name: "get_weather" });
+      expect(JSON.parse(call?.text ?? "")).toEqual({
+        location: expect.stringMatching(/Paris|Oslo/),
+      });
+      expect(turn.end.finish).toBe("tool-calls");
+    });
+
+    it("become JSON that satisfies the demanded schema, after a free thought", async () => {
+      const schema = parseJson(CITY);
+      const turn = await finishTurn(
+        engine,
+        turnWith({ sampling: GREEDY, answer: { type: "json-schema", name: "city", schema } }),
+      );
+      expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
+      expect(JSON.parse(turn.parts[1]?.text ?? "")).toEqual({
+        city: expect.stringMatching(/Turin|Oslo/),
+        warm: expect.any(Boolean),
+      });
+    });
+
+    it("are cut at the limit without half a character", async () => {
+      // The last of these tokens is the first of the emoji's five.
+      const turn = await finishTurn(engine, turnWith({ sampling: GREEDY, maxOutputTokens: 23 }));
+      expect(turn.end.finish).toBe("length");
+      expect(partsOf(turn)).toEqual([
+        ["reasoning", THOUGHT],
+        ["content", expect.stringMatching(/^Hello!\uFFFD?$/u)],
+      ]);
+    });
+
+    it("are valid Harmony at any temperature", async () => {
+      const turns = Array.from({ length: 4 }, (__, seed) =>
+        finishTurn(engine, turnWith({ sampling: { ...GREEDY, temperature: 1, topK: 40, seed } })),
+      );
+      for (const turn of await Promise.all(turns)) {
+        expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
+        expect(turn.end).toMatchObject({ finish: "stop", recoveries: new Map() });
+        expect(turn.parts[1]?.text).toMatch(/^Hello!(👩‍🚀)? This is toy .* bye$/u);
+      }
+    });
+
+    it("stop when the reader leaves, and the sequence is free again", async () => {
+      const abort = new AbortController();
+      const reason = new Error("The client left.");
+      const turn = startTurn(engine, turnWith({ sampling: GREEDY }), { signal: abort.signal });
+      await expect(async () => {
+        for await (const event of turn) if (event.type === "part-delta") abort.abort(reason);
+      }).rejects.toBe(reason);
+      await vi.waitFor(() => expect(server.running).toBe(0));
+      const { parts } = await finishTurn(engine, turnWith({ sampling: GREEDY }));
+      expect(parts).toHaveLength(2);
+    });
+
+    it("are refused for a prompt that does not fit", async () => {
+      const messages = [userMessage("a ".repeat(2000))];
+      await expect(
+        finishTurn(engine, turnWith({ sampling: GREEDY, messages })),
+      ).rejects.toMatchObject({ kind: "context-length" });
+    });
+  });
+
+  it("reach a client of the gateway as reasoning and content", async () => {
+    const engine = createVllmEngine({ url: server.url, model: SERVED_MODEL });
+    const gateway = await startTestGateway({ engine });
+    const response = await fetch(`${gateway.baseURL}/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        model: SERVED_MODEL,
+        messages: [{ role: "user", content: "Hi" }],
+        temperature: 0,
+      }),
+    });
+    expect(await response.json()).toMatchObject({
+      choices: [{ message: { reasoning: THOUGHT, content: ANSWER } }],
+    });
+    await gateway.close();
+  });
+});
