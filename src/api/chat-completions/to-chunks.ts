@@ -39,7 +39,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
   let separator = "";
   const written = { reasoning: false, content: false };
   let calls = 0;
-  let sealedDetails = 0;
+  const sealed: { waiting: string[]; written: number } = { waiting: [], written: 0 };
   let customArguments = "";
 
   return { push, fail };
@@ -50,13 +50,16 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
         return [];
       case "part-start":
         open = event.part;
-        return start();
+        return [...(open.kind === "tool-call" ? sealedDetails() : []), ...start()];
       case "part-delta":
         return delta(event);
       case "part-end":
         return end(event);
       case "end":
-        return [event.failure ? fail(describeFailure(event.failure)) : finish(event)];
+        return [
+          ...sealedDetails(),
+          event.failure ? fail(describeFailure(event.failure)) : finish(event),
+        ];
       default:
         return event satisfies never;
     }
@@ -139,16 +142,26 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
     }
   }
 
-  function end({ sealed }: Extract<TurnEvent, { type: "part-end" }>): string[] {
+  function end(event: Extract<TurnEvent, { type: "part-end" }>): string[] {
     const custom = open?.kind === "tool-call" && options.customTools.has(open.name);
     open = undefined;
-    if (sealed !== undefined && options.reasoning === "sealed") {
-      const detail = JSON.stringify(toSealedDetail(sealed, sealedDetails++));
-      return [chunk(`"content":"","reasoning_details":[${detail}]`)];
+    if (event.sealed !== undefined && options.reasoning === "sealed") {
+      sealed.waiting.push(event.sealed);
     }
     if (!custom) return [];
     const input = JSON.stringify(unwrapCustomInput(customArguments));
     return [chunk(`"tool_calls":[{"index":${calls - 1},"custom":{"input":${input}}}]`)];
+  }
+
+  /**
+   * All in one chunk, before the first call or at the end: `openai`'s stream helper keeps of a field it does not know
+   * what came last.
+   */
+  function sealedDetails(): string[] {
+    if (sealed.waiting.length === 0) return [];
+    const details = sealed.waiting.map((each) => toSealedDetail(each, sealed.written++));
+    sealed.waiting = [];
+    return [chunk(`"content":"","reasoning_details":${JSON.stringify(details)}`)];
   }
 
   function finish({ finish: reason, nativeReason }: TurnEnd): string {
