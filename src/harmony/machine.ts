@@ -248,8 +248,9 @@ export class Machine {
   #toRole(state: Outside): { opener: Header["opener"]; role: string } {
     if (this.#isHandedOver) this.#endAfterCall();
     else if (state.opener === "nothing") this.recover("missing-start");
-    if (this.isDone || isHeaderText(state.text, this.#offered))
+    if (this.isDone || isHeaderText(state.text, this.#offered)) {
       return { opener: state.opener, role: state.text };
+    }
     const [, text = state.text, role = ""] = /^(.*\s)(assistant\s*)$/s.exec(state.text) ?? [];
     this.#closeOutside({ ...state, text }, "next");
     return { opener: "nothing", role };
@@ -501,7 +502,8 @@ function toHeader({ opener, text }: Outside): Header {
 /** At most `room` characters of the text, never half of a surrogate pair. */
 function take(text: string, room: number): { taken: string; rest: string; isFull: boolean } {
   if (text.length < room) return { taken: text, rest: "", isFull: false };
-  const last = text.charCodeAt(room - 1);
-  const length = last >= 0xd800 && last <= 0xdbff ? room - 1 : room;
+  const most = Math.max(0, room);
+  const last = text.charCodeAt(most - 1);
+  const length = last >= 0xd800 && last <= 0xdbff ? most - 1 : most;
   return { taken: text.slice(0, length), rest: text.slice(length), isFull: true };
 }

@@ -2,8 +2,9 @@
  * What the model wrote, as events: the incremental Harmony parser (rule T1; the others are in
  * `machine.ts`, `header.ts` and `arguments.ts`).
  *
- * A synchronous push machine that never throws. It takes token ids, text with the markers spelled out, or pieces in which
- * only the special tokens are ids, in any mixture and cut anywhere, and gives the events it can already prove.
+ * A synchronous push machine that never throws. It takes token ids, text with the markers spelled out,
+ * or pieces in which only the special tokens are ids, in any mixture and cut anywhere, and gives the
+ * events it can already prove.
  */
 import { FIRST_SPECIAL_ID } from "../tokenizer/special-tokens.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";

@@ -1,8 +1,9 @@
 /**
  * The parts that come out of the parser, in order and as early as they are certain.
  *
- * Three things are held back here: text outside messages, because only what follows shows whether it was
- * thought or the answer (rule S4); a call after a call, until it is complete (S6); and the end of arguments (R5).
+ * Three things are held back here: text outside messages, because only what follows shows whether it
+ * was thought or the answer (rule S4); a call after a call, until it is complete (S6); and the end of
+ * arguments (R5).
  */
 import { createArgumentsFilter } from "./arguments.ts";
 import type { ArgumentsFilter } from "./arguments.ts";

@@ -1,7 +1,7 @@
 /** What the parser had to put right, by name: for metrics and for whoever inspects a turn. */
 
 /**
- * One kind of repair. The letters are the rules of `docs/harmony.md`.
+ * One kind of repair. The letters are those of the rules in `docs/harmony.md`.
  *
  * Token ids and text (T)
  * - `spelled-markers`: the whole completion spells its markers with ordinary tokens

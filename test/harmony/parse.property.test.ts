@@ -102,12 +102,21 @@ describe("cutting the input anywhere gives the same", () => {
 
   test("text that crosses every bound", () => {
     const limits = { maxHeaderLength: 128, maxHeldLength: 200 };
+    const runs = [
+      "💖".repeat(60),
+      " ".repeat(90),
+      "word ".repeat(30),
+      ` to=functions.${"x".repeat(100)}`,
+      "}".repeat(150),
+    ];
     const long = fc
       .array(
-        fc.constantFrom(...words, ...markers, "💖".repeat(60), " ".repeat(90), "word ".repeat(30)),
-        {
-          maxLength: 20,
-        },
+        fc.oneof(
+          { weight: 3, arbitrary: fc.constantFrom(...words) },
+          { weight: 3, arbitrary: fc.constantFrom(...markers) },
+          { weight: 2, arbitrary: fc.constantFrom(...runs) },
+        ),
+        { maxLength: 20 },
       )
       .map((fragments) => fragments.join(""));
     fc.assert(
