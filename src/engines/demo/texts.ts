@@ -66,8 +66,9 @@ function decision(move: Move): string {
 }
 
 /** Proof, for whoever reads the thoughts, that earlier ones came back with the prompt. */
-function memory({ calls, thoughts }: DemoPrompt): string {
-  if (calls.length === 0) return "Nothing has been done for this message so far.";
+function memory({ calls, thoughts, tools }: DemoPrompt): string {
+  if (tools.length === 0) return "There is nothing to look up.";
+  if (calls.length === 0) return "No tool has been called so far.";
   return `So far I have made ${plural(calls.length, "call")}, and I can read ${plural(thoughts, "earlier thought")} of mine.`;
 }
 
