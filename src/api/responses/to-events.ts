@@ -201,8 +201,12 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   }
 
   function finish(end: TurnEnd): ResponseEvent[] {
-    // The item it is about stays open: nobody is to act on a call or an answer that is known to be wrong.
-    if (end.failure) return failed(describeFailure(end.failure), end.usage);
+    if (end.failure) {
+      // A call or an answer that is known to be wrong stays open: nobody is to act on it.
+      const isWrong = open?.part.kind === "tool-call" || open?.part.kind === "content";
+      const closed = isWrong ? [] : close("completed");
+      return [...closed, ...failed(describeFailure(end.failure), end.usage)];
+    }
     const isCut = end.finish === "length";
     const closed = close(isCut ? "incomplete" : "completed");
     const { usage } = end;

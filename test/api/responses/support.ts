@@ -8,6 +8,9 @@ import { testSettings } from "../../helpers/gateway.ts";
 import { consume } from "./consumer.ts";
 import { type ResponseObject, responseObject } from "./schemas.ts";
 
+/** For settings that want one. */
+export const SEALING_KEY = "a".repeat(43);
+
 export const MODEL = "openai/gpt-oss-20b";
 
 export interface ResponsesAppOptions {
@@ -19,12 +22,17 @@ export interface ResponsesAppOptions {
 }
 
 export interface ResponsesApp {
-  /** Any request; a body is sent as JSON. */
-  send(method: string, path: string, body?: object, key?: string): Promise<Response>;
+  /** Any request; a body is sent as JSON, a string as it is. */
+  readonly send: (
+    method: string,
+    path: string,
+    body?: object | string,
+    key?: string,
+  ) => Promise<Response>;
   /** A plain response: status 200 and every key in its place. The model need not be given. */
-  create(body: object, key?: string): Promise<ResponseObject>;
+  readonly create: (body: object, key?: string) => Promise<ResponseObject>;
   /** A streamed one, every event checked. */
-  stream(body: object, key?: string): Promise<ResponseObject>;
+  readonly stream: (body: object, key?: string) => Promise<ResponseObject>;
   /** The lines of the log, parsed. */
   readonly logged: Record<string, unknown>[];
 }
@@ -49,14 +57,16 @@ export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
     randomId,
   });
 
-  async function send(method: string, path: string, body?: object, key?: string) {
+  async function send(method: string, path: string, body?: object | string, key?: string) {
     return app.request(path, {
       method,
       headers: {
-        ...(body && { "content-type": "application/json" }),
+        ...(body !== undefined && { "content-type": "application/json" }),
         ...(key !== undefined && { authorization: `Bearer ${key}` }),
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body !== undefined && {
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
     });
   }
 
