@@ -199,6 +199,26 @@ describe("trying again", () => {
     expect(last.requests).toHaveLength(1);
   });
 
+  test("elsewhere, although the conversation belongs to the one that failed", async () => {
+    let failed = false;
+    const engines = [0, 1].map(() => {
+      const engine = createScriptedEngine();
+      const run = engine.complete.bind(engine);
+      engine.complete = (request, signal) => {
+        const whole = run(request, signal);
+        if (failed) return whole;
+        failed = true;
+        return createScriptedEngine([errorOf("server-error")]).complete(request, signal);
+      };
+      return engine;
+    });
+    const pool = poolOf(engines);
+    expect((await complete(pool, requestOf({ affinity: "c1" }))).finish).toBeDefined();
+    expect(pool.state.backends.map(({ succeeded, failed: bad }) => succeeded + bad)).toEqual([
+      1, 1,
+    ]);
+  });
+
   test("an open stream that fails before a token is opened only once", async () => {
     const failing = createScriptedEngine([OPEN, errorOf("server-error")]);
     const pool = poolOf([createScriptedEngine(), failing]);
