@@ -87,6 +87,10 @@ export type Constraint =
   | { readonly type: "json-schema"; readonly schema: string }
   /** Any JSON object. */
   | { readonly type: "json-object" }
+  /** A structural tag of xgrammar, as JSON text: control tokens are spelled out in it. */
+  | { readonly type: "structural-tag"; readonly tag: string }
+  /** A grammar in GBNF, in which `<[200008]>` is the token of that id. */
+  | { readonly type: "token-grammar"; readonly grammar: string }
   /** One of these texts, and nothing after it. */
   | { readonly type: "choice"; readonly options: readonly string[] };
 

@@ -17,10 +17,23 @@ export function toJsonObjectGrammar(): string {
   return printGrammar({ type: "object" });
 }
 
+/** A JSON document as a part of a larger grammar. */
+export interface JsonRules {
+  /** The expression for the document. */
+  readonly document: string;
+  /** The rules it refers to, all but {@link SHARED_RULES}; their names begin with the prefix. */
+  readonly rules: string;
+}
+
+/** @param prefix Letters. Keeps the rules of several schemas in one grammar apart. */
+export function toJsonRules(schema: string, prefix: string): JsonRules {
+  return writeRules(JSON.parse(schema), prefix);
+}
+
 type SchemaObject = Readonly<Record<string, unknown>>;
 
 /** Rules every grammar may refer to. White space is bounded: a model may like it too much. */
-const SHARED_RULES = `
+export const SHARED_RULES = `
 space ::= ([ ] | "\\n" [ \\t]{0,20})?
 string ::= "\\"" character* "\\""
 character ::= [^"\\\\\\x00-\\x1f\\x7f] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4})
@@ -35,13 +48,18 @@ value ::= object | array | string | number | boolean | null
 `;
 
 function printGrammar(root: unknown): string {
+  const { document, rules } = writeRules(root, "");
+  return `root ::= ${document}\n${rules}${SHARED_RULES}`;
+}
+
+function writeRules(root: unknown, prefix: string): JsonRules {
   const rules: string[] = [];
   /** Names of rules by what they say: the same part of a schema is written once. */
   const names = new Map<string, string>();
   /** Names of rules by `$ref`, given before the rule is written: a schema may refer to itself. */
   const references = new Map<string, string>();
   const document = write(root);
-  return `root ::= ${document}\n${rules.join("")}${SHARED_RULES}`;
+  return { document, rules: rules.join("") };
 
   function write(given: unknown): string {
     const schema = mergeAllOf(asObject(given), root);
@@ -58,7 +76,7 @@ function printGrammar(root: unknown): string {
   function writeReference(pointer: string): string {
     const known = references.get(pointer);
     if (known !== undefined) return known;
-    const name = `ref-${references.size + 1}`;
+    const name = `${prefix}ref-${references.size + 1}`;
     references.set(pointer, name);
     rules.push(`${name} ::= ${write(atPointer(root, pointer))}\n`);
     return name;
@@ -68,7 +86,7 @@ function printGrammar(root: unknown): string {
   function define(expression: string): string {
     const known = names.get(expression);
     if (known !== undefined) return known;
-    const name = `part-${names.size + 1}`;
+    const name = `${prefix}part-${names.size + 1}`;
     names.set(expression, name);
     rules.push(`${name} ::= ${expression}\n`);
     return name;

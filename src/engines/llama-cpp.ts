@@ -31,7 +31,7 @@ export const LLAMA_CPP_CAPABILITIES: Capabilities = {
   idsOut: "lossy",
   stopIdVisible: true,
   stopIds: false,
-  constraints: ["json-schema", "json-object", "choice"],
+  constraints: ["json-schema", "json-object", "choice", "token-grammar"],
   logprobs: false,
   sampling: [
     "temperature",
@@ -162,6 +162,10 @@ function toConstraint(constraint: Constraint | undefined): Record<string, string
       return { json_schema: `{"type":"object"}` };
     case "choice":
       return { grammar: JSON.stringify(toChoiceGrammar(constraint.options)) };
+    case "token-grammar":
+      return { grammar: JSON.stringify(constraint.grammar) };
+    case "structural-tag":
+      return {};
     default:
       return constraint satisfies never;
   }

@@ -156,8 +156,10 @@ const RANDOM_SEED = -1;
 function toFormat(constraint: Constraint | undefined): string | undefined {
   switch (constraint?.type) {
     case undefined:
-    // Not among the capabilities: `format` is JSON, and a text is none.
+    // Not among the capabilities: `format` is JSON, and nothing else.
     case "choice":
+    case "structural-tag":
+    case "token-grammar":
       return undefined;
     case "json-schema":
       return constraint.schema;

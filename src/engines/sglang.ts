@@ -19,7 +19,7 @@ export const SGLANG_CAPABILITIES: Capabilities = {
   idsOut: "exact",
   stopIdVisible: true,
   stopIds: true,
-  constraints: ["json-schema", "json-object", "choice"],
+  constraints: ["json-schema", "json-object", "choice", "structural-tag"],
   logprobs: true,
   sampling: [
     "temperature",
@@ -129,6 +129,10 @@ function toConstraint(constraint: Constraint | undefined): Record<string, string
       return { json_schema: '{"type":"object"}' };
     case "choice":
       return { ebnf: toChoiceGrammar(constraint.options) };
+    case "structural-tag":
+      return { structural_tag: constraint.tag };
+    case "token-grammar":
+      return {};
     default:
       return constraint satisfies never;
   }

@@ -115,6 +115,9 @@ function toResponseFormat(constraint: Constraint | undefined): string | undefine
       return '{"type":"json_object"}';
     case "choice":
       return JSON.stringify({ type: "ebnf", ebnf: toChoiceGrammar(constraint.options) });
+    case "structural-tag":
+    case "token-grammar":
+      return undefined;
     default:
       return constraint satisfies never;
   }

@@ -23,7 +23,7 @@ export const VLLM_CAPABILITIES: Capabilities = {
   idsOut: "exact",
   stopIdVisible: true,
   stopIds: true,
-  constraints: ["json-schema", "json-object", "choice"],
+  constraints: ["json-schema", "json-object", "choice", "structural-tag"],
   logprobs: true,
   sampling: [
     "temperature",
@@ -178,6 +178,11 @@ function toStructuredOutputs({ constraint }: CompletionRequest): string | undefi
       return `{"json_object":true}`;
     case "choice":
       return JSON.stringify({ choice: constraint.options });
+    case "structural-tag":
+      // A string that holds JSON, not JSON.
+      return JSON.stringify({ structural_tag: constraint.tag });
+    case "token-grammar":
+      return undefined;
     default:
       return constraint satisfies never;
   }

@@ -14,8 +14,8 @@ export async function chooseFunction(
   run: Run,
   names: readonly string[],
 ): Promise<string | undefined> {
-  const { engine, turn, tally, tokenizer, headers } = run;
-  const asked = run.transcript.prompt().append(headers.callTo);
+  const { engine, turn, tally, tokenizer, openings } = run;
+  const asked = run.transcript.prompt().append(openings.callTo);
   const constraint = engine.capabilities.constraints.includes("choice")
     ? { type: "choice" as const, options: names.map((name) => `.${name}`) }
     : undefined;

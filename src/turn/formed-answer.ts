@@ -16,8 +16,8 @@ import { sample } from "./sample.ts";
 import type { TurnEvent } from "./turn.ts";
 import { whyInvalid } from "./validate.ts";
 
-export function answerHeader({ turn, headers }: Run) {
-  return turn.answer.type === "text" ? headers.final : headers.finalJson;
+export function answerHeader({ turn, openings }: Run) {
+  return turn.answer.type === "text" ? openings.final : openings.finalJson;
 }
 
 export function* openAnswer(run: Run): Generator<TurnEvent, void> {
@@ -55,7 +55,7 @@ export async function* checkAnswer(run: Run): Steered {
     };
   }
   countRepair(run, "invalid-answer");
-  yield* showMessage(run, run.headers.end, {
+  yield* showMessage(run, run.openings.end, {
     role: "developer",
     content:
       `The answer was rejected: ${problem}. ` +

@@ -39,7 +39,7 @@ export function* showMessage(
   run.reader.restart();
   run.transcript.closeMessage(terminator);
   run.transcript.appendIds(run.renderer.renderMessage(message).ids);
-  run.transcript.appendIds(run.headers.assistant);
+  run.transcript.appendIds(run.openings.assistant);
 }
 
 /** What the engine can hold a JSON body to. Without a schema: that it is an object. */

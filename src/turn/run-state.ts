@@ -1,6 +1,6 @@
 /** What a turn carries from one engine call to the next. */
 import type { Engine } from "../engines/engine.ts";
-import type { Headers } from "../harmony/headers.ts";
+import type { Openings } from "../harmony/openings.ts";
 import type { Renderer } from "../harmony/render.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import type { Output } from "./output.ts";
@@ -19,7 +19,7 @@ export interface Run {
   readonly signal: AbortSignal;
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
-  readonly headers: Headers;
+  readonly openings: Openings;
   readonly transcript: Transcript;
   readonly output: Output;
   readonly tally: Tally;
@@ -48,6 +48,6 @@ export function openNext(run: Run, header: readonly TokenId[]): TurnEvent[] {
   const rest = run.output.push(run.reader.parser.end("stop"));
   run.reader.restart();
   run.transcript.closeMessage();
-  run.transcript.appendIds(run.headers.assistant);
+  run.transcript.appendIds(run.openings.assistant);
   return [...rest, ...openFirst(run, header)];
 }

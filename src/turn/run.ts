@@ -2,7 +2,7 @@
 import type { Engine } from "../engines/engine.ts";
 import { dropFinishedAnalysis } from "../harmony/analysis.ts";
 import type { Message } from "../harmony/conversation.ts";
-import { createHeaders } from "../harmony/headers.ts";
+import { createOpenings } from "../harmony/openings.ts";
 import { createRenderer, type Layout } from "../harmony/render.ts";
 import { o200kHarmony } from "../tokenizer/index.ts";
 import { createOutput } from "./output.ts";
@@ -82,7 +82,7 @@ function prepare(turn: Turn, deps: RunDeps, signal: AbortSignal): Run {
     signal,
     tokenizer,
     renderer,
-    headers: createHeaders(renderer, tokenizer, deps.layout),
+    openings: createOpenings(renderer, tokenizer, deps.layout),
     transcript: createTranscript(prompt, tokenizer),
     output: createOutput({
       stop: turn.stop,

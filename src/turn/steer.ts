@@ -19,6 +19,7 @@ import { countRepair, openFirst, openNext, type Run } from "./run-state.ts";
 import { sample } from "./sample.ts";
 import { thoughtIsEnough } from "./thought.ts";
 import type { OfferedTool, TurnEvent } from "./turn.ts";
+import { wholeTurnConstraint } from "./whole-turn.ts";
 
 export async function* steer(run: Run): Steered {
   const { toolChoice } = run.turn;
@@ -56,15 +57,22 @@ type Cut =
   | "enough-calls";
 
 async function* freeTurn(run: Run): Steered {
-  const { turn, output, headers } = run;
+  const { turn, output, openings } = run;
   yield* begin(run);
   if (run.reader.parser.openPart === "content" && turn.answer.type !== "text") {
     return yield* writeAnswer(run);
   }
   const exact = needsExactCuts(run);
+  let whole = wholeTurnConstraint(run);
   let refusals = 0;
   for (;;) {
-    const end = yield* sample(run, { cut: () => watch(run), exact });
+    const end = yield* sample(run, {
+      ...(whole && { constraint: whole }),
+      cut: () => watch(run, whole !== undefined),
+      exact,
+    });
+    // It holds from the beginning of a turn; what is opened later is opened under a constraint of its own.
+    whole = undefined;
     if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
     if (end.why === "stop-sequence") return yield* release(run, STOPPED);
     if (end.why === "stop" || end.cut === "enough-calls" || end.cut === "answered") {
@@ -115,7 +123,7 @@ async function* freeTurn(run: Run): Steered {
         }
         yield* showMessage(
           run,
-          headers.endOfCall,
+          openings.endOfCall,
           toolResultMessage(name, `Error: ${refusal(turn.tools, name)}`),
         );
         yield* openFirst(run, []);
@@ -129,13 +137,13 @@ async function* freeTurn(run: Run): Steered {
 
 /** What is decided before the first token. */
 function* begin(run: Run): Generator<TurnEvent, void> {
-  const { turn, headers, transcript, tokenizer } = run;
+  const { turn, openings, transcript, tokenizer } = run;
   if (turn.prefill !== undefined) {
-    yield* openFirst(run, headers.final);
+    yield* openFirst(run, openings.final);
     transcript.appendIds(tokenizer.encode(turn.prefill));
   } else if (!turn.reasoning.enabled && turn.tools.length > 0) {
     // An empty thought leaves the model free to call a tool; an opened answer would not.
-    yield* openFirst(run, [...headers.analysis, headers.end, ...headers.assistant]);
+    yield* openFirst(run, [...openings.analysis, openings.end, ...openings.assistant]);
   } else if (!turn.reasoning.enabled) {
     yield* openFirst(run, answerHeader(run));
   }
@@ -153,7 +161,8 @@ function needsExactCuts({ turn, steering }: Run): boolean {
   );
 }
 
-function watch(run: Run): Cut | undefined {
+/** `constrained`: the engine is holding the whole turn to its form already. */
+function watch(run: Run, constrained: boolean): Cut | undefined {
   const { output, turn, reader } = run;
   if (output.refused !== undefined) return "refused-call";
   if (reader.parser.openPart === "reasoning")
@@ -161,10 +170,13 @@ function watch(run: Run): Cut | undefined {
   const formed = turn.answer.type !== "text";
   switch (output.part?.kind) {
     case "content":
-      // Where nothing can hold the model to the form, its own answer is as good as a second call's.
-      return formed && answerConstraint(run) ? "answer" : undefined;
+      if (!formed) return undefined;
+      // Under a constraint it need not be held. Where there is none, the model's own answer is as good
+      // as a second call's.
+      if (constrained) output.release();
+      return !constrained && answerConstraint(run) ? "answer" : undefined;
     case "tool-call":
-      return openTool(run)?.strict ? "strict-call" : undefined;
+      return openTool(run)?.strict && !constrained ? "strict-call" : undefined;
     default:
       if (formed && output.count("content") > 0) return "answered";
       return !turn.parallelToolCalls && output.count("tool-call") > 0 ? "enough-calls" : undefined;

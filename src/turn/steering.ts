@@ -10,6 +10,11 @@ export interface Steering {
   readonly refuseUnofferedTools: boolean;
   /** Open the answer when the model has stopped without giving one. */
   readonly openMissingAnswer: boolean;
+  /**
+   * Let the engine hold the whole turn to its demands in one call, where it can: the form of the answer and
+   * the calls that may be made, the thought left free. Saves an engine call; needs a recent server.
+   */
+  readonly oneCall: boolean;
   /** Output limit when neither the request nor the context length sets one. */
   readonly defaultMaxOutputTokens: number;
 }
@@ -20,5 +25,6 @@ export const DEFAULT_STEERING: Steering = {
   sampleMoreCalls: false,
   refuseUnofferedTools: false,
   openMissingAnswer: true,
+  oneCall: false,
   defaultMaxOutputTokens: 32_768,
 };

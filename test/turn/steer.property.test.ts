@@ -9,6 +9,7 @@ import {
   oneof,
 } from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Constraint } from "../../src/engines/engine.ts";
 import { type Json, parseJson } from "../../src/harmony/json.ts";
 import { whyInvalid } from "../../src/turn/validate.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -50,9 +51,11 @@ const completion = oneof(
   array(integer({ min: 0, max: 201_200 }), { maxLength: 30 }),
 );
 const form = constantFrom("ids" as const, "pieces" as const, "text" as const);
-const constraints = constantFrom(
+const constraints = constantFrom<Constraint["type"][]>(
   [],
-  ["json-schema" as const, "json-object" as const, "choice" as const],
+  ["json-schema", "json-object", "choice"],
+  ["json-schema", "json-object", "choice", "structural-tag"],
+  ["json-schema", "token-grammar"],
 );
 
 function isValid(text: string, schema: Json | undefined): boolean {
@@ -79,6 +82,7 @@ describe("whatever the model writes", () => {
           const turn = await finishTurn(
             engine,
             turnWith({ tools, toolChoice: { type: "required", names } }),
+            { steering: { oneCall: true } },
           );
           expect(engine.open).toBe(0);
           const valid = turn.parts.filter((part) => {
@@ -114,6 +118,7 @@ describe("whatever the model writes", () => {
           const turn = await finishTurn(
             engine,
             turnWith({ answer: { type: "json-schema", name: "out", schema } }),
+            { steering: { oneCall: true } },
           );
           expect(engine.open).toBe(0);
           const shown = turn.parts.filter((part) => part.kind !== "reasoning");

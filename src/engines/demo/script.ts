@@ -63,7 +63,9 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
         return JSON.stringify({ answer: answerText(prompt, seed) });
       }
       const call = recipient === undefined ? undefined : callTo(recipient);
-      return document(parseSchema(constraint.schema), call?.wording ?? everything);
+      // The other forms are not among the capabilities.
+      const schema = constraint.type === "json-schema" ? constraint.schema : "{}";
+      return document(parseSchema(schema), call?.wording ?? everything);
     },
   };
 

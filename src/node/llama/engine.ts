@@ -34,7 +34,7 @@ export const LLAMA_CAPABILITIES: Capabilities = {
   idsOut: "exact",
   stopIdVisible: true,
   stopIds: true,
-  constraints: ["json-schema", "json-object", "choice"],
+  constraints: ["json-schema", "json-object", "choice", "token-grammar"],
   logprobs: true,
   sampling: [
     "temperature",
@@ -240,6 +240,10 @@ function toGrammar(constraint: Constraint): string {
       return toJsonObjectGrammar();
     case "choice":
       return toChoiceGrammar(constraint.options);
+    case "token-grammar":
+      return constraint.grammar;
+    case "structural-tag":
+      throw new EngineError("bad-request", "llama.cpp knows no structural tags");
     default:
       return constraint satisfies never;
   }

@@ -8,7 +8,7 @@ import type { TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { Layout, Renderer } from "./render.ts";
 import { CALL, CHANNEL, END } from "./tokens.ts";
 
-export interface Headers {
+export interface Openings {
   /** `<|start|>assistant`: another message begins. */
   readonly assistant: readonly TokenId[];
   readonly analysis: readonly TokenId[];
@@ -27,11 +27,11 @@ export interface Headers {
 
 const JSON_CONTENT = "<|constrain|>json";
 
-export function createHeaders(
+export function createOpenings(
   renderer: Renderer,
   tokenizer: Tokenizer,
   layout: Layout = "reference",
-): Headers {
+): Openings {
   const recipient = tokenizer.encode(" to=functions");
   return {
     assistant: renderer.renderStart("assistant").ids,

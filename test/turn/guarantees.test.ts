@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import type { CompletionRequest, Engine } from "../../src/engines/engine.ts";
+import { parseJson, toCompactJson } from "../../src/harmony/json.ts";
+import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
+import type { Turn } from "../../src/turn/turn.ts";
+import { whyInvalid } from "../../src/turn/validate.ts";
+import { createTinyEngine, describeWithLlama } from "../helpers/tiny-llama.ts";
+import { finishTurn, offeredTool, partsOf, type RunOptions, turnWith } from "../helpers/turns.ts";
+
+const LOCATION =
+  '{"type":"object","properties":{"location":{"type":"string","enum":["Paris","Tokyo"]}},"required":["location"],"additionalProperties":false}';
+const DAY =
+  '{"type":"object","properties":{"day":{"type":"string","enum":["mon","tue"]}},"required":["day"],"additionalProperties":false}';
+const ANSWER =
+  '{"type":"object","properties":{"ok":{"type":"boolean"},"n":{"type":"integer"}},"required":["ok","n"],"additionalProperties":false}';
+
+const TOOLS = [offeredTool("get_weather", LOCATION), offeredTool("get_day", DAY)];
+
+/** An engine and what it was asked. */
+function watched(engine: Engine): Engine & { requests: CompletionRequest[] } {
+  const requests: CompletionRequest[] = [];
+  return {
+    ...engine,
+    requests,
+    complete(request, signal) {
+      requests.push(request);
+      return engine.complete(request, signal);
+    },
+  };
+}
+
+function demand(fields: Partial<Turn>): Turn {
+  const { answer } = fields;
+  const developer = developerMessage({
+    functions: (fields.tools ?? []).map((tool) => ({ ...tool, description: "" })),
+    ...(answer?.type === "json-schema" && {
+      responseFormat: { name: answer.name, schema: answer.schema },
+    }),
+  });
+  return turnWith({
+    maxOutputTokens: 300,
+    sampling: { ...turnWith().sampling, temperature: 0 },
+    ...fields,
+    messages: [
+      systemMessage({ identity: "You are a test.", effort: "low" }),
+      ...(developer ? [developer] : []),
+      userMessage("What is the weather in Paris, please?"),
+    ],
+  });
+}
+
+interface Subject {
+  readonly engine: Engine & { readonly requests: CompletionRequest[] };
+  dispose(): Promise<void>;
+}
+
+async function demo(): Promise<Subject> {
+  return { engine: watched(createDemoEngine()), dispose: async () => {} };
+}
+
+async function tinyLlama(): Promise<Subject> {
+  const engine = await createTinyEngine({ contextLength: 2048 });
+  return { engine: watched(engine), dispose: () => engine.close() };
+}
+
+const engines: Record<string, () => Promise<Subject>> = {
+  "the demo engine": demo,
+  "a real gpt-oss of two layers in llama.cpp": tinyLlama,
+};
+
+for (const [title, create] of Object.entries(engines)) {
+  const suite = title === "the demo engine" ? describe : describeWithLlama;
+  suite(`on ${title}`, () => {
+    let subject: Subject;
+    let engine: Subject["engine"];
+    beforeAll(async () => {
+      subject = await create();
+      ({ engine } = subject);
+    });
+    afterAll(() => subject.dispose());
+
+    async function finish(turn: Turn, options: RunOptions = {}) {
+      engine.requests.length = 0;
+      const finished = await finishTurn(engine, turn, options);
+      for (const [index, { prompt }] of engine.requests.entries()) {
+        const before = engine.requests[index - 1]?.prompt.ids ?? [];
+        // Appended only, so that the engine's prefix cache is hit.
+        expect(prompt.ids.slice(0, before.length)).toEqual(before);
+      }
+      return finished;
+    }
+
+    test("a named tool is called, with arguments that satisfy its schema", async () => {
+      const turn = await finish(
+        demand({ tools: TOOLS, toolChoice: { type: "required", names: ["get_day"] } }),
+      );
+      expect(turn.end).toMatchObject({ finish: "tool-calls", usage: { engineCalls: 2 } });
+      const [thought, call] = turn.parts;
+      expect([thought?.kind, turn.parts.length]).toEqual(["reasoning", 2]);
+      expect(call).toMatchObject({ kind: "tool-call", name: "get_day" });
+      expect(whyInvalid(call?.text ?? "", parseJson(DAY))).toBeUndefined();
+    });
+
+    test("one of several tools is called when a call is required", async () => {
+      const names = TOOLS.map((tool) => tool.name);
+      const turn = await finish(demand({ tools: TOOLS, toolChoice: { type: "required", names } }));
+      expect(turn.end).toMatchObject({ finish: "tool-calls", usage: { engineCalls: 3 } });
+      const call = turn.parts.at(-1);
+      const tool = TOOLS.find((each) => call?.kind === "tool-call" && each.name === call.name);
+      expect(whyInvalid(call?.text ?? "", tool?.parameters)).toBeUndefined();
+      expect(tool).toBeDefined();
+    });
+
+    test("an answer satisfies its schema, after a free thought", async () => {
+      const schema = parseJson(ANSWER);
+      const turn = await finish(demand({ answer: { type: "json-schema", name: "out", schema } }));
+      expect(turn.end).toMatchObject({ finish: "stop", usage: { engineCalls: 2 } });
+      expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
+      expect(whyInvalid(turn.parts[1]?.text ?? "", schema)).toBeUndefined();
+      expect(engine.requests.map((request) => request.constraint)).toEqual([
+        undefined,
+        { type: "json-schema", schema: toCompactJson(schema) },
+      ]);
+    });
+
+    test("an answer is any JSON object", async () => {
+      const turn = await finish(demand({ answer: { type: "json-object" } }));
+      expect(["stop", "length"]).toContain(turn.end.finish);
+      const problem = whyInvalid(turn.parts.at(-1)?.text ?? "", undefined);
+      expect(turn.end.finish === "length" || problem === undefined).toBe(true);
+    });
+
+    test("a budget for reasoning is kept to the token", async () => {
+      const turn = await finish(demand({ reasoning: { enabled: true, maxTokens: 3 } }));
+      expect(turn.end.usage.reasoningTokens).toBe(3);
+      expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
+    });
+
+    test("no reasoning means none", async () => {
+      const turn = await finish(demand({ reasoning: { enabled: false } }));
+      expect(turn.end.usage.reasoningTokens).toBe(0);
+      expect(turn.parts.map((part) => part.kind)).toEqual(["content"]);
+    });
+
+    test("a stop string ends the answer, not the thought", async () => {
+      const whole = partsOf(await finish(demand({}))).at(-1)?.[1] ?? "";
+      const stop = whole.slice(3, 6);
+      const turn = await finish(demand({ stop: [stop] }));
+      expect(partsOf(turn).at(-1)).toEqual(["content", whole.slice(0, whole.indexOf(stop))]);
+      expect(turn.end).toMatchObject({ finish: "stop", stopSequence: stop });
+    });
+
+    test("a limit on tokens cuts", async () => {
+      const turn = await finish(demand({ maxOutputTokens: 5 }));
+      expect(turn.end).toMatchObject({ finish: "length", usage: { completionTokens: 5 } });
+    });
+
+    test("an answer's given beginning is continued", async () => {
+      const turn = await finish(demand({ prefill: "Hello" }));
+      expect(turn.parts.map((part) => part.kind)).toEqual(["content"]);
+      expect(turn.end.usage.engineCalls).toBe(1);
+    });
+
+    test("log probabilities are given for the answer's tokens alone", async () => {
+      const turn = await finish(demand({ topLogprobs: 2 }));
+      const answer = turn.parts.findLast((part) => part.kind === "content");
+      expect(answer?.logprobs.length).toBeGreaterThan(0);
+      const others = turn.parts.filter((part) => part.kind !== "content");
+      expect(others.flatMap((part) => part.logprobs)).toEqual([]);
+    });
+  });
+}
+
+describeWithLlama("in one call, on a real gpt-oss of two layers in llama.cpp", () => {
+  let subject: Subject;
+  let engine: Subject["engine"];
+  beforeAll(async () => {
+    subject = await tinyLlama();
+    ({ engine } = subject);
+  });
+  afterAll(() => subject.dispose());
+  const oneCall = { steering: { oneCall: true } };
+
+  test("an answer satisfies its schema", async () => {
+    const schema = parseJson(ANSWER);
+    const turn = await finishTurn(
+      engine,
+      demand({ answer: { type: "json-schema", name: "out", schema } }),
+      oneCall,
+    );
+    expect(turn.end).toMatchObject({ finish: "stop", usage: { engineCalls: 1 } });
+    expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
+    expect(whyInvalid(turn.parts[1]?.text ?? "", schema)).toBeUndefined();
+  });
+
+  test("a required call is made, with arguments that satisfy its schema", async () => {
+    const turn = await finishTurn(
+      engine,
+      demand({ tools: TOOLS, toolChoice: { type: "required", names: ["get_day"] } }),
+      oneCall,
+    );
+    expect(turn.end).toMatchObject({ finish: "tool-calls", usage: { engineCalls: 1 } });
+    expect(whyInvalid(turn.parts.at(-1)?.text ?? "", parseJson(DAY))).toBeUndefined();
+  });
+});

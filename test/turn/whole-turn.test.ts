@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import type { Constraint } from "../../src/engines/engine.ts";
+import { parseJson } from "../../src/harmony/json.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { finishTurn, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
+
+const CITY = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
+const THOUGHT = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+const JSON_BODY = "<|constrain|>json<|message|>";
+const formed = turnWith({ answer: { type: "json-schema", name: "out", schema: parseJson(CITY) } });
+const required = turnWith({
+  tools: [offeredTool("find", CITY)],
+  toolChoice: { type: "required", names: ["find"] },
+});
+const oneCall = { steering: { oneCall: true } };
+
+const able = (...constraints: Constraint["type"][]) => ({
+  capabilities: { constraints: ["json-schema" as const, ...constraints] },
+});
+
+describe("one call for a whole turn", () => {
+  test("a structural tag leaves the thought free and names every ending", async () => {
+    const engine = scriptedEngine(
+      [`${THOUGHT}<|channel|>final ${JSON_BODY}{"city":"Oslo"}<|return|>`],
+      able("structural-tag"),
+    );
+    const turn = await finishTurn(
+      engine,
+      { ...formed, tools: [offeredTool("find", CITY)] },
+      oneCall,
+    );
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "Hm."],
+      ["content", '{"city":"Oslo"}'],
+    ]);
+    expect(engine.requests.length).toBe(1);
+    const [request] = engine.requests;
+    const tag = request?.constraint?.type === "structural-tag" ? request.constraint.tag : "null";
+    const ending = (begin: string) => ({
+      type: "tag",
+      begin,
+      content: { type: "json_schema", json_schema: JSON.parse(CITY) },
+      end: ["<|end|>", ""],
+    });
+    expect(JSON.parse(tag)).toEqual({
+      type: "structural_tag",
+      format: {
+        type: "sequence",
+        elements: [
+          {
+            type: "optional",
+            content: {
+              type: "sequence",
+              elements: [
+                {
+                  type: "tag",
+                  begin: "<|channel|>analysis<|message|>",
+                  content: { type: "any_text" },
+                  end: "<|end|>",
+                },
+                { type: "const_string", value: "<|start|>assistant" },
+              ],
+            },
+          },
+          {
+            type: "or",
+            elements: [
+              ending(`<|channel|>final ${JSON_BODY}`),
+              ending(`<|channel|>commentary to=functions.find ${JSON_BODY}`),
+              ending(` to=functions.find<|channel|>commentary ${JSON_BODY}`),
+            ],
+          },
+        ],
+      },
+    });
+  });
+
+  test("a required call leaves no room for an answer", async () => {
+    const engine = scriptedEngine(
+      [`${THOUGHT} to=functions.find<|channel|>commentary ${JSON_BODY}{"city":"Oslo"}<|call|>`],
+      able("token-grammar"),
+    );
+    const turn = await finishTurn(engine, required, oneCall);
+    expect(partsOf(turn).at(-1)).toEqual(["tool-call", '{"city":"Oslo"}', "find"]);
+    expect(engine.requests[0]?.constraint).toEqual({
+      type: "token-grammar",
+      grammar: expect.not.stringContaining('"final"'),
+    });
+  });
+
+  test("a server that ignores the constraint costs a call, not the guarantee", async () => {
+    const engine = scriptedEngine(
+      [`${THOUGHT}<|channel|>final<|message|>No.<|return|>`, '{"city":"Oslo"}<|call|>'],
+      able("structural-tag"),
+    );
+    const turn = await finishTurn(engine, required, oneCall);
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "Hm."],
+      ["tool-call", '{"city":"Oslo"}', "find"],
+    ]);
+    expect(engine.requests.length).toBe(2);
+  });
+
+  test.each([
+    ["the operator does not want it", formed, {}, able("structural-tag")],
+    ["the engine cannot", formed, oneCall, able()],
+    ["nothing is demanded", turnWith(), oneCall, able("structural-tag")],
+    [
+      "nothing is thought",
+      { ...formed, reasoning: { enabled: false } },
+      oneCall,
+      able("structural-tag"),
+    ],
+  ])("there is none when %s", async (_, turn, options, capabilities) => {
+    const engine = scriptedEngine(
+      () => '<|channel|>final<|message|>{"city":"Oslo"}<|return|>',
+      capabilities,
+    );
+    await finishTurn(engine, turn, options);
+    const types = engine.requests.map((request) => request.constraint?.type);
+    expect(types).not.toContain("structural-tag");
+  });
+});
