@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import type { CompletionRequest, EngineEvent } from "../../src/engines/engine.ts";
@@ -480,6 +481,41 @@ describe("pace", () => {
     const reason = new Error("The client left.");
     const events = createDemoEngine().complete(spelledRequest(""), AbortSignal.abort(reason));
     await expect(events[Symbol.asyncIterator]().next()).rejects.toBe(reason);
+  });
+});
+
+describe("any prompt", () => {
+  const special = fc.constantFrom(...Object.values(SPECIAL_TOKENS));
+  const text = fc
+    .constantFrom(
+      "assistant",
+      "user",
+      "developer",
+      "functions.f to=assistant",
+      "analysis",
+      "to=",
+      "{",
+    )
+    .map((words) => o200kHarmony().encode(words));
+  const ids = fc.oneof(
+    special.map((id) => [id]),
+    text,
+    fc.array(fc.nat(201_087), { maxLength: 4 }),
+  );
+
+  it("is continued to the end of a turn", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(ids, { maxLength: 30 }), async (parts) => {
+        const any = { ...spelledRequest("").prompt, ids: parts.flat() };
+        const { ids: sampled, finish } = await collect("", { prompt: any });
+        const ends: (number | undefined)[] = [
+          SPECIAL_TOKENS["<|return|>"],
+          SPECIAL_TOKENS["<|call|>"],
+        ];
+        expect(ends).toContain(sampled.at(-1));
+        expect(finish).toMatchObject({ reason: "stop" });
+      }),
+    );
   });
 });
 
