@@ -8,7 +8,10 @@ import { testSettings } from "./gateway.ts";
 import type { Post } from "./tool-loop.ts";
 
 export interface TestAppOptions {
+  /** Serves `openai/gpt-oss-20b`. */
   readonly engine: Engine;
+  /** Further names of models it serves. */
+  readonly others?: readonly string[];
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly store?: Store;
 }
@@ -21,16 +24,21 @@ export interface TestApp {
   readonly logged: Record<string, unknown>[];
 }
 
-export function createTestApp({ engine, settings: given, store }: TestAppOptions): TestApp {
+export function createTestApp({
+  engine,
+  others = [],
+  settings: given,
+  store,
+}: TestAppOptions): TestApp {
   const settings = testSettings(given);
   const logged: Record<string, unknown>[] = [];
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
   const app = createApp({
     settings,
-    models: createModels([{ id: "openai/gpt-oss-20b", engine }], {
-      steering: settings,
-      newCallId: () => `call_${randomId()}`,
-    }),
+    models: createModels(
+      ["openai/gpt-oss-20b", ...others].map((id) => ({ id, engine })),
+      { steering: settings, newCallId: () => `call_${randomId()}` },
+    ),
     ...(store && { store }),
     log: createLog({
       level: "debug",

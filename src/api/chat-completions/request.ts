@@ -2,7 +2,7 @@
  * What `POST /v1/chat/completions` accepts: OpenAI's body with OpenRouter's extensions.
  *
  * Unknown fields are ignored, as both do: clients send many. A known field of the wrong type is a 400
- * that names it. `null` means absent, everywhere.
+ * that names it. `null` means absent, everywhere. What is done with each field is listed in `fields.ts`.
  */
 import { z } from "zod";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
@@ -160,7 +160,6 @@ export const chatRequest = z.object({
       max_tokens: z.int().min(0).nullish(),
       exclude: z.boolean().nullish(),
       enabled: z.boolean().nullish(),
-      summary: textLike,
     })
     .nullish(),
   reasoning_effort: effort.nullish(),
@@ -188,7 +187,6 @@ export const chatRequest = z.object({
   modalities: z.array(z.string()).nullish(),
   audio: z.unknown().optional(),
   prompt: z.unknown().optional(),
-  user: textLike,
   session_id: z.string().max(256).nullish(),
   prompt_cache_key: textLike,
 });

@@ -1,0 +1,29 @@
+/** `docs/fields.md`: what is done with each field of a chat request, made from the list in the code. */
+import { FIELD_GROUPS, TREATMENTS } from "../src/api/chat-completions/fields.ts";
+
+export function toFieldsDocument(): string {
+  const treatments = Object.entries(TREATMENTS).map(([name, text]) => `- **${name}**: ${text}`);
+  const groups = FIELD_GROUPS.map(({ title, fields }) => {
+    const rows = fields.map(
+      ({ name, treatment, note = "" }) => `| ${toCode(name)} | ${treatment} | ${note} |`,
+    );
+    return [`## ${title}`, "", "| field | | |", "| --- | --- | --- |", ...rows].join("\n");
+  });
+  return `# Fields of \`POST /v1/chat/completions\`
+
+Generated from \`src/api/chat-completions/fields.ts\` by \`node scripts/write-fields-doc.ts\`. A test sends every field and
+sees what happens.
+
+${treatments.join("\n")}
+
+A field that is not listed is ignored. \`null\` is the same as leaving a field out. A value of the wrong type or out of range
+is answered with status 400 for every field that has an effect.
+
+${groups.join("\n\n")}
+`;
+}
+
+/** The field's name as code, the words after it as text. */
+function toCode(name: string): string {
+  return name.replace(/^\S+/, (field) => `\`${field}\``);
+}

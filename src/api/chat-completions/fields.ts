@@ -1,0 +1,280 @@
+/**
+ * What is done with each field a client of this API may send: OpenAI's, OpenRouter's, and strays that clients are known
+ * to send. `docs/fields.md` is made from this list, and a test sends every one of them to see whether it is true.
+ */
+
+export interface Field {
+  /** As a client would write it. */
+  readonly name: string;
+  readonly treatment: Treatment;
+  readonly note?: string;
+}
+
+export const TREATMENTS = {
+  honoured: "It does what it says.",
+  converted: "It is taken for another field, which the note names.",
+  engine:
+    "It is sent to the engine, which honours it if it can: `/v1/models` lists it then, under `supported_parameters`.",
+  ignored: "It is accepted and has no effect.",
+  refused: "The request is answered with status 400, and `param` names the field.",
+} as const;
+
+export type Treatment = keyof typeof TREATMENTS;
+
+export const FIELD_GROUPS: readonly {
+  readonly title: string;
+  readonly fields: readonly Field[];
+}[] = [
+  {
+    title: "Model and transport",
+    fields: [
+      {
+        name: "model",
+        treatment: "honoured",
+        note: "With or without `openai/`, and with OpenRouter's suffixes such as `:free`. Unknown: 400. Absent: the first model served.",
+      },
+      {
+        name: "models",
+        treatment: "converted",
+        note: "Without `model`, the first of these that is served. There is no falling back later.",
+      },
+      { name: "stream", treatment: "honoured" },
+      {
+        name: "stream_options.include_usage",
+        treatment: "honoured",
+        note: "Usage always comes; with `true` in a chunk without choices, as OpenAI has it, otherwise in one with an empty choice.",
+      },
+      { name: "stream_options.include_obfuscation", treatment: "ignored" },
+      { name: "usage", treatment: "ignored", note: "Usage always comes." },
+      { name: "n", treatment: "honoured", note: "1 to 128, sampled side by side." },
+      {
+        name: "session_id",
+        treatment: "honoured",
+        note: "Requests with the same one go to the same engine. So do those with the same `x-session-id` header; the field wins.",
+      },
+      {
+        name: "prompt_cache_key",
+        treatment: "honoured",
+        note: "As `session_id`, which it wins over.",
+      },
+      { name: "prompt", treatment: "refused", note: "There is no text completion here." },
+    ],
+  },
+  {
+    title: "Messages",
+    fields: [
+      { name: "messages", treatment: "honoured", note: "Missing or empty: 400." },
+      {
+        name: "messages[] role system, developer",
+        treatment: "honoured",
+        note: "Instructions. Those before any other message are joined by a blank line; later ones keep their place.",
+      },
+      { name: "messages[] role user", treatment: "honoured" },
+      {
+        name: "messages[] role assistant",
+        treatment: "honoured",
+        note: "As the last message, an answer to be continued.",
+      },
+      {
+        name: "messages[] role tool",
+        treatment: "honoured",
+        note: "`tool_call_id` must be that of a call before it, unless the message has a `name`.",
+      },
+      {
+        name: "messages[] role function",
+        treatment: "converted",
+        note: "To a tool result.",
+      },
+      {
+        name: "messages[].content parts text, refusal",
+        treatment: "honoured",
+        note: "Joined with nothing between them.",
+      },
+      {
+        name: "messages[].content parts of other types",
+        treatment: "refused",
+        note: "The model reads text only.",
+      },
+      {
+        name: "messages[].name",
+        treatment: "ignored",
+        note: "Except on a tool result, see there.",
+      },
+      {
+        name: "messages[].cache_control",
+        treatment: "ignored",
+        note: "On content parts and tools as well.",
+      },
+      {
+        name: "messages[].tool_calls",
+        treatment: "honoured",
+        note: "`arguments` go to the model byte for byte, valid JSON or not.",
+      },
+      { name: "messages[].function_call", treatment: "converted", note: "To a tool call." },
+      {
+        name: "messages[].refusal",
+        treatment: "converted",
+        note: "To the message's content, where there is none.",
+      },
+      {
+        name: "messages[].reasoning_details",
+        treatment: "honoured",
+        note: "The model's own thoughts, given back to it while a tool loop is running: see `reasoning.md`. Text, sealed text or, as a string, text. Of this field and the next four the first that holds anything counts. `format`, `id` and `signature` are not looked at.",
+      },
+      { name: "messages[].reasoning", treatment: "honoured" },
+      { name: "messages[].reasoning_content", treatment: "honoured" },
+      { name: "messages[].reasoning_text", treatment: "honoured" },
+      { name: "messages[].thinking", treatment: "honoured" },
+      { name: "messages[].annotations", treatment: "ignored" },
+      { name: "messages[].audio", treatment: "ignored" },
+      { name: "messages[].images", treatment: "ignored" },
+    ],
+  },
+  {
+    title: "Reasoning",
+    fields: [
+      {
+        name: "reasoning.effort",
+        treatment: "honoured",
+        note: "The model knows low, medium and high: `minimal` becomes low, `xhigh` and `max` become high. `none` opens the answer without any thought. The header `x-harmony-reasoning-effort` says which was used.",
+      },
+      {
+        name: "reasoning.max_tokens",
+        treatment: "honoured",
+        note: "Thoughts are cut there and the answer is opened. Up to 1024 the effort is low, up to 8192 medium, above high; 0 is `none`. Not beside an effort: 400.",
+      },
+      {
+        name: "reasoning.enabled",
+        treatment: "honoured",
+        note: "`false` is the effort `none`, `true` the default.",
+      },
+      {
+        name: "reasoning.exclude",
+        treatment: "honoured",
+        note: "The model thinks, the reply does not show it.",
+      },
+      { name: "reasoning.summary", treatment: "ignored" },
+      { name: "reasoning.context", treatment: "ignored" },
+      { name: "reasoning.mode", treatment: "ignored" },
+      {
+        name: "reasoning_effort",
+        treatment: "converted",
+        note: "To `reasoning.effort`. If both are there and differ: 400.",
+      },
+      {
+        name: "include_reasoning",
+        treatment: "converted",
+        note: "`false` is `reasoning.exclude`, which wins where it is given.",
+      },
+    ],
+  },
+  {
+    title: "Length and sampling",
+    fields: [
+      { name: "max_completion_tokens", treatment: "honoured", note: "Reasoning included." },
+      {
+        name: "max_tokens",
+        treatment: "converted",
+        note: "To `max_completion_tokens`, which wins.",
+      },
+      {
+        name: "stop",
+        treatment: "honoured",
+        note: "Up to four strings, looked for in the answer only. What they end is kept, they are not.",
+      },
+      { name: "temperature", treatment: "engine", note: "0 to 2; absent: 1." },
+      { name: "top_p", treatment: "engine", note: "0 to 1; absent: 1." },
+      { name: "top_k", treatment: "engine" },
+      { name: "min_p", treatment: "engine" },
+      { name: "frequency_penalty", treatment: "engine" },
+      { name: "presence_penalty", treatment: "engine" },
+      { name: "repetition_penalty", treatment: "engine" },
+      { name: "seed", treatment: "engine" },
+      {
+        name: "logit_bias",
+        treatment: "engine",
+        note: "Ids of `o200k_harmony`, control tokens excepted: 400.",
+      },
+      { name: "top_a", treatment: "ignored" },
+      {
+        name: "logprobs",
+        treatment: "honoured",
+        note: "Of the visible answer. Where the engine gives none: 400.",
+      },
+      { name: "top_logprobs", treatment: "honoured", note: "Up to 20; needs `logprobs`." },
+    ],
+  },
+  {
+    title: "Tools and formats",
+    fields: [
+      { name: "tools type function", treatment: "honoured" },
+      {
+        name: "tools type custom",
+        treatment: "converted",
+        note: "To a function with one string, and back.",
+      },
+      { name: "tools of other types", treatment: "refused" },
+      {
+        name: "tool_choice",
+        treatment: "honoured",
+        note: "`auto`, `none`, `required`, a named tool, `allowed_tools`. A name that is not among the tools: 400.",
+      },
+      { name: "parallel_tool_calls", treatment: "honoured" },
+      {
+        name: "functions",
+        treatment: "converted",
+        note: "To `tools`; answered by `function_call`.",
+      },
+      { name: "function_call", treatment: "converted", note: "To `tool_choice`." },
+      { name: "response_format json_schema", treatment: "honoured" },
+      { name: "response_format json_object", treatment: "honoured" },
+      { name: "response_format of other types", treatment: "refused", note: "Except `text`." },
+      {
+        name: "structured_outputs",
+        treatment: "ignored",
+        note: "`response_format` needs no switch.",
+      },
+      { name: "verbosity", treatment: "ignored" },
+      { name: "modalities text", treatment: "ignored" },
+      {
+        name: "modalities of other kinds",
+        treatment: "refused",
+        note: "The model writes text only.",
+      },
+      { name: "audio", treatment: "refused" },
+    ],
+  },
+  {
+    title: "Features of hosted services",
+    fields: [
+      "cache_control",
+      "chat_template_kwargs",
+      "debug",
+      "enable_thinking",
+      "extra_body",
+      "image_config",
+      "metadata",
+      "moderation",
+      "num_ctx",
+      "plugins",
+      "prediction",
+      "preset",
+      "prompt_cache_options",
+      "prompt_cache_retention",
+      "provider",
+      "route",
+      "safety_identifier",
+      "service_tier",
+      "stop_server_tools_when",
+      "store",
+      "thinking",
+      "trace",
+      "transforms",
+      "truncation",
+      "user",
+      "web_search_options",
+    ].map((name) => ({ name, treatment: "ignored" as const })),
+  },
+];
+
+export const FIELDS: readonly Field[] = FIELD_GROUPS.flatMap(({ fields }) => fields);
