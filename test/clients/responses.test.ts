@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { consume } from "../api/responses/consumer.ts";
+import { responseObject } from "../api/responses/schemas.ts";
+import { readEvents } from "../api/responses/support.ts";
+import { startTestGateway } from "../helpers/gateway.ts";
+import { recordingEngine } from "../helpers/recording-engine.ts";
+import { RESPONSES_CLIENTS } from "./responses-loops.ts";
+import { startTap } from "./responses-tap.ts";
+
+const THOUGHT = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
+
+/** The thoughts in each prompt of a conversation with two loops of three calls, every answer on the wire checked. */
+async function thoughtsInPrompts(
+  client: string,
+  settings: Parameters<typeof startTestGateway>[0] = {},
+): Promise<string[][]> {
+  const engine = recordingEngine(createDemoEngine());
+  const gateway = await startTestGateway({ engine, ...settings });
+  const tap = await startTap(gateway.origin);
+  try {
+    const say = RESPONSES_CLIENTS[client]?.(tap.baseURL);
+    if (!say) throw new Error(`no client ${client}`);
+    const first = await say("For Oslo: get_weather, then search_flights, then book_hotel.");
+    expect(first).toContain("Booked in Oslo");
+    const second = await say("For Rome: get_weather, then search_flights, then book_hotel.");
+    expect(second).toContain("Booked in Rome");
+    for (const [index, answer] of tap.answers.entries()) {
+      if (tap.requests[index]?.["stream"]) consume(await readEvents(answer));
+      else responseObject.parse(await answer.json());
+    }
+  } finally {
+    await tap.close();
+    await gateway.close();
+  }
+  // Strict tools take a second engine call, which goes on from the call's header.
+  const prompts = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant"));
+  return prompts.map((prompt) => Array.from(prompt.matchAll(THOUGHT), ([, text]) => text ?? ""));
+}
+
+describe("no client of the Responses API loses a thought in a tool loop", () => {
+  test.each(Object.keys(RESPONSES_CLIENTS))("%s", async (client) => {
+    const prompts = await thoughtsInPrompts(client);
+    expect(prompts.map((thoughts) => thoughts.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
+    // Each is whole: it begins as the engine began it, and what the second loop holds is its own.
+    for (const thought of prompts[3] ?? []) expect(thought).toMatch(/^(The user|\w+ returned)/);
+    for (const thought of prompts[7] ?? []) expect(thought).not.toContain("Oslo");
+  });
+});
+
+/** These ask the gateway to remember: by `previous_response_id`, and by references to items. */
+const STATEFUL = new Set([
+  "openai create, by previous_response_id",
+  "openai stream, by previous_response_id",
+  "@ai-sdk/openai",
+  "@ai-sdk/openai, streamed",
+]);
+
+describe("the others bring their thoughts back to a gateway that keeps nothing", () => {
+  const stateless = Object.keys(RESPONSES_CLIENTS).filter((client) => !STATEFUL.has(client));
+
+  test.each(stateless)("%s", async (client) => {
+    // A store in which nothing fits.
+    const prompts = await thoughtsInPrompts(client, { settings: { storeMaxBytes: 1 } });
+    expect(prompts.map((thoughts) => thoughts.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
+    for (const thought of prompts[3] ?? []) expect(thought).toMatch(/^(The user|\w+ returned)/);
+  });
+});
