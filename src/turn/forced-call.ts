@@ -111,7 +111,7 @@ function invalidArguments(tool: OfferedTool, problem: string): Outcome {
 
 /** A call is open and its arguments are empty: write them, check them, and try once more if they are wrong. */
 export async function* callArguments(run: Run, tool: OfferedTool): Steered {
-  const { output, openings } = run;
+  const { output } = run;
   const constraint = toConstraint(run, tool.parameters);
   const end = yield* sample(run, {
     ...(constraint && { constraint }),
@@ -121,6 +121,12 @@ export async function* callArguments(run: Run, tool: OfferedTool): Steered {
     exact: true,
   });
   if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
+  return yield* checkArguments(run, tool);
+}
+
+/** The last call is complete, and goes to this tool. */
+export async function* checkArguments(run: Run, tool: OfferedTool): Steered {
+  const { output, openings } = run;
   yield* output.push(run.reader.parser.end("stop"));
   const problem = whyInvalid(output.text, tool.parameters);
   if (problem === undefined) return yield* release(run, STOPPED);

@@ -24,7 +24,9 @@ export interface Output {
   readonly refused: string | undefined;
   /** The part that is open. */
   readonly part: Part | undefined;
-  /** The text given out or held of the open part, or of the last one. */
+  /** The part that is open, or else was last. */
+  readonly last: Part | undefined;
+  /** The text given out or held of that part. */
   readonly text: string;
   /** Parts begun so far, discarded ones not counted. */
   count(kind: Part["kind"]): number;
@@ -52,6 +54,7 @@ export function createOutput(options: OutputOptions): Output {
     "tool-call": 0,
   };
   let part: Part | undefined;
+  let last: Part | undefined;
   let text = "";
   /** The part's start has been given out. */
   let shown = false;
@@ -112,6 +115,9 @@ export function createOutput(options: OutputOptions): Output {
     get part() {
       return part;
     },
+    get last() {
+      return last;
+    },
     get text() {
       return text;
     },
@@ -126,6 +132,7 @@ export function createOutput(options: OutputOptions): Output {
       case "part-start": {
         const opened = toPart(event);
         part = opened;
+        last = opened;
         text = "";
         counts[opened.kind]++;
         const stoppable = opened.kind === "content" && options.stop.length > 0;

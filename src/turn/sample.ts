@@ -69,7 +69,8 @@ export async function* sample<Cut extends string = never>(
           read(run, unit, events);
           const cut = step.cut?.();
           if (output.stopSequence !== undefined) end = { why: "stop-sequence" };
-          else if (cut !== undefined) end = { why: "cut", cut };
+          // After the last token of a turn the finish is next, and with it the engine's own counts.
+          else if (cut !== undefined && !reader.parser.done) end = { why: "cut", cut };
           if (end || reader.parser.done) break;
         }
         yield* looking ? joinDeltas(events) : events;

@@ -6,7 +6,7 @@
  * has one. What comes out is checked all the same, because engines ignore constraints silently.
  */
 import { toolResultMessage } from "../harmony/messages.ts";
-import { callArguments, forcedCall } from "./forced-call.ts";
+import { callArguments, checkArguments, forcedCall } from "./forced-call.ts";
 import {
   answerConstraint,
   answerHeader,
@@ -49,8 +49,10 @@ type Cut =
   | "answer"
   /** The one document is complete. */
   | "answered"
-  /** A call begins, and its arguments must satisfy the schema. */
+  /** A call begins, and the engine can hold its arguments to the schema. */
   | "strict-call"
+  /** A call is complete, and its arguments must satisfy the schema. */
+  | "strictly-called"
   /** A call that may not be made. */
   | "refused-call"
   /** The one call that is allowed is complete. */
@@ -75,6 +77,14 @@ async function* freeTurn(run: Run): Steered {
     whole = undefined;
     if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
     if (end.why === "stop-sequence") return yield* release(run, STOPPED);
+    // An engine that does not show its stop token leaves the last part open.
+    if (end.why === "stop" && output.holds("tool-call")) {
+      yield* output.push(run.reader.parser.end("stop"));
+    }
+    const unchecked = uncheckedCall(run);
+    if (unchecked && (end.why === "stop" || end.cut === "strictly-called")) {
+      return yield* checkArguments(run, unchecked);
+    }
     if (end.why === "stop" || end.cut === "enough-calls" || end.cut === "answered") {
       const called = output.count("tool-call") > 0;
       if (!called && output.count("content") > 0 && turn.answer.type !== "text") {
@@ -109,10 +119,12 @@ async function* freeTurn(run: Run): Steered {
       case "answer":
         return yield* writeAnswer(run);
       case "strict-call": {
-        const tool = openTool(run);
+        const tool = strictTool(run);
         if (tool) return yield* callArguments(run, tool);
         break;
       }
+      case "strictly-called":
+        break;
       case "refused-call": {
         countRepair(run, "refused-call");
         const name = output.refused ?? "";
@@ -176,17 +188,27 @@ function watch(run: Run, constrained: boolean): Cut | undefined {
       if (constrained) output.release();
       return !constrained && answerConstraint(run) ? "answer" : undefined;
     case "tool-call":
-      return openTool(run)?.strict && !constrained ? "strict-call" : undefined;
+      return strictTool(run) && !constrained && !output.holds("tool-call")
+        ? "strict-call"
+        : undefined;
     default:
+      if (uncheckedCall(run)) return "strictly-called";
       if (formed && output.count("content") > 0) return "answered";
       return !turn.parallelToolCalls && output.count("tool-call") > 0 ? "enough-calls" : undefined;
   }
 }
 
-function openTool({ turn, output }: Run): OfferedTool | undefined {
-  const { part } = output;
-  if (part?.kind !== "tool-call") return undefined;
-  return turn.tools.find((tool) => tool.name === part.name);
+/** The strict tool that the call that is open, or was last, goes to. */
+function strictTool({ turn, output }: Run): OfferedTool | undefined {
+  const { last } = output;
+  if (last?.kind !== "tool-call") return undefined;
+  return turn.tools.find((tool) => tool.strict && tool.name === last.name);
+}
+
+/** The strict tool of a call that is complete, and held until its arguments have been checked. */
+function uncheckedCall(run: Run): OfferedTool | undefined {
+  const { output } = run;
+  return output.holds("tool-call") && output.part === undefined ? strictTool(run) : undefined;
 }
 
 function refusal(tools: readonly OfferedTool[], name: string): string {

@@ -134,6 +134,37 @@ describe("whatever the model writes", () => {
     );
   });
 
+  test("a call to a strict tool has valid arguments, or is not given out", async () => {
+    const strict = offeredTool("get_weather", SCHEMA, true);
+    await assert(
+      asyncProperty(
+        infiniteStream(completion),
+        form,
+        constraints,
+        integer({ min: 1, max: 9 }),
+        async (stream, wire, able, batch) => {
+          const engine = scriptedEngine(() => stream.next().value, {
+            form: wire,
+            batch,
+            capabilities: { constraints: able },
+          });
+          const turn = await finishTurn(
+            engine,
+            turnWith({ tools: [strict, offeredTool("get_time")] }),
+          );
+          const wrong = turn.parts.filter(
+            (part) =>
+              part.kind === "tool-call" &&
+              part.name === strict.name &&
+              !isValid(part.text, strict.parameters),
+          );
+          expect(wrong.length === 0 || turn.end.failure?.kind === "invalid_tool_call").toBe(true);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
   test("a turn never throws, and its events are well formed", async () => {
     await assert(
       asyncProperty(completion, form, integer({ min: 1, max: 9 }), async (write, wire, batch) => {

@@ -454,6 +454,29 @@ describe("several calls", () => {
   });
 });
 
+describe("a client that leaves between two engine calls", () => {
+  test.each([
+    [
+      "an answer of a form",
+      turnWith({ answer: SCHEMA }),
+      `${THOUGHT}<|start|>assistant<|channel|>final<|message|>`,
+    ],
+    [
+      "a required call",
+      turnWith({ tools: [WEATHER], toolChoice: { type: "required", names: ["get_weather"] } }),
+      "Hm.<|end|>",
+    ],
+  ])("leaves nothing behind: %s", async (_, turn, first) => {
+    const engine = scriptedEngine([first, { write: '{"ci', hang: true }], CONSTRAINS);
+    const abort = new AbortController();
+    const finished = finishTurn(engine, turn, { signal: abort.signal });
+    await expect.poll(() => engine.requests.length).toBe(2);
+    abort.abort();
+    await expect(finished).rejects.toThrow(/abort/);
+    expect(engine.open).toBe(0);
+  });
+});
+
 test("the answer's given beginning is continued and not repeated", async () => {
   const engine = scriptedEngine([" a time.<|return|>"]);
   const turn = await finishTurn(engine, turnWith({ prefill: "Once upon" }));

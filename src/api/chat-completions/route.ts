@@ -4,7 +4,7 @@ import { type ReasoningKeeper, worstOutcome } from "../../store/reasoning-keeper
 import { collectTurn } from "../../turn/collect.ts";
 import { mergeTurns } from "../../turn/merge.ts";
 import type { Model, Models } from "../../turn/models.ts";
-import type { TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
 import { describeError, RequestError, toErrorBody } from "../errors.ts";
 import { checkLimits, type RequestLimits } from "../limits.ts";
@@ -67,8 +67,8 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
 
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
-    const turns = Array.from({ length: request.n ?? 1 }, () =>
-      deps.reasoning.keep(model.run(turn, signal), {
+    const turns = Array.from({ length: request.n ?? 1 }, (_, index) =>
+      deps.reasoning.keep(model.run(withSeed(turn, index), signal), {
         tenant: client.tenant,
         seal: options.reasoning === "sealed",
       }),
@@ -117,6 +117,13 @@ function requireModel(models: Models, { model: name, models: others }: ChatReque
     param: "model",
     errorType: "not_found",
   });
+}
+
+/** With one seed for all, the choices of a request would be the same. */
+function withSeed(turn: Turn, index: number): Turn {
+  const { seed } = turn.sampling;
+  if (seed === undefined || index === 0) return turn;
+  return { ...turn, sampling: { ...turn.sampling, seed: seed + index } };
 }
 
 /** All chunks of all choices as server-sent events. Never throws: a failure is the last chunk. */

@@ -411,3 +411,57 @@ describe("the policy of a key decides what leaves, and never what is kept", () =
     }
   });
 });
+
+describe("the effort that was used is told", () => {
+  test.each([
+    [{}, "medium"],
+    [{ reasoning_effort: "minimal" }, "low"],
+    [{ reasoning: { effort: "max" } }, "high"],
+    [{ reasoning: { max_tokens: 10_000 } }, "high"],
+    [{ reasoning: { enabled: false } }, "none"],
+    [{ reasoning_effort: "none" }, "none"],
+  ])("%j: %s", async (body, effort) => {
+    for (const stream of [false, true]) {
+      const engine = scriptedEngine(["<|channel|>final<|message|>Done.<|return|>"]);
+      const { post } = createTestApp({ engine });
+      const response = await post({
+        ...body,
+        stream,
+        messages: [{ role: "user", content: "Go." }],
+      });
+      expect(response.headers.get("x-harmony-reasoning-effort")).toBe(effort);
+      await response.text();
+      expect(engine.prompts[0]).toContain(`Reasoning: ${effort === "none" ? "low" : effort}\n`);
+    }
+  });
+});
+
+describe("several thoughts of one reply are one text, streamed or not", () => {
+  test.each(["raw", "sealed"])("%s", async (reasoningPolicy) => {
+    const script =
+      "<|channel|>analysis<|message|>First.<|end|><|start|>assistant" +
+      "<|channel|>analysis<|message|>Second.<|end|><|start|>assistant" +
+      "<|channel|>commentary<|message|>One moment.<|end|><|start|>assistant" +
+      "<|channel|>analysis<|message|>Third.<|end|><|start|>assistant" +
+      "<|channel|>final<|message|>Done.<|return|>";
+    const sealed = (index: number) => {
+      return { type: "reasoning.encrypted", data: expect.any(String), format: "unknown", index };
+    };
+    const text = "First.\n\nSecond.\n\nThird.";
+    for (const stream of [false, true]) {
+      const app = createTestApp({
+        engine: scriptedEngine([script]),
+        settings: { reasoningPolicy, sealingKeys: SEALING },
+      });
+      const response = await app.post({ stream, messages: [{ role: "user", content: "Go." }] });
+      expect(await readReply(response)).toMatchObject({
+        content: "One moment.\n\nDone.",
+        reasoning: reasoningPolicy === "raw" ? text : null,
+        reasoning_details:
+          reasoningPolicy === "raw"
+            ? [{ type: "reasoning.text", text, format: "unknown", index: 0 }]
+            : [sealed(0), sealed(1), sealed(2)],
+      });
+    }
+  });
+});
