@@ -3,7 +3,7 @@ import { createTestHarness } from "wrangler";
 import { z } from "zod";
 import { createKvStore, isKvNamespace, type KvNamespace } from "../../src/store/kv-store.ts";
 
-// The real bundle in the real runtime, with a KV namespace bound.
+// The real bundle in the real runtime, with a KV namespace bound and a key to seal with.
 const server = createTestHarness({
   workers: [
     {
@@ -12,7 +12,11 @@ const server = createTestHarness({
         main: "src/worker.ts",
         compatibility_date: "2026-10-01",
         kv_namespaces: [{ binding: "KEPT", id: "kept" }],
-        vars: { HARMONY_GATEWAY_STORE: "kv:KEPT" },
+        vars: {
+          HARMONY_GATEWAY_STORE: "kv:KEPT",
+          HARMONY_GATEWAY_REASONING_POLICY: "sealed",
+          HARMONY_GATEWAY_SEALING_KEYS: Buffer.alloc(32, "k").toString("base64url"),
+        },
       },
     },
   ],
@@ -21,6 +25,8 @@ let namespace: KvNamespace;
 
 beforeAll(async () => {
   await server.listen();
+  // The keys are made beside the first request and used by others.
+  await server.fetch("/health");
   const { KEPT } = await server.getWorker<Record<string, unknown>>().getEnv();
   if (!isKvNamespace(KEPT)) throw new Error("what Workers bind is not taken for a KV namespace");
   namespace = KEPT;
@@ -61,12 +67,23 @@ test.each([undefined, null, "STORE", {}, { get: () => {} }])("%j is no namespace
 
 const Reply = z.object({
   choices: z.tuple([
-    z.object({ message: z.object({ tool_calls: z.array(z.unknown()), content: z.null() }) }),
+    z.object({
+      message: z.looseObject({ tool_calls: z.array(z.looseObject({ id: z.string() })) }),
+    }),
   ]),
 });
 
-test("a Worker with it keeps the reasoning of a tool loop", async () => {
-  const messages: unknown[] = [{ role: "user", content: "What is the weather in Oslo?" }];
+type Message = z.infer<typeof Reply>["choices"][0]["message"];
+
+test.each<[string, (message: Message) => object, string]>([
+  ["a client that sends back what it cannot read", (message) => message, "sealed"],
+  [
+    "a client that forgets it",
+    ({ tool_calls }) => ({ role: "assistant", content: null, tool_calls }),
+    "stored",
+  ],
+])("a Worker gives the reasoning of a tool loop back to %s", async (_, remember, outcome) => {
+  const messages: object[] = [{ role: "user", content: "What is the weather in Oslo?" }];
   const parameters = { type: "object", properties: { city: { type: "string" } } };
   const ask = () =>
     server.fetch("/v1/chat/completions", {
@@ -76,14 +93,10 @@ test("a Worker with it keeps the reasoning of a tool loop", async () => {
         tools: [{ type: "function", function: { name: "get_weather", parameters } }],
       }),
     });
-  const { tool_calls } = Reply.parse(await (await ask()).json()).choices[0].message;
-  messages.push({ role: "assistant", content: null, tool_calls });
-  for (const call of tool_calls) {
-    messages.push({
-      role: "tool",
-      tool_call_id: z.looseObject({ id: z.string() }).parse(call).id,
-      content: "4 °C",
-    });
+  const { message } = Reply.parse(await (await ask()).json()).choices[0];
+  messages.push(remember(message));
+  for (const { id } of message.tool_calls) {
+    messages.push({ role: "tool", tool_call_id: id, content: "4 °C" });
   }
-  expect((await ask()).headers.get("x-harmony-cot")).toBe("stored");
+  expect((await ask()).headers.get("x-harmony-cot")).toBe(outcome);
 });
