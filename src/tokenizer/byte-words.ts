@@ -1,7 +1,7 @@
 /**
  * Byte strings read as 32-bit words. Nearly every piece and token is at most eight bytes long, so
- * two loads and two masks take the place of a loop: no branch that depends on the length, which is
- * what hashing and comparing byte by byte spend their time on (a wrong guess costs 8 ns).
+ * two loads and two masks take the place of a loop: nothing branches on the length, which is what
+ * hashing and comparing byte by byte spend their time on (a wrong guess costs 8 ns).
  */
 
 /** How many bytes behind a byte string are read along and must exist. */
@@ -22,24 +22,27 @@ export function highWord(view: DataView, start: number, length: number): number 
   return view.getInt32(start + 4, true) & HIGH_MASKS[length]!;
 }
 
-/** A well-mixed 32-bit hash of `view[start … end)`, which must not be empty. */
-export function hashOf(view: DataView, start: number, end: number): number {
-  const length = end - start;
+/** A hash of the string of `length` (at least 1) bytes at `start`. */
+export function hashOf(view: DataView, start: number, length: number): number {
   if (length <= 8) {
     const low = lowWord(view, start, length);
-    const high = highWord(view, start, length);
-    return finish(Math.imul(low, 0x2c9277b5) ^ Math.imul(high + length, 0x85ebca6b));
+    return hashOfWords(low, highWord(view, start, length), length);
   }
   let hash = length;
-  const last = end - 4;
+  const last = start + length - 4;
   for (let i = start; i < last; i += 4) {
     hash = Math.imul(hash ^ view.getInt32(i, true), 0x2c9277b5);
     hash ^= hash >>> 15;
   }
-  return finish(Math.imul(hash ^ view.getInt32(last, true), 0x85ebca6b));
+  return mix(Math.imul(hash ^ view.getInt32(last, true), 0x85ebca6b));
 }
 
-/** Whether `a[aStart … + length)` and `b[bStart … + length)` are the same bytes. */
+/** The same for a string of up to eight bytes that is at hand as words. */
+export function hashOfWords(low: number, high: number, length: number): number {
+  return mix(Math.imul(low, 0x2c9277b5) ^ Math.imul(high + length, 0x85ebca6b));
+}
+
+/** Whether two strings of more than four bytes are equal. */
 export function equalBytes(
   a: DataView,
   aStart: number,
@@ -47,12 +50,6 @@ export function equalBytes(
   bStart: number,
   length: number,
 ): boolean {
-  if (length <= 8) {
-    return (
-      lowWord(a, aStart, length) === lowWord(b, bStart, length) &&
-      highWord(a, aStart, length) === highWord(b, bStart, length)
-    );
-  }
   const last = length - 4;
   for (let i = 0; i < last; i += 4) {
     if (a.getInt32(aStart + i, true) !== b.getInt32(bStart + i, true)) return false;
@@ -60,7 +57,8 @@ export function equalBytes(
   return a.getInt32(aStart + last, true) === b.getInt32(bStart + last, true);
 }
 
-function finish(hash: number): number {
+/** Spreads what the high bits know to the low ones and back. */
+function mix(hash: number): number {
   const mixed = Math.imul(hash ^ (hash >>> 15), 0x27d4eb2f);
   return mixed ^ (mixed >>> 14);
 }

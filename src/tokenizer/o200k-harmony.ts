@@ -6,16 +6,16 @@
  */
 
 import { decode, Decoder, TokenTexts } from "./decoder.ts";
-import { Encoder } from "./encoder.ts";
+import { createEncoder } from "./encoder.ts";
 import { type TokenBytes, unpackTokenBytes } from "./token-bytes.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
 
 let sharedTokens: TokenBytes | undefined;
-let sharedEncoder: Encoder | undefined;
+let sharedEncode: ((text: string) => TokenId[]) | undefined;
 let sharedTexts: TokenTexts | undefined;
 
 const O200K_HARMONY: Tokenizer = {
-  encode: (text) => encoder().encode(text),
+  encode: (text) => (sharedEncode ??= createEncoder(tokens()))(text),
   decode: (ids) => decode(texts(), ids),
   createDecoder,
 };
@@ -51,10 +51,6 @@ export function tokenText(id: TokenId): string | undefined {
 export function tokenBytes(id: TokenId): Uint8Array<ArrayBuffer> | undefined {
   const bytes = texts().bytesOf(id);
   return bytes.length > 0 ? new Uint8Array(bytes) : undefined;
-}
-
-function encoder(): Encoder {
-  return (sharedEncoder ??= new Encoder(tokens()));
 }
 
 function texts(): TokenTexts {

@@ -41,25 +41,38 @@ export function createScanner(): (text: TextBytes, start: number) => number {
   }
 
   /**
-   * The everyday piece: at most one ASCII letter in upper case, then any in lower case, perhaps
-   * behind a space or symbol. 0 if it is anything else. Twice as fast as the way for all.
+   * The everyday pieces: a word in ASCII with at most one letter in upper case, the first, perhaps
+   * behind a space or symbol; or symbols in ASCII, perhaps behind a space. 0 if it is anything
+   * else. Twice as fast as the way for all.
    */
-  function plainWordEnd({ bytes, view }: TextBytes, start: number): number {
+  function plainPieceEnd({ bytes, view }: TextBytes, start: number): number {
     let i = start;
     const first = byteClasses[bytes[i]!]!;
     if (first === space || first === other) i++;
     const letter = byteClasses[bytes[i]!]!;
-    if (letter !== lower && letter !== upper) return 0;
+    if (letter !== lower && letter !== upper) {
+      const isSymbols = first === other || (letter === other && bytes[start] === SPACE);
+      return isSymbols ? plainSymbolsEnd(bytes, i) : 0;
+    }
     i++;
-    const second = byteClasses[bytes[i]!]!;
-    if (letter === upper && second === upper) return 0;
-    i += lowerRun(view, i);
-    const after = bytes[i]!;
-    return after === APOSTROPHE || byteClasses[after] === multiByte ? 0 : i;
+    const run = lowerRun(view, i);
+    i += run;
+    const after = byteClasses[bytes[i]!]!;
+    if (after === multiByte || bytes[i] === APOSTROPHE) return 0;
+    return after === upper && run === 0 && letter === upper ? 0 : i;
+  }
+
+  /** The end of symbols at `start`, or 0 if a character that is not ASCII follows. */
+  function plainSymbolsEnd(bytes: Uint8Array, start: number): number {
+    let i = start;
+    while (byteClasses[bytes[i]!] === other) i++;
+    if (byteClasses[bytes[i]!] === multiByte) return 0;
+    while (bytes[i] === SLASH || byteClasses[bytes[i]!] === newline) i++;
+    return i;
   }
 
   function pieceEnd(text: TextBytes, start: number): number {
-    const plainEnd = plainWordEnd(text, start);
+    const plainEnd = plainPieceEnd(text, start);
     if (plainEnd > 0) return plainEnd;
     const { bytes } = text;
     const first = bytes[start]!;

@@ -23,7 +23,7 @@ export interface TokenBytes {
   /** The same memory as `bytes`. */
   readonly view: DataView;
   /** `ends[id]` is the start of token `id`, `ends[id + 1]` its end. */
-  readonly ends: Uint32Array;
+  readonly ends: Int32Array;
 }
 
 const HEADER = "! 0 ";
@@ -37,7 +37,7 @@ export function unpackTokenBytes(): TokenBytes {
   // Through UTF-8: reading bytes of a typed array is twice as fast as charCodeAt while this is cold.
   const text = new TextEncoder().encode(`${packed.slice(HEADER.length)} `);
   const bytes = new Uint8Array(Math.ceil((text.length * 3) / 4) + SLACK);
-  const ends = new Uint32Array(ORDINARY_COUNT + 1);
+  const ends = new Int32Array(ORDINARY_COUNT + 1);
 
   let length = 0;
   let id = 0;
