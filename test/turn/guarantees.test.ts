@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import type { CompletionRequest, Engine } from "../../src/engines/engine.ts";
+import { createLlamaCppEngine } from "../../src/engines/llama-cpp.ts";
+import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { parseJson, toCompactJson } from "../../src/harmony/json.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { Turn } from "../../src/turn/turn.ts";
 import { whyInvalid } from "../../src/turn/validate.ts";
+import { startLlamaServer } from "../helpers/llama-server.ts";
+import { SERVED_MODEL } from "../helpers/llama-wires.ts";
 import { createTinyEngine, describeWithLlama } from "../helpers/tiny-llama.ts";
 import { finishTurn, offeredTool, partsOf, type RunOptions, turnWith } from "../helpers/turns.ts";
 
@@ -64,12 +68,31 @@ async function tinyLlama(): Promise<Subject> {
   return { engine: watched(engine), dispose: () => engine.close() };
 }
 
-const engines: Record<string, () => Promise<Subject>> = {
-  "the demo engine": demo,
-  "a real gpt-oss of two layers in llama.cpp": tinyLlama,
+/** The tiny model behind HTTP, reached as an operator's server is. */
+function servedLlama(connect: (options: { url: string; model: string }) => Engine) {
+  return async (): Promise<Subject> => {
+    const server = await startLlamaServer();
+    const engine = watched(connect({ url: server.url, model: SERVED_MODEL }));
+    return { engine, dispose: () => server.close() };
+  };
+}
+
+interface Row {
+  readonly create: () => Promise<Subject>;
+  readonly logprobs: boolean;
+}
+
+const engines: Record<string, Row> = {
+  "the demo engine": { create: demo, logprobs: true },
+  "a real gpt-oss of two layers in llama.cpp": { create: tinyLlama, logprobs: true },
+  "the same over vLLM's wire": { create: servedLlama(createVllmEngine), logprobs: true },
+  "the same over llama-server's wire": {
+    create: servedLlama(createLlamaCppEngine),
+    logprobs: false,
+  },
 };
 
-for (const [title, create] of Object.entries(engines)) {
+for (const [title, { create, logprobs }] of Object.entries(engines)) {
   const suite = title === "the demo engine" ? describe : describeWithLlama;
   suite(`on ${title}`, () => {
     let subject: Subject;
@@ -162,7 +185,11 @@ for (const [title, create] of Object.entries(engines)) {
       expect(turn.end.usage.engineCalls).toBe(1);
     });
 
-    test("log probabilities are given for the answer's tokens alone", async () => {
+    test.runIf(!logprobs)("log probabilities are refused", async () => {
+      await expect(finish(demand({ topLogprobs: 2 }))).rejects.toThrow(/^logprobs: the engine/);
+    });
+
+    test.runIf(logprobs)("log probabilities are given for the answer's tokens alone", async () => {
       const turn = await finish(demand({ topLogprobs: 2 }));
       const answer = turn.parts.findLast((part) => part.kind === "content");
       expect(answer?.logprobs.length).toBeGreaterThan(0);
