@@ -1,0 +1,20 @@
+/**
+ * Writes `src/tokenizer/vocabulary.ts`, the ordinary tokens of `o200k_base`, from js-tiktoken's copy of
+ * them:
+ *
+ *     node scripts/write-vocabulary.ts
+ */
+import { writeFileSync } from "node:fs";
+import { packVocabulary } from "./pack-vocabulary.ts";
+
+const target = new URL("../src/tokenizer/vocabulary.ts", import.meta.url);
+writeFileSync(
+  target,
+  `/**
+ * The ordinary tokens of \`o200k_base\`, packed as \`token-bytes.ts\` says. The data is OpenAI's, published
+ * with tiktoken under the MIT licence. Made by scripts/write-vocabulary.ts.
+ */
+export const VOCABULARY: string =
+  "${packVocabulary()}";
+`,
+);
