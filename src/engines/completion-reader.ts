@@ -114,8 +114,8 @@ export function createCompletionReader(server: Server, topLogprobs?: number): Co
  * JSON.parse alone (250-byte vLLM events). Ordinary means: it has ids and goes on (`finish_reason` null).
  * False, and nothing added, for anything else.
  *
- * Safe, because a quote inside a JSON string is escaped, so neither key can occur in sampled text. The
- * last occurrence counts: vLLM's first event repeats the prompt before it.
+ * Safe, because a quote inside a JSON string is escaped, so neither key can occur in sampled text.
+ * Searched from the end, because vLLM's first event repeats the whole prompt before it.
  */
 function readOrdinaryIds(event: string, into: TokenId[]): boolean {
   if (!event.includes('"finish_reason":null')) return false;

@@ -125,10 +125,45 @@ describe("the stream", () => {
     });
   });
 
+  const event = (output_ids: number[], completion_tokens?: number, matched?: number): string =>
+    `data: ${JSON.stringify({
+      output_ids,
+      meta_info: {
+        finish_reason: matched === undefined ? null : { type: "stop", matched },
+        ...(completion_tokens !== undefined && { completion_tokens }),
+      },
+    })}\n\n`;
+
+  test.each<[string, string[], number[]]>([
+    [
+      "new ids that happen to be the same as the first",
+      [event([0], 1), event([0], 2), event([0, 200002], 4, 200002)],
+      [0, 0, 0, 200002],
+    ],
+    [
+      "new ids of a server that does not count",
+      [event([5]), event([6]), event([200002], undefined, 200002)],
+      [5, 6, 200002],
+    ],
+    [
+      "ids that were repeated in another spelling",
+      [event([1], 1), event([1, 22], 2), event([1, 2, 3], 3), event([1, 2, 3, 200002], 4, 200002)],
+      [1, 22, 3, 200002],
+    ],
+    [
+      "a stop id that is named after it was given",
+      [event([1], 1), event([1, 2], 2), event([1, 2, 200002], 3), event([1, 2, 200002], 3, 200002)],
+      [1, 2, 200002],
+    ],
+  ])("is not misled by %s", async (_, events, expected) => {
+    expect((await complete(engineOf(streamOf(...events)).engine)).ids).toEqual(expected);
+  });
+
   test("text that does not repeat itself is added up", async () => {
-    const event = (text: string, finish: object | null): string =>
+    const textEvent = (text: string, finish: object | null): string =>
       `data: ${JSON.stringify({ text, meta_info: { finish_reason: finish } })}\n\n`;
-    const stream = event("<|channel|>", null) + event("final", null) + event("f", { type: "stop" });
+    const stream =
+      textEvent("<|channel|>", null) + textEvent("final", null) + textEvent("f", { type: "stop" });
     expect(await complete(engineOf(streamOf(stream)).engine)).toEqual({
       opens: 1,
       text: "<|channel|>finalf",

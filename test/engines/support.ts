@@ -27,8 +27,8 @@ export function readFixture(name: string): Uint8Array {
 export interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The reads of the body, one after another. */
-  readonly pieces: readonly Uint8Array[];
+  /** The reads of the body, one after another; an error is a read that fails. */
+  readonly pieces: readonly (Uint8Array | Error)[];
 }
 
 export interface ScriptedTransport extends Transport {
@@ -68,6 +68,7 @@ function toResponse(
       signal.throwIfAborted();
       const piece = pieces[next];
       next += 1;
+      if (piece instanceof Error) throw piece;
       return piece;
     },
     close,

@@ -149,6 +149,33 @@ describe.each([
     expect(size).toBe(64 * chunk.length);
   });
 
+  test("takes no more from the server than a reader takes, give or take a buffer", async () => {
+    const chunk = new Uint8Array(256 * 1024);
+    let taken = 0;
+    stream(async (exchange) => {
+      for (; taken < 200; taken += 1) await exchange.writeWhenRead(chunk);
+    });
+    const response = await send();
+    await pause(300);
+    // What the systems on both sides hold in their sockets is some megabytes; all would be fifty.
+    expect(taken).toBeGreaterThan(0);
+    expect(taken).toBeLessThan(100);
+    response.close();
+  });
+
+  test("waits for the real response after an early hint", async () => {
+    const server = createServer((socket) => {
+      socket.write("HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n");
+      socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, "127.0.0.1", resolve);
+    });
+    const response = await send({ url: `http://127.0.0.1:${portOf(server)}/` });
+    expect([response.status, await readAll(response)]).toEqual([200, "ok"]);
+    server.close();
+  });
+
   test("uses a connection again after a response that ended", async () => {
     upstream.handle((exchange) => exchange.reply(200, "{}"));
     for (let i = 0; i < 3; i += 1) {
@@ -162,7 +189,7 @@ describe.each([
     stream(async (exchange) => {
       exchange.write("all we want");
       await pause(20);
-      exchange.end();
+      exchange.end("x".repeat(500_000));
     });
     for (let i = 0; i < 2; i += 1) {
       const response = await send();
@@ -221,6 +248,15 @@ describe.each([
     });
   });
 
+  test("sends nothing when the signal aborts while the connection is made", async () => {
+    const abort = new AbortController();
+    const pending = send({ signal: abort.signal });
+    abort.abort(new Error("left"));
+    await expect(pending).rejects.toThrow("left");
+    await pause(50);
+    expect(upstream.exchanges).toEqual([]);
+  });
+
   test("sends nothing when the signal has aborted already", async () => {
     await expect(send({ signal: AbortSignal.abort(new Error("left")) })).rejects.toThrow("left");
     expect(upstream.exchanges).toEqual([]);
@@ -235,8 +271,11 @@ describe.each([
     await expect(response.read()).rejects.toThrow("left");
   });
 
-  test("lets go of the signal when the response is over", async () => {
-    upstream.handle((exchange) => exchange.reply(200, "{}"));
+  test.each([
+    [200, "{}"],
+    [204, ""],
+  ])("lets go of the signal when the response is over: %i", async (status, body) => {
+    upstream.handle((exchange) => exchange.reply(status, body));
     const abort = new AbortController();
     const counter = countListeners(abort.signal);
     await readAll(await send({ signal: abort.signal }));
@@ -378,6 +417,23 @@ test("the undici transport closes its idle connections", async () => {
     transport({ method: "GET", url: upstream.url, headers: {}, timeouts: PATIENT, signal }),
   ).rejects.toMatchObject({ kind: "unreachable" });
   await upstream.close();
+});
+
+test("reads fail after an abort also where the runtime's fetch would go on giving", async () => {
+  const body = new ReadableStream({
+    pull: (controller) => controller.enqueue(new Uint8Array(1)),
+  });
+  const abort = new AbortController();
+  const response = await createFetchTransport(async () => new Response(body))({
+    method: "GET",
+    url: "http://engine/",
+    headers: {},
+    timeouts: PATIENT,
+    signal: abort.signal,
+  });
+  await response.read();
+  abort.abort(new Error("left"));
+  await expect(response.read()).rejects.toThrow("left");
 });
 
 async function readPieces(response: TransportResponse): Promise<string[]> {

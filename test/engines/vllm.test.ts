@@ -1,6 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 
+import { EngineError } from "../../src/engines/engine-error.ts";
 import type { CompletionRequest } from "../../src/engines/engine.ts";
+import type { Timeouts } from "../../src/engines/transport.ts";
 import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "../../src/engines/vllm.ts";
 import {
   type Answer,
@@ -168,6 +170,17 @@ describe("the stream", () => {
     expect(await replay("stop-only-named.sse")).toMatchObject({
       ids: [200005, 17196, 200008, 12194, 200002],
     });
+  });
+
+  test("gives a stop id only once, when it is named after it was given", async () => {
+    const event = (choice: object): string => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+    const { engine } = engineOf(
+      streamOf(
+        event({ token_ids: [12194, 200002], finish_reason: null }),
+        event({ token_ids: [], finish_reason: "stop", stop_reason: 200002 }),
+      ),
+    );
+    expect((await complete(engine)).ids).toEqual([12194, 200002]);
   });
 
   test("a limit is a length", async () => {
@@ -371,6 +384,28 @@ describe("failures in the stream", () => {
       kind: "server-error",
       message: `${NAME} broke the protocol: sent an event longer than 16777216 characters.`,
     });
+  });
+
+  test("a connection that breaks after the finish costs nothing", async () => {
+    const broken = new EngineError("closed", "broken");
+    const whole = new TextDecoder().decode(readFixture("vllm/length.sse"));
+    const { engine } = engineOf({
+      pieces: [new TextEncoder().encode(whole.replace("data: [DONE]\n\n", "")), broken],
+    });
+    expect(await complete(engine)).toEqual(await replay("length.sse"));
+  });
+
+  test("an error page without end is not read to its end", async () => {
+    const piece = new Uint8Array(600_000).fill(120);
+    const { engine, transport } = engineOf({
+      status: 502,
+      headers: { "content-type": "text/plain" },
+      pieces: [piece, piece, new Error("read too far")],
+    });
+    const { error } = await complete(engine);
+    expect(error?.kind).toBe("server-error");
+    expect(error?.message.length).toBeLessThan(700);
+    expect(transport.closes).toEqual(["at once"]);
   });
 
   test("leaving early closes the connection at once, a finish leaves it open for the next", async () => {
@@ -577,6 +612,24 @@ describe("probe", () => {
         logit_bias: { "200002": 100 },
       },
     );
+  });
+
+  test("asks its small questions with little patience, and with the operator's when that is less", async () => {
+    const timeoutsOf = async (timeouts: Partial<Timeouts>) => {
+      const { probe, transport } = probeWith(known, { timeouts });
+      await expect(probe()).rejects.toThrow("404");
+      return transport.requests[0]?.timeouts;
+    };
+    expect(await timeoutsOf({})).toEqual({
+      connectMs: 5_000,
+      firstByteMs: 15_000,
+      idleMs: 15_000,
+    });
+    expect(await timeoutsOf({ connectMs: 1, firstByteMs: 2, idleMs: 3 })).toEqual({
+      connectMs: 1,
+      firstByteMs: 2,
+      idleMs: 3,
+    });
   });
 
   test("finds out that an old server gives only text", async () => {

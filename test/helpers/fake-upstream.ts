@@ -26,8 +26,8 @@ export interface FakeExchange {
   begin(status?: number, headers?: Record<string, string>): void;
   /** One HTTP chunk, in one packet as far as the system allows. */
   write(bytes: string | Uint8Array): void;
-  /** Like `write`, one piece after another, each in a packet of its own. */
-  writePieces(pieces: readonly (string | Uint8Array)[]): Promise<void>;
+  /** Like `write`; resolves when the client has taken so much that there is room for more. */
+  writeWhenRead(bytes: string | Uint8Array): Promise<void>;
   end(bytes?: string): void;
   /** Answers in one go. */
   reply(status: number, body: string, headers?: Record<string, string>): void;
@@ -104,12 +104,11 @@ function toExchange(
     closed,
     begin,
     write: (bytes) => void response.write(bytes),
-    async writePieces(pieces) {
-      for (const piece of pieces) {
-        response.write(piece);
-        await nextTurn();
-      }
-    },
+    writeWhenRead: (bytes) =>
+      new Promise((resolve) => {
+        if (response.write(bytes)) resolve();
+        else response.once("drain", resolve);
+      }),
     end: (bytes) => void response.end(bytes),
     reply(status, text, headers = JSON_HEADERS) {
       begin(status, headers);
@@ -131,10 +130,4 @@ export function portOf(server: Server): number {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("not listening on a port");
   return address.port;
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }
