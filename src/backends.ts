@@ -2,12 +2,15 @@
 import { type BackendSettings, type Settings, toBackends } from "./config.ts";
 import { createEngine } from "./engines/create-engine.ts";
 import type { Engine } from "./engines/engine.ts";
+import type { CreateNativeLlama } from "./engines/llama.ts";
 import type { Transport } from "./engines/transport.ts";
 import type { ModelOptions } from "./turn/models.ts";
 
 export interface BackendDeps {
   /** How engines reach their servers: what this runtime does best. */
   readonly transport: Transport;
+  /** What runs the engine `llama`, on runtimes that can. */
+  readonly createNativeLlama?: CreateNativeLlama;
 }
 
 export function toModelOptions(settings: Settings, deps: BackendDeps): ModelOptions[] {
@@ -27,6 +30,7 @@ function toEngine(backend: BackendSettings, settings: Settings, deps: BackendDep
     model,
     tokenEndpoint,
     transport: deps.transport,
+    ...(deps.createNativeLlama !== undefined && { createNativeLlama: deps.createNativeLlama }),
     timeouts: {
       connectMs: settings.connectTimeoutMs,
       firstByteMs: settings.firstTokenTimeoutMs,

@@ -5,6 +5,7 @@ import { EngineError } from "./engine-error.ts";
 import type { Capabilities, Engine } from "./engine.ts";
 import { createFireworksEngine, FIREWORKS_CAPABILITIES } from "./fireworks.ts";
 import { createLlamaCppEngine, LLAMA_CPP_CAPABILITIES } from "./llama-cpp.ts";
+import { createLlamaEngine, LLAMA_CAPABILITIES, type LlamaOptions } from "./llama.ts";
 import { createOllamaEngine, OLLAMA_CAPABILITIES, type OllamaOptions } from "./ollama.ts";
 import { createSglangEngine, SGLANG_CAPABILITIES } from "./sglang.ts";
 import { createTrtllmEngine, TRTLLM_CAPABILITIES } from "./trtllm.ts";
@@ -12,6 +13,7 @@ import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "./vllm.ts
 
 export const ENGINE_KINDS = [
   "demo",
+  "llama",
   "vllm",
   "sglang",
   "llama-cpp",
@@ -24,7 +26,7 @@ export const ENGINE_KINDS = [
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 
 /** The options of every kind together: a kind ignores what is not its own. */
-type AllOptions = VllmOptions & OllamaOptions;
+type AllOptions = VllmOptions & OllamaOptions & LlamaOptions;
 
 /** As {@link AllOptions}, the URL left out where the engine has none or a usual one. */
 export interface EngineOptions extends Omit<AllOptions, "url"> {
@@ -47,6 +49,13 @@ export const ENGINES: Readonly<Record<EngineKind, EngineEntry>> = {
     url: "none",
     capabilities: createDemoEngine().capabilities,
     create: () => createDemoEngine(),
+  },
+  llama: {
+    title:
+      "llama.cpp in the gateway's own process, on Node only: `--model` is a GGUF file, found or downloaded",
+    url: "none",
+    capabilities: LLAMA_CAPABILITIES,
+    create: createLlamaEngine,
   },
   vllm: {
     title: "vLLM, `/v1/completions` with token ids",

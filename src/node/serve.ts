@@ -4,10 +4,13 @@ import { createApp } from "../app.ts";
 import { toModelOptions } from "../backends.ts";
 import type { Settings } from "../config.ts";
 import { withoutSecrets } from "../config/resolve.ts";
+import type { CreateNativeLlama } from "../engines/llama.ts";
 import { createLog, type Log } from "../log.ts";
 import { probeUntilReady } from "../probing.ts";
 import { createModels, type Model, type ModelOptions, type ModelStatus } from "../turn/models.ts";
 import { listen } from "./listen.ts";
+import { createNativeLlama, type NativeLlama } from "./llama/engine.ts";
+import { createDownloadReport } from "./llama/model-file.ts";
 import { openStore } from "./open-store.ts";
 import { createUndiciTransport } from "./undici-transport.ts";
 
@@ -33,8 +36,19 @@ const LONGEST_WAIT_MS = 30_000;
 /** Rejects when the port or the store cannot be had. An engine that does not answer is printed, and asked again. */
 export async function startGateway(settings: Settings, options: ServeOptions): Promise<Gateway> {
   const log = createLog({ level: settings.log, now: Date.now, write: options.writeLog });
+  const llamas: NativeLlama[] = [];
+  const createLlama: CreateNativeLlama = (llamaOptions) => {
+    const onDownload = createDownloadReport(llamaOptions.model, options.print);
+    const llama = createNativeLlama({ ...llamaOptions, onDownload });
+    llamas.push(llama);
+    return llama;
+  };
   const models = createModels(
-    options.models ?? toModelOptions(settings, { transport: createUndiciTransport() }),
+    options.models ??
+      toModelOptions(settings, {
+        transport: createUndiciTransport(),
+        createNativeLlama: createLlama,
+      }),
     { steering: settings, newCallId: () => `call_${randomId()}` },
   );
   const opened = await openStore(settings);
@@ -70,6 +84,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
       stop.abort();
       await Promise.all([server.close(settings.shutdownGraceMs), probing]);
       opened.close();
+      await Promise.all(llamas.map((llama) => llama.close()));
       log.info("stop");
     },
   };

@@ -38,7 +38,7 @@ function readText(fixture: string): string {
   return new TextDecoder().decode(readFixture(fixture));
 }
 
-const kinds = ENGINE_KINDS.filter((kind) => kind !== "demo");
+const kinds = ENGINE_KINDS.filter((kind) => kind !== "demo" && kind !== "llama");
 
 const table = kinds.flatMap((kind) =>
   Object.entries(transports).map(([transport, create]) => ({ kind, transport, create })),
@@ -73,6 +73,12 @@ describe.each(table)("$kind over $transport", ({ kind, create }) => {
       await pause(10);
     }
     expect(upstream.connections).toBe(1);
+  });
+
+  test("a server that does not end its response after the last event keeps nobody waiting", async () => {
+    stream((exchange) => exchange.write(readText(STREAMS[kind].whole)));
+    expect((await complete(engine)).finish?.reason).toBe("stop");
+    await upstream.exchanges[0]?.closed;
   });
 
   test("nobody listens: unreachable, with the URL in the message", async () => {

@@ -6,7 +6,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { z } from "zod";
 import { EngineError } from "../../src/engines/engine-error.ts";
-import type { LlamaEngine } from "../../src/node/llama/engine.ts";
+import type { NativeLlama } from "../../src/node/llama/engine.ts";
 import { listenAnywhere } from "./listen.ts";
 import { SERVED_MODEL, WIRES, type Wire } from "./llama-wires.ts";
 import { createTinyEngine } from "./tiny-llama.ts";
@@ -80,7 +80,7 @@ function describe(path: string, contextLength: number): unknown {
 }
 
 async function complete(
-  engine: LlamaEngine,
+  engine: NativeLlama,
   wire: Wire,
   body: unknown,
   response: ServerResponse,

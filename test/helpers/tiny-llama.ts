@@ -1,6 +1,6 @@
 /** llama.cpp with the tiny model, where it can run. */
 import { describe } from "vitest";
-import { createLlamaEngine, type LlamaEngine } from "../../src/node/llama/engine.ts";
+import { createNativeLlama, type NativeLlama } from "../../src/node/llama/engine.ts";
 import type { LlamaModelOptions } from "../../src/node/llama/model.ts";
 import { tinyGptOss } from "./tiny-gpt-oss.ts";
 
@@ -18,8 +18,8 @@ export function describeWithLlama(title: string, tests: () => void): void {
 /** One thread: several wait for each other when other tests keep the processor busy, and are ten times slower. */
 export async function createTinyEngine(
   options: Partial<LlamaModelOptions> = {},
-): Promise<LlamaEngine> {
-  return createLlamaEngine({
+): Promise<NativeLlama> {
+  return createNativeLlama({
     model: await tinyGptOss(),
     gpu: false,
     threads: 1,

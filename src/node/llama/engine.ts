@@ -5,17 +5,13 @@
  */
 import type { LlamaGrammarEvaluationState, SequenceEvaluateOptions } from "node-llama-cpp";
 import { EngineError } from "../../engines/engine-error.ts";
-import type {
-  Capabilities,
-  CompletionRequest,
-  Constraint,
-  Engine,
-  EngineEvent,
-} from "../../engines/engine.ts";
+import type { CompletionRequest, Constraint, Engine, EngineEvent } from "../../engines/engine.ts";
 import { toJsonGrammar, toJsonObjectGrammar } from "../../engines/json-grammar.ts";
+import { LLAMA_CAPABILITIES } from "../../engines/llama.ts";
 import { toChoiceGrammar, toStopIds } from "../../engines/request-body.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import { toTokenLogprob } from "./logprobs.ts";
+import { toProgressBar, type DownloadProgress } from "./model-file.ts";
 import {
   loadModel,
   toTokens,
@@ -24,48 +20,46 @@ import {
   type ModelSequence,
 } from "./model.ts";
 
-export interface LlamaEngine extends Engine {
-  /** Frees the model's memory. Completions under way fail. */
+export interface NativeLlama extends Engine {
+  /** Frees the model's memory, or stops loading it. Completions under way fail, and all later ones. */
   close(): Promise<void>;
 }
 
-export const LLAMA_CAPABILITIES: Capabilities = {
-  idsIn: true,
-  idsOut: "exact",
-  stopIdVisible: true,
-  stopIds: true,
-  constraints: ["json-schema", "json-object", "choice", "token-grammar"],
-  logprobs: true,
-  sampling: [
-    "temperature",
-    "topP",
-    "topK",
-    "minP",
-    "frequencyPenalty",
-    "presencePenalty",
-    "repetitionPenalty",
-    "seed",
-    "logitBias",
-  ],
-};
-
-export function createLlamaEngine(options: LlamaModelOptions): LlamaEngine {
+export function createNativeLlama(options: LlamaModelOptions): NativeLlama {
   let loading: Promise<LoadedModel> | undefined;
+  let download: DownloadProgress | undefined;
+  const closing = new AbortController();
+
   const load = async () => {
-    loading ??= loadModel(options);
+    const onDownload = (progress: DownloadProgress) => {
+      download = progress.downloadedBytes < progress.totalBytes ? progress : undefined;
+      options.onDownload?.(progress);
+    };
+    loading ??= loadModel({ ...options, onDownload }, closing.signal);
     try {
       return await loading;
     } catch (error) {
       // The next request may find the file, or enough memory.
       loading = undefined;
       throw error instanceof EngineError ? error : toServerError(error);
+    } finally {
+      download = undefined;
     }
   };
+  const notYet = (cause?: unknown) =>
+    new EngineError(
+      "overloaded",
+      download === undefined
+        ? "The model is still being loaded."
+        : `The model is still being downloaded: ${toProgressBar(download)}`,
+      { cause },
+    );
+
   return {
     name: "llama",
     capabilities: LLAMA_CAPABILITIES,
     async probe(signal) {
-      const { name, contextLength } = await unlessAborted(load(), signal);
+      const { name, contextLength } = await unlessAborted(load(), signal, notYet);
       return {
         description: `llama.cpp in process, ${name}`,
         contextLength,
@@ -74,12 +68,14 @@ export function createLlamaEngine(options: LlamaModelOptions): LlamaEngine {
       };
     },
     async *complete(request, signal) {
+      // Loading takes seconds; a download may take longer than any client waits.
+      if (download !== undefined) throw notYet();
       const loaded = await unlessAborted(load(), signal);
       yield* complete(loaded, request, signal);
     },
     async close() {
+      closing.abort(new EngineError("closed", "The model has been closed."));
       const loaded = await loading?.catch(() => undefined);
-      loading = undefined;
       await loaded?.dispose();
     },
   };
@@ -254,10 +250,18 @@ function toServerError(error: unknown): EngineError {
   return new EngineError("server-error", `llama.cpp failed: ${why}`, { cause: error });
 }
 
-/** What is loaded is loaded for everybody; only this one does not wait for it any more. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/**
+ * What is loaded is loaded for everybody; only this one does not wait for it any more.
+ *
+ * @param toError what to reject with instead of the signal's reason.
+ */
+function unlessAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal,
+  toError: (reason: unknown) => unknown = (reason) => reason,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
+    const leave = () => reject(toError(signal.reason));
     if (signal.aborted) leave();
     signal.addEventListener("abort", leave, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));

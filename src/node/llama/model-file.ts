@@ -23,16 +23,18 @@ export const KNOWN_MODELS: ReadonlyMap<string, string> = new Map([
   ["openai/gpt-oss-120b", "hf:ggml-org/gpt-oss-120b-GGUF/gpt-oss-120b-mxfp4-00001-of-00003.gguf"],
 ]);
 
-/** The path of the file. Throws an {@link EngineError} when there is none. */
+/** The path of the file. Throws an {@link EngineError} when there is none, or the signal's reason. */
 export async function findModelFile(
   resolveFile: typeof resolveModelFile,
   { model, modelsFolder, onDownload }: ModelFileOptions,
+  signal: AbortSignal,
 ): Promise<string> {
   // The library would look for a relative path among the downloaded files.
   if (existsSync(model)) return resolve(model);
   try {
     return await resolveFile(KNOWN_MODELS.get(model) ?? model, {
       cli: false,
+      signal,
       ...(modelsFolder !== undefined && { directory: modelsFolder }),
       ...(onDownload !== undefined && {
         onProgress: ({ downloadedSize, totalSize }) =>
@@ -40,9 +42,24 @@ export async function findModelFile(
       }),
     });
   } catch (error) {
+    signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
     throw new EngineError("not-found", `No model ${model}: ${why}`, { cause: error });
   }
+}
+
+/** Prints a line at every tenth of a download. */
+export function createDownloadReport(
+  model: string,
+  print: (text: string) => void,
+): (progress: DownloadProgress) => void {
+  let reported = -1;
+  return (progress) => {
+    const tenths = Math.floor((progress.downloadedBytes / progress.totalBytes) * 10);
+    if (!(tenths > reported)) return;
+    reported = tenths;
+    print(`${model}: ${toProgressBar(progress)}`);
+  };
 }
 
 /** `[######------------------]  25%   3.0 of 12.1 GB` */

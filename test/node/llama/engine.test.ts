@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CompletionRequest, EngineEvent, Sampling } from "../../../src/engines/engine.ts";
-import type { LlamaEngine } from "../../../src/node/llama/engine.ts";
+import type { NativeLlama } from "../../../src/node/llama/engine.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../../src/tokenizer/index.ts";
 import { spelledIds, spelledPrompt, spelledRequest } from "../../helpers/spelled.ts";
 import { createTinyEngine, describeWithLlama } from "../../helpers/tiny-llama.ts";
@@ -21,7 +21,7 @@ const ANSWER = "Hello!👩‍🚀 This is toy text bye<|return|>";
 const never = new AbortController().signal;
 
 describeWithLlama("llama.cpp in process", () => {
-  let engine: LlamaEngine;
+  let engine: NativeLlama;
 
   beforeAll(async () => {
     engine = await createTinyEngine();

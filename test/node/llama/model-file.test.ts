@@ -5,12 +5,15 @@ import { join, relative } from "node:path";
 import { resolveModelFile } from "node-llama-cpp";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
+  createDownloadReport,
   findModelFile,
   KNOWN_MODELS,
   toProgressBar,
   type DownloadProgress,
 } from "../../../src/node/llama/model-file.ts";
 import { listenAnywhere } from "../../helpers/listen.ts";
+
+const never = new AbortController().signal;
 
 describe("the file of a model", () => {
   let folder: string;
@@ -45,8 +48,10 @@ describe("the file of a model", () => {
   it("is the path when it is one, relative to where the gateway was started", async () => {
     const model = join(folder, "mine.gguf");
     await writeFile(model, "GGUF");
-    expect(await findModelFile(resolveModelFile, { model })).toBe(model);
-    expect(await findModelFile(resolveModelFile, { model: relative(".", model) })).toBe(model);
+    expect(await findModelFile(resolveModelFile, { model }, never)).toBe(model);
+    expect(await findModelFile(resolveModelFile, { model: relative(".", model) }, never)).toBe(
+      model,
+    );
   });
 
   it("is downloaded from a URL, once, telling how far it is", async () => {
@@ -54,11 +59,11 @@ describe("the file of a model", () => {
     const model = await serve(bytes);
     const seen: DownloadProgress[] = [];
     const find = () =>
-      findModelFile(resolveModelFile, {
-        model,
-        modelsFolder: folder,
-        onDownload: (progress) => seen.push(progress),
-      });
+      findModelFile(
+        resolveModelFile,
+        { model, modelsFolder: folder, onDownload: (progress) => seen.push(progress) },
+        never,
+      );
     const path = await find();
     expect(path.startsWith(folder)).toBe(true);
     // The library returns before its last write has landed.
@@ -75,19 +80,32 @@ describe("the file of a model", () => {
       asked.push(uri);
       return "/models/20b.gguf";
     };
-    const path = await findModelFile(resolve, { model: "openai/gpt-oss-20b" });
+    const path = await findModelFile(resolve, { model: "openai/gpt-oss-20b" }, never);
     expect(path).toBe("/models/20b.gguf");
     expect(asked).toEqual([KNOWN_MODELS.get("openai/gpt-oss-20b")]);
   });
 
   it("is named when it is missing", async () => {
     const model = join(folder, "none.gguf");
-    await expect(findModelFile(resolveModelFile, { model })).rejects.toMatchObject({
+    await expect(findModelFile(resolveModelFile, { model }, never)).rejects.toMatchObject({
       name: "EngineError",
       kind: "not-found",
       message: expect.stringContaining(model),
     });
   });
+});
+
+it("is reported at every tenth of the download", () => {
+  const printed: string[] = [];
+  const report = createDownloadReport("m", (text) => printed.push(text));
+  for (const downloadedBytes of [0, 0.2e9, 0.95e9, 1e9, 1.5e9, 10e9]) {
+    report({ downloadedBytes, totalBytes: 10e9 });
+  }
+  expect(printed.map((line) => line.replace(/\[.*\] +/, ""))).toEqual([
+    "m: 0%   0.0 of 10.0 GB",
+    "m: 10%   1.0 of 10.0 GB",
+    "m: 100%  10.0 of 10.0 GB",
+  ]);
 });
 
 it.each([

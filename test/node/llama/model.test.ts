@@ -1,10 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createLlamaEngine } from "../../../src/node/llama/engine.ts";
+import { createNativeLlama } from "../../../src/node/llama/engine.ts";
 import { expectHarmonyTokens } from "../../../src/node/llama/model.ts";
 import { specialTokenName } from "../../../src/tokenizer/index.ts";
+import { listenAnywhere } from "../../helpers/listen.ts";
+import { spelledRequest } from "../../helpers/spelled.ts";
 import { createTinyEngine, describeWithLlama } from "../../helpers/tiny-llama.ts";
 
 const never = new AbortController().signal;
@@ -51,9 +54,49 @@ describeWithLlama("a model file", () => {
   });
 
   it("is not waited for by who has left", async () => {
-    const engine = createLlamaEngine({ model: join(folder, "none.gguf"), gpu: false });
+    const engine = createNativeLlama({ model: join(folder, "none.gguf"), gpu: false });
     const reason = new Error("Not now.");
-    await expect(engine.probe(AbortSignal.abort(reason))).rejects.toBe(reason);
+    const events = engine.complete(spelledRequest(""), AbortSignal.abort(reason));
+    await expect(events[Symbol.asyncIterator]().next()).rejects.toBe(reason);
     await engine.close();
+  });
+
+  it("is reported as being loaded to who asks too early", async () => {
+    const engine = createNativeLlama({ model: join(folder, "none.gguf"), gpu: false });
+    const reason = new Error("Not now.");
+    await expect(engine.probe(AbortSignal.abort(reason))).rejects.toMatchObject({
+      name: "EngineError",
+      kind: "overloaded",
+      message: "The model is still being loaded.",
+      cause: reason,
+    });
+    await engine.close();
+  });
+
+  it("that is being downloaded is not waited for, and given up when the engine is closed", async () => {
+    const bytes = Buffer.alloc(4_000_000);
+    const server = createServer((request, response) => {
+      response.writeHead(200, { "content-length": bytes.length });
+      if (request.method === "HEAD") response.end();
+      else response.write(bytes.subarray(0, 1_000_000));
+    });
+    const began = Promise.withResolvers<void>();
+    const engine = createNativeLlama({
+      model: `http://127.0.0.1:${await listenAnywhere(server)}/slow.gguf`,
+      modelsFolder: folder,
+      gpu: false,
+      onDownload: ({ downloadedBytes }) => downloadedBytes > 0 && began.resolve(),
+    });
+    const loading = engine.probe(never);
+    await Promise.race([began.promise, loading]);
+    const events = engine.complete(spelledRequest(""), never);
+    await expect(events[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      name: "EngineError",
+      kind: "overloaded",
+      message: expect.stringMatching(/^The model is still being downloaded: \[[#-]+\] +\d+%/),
+    });
+    await Promise.all([expect(loading).rejects.toMatchObject({ kind: "closed" }), engine.close()]);
+    server.closeAllConnections();
+    server.close();
   });
 });

@@ -1,0 +1,60 @@
+/**
+ * llama.cpp in the gateway's own process. The native code behind it is brought by the runtime: Node has
+ * `node/llama/`, Workers have none. This is the part every runtime knows.
+ */
+import { EngineError } from "./engine-error.ts";
+import type { Capabilities, Engine } from "./engine.ts";
+
+export interface LlamaOptions {
+  /** A GGUF file: a path, `hf:user/repository/file`, a URL, or OpenAI's name of the model. */
+  readonly model: string;
+  /** Tokens of prompt and answer together. Absent: what memory allows. */
+  readonly contextLength?: number;
+  /** Makes the engine. Absent where native code cannot run. */
+  readonly createNativeLlama?: CreateNativeLlama;
+}
+
+export type CreateNativeLlama = (options: Omit<LlamaOptions, "createNativeLlama">) => Engine;
+
+export const LLAMA_CAPABILITIES: Capabilities = {
+  idsIn: true,
+  idsOut: "exact",
+  stopIdVisible: true,
+  stopIds: true,
+  constraints: ["json-schema", "json-object", "choice", "token-grammar"],
+  logprobs: true,
+  sampling: [
+    "temperature",
+    "topP",
+    "topK",
+    "minP",
+    "frequencyPenalty",
+    "presencePenalty",
+    "repetitionPenalty",
+    "seed",
+    "logitBias",
+  ],
+};
+
+/** Without native code an engine that says so when it is probed or used: the gateway's other models still serve. */
+export function createLlamaEngine(options: LlamaOptions): Engine {
+  const { model, contextLength, createNativeLlama } = options;
+  if (createNativeLlama !== undefined) {
+    return createNativeLlama({ model, ...(contextLength !== undefined && { contextLength }) });
+  }
+  return {
+    name: "llama",
+    capabilities: LLAMA_CAPABILITIES,
+    probe: () => Promise.reject(notHere()),
+    complete: () => ({
+      [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(notHere()) }),
+    }),
+  };
+}
+
+function notHere(): EngineError {
+  return new EngineError(
+    "not-found",
+    'The engine "llama" runs llama.cpp in process, which only Node can. On Workers, use "llama-cpp" with the URL of a llama-server.',
+  );
+}

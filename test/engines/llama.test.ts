@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createLlamaEngine, LLAMA_CAPABILITIES } from "../../src/engines/llama.ts";
+import { spelledRequest } from "../helpers/spelled.ts";
+
+const never = new AbortController().signal;
+
+it("is made by the runtime that has native code", () => {
+  const native = createDemoEngine();
+  const asked: unknown[] = [];
+  const engine = createLlamaEngine({
+    model: "m.gguf",
+    contextLength: 4096,
+    createNativeLlama(options) {
+      asked.push(options);
+      return native;
+    },
+  });
+  expect(engine).toBe(native);
+  expect(asked).toEqual([{ model: "m.gguf", contextLength: 4096 }]);
+});
+
+it("says that it is not there on other runtimes, however it is used", async () => {
+  const engine = createLlamaEngine({ model: "m.gguf" });
+  const failure = {
+    name: "EngineError",
+    kind: "not-found",
+    message: expect.stringContaining("only Node can"),
+  };
+  expect(engine.capabilities).toBe(LLAMA_CAPABILITIES);
+  await expect(engine.probe(never)).rejects.toMatchObject(failure);
+  const events = engine.complete(spelledRequest(""), never)[Symbol.asyncIterator]();
+  await expect(events.next()).rejects.toMatchObject(failure);
+});
