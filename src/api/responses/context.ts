@@ -6,6 +6,7 @@ import type { Store } from "../../store/store.ts";
 import type { Models } from "../../turn/models.ts";
 import type { Client } from "../client.ts";
 import type { RequestLimits } from "../limits.ts";
+import { type Background, createBackground } from "./background.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
@@ -37,14 +38,17 @@ export interface ResponsesDeps {
 export interface ResponsesContext extends ResponsesDeps {
   readonly conversations: ConversationStore;
   readonly responses: ResponseStore;
+  readonly background: Background;
 }
 
 export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
   const now = () => deps.now().getTime();
+  const responses = createResponseStore({ ...deps, now });
   return {
     ...deps,
     conversations: createConversationStore(deps.store, deps.ttlSeconds),
-    responses: createResponseStore({ ...deps, now }),
+    responses,
+    background: createBackground({ ...deps, responses, now }),
   };
 }
 

@@ -89,17 +89,21 @@ export async function* runResponse(
   pending: PendingResponse,
   deps: ResponsesContext,
   signal: AbortSignal,
+  keep: () => Promise<void> = () => keepResponse(pending, deps),
 ): AsyncGenerator<ResponseEvent> {
   const { writer, turn, model, caller, seal } = pending;
   const turnEvents = deps.reasoning.keep(model.run(turn, signal), {
     tenant: caller.client.tenant,
     seal,
   });
+  let hasEnded = false;
   for await (const event of turnEvents) {
     const events = writer.push(event);
-    if (event.type === "end") await keepResponse(pending, deps);
+    hasEnded = event.type === "end";
+    if (hasEnded) await keep();
     yield* events;
   }
+  if (!hasEnded) throw new Error("the turn ended without an end event");
 }
 
 /** The same events, with a failure as the last of them. */
@@ -179,7 +183,7 @@ function toReasoningEvents(modelName: string, deps: ResponsesContext): Reasoning
 const DEFAULT_ROOM = 4096;
 
 /** With `truncation: "auto"`, shortened until prompt and answer fit. */
-function toFittingTurn(request: ResponsesRequest, model: Model, context: TurnContext): Turn {
+export function toFittingTurn(request: ResponsesRequest, model: Model, context: TurnContext): Turn {
   const { contextLength } = model;
   if (request.truncation !== "auto" || contextLength === undefined) return toTurn(request, context);
   const room = Math.min(request.max_output_tokens ?? DEFAULT_ROOM, Math.floor(contextLength / 4));

@@ -23,6 +23,14 @@ export function toResponsesError(description: ErrorDescription): ResponsesError 
   };
 }
 
+/**
+ * The members of an `error` event. OpenAI's clients read those beside `type`, Open Responses' those of
+ * `error`; the AI SDK takes either.
+ */
+export function toErrorMembers({ message, type, param, code }: ResponsesError) {
+  return { code, message, param, error: { type, code, message, param } };
+}
+
 /** An error before anything was answered: status, envelope and `Retry-After`. */
 export function toResponsesErrorResponse(error: unknown): Response {
   const description = describeError(error);

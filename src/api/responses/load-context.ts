@@ -6,7 +6,7 @@ import { type HistoryItem, type LocatedItem, resolveHistory } from "./history.ts
 import { type InputItem, inputItem, toWireItem, type WireItem } from "./items.ts";
 import type { PromptRequest } from "./request.ts";
 import { openSummary } from "./summary.ts";
-import { toItemId } from "./response-store.ts";
+import { isUnderWay, toItemId } from "./response-store.ts";
 
 export interface RequestContext {
   /** Everything the model is to read, in order. */
@@ -71,8 +71,8 @@ async function loadEarlier(
   if (previous) {
     const chain = await responses.chain(tenant, previous);
     if (chain === undefined) throw unknownPrevious(previous);
-    const last = chain.at(-1)?.response.status;
-    if (last === "queued" || last === "in_progress") {
+    const last = chain.at(-1);
+    if (last && isUnderWay(last.response)) {
       throw new RequestError(`previous_response_id: the response ${previous} is still being made`, {
         param: "previous_response_id",
       });

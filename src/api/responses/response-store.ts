@@ -26,6 +26,11 @@ export type StoredResource = Readonly<Record<string, unknown>> & {
   readonly output: readonly WireItem[];
 };
 
+/** Still being made, in the background. */
+export function isUnderWay({ status }: { readonly status: string }): boolean {
+  return status === "queued" || status === "in_progress";
+}
+
 export interface ResponseStore {
   put(tenant: string, entry: StoredResponse, options: PutOptions): Promise<void>;
   get(tenant: string, id: string): Promise<StoredResponse | undefined>;

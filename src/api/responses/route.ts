@@ -1,16 +1,19 @@
-/** `POST /v1/responses`, answered as JSON or as a stream of events. */
-import { Hono } from "hono";
+/** The Responses API: `POST /v1/responses`, answered as JSON, as a stream of events or in the background, and its kin. */
+import { type Context, Hono } from "hono";
 import type { ApiEnv } from "../client.ts";
-import { sseFrame, sseResponse } from "../sse.ts";
+import { sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
+import type { ResponsesContext } from "./context.ts";
+import { conversationRoutes } from "./conversation-routes.ts";
 import {
   type PendingResponse,
   prepareResponse,
   runResponse,
   withFailure,
 } from "./create-response.ts";
-import type { ResponsesContext } from "./context.ts";
-import type { ResponseEvent } from "./to-events.ts";
+import { toFrames } from "./frames.ts";
+import { promptRoutes } from "./prompt-routes.ts";
+import { storedResponses } from "./stored-routes.ts";
 
 export function responses(context: ResponsesContext): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
@@ -22,6 +25,7 @@ export function responses(context: ResponsesContext): Hono<ApiEnv> {
       responses: context.responses,
     };
     const pending = await prepareResponse(await c.req.text(), caller, context);
+    if (pending.request.background) return answerInBackground(c, pending, context);
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
     const events = runResponse(pending, context, signal);
@@ -38,13 +42,40 @@ export function responses(context: ResponsesContext): Hono<ApiEnv> {
       onCancel: (reason) => abort.abort(reason),
     });
   });
+  for (const routes of [promptRoutes, storedResponses, conversationRoutes]) {
+    app.route("/", routes(context));
+  }
   return app;
 }
 
-/** Each event in a frame, and so in a write, of its own: some parsers forget a frame that arrives in two reads. */
-export async function* toFrames(events: AsyncIterable<ResponseEvent>): AsyncGenerator<string> {
-  for await (const { type, json } of events) yield sseFrame(json, type);
-  yield sseFrame("[DONE]");
+/** The client may leave: the response is made all the same. */
+async function answerInBackground(
+  c: Context<ApiEnv>,
+  pending: PendingResponse,
+  context: ResponsesContext,
+): Promise<Response> {
+  const { id, caller, writer, request } = pending;
+  const queued = writer.response;
+  const { ended } = await context.background.start(pending, context);
+  outlive(c, ended);
+  if (!request.stream) return c.json(queued, 200, toHeaders(pending));
+  const abort = new AbortController();
+  const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
+  const events = context.background.follow(caller.client.tenant, id, -1, signal);
+  return sseResponse(toFrames(events), {
+    keepAliveMs: context.keepAliveMs,
+    headers: toHeaders(pending),
+    onCancel: (reason) => abort.abort(reason),
+  });
+}
+
+/** Workers end with their request unless they are asked to wait; elsewhere the process goes on anyway. */
+function outlive(c: Context<ApiEnv>, work: Promise<void>): void {
+  try {
+    c.executionCtx.waitUntil(work);
+  } catch {
+    // Hono throws where there is no such context.
+  }
 }
 
 function toHeaders({ context }: PendingResponse): Record<string, string> {

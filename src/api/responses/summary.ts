@@ -1,6 +1,17 @@
 /** Compaction items: a summary of what came before, sealed, so that it is ours and this tenant's to read. */
 import { z } from "zod";
 import type { Seals } from "../../store/seals.ts";
+import type { HistoryItem } from "./history.ts";
+
+/** What the model is asked when a conversation is compacted. */
+export const SUMMARY_REQUEST: HistoryItem = {
+  type: "message",
+  role: "user",
+  content:
+    "Summarize this conversation so that you could go on from the summary alone: what was asked for, what was " +
+    "decided and done, what tools returned that still matters, and what is left to do. Write only the summary.",
+  param: "input",
+};
 
 const PURPOSE = "compaction";
 
@@ -11,7 +22,7 @@ export function sealSummary(summary: string, tenant: string, seals: Seals): Prom
   return seals.seal(JSON.stringify(payload), { tenant, purpose: PURPOSE });
 }
 
-/** Undefined for what was not sealed here, or for somebody else. */
+/** What the model is told in place of what was summarized. Undefined for what was not sealed here, or for others. */
 export async function openSummary(
   sealed: string,
   tenant: string,
@@ -19,5 +30,6 @@ export async function openSummary(
 ): Promise<string | undefined> {
   const opened = await seals.open(sealed, { tenant, purpose: PURPOSE });
   if (!opened.opened) return undefined;
-  return sealedSummary.safeParse(JSON.parse(opened.text)).data?.summary;
+  const summary = sealedSummary.safeParse(JSON.parse(opened.text)).data?.summary;
+  return summary === undefined ? undefined : `Summary of the conversation so far:\n\n${summary}`;
 }

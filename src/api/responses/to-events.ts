@@ -10,7 +10,7 @@ import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import { describeFailure, type ErrorDescription } from "../errors.ts";
 import { tokenText } from "../token-text.ts";
-import { toResponsesError } from "./errors.ts";
+import { toErrorMembers, toResponsesError } from "./errors.ts";
 import type {
   ItemStatus,
   OutputItem,
@@ -217,15 +217,15 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   }
 
   function failed(error: ErrorDescription, usage?: TurnUsage): ResponseEvent[] {
-    const { message, type, param, code } = toResponsesError(error);
+    const described = toResponsesError(error);
+    const { code, message } = described;
     state = {
       ...state,
       status: "failed",
       error: { code: code ?? "server_error", message },
       ...(usage && { usage }),
     };
-    // OpenAI's clients read the members beside `type`, Open Responses' those of `error`.
-    const members = JSON.stringify({ code, message, param, error: { type, code, message, param } });
+    const members = JSON.stringify(toErrorMembers(described));
     return [write("error", members.slice(1, -1)), lifecycle("failed")];
   }
 

@@ -1,0 +1,237 @@
+/**
+ * Responses made in the background: started, left alone, looked at, followed, cancelled.
+ *
+ * The process that makes one writes everything to the store as it goes: the events, and about every second the response
+ * itself, which shows that it is still being made. So it can be polled, followed and cancelled through any gateway
+ * behind the same store; and when its own gateway dies, it is soon known to have failed.
+ */
+import { type Store, storeKey } from "../../store/store.ts";
+import { describeError, RequestError } from "../errors.ts";
+import type { ResponsesContext } from "./context.ts";
+import { type PendingResponse, runResponse } from "./create-response.ts";
+import { toErrorMembers } from "./errors.ts";
+import { createEventLog } from "./event-log.ts";
+import { createJournal, type Journal } from "./journal.ts";
+import { isUnderWay, type ResponseStore, type StoredResponse } from "./response-store.ts";
+import type { ResponseEvent } from "./to-events.ts";
+
+/** How often new events are written. */
+const FLUSH_MS = 200;
+/** The response itself is written, and a wish to cancel it looked for, every so many flushes. */
+const TICKS_PER_BEAT = 5;
+/** Silence after which whoever was making a response is taken for dead. */
+const DEAD_AFTER_MS = 30_000;
+/** How often whoever follows a response looks for new events. */
+const POLL_MS = 100;
+/** So often also when the response has ended but its last event is not there. */
+const POLLS_AFTER_END = 20;
+
+export interface Background {
+  /** Begins to make it. Resolves when it can be found by its id. */
+  start(pending: PendingResponse, context: ResponsesContext): Promise<Started>;
+  /** A response as it stands; one whose gateway has died has failed. */
+  look(tenant: string, id: string): Promise<StoredResponse | undefined>;
+  /** Its events, those already there and those to come, from after a sequence number. */
+  follow(
+    tenant: string,
+    id: string,
+    startingAfter: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<ResponseEvent>;
+  /** Stops it. Gives what became of it. Throws a {@link RequestError} when there is nothing to stop. */
+  cancel(tenant: string, id: string): Promise<StoredResponse>;
+}
+
+export interface Started {
+  /** Resolves when it has ended, however. Never rejects. */
+  readonly ended: Promise<void>;
+}
+
+export interface BackgroundDeps {
+  readonly store: Store;
+  readonly responses: ResponseStore;
+  readonly ttlSeconds: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export function createBackground(deps: BackgroundDeps): Background {
+  const { store, responses, ttlSeconds, now } = deps;
+  const log = createEventLog(store, ttlSeconds);
+  /** What this process is making, by key. */
+  const running = new Map<string, { abort: AbortController; ended: Promise<void> }>();
+
+  return { start, look, follow, cancel };
+
+  async function start(pending: PendingResponse, context: ResponsesContext): Promise<Started> {
+    const { tenant } = pending.caller.client;
+    const key = await cancelKey(tenant, pending.id);
+    const journal = createJournal(pending, context, { log, isCancelled: () => isCancelled(key) });
+    journal.add(pending.writer.queue());
+    await journal.keep();
+    const abort = new AbortController();
+    const ended = make(pending, context, journal, abort).finally(() => running.delete(key));
+    running.set(key, { abort, ended });
+    return { ended };
+  }
+
+  async function isCancelled(key: string): Promise<boolean> {
+    return (await store.get(key)) !== undefined;
+  }
+
+  async function look(tenant: string, id: string): Promise<StoredResponse | undefined> {
+    const entry = await responses.get(tenant, id);
+    if (entry === undefined || !isUnderWay(entry.response)) return entry;
+    if (now() - entry.storedAt < DEAD_AFTER_MS) return entry;
+    return rewrite(tenant, entry, { status: "failed", error: DEATH });
+  }
+
+  async function rewrite(
+    tenant: string,
+    entry: StoredResponse,
+    changed: Readonly<Record<string, unknown>> & { readonly status: string },
+  ): Promise<StoredResponse> {
+    const next = { ...entry, response: { ...entry.response, ...changed }, storedAt: now() };
+    await responses.put(tenant, next, { store: true, earlier: [] });
+    return next;
+  }
+
+  async function* follow(
+    tenant: string,
+    id: string,
+    startingAfter: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<ResponseEvent> {
+    let sequence = 0;
+    let polls = 0;
+    for (let piece = 0; ;) {
+      const events = await log.read(tenant, id, piece);
+      if (events !== undefined) {
+        piece++;
+        polls = 0;
+        for (const event of events) {
+          if (sequence++ > startingAfter) yield event;
+          if (TERMINAL.has(event.type)) return;
+        }
+        continue;
+      }
+      const entry = await look(tenant, id);
+      if (entry === undefined || signal.aborted) return;
+      const { status } = entry.response;
+      if (status === "cancelled" && polls++ > 0) return;
+      // The last events are written after the response that they tell of.
+      if (!isUnderWay(entry.response) && polls++ >= POLLS_AFTER_END) {
+        if (status !== "failed") throw lostEvents(id);
+        yield* deathOf(entry, sequence);
+        return;
+      }
+      await pause(POLL_MS, signal);
+    }
+  }
+
+  async function cancel(tenant: string, id: string): Promise<StoredResponse> {
+    const entry = await look(tenant, id);
+    if (entry === undefined) throw unknownResponse(id);
+    if (entry.response["background"] !== true) {
+      throw new RequestError(`The response ${id} was not made in the background.`);
+    }
+    if (entry.response.status === "cancelled") return entry;
+    if (!isUnderWay(entry.response)) {
+      throw new RequestError(`The response ${id} has ended already: ${entry.response.status}.`);
+    }
+    const key = await cancelKey(tenant, id);
+    const own = running.get(key);
+    if (own) {
+      own.abort.abort();
+      await own.ended;
+      return (await look(tenant, id)) ?? entry;
+    }
+    await store.set(key, "cancelled", ttlSeconds);
+    return rewrite(tenant, entry, { status: "cancelled" });
+  }
+}
+
+async function make(
+  pending: PendingResponse,
+  context: ResponsesContext,
+  journal: Journal,
+  abort: AbortController,
+): Promise<void> {
+  const { writer } = pending;
+  let ticks = 0;
+  let isBusy = false;
+  const timer = setInterval(() => {
+    // A slow store is not asked for more before it has done what it was asked.
+    if (isBusy) return;
+    isBusy = true;
+    void journal
+      .flush()
+      .then(() => (++ticks % TICKS_PER_BEAT === 0 ? journal.beat(abort) : undefined))
+      .finally(() => (isBusy = false));
+  }, FLUSH_MS);
+  try {
+    const events = runResponse(pending, context, abort.signal, () => journal.keep());
+    for await (const event of events) journal.add([event]);
+  } catch (error) {
+    if (abort.signal.aborted) writer.cancel();
+    else journal.add(writer.fail(describeError(error)));
+    await journal.flush();
+    await journal.keep();
+  } finally {
+    clearInterval(timer);
+  }
+  await journal.flush();
+}
+
+const DEATH = {
+  code: "server_error",
+  message: "The gateway that made this response has stopped.",
+};
+
+const TERMINAL: ReadonlySet<string> = new Set([
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+]);
+
+export function unknownResponse(id: string): RequestError {
+  return new RequestError(`There is no response with the id ${JSON.stringify(id)}.`, {
+    status: 404,
+    type: "not_found_error",
+    errorType: "response_not_found",
+  });
+}
+
+function lostEvents(id: string): RequestError {
+  return new RequestError(`The events of the response ${id} are not kept any more.`, {
+    status: 404,
+    type: "not_found_error",
+    errorType: "events_not_found",
+  });
+}
+
+/** The end of a stream whose writer could not write it any more. */
+function deathOf({ response }: StoredResponse, sequence: number): ResponseEvent[] {
+  const members = toErrorMembers({ ...DEATH, type: "server_error", param: null });
+  return [
+    { type: "error", sequence_number: sequence, ...members },
+    { type: "response.failed", sequence_number: sequence + 1, response },
+  ].map((event) => ({ type: event.type, json: JSON.stringify(event) }));
+}
+
+function cancelKey(tenant: string, id: string): Promise<string> {
+  return storeKey("response-cancelled", tenant, id);
+}
+
+/** Resolves after a time or, at once, when the signal is aborted. */
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener("abort", done, { once: true });
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+  });
+}

@@ -1,0 +1,131 @@
+/** `/v1/conversations`: made, read, changed, deleted, and the same for their items. */
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import type { ApiEnv } from "../client.ts";
+import { RequestError } from "../errors.ts";
+import { checkLimits } from "../limits.ts";
+import { parseBody, parseWith } from "../parse-request.ts";
+import type { ResponsesContext } from "./context.ts";
+import type { StoredConversation } from "./conversations.ts";
+import { inputItem, toWireItem, type WireItem } from "./items.ts";
+import { unknownConversation } from "./load-context.ts";
+import { metadataSchema } from "./request.ts";
+import { showItem, toList, toPage } from "./shown.ts";
+
+const newConversation = z.object({
+  items: z.array(inputItem).nullish(),
+  metadata: metadataSchema.nullish(),
+});
+
+const changedConversation = z.object({ metadata: metadataSchema.nullable() });
+
+const newItems = z.object({ items: z.array(inputItem).min(1, "must hold at least one item") });
+
+export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {
+  const { conversations } = context;
+  const app = new Hono<ApiEnv>();
+
+  app.post("/conversations", async (c) => {
+    const text = await c.req.text();
+    const body = text === "" ? {} : parseBody(text);
+    checkLimits(body, context.limits);
+    const { items, metadata } = parseWith(newConversation, body);
+    const conversation: StoredConversation = {
+      id: `conv_${context.randomId()}`,
+      createdAt: Math.floor(context.now().getTime() / 1000),
+      metadata: metadata ?? {},
+      items: toNewItems(items ?? []),
+    };
+    await conversations.put(c.get("client").tenant, conversation);
+    return c.json(toConversation(conversation));
+  });
+
+  app.get("/conversations/:id", async (c) => c.json(toConversation(await find(c))));
+
+  app.post("/conversations/:id", async (c) => {
+    const { metadata } = parseWith(changedConversation, parseBody(await c.req.text()));
+    return c.json(
+      toConversation(await change(c, (found) => ({ ...found, metadata: metadata ?? {} }))),
+    );
+  });
+
+  app.delete("/conversations/:id", async (c) => {
+    const { id } = await find(c);
+    await conversations.delete(c.get("client").tenant, id);
+    return c.json({ id, object: "conversation.deleted", deleted: true });
+  });
+
+  app.get("/conversations/:id/items", async (c) => {
+    const { items } = await find(c);
+    return c.json(toPage(items, c.req.query(), c.get("client")));
+  });
+
+  app.post("/conversations/:id/items", async (c) => {
+    const body = parseBody(await c.req.text());
+    checkLimits(body, context.limits);
+    const added = toNewItems(parseWith(newItems, body).items);
+    await change(c, (found) => ({ ...found, items: [...found.items, ...added] }));
+    const shown = added.map((item) => showItem(item, c.get("client")));
+    return c.json(toList(shown, false));
+  });
+
+  app.get("/conversations/:id/items/:item", async (c) => {
+    const { items } = await find(c);
+    const item = items.find((each) => each["id"] === c.req.param("item"));
+    if (item === undefined) throw unknownItem(c.req.param("item"));
+    return c.json(showItem(item, c.get("client")));
+  });
+
+  app.delete("/conversations/:id/items/:item", async (c) => {
+    const id = c.req.param("item");
+    const changed = await change(c, (found) => {
+      if (!found.items.some((item) => item["id"] === id)) throw unknownItem(id);
+      return { ...found, items: found.items.filter((item) => item["id"] !== id) };
+    });
+    return c.json(toConversation(changed));
+  });
+
+  type Asked = Context<ApiEnv, "/conversations/:id">;
+
+  async function find(c: Asked): Promise<StoredConversation> {
+    const found = await conversations.get(c.get("client").tenant, c.req.param("id"));
+    if (found === undefined) throw unknownConversation(c.req.param("id"));
+    return found;
+  }
+
+  async function change(
+    c: Asked,
+    to: (conversation: StoredConversation) => StoredConversation,
+  ): Promise<StoredConversation> {
+    const id = c.req.param("id");
+    const changed = await conversations.update(c.get("client").tenant, id, to);
+    if (changed === undefined) throw unknownConversation(id);
+    return changed;
+  }
+
+  function toNewItems(items: readonly z.infer<typeof inputItem>[]): WireItem[] {
+    return items.map((item) => {
+      if (item.type === "item_reference") {
+        throw new RequestError("items: a conversation holds items, not references to them", {
+          param: "items",
+        });
+      }
+      const wire = toWireItem(item);
+      return wire["id"] ? wire : { ...wire, id: `item_${context.randomId()}` };
+    });
+  }
+
+  return app;
+}
+
+function toConversation({ id, createdAt, metadata }: StoredConversation) {
+  return { id, object: "conversation" as const, created_at: createdAt, metadata };
+}
+
+function unknownItem(id: string): RequestError {
+  return new RequestError(`There is no item with the id ${JSON.stringify(id)}.`, {
+    status: 404,
+    type: "not_found_error",
+    errorType: "item_not_found",
+  });
+}

@@ -1,0 +1,98 @@
+/** What is asked about a prompt instead of an answer to it: how long it is, and to make it shorter. */
+import { type Context, Hono } from "hono";
+import { collectTurn } from "../../turn/collect.ts";
+import type { ApiEnv } from "../client.ts";
+import { describeFailure } from "../errors.ts";
+import { checkLimits } from "../limits.ts";
+import { parseBody, parseWith } from "../parse-request.ts";
+import type { Caller, ResponsesContext } from "./context.ts";
+import { requireModel, toFittingTurn } from "./create-response.ts";
+import { toResponsesError } from "./errors.ts";
+import type { HistoryItem } from "./history.ts";
+import type { WireItem } from "./items.ts";
+import { loadContext } from "./load-context.ts";
+import { compactRequest, inputTokensRequest } from "./request.ts";
+import { toItemId } from "./response-store.ts";
+import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
+import { toResponseUsage } from "./to-response.ts";
+import { toMessages } from "./to-turn.ts";
+
+export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+
+  app.post("/responses/input_tokens", async (c) => {
+    const bodyText = await c.req.text();
+    const body = parseBody(bodyText);
+    checkLimits(body, context.limits);
+    const request = parseWith(inputTokensRequest, body);
+    const model = requireModel(context.models, request.model);
+    const loaded = await loadContext(request, newId(), toCaller(c), context);
+    const messages = toMessages(request, toPromptContext(bodyText, loaded.history));
+    return c.json({
+      object: "response.input_tokens",
+      input_tokens: model.countPromptTokens(messages),
+    });
+  });
+
+  // Asks the model for a summary and seals it. Instructions among the items stay as they are.
+  app.post("/responses/compact", async (c) => {
+    const bodyText = await c.req.text();
+    const body = parseBody(bodyText);
+    checkLimits(body, context.limits);
+    const request = parseWith(compactRequest, body);
+    const model = requireModel(context.models, request.model);
+    const caller = toCaller(c);
+    const { tenant } = caller.client;
+    const id = newId();
+    const loaded = await loadContext(request, id, caller, context);
+    const turn = toFittingTurn(
+      { ...request, truncation: "auto", reasoning: { effort: "low" } },
+      model,
+      {
+        ...toPromptContext(bodyText, [...loaded.history, SUMMARY_REQUEST]),
+        turnId: caller.requestId,
+        tenant,
+      },
+    );
+    const { parts, end } = await collectTurn(model.run(turn, c.req.raw.signal));
+    const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
+    if (end.finish !== "stop" || summary.trim() === "") {
+      const message = "The model did not finish a summary of the conversation.";
+      const failure = describeFailure({ kind: "invalid_answer", message });
+      return c.json({ error: toResponsesError(failure) }, 502);
+    }
+    const instructions = [...loaded.earlier, ...loaded.input].filter((item) => isInstruction(item));
+    const compaction = {
+      id: toItemId(id, "cmp", instructions.length),
+      type: "compaction",
+      encrypted_content: await sealSummary(summary, tenant, context.seals),
+    };
+    return c.json({
+      id,
+      object: "response.compaction",
+      created_at: Math.floor(context.now().getTime() / 1000),
+      output: [...instructions, compaction],
+      usage: toResponseUsage(end.usage),
+    });
+  });
+
+  function newId(): string {
+    return `resp_${context.randomId()}`;
+  }
+
+  function toCaller(c: Context<ApiEnv>): Caller {
+    const { responses } = context;
+    return { client: c.get("client"), requestId: c.get("requestId"), responses };
+  }
+
+  function toPromptContext(bodyText: string, history: readonly HistoryItem[]) {
+    const { unsupported } = context;
+    return { system: context.system(context.now()), bodyText, history, unsupported };
+  }
+
+  return app;
+}
+
+function isInstruction({ type, role }: WireItem): boolean {
+  return type === "message" && (role === "system" || role === "developer");
+}

@@ -1,0 +1,58 @@
+/** Kept items and responses as a client may see them, and lists of them page by page. */
+import { z } from "zod";
+import type { Client } from "../client.ts";
+import { parseWith } from "../parse-request.ts";
+import type { WireItem } from "./items.ts";
+import type { StoredResource } from "./response-store.ts";
+
+/** Everything is kept with its reasoning, whatever the client was shown. */
+export function showResponse(response: StoredResource, client: Client): StoredResource {
+  return { ...response, output: response.output.map((item) => showItem(item, client)) };
+}
+
+export function showItem(item: WireItem, { reasoningPolicy }: Client): WireItem {
+  if (item.type === "message") return { ...item, status: "completed", content: toParts(item) };
+  if (item.type !== "reasoning" || reasoningPolicy === "raw") return item;
+  const { encrypted_content: sealed, ...rest } = item;
+  const carried = reasoningPolicy === "sealed" && sealed !== undefined;
+  return { ...rest, content: [], ...(carried && { encrypted_content: sealed }) };
+}
+
+/** The short form of a message's content, a string, is only for sending. */
+function toParts({ role, content }: WireItem): unknown {
+  if (typeof content !== "string") return content;
+  return [
+    role === "assistant"
+      ? { type: "output_text", text: content, annotations: [], logprobs: [] }
+      : { type: "input_text", text: content },
+  ];
+}
+
+const pageQuery = z.object({
+  after: z.string().optional(),
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  order: z.enum(["asc", "desc"]).default("desc"),
+});
+
+/** One page of a list, the newest first unless the query says otherwise. */
+export function toPage(
+  items: readonly WireItem[],
+  query: Readonly<Record<string, string>>,
+  client: Client,
+) {
+  const { after, limit, order } = parseWith(pageQuery, query);
+  const ordered = order === "asc" ? items : items.toReversed();
+  const start = after === undefined ? 0 : ordered.findIndex((item) => item["id"] === after) + 1;
+  const page = ordered.slice(start, start + limit).map((item) => showItem(item, client));
+  return toList(page, start + limit < ordered.length);
+}
+
+export function toList(page: readonly WireItem[], hasMore: boolean) {
+  return {
+    object: "list" as const,
+    data: page,
+    first_id: page[0]?.["id"] ?? null,
+    last_id: page.at(-1)?.["id"] ?? null,
+    has_more: hasMore,
+  };
+}

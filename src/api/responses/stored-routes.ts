@@ -1,0 +1,69 @@
+/** Stored responses: read, followed, listed, cancelled, deleted. */
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import type { ApiEnv } from "../client.ts";
+import { RequestError } from "../errors.ts";
+import { parseWith } from "../parse-request.ts";
+import { sseResponse } from "../sse.ts";
+import { untilBegun } from "../until-begun.ts";
+import { unknownResponse } from "./background.ts";
+import type { ResponsesContext } from "./context.ts";
+import { toFrames } from "./frames.ts";
+import { isUnderWay, type StoredResponse } from "./response-store.ts";
+import { showResponse, toPage } from "./shown.ts";
+
+const readQuery = z.object({
+  stream: z.enum(["true", "false"]).default("false"),
+  starting_after: z.coerce.number().int().min(0).optional(),
+});
+
+export function storedResponses(context: ResponsesContext): Hono<ApiEnv> {
+  const { responses, background } = context;
+  const app = new Hono<ApiEnv>();
+
+  app.get("/responses/:id", async (c) => {
+    const query = parseWith(readQuery, c.req.query());
+    const { response } = await find(c);
+    if (query.stream === "false") return c.json(showResponse(response, c.get("client")));
+    if (response["background"] !== true) {
+      throw new RequestError("stream: only responses made in the background can be followed", {
+        param: "stream",
+      });
+    }
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
+    const after = query.starting_after ?? -1;
+    const events = background.follow(c.get("client").tenant, response.id, after, signal);
+    return sseResponse(toFrames(await untilBegun(events, context.keepAliveMs)), {
+      keepAliveMs: context.keepAliveMs,
+      onCancel: (reason) => abort.abort(reason),
+    });
+  });
+
+  app.delete("/responses/:id", async (c) => {
+    const { response } = await find(c);
+    const { tenant } = c.get("client");
+    if (isUnderWay(response)) await background.cancel(tenant, response.id);
+    await responses.delete(tenant, response.id);
+    return c.json({ id: response.id, object: "response", deleted: true });
+  });
+
+  app.post("/responses/:id/cancel", async (c) => {
+    const { response } = await background.cancel(c.get("client").tenant, c.req.param("id"));
+    return c.json(showResponse(response, c.get("client")));
+  });
+
+  app.get("/responses/:id/input_items", async (c) => {
+    const { input } = await find(c);
+    return c.json(toPage(input, c.req.query(), c.get("client")));
+  });
+
+  async function find(c: Context<ApiEnv, "/responses/:id">): Promise<StoredResponse> {
+    const id = c.req.param("id");
+    const entry = await background.look(c.get("client").tenant, id);
+    if (entry === undefined) throw unknownResponse(id);
+    return entry;
+  }
+
+  return app;
+}
