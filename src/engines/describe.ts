@@ -13,11 +13,20 @@ export async function describe(
   path: string,
   signal: AbortSignal,
 ): Promise<string> {
+  const found = answer.safeParse(await askOptional(server, path, signal));
+  return found.success ? `${name} ${found.data.version}` : name;
+}
+
+/** An answer that is nice to have: undefined when the server refuses or fails. */
+export async function askOptional(
+  server: Server,
+  path: string,
+  signal: AbortSignal,
+): Promise<unknown> {
   try {
-    const found = answer.safeParse(await server.get(path, signal));
-    return found.success ? `${name} ${found.data.version}` : name;
+    return await server.get(path, signal);
   } catch (error) {
-    if (error instanceof EngineError) return name;
+    if (error instanceof EngineError) return undefined;
     throw error;
   }
 }

@@ -7,6 +7,7 @@
 import * as z from "zod";
 
 import { isSpecial, specialTokenName } from "../tokenizer/special-tokens.ts";
+import { askOptional } from "./describe.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
   Capabilities,
@@ -63,7 +64,7 @@ export function createLlamaCppEngine(options: ServerOptions): Engine {
     probe: async (signal) => {
       // A server has one model, and serves it under any name: the name is not checked.
       const offer = await probeModels(server, "/v1/models", options.model, signal);
-      const found = props.safeParse(await server.get("/props", signal));
+      const found = props.safeParse(await askOptional(server, "/props", signal));
       if (offer === undefined && !found.success) throw notLlamaCpp(server);
       capabilities = { ...LLAMA_CPP_CAPABILITIES, ...(await probeTokens(engine, signal)) };
       const build = found.data?.build_info;

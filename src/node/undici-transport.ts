@@ -14,13 +14,20 @@ export interface UndiciTransport extends Transport {
   close(): Promise<void>;
 }
 
+/** When undici gives up connecting for a request that has long been answered with our own timeout. */
+const MAX_CONNECT_MS = 60_000;
+
 /** Bytes kept for a slow reader before the socket is paused. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
 export function createUndiciTransport(): UndiciTransport {
   // A stream holds its connection until it ends, and abandoning it must close the socket, so one
   // request per connection. HTTP/2 would share one and is not what inference servers speak.
-  const agent = new Agent({ pipelining: 1, allowH2: false });
+  const agent = new Agent({
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: MAX_CONNECT_MS },
+  });
   const transport = async (request: TransportRequest): Promise<TransportResponse> =>
     new Exchange(request).start(agent);
   return Object.assign(transport, { close: () => agent.close() });

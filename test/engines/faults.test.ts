@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createEngine, ENGINE_KINDS } from "../../src/engines/create-engine.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
+import { createPool } from "../../src/engines/pool.ts";
 import type { Timeouts } from "../../src/engines/transport.ts";
 import { createUndiciTransport } from "../../src/node/undici-transport.ts";
 import {
@@ -201,6 +202,33 @@ describe.each(kinds)("%s with a server that falls silent", (kind) => {
     await upstream.exchanges[0]?.closed;
     await upstream.close();
   });
+});
+
+test("a pool answers from the server that is left, and knows which is gone", async () => {
+  const upstream = await startFakeUpstream((exchange) => {
+    exchange.begin();
+    exchange.end(readText(STREAMS.vllm.whole));
+  });
+  const gone = await startFakeUpstream();
+  await gone.close();
+  const transport = createUndiciTransport();
+  const pool = createPool(
+    [gone, upstream].map(({ url }) => ({
+      id: url,
+      engine: createEngine("vllm", { url, model: "m", transport }),
+    })),
+    { circuit: { failures: 1, pauseMs: 60_000, maxPauseMs: 60_000 } },
+  );
+  for (let i = 0; i < 4; i += 1) expect((await complete(pool)).finish?.reason).toBe("stop");
+  expect(pool.state).toMatchObject({
+    ready: true,
+    backends: [
+      { health: "down", failed: 1, succeeded: 0, inFlight: 0 },
+      { health: "up", failed: 0, succeeded: 4, inFlight: 0 },
+    ],
+  });
+  expect(pool.state.backends[0]?.reason).toContain(`Cannot reach ${gone.url}`);
+  await upstream.close();
 });
 
 function typeOf(kind: keyof typeof STREAMS): string {

@@ -315,6 +315,7 @@ describe("probe", () => {
     expect(
       await probeWith({
         "/v1/models": file("models.json"),
+        "/props": jsonAnswer({ error: { message: "not supported", code: 501 } }, 501),
         "/completion": streamOf(stopped),
       }),
     ).toEqual({
