@@ -11,6 +11,8 @@ export interface BackendDeps {
   readonly transport: Transport;
   /** What runs the engine `llama`, on runtimes that can. */
   readonly createNativeLlama?: CreateNativeLlama;
+  /** Holds the demo engine back to a pace at which people see it stream. */
+  readonly demoTokensPerSecond?: number;
 }
 
 export function toModelOptions(settings: Settings, deps: BackendDeps): ModelOptions[] {
@@ -31,6 +33,7 @@ function toEngine(backend: BackendSettings, settings: Settings, deps: BackendDep
     tokenEndpoint,
     transport: deps.transport,
     ...(deps.createNativeLlama !== undefined && { createNativeLlama: deps.createNativeLlama }),
+    ...(deps.demoTokensPerSecond !== undefined && { tokensPerSecond: deps.demoTokensPerSecond }),
     timeouts: {
       connectMs: settings.connectTimeoutMs,
       firstByteMs: settings.firstTokenTimeoutMs,

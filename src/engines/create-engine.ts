@@ -1,6 +1,6 @@
 /** The list of engines: the one place that knows them all. The docs' table and `--help` are made from it. */
 import { COMPLETIONS_CAPABILITIES, createCompletionsEngine } from "./completions.ts";
-import { createDemoEngine } from "./demo.ts";
+import { createDemoEngine, type DemoEngineOptions } from "./demo.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, Engine } from "./engine.ts";
 import { createFireworksEngine, FIREWORKS_CAPABILITIES } from "./fireworks.ts";
@@ -26,7 +26,7 @@ export const ENGINE_KINDS = [
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 
 /** The options of every kind together: a kind ignores what is not its own. */
-type AllOptions = VllmOptions & OllamaOptions & LlamaOptions;
+type AllOptions = VllmOptions & OllamaOptions & LlamaOptions & DemoEngineOptions;
 
 /** As {@link AllOptions}, the URL left out where the engine has none or a usual one. */
 export interface EngineOptions extends Omit<AllOptions, "url"> {
@@ -48,7 +48,7 @@ export const ENGINES: Readonly<Record<EngineKind, EngineEntry>> = {
     title: "Built in, needs no model: answers deterministically",
     url: "none",
     capabilities: createDemoEngine().capabilities,
-    create: () => createDemoEngine(),
+    create: createDemoEngine,
   },
   llama: {
     title:

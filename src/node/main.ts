@@ -12,6 +12,8 @@ import { loadSettings } from "./settings.ts";
 /** The command was used wrongly: a flag, a setting. */
 const EXIT_USAGE = 2;
 const EXIT_FAILURE = 1;
+/** Fast, but still seen to stream. */
+const DEMO_TOKENS_PER_SECOND = 100;
 /** What a shell reports for a process that SIGINT ended. */
 const EXIT_INTERRUPTED = 130;
 
@@ -56,7 +58,11 @@ async function serve(args: readonly string[]): Promise<void> {
   try {
     const { settings, warnings } = loadSettings(args, process.env);
     for (const warning of warnings) complain(warning);
-    gateway = await startGateway(settings, { print, writeLog: complain });
+    gateway = await startGateway(settings, {
+      print,
+      writeLog: complain,
+      demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
+    });
   } catch (error) {
     return failToStart(error);
   }

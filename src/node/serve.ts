@@ -19,6 +19,8 @@ export interface ServeOptions {
   readonly models?: readonly ModelOptions[];
   /** For the operator's eyes. */
   readonly print: (text: string) => void;
+  /** Absent: the demo engine writes as fast as it can. */
+  readonly demoTokensPerSecond?: number;
   /** Takes the log, a line at a time. */
   readonly writeLog: (line: string) => void;
 }
@@ -48,6 +50,9 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
       toModelOptions(settings, {
         transport: createUndiciTransport(),
         createNativeLlama: createLlama,
+        ...(options.demoTokensPerSecond !== undefined && {
+          demoTokensPerSecond: options.demoTokensPerSecond,
+        }),
       }),
     { steering: settings, newCallId: () => `call_${randomId()}` },
   );
