@@ -196,7 +196,7 @@ describe("a store in trouble fails no request, and the loss is visible", () => {
   });
 });
 
-describe("processes", () => {
+describe("processes", { timeout: 120_000 }, () => {
   let vllm: FakeVllm;
   const gateways: GatewayProcess[] = [];
 
@@ -213,11 +213,12 @@ describe("processes", () => {
   });
 
   async function startTwo(args: readonly string[]) {
-    const started = await Promise.all(
-      [0, 1].map(() => startGatewayProcess(["--engine", "vllm", "--url", vllm.url, ...args])),
-    );
-    gateways.push(...started);
-    return started.map(({ post }) => post);
+    const start = async () => {
+      const started = await startGatewayProcess(["--engine", "vllm", "--url", vllm.url, ...args]);
+      gateways.push(started);
+      return started.post;
+    };
+    return Promise.all([start(), start()]);
   }
 
   test("two with nothing in common but the sealing key keep a loop's thoughts", async () => {
@@ -238,7 +239,7 @@ describe("processes", () => {
       afterAll(() => redis.kill());
 
       test("two keep a forgetful client's thoughts", async () => {
-        const posts = await startTwo(["--store", redis.url]);
+        const posts = await startTwo(["--store", redis.url, "--store-timeout-ms", "5000"]);
         for (const stream of [false, true]) {
           vllm.prompts.length = 0;
           const { outcomes, messages } = await runLoop(posts, {
