@@ -35,12 +35,12 @@ export function createNativeLlama(options: LlamaModelOptions): NativeLlama {
       download = progress.downloadedBytes < progress.totalBytes ? progress : undefined;
       options.onDownload?.(progress);
     };
-    loading ??= loadModel({ ...options, onDownload }, closing.signal);
+    const attempt = (loading ??= loadModel({ ...options, onDownload }, closing.signal));
     try {
-      return await loading;
+      return await attempt;
     } catch (error) {
       // The next request may find the file, or enough memory.
-      loading = undefined;
+      if (loading === attempt) loading = undefined;
       throw error instanceof EngineError ? error : toServerError(error);
     } finally {
       download = undefined;
@@ -94,8 +94,16 @@ async function* complete(
     );
   }
   const grammar = request.constraint && (await beginGrammar(loaded, request.constraint));
-  const sequence = await loaded.sequences.acquire(ids, signal);
+  const sequence = await loaded.sequences.acquire(
+    ({ native, cacheSalt }) =>
+      cacheSalt === request.cacheSalt
+        ? native.compareContextTokens(toTokens(ids)).firstDifferentIndex
+        : 0,
+    signal,
+  );
   try {
+    if (sequence.cacheSalt !== request.cacheSalt) await sequence.native.clearHistory();
+    sequence.cacheSalt = request.cacheSalt;
     yield { type: "open" };
     yield* generate(loaded, sequence, request, grammar, signal);
   } catch (error) {

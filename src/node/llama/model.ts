@@ -37,10 +37,14 @@ export interface LoadedModel {
 
 export interface ModelSequence extends Sequence {
   readonly native: LlamaContextSequence;
+  /** Whose tokens it holds: how fast an answer begins must not tell one tenant what another asked. */
+  cacheSalt: string | undefined;
 }
 
 const DEFAULT_SEQUENCES = 4;
 const DEFAULT_MAX_CONTEXT_LENGTH = 32_768;
+/** One is taken for each completion; the library's default is 32 of any size. */
+const CHECKPOINTS = { max: 8, maxMemory: 256 * 1024 ** 2 };
 
 /** Rejects with the signal's reason, or what became of it on the way, when it is aborted while loading. */
 export async function loadModel(
@@ -76,7 +80,9 @@ export async function loadModel(
       contextLength: context.contextSize,
       batchSize: context.batchSize,
       sequences: createSequencePool(
-        Array.from({ length: sequences }, () => toSequence(context.getSequence())),
+        Array.from({ length: sequences }, () =>
+          toSequence(context.getSequence({ checkpoints: CHECKPOINTS })),
+        ),
       ),
       beginGrammar: async (grammar) =>
         new library.LlamaGrammarEvaluationState({
@@ -129,10 +135,10 @@ export function expectHarmonyTokens(spell: (id: TokenId) => string, model: strin
 function toSequence(native: LlamaContextSequence): ModelSequence {
   return {
     native,
+    cacheSalt: undefined,
     get nextTokenIndex() {
       return native.nextTokenIndex;
     },
-    commonPrefix: (ids) => native.compareContextTokens(toTokens(ids)).firstDifferentIndex,
   };
 }
 

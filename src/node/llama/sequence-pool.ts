@@ -6,18 +6,18 @@
  * what that one holds: then another conversation's cache is worth more than a shared system message,
  * and the sequence that has been idle longest is taken. Completions beyond the number of sequences wait.
  */
-import type { TokenId } from "../../tokenizer/index.ts";
-
 export interface Sequence {
   /** How many tokens it holds. */
   readonly nextTokenIndex: number;
-  /** How many of them these ids begin with. */
-  commonPrefix(ids: readonly TokenId[]): number;
 }
 
 export interface SequencePool<S extends Sequence> {
-  /** Waits for a sequence. Rejects with the signal's reason when it is aborted first. */
-  acquire(ids: readonly TokenId[], signal: AbortSignal): Promise<S>;
+  /**
+   * Waits for a sequence. Rejects with the signal's reason when it is aborted first.
+   *
+   * @param usable how many of the tokens a sequence holds the prompt begins with.
+   */
+  acquire(usable: (sequence: S) => number, signal: AbortSignal): Promise<S>;
   release(sequence: S): void;
 }
 
@@ -27,9 +27,9 @@ export function createSequencePool<S extends Sequence>(sequences: readonly S[]):
   const waiting: ((sequence: S) => void)[] = [];
 
   return {
-    async acquire(ids, signal) {
+    async acquire(usable, signal) {
       signal.throwIfAborted();
-      const chosen = choose(idle, ids);
+      const chosen = choose(idle, usable);
       if (chosen !== undefined) {
         idle.splice(idle.indexOf(chosen), 1);
         return chosen;
@@ -55,8 +55,11 @@ export function createSequencePool<S extends Sequence>(sequences: readonly S[]):
   };
 }
 
-function choose<S extends Sequence>(idle: readonly S[], ids: readonly TokenId[]): S | undefined {
-  const shared = idle.map((sequence) => sequence.commonPrefix(ids));
+function choose<S extends Sequence>(
+  idle: readonly S[],
+  usable: (sequence: S) => number,
+): S | undefined {
+  const shared = idle.map(usable);
   const most = Math.max(...shared);
   const best = idle[shared.indexOf(most)];
   return best !== undefined && most * 2 > best.nextTokenIndex ? best : idle[0];

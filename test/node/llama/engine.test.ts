@@ -254,6 +254,17 @@ describeWithLlama("llama.cpp in process", () => {
       expect(await cachedTokens(next)).toBeGreaterThanOrEqual(spelledIds(first).length - 1);
     });
 
+    it("is not shared between tenants", async () => {
+      const text = `${SYSTEM}<|start|>user<|message|>A question two tenants ask<|end|>${ASSISTANT}`;
+      const askAs = async (cacheSalt: string) => {
+        const { finish } = await collect(text, { cacheSalt, maxTokens: 1 });
+        return finish?.usage?.cachedTokens;
+      };
+      expect(await askAs("a")).toBe(0);
+      expect(await askAs("a")).toBe(spelledIds(text).length - 1);
+      expect(await askAs("b")).toBe(0);
+    });
+
     it("serves a message that is continued", async () => {
       const begun = `${SYSTEM}<|start|>user<|message|>Something to steer<|end|>${ASSISTANT}`;
       const { text } = await collect(begun, { maxTokens: 20 });

@@ -4,16 +4,18 @@ import type { TokenId } from "../../../src/tokenizer/index.ts";
 
 interface Held extends Sequence {
   readonly name: string;
+  readonly ids: readonly TokenId[];
 }
 
 function holding(name: string, ids: readonly TokenId[]): Held {
-  return {
-    name,
-    nextTokenIndex: ids.length,
-    commonPrefix(other) {
-      const different = ids.findIndex((id, index) => id !== other[index]);
-      return different < 0 ? ids.length : different;
-    },
+  return { name, ids, nextTokenIndex: ids.length };
+}
+
+/** How many of the tokens it holds the prompt begins with. */
+function prefixOf(prompt: readonly TokenId[]): (sequence: Held) => number {
+  return ({ ids }) => {
+    const different = ids.findIndex((id, index) => id !== prompt[index]);
+    return different < 0 ? ids.length : different;
   };
 }
 
@@ -32,24 +34,24 @@ describe("a prompt gets", () => {
       holding("long", [1, 2, 3, 4, 5, 6]),
       holding("other", [5, 6, 7]),
     ]);
-    expect((await pool.acquire(ids, never)).name).toBe(expected);
+    expect((await pool.acquire(prefixOf(ids), never)).name).toBe(expected);
   });
 
   it("the sequence that has been idle longest when none fits", async () => {
     const [first, second] = [holding("first", [1, 1]), holding("second", [2, 2])];
     const pool = createSequencePool([first, second]);
-    pool.release(await pool.acquire([9], never));
-    expect((await pool.acquire([9], never)).name).toBe("second");
+    pool.release(await pool.acquire(prefixOf([9]), never));
+    expect((await pool.acquire(prefixOf([9]), never)).name).toBe("second");
   });
 });
 
 describe("when all sequences are busy", () => {
   it("completions wait in the order they came", async () => {
     const pool = createSequencePool([holding("only", [])]);
-    const only = await pool.acquire([1], never);
+    const only = await pool.acquire(prefixOf([1]), never);
     const served: string[] = [];
     const waits = ["first", "second"].map(async (name) => {
-      const sequence = await pool.acquire([1], never);
+      const sequence = await pool.acquire(prefixOf([1]), never);
       served.push(name);
       pool.release(sequence);
     });
@@ -61,10 +63,10 @@ describe("when all sequences are busy", () => {
 
   it("who leaves the queue is not served", async () => {
     const pool = createSequencePool([holding("only", [])]);
-    const only = await pool.acquire([1], never);
+    const only = await pool.acquire(prefixOf([1]), never);
     const abort = new AbortController();
-    const left = pool.acquire([1], abort.signal);
-    const stayed = pool.acquire([1], never);
+    const left = pool.acquire(prefixOf([1]), abort.signal);
+    const stayed = pool.acquire(prefixOf([1]), never);
     const reason = new Error("The client left.");
     abort.abort(reason);
     await expect(left).rejects.toBe(reason);
@@ -75,7 +77,7 @@ describe("when all sequences are busy", () => {
   it("who has left before is not let in", async () => {
     const pool = createSequencePool([holding("only", [])]);
     const reason = new Error("The client left.");
-    await expect(pool.acquire([1], AbortSignal.abort(reason))).rejects.toBe(reason);
-    expect((await pool.acquire([1], never)).name).toBe("only");
+    await expect(pool.acquire(prefixOf([1]), AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect((await pool.acquire(prefixOf([1]), never)).name).toBe("only");
   });
 });
