@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { createLog } from "../src/log.ts";
+import { createRegistry } from "../src/metrics.ts";
+import { createMeters } from "../src/observe.ts";
+import { createKeeper, openSeals, watchStore } from "../src/reasoning.ts";
+import { createMemoryStore } from "../src/store/memory-store.ts";
+import { testSettings } from "./helpers/gateway.ts";
+
+const BOUND = { tenant: "alice", purpose: "reasoning" };
+const KEY = Buffer.alloc(32, "k").toString("base64url");
+
+function watching() {
+  const logged: Record<string, unknown>[] = [];
+  const registry = createRegistry();
+  const clock = { now: 0 };
+  const deps = {
+    log: createLog({ level: "info", now: () => 0, write: (line) => logged.push(JSON.parse(line)) }),
+    meters: createMeters(registry),
+    now: () => new Date(clock.now),
+  };
+  return { deps, logged, clock, metrics: () => registry.toText() };
+}
+
+const memory = () => createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
+
+test("a store's trouble is logged when it begins and when it ends, and counted all along", async () => {
+  const { deps, logged, clock, metrics } = watching();
+  let down = true;
+  const healthy = memory();
+  const get = async (key: string) => {
+    if (down) throw new Error("connection refused");
+    return healthy.get(key);
+  };
+  const store = watchStore({ ...healthy, get }, testSettings(), deps);
+  for (let times = 0; times < 5; times++) await store.get("a");
+  down = false;
+  clock.now += 1000;
+  await store.get("a");
+  expect(logged.map(({ event, level, message }) => ({ event, level, message }))).toEqual([
+    { event: "store failing", level: "warn", message: "connection refused" },
+    { event: "store answering again", level: "info", message: undefined },
+  ]);
+  expect(metrics()).toContain('store_failures_total{operation="get",failure="error"} 3\n');
+  expect(metrics()).toContain('store_failures_total{operation="get",failure="resting"} 2\n');
+});
+
+describe("seals", () => {
+  test("without configured keys are this process's own, and that is logged at the first", async () => {
+    const { deps, logged } = watching();
+    const seals = openSeals(testSettings(), deps.log);
+    expect(logged).toEqual([]);
+    const sealed = await seals.seal("hm", BOUND);
+    await seals.seal("hm", BOUND);
+    expect(logged).toMatchObject([{ level: "warn", event: "sealing without sealingKeys" }]);
+    expect(await seals.open(sealed, BOUND)).toEqual({ opened: true, text: "hm" });
+    const restarted = openSeals(testSettings(), deps.log);
+    expect(await restarted.open(sealed, BOUND)).toEqual({ opened: false, reason: "unknown-key" });
+  });
+
+  test("with configured keys outlive the process", async () => {
+    const { deps, logged } = watching();
+    const settings = testSettings({ sealingKeys: [KEY] });
+    const sealed = await openSeals(settings, deps.log).seal("hm", BOUND);
+    expect(await openSeals(settings, deps.log).open(sealed, BOUND)).toMatchObject({ text: "hm" });
+    expect(logged).toEqual([]);
+  });
+});
+
+test("outcomes and refused seals are counted", async () => {
+  const { deps, metrics } = watching();
+  const settings = testSettings({ sealingKeys: [KEY] });
+  const keeper = createKeeper(memory(), openSeals(settings, deps.log), settings, deps);
+  await keeper.restore("alice", [
+    { sent: ["hm"], sealed: [], callIds: ["a"] },
+    { sent: [], sealed: ["forged"], callIds: ["b"] },
+  ]);
+  expect(metrics()).toContain('reasoning_returned_total{outcome="sent"} 1\n');
+  expect(metrics()).toContain('reasoning_returned_total{outcome="lost"} 1\n');
+  expect(metrics()).toContain('seals_refused_total{reason="malformed"} 1\n');
+});
