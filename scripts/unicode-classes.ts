@@ -22,7 +22,7 @@ const CLASSES: readonly (readonly [letter: string, pattern: RegExp])[] = [
 ];
 
 /** Letters, marks and numbers of Unicode 17.0 that are unassigned in 16.0: first and last code point. */
-const ADDED_IN_17: readonly (readonly [first: number, last: number])[] = [
+export const ADDED_IN_17: readonly (readonly [first: number, last: number])[] = [
   [0x88f, 0x88f],
   [0xc5c, 0xc5c],
   [0xcdc, 0xcdc],
@@ -53,7 +53,7 @@ const ADDED_IN_17: readonly (readonly [first: number, last: number])[] = [
 ];
 
 /** ʕ is a lower-case letter in 16.0 and a letter without case in 17.0. */
-const LOWER_UNTIL_16 = 0x295;
+export const LOWER_UNTIL_16 = 0x295;
 
 /** The letter of each code point's class under Unicode 16.0, for an engine that reads `unicodeVersion`. */
 function classLetters(unicodeVersion: string): string[] {

@@ -6,6 +6,7 @@
 
 import { NO_RANK, type Ranks } from "./ranks.ts";
 import type { TokenId } from "./tokenizer.ts";
+import { TournamentTree } from "./tournament-tree.ts";
 
 /**
  * Merges `count` units, of which unit `i` has the id `ids[i]` and reaches from `starts[i]` to
@@ -43,54 +44,4 @@ export function createLongMerger(rankOf: Ranks["rankOf"]): LongMerger {
     }
     for (let unit = 0; unit < count; unit = next[unit]!) out.push(ids[unit]!);
   };
-}
-
-/**
- * Values of which the lowest is asked for while single ones change. The leaves of a complete binary
- * tree; each inner node has the lower value of its two children, so that the root has the lowest.
- *
- *     node 1 is the root · 2n and 2n + 1 are the children of n · the leaves are the last half
- */
-class TournamentTree {
-  readonly #leaves: number;
-  readonly #nodes: Int32Array;
-
-  constructor(values: Int32Array) {
-    this.#leaves = 2 ** Math.ceil(Math.log2(values.length));
-    this.#nodes = new Int32Array(2 * this.#leaves).fill(NO_RANK);
-    this.#nodes.set(values, this.#leaves);
-    for (let node = this.#leaves - 1; node > 0; node--) {
-      this.#nodes[node] = Math.min(this.#nodes[2 * node]!, this.#nodes[2 * node + 1]!);
-    }
-  }
-
-  value(index: number): number {
-    return this.#nodes[this.#leaves + index]!;
-  }
-
-  set(index: number, value: number): void {
-    const nodes = this.#nodes;
-    let node = this.#leaves + index;
-    nodes[node] = value;
-    while (node > 1) {
-      node >>= 1;
-      const lower = Math.min(nodes[2 * node]!, nodes[2 * node + 1]!);
-      if (nodes[node] === lower) return;
-      nodes[node] = lower;
-    }
-  }
-
-  /** The first index with the lowest value; -1 if that is {@link NO_RANK}. */
-  lowest(): number {
-    const nodes = this.#nodes;
-    const leaves = this.#leaves;
-    const value = nodes[1]!;
-    if (value === NO_RANK) return -1;
-    let node = 1;
-    while (node < leaves) {
-      node *= 2;
-      if (nodes[node] !== value) node++;
-    }
-    return node - leaves;
-  }
 }

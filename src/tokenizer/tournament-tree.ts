@@ -1,0 +1,53 @@
+/**
+ * Values of which the lowest is asked for while single ones change, both in steps that grow with the
+ * logarithm of their number: the leaves of a complete binary tree, in which each inner node has the
+ * lower value of its two children and the root therefore the lowest of all.
+ *
+ *     node 1 is the root · 2n and 2n + 1 are the children of n · the leaves are the last half
+ */
+
+import { NO_RANK } from "./ranks.ts";
+
+export class TournamentTree {
+  readonly #leaves: number;
+  readonly #nodes: Int32Array;
+
+  constructor(values: Int32Array) {
+    this.#leaves = 2 ** Math.ceil(Math.log2(values.length));
+    this.#nodes = new Int32Array(2 * this.#leaves).fill(NO_RANK);
+    this.#nodes.set(values, this.#leaves);
+    for (let node = this.#leaves - 1; node > 0; node--) {
+      this.#nodes[node] = Math.min(this.#nodes[2 * node]!, this.#nodes[2 * node + 1]!);
+    }
+  }
+
+  value(index: number): number {
+    return this.#nodes[this.#leaves + index]!;
+  }
+
+  set(index: number, value: number): void {
+    const nodes = this.#nodes;
+    let node = this.#leaves + index;
+    nodes[node] = value;
+    while (node > 1) {
+      node >>= 1;
+      const lower = Math.min(nodes[2 * node]!, nodes[2 * node + 1]!);
+      if (nodes[node] === lower) return;
+      nodes[node] = lower;
+    }
+  }
+
+  /** The first index with the lowest value; -1 if that is {@link NO_RANK}. */
+  lowest(): number {
+    const nodes = this.#nodes;
+    const leaves = this.#leaves;
+    const value = nodes[1]!;
+    if (value === NO_RANK) return -1;
+    let node = 1;
+    while (node < leaves) {
+      node *= 2;
+      if (nodes[node] !== value) node++;
+    }
+    return node - leaves;
+  }
+}

@@ -1,0 +1,108 @@
+import * as fc from "fast-check";
+import { describe, expect, test, vi } from "vitest";
+import { createPieceMerger } from "../../src/tokenizer/bpe.ts";
+import { findSeams } from "../../src/tokenizer/character-seams.ts";
+import { createRanks } from "../../src/tokenizer/ranks.ts";
+import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
+import { bytesOf, ORDINARY_COUNT, unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
+import type { TokenId } from "../../src/tokenizer/index.ts";
+import { referenceMerge } from "./reference.ts";
+
+const tokens = unpackTokenBytes();
+const ranks = createRanks(tokens);
+const seams = findSeams(tokens);
+
+function merge(text: string, of = ranks): TokenId[] {
+  const bytes = new TextBytes(text.length);
+  bytes.write(text);
+  const ids: TokenId[] = [];
+  createPieceMerger(of, seams).appendTo(ids, bytes, 0, bytes.length);
+  return ids;
+}
+
+function referenceIds(text: string): TokenId[] {
+  return referenceMerge(new TextEncoder().encode(text)).ids;
+}
+
+/** Characters that tokens with a part of a character have at their ends or inside. */
+const straddled = Array.from({ length: ORDINARY_COUNT }, (_, id) => bytesOf(tokens, id))
+  .map((bytes) => Buffer.from(bytes).toString("utf8"))
+  .filter((text) => text.length > 1 && text.includes("\uFFFD"))
+  .flatMap((text) => Array.from(text.replaceAll("\uFFFD", "")));
+
+describe("merging gives what merging by definition gives", () => {
+  const someChars = fc.constantFrom(...straddled, ...Array.from(" aeinrst学生한국のेাარਿ്ះើבו"));
+  test.each([
+    ["for characters that tokens cut through", someChars, 24],
+    ["for any characters", fc.string({ unit: "binary", maxLength: 3 }), 24],
+    ["for letters", fc.constantFrom(...Array.from("abcdefghijklmnopqrstuvwxyz")), 60],
+    ["for few letters, many times", fc.constantFrom(...Array.from(" aan")), 300],
+    ["for many characters", someChars, 300],
+  ])("%s", (_, chars, maxLength) => {
+    const text = fc.array(chars, { minLength: 1, maxLength, size: "max" });
+    fc.assert(
+      fc.property(text, (parts) => {
+        fc.pre(parts.join("") !== "");
+        expect(merge(parts.join(""))).toEqual(referenceIds(parts.join("")));
+      }),
+      { numRuns: maxLength > 100 ? 60 : 1500 },
+    );
+  });
+
+  test.each([90, 96, 97, 100, 128, 1023, 1024, 1025, 1100])("for %s bytes", (length) => {
+    const text = "Donaudampfschifffahrtsgesellschaft".repeat(40).slice(0, length);
+    expect(merge(text)).toEqual(referenceIds(text));
+  });
+
+  test("where a token ends inside a character", () => {
+    // Token 1049 is 彩 and two thirds of 神.
+    expect(merge("彩神")).toEqual(referenceIds("彩神"));
+    expect(merge("大彩神争")).toEqual(referenceIds("大彩神争"));
+  });
+});
+
+describe("the work for a long piece", () => {
+  const LENGTH = 20_000;
+  let state = 1;
+  const random = (below: number) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return (state >>> 8) % below;
+  };
+  const times = (make: () => string) => Array.from({ length: LENGTH }, make).join("");
+
+  test.each([
+    ["one letter", "a".repeat(LENGTH)],
+    ["spaces", " ".repeat(LENGTH)],
+    ["newlines", "\n".repeat(LENGTH)],
+    ["equals signs", "=".repeat(LENGTH)],
+    ["hexadecimal letters", times(() => "abcdef".charAt(random(6)))],
+    ["letters", times(() => String.fromCharCode(0x61 + random(26)))],
+    ["punctuation", times(() => "!@#$%^&*()-_=+[]{};:,.<>?".charAt(random(26)))],
+    ["Han", times(() => String.fromCharCode(0x4e00 + random(20_000)))],
+    ["Thai", times(() => String.fromCharCode(0xe01 + random(46)))],
+    ["two letters in turn", "ab".repeat(LENGTH / 2)],
+    ["emoji", "😀".repeat(LENGTH)],
+  ])("grows as n·log n: %s", (_, text) => {
+    let questions = 0;
+    const counting = {
+      find: ranks.find,
+      rankOf: (view: DataView, start: number, end: number) => {
+        questions++;
+        return ranks.rankOf(view, start, end);
+      },
+    };
+    const comparisons = vi.spyOn(Math, "min");
+    const ids = merge(text, counting);
+    const steps = comparisons.mock.calls.length;
+    comparisons.mockRestore();
+
+    const bytes = Buffer.byteLength(text);
+    expect(ids.length).toBeLessThanOrEqual(bytes);
+    // A rank for each unit and two for each merge, of which there are fewer than units; characters apart.
+    expect(questions).toBeGreaterThan(0);
+    expect(questions).toBeLessThan(4 * bytes);
+    // Of the tree: its building, and for each merge three paths to the root at most.
+    expect(steps).toBeGreaterThan(text.length / 2);
+    expect(steps).toBeLessThan(2 * bytes + 3 * bytes * Math.log2(bytes));
+  });
+});

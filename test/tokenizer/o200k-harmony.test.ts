@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+
+const tokenizer = o200kHarmony();
+
+test("there is one tokenizer", () => {
+  expect(o200kHarmony()).toBe(o200kHarmony());
+});
+
+test.each([
+  ["", []],
+  ["assistant", [173_781]],
+  ["commentary", [12_606, 815]],
+  [" to", [316]],
+  ["😀", [84_083]],
+])("%j is %j", (text, ids) => {
+  expect(tokenizer.encode(text)).toEqual(ids);
+});
+
+test("each call gives a list of its own", () => {
+  const first = tokenizer.encode("hello world");
+  first.push(1);
+  expect(tokenizer.encode("hello world")).toEqual([24_912, 2375]);
+});
+
+test("what was met before changes no ids", () => {
+  // More pieces than the cache has places for, of all lengths it takes, twice.
+  const pieces = Array.from({ length: 20_000 }, (_, index) => {
+    return ` ${"qzjxvkwpbyqzjxvkw".slice(0, index % 17)}${(index * 7919).toString(36).replaceAll(/\d/g, "q")}`;
+  });
+  const first = pieces.map((piece) => tokenizer.encode(piece));
+  expect(pieces.toReversed().map((piece) => tokenizer.encode(piece))).toEqual(first.toReversed());
+  expect(tokenizer.encode(pieces.join(""))).toEqual(first.flat());
+});

@@ -1,0 +1,63 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { WINDOW, windowEnd } from "../../src/tokenizer/text-windows.ts";
+import { referencePieces } from "./reference.ts";
+import { timelessTexts } from "./texts.ts";
+
+test("a short text is one window", () => {
+  expect(windowEnd("a b c", 0)).toBe(5);
+  expect(windowEnd("a b c", 2)).toBe(5);
+  expect(windowEnd("a".repeat(WINDOW), 0)).toBe(WINDOW);
+});
+
+test("a long text is cut behind the last word that fits", () => {
+  const text = "word ".repeat(WINDOW);
+  const end = windowEnd(text, 0);
+  expect(end).toBeGreaterThan(WINDOW - 5);
+  expect(end).toBeLessThanOrEqual(WINDOW);
+  expect(text.slice(end - 4, end + 1)).toBe("word ");
+});
+
+test.each([
+  ["nothing to cut at", "a".repeat(3 * WINDOW), 3 * WINDOW],
+  ["spaces only", " ".repeat(3 * WINDOW), 3 * WINDOW],
+  ["a late word", `${"a".repeat(WINDOW + 9)} ${"b".repeat(2 * WINDOW)}`, WINDOW + 9],
+  ["a late line", `${"。".repeat(WINDOW + 9)}\n${"日".repeat(2 * WINDOW)}`, WINDOW + 10],
+])("with %s the window grows", (_, text, end) => {
+  expect(windowEnd(text, 0)).toBe(end);
+});
+
+test("a piece always ends where a window does", () => {
+  // Texts that fill one window and half another, with the random part where the cut will be.
+  fc.assert(
+    fc.property(timelessTexts, timelessTexts, (before, after) => {
+      const text = "x".repeat(WINDOW - before.length) + before + after + "x".repeat(WINDOW);
+      const end = windowEnd(text, 0);
+      const ends = new Set([0]);
+      let sum = 0;
+      for (const piece of referencePieces(text)) ends.add((sum += piece.length));
+      expect(ends).toContain(end);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+describe("the ids of a text do not depend on windows", () => {
+  const tokenizer = o200kHarmony();
+
+  test.each([
+    ["words", "some words, and more of them ", 8000],
+    ["lines of Chinese", "天地玄黄，宇宙洪荒。\n", 8000],
+    ["one long word", "abcdefgh", 10_000],
+    ["emoji without spaces", "👩🏽‍🚀", 12_000],
+    ["blank lines", " \n\t\r\n", 20_000],
+    ["lone surrogates", "\uD83D \uDE00", 20_000],
+  ])("%s", (_, part, count) => {
+    const text = part.repeat(count);
+    const ids = tokenizer.encode(text);
+    expect(tokenizer.decode(ids)).toBe(text.toWellFormed());
+    const pieces = referencePieces(text);
+    expect(ids).toEqual(pieces.flatMap((piece) => tokenizer.encode(piece)));
+  });
+});

@@ -1,0 +1,105 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { hashOf, SLACK } from "../../src/tokenizer/byte-words.ts";
+import { findSeams, seamOf } from "../../src/tokenizer/character-seams.ts";
+import { createRanks, NO_RANK } from "../../src/tokenizer/ranks.ts";
+import {
+  bytesOf,
+  MAX_TOKEN_BYTES,
+  ORDINARY_COUNT,
+  unpackTokenBytes,
+} from "../../src/tokenizer/token-bytes.ts";
+import { referenceMerge } from "./reference.ts";
+
+const tokens = unpackTokenBytes();
+const ranks = createRanks(tokens);
+const allIds = Array.from({ length: ORDINARY_COUNT }, (_, id) => id);
+
+describe("the tokens' bytes", () => {
+  test("make up the file that OpenAI publishes, by its sha256", async () => {
+    const lines = allIds.map(
+      (id) => `${Buffer.from(bytesOf(tokens, id)).toString("base64")} ${id}\n`,
+    );
+    const digest = await crypto.subtle.digest("SHA-256", Buffer.from(lines.join("")));
+    expect(Buffer.from(digest).toString("hex")).toBe(
+      "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    );
+  });
+
+  test("are at most 128 each", () => {
+    const lengths = new Set(allIds.map((id) => bytesOf(tokens, id).length));
+    expect(Math.max(...lengths)).toBe(MAX_TOKEN_BYTES);
+  });
+
+  test.each([-1, ORDINARY_COUNT, 201_089, 0.5, Number.NaN, Infinity])("of %s are none", (id) => {
+    expect(bytesOf(tokens, id)).toHaveLength(0);
+  });
+
+  test("give themselves when merged, through tokens of rising rank", () => {
+    // What lets a merge begin with whole characters. See character-seams.ts.
+    const wrong = allIds.filter((id) => {
+      const merged = referenceMerge(bytesOf(tokens, id));
+      const isRising = merged.ranks.every((rank, i) => rank >= (merged.ranks[i - 1] ?? 0));
+      return merged.ids.length !== 1 || merged.ids[0] !== id || !isRising;
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("ranks", () => {
+  function findText(bytes: Uint8Array) {
+    const view = new DataView(new ArrayBuffer(bytes.length + SLACK));
+    new Uint8Array(view.buffer).set(bytes);
+    return {
+      id: ranks.find(view, 0, bytes.length, hashOf(view, 0, bytes.length)),
+      rank: bytes.length < 2 ? "of one byte" : ranks.rankOf(view, 0, bytes.length),
+    };
+  }
+
+  test("every token is found", () => {
+    const wrong = allIds.filter((id) => {
+      const { id: found, rank } = findText(bytesOf(tokens, id));
+      return found !== id || (rank !== id && rank !== "of one byte");
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("nothing else is", () => {
+    const known = new Set(allIds.map((id) => bytesOf(tokens, id).join()));
+    const nearTokens = fc
+      .record({
+        id: fc.integer({ min: 0, max: ORDINARY_COUNT - 1 }),
+        at: fc.nat({ max: 200 }),
+        byte: fc.nat({ max: 255 }),
+      })
+      .map(({ id, at, byte }) => {
+        const bytes = Uint8Array.from(bytesOf(tokens, id));
+        // Beyond the end: one byte more.
+        return at < bytes.length ? bytes.with(at, byte) : Uint8Array.of(...bytes, byte);
+      })
+      .filter((bytes) => !known.has(bytes.join()));
+    fc.assert(
+      fc.property(
+        fc.oneof(nearTokens, fc.uint8Array({ minLength: 2, maxLength: 300 })),
+        (bytes) => {
+          fc.pre(!known.has(bytes.join()));
+          expect(findText(bytes)).toEqual({
+            id: -1,
+            rank: bytes.length < 2 ? "of one byte" : NO_RANK,
+          });
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+test.each([
+  { before: " ", after: "中", is: 1, why: "a token ends in the first byte of 中, behind a space" },
+  { before: "人", after: "中", is: 0, why: "nothing reaches from 人 into a part of 中" },
+  { before: "a", after: "b", is: 0, why: "a token of whole characters is none of these" },
+])("seams: $why", ({ before, after, is }) => {
+  const bytes = Buffer.from(before + after);
+  const at = Buffer.byteLength(before);
+  expect(findSeams(tokens)[seamOf(bytes[at - 1] ?? 0, bytes[at] ?? 0)]).toBe(is);
+});
