@@ -13,6 +13,7 @@ import { modelRoutes } from "./api/models.ts";
 import { createResponsesContext } from "./api/responses/context.ts";
 import { toResponsesErrorResponse } from "./api/responses/errors.ts";
 import { responses } from "./api/responses/route.ts";
+import type { SocketOptions } from "./api/responses/socket-route.ts";
 import type { Settings } from "./config.ts";
 import type { Log } from "./log.ts";
 import { createRegistry } from "./metrics.ts";
@@ -27,6 +28,8 @@ export interface AppDeps {
   readonly models: Models;
   /** What outlives a request; it may fail. Absent: memory. */
   readonly store?: Store;
+  /** Absent: this runtime has no WebSockets. */
+  readonly webSockets?: SocketOptions;
   readonly log: Log;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
@@ -84,6 +87,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     ttlSeconds: settings.storeTtlSeconds,
     system: (now) => toSystemOptions(settings, now),
     limits: settings,
+    maxBodyBytes: settings.maxBodyBytes,
     unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput },
     reasoningEvents: settings.reasoningEvents,
     keepAliveMs: settings.keepAliveMs,
@@ -97,10 +101,10 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   }
   app.route(
     OPEN_RESPONSES_PREFIX,
-    responses({ ...responsesContext, reasoningEvents: "reasoning" }),
+    responses({ ...responsesContext, reasoningEvents: "reasoning" }, deps.webSockets),
   );
   for (const prefix of API_PREFIXES) {
-    app.route(prefix, responses(responsesContext));
+    app.route(prefix, responses(responsesContext, deps.webSockets));
     app.route(prefix, modelRoutes(models));
     app.route(
       prefix,

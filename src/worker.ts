@@ -2,6 +2,7 @@
  * The entry for Cloudflare Workers: settings from bindings, one application for each isolate. Variables
  * and secrets are named as on Node, `HARMONY_GATEWAY_…`; variables that are JSON may be given as such.
  */
+import { upgradeWebSocket } from "hono/cloudflare-workers";
 import { createApp } from "./app.ts";
 import { toModelOptions } from "./backends.ts";
 import type { Settings } from "./config.ts";
@@ -65,13 +66,15 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     settings,
     models,
     store: openStore(settings, env),
+    webSockets: { upgrade: upgradeWebSocket },
     log: createLog({ level: settings.log, now: Date.now, write: (line) => console.log(line) }),
     now: () => new Date(),
     randomId,
   });
   return (request, context) => {
     context.waitUntil(probeUnknown(models, settings.connectTimeoutMs));
-    return app.fetch(request);
+    const waitUntil = (work: Promise<unknown>) => context.waitUntil(work);
+    return app.fetch(request, env, { waitUntil, passThroughOnException() {}, props: {} });
   };
 }
 

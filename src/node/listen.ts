@@ -1,11 +1,13 @@
 /** A port, and leaving it in order. */
-import { createServer, type Server } from "node:http";
-import { getRequestListener } from "@hono/node-server";
+import { createServer, Server } from "node:http";
+import { createAdaptorServer } from "@hono/node-server";
+import type { WebSockets } from "./web-sockets.ts";
 
 export interface ListenOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  readonly webSockets?: WebSockets | undefined;
 }
 
 export interface Listening {
@@ -34,14 +36,18 @@ export class ListenError extends Error {
   }
 }
 
-type Handler = Parameters<typeof getRequestListener>[0];
+type Handler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 
 /** @throws ListenError */
 export async function listen(handler: Handler, options: ListenOptions): Promise<Listening> {
-  const listener = getRequestListener(handler);
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, (incoming, outgoing) => {
-    void listener(incoming, outgoing);
+  const { webSockets } = options;
+  const server = createAdaptorServer({
+    fetch: handler,
+    createServer,
+    serverOptions: { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
+    ...(webSockets && { websocket: { server: webSockets.server } }),
   });
+  if (!(server instanceof Server)) throw new TypeError("the adapter made another kind of server");
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error) => reject(explain(error, options));
     server.once("error", fail);
@@ -52,7 +58,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   });
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
-  return { port, close: (graceMs) => drain(server, graceMs) };
+  return { port, close: (graceMs) => drain(server, webSockets, graceMs) };
 }
 
 function explain(error: Error, { host, port }: ListenOptions): Error {
@@ -70,13 +76,21 @@ function explain(error: Error, { host, port }: ListenOptions): Error {
   }
 }
 
-async function drain(server: Server, graceMs: number): Promise<void> {
+async function drain(
+  server: Server,
+  webSockets: WebSockets | undefined,
+  graceMs: number,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
   // Connections kept alive become idle one by one, as their answers end.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  webSockets?.finish();
+  const cut = setTimeout(() => {
+    server.closeAllConnections();
+    webSockets?.cut();
+  }, graceMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);

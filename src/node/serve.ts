@@ -13,6 +13,7 @@ import { createNativeLlama, type NativeLlama } from "./llama/engine.ts";
 import { createDownloadReport } from "./llama/model-file.ts";
 import { openStore } from "./open-store.ts";
 import { createUndiciTransport } from "./undici-transport.ts";
+import { openWebSockets } from "./web-sockets.ts";
 
 export interface ServeOptions {
   /** Instead of the engines the settings name. */
@@ -57,15 +58,17 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     { steering: settings, newCallId: () => `call_${randomId()}` },
   );
   const opened = await openStore(settings);
+  const webSockets = await openWebSockets(settings.maxBodyBytes);
   const app = createApp({
     settings,
     models,
     store: opened.store,
+    ...(webSockets && { webSockets: webSockets.options }),
     log,
     now: () => new Date(),
     randomId,
   });
-  const server = await listen(app.fetch, settings).catch((error: unknown) => {
+  const server = await listen(app.fetch, { ...settings, webSockets }).catch((error: unknown) => {
     opened.close();
     throw error;
   });

@@ -22,6 +22,8 @@ export interface ResponsesDeps {
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => Omit<SystemOptions, "effort">;
   readonly limits: RequestLimits;
+  /** Longest message on a WebSocket; bodies of requests are limited before they get here. */
+  readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
   readonly reasoningEvents: ReasoningEvents;
   readonly keepAliveMs: number;

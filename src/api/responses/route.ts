@@ -13,9 +13,10 @@ import {
 } from "./create-response.ts";
 import { toFrames } from "./frames.ts";
 import { promptRoutes } from "./prompt-routes.ts";
+import { type SocketOptions, socketRoute } from "./socket-route.ts";
 import { storedResponses } from "./stored-routes.ts";
 
-export function responses(context: ResponsesContext): Hono<ApiEnv> {
+export function responses(context: ResponsesContext, webSockets?: SocketOptions): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
 
   app.post("/responses", async (c) => {
@@ -42,6 +43,7 @@ export function responses(context: ResponsesContext): Hono<ApiEnv> {
       onCancel: (reason) => abort.abort(reason),
     });
   });
+  if (webSockets) app.route("/", socketRoute(context, webSockets));
   for (const routes of [promptRoutes, storedResponses, conversationRoutes]) {
     app.route("/", routes(context));
   }

@@ -1,0 +1,92 @@
+/** `GET /v1/responses` as a WebSocket, on runtimes that have them. */
+import { Hono } from "hono";
+import type { UpgradeWebSocket, WSContext } from "hono/ws";
+import type { ApiEnv, Client } from "../client.ts";
+import { RequestError } from "../errors.ts";
+import type { ResponsesContext } from "./context.ts";
+import { createSocketSession, type SocketPort, type SocketSession } from "./socket-session.ts";
+
+export interface SocketOptions {
+  /** The runtime's way of turning a request into a WebSocket. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- each runtime has a socket of its own
+  readonly upgrade: UpgradeWebSocket<any>;
+  /** Aborted when the server is about to leave: connections end with the response that is under way. */
+  readonly closing?: AbortSignal;
+}
+
+/** How long a connection may last: as long as OpenAI's. */
+const MAX_CONNECTION_MS = 3_600_000;
+
+/** Bytes waiting for a slow client beyond which the engine is read no further. */
+const MAX_BUFFERED_BYTES = 1_048_576;
+
+/** How often a slow client is looked at. */
+const DRAIN_POLL_MS = 10;
+
+export function socketRoute(context: ResponsesContext, options: SocketOptions): Hono<ApiEnv> {
+  const { closing } = options;
+  const app = new Hono<ApiEnv>();
+  app.get(
+    "/responses",
+    options.upgrade((c) => {
+      const client: Client = c.get("client");
+      const requestId: string = c.get("requestId");
+      let session: SocketSession | undefined;
+      const timer = setTimeout(() => session?.finish(LIMIT.message, LIMIT), MAX_CONNECTION_MS);
+      const finish = () => session?.finish("The server is about to leave.");
+      closing?.addEventListener("abort", finish);
+
+      // Where the runtime tells of no opening, the first message opens.
+      const open = (socket: WSContext) => {
+        session ??= createSocketSession(toPort(socket), { client, requestId }, context);
+        return session;
+      };
+      const leave = () => {
+        clearTimeout(timer);
+        closing?.removeEventListener("abort", finish);
+        session?.leave();
+      };
+      return {
+        onOpen: (_, socket) => void open(socket),
+        onMessage: ({ data }, socket) =>
+          open(socket).receive(typeof data === "string" ? data : undefined),
+        onClose: leave,
+        onError: leave,
+      };
+    }),
+    () => {
+      const headers = { connection: "upgrade", upgrade: "websocket" };
+      const message = "A GET here opens a WebSocket; ask for the upgrade, or POST.";
+      const error = { message, type: "invalid_request_error", param: null, code: null };
+      return Response.json({ error }, { status: 426, headers });
+    },
+  );
+  return app;
+}
+
+const LIMIT = new RequestError("A connection may last for 60 minutes. Open a new one.", {
+  errorType: "websocket_connection_limit_reached",
+});
+
+const OPEN = 1;
+
+function toPort(socket: WSContext): SocketPort {
+  return {
+    async send(message) {
+      if (socket.readyState !== OPEN) return;
+      socket.send(message);
+      while (socket.readyState === OPEN && bufferedBytes(socket) > MAX_BUFFERED_BYTES) {
+        await new Promise((resolve) => {
+          setTimeout(resolve, DRAIN_POLL_MS);
+        });
+      }
+    },
+    close: (code, reason) => socket.close(code, reason),
+  };
+}
+
+/** 0 where the runtime does not say. */
+function bufferedBytes({ raw }: WSContext): number {
+  const isSocket = typeof raw === "object" && raw !== null && "bufferedAmount" in raw;
+  return isSocket ? Number(raw.bufferedAmount) : 0;
+}

@@ -1,0 +1,132 @@
+/**
+ * One WebSocket connection: `response.create` messages in, the events of their responses out, one response after the
+ * other. Knows no runtime: messages are handed in, and what is to be sent is handed out.
+ */
+import { describeError, RequestError } from "../errors.ts";
+import { parseBody } from "../parse-request.ts";
+import { untilBegun } from "../until-begun.ts";
+import { createConnectionStore } from "./connection-store.ts";
+import type { Caller, ResponsesContext } from "./context.ts";
+import { prepareResponse, runResponse, withFailure } from "./create-response.ts";
+import { toResponsesError } from "./errors.ts";
+
+export interface SocketSession {
+  /** A text message. What is not text is given as undefined. */
+  receive(message: string | undefined): void;
+  /** The client has left: whatever is under way is stopped. */
+  leave(): void;
+  /** Closes the connection as soon as no response is under way, saying why if there is more to say than the reason. */
+  finish(reason: string, error?: RequestError): void;
+}
+
+export interface SocketPort {
+  /** Sends a text message. Resolves when there is room for the next one. */
+  send(message: string): Promise<void>;
+  close(code: number, reason: string): void;
+}
+
+/** Requests that may wait behind the one under way. */
+const MAX_WAITING = 32;
+
+/** WebSocket close codes. */
+const NORMAL = 1000;
+
+export function createSocketSession(
+  port: SocketPort,
+  caller: Omit<Caller, "responses">,
+  context: ResponsesContext,
+): SocketSession {
+  const responses = createConnectionStore(context.responses);
+  const abort = new AbortController();
+  const waiting: string[] = [];
+  let requests = 0;
+  let isBusy = false;
+  let ending: { reason: string; error: RequestError | undefined } | undefined;
+
+  return {
+    receive(message) {
+      if (ending !== undefined || abort.signal.aborted) return;
+      if (message === undefined) {
+        void refuse(new RequestError("Messages must be JSON texts."));
+      } else if (waiting.length >= MAX_WAITING) {
+        void refuse(new RequestError(`More than ${MAX_WAITING} requests are waiting.`));
+      } else {
+        waiting.push(message);
+        void work();
+      }
+    },
+    leave() {
+      waiting.length = 0;
+      abort.abort();
+    },
+    finish(reason, error) {
+      ending ??= { reason, error };
+      waiting.length = 0;
+      if (!isBusy) void end(ending);
+    },
+  };
+
+  async function work(): Promise<void> {
+    if (isBusy) return;
+    isBusy = true;
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      await answer(next);
+    }
+    isBusy = false;
+    if (ending !== undefined) await end(ending);
+  }
+
+  async function end({ reason, error }: NonNullable<typeof ending>): Promise<void> {
+    if (error) await refuse(error);
+    port.close(NORMAL, reason);
+  }
+
+  /** Never rejects. */
+  async function answer(message: string): Promise<void> {
+    let previous: string | undefined;
+    try {
+      previous = readCreate(message, context.maxBodyBytes);
+      const requestId = `${caller.requestId}-${++requests}`;
+      const pending = await prepareResponse(message, { ...caller, requestId, responses }, context);
+      const events = runResponse(pending, context, abort.signal);
+      const begun = await untilBegun(events, context.keepAliveMs);
+      for await (const { json } of withFailure(begun, pending, context)) await port.send(json);
+    } catch (error) {
+      if (previous !== undefined) responses.evict(previous);
+      if (!abort.signal.aborted) await refuse(error);
+    }
+  }
+
+  function refuse(error: unknown): Promise<void> {
+    const description = describeError(error);
+    const { message, type, param, code } = toResponsesError(description);
+    const { status } = description;
+    return port.send(
+      JSON.stringify({ type: "error", status, error: { type, code, message, param } }),
+    );
+  }
+}
+
+/** Checks what is particular to a message, and gives the response it continues. The rest is a request like any other. */
+function readCreate(message: string, maxBytes: number): string | undefined {
+  if (message.length > maxBytes) {
+    throw new RequestError(`The message is larger than ${maxBytes} bytes.`, {
+      status: 413,
+      errorType: "payload_too_large",
+    });
+  }
+  const members = new Map<string, unknown>(Object.entries(parseBody(message)));
+  const type = members.get("type");
+  if (type !== "response.create") {
+    throw new RequestError(`type: ${JSON.stringify(type)} is not supported, only response.create`, {
+      param: "type",
+    });
+  }
+  if (members.get("background")) {
+    throw new RequestError("background: a response on a connection is not made in the background", {
+      param: "background",
+    });
+  }
+  const previous = members.get("previous_response_id");
+  return typeof previous === "string" ? previous : undefined;
+}
