@@ -16,7 +16,7 @@ import {
 import { countRepair, openFirst, type Run } from "./run-state.ts";
 import { sample } from "./sample.ts";
 import { thoughtIsEnough } from "./thought.ts";
-import type { OfferedTool, TurnEvent } from "./turn.ts";
+import type { OfferedTool, Part, TurnEvent } from "./turn.ts";
 import { whyInvalid } from "./validate.ts";
 import { wholeTurnConstraint } from "./whole-turn.ts";
 
@@ -67,28 +67,20 @@ async function* callInOne(
   run: Run,
   constraint: Constraint,
 ): AsyncGenerator<TurnEvent, Outcome | undefined> {
-  const { output, turn } = run;
-  let tool: OfferedTool | undefined;
+  const { output } = run;
   output.hold("content");
   const end = yield* sample(run, {
     constraint,
     stopIds: [CALL],
-    cut: () => {
-      const { part } = output;
-      if (part?.kind === "tool-call") tool = turn.tools.find((each) => each.name === part.name);
-      return tool && !part ? "called" : undefined;
-    },
+    cut: () => (output.count("tool-call") > 0 && !output.part ? "called" : undefined),
     exact: true,
   });
   yield* output.push(run.reader.parser.end(end.why === "length" ? "length" : "stop"));
-  output.discard();
-  if (end.why === "length") return OUT_OF_TOKENS;
-  if (!tool) {
-    yield* beginNext(run);
-    return undefined;
-  }
-  const problem = whyInvalid(output.text, tool.parameters);
-  return problem === undefined ? STOPPED : invalidArguments(tool, problem);
+  output.discard("content");
+  if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
+  if (output.count("tool-call") > 0) return yield* checkArguments(run);
+  yield* beginNext(run);
+  return undefined;
 }
 
 /** Another assistant message, of which nothing is written yet. */
@@ -112,7 +104,8 @@ function invalidArguments(tool: OfferedTool, problem: string): Outcome {
 /** A call is open and its arguments are empty: write them, check them, and try once more if they are wrong. */
 export async function* callArguments(run: Run, tool: OfferedTool): Steered {
   const { output } = run;
-  const constraint = toConstraint(run, tool.parameters);
+  const constraint = callConstraint(run, tool);
+  if (constraint) yield* output.release();
   const end = yield* sample(run, {
     ...(constraint && { constraint }),
     ban: [...STRUCTURE, RETURN],
@@ -121,16 +114,22 @@ export async function* callArguments(run: Run, tool: OfferedTool): Steered {
     exact: true,
   });
   if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
-  return yield* checkArguments(run, tool);
+  return yield* checkArguments(run);
 }
 
-/** The last call is complete, and goes to this tool. */
-export async function* checkArguments(run: Run, tool: OfferedTool): Steered {
+/** What the engine can hold the arguments of the open call to: nothing once they have begun. */
+export function callConstraint(run: Run, tool: OfferedTool | undefined): Constraint | undefined {
+  return tool && run.output.text === "" ? toConstraint(run, tool.parameters) : undefined;
+}
+
+/** The calls are complete: give them out if they are right, and else try once more. */
+export async function* checkArguments(run: Run): Steered {
   const { output, openings } = run;
   yield* output.push(run.reader.parser.end("stop"));
-  const problem = whyInvalid(output.text, tool.parameters);
-  if (problem === undefined) return yield* release(run, STOPPED);
-  output.discard();
+  const wrong = wrongCall(run);
+  if (wrong === undefined) return yield* release(run, STOPPED);
+  output.discard("tool-call");
+  const { tool, problem } = wrong;
   if (!output.holds("tool-call") || run.repairs.has("invalid-arguments")) {
     return invalidArguments(tool, problem);
   }
@@ -139,4 +138,26 @@ export async function* checkArguments(run: Run, tool: OfferedTool): Steered {
   yield* showMessage(run, openings.endOfCall, toolResultMessage(tool.name, error));
   yield* openFirst(run, openings.call(tool.name));
   return yield* callArguments(run, tool);
+}
+
+/** The first call whose arguments must satisfy a schema and do not. */
+function wrongCall(run: Run): { tool: OfferedTool; problem: string } | undefined {
+  const { output } = run;
+  const calls =
+    output.holds("tool-call") || !output.last
+      ? output.held("tool-call")
+      : [{ part: output.last, text: output.text }];
+  for (const { part, text } of calls) {
+    const tool = checkedTool(run, part);
+    const problem = tool && whyInvalid(text, tool.parameters);
+    if (tool && problem !== undefined) return { tool, problem };
+  }
+  return undefined;
+}
+
+/** The tool a call goes to, if its arguments must satisfy the schema. */
+export function checkedTool({ turn }: Run, part: Part | undefined): OfferedTool | undefined {
+  if (part?.kind !== "tool-call") return undefined;
+  const tool = turn.tools.find((each) => each.name === part.name);
+  return tool && (tool.strict || turn.toolChoice.type === "required") ? tool : undefined;
 }

@@ -40,11 +40,11 @@ export async function* writeAnswer(run: Run): Steered {
 }
 
 export async function* checkAnswer(run: Run): Steered {
-  const { output, turn } = run;
+  const { output } = run;
   yield* output.push(run.reader.parser.end("stop"));
-  const problem = whyInvalid((turn.prefill ?? "") + output.text, answerSchema(run));
+  const problem = problemWithAnswer(run);
   if (problem === undefined) return yield* release(run, STOPPED);
-  output.discard();
+  output.discard("content");
   if (!output.holds("content") || run.repairs.has("invalid-answer")) {
     return {
       reason: "stop",
@@ -72,4 +72,14 @@ export function answerConstraint(run: Run): Constraint | undefined {
 
 export function answerSchema({ turn }: Run): Json | undefined {
   return turn.answer.type === "json-schema" ? turn.answer.schema : undefined;
+}
+
+/** What is shown joins all answers into one text, so a document beside another is none. */
+function problemWithAnswer(run: Run): string | undefined {
+  const { output, turn } = run;
+  const texts = output.holds("content")
+    ? output.held("content").map(({ text }) => text)
+    : [output.text];
+  if (output.count("content") > 1) return "there is other text beside the document";
+  return whyInvalid((turn.prefill ?? "") + texts.join(""), answerSchema(run));
 }

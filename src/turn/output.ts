@@ -17,8 +17,10 @@ export interface Output {
   hold(kind: Part["kind"]): void;
   /** What was held, to be given out; nothing is held any more. */
   release(): TurnEvent[];
-  /** Forget the parts that were held, as if the model had never written them. Holding goes on. */
-  discard(): void;
+  /** The parts of this kind that are held, with their text so far. */
+  held(kind: Part["kind"]): readonly HeldPart[];
+  /** Forget the parts of these kinds that were held, as if the model had never written them. Holding goes on. */
+  discard(...kinds: readonly Part["kind"][]): void;
   holds(kind: Part["kind"]): boolean;
   /** The name of a call that may not be made, until the message it stood in is over. */
   readonly refused: string | undefined;
@@ -32,6 +34,11 @@ export interface Output {
   count(kind: Part["kind"]): number;
   /** The stop string that was met. Everything after it is ignored. */
   readonly stopSequence: string | undefined;
+}
+
+export interface HeldPart {
+  readonly part: Part;
+  readonly text: string;
 }
 
 export interface OutputOptions {
@@ -63,7 +70,7 @@ export function createOutput(options: OutputOptions): Output {
   let waiting: TokenLogprob[] = [];
   let refused: string | undefined;
   const holding = new Set<Part["kind"]>();
-  let held: TurnEvent[] = [];
+  let held: { readonly kind: Part["kind"]; readonly event: TurnEvent }[] = [];
 
   return {
     push(events, logprobs) {
@@ -83,7 +90,7 @@ export function createOutput(options: OutputOptions): Output {
         }
         if (refused === undefined) {
           for (const each of convert(event)) {
-            if (part && holding.has(part.kind)) held.push(each);
+            if (part && holding.has(part.kind)) held.push({ kind: part.kind, event: each });
             else out.push(each);
           }
         }
@@ -103,14 +110,25 @@ export function createOutput(options: OutputOptions): Output {
       return refused;
     },
     release() {
-      const released = held;
+      const released = held.map(({ event }) => event);
       held = [];
       holding.clear();
       return released;
     },
-    discard() {
-      for (const kind of holding) counts[kind] = 0;
-      held = [];
+    held(kind) {
+      const parts: { part: Part; text: string }[] = [];
+      for (const each of held) {
+        if (each.kind !== kind) continue;
+        const { event } = each;
+        const current = parts.at(-1);
+        if (event.type === "part-start") parts.push({ part: event.part, text: "" });
+        else if (event.type === "part-delta" && current) current.text += event.text;
+      }
+      return parts;
+    },
+    discard(...kinds) {
+      held = held.filter(({ kind }) => !kinds.includes(kind));
+      for (const kind of kinds) if (holding.has(kind)) counts[kind] = 0;
     },
     get part() {
       return part;

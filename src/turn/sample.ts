@@ -1,6 +1,7 @@
 /** One engine call: the transcript is continued until the model ends, the limit is met, or we have seen enough. */
 import { EngineError } from "../engines/engine-error.ts";
 import type { Constraint, EngineTokens, Sampling, TokenLogprob } from "../engines/engine.ts";
+import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import type { Run } from "./run-state.ts";
 import type { TurnEvent } from "./turn.ts";
@@ -48,6 +49,8 @@ export async function* sample<Cut extends string = never>(
     ...(turn.affinity !== undefined && { affinity: turn.affinity }),
   };
   tally.beginCall(prompt.length);
+  // Where a cut falls on the last token of a turn, the finish is next, and with it the engine's own counts.
+  let atLastToken: StepEnd<Cut> | undefined;
   for await (const event of run.engine.complete(request, run.signal)) {
     switch (event.type) {
       case "open":
@@ -57,10 +60,11 @@ export async function* sample<Cut extends string = never>(
       case "finish":
         tally.endCall(event.usage);
         run.nativeReason = event.nativeReason;
-        return { why: event.reason };
+        return atLastToken ?? { why: event.reason };
       case "ids":
       case "pieces":
       case "text": {
+        if (atLastToken) return atLastToken;
         if (reader.parser.done) return { why: "stop" };
         const looking = step.exact === true || turn.topLogprobs !== undefined;
         const events: TurnEvent[] = [];
@@ -69,12 +73,12 @@ export async function* sample<Cut extends string = never>(
           read(run, unit, events);
           const cut = step.cut?.();
           if (output.stopSequence !== undefined) end = { why: "stop-sequence" };
-          // After the last token of a turn the finish is next, and with it the engine's own counts.
-          else if (cut !== undefined && !reader.parser.done) end = { why: "cut", cut };
+          else if (cut !== undefined) end = { why: "cut", cut };
+          if (end && endsGeneration(unit)) atLastToken = end;
           if (end || reader.parser.done) break;
         }
         yield* looking ? joinDeltas(events) : events;
-        if (end) return end;
+        if (end && !atLastToken) return end;
         break;
       }
       default:
@@ -105,6 +109,11 @@ function countTokens(run: Run, tokens: EngineTokens): number {
     default:
       return tokens satisfies never;
   }
+}
+
+function endsGeneration(tokens: EngineTokens): boolean {
+  const last = tokens.type === "ids" ? tokens.ids.at(-1) : undefined;
+  return last === RETURN || last === CALL || last === END_OF_TEXT;
 }
 
 /** What may still be sampled: the least of what the request, the context and the operator leave. */

@@ -6,7 +6,13 @@
  * has one. What comes out is checked all the same, because engines ignore constraints silently.
  */
 import { toolResultMessage } from "../harmony/messages.ts";
-import { callArguments, checkArguments, forcedCall } from "./forced-call.ts";
+import {
+  callArguments,
+  callConstraint,
+  checkArguments,
+  checkedTool,
+  forcedCall,
+} from "./forced-call.ts";
 import {
   answerConstraint,
   answerHeader,
@@ -29,12 +35,11 @@ export async function* steer(run: Run): Steered {
 }
 
 /**
- * What is not certain to be right is kept back until it has been checked. An answer streams once it is
- * under the engine's own constraint (see `writeAnswer`), a call's arguments if they will be.
+ * What is not certain to be right is kept back until it has been checked. It streams once it is under the
+ * engine's own constraint (see `writeAnswer` and `callArguments`).
  */
-function holdWhatMayBeWrong({ turn, output, engine }: Run): void {
+function holdWhatMayBeWrong({ turn, output }: Run): void {
   if (turn.answer.type !== "text") output.hold("content");
-  if (engine.capabilities.constraints.includes("json-schema")) return;
   if (turn.toolChoice.type === "required" || turn.tools.some((tool) => tool.strict)) {
     output.hold("tool-call");
   }
@@ -81,9 +86,8 @@ async function* freeTurn(run: Run): Steered {
     if (end.why === "stop" && output.holds("tool-call")) {
       yield* output.push(run.reader.parser.end("stop"));
     }
-    const unchecked = uncheckedCall(run);
-    if (unchecked && (end.why === "stop" || end.cut === "strictly-called")) {
-      return yield* checkArguments(run, unchecked);
+    if (hasUncheckedCall(run) && (end.why === "stop" || end.cut === "strictly-called")) {
+      return yield* checkArguments(run);
     }
     if (end.why === "stop" || end.cut === "enough-calls" || end.cut === "answered") {
       const called = output.count("tool-call") > 0;
@@ -96,7 +100,7 @@ async function* freeTurn(run: Run): Steered {
         return STOPPED;
       }
       yield* output.push(run.reader.parser.end("stop"));
-      if (turn.answer.type !== "text") output.discard();
+      if (turn.answer.type !== "text") output.discard("content");
       else if (output.count("content") > 0) return STOPPED;
       if (!run.steering.openMissingAnswer || run.repairs.has("missing-answer")) return STOPPED;
       countRepair(run, "missing-answer");
@@ -119,7 +123,7 @@ async function* freeTurn(run: Run): Steered {
       case "answer":
         return yield* writeAnswer(run);
       case "strict-call": {
-        const tool = strictTool(run);
+        const tool = checkedTool(run, output.part);
         if (tool) return yield* callArguments(run, tool);
         break;
       }
@@ -188,27 +192,21 @@ function watch(run: Run, constrained: boolean): Cut | undefined {
       if (constrained) output.release();
       return !constrained && answerConstraint(run) ? "answer" : undefined;
     case "tool-call":
-      return strictTool(run) && !constrained && !output.holds("tool-call")
+      return !constrained && callConstraint(run, checkedTool(run, output.part))
         ? "strict-call"
         : undefined;
     default:
-      if (uncheckedCall(run)) return "strictly-called";
+      if (hasUncheckedCall(run)) return "strictly-called";
       if (formed && output.count("content") > 0) return "answered";
       return !turn.parallelToolCalls && output.count("tool-call") > 0 ? "enough-calls" : undefined;
   }
 }
 
-/** The strict tool that the call that is open, or was last, goes to. */
-function strictTool({ turn, output }: Run): OfferedTool | undefined {
-  const { last } = output;
-  if (last?.kind !== "tool-call") return undefined;
-  return turn.tools.find((tool) => tool.strict && tool.name === last.name);
-}
-
-/** The strict tool of a call that is complete, and held until its arguments have been checked. */
-function uncheckedCall(run: Run): OfferedTool | undefined {
+/** Calls are complete, and held until their arguments have been checked. */
+function hasUncheckedCall(run: Run): boolean {
   const { output } = run;
-  return output.holds("tool-call") && output.part === undefined ? strictTool(run) : undefined;
+  if (!output.holds("tool-call") || output.part !== undefined) return false;
+  return output.held("tool-call").some(({ part }) => checkedTool(run, part));
 }
 
 function refusal(tools: readonly OfferedTool[], name: string): string {
@@ -216,11 +214,13 @@ function refusal(tools: readonly OfferedTool[], name: string): string {
   return `the function ${JSON.stringify(name)} cannot be called now. Functions: ${names}.`;
 }
 
+const BESIDE_CALLS = ["reasoning", "preamble", "content"] as const;
+
 /** Asks for further calls after the first, as long as the model goes on with nothing but calls. */
 async function* moreCalls(run: Run): AsyncGenerator<TurnEvent, void> {
   const { turn, output, steering } = run;
   if (!steering.sampleMoreCalls || !turn.parallelToolCalls) return;
-  for (const kind of ["reasoning", "preamble", "content"] as const) output.hold(kind);
+  for (const kind of BESIDE_CALLS) output.hold(kind);
   let calls = 0;
   while (output.count("tool-call") > calls) {
     calls = output.count("tool-call");
@@ -232,5 +232,5 @@ async function* moreCalls(run: Run): AsyncGenerator<TurnEvent, void> {
     if (end.why !== "stop") break;
     yield* output.push(run.reader.parser.end("stop"));
   }
-  output.discard();
+  output.discard(...BESIDE_CALLS);
 }
