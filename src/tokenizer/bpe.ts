@@ -11,13 +11,12 @@ import { createLongMerger } from "./bpe-long.ts";
 import { hashOf, SLACK } from "./byte-words.ts";
 import { type CharacterSeams, seamOf } from "./character-seams.ts";
 import { NO_RANK, type Ranks } from "./ranks.ts";
-import type { TextBytes } from "./text-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 import { widthOf } from "./utf8.ts";
 
 export interface PieceMerger {
-  /** Appends the ids of the piece `text[start … end)`. */
-  appendTo(out: TokenId[], text: TextBytes, start: number, end: number): void;
+  /** Appends the ids of the piece `view[start … end)`. */
+  appendTo(out: TokenId[], view: DataView, start: number, end: number): void;
 }
 
 /** Up to this many units looking at all of them is faster; it matters little from 64 to 256. */
@@ -43,18 +42,18 @@ export function createPieceMerger({ find, rankOf }: Ranks, seams: CharacterSeams
   const next = new Int32Array(MAX_SCANNED);
   const previous = new Int32Array(MAX_SCANNED + 1);
 
-  function appendTo(out: TokenId[], text: TextBytes, start: number, end: number): void {
+  function appendTo(out: TokenId[], view: DataView, start: number, end: number): void {
     const length = end - start;
     if (length > KEPT_BYTES) {
       const manyStarts = new Int32Array(length + 1);
       const manyIds = new Int32Array(length);
-      const manyCount = split(text, start, end, manyStarts, manyIds);
-      mergeLong(out, text.view, manyStarts, manyIds, manyCount);
+      const manyCount = split(view, start, end, manyStarts, manyIds);
+      mergeLong(out, view, manyStarts, manyIds, manyCount);
       return;
     }
-    const count = split(text, start, end, starts, ids);
-    if (count <= MAX_SCANNED) mergeShort(out, text.view, count);
-    else mergeLong(out, text.view, starts, ids, count);
+    const count = split(view, start, end, starts, ids);
+    if (count <= MAX_SCANNED) mergeShort(out, view, count);
+    else mergeLong(out, view, starts, ids, count);
   }
 
   /**
@@ -62,33 +61,31 @@ export function createPieceMerger({ find, rankOf }: Ranks, seams: CharacterSeams
    * with those, see `character-seams.ts`.
    */
   function split(
-    { bytes, view }: TextBytes,
+    view: DataView,
     start: number,
     end: number,
     unitStarts: Int32Array,
     unitIds: Int32Array,
   ): number {
     let count = 0;
-    let isClosedBefore = false;
+    let isWholeBefore = true;
     for (let i = start; i < end;) {
-      const width = widthOf(bytes[i]!);
-      const charEnd = i + width;
-      const isClosedAfter =
-        charEnd < end && seams[seamOf(bytes[charEnd - 1]!, bytes[charEnd]!)] === 1;
-      if (width > 1 && !isClosedBefore && !isClosedAfter) {
-        const id = rankOf(view, i, charEnd);
-        if (id !== noRank) {
-          unitStarts[count] = i;
-          unitIds[count++] = id;
-          i = charEnd;
-          continue;
-        }
+      const byte = view.getUint8(i);
+      const charEnd = i + widthOf(byte);
+      const isWholeAfter =
+        charEnd === end || seams[seamOf(view.getUint8(charEnd - 1), view.getUint8(charEnd))] === 0;
+      const mayBeWhole = byte >= 0x80 && isWholeBefore && isWholeAfter;
+      isWholeBefore = isWholeAfter;
+      const id = mayBeWhole ? rankOf(view, i, charEnd) : noRank;
+      if (id !== noRank) {
+        unitStarts[count] = i;
+        unitIds[count++] = id;
+        i = charEnd;
       }
       for (; i < charEnd; i++) {
         unitStarts[count] = i;
-        unitIds[count++] = byteIds[bytes[i]!]!;
+        unitIds[count++] = byteIds[view.getUint8(i)]!;
       }
-      isClosedBefore = isClosedAfter;
     }
     unitStarts[count] = end;
     return count;

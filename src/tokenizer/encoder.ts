@@ -34,25 +34,26 @@ export function createEncoder(tokens: TokenBytes): (text: string) => TokenId[] {
   }
 
   function encodePieces(ids: TokenId[], text: TextBytes): void {
+    const { view } = text;
     for (let start = 0; start < text.length;) {
       const end = pieceEnd(text, start);
       const length = end - start;
-      if (length <= maxCached) encodeCachedPiece(ids, text, start, length);
-      else encodePiece(ids, text, start, length, hashOf(text.view, start, length));
+      if (length <= maxCached) encodeCachedPiece(ids, view, start, length);
+      else encodePiece(ids, view, start, length, hashOf(view, start, length));
       start = end;
     }
   }
 
   function encodePiece(
     ids: TokenId[],
-    text: TextBytes,
+    view: DataView,
     start: number,
     length: number,
     hash: number,
   ): void {
-    const id = find(text.view, start, length, hash);
+    const id = find(view, start, length, hash);
     if (id >= 0) ids.push(id);
-    else merger.appendTo(ids, text, start, start + length);
+    else merger.appendTo(ids, view, start, start + length);
   }
 
   return encode;

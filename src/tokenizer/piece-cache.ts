@@ -11,13 +11,12 @@
  */
 
 import { hashOf, hashOfWords, highWord, lowWord } from "./byte-words.ts";
-import type { TextBytes } from "./text-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
 /** Appends the ids of the piece of `length` bytes at `start`, which has this hash. */
 export type PieceEncoder = (
   ids: TokenId[],
-  text: TextBytes,
+  view: DataView,
   start: number,
   length: number,
   hash: number,
@@ -34,11 +33,10 @@ const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
 /** Does what `encodePiece` does, for pieces of at most {@link MAX_CACHED_BYTES} bytes. */
 export function createCachedPieceEncoder(
   encodePiece: PieceEncoder,
-): (ids: TokenId[], text: TextBytes, start: number, length: number) => void {
+): (ids: TokenId[], view: DataView, start: number, length: number) => void {
   const entries = new Int32Array(8 << ENTRY_BITS);
 
-  return function encodeCachedPiece(ids, text, start, length) {
-    const { view } = text;
+  return function encodeCachedPiece(ids, view, start, length) {
     let first;
     let second;
     let third = 0;
@@ -72,7 +70,7 @@ export function createCachedPieceEncoder(
     }
 
     const from = ids.length;
-    encodePiece(ids, text, start, length, hash);
+    encodePiece(ids, view, start, length, hash);
     const count = ids.length - from;
     if (count > MAX_IDS) return;
     entries[entry] = first;

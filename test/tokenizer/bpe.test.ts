@@ -16,7 +16,7 @@ function merge(text: string, of = ranks): TokenId[] {
   const bytes = new TextBytes(text.length);
   bytes.write(text);
   const ids: TokenId[] = [];
-  createPieceMerger(of, seams).appendTo(ids, bytes, 0, bytes.length);
+  createPieceMerger(of, seams).appendTo(ids, bytes.view, 0, bytes.length);
   return ids;
 }
 
