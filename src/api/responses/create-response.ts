@@ -106,15 +106,17 @@ export async function* runResponse(
   if (!hasEnded) throw new Error("the turn ended without an end event");
 }
 
-/** The same events, with a failure as the last of them. */
+/** The same events, with a failure as the last of them. Where the client has left, there is nobody to tell. */
 export async function* withFailure(
   events: AsyncIterable<ResponseEvent>,
   pending: PendingResponse,
   deps: ResponsesContext,
+  signal: AbortSignal,
 ): AsyncGenerator<ResponseEvent> {
   try {
     yield* events;
   } catch (error) {
+    if (signal.aborted) return;
     const failure = pending.writer.fail(describeError(error));
     await keepResponse(pending, deps);
     yield* failure;

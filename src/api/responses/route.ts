@@ -12,6 +12,7 @@ import {
   withFailure,
 } from "./create-response.ts";
 import { toFrames } from "./frames.ts";
+import { outlive } from "./outlive.ts";
 import { promptRoutes } from "./prompt-routes.ts";
 import { type SocketOptions, socketRoute } from "./socket-route.ts";
 import { storedResponses } from "./stored-routes.ts";
@@ -37,7 +38,7 @@ export function responses(context: ResponsesContext, webSockets?: SocketOptions)
     }
     // Until the engine has accepted, its refusal can still be an HTTP status.
     const begun = await untilBegun(events, context.keepAliveMs);
-    return sseResponse(toFrames(withFailure(begun, pending, context)), {
+    return sseResponse(toFrames(withFailure(begun, pending, context, signal)), {
       keepAliveMs: context.keepAliveMs,
       headers,
       onCancel: (reason) => abort.abort(reason),
@@ -69,15 +70,6 @@ async function answerInBackground(
     headers: toHeaders(pending),
     onCancel: (reason) => abort.abort(reason),
   });
-}
-
-/** Workers end with their request unless they are asked to wait; elsewhere the process goes on anyway. */
-function outlive(c: Context<ApiEnv>, work: Promise<void>): void {
-  try {
-    c.executionCtx.waitUntil(work);
-  } catch {
-    // Hono throws where there is no such context.
-  }
 }
 
 function toHeaders({ context }: PendingResponse): Record<string, string> {

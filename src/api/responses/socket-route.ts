@@ -4,6 +4,7 @@ import type { UpgradeWebSocket, WSContext } from "hono/ws";
 import type { ApiEnv, Client } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
+import { outlive } from "./outlive.ts";
 import { createSocketSession, type SocketPort, type SocketSession } from "./socket-session.ts";
 
 export interface SocketOptions {
@@ -48,8 +49,10 @@ export function socketRoute(context: ResponsesContext, options: SocketOptions): 
       };
       return {
         onOpen: (_, socket) => void open(socket),
-        onMessage: ({ data }, socket) =>
-          open(socket).receive(typeof data === "string" ? data : undefined),
+        onMessage({ data }, socket) {
+          const message = typeof data === "string" ? data : undefined;
+          outlive(c, open(socket).receive(message));
+        },
         onClose: leave,
         onError: leave,
       };

@@ -11,8 +11,8 @@ import { prepareResponse, runResponse, withFailure } from "./create-response.ts"
 import { toResponsesError } from "./errors.ts";
 
 export interface SocketSession {
-  /** A text message. What is not text is given as undefined. */
-  receive(message: string | undefined): void;
+  /** A text message. What is not text is given as undefined. Resolves when nothing is left to do. Never rejects. */
+  receive(message: string | undefined): Promise<void>;
   /** The client has left: whatever is under way is stopped. */
   leave(): void;
   /** Closes the connection as soon as no response is under way, saying why if there is more to say than the reason. */
@@ -44,15 +44,15 @@ export function createSocketSession(
   let ending: { reason: string; error: RequestError | undefined } | undefined;
 
   return {
-    receive(message) {
+    async receive(message) {
       if (ending !== undefined || abort.signal.aborted) return;
       if (message === undefined) {
-        void refuse(new RequestError("Messages must be JSON texts."));
+        await refuse(new RequestError("Messages must be JSON texts."));
       } else if (waiting.length >= MAX_WAITING) {
-        void refuse(new RequestError(`More than ${MAX_WAITING} requests are waiting.`));
+        await refuse(new RequestError(`More than ${MAX_WAITING} requests are waiting.`));
       } else {
         waiting.push(message);
-        void work();
+        await work();
       }
     },
     leave() {
@@ -90,7 +90,8 @@ export function createSocketSession(
       const pending = await prepareResponse(message, { ...caller, requestId, responses }, context);
       const events = runResponse(pending, context, abort.signal);
       const begun = await untilBegun(events, context.keepAliveMs);
-      for await (const { json } of withFailure(begun, pending, context)) await port.send(json);
+      const told = withFailure(begun, pending, context, abort.signal);
+      for await (const { json } of told) await port.send(json);
     } catch (error) {
       if (previous !== undefined) responses.evict(previous);
       if (!abort.signal.aborted) await refuse(error);

@@ -137,6 +137,20 @@ describe("a client that leaves", () => {
     await expect.poll(() => engine.open).toBe(0);
     expect(Date.now() - left).toBeLessThan(1000);
   });
+
+  test("leaves nothing behind that looks like a response", async () => {
+    const engine = scriptedEngine([
+      { write: `${THOUGHT}<|channel|>final<|message|>Hel`, hang: true },
+    ]);
+    const app = responsesApp({ engine });
+    const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
+    const reader = response.body?.getReader();
+    const first = new TextDecoder().decode((await reader?.read())?.value);
+    const id = /"id":"(resp_\w+)"/.exec(first)?.[1];
+    await reader?.cancel();
+    await expect.poll(() => engine.open).toBe(0);
+    expect((await app.send("GET", `/v1/responses/${id}`)).status).toBe(404);
+  });
 });
 
 describe("how it is sent", () => {
