@@ -12,37 +12,65 @@
  * A character between two boundaries of which none does is safe.
  *
  * This uses that in `o200k_base` every token is what merging its own bytes gives, through tokens of
- * lower rank only; a test checks it for all of them.
+ * rising rank. Tests check that for all of them, and this list against all of them.
  */
 
-import { ORDINARY_COUNT, type TokenBytes } from "./token-bytes.ts";
-import { isContinuation, widthOf } from "./utf8.ts";
+/** A line for each byte behind a boundary: that byte, then all bytes that such a token has before it. */
+const SEAMS = `
+0a 0a95
+69 9c
+70 708a9a
+c2 20
+c3 20
+c4 202d
+c5 20
+c6 20
+cb 20
+ce 20b3b9
+d0 2098be
+d2 2090
+d3 209e
+d4 20
+d5 208082a1a2a5abafb4b6b8babe
+d6 20a1a5b8
+d7 20909599
+d8 20a7
+d9 20
+da 20
+db 20
+e0 2080818284858687888b8d8f9495969798999a9b9c9e9fa1a2a3a4a5a6a7a8aaabacadaeafb0b1b2b3b4b5b6b7b8b9bcbebf
+e1 208081848586898a8b8e909192939495969798999a9b9c9d9e9fa0a1a3a6a7a8a9aaabacaeafb6bcbf
+e2 20
+e3 2095bc
+e4 2097aeb1
+e5 209ea4b7bf
+e6 2099b9
+e7 208b90a1a7a9b5bd
+e8 20858f95989ba0acb2b5b8be
+e9 2092a0a2b3
+ea 2093bb
+eb 208485889094a9b4
+ec 2080a8acad
+ed 209d
+ee 20
+ef 2081aeaf
+f0 20
+f1 20
+`;
 
-/** Indexed by {@link seamOf}: 1 if a token with a part of a character reaches across these bytes. */
+/** Indexed by {@link seamOf}: 1 if a token with a part of a character has these bytes at a boundary. */
 export type CharacterSeams = Uint8Array;
 
 export function seamOf(before: number, after: number): number {
   return (before << 8) | after;
 }
 
-export function findSeams({ bytes, ends }: TokenBytes): CharacterSeams {
+export function characterSeams(): CharacterSeams {
   const seams = new Uint8Array(0x10000);
-  for (let id = 0; id < ORDINARY_COUNT; id++) {
-    const start = ends[id]!;
-    const end = ends[id + 1]!;
-    // Parts of characters have a byte above 127 at one end.
-    if ((bytes[start]! | bytes[end - 1]!) < 0x80 || isWhole(bytes, start, end)) continue;
-    for (let i = start + 1; i < end; i++) {
-      if (!isContinuation(bytes[i]!)) seams[seamOf(bytes[i - 1]!, bytes[i]!)] = 1;
+  for (const [, after = "", befores = ""] of SEAMS.matchAll(/(\w+) (\w+)/gu)) {
+    for (const before of befores.match(/../gu) ?? []) {
+      seams[seamOf(Number.parseInt(before, 16), Number.parseInt(after, 16))] = 1;
     }
   }
   return seams;
-}
-
-/** Whether the token begins and ends where a character does. */
-function isWhole(bytes: Uint8Array, start: number, end: number): boolean {
-  if (isContinuation(bytes[start]!)) return false;
-  let last = end - 1;
-  while (isContinuation(bytes[last]!)) last--;
-  return last + widthOf(bytes[last]!) === end;
 }

@@ -2,7 +2,7 @@
 
 import { createPieceMerger } from "./bpe.ts";
 import { hashOf } from "./byte-words.ts";
-import { findSeams } from "./character-seams.ts";
+import { characterSeams } from "./character-seams.ts";
 import { createCachedPieceEncoder, MAX_CACHED_BYTES } from "./piece-cache.ts";
 import { createScanner } from "./pre-tokenize.ts";
 import { createRanks } from "./ranks.ts";
@@ -15,7 +15,7 @@ import type { TokenId } from "./tokenizer.ts";
 export function createEncoder(tokens: TokenBytes): (text: string) => TokenId[] {
   const ranks = createRanks(tokens);
   const { find } = ranks;
-  const merger = createPieceMerger(ranks, findSeams(tokens));
+  const merger = createPieceMerger(ranks, characterSeams());
   const encodeCachedPiece = createCachedPieceEncoder(encodePiece);
   const pieceEnd = createScanner();
   const shared = new TextBytes(WINDOW);

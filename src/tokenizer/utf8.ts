@@ -7,11 +7,6 @@ export function widthOf(lead: number): number {
   return lead < 0xf0 ? 3 : 4;
 }
 
-/** Whether `byte` is the second or a later byte of a character. */
-export function isContinuation(byte: number): boolean {
-  return (byte & 0xc0) === 0x80;
-}
-
 /** The character of two to four bytes at `i`, in valid UTF-8. */
 export function codePointAt(bytes: Uint8Array, i: number): number {
   const lead = bytes[i]!;

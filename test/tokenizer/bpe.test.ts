@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { createPieceMerger } from "../../src/tokenizer/bpe.ts";
-import { findSeams } from "../../src/tokenizer/character-seams.ts";
+import { characterSeams } from "../../src/tokenizer/character-seams.ts";
 import { createRanks } from "../../src/tokenizer/ranks.ts";
 import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import { bytesOf, ORDINARY_COUNT, unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
@@ -10,7 +10,7 @@ import { referenceMerge } from "./reference.ts";
 
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
-const seams = findSeams(tokens);
+const seams = characterSeams();
 
 function merge(text: string, of = ranks): TokenId[] {
   const bytes = new TextBytes(text.length);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hashOf, SLACK } from "../../src/tokenizer/byte-words.ts";
-import { findSeams, seamOf } from "../../src/tokenizer/character-seams.ts";
+import { characterSeams, seamOf } from "../../src/tokenizer/character-seams.ts";
 import { createRanks, NO_RANK } from "../../src/tokenizer/ranks.ts";
 import {
   bytesOf,
@@ -94,12 +94,36 @@ describe("ranks", () => {
   });
 });
 
-test.each([
-  { before: " ", after: "中", is: 1, why: "a token ends in the first byte of 中, behind a space" },
-  { before: "人", after: "中", is: 0, why: "nothing reaches from 人 into a part of 中" },
-  { before: "a", after: "b", is: 0, why: "a token of whole characters is none of these" },
-])("seams: $why", ({ before, after, is }) => {
-  const bytes = Buffer.from(before + after);
-  const at = Buffer.byteLength(before);
-  expect(findSeams(tokens)[seamOf(bytes[at - 1] ?? 0, bytes[at] ?? 0)]).toBe(is);
+describe("seams", () => {
+  const isContinuation = (byte: number) => byte >= 0x80 && byte < 0xc0;
+
+  function isOfWholeCharacters(token: Uint8Array): boolean {
+    const last = token.findLastIndex((byte) => !isContinuation(byte));
+    const lead = token[last] ?? 0;
+    const width = [0x80, 0xe0, 0xf0].filter((bound) => lead >= bound).length + 1;
+    return !isContinuation(token[0] ?? 0) && last + width === token.length;
+  }
+
+  test("are the boundaries inside of tokens that have a part of a character", () => {
+    const expected = new Uint8Array(0x10000);
+    for (const id of allIds) {
+      const token = bytesOf(tokens, id);
+      if (isOfWholeCharacters(token)) continue;
+      for (const [at, byte] of token.entries()) {
+        if (at > 0 && !isContinuation(byte)) expected[seamOf(token[at - 1] ?? 0, byte)] = 1;
+      }
+    }
+    expect(characterSeams()).toEqual(expected);
+    expect(expected.filter((each) => each === 1)).toHaveLength(207);
+  });
+
+  test.each([
+    { before: " ", after: "中", is: 1, why: "a token is a space and the first byte of 中" },
+    { before: "人", after: "中", is: 0, why: "nothing reaches from 人 into a part of 中" },
+    { before: "a", after: "b", is: 0, why: "a token of whole characters is none of these" },
+  ])("$why", ({ before, after, is }) => {
+    const bytes = Buffer.from(before + after);
+    const at = Buffer.byteLength(before);
+    expect(characterSeams()[seamOf(bytes[at - 1] ?? 0, bytes[at] ?? 0)]).toBe(is);
+  });
 });
