@@ -1,0 +1,47 @@
+/** The whole application without sockets: requests go in as text, the engine is a {@link Transport} of ours. */
+import { createApp } from "../../src/app.ts";
+import { settingsSchema } from "../../src/config.ts";
+import { createVllmEngine } from "../../src/engines/vllm.ts";
+import type { Transport } from "../../src/engines/transport.ts";
+import { createLog } from "../../src/log.ts";
+import { createModels } from "../../src/turn/models.ts";
+import { MODEL } from "../streaming/requests.ts";
+
+export function createBenchApp(transport: Transport) {
+  const settings = settingsSchema.parse({});
+  const engine = createVllmEngine({ url: "http://127.0.0.1:1", model: MODEL, transport });
+  let ids = 0;
+  const randomId = () => `id${ids++}`;
+  return createApp({
+    settings,
+    models: createModels([{ id: MODEL, engine }], { newCallId: randomId }),
+    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
+    now: () => new Date(),
+    randomId,
+  });
+}
+
+export function toRequest(path: string, body: string): Request {
+  return new Request(`http://127.0.0.1${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+  });
+}
+
+/** A transport that gives every completion these reads. `onRequest` sees the body the engine would get. */
+export function createReplay(
+  reads: readonly Uint8Array[],
+  onRequest: (body: string) => void = () => {},
+): Transport {
+  return async ({ body = "" }) => {
+    onRequest(body);
+    let at = 0;
+    return {
+      status: 200,
+      headers: { get: (name) => (name === "content-type" ? "text/event-stream" : null) },
+      read: async () => reads[at++],
+      close: () => {},
+    };
+  };
+}

@@ -1,0 +1,165 @@
+/**
+ * From the bytes of the engine's stream to the bytes of ours, without sockets: the pure core alone, the way it is
+ * commonly written, and the whole application. Microseconds a token, in a process of its own.
+ */
+import { createParser as createSseParser } from "eventsource-parser";
+
+import { sseFrame } from "../../src/api/sse.ts";
+import { createChunkWriter } from "../../src/api/chat-completions/to-chunks.ts";
+import { createCompletionReader } from "../../src/engines/completion-reader.ts";
+import { connectServer } from "../../src/engines/server.ts";
+import { createSseSplitter } from "../../src/engines/sse.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { createOutput } from "../../src/turn/output.ts";
+import { createReader } from "../../src/turn/reader.ts";
+import {
+  closingEvents,
+  fillIn,
+  planCompletion,
+  stopIdOf,
+  tokenEvent,
+} from "../streaming/completion.ts";
+import { createRequest, MODEL } from "../streaming/requests.ts";
+import { toMeasured } from "../statistics.ts";
+import { createBenchApp, createReplay, toRequest } from "./app.ts";
+
+/** Microseconds a token: median of the passes. */
+export type CoreNumbers = Readonly<Record<string, number>>;
+
+const TOKENS = 5000;
+const PASSES = Number(process.argv[2] ?? 20);
+const READ_BYTES = 65_536;
+
+const words = fillIn(planCompletion("loop", TOKENS));
+const events = [
+  ...words.map((word) => tokenEvent(word)),
+  ...closingEvents(stopIdOf("loop"), words.length + 1),
+].map((event) => Buffer.from(event));
+const whole = Buffer.concat(events);
+const lumps = Array.from({ length: Math.ceil(whole.length / READ_BYTES) }, (_, at) =>
+  whole.subarray(at * READ_BYTES, (at + 1) * READ_BYTES),
+);
+const server = connectServer("vllm", { url: "http://127.0.0.1:1", model: MODEL });
+const encoder = new TextEncoder();
+const { path, body } = createRequest("chat");
+
+const runs: Record<string, () => number | Promise<number>> = {
+  "core, an event a read": () => core(events),
+  "core, reads of 64 KB": () => core(lumps),
+  "naive, an event a read": () => naive(events),
+  "naive, reads of 64 KB": () => naive(lumps),
+  "application, an event a read": () => application(events),
+  "application, reads of 64 KB": () => application(lumps),
+};
+const times: Record<string, number[]> = {};
+for (let pass = -5; pass < PASSES; pass++) {
+  for (const [name, run] of Object.entries(runs)) {
+    const start = process.hrtime.bigint();
+    const bytes = await run();
+    const microseconds = Number(process.hrtime.bigint() - start) / 1000;
+    if (bytes < TOKENS * 4) throw new Error(`${name}: ${bytes} bytes are not the answer`);
+    if (pass >= 0) (times[name] ??= []).push(microseconds / words.length);
+  }
+}
+process.send?.(
+  Object.fromEntries(Object.entries(times).map(([name, all]) => [name, toMeasured(all).median])),
+);
+
+/** What the application does with each read, without the generators and promises between. */
+function core(reads: readonly Uint8Array[]): number {
+  const splitter = createSseSplitter();
+  const completion = createCompletionReader(server);
+  const reader = createReader(o200kHarmony(), ["note"]);
+  const output = createOutput({
+    stop: [],
+    newCallId: () => "call_1",
+    foldPreambles: false,
+    refuses: () => false,
+  });
+  const writer = createChunkWriter(
+    {
+      id: "gen-1",
+      created: 1,
+      model: MODEL,
+      provider: "vllm",
+      reasoning: "text",
+      mirrorReasoning: false,
+      legacyFunctions: false,
+      customTools: new Set(),
+      usageWithoutChoices: false,
+      logprobs: false,
+    },
+    0,
+  );
+  let bytes = 0;
+  for (const read of reads) {
+    for (const event of splitter.push(read)) if (event !== "[DONE]") completion.push(event);
+    const tokens = completion.take();
+    if (tokens === undefined) continue;
+    let frames = "";
+    for (const event of output.push(reader.push(tokens))) {
+      for (const chunk of writer.push(event)) frames += sseFrame(chunk);
+    }
+    bytes += encoder.encode(frames).length;
+  }
+  return bytes;
+}
+
+/** As proxies do it: every event parsed, Harmony read from its text, a chunk built as an object and printed. */
+function naive(reads: readonly Uint8Array[]): number {
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  let channel = "";
+  let isBody = false;
+  const parser = createSseParser({
+    onEvent({ data }) {
+      if (data === "[DONE]") return;
+      const { choices } = JSON.parse(data);
+      const text: string = choices[0]?.text ?? "";
+      if (/^<\|(start|channel|end|call|return)\|>$/.test(text)) {
+        isBody = false;
+        channel = "";
+        return;
+      }
+      if (text === "<|message|>") {
+        isBody = true;
+        return;
+      }
+      if (!isBody) {
+        channel += text;
+        return;
+      }
+      const delta =
+        channel === "analysis"
+          ? {
+              content: "",
+              reasoning: text,
+              reasoning_details: [{ type: "reasoning.text", text, index: 0 }],
+            }
+          : channel.includes("to=")
+            ? { tool_calls: [{ index: 0, function: { arguments: text } }] }
+            : { content: text };
+      const chunk = {
+        id: "gen-1",
+        object: "chat.completion.chunk",
+        created: 1,
+        model: MODEL,
+        provider: "vllm",
+        choices: [
+          { index: 0, delta, finish_reason: null, native_finish_reason: null, logprobs: null },
+        ],
+      };
+      bytes += encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`).length;
+    },
+  });
+  for (const read of reads) parser.feed(decoder.decode(read, { stream: true }));
+  return bytes;
+}
+
+async function application(reads: readonly Uint8Array[]): Promise<number> {
+  const app = createBenchApp(createReplay(reads));
+  const response = await app.fetch(toRequest(path, body));
+  let bytes = 0;
+  for await (const read of response.body ?? []) bytes += read.length;
+  return bytes;
+}

@@ -1,0 +1,60 @@
+/** What is measured without sockets, each in a process of its own, several times over. */
+import { startHelper } from "../child.ts";
+import { toMeasured, type Measured } from "../statistics.ts";
+import type { CoreNumbers } from "./core.ts";
+import type { ToolNumbers, TurnNumbers, TurnsResult } from "./turns.ts";
+
+export interface InnerOptions {
+  readonly rounds: number;
+  /** Passes within a round. */
+  readonly passes: number;
+  readonly onProgress: (line: string) => void;
+}
+
+export interface InnerResults {
+  /** Microseconds a token. */
+  readonly core: Readonly<Record<string, Measured>>;
+  /** As {@link TurnNumbers} and {@link ToolNumbers}, a row for each size. */
+  readonly conversations: readonly Row[];
+  readonly tools: readonly Row[];
+}
+
+export type Row = Readonly<Record<string, Measured>>;
+
+export async function runInner(options: InnerOptions): Promise<InnerResults> {
+  const core: CoreNumbers[] = [];
+  const turns: TurnsResult[] = [];
+  for (let round = 0; round < options.rounds; round++) {
+    options.onProgress(`core ${round + 1}/${options.rounds}`);
+    core.push(await tell("./core.ts", options.passes));
+    options.onProgress(`turns ${round + 1}/${options.rounds}`);
+    turns.push(await tell("./turns.ts", options.passes));
+  }
+  return {
+    core: combine(core),
+    conversations: combineRows(turns.map(({ conversations }) => conversations)),
+    tools: combineRows(turns.map(({ tools }) => tools)),
+  };
+}
+
+async function tell(module: string, passes: number): Promise<any> {
+  const helper = await startHelper(new URL(module, import.meta.url), {
+    args: [String(passes)],
+    greets: true,
+  });
+  await helper.stop();
+  return helper.greeting;
+}
+
+function combineRows(rounds: readonly (readonly (TurnNumbers | ToolNumbers)[])[]): Row[] {
+  return (rounds[0] ?? []).map((_, row) => combine(rounds.map((round) => ({ ...round[row] }))));
+}
+
+function combine(rounds: readonly Readonly<Record<string, number>>[]): Row {
+  return Object.fromEntries(
+    Object.keys(rounds[0] ?? {}).map((column) => [
+      column,
+      toMeasured(rounds.map((round) => round[column] ?? NaN)),
+    ]),
+  );
+}

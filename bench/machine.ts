@@ -1,0 +1,37 @@
+/** Where a run took place: numbers mean nothing without it. */
+import { execFileSync } from "node:child_process";
+import { cpus, loadavg, release, totalmem } from "node:os";
+
+export interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memoryGb: number;
+  readonly kernel: string;
+  readonly node: string;
+  readonly commit: string;
+  readonly startedAt: string;
+  /** Processes that wanted a core, on average over a minute, before the run. Above 0: others were at work. */
+  readonly loadBefore: number;
+}
+
+export function describeMachine(): Machine {
+  const [first] = cpus();
+  return {
+    cpu: first?.model.trim() ?? "unknown",
+    cores: cpus().length,
+    memoryGb: Math.round(totalmem() / 1e9),
+    kernel: release(),
+    node: process.version,
+    commit: readCommit(),
+    startedAt: new Date().toISOString(),
+    loadBefore: loadavg()[0] ?? NaN,
+  };
+}
+
+function readCommit(): string {
+  try {
+    return execFileSync("git", ["describe", "--always", "--dirty"], { encoding: "utf8" }).trim();
+  } catch {
+    return "unknown";
+  }
+}

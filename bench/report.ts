@@ -1,0 +1,113 @@
+/** Results as Markdown. */
+import { CORPORA } from "./text/corpora.ts";
+import type { Results } from "./results.ts";
+import { SCENARIOS } from "./streaming/scenarios.ts";
+import type { Measured } from "./statistics.ts";
+import { judge, toText } from "./targets.ts";
+import type { Table } from "./text/suite.ts";
+
+export function toMarkdown(results: Results): string {
+  const { machine, command, rounds } = results;
+  const head =
+    `\`${command}\` on ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, Linux ${machine.kernel}, ` +
+    `Node ${machine.node}, commit ${machine.commit}, ${machine.startedAt.slice(0, 16).replace("T", " ")} UTC; ` +
+    `load before the run ${machine.loadBefore.toFixed(1)}. Medians of ${rounds} interleaved rounds; ` +
+    "in brackets the lowest and the highest.";
+  const parts = [
+    head,
+    targetsTable(results),
+    ...streamingTables(results),
+    ...textTables(results),
+    ...innerTables(results),
+  ];
+  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+function targetsTable(results: Results): string {
+  const rows = judge(results)
+    .filter(({ measured }) => measured !== undefined)
+    .map(({ path, target, measured = "", met }) => [
+      path,
+      target,
+      measured,
+      met ? "met" : "**missed**",
+    ]);
+  if (rows.length === 0) return "";
+  return `### Targets\n\n${table(["path", "target", "measured", ""], rows)}`;
+}
+
+function streamingTables({ streaming = {} }: Results): string[] {
+  return SCENARIOS.filter(({ name }) => streaming[name] !== undefined).map(
+    ({ name, title, columns }) => {
+      const rows = Object.entries(streaming[name] ?? {}).map(([contender, numbers]) => [
+        contender,
+        ...Object.keys(columns).map((column) => toCell(numbers[column])),
+      ]);
+      return `### ${title}\n\n${table(["", ...Object.values(columns)], rows)}`;
+    },
+  );
+}
+
+function textTables({ text }: Results): string[] {
+  if (text === undefined) return [];
+  const titles = CORPORA.map(({ title }) => title);
+  const names = CORPORA.map(({ name }) => name);
+  const growth = Object.entries(text.growth).map(([kind, times]) => [kind, ...times.map(toCell)]);
+  const worst = Object.entries(text.worst["own"] ?? {}).map(([kind, ms]) => [kind, toCell(ms)]);
+  return [
+    `### Encoding text not seen before, MB/s\n\n${byEncoder(text.unseen, names, titles)}`,
+    `### Encoding the same text again, MB/s\n\n${byEncoder(text.repeated, names, titles)}`,
+    `### 100,000 characters without anything that ends a piece, ms\n\n${table(["", "own"], worst)}`,
+    `### Growth: ms for 50,000 characters and 2, 4, 8 times as many\n\n${table(["", "×1", "×2", "×4", "×8"], growth)}`,
+    `### Cold start, each in a fresh process\n\n${byEncoder(
+      text.coldStart,
+      ["readyMs", "heapMb", "rssMb"],
+      ["ready, ms", "heap and external, MB", "RSS, MB"],
+    )}`,
+  ];
+}
+
+function byEncoder(numbers: Table, columns: readonly string[], titles: readonly string[]): string {
+  const rows = Object.entries(numbers).map(([encoder, row]) => [
+    encoder,
+    ...columns.map((column) => toCell(row[column])),
+  ]);
+  return table(["", ...titles], rows);
+}
+
+function innerTables({ inner }: Results): string[] {
+  if (inner === undefined) return [];
+  const core = Object.entries(inner.core).map(([name, value]) => [name, toCell(value)]);
+  const conversations = inner.conversations.map((row) => [
+    toText(row["tokens"]?.median ?? NaN),
+    toText((row["bytes"]?.median ?? NaN) / 1000),
+    ...["seenMs", "unseenMs", "jsonParseMs", "jsTiktokenMs"].map((column) => toCell(row[column])),
+  ]);
+  const tools = inner.tools.map((row) => [
+    String(row["tools"]?.median),
+    ...["seenMs", "unseenMs"].map((column) => toCell(row[column])),
+  ]);
+  return [
+    `### From the engine's stream to ours without sockets, µs / token\n\n${table(["", "µs"], core)}`,
+    `### A conversation's next request, from its bytes to the engine's request, ms\n\n${table(
+      ["tokens", "KB", "turn n+1", "never seen", "JSON.parse alone", "js-tiktoken alone"],
+      conversations,
+    )}`,
+    `### The same for a short question and a number of tools, ms\n\n${table(
+      ["tools", "seen before", "never seen"],
+      tools,
+    )}`,
+  ];
+}
+
+function toCell(value: Measured | undefined): string {
+  if (value === undefined || Number.isNaN(value.median)) return "–";
+  const { median, min, max, rounds } = value;
+  return rounds.length < 2 ? toText(median) : `${toText(median)} (${toText(min)}–${toText(max)})`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  const rule = head.map((_, at) => (at === 0 ? "---" : "---:"));
+  return [line(head), line(rule), ...rows.map((row) => line(row))].join("\n");
+}

@@ -1,0 +1,14 @@
+/** Everything a run has measured: what is written as JSON and what tables, targets and plot are made from. */
+import type { InnerResults } from "./inner/suite.ts";
+import type { Machine } from "./machine.ts";
+import type { StreamingResults } from "./streaming/suite.ts";
+import type { TextResults } from "./text/suite.ts";
+
+export interface Results {
+  readonly machine: Machine;
+  readonly command: string;
+  readonly rounds: number;
+  readonly streaming?: StreamingResults;
+  readonly text?: TextResults;
+  readonly inner?: InnerResults;
+}

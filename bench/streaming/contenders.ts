@@ -1,0 +1,147 @@
+/** What stands between the load generator and the engine in turn. */
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { freePort, type Program, startProgram } from "../child.ts";
+import { MODEL, type Wire } from "./requests.ts";
+import type { Target } from "./stream.ts";
+
+export interface Contender {
+  readonly name: string;
+  /** What clients speak to it. */
+  readonly wire: Wire;
+  /** Left out with `--quick`. */
+  readonly slow?: boolean;
+  /** Further headers it needs of clients. */
+  readonly headers?: (enginePort: number) => Readonly<Record<string, string>>;
+  /** Starts it before the engine at this port. `direct` and a given URL have nothing to start. */
+  readonly start?: (enginePort: number, ownPort: number) => Promise<Program>;
+  /** Where it listens if it is not ours to start. */
+  readonly port?: (enginePort: number) => number;
+}
+
+export interface Running {
+  readonly contender: Contender;
+  readonly target: Target;
+  /** Undefined: not ours to measure from outside. */
+  readonly pid: number | undefined;
+  stop(): Promise<void>;
+}
+
+const PORTKEY = fileURLToPath(
+  new URL("../peers/node_modules/@portkey-ai/gateway/build/start-server.js", import.meta.url),
+);
+const NGINX = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/bin/nginx"].find((path) =>
+  existsSync(path),
+);
+
+/** All that can be had on this machine. */
+export const CONTENDERS: readonly Contender[] = [
+  { name: "direct", wire: "engine", port: (enginePort) => enginePort },
+  { name: "gateway", wire: "chat", start: startGateway },
+  { name: "gateway-responses", wire: "responses", start: startGateway },
+  { name: "hono-pipe", wire: "engine", start: startModule("./hono-pipe.ts") },
+  { name: "http-pipe", wire: "engine", slow: true, start: startModule("./http-pipe.ts") },
+  ...(existsSync(PORTKEY) ? [portkey()] : []),
+  ...(NGINX === undefined ? [] : [nginx(NGINX)]),
+];
+
+export async function startContender(contender: Contender, enginePort: number): Promise<Running> {
+  const port = contender.port?.(enginePort) ?? (await freePort());
+  const program = await contender.start?.(enginePort, port);
+  return {
+    contender,
+    target: { port, headers: contender.headers?.(enginePort) ?? {} },
+    pid: program?.pid,
+    stop: async () => program?.stop(),
+  };
+}
+
+function startGateway(enginePort: number, ownPort: number): Promise<Program> {
+  const entry = fileURLToPath(new URL("../../src/node.ts", import.meta.url));
+  const settings = {
+    engine: "vllm",
+    url: `http://127.0.0.1:${enginePort}`,
+    model: MODEL,
+    port: String(ownPort),
+    // As with the others, no line for each request.
+    log: "warn",
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  return startNode([entry, ...flags], `http://127.0.0.1:${ownPort}/ready`);
+}
+
+function startModule(path: string): NonNullable<Contender["start"]> {
+  const file = fileURLToPath(new URL(path, import.meta.url));
+  return (enginePort, ownPort) =>
+    startNode([file, String(enginePort), String(ownPort)], `http://127.0.0.1:${ownPort}/`);
+}
+
+function startNode(args: readonly string[], readyUrl: string): Promise<Program> {
+  // For instance `--cpu-prof --cpu-prof-dir=bench/results`: where the time goes.
+  const flags = process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? [];
+  return startProgram(process.execPath, [...flags, ...args], readyUrl, { NODE_ENV: "production" });
+}
+
+function portkey(): Contender {
+  return {
+    name: "portkey",
+    wire: "engine",
+    headers: (enginePort) => ({
+      "x-portkey-provider": "openai",
+      "x-portkey-custom-host": `http://127.0.0.1:${enginePort}/v1`,
+    }),
+    start: (_enginePort, ownPort) =>
+      startNode([PORTKEY, "--headless", `--port=${ownPort}`], `http://127.0.0.1:${ownPort}/`),
+  };
+}
+
+function nginx(command: string): Contender {
+  return {
+    name: "nginx",
+    wire: "engine",
+    start(enginePort, ownPort) {
+      const folder = mkdtempSync(join(tmpdir(), "bench-nginx-"));
+      const file = join(folder, "nginx.conf");
+      writeFileSync(file, nginxConfiguration(enginePort, ownPort, folder));
+      return startProgram(
+        command,
+        ["-e", "stderr", "-p", folder, "-c", file],
+        `http://127.0.0.1:${ownPort}/`,
+      );
+    },
+  };
+}
+
+/** One process, as the others are, and nothing kept back. */
+function nginxConfiguration(enginePort: number, ownPort: number, folder: string): string {
+  return `
+daemon off;
+master_process off;
+pid ${folder}/pid;
+events { worker_connections 8192; }
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  client_body_buffer_size 4m;
+  client_max_body_size 32m;
+  keepalive_requests 1000000;
+  upstream engine { server 127.0.0.1:${enginePort}; keepalive 2048; keepalive_requests 1000000; }
+  server {
+    listen 127.0.0.1:${ownPort};
+    location / {
+      proxy_pass http://engine;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+    }
+  }
+}
+`;
+}

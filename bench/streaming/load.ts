@@ -1,0 +1,181 @@
+/** The load generator, a process of its own: it opens streams, and says what came of them when asked. */
+import { Stream, type StreamEvents, type StreamOptions } from "./stream.ts";
+import { ageMs, nowMs } from "./words.ts";
+import type { ClientRequest } from "./requests.ts";
+import { percentile } from "../statistics.ts";
+
+export type LoadCommand =
+  /** Opens streams that ask again and again, until `stop`. */
+  | {
+      readonly do: "start";
+      readonly stream: StreamOptions;
+      readonly streams: number;
+      /** Opens this many each 10 ms. Default: all at once. */
+      readonly ramp?: number;
+    }
+  /** Forgets what was counted so far. */
+  | { readonly do: "mark" }
+  /** Says what was counted since. */
+  | { readonly do: "read" }
+  | { readonly do: "stop" }
+  /** Asks one after the other over one connection, and says how long each took. */
+  | {
+      readonly do: "ask";
+      readonly stream: StreamOptions;
+      readonly requests: readonly ClientRequest[];
+    };
+
+export interface LoadCounts {
+  readonly ms: number;
+  readonly answers: number;
+  readonly bytes: number;
+  readonly words: number;
+  /** From the engine's write to our read. */
+  readonly latencyMs: Percentiles;
+  /** Between two reads of a stream that brought words. */
+  readonly gapMs: Percentiles;
+}
+
+export interface AskedTimes {
+  /** To the first visible text. */
+  readonly firstMs: Percentiles;
+  /** To the end of the answer. */
+  readonly wholeMs: Percentiles;
+}
+
+export interface Percentiles {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const MAX_SAMPLES = 2_000_000;
+
+let streams: Stream[] = [];
+let failure: string | undefined;
+let since = nowMs();
+let answers = 0;
+let words = 0;
+let bytesBefore = 0;
+let latencies: number[] = [];
+let gaps: number[] = [];
+
+process.on("message", (command: LoadCommand) => {
+  void obey(command).then(
+    (result) => process.send?.(failure === undefined ? { result } : { failure }),
+    (error: unknown) => process.send?.({ failure: String(error) }),
+  );
+});
+process.on("disconnect", () => process.exit());
+process.send?.("ready");
+
+async function obey(command: LoadCommand): Promise<unknown> {
+  switch (command.do) {
+    case "start":
+      return start(command);
+    case "mark":
+      return mark();
+    case "read":
+      return read();
+    case "stop":
+      for (const stream of streams) stream.leave();
+      streams = [];
+      return true;
+    case "ask":
+      return ask(command);
+    default:
+      return command satisfies never;
+  }
+}
+
+async function start(command: Extract<LoadCommand, { do: "start" }>): Promise<true> {
+  failure = undefined;
+  const { request } = command.stream;
+  const events: StreamEvents = {
+    onWords: count,
+    onEnd(stream) {
+      answers++;
+      stream.ask(request);
+    },
+    onFailure: (reason) => (failure ??= reason),
+  };
+  for (let opened = 0; opened < command.streams; opened++) {
+    const stream = new Stream(command.stream, events);
+    streams.push(stream);
+    stream.ask(request);
+    if (opened % (command.ramp ?? Infinity) === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+  return mark();
+}
+
+function count(received: readonly string[], receivedMs: number, stream: Stream): void {
+  words += received.length;
+  if (latencies.length >= MAX_SAMPLES) return;
+  for (const word of received) {
+    const age = ageMs(word, receivedMs);
+    if (age !== undefined) latencies.push(age);
+  }
+  if (stream.wordsMs > 0) gaps.push(receivedMs - stream.wordsMs);
+}
+
+function mark(): true {
+  since = nowMs();
+  answers = 0;
+  words = 0;
+  latencies = [];
+  gaps = [];
+  bytesBefore = totalBytes();
+  return true;
+}
+
+function read(): LoadCounts {
+  return {
+    ms: nowMs() - since,
+    answers,
+    bytes: totalBytes() - bytesBefore,
+    words,
+    latencyMs: toPercentiles(latencies),
+    gapMs: toPercentiles(gaps),
+  };
+}
+
+function totalBytes(): number {
+  return streams.reduce((sum, stream) => sum + stream.bytes, 0);
+}
+
+async function ask(command: Extract<LoadCommand, { do: "ask" }>): Promise<AskedTimes> {
+  failure = undefined;
+  const firstMs: number[] = [];
+  const wholeMs: number[] = [];
+  let resolve: () => void = () => {};
+  let sawWords = false;
+  const stream = new Stream(command.stream, {
+    onWords(_words, receivedMs, { askedMs }) {
+      if (!sawWords) firstMs.push(receivedMs - askedMs);
+      sawWords = true;
+    },
+    onEnd({ askedMs }) {
+      wholeMs.push(nowMs() - askedMs);
+      resolve();
+    },
+    onFailure(reason) {
+      failure = reason;
+      resolve();
+    },
+  });
+  for (const request of command.requests) {
+    const ended = new Promise<void>((settle) => (resolve = settle));
+    sawWords = false;
+    stream.ask(request);
+    await ended;
+    if (failure !== undefined) break;
+  }
+  stream.leave();
+  return { firstMs: toPercentiles(firstMs), wholeMs: toPercentiles(wholeMs) };
+}
+
+function toPercentiles(samples: readonly number[]): Percentiles {
+  const sorted = Float64Array.from(samples).toSorted();
+  return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) };
+}

@@ -1,0 +1,148 @@
+/**
+ * A client of the load generator: one connection, one streamed answer after the other.
+ *
+ * Written on the socket and as thin as can be: the load generator shares two cores with what it measures.
+ */
+import { connect, type Socket } from "node:net";
+
+import type { ClientRequest, Wire } from "./requests.ts";
+import { nowMs } from "./words.ts";
+
+export interface Target {
+  readonly port: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface StreamEvents {
+  /** The words of visible text in one read, if there are any. */
+  readonly onWords: (words: readonly string[], receivedMs: number, stream: Stream) => void;
+  /** The answer is complete. */
+  readonly onEnd: (stream: Stream) => void;
+  readonly onFailure: (reason: string) => void;
+}
+
+/** Where text stands, in any of the wires. Reasoning is repeated in `reasoning_details`, as `text`: not read there. */
+const TEXTS: Record<Wire, RegExp> = {
+  engine: /"text":"((?:[^"\\]|\\.)*)"/g,
+  chat: /"(?:content|reasoning|arguments)":"((?:[^"\\]|\\.)*)"/g,
+  responses: /"delta":"((?:[^"\\]|\\.)*)"/g,
+};
+
+export interface StreamOptions {
+  readonly target: Target;
+  readonly wire: Wire;
+  /** Its path holds for all requests. */
+  readonly request: ClientRequest;
+  /** False: only the end of an answer is looked for. */
+  readonly readsWords: boolean;
+  /** For a slow reader, which sees neither words nor the end. */
+  readonly bytesPerSecond?: number;
+}
+
+/** A slow reader takes so much at a time, ten times a second. */
+const SIPS_PER_SECOND = 10;
+/** Characters of an event that is not complete which are looked at again. */
+const MAX_TAIL = 4096;
+
+export class Stream {
+  readonly #socket: Socket;
+  readonly #events: StreamEvents;
+  readonly #head: string;
+  readonly #texts: RegExp | undefined;
+  #tail = "";
+  #status = "";
+  #sip: NodeJS.Timeout | undefined;
+  /** When the last request was written. */
+  askedMs = 0;
+  /** When the last words came. */
+  wordsMs = 0;
+  bytes = 0;
+
+  constructor(options: StreamOptions, events: StreamEvents) {
+    this.#events = events;
+    this.#texts = options.readsWords ? TEXTS[options.wire] : undefined;
+    this.#head = toHead(options.target, options.request);
+    const sipBytes = Math.ceil((options.bytesPerSecond ?? 0) / SIPS_PER_SECOND);
+    this.#socket = connect({
+      host: "127.0.0.1",
+      port: options.target.port,
+      noDelay: true,
+      onread:
+        sipBytes === 0
+          ? {
+              buffer: Buffer.allocUnsafe(65_536),
+              callback: (size, buffer) => this.#read(size, buffer),
+            }
+          : { buffer: Buffer.allocUnsafe(sipBytes), callback: (size) => this.#take(size) },
+    });
+    this.#socket.once("error", (error) => this.#events.onFailure(error.message));
+    this.#socket.once("end", () => this.#events.onFailure("connection ended"));
+    if (sipBytes > 0) {
+      this.#sip = setInterval(() => this.#socket.resume(), 1000 / SIPS_PER_SECOND);
+    }
+  }
+
+  ask(request: ClientRequest): void {
+    this.#tail = "";
+    this.#status = "";
+    this.wordsMs = 0;
+    this.askedMs = nowMs();
+    this.#socket.write(
+      `${this.#head}content-length: ${Buffer.byteLength(request.body)}\r\n\r\n${request.body}`,
+    );
+  }
+
+  leave(): void {
+    clearInterval(this.#sip);
+    this.#socket.removeAllListeners("end");
+    this.#socket.destroy();
+  }
+
+  #take(size: number): boolean {
+    this.bytes += size;
+    return false;
+  }
+
+  #read(size: number, buffer: Uint8Array): boolean {
+    this.bytes += size;
+    const receivedMs = nowMs();
+    const text =
+      this.#tail + Buffer.from(buffer.buffer, buffer.byteOffset, size).toString("latin1");
+    if (this.#status === "") {
+      this.#status = text.slice(0, 12);
+      if (!text.startsWith("HTTP/1.1 200")) {
+        this.#events.onFailure(text.slice(0, 500));
+        return true;
+      }
+    }
+    if (this.#texts !== undefined) this.#readWords(text, this.#texts, receivedMs);
+    if (text.endsWith("\r\n0\r\n\r\n") || text === "0\r\n\r\n") {
+      this.#tail = "";
+      this.#events.onEnd(this);
+    } else {
+      // An event that is not complete is looked at again with the rest of it.
+      const end = text.lastIndexOf("\n\n");
+      this.#tail = text.slice(end === -1 ? -MAX_TAIL : Math.max(end, text.length - MAX_TAIL));
+    }
+    return true;
+  }
+
+  #readWords(text: string, texts: RegExp, receivedMs: number): void {
+    const words = [...text.matchAll(texts)].flatMap(
+      ([, inner = ""]) => inner.match(/ [a-z]+/g) ?? [],
+    );
+    if (words.length === 0) return;
+    this.#events.onWords(words, receivedMs, this);
+    this.wordsMs = receivedMs;
+  }
+}
+
+function toHead({ port, headers }: Target, { path }: ClientRequest): string {
+  const lines = Object.entries({
+    host: `127.0.0.1:${port}`,
+    "content-type": "application/json",
+    authorization: "Bearer bench",
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST ${path} HTTP/1.1\r\n${lines.join("")}`;
+}

@@ -1,0 +1,185 @@
+/**
+ * The scripted engine, a process of its own: vLLM's wire, and nothing behind it.
+ *
+ * `bulk` writes as fast as the other side reads. `paced` sends each stream a token every `1 / tokensPerSecond` seconds:
+ * all streams at the same moment, as an engine's step does (`step`), or one after the other (`spread`).
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+import { closingEvents, fillIn, planCompletion, stopIdOf, tokenEvent } from "./completion.ts";
+import type { Planned, Shape } from "./completion.ts";
+import { MODEL } from "./requests.ts";
+import { nowMs, wordFor } from "./words.ts";
+
+/** What every request is answered with from now on. `endless`: bulk without an end, for readers that are slow. */
+export type Script =
+  | { readonly mode: "bulk" | "endless"; readonly shape: Shape; readonly tokens: number }
+  | PacedScript;
+
+export interface PacedScript {
+  readonly mode: "paced";
+  readonly shape: Shape;
+  readonly tokens: number;
+  readonly tokensPerSecond: number;
+  readonly phase: "step" | "spread";
+}
+
+export interface UpstreamStats {
+  /** Tokens given to sockets. Of a bulk answer that is under way, what its socket has taken. */
+  readonly tokens: number;
+  readonly openStreams: number;
+  /** Streams whose reader left before their end. */
+  readonly abandoned: number;
+}
+
+/** `spread` divides the time between two tokens of a stream into so many moments. */
+const PHASES = 20;
+/** Bulk answers go out in pieces of this size, so that a slow reader is noticed. */
+const SLICE_BYTES = 64 * 1024;
+const LAST_CHUNK = "0\r\n\r\n";
+
+/** A whole answer, framed. */
+interface Bulk {
+  readonly of: Script;
+  readonly bytes: Buffer;
+  readonly tokens: number;
+}
+
+interface PacedStream {
+  readonly socket: Socket;
+  readonly response: ServerResponse;
+  readonly planned: readonly Planned[];
+  readonly shape: Shape;
+  at: number;
+}
+
+let script: Script = { mode: "bulk", shape: "answer", tokens: 4 };
+let bulk: Bulk | undefined;
+let tokens = 0;
+let abandoned = 0;
+const open = new Set<Socket>();
+let nextPhase = 0;
+const phases = Array.from({ length: PHASES }, () => new Set<PacedStream>());
+let beat: NodeJS.Timeout | undefined;
+
+const server = createServer((request, response) => {
+  request.resume().once("end", () => answer(request, response));
+});
+server.keepAliveTimeout = 60_000;
+server.on("connection", (socket) => socket.setNoDelay(true));
+server.listen(Number(process.argv[2] ?? 0), "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object") process.send?.(address?.port);
+});
+process.on("message", (message: Script | "stats") => {
+  if (message !== "stats") {
+    script = message;
+    // What a contender has forgotten to close is nobody's any more.
+    for (const stream of open) stream.destroy();
+    startBeat();
+  }
+  process.send?.({
+    tokens: Math.round(tokens),
+    openStreams: open.size,
+    abandoned,
+  } satisfies UpstreamStats);
+});
+process.on("disconnect", () => process.exit());
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  if (request.url === "/v1/models") {
+    return reply(response, { object: "list", data: [{ id: MODEL, max_model_len: 131_072 }] });
+  }
+  if (request.method !== "POST") return reply(response, { version: "0.0.0" });
+  const { socket } = request;
+  open.add(socket);
+  response.once("close", () => {
+    open.delete(socket);
+    if (!response.writableFinished) abandoned++;
+  });
+  // Chunks are framed here: a `write` of node:http for each token costs twice as much.
+  response.writeHead(200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "transfer-encoding": "chunked",
+  });
+  response.flushHeaders();
+  response.chunkedEncoding = false;
+  if (script.mode === "paced") pace(socket, response, script);
+  else writeBulk(socket, response, script);
+}
+
+function writeBulk(socket: Socket, response: ServerResponse, of: Script): void {
+  if (bulk?.of !== of) bulk = toBulk(of);
+  const { bytes, tokens: total } = bulk;
+  let at = 0;
+  const write = (): void => {
+    while (at < bytes.length && !socket.destroyed) {
+      const slice = bytes.subarray(at, at + SLICE_BYTES);
+      at += slice.length;
+      tokens += (total * slice.length) / bytes.length;
+      if (at === bytes.length && of.mode === "endless") at = 0;
+      if (!socket.write(slice)) {
+        socket.once("drain", write);
+        return;
+      }
+    }
+    response.end();
+  };
+  write();
+}
+
+function toBulk(of: Script): Bulk {
+  const words = fillIn(planCompletion(of.shape, of.tokens));
+  const chunks = words.map((word) => toChunk(tokenEvent(word)));
+  if (of.mode !== "endless") {
+    const closing = closingEvents(stopIdOf(of.shape), words.length + 1);
+    chunks.push(...closing.map((event) => toChunk(event)), LAST_CHUNK);
+  }
+  return { of, bytes: Buffer.from(chunks.join("")), tokens: words.length + 1 };
+}
+
+function pace(socket: Socket, response: ServerResponse, of: PacedScript): void {
+  const planned = planCompletion(of.shape, of.tokens);
+  const stream: PacedStream = { socket, response, planned, shape: of.shape, at: 0 };
+  const phase = phases[of.phase === "spread" ? nextPhase++ % PHASES : 0];
+  phase?.add(stream);
+  response.once("close", () => phase?.delete(stream));
+}
+
+function startBeat(): void {
+  clearTimeout(beat);
+  if (script.mode !== "paced") return;
+  const interval = 1000 / script.tokensPerSecond / PHASES;
+  let due = nowMs();
+  let phase = 0;
+  const tick = (): void => {
+    for (const now = nowMs(); due <= now; due += interval) {
+      for (const stream of phases[phase] ?? []) sendNext(stream);
+      phase = (phase + 1) % PHASES;
+    }
+    beat = setTimeout(tick, Math.max(0, due - nowMs()));
+  };
+  tick();
+}
+
+function sendNext(stream: PacedStream): void {
+  const { socket, response, planned, shape } = stream;
+  const next = planned[stream.at++];
+  tokens++;
+  if (next !== undefined) {
+    socket.write(toChunk(tokenEvent(next === "word" ? wordFor(nowMs()) : next)));
+    return;
+  }
+  const closing = closingEvents(stopIdOf(shape), planned.length + 1);
+  socket.write(closing.map((event) => toChunk(event)).join("") + LAST_CHUNK);
+  response.end();
+}
+
+function toChunk(event: string): string {
+  return `${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n`;
+}
+
+function reply(response: ServerResponse, body: object): void {
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
