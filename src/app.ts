@@ -18,6 +18,7 @@ import type { Settings } from "./config.ts";
 import type { Log } from "./log.ts";
 import { createRegistry } from "./metrics.ts";
 import { createMeters, describeFailure, type Meters, observeModels } from "./observe.ts";
+import { readBackends } from "./observe-backends.ts";
 import { createKeeper, openSeals, watchStore } from "./reasoning.ts";
 import { createMemoryStore } from "./store/memory-store.ts";
 import type { Store } from "./store/store.ts";
@@ -58,6 +59,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const { settings, log } = deps;
   const registry = createRegistry();
   const meters = createMeters(registry);
+  readBackends(deps.models, registry);
   const models = observeModels(deps.models, {
     meters,
     log,
@@ -89,7 +91,6 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     limits: settings,
     maxBodyBytes: settings.maxBodyBytes,
     unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput },
-    reasoningEvents: settings.reasoningEvents,
     keepAliveMs: settings.keepAliveMs,
     now: deps.now,
     randomId: deps.randomId,

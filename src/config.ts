@@ -33,9 +33,14 @@ const count = () => z.int().min(1);
 const url = () => z.url({ protocol: /^https?$/, error: "expected an http or https URL" });
 const engineKind = () => z.enum(ENGINE_KINDS);
 const reasoningPolicy = () => z.enum(["raw", "sealed", "none"]);
+const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
 
 /** One configured engine, in `backends`. */
 const backend = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, "expected up to 64 letters, digits, dots, dashes or _")
+    .optional(),
   engine: engineKind(),
   url: url().optional(),
   model: z.string().min(1).optional(),
@@ -43,6 +48,7 @@ const backend = z.strictObject({
   servedName: z.string().min(1).optional(),
   aliases: z.array(z.string().min(1)).default([]),
   contextLength: count().optional(),
+  maxConcurrent: count().optional(),
   tokenEndpoint: z.boolean().default(false),
   headers: z.record(z.string(), z.string()).optional(),
   extraBody: z.record(z.string(), z.unknown()).optional(),
@@ -58,6 +64,7 @@ const clientKey = z.preprocess(
     sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in 64 hex digits"),
     reasoningPolicy: reasoningPolicy().optional(),
     reasoningContentMirror: z.boolean().optional(),
+    reasoningEvents: reasoningEvents().optional(),
   }),
 );
 
@@ -102,6 +109,11 @@ export const settingsSchema = z.strictObject({
   contextLength: setting("engine", count().optional(), {
     description: "Tokens of prompt and answer together. Absent: what the inference server says.",
   }),
+  maxConcurrent: setting("engine", count().optional(), {
+    description:
+      "Requests the inference server gets at a time; more wait in the gateway (`maxQueued`). Absent: all, " +
+      "and it queues them itself.",
+  }),
   tokenEndpoint: setting("engine", z.boolean().default(false), {
     description:
       "vLLM only: use `/inference/v1/generate` where the server has it. It is still changing from " +
@@ -110,9 +122,18 @@ export const settingsSchema = z.strictObject({
   backends: setting("engine", z.array(backend).default([]), {
     description:
       "Several engines instead of the one above: a list of objects with `engine`, `url`, `model`, " +
-      "`engineKey`, `servedName`, `aliases`, `contextLength`, `tokenEndpoint`, and, sent with " +
-      "every request to it, `headers` and `extraBody`. Best kept in the config file.",
+      "`engineKey`, `servedName`, `aliases`, `contextLength`, `maxConcurrent`, `tokenEndpoint`, `name` (in logs " +
+      "and metrics), and, sent with every request to it, `headers` and `extraBody`. Those with the same " +
+      "`servedName` serve one model together. Best kept in the config file.",
     secret: true,
+  }),
+  healthIntervalMs: setting("engine", milliseconds().default(5_000), {
+    description: "How often inference servers are asked whether they are well. Not on Workers.",
+  }),
+  breakerFailures: setting("engine", count().default(3), {
+    description:
+      "Failures in a row after which an inference server gets no requests for a while: a second, then " +
+      "longer, up to 15.",
   }),
 
   identity: setting(
@@ -185,16 +206,12 @@ export const settingsSchema = z.strictObject({
     secret: true,
   }),
 
-  reasoningEvents: setting(
-    "reasoning",
-    z.enum(["reasoning_text", "reasoning"]).default("reasoning_text"),
-    {
-      description:
-        "How the Responses API calls the events of reasoning: `response.reasoning_text.…`, as OpenAI's and most " +
-        "clients do, or `response.reasoning.…`, as the Open Responses schema does. /open-responses/v1 and models " +
-        "named with `:open-responses` always have the latter.",
-    },
-  ),
+  reasoningEvents: setting("reasoning", reasoningEvents().default("reasoning_text"), {
+    description:
+      "How the Responses API calls the events of reasoning: `response.reasoning_text.…`, as OpenAI's and most " +
+      "clients do, or `response.reasoning.…`, as the Open Responses schema does. /open-responses/v1 and models " +
+      "named with `:open-responses` always have the latter.",
+  }),
 
   unsupportedTools: setting("api", z.enum(["skip", "refuse"]).default("skip"), {
     description:
@@ -237,7 +254,7 @@ export const settingsSchema = z.strictObject({
   keys: setting("access", z.array(clientKey).default([]), {
     description:
       "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256`, and, if they " +
-      "differ for this key, `reasoningPolicy` and `reasoningContentMirror`. Make one with " +
+      "differ for this key, `reasoningPolicy`, `reasoningContentMirror` and `reasoningEvents`. Make one with " +
       "`harmony-gateway key`. None: no key is asked for.",
   }),
   open: setting("access", z.boolean().default(false), {
@@ -260,6 +277,14 @@ export const settingsSchema = z.strictObject({
   }),
   maxDepth: setting("limits", z.int().min(1).max(MAX_JSON_DEPTH).default(64), {
     description: "Deepest nesting of JSON in a request, schemas included.",
+  }),
+  maxQueued: setting("limits", z.int().min(0).default(256), {
+    description:
+      "Most requests for a model that wait for one of its inference servers, where these have " +
+      "`maxConcurrent`. Further ones are answered 503 with Retry-After.",
+  }),
+  queueTimeoutMs: setting("limits", milliseconds().default(60_000), {
+    description: "Longest such wait; 503 after it.",
   }),
   connectTimeoutMs: setting("limits", milliseconds().default(10_000), {
     description: "Longest wait for a connection to the inference server.",
@@ -288,6 +313,8 @@ export type SettingName = keyof Settings;
 
 /** One configured engine, all its settings decided. */
 export interface BackendSettings {
+  /** Distinguishes it from the others of its model. */
+  readonly name: string;
   readonly engine: Settings["engine"];
   /** Absent: the engine's usual one, if it has one. */
   readonly url: string | undefined;
@@ -298,6 +325,7 @@ export interface BackendSettings {
   readonly servedName: string;
   readonly aliases: readonly string[];
   readonly contextLength: number | undefined;
+  readonly maxConcurrent: number | undefined;
   readonly tokenEndpoint: boolean;
   /** Further headers for every request to it. */
   readonly headers: Readonly<Record<string, string>> | undefined;
@@ -309,16 +337,23 @@ export interface BackendSettings {
 export function toBackends(settings: Settings): readonly BackendSettings[] {
   const given: readonly z.output<typeof backend>[] =
     settings.backends.length > 0 ? settings.backends : [settings];
+  const seen = new Map<string, number>();
   return given.map((each) => {
     const model = each.model ?? settings.model;
+    const servedName = each.servedName ?? model;
+    const kind = `${each.engine} for ${servedName}`;
+    const before = seen.get(kind) ?? 0;
+    seen.set(kind, before + 1);
     return {
+      name: each.name ?? (before === 0 ? each.engine : `${each.engine}-${before + 1}`),
       engine: each.engine,
       url: each.url,
       model,
       engineKey: each.engineKey,
-      servedName: each.servedName ?? model,
+      servedName,
       aliases: each.aliases,
       contextLength: each.contextLength,
+      maxConcurrent: each.maxConcurrent,
       tokenEndpoint: each.tokenEndpoint,
       headers: each.headers,
       extraBody: each.extraBody,

@@ -13,6 +13,7 @@ export interface ClientKey {
   readonly sha256: string;
   readonly reasoningPolicy?: Client["reasoningPolicy"] | undefined;
   readonly reasoningContentMirror?: boolean | undefined;
+  readonly reasoningEvents?: Client["reasoningEvents"] | undefined;
 }
 
 export interface AuthOptions {
@@ -20,15 +21,17 @@ export interface AuthOptions {
   readonly keys: readonly ClientKey[];
   readonly reasoningPolicy: Client["reasoningPolicy"];
   readonly reasoningContentMirror: boolean;
+  readonly reasoningEvents: Client["reasoningEvents"];
 }
 
 /** Sets `client`, or refuses with 401. */
 export function authenticate(options: AuthOptions): MiddlewareHandler<ApiEnv> {
-  const { keys, reasoningPolicy, reasoningContentMirror } = options;
+  const { keys, reasoningPolicy, reasoningContentMirror, reasoningEvents } = options;
   const anonymous: Client = {
     tenant: "anonymous",
     reasoningPolicy,
     mirrorReasoning: reasoningContentMirror,
+    reasoningEvents,
   };
   const clients = keys.map((key) => ({
     sha256: key.sha256,
@@ -36,6 +39,7 @@ export function authenticate(options: AuthOptions): MiddlewareHandler<ApiEnv> {
       tenant: key.name,
       reasoningPolicy: key.reasoningPolicy ?? reasoningPolicy,
       mirrorReasoning: key.reasoningContentMirror ?? reasoningContentMirror,
+      reasoningEvents: key.reasoningEvents ?? reasoningEvents,
     },
   }));
 

@@ -15,6 +15,7 @@ async function keys(): Promise<AuthOptions["keys"]> {
       sha256: await sha256Hex(BOB),
       reasoningPolicy: "none",
       reasoningContentMirror: true,
+      reasoningEvents: "reasoning",
     },
   ];
 }
@@ -23,7 +24,13 @@ async function keys(): Promise<AuthOptions["keys"]> {
 async function ask(options: Partial<AuthOptions>, authorization?: string): Promise<unknown> {
   const app = new Hono<ApiEnv>();
   app.use(
-    authenticate({ keys: [], reasoningPolicy: "raw", reasoningContentMirror: false, ...options }),
+    authenticate({
+      keys: [],
+      reasoningPolicy: "raw",
+      reasoningContentMirror: false,
+      reasoningEvents: "reasoning_text",
+      ...options,
+    }),
   );
   app.get("/", (c) => c.json(c.get("client")));
   app.onError((error) => toErrorResponse(error));
@@ -38,7 +45,12 @@ test("SHA-256 is the one everybody knows", async () => {
 });
 
 describe("without configured keys", () => {
-  const anonymous = { tenant: "anonymous", reasoningPolicy: "sealed", mirrorReasoning: true };
+  const anonymous = {
+    tenant: "anonymous",
+    reasoningPolicy: "sealed",
+    mirrorReasoning: true,
+    reasoningEvents: "reasoning_text",
+  };
   const options = { reasoningPolicy: "sealed", reasoningContentMirror: true } as const;
 
   test("everybody is anonymous", async () => {
@@ -57,11 +69,13 @@ describe("with configured keys", () => {
       tenant: "alice",
       reasoningPolicy: "raw",
       mirrorReasoning: false,
+      reasoningEvents: "reasoning_text",
     });
     expect(await ask(options, `bearer  ${BOB}`)).toEqual({
       tenant: "bob",
       reasoningPolicy: "none",
       mirrorReasoning: true,
+      reasoningEvents: "reasoning",
     });
   });
 

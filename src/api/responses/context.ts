@@ -9,7 +9,7 @@ import type { RequestLimits } from "../limits.ts";
 import { type Background, createBackground } from "./background.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
-import type { ReasoningEvents } from "./to-events.ts";
+import type { ReasoningEvents } from "../client.ts";
 import type { Unsupported } from "./to-turn.ts";
 
 export interface ResponsesDeps {
@@ -25,7 +25,8 @@ export interface ResponsesDeps {
   /** Longest message on a WebSocket; bodies of requests are limited before they get here. */
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
-  readonly reasoningEvents: ReasoningEvents;
+  /** For everybody, whatever a key says. Absent: each client's own. */
+  readonly reasoningEvents?: ReasoningEvents;
   readonly keepAliveMs: number;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */

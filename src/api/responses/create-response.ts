@@ -12,12 +12,7 @@ import type { HistoryItem } from "./history.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
 import { type ResponsesRequest, responsesRequest } from "./request.ts";
 import { toItemId } from "./response-store.ts";
-import {
-  createEventWriter,
-  type EventWriter,
-  type ReasoningEvents,
-  type ResponseEvent,
-} from "./to-events.ts";
+import { createEventWriter, type EventWriter, type ResponseEvent } from "./to-events.ts";
 import { createResponseWriter } from "./to-response.ts";
 import { skippedTools, toTurn, type TurnContext } from "./to-turn.ts";
 import { truncateHistory } from "./truncate.ts";
@@ -73,7 +68,9 @@ export async function prepareResponse(
     }),
     toItemId: (prefix, index) => toItemId(id, prefix, index),
     now: () => toSeconds(deps.now()),
-    reasoningEvents: toReasoningEvents(request.model, deps),
+    reasoningEvents: request.model.endsWith(OPEN_RESPONSES_SUFFIX)
+      ? "reasoning"
+      : (deps.reasoningEvents ?? caller.client.reasoningEvents),
     showReasoning: policy === "raw",
     queued: request.background ?? false,
   });
@@ -175,10 +172,6 @@ function refuseUnsupported(request: ResponsesRequest): void {
 
 function refusal(param: string, problem: string): RequestError {
   return new RequestError(`${param}: ${problem}`, { param });
-}
-
-function toReasoningEvents(modelName: string, deps: ResponsesContext): ReasoningEvents {
-  return modelName.endsWith(OPEN_RESPONSES_SUFFIX) ? "reasoning" : deps.reasoningEvents;
 }
 
 /** Tokens kept free for the answer when a history is truncated and the request sets no limit. */

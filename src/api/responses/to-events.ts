@@ -5,6 +5,7 @@
  * and text is the same in each event that repeats it, because strict clients compare them (OpenAI's stream
  * helper throws).
  */
+import type { ReasoningEvents } from "../client.ts";
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
@@ -24,9 +25,6 @@ export interface ResponseEvent {
   readonly type: string;
   readonly json: string;
 }
-
-/** How the events of raw chain of thought are called: by OpenAI and most clients, or by Open Responses' schema. */
-export type ReasoningEvents = "reasoning_text" | "reasoning";
 
 export interface EventWriterOptions {
   /** Writes the response object. */
