@@ -1,8 +1,10 @@
-/** From configured backends to the engines and models they stand for. */
+/** From configured backends to the models they stand for: those of one served name are one model. */
 import { type BackendSettings, type Settings, toBackends } from "./config.ts";
+import { DEFAULT_CIRCUIT } from "./engines/circuit.ts";
 import { createEngine } from "./engines/create-engine.ts";
 import type { Engine } from "./engines/engine.ts";
 import type { CreateNativeLlama } from "./engines/llama.ts";
+import { createPool, type Pool } from "./engines/pool.ts";
 import type { Transport } from "./engines/transport.ts";
 import type { ModelOptions } from "./turn/models.ts";
 
@@ -16,13 +18,31 @@ export interface BackendDeps {
 }
 
 export function toModelOptions(settings: Settings, deps: BackendDeps): ModelOptions[] {
-  return toBackends(settings).map((backend) => ({
-    id: backend.servedName,
-    aliases: backend.aliases,
-    engine: toEngine(backend, settings, deps),
+  const byModel = Map.groupBy(toBackends(settings), ({ servedName }) => servedName);
+  return [...byModel].map(([id, backends]) => ({
+    id,
+    aliases: [...new Set(backends.flatMap(({ aliases }) => aliases))],
+    engine: toPool(backends, settings, deps),
     layout: settings.layout,
-    ...(backend.contextLength !== undefined && { contextLength: backend.contextLength }),
   }));
+}
+
+/** Also of a single backend: it may be full, or gone for a moment, like any other. */
+function toPool(backends: readonly BackendSettings[], settings: Settings, deps: BackendDeps): Pool {
+  const { maxQueued, queueTimeoutMs, breakerFailures } = settings;
+  return createPool(
+    backends.map((backend) => ({
+      id: backend.name,
+      engine: toEngine(backend, settings, deps),
+      ...(backend.contextLength !== undefined && { contextLength: backend.contextLength }),
+      ...(backend.maxConcurrent !== undefined && { maxConcurrent: backend.maxConcurrent }),
+    })),
+    {
+      maxQueued,
+      queueTimeoutMs,
+      circuit: { ...DEFAULT_CIRCUIT, failures: breakerFailures },
+    },
+  );
 }
 
 function toEngine(backend: BackendSettings, settings: Settings, deps: BackendDeps): Engine {

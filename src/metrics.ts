@@ -24,6 +24,13 @@ export interface Registry {
   gauge(name: string, help: string): Gauge;
   /** `bounds` are the upper bounds of the buckets, ascending; one above all is added. */
   histogram(name: string, help: string, bounds: readonly number[]): Histogram;
+  /** Values kept elsewhere: `read` gives them each time they are printed. */
+  readings(
+    name: string,
+    help: string,
+    type: "counter" | "gauge",
+    read: () => readonly (readonly [Labels, number])[],
+  ): void;
   /** Everything counted so far. */
   toText(): string;
 }
@@ -72,6 +79,13 @@ export function createRegistry(): Registry {
           buckets.count += 1;
         },
       };
+    },
+
+    readings(name, help, type, read) {
+      families.push(() => {
+        const values = new Map(read().map(([labels, value]) => [toLabels(labels), value]));
+        return toFamily(name, help, type, toSamples(name, values));
+      });
     },
 
     toText: () => families.map((family) => family()).join(""),

@@ -5,8 +5,8 @@
  */
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
-if (major < 22 || (major === 22 && minor < 12)) {
-  console.error(`harmony-gateway needs Node 22.12 or newer; this is ${process.versions.node}.`);
+if (major < 22 || (major === 22 && minor < 19)) {
+  console.error(`harmony-gateway needs Node 22.19 or newer; this is ${process.versions.node}.`);
   process.exitCode = 1;
 } else {
   import("./node/main.ts")

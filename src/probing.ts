@@ -1,23 +1,34 @@
-/** Asking engines what they are, again and again until they say so. */
+/** Asking engines what they are until they say so, and from then on how they are. */
+import type { BackendState } from "./engines/backend.ts";
 import type { Model, Models, ModelStatus } from "./turn/models.ts";
 
-export interface ProbingOptions {
+export interface LookingOptions {
   /** Longest time an engine is given to answer. */
   readonly timeoutMs: number;
   /** Wait after the first failure; doubled after each, up to the longest. */
   readonly firstWaitMs: number;
   readonly longestWaitMs: number;
+  /** Between two questions to a backend how it is. */
+  readonly healthIntervalMs: number;
   /** Called after the first answer of each model, and whenever another kind of answer follows. */
-  readonly onChange: (model: Model, status: ModelStatus) => void;
+  readonly onStatus: (model: Model, status: ModelStatus) => void;
+  /** Called when a backend of a ready model goes down or comes back. */
+  readonly onHealth: (model: Model, backend: BackendState) => void;
   readonly signal: AbortSignal;
 }
 
-/** Resolves when all models are ready, or the signal is aborted. */
-export async function probeUntilReady(models: Models, options: ProbingOptions): Promise<void> {
-  await Promise.all(models.all.map((model) => probeModel(model, options)));
+/** Resolves when the signal is aborted, or when there is nothing left to look after. */
+export async function lookAfter(models: Models, options: LookingOptions): Promise<void> {
+  const { healthIntervalMs, onHealth, signal } = options;
+  await Promise.all(
+    models.all.map(async (model) => {
+      await probeModel(model, options);
+      await model.watch(healthIntervalMs, signal, (backend) => onHealth(model, backend));
+    }),
+  );
 }
 
-async function probeModel(model: Model, options: ProbingOptions): Promise<void> {
+async function probeModel(model: Model, options: LookingOptions): Promise<void> {
   const { timeoutMs, longestWaitMs, signal } = options;
   let reported: string | undefined;
   let waitMs = options.firstWaitMs;
@@ -25,7 +36,7 @@ async function probeModel(model: Model, options: ProbingOptions): Promise<void> 
     const status = await model.probe(AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]));
     if (signal.aborted) return;
     const report = status.state === "unavailable" ? status.reason : status.state;
-    if (report !== reported) options.onChange(model, status);
+    if (report !== reported) options.onStatus(model, status);
     reported = report;
     if (status.state === "ready") return;
     await wait(waitMs, signal);

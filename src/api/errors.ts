@@ -116,13 +116,16 @@ function describeEngineError(error: EngineError): ErrorDescription {
   switch (error.kind) {
     case "context-length":
       return badRequest(
-        `The prompt is longer than the model's maximum context length allows: ${error.message}`,
+        withServerWords(
+          "The prompt is longer than the model's maximum context length allows",
+          error,
+        ),
         "context_length_exceeded",
         "messages",
       );
     case "bad-request":
       return badRequest(
-        `The engine refused the request: ${error.message}`,
+        withServerWords("The engine refused the request", error),
         "invalid_request",
         null,
       );
@@ -144,6 +147,11 @@ function describeEngineError(error: EngineError): ErrorDescription {
       return serverError(504, "The engine did not answer in time.", "timeout");
     case "unreachable":
       return serverError(502, "The engine cannot be reached.", "provider_unavailable");
+    case "unavailable":
+      return {
+        ...serverError(503, "No engine is available. Try again later.", "provider_unavailable"),
+        ...retryAfter(error),
+      };
     case "auth":
       return serverError(
         502,
@@ -167,6 +175,11 @@ function badRequest(message: string, errorType: string, param: string | null): E
 
 function serverError(status: number, message: string, errorType: string): ErrorDescription {
   return { status, message, type: "server_error", param: null, errorType };
+}
+
+/** The error's own message names the server's URL, which is no business of the client's. */
+function withServerWords(sentence: string, { serverMessage }: EngineError): string {
+  return serverMessage === undefined ? `${sentence}.` : `${sentence}: ${serverMessage}`;
 }
 
 function retryAfter(error: EngineError): { retryAfter?: number } {

@@ -3,6 +3,7 @@
  * are for load balancers and need no key.
  */
 import { Hono } from "hono";
+import type { PoolState } from "../engines/pool.ts";
 import type { Model, Models, ModelStatus } from "../turn/models.ts";
 import type { ApiEnv } from "./client.ts";
 
@@ -28,9 +29,13 @@ export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEn
   return routes;
 }
 
-/** A model known to be ready is believed; any other is asked again, by one question at a time. */
+/**
+ * A model known to be ready is believed, unless all its backends have gone down since; any other is asked
+ * again, by one question at a time.
+ */
 function currentStatus(model: Model, timeoutMs: number): ModelStatus | Promise<ModelStatus> {
-  if (model.status.state === "ready") return model.status;
+  const isDown = model.pool?.backends.every(({ health }) => health === "down") ?? false;
+  if (model.status.state === "ready" && !isDown) return model.status;
   let asking = underway.get(model);
   if (asking === undefined) {
     asking = model.probe(AbortSignal.timeout(timeoutMs)).finally(() => underway.delete(model));
@@ -42,8 +47,25 @@ function currentStatus(model: Model, timeoutMs: number): ModelStatus | Promise<M
 const underway = new WeakMap<Model, Promise<ModelStatus>>();
 
 function toState(model: Model, status: ModelStatus, options: HealthOptions) {
-  const shown = { id: model.id, state: status.state };
-  return status.state === "unavailable" && options.showReasons
-    ? { ...shown, reason: status.reason }
-    : shown;
+  return {
+    id: model.id,
+    state: status.state,
+    ...(status.state === "unavailable" && options.showReasons && { reason: status.reason }),
+    ...(model.pool && toPoolFields(model.pool, options)),
+  };
+}
+
+function toPoolFields({ queued, backends }: PoolState, { showReasons }: HealthOptions) {
+  return {
+    queued,
+    backends: backends.map(({ id, engine, health, reason, inFlight, succeeded, failed }) => ({
+      id,
+      engine,
+      health,
+      ...(reason !== undefined && showReasons && { reason }),
+      under_way: inFlight,
+      succeeded,
+      failed,
+    })),
+  };
 }

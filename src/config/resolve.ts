@@ -153,6 +153,7 @@ const SINGLE_ENGINE: readonly SettingName[] = [
   "servedName",
   "aliases",
   "contextLength",
+  "maxConcurrent",
   "tokenEndpoint",
 ];
 
@@ -173,9 +174,11 @@ function backendProblems(settings: Settings, given: ReadonlyMap<SettingName, Giv
       );
     }
   }
-  const names = toBackends(settings).map((backend) => backend.servedName);
+  const names = toBackends(settings).map(({ servedName, name }) => `${servedName} from ${name}`);
   const twice = findTwice(names);
-  if (twice !== undefined) problems.push(`backends: ${twice} is served twice.`);
+  if (twice !== undefined) {
+    problems.push(`backends: ${twice} is served twice. Give each backend a name of its own.`);
+  }
   return problems;
 }
 

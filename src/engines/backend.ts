@@ -60,6 +60,11 @@ export class Backend {
     return this.#options.contextLength ?? this.#probed?.contextLength;
   }
 
+  /** It has said what it is. */
+  get isProbed(): boolean {
+    return this.#probed !== undefined;
+  }
+
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -210,6 +215,7 @@ export function judge(error: unknown): "refusal" | "busy" | "failure" {
     case "rate-limit":
       return "busy";
     case "unreachable":
+    case "unavailable":
     case "timeout":
     case "auth":
     case "not-found":

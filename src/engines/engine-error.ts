@@ -3,6 +3,8 @@
 export type EngineErrorKind =
   /** No connection: refused, unknown host, connection reset before an answer. */
   | "unreachable"
+  /** Every backend has failed lately, and none is tried again yet. */
+  | "unavailable"
   /** No answer, first token or next token in time. */
   | "timeout"
   /** The server asks us to come back later: busy, loading, queue full (503). */

@@ -36,8 +36,17 @@ export interface Pool extends Engine {
   /** A snapshot for `/ready`, logs and metrics. */
   readonly state: PoolState;
   check(signal: AbortSignal): Promise<void>;
-  /** Checks all backends again and again until the signal aborts. Resolves then. */
-  watch(everyMs: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Checks all backends again and again until the signal aborts, and probes those that have never answered a
+   * probe. Resolves then.
+   *
+   * @param onChange told of a backend whose health has changed since it was last looked at.
+   */
+  watch(
+    everyMs: number,
+    signal: AbortSignal,
+    onChange?: (state: BackendState) => void,
+  ): Promise<void>;
 }
 
 export interface PoolState {
@@ -45,6 +54,8 @@ export interface PoolState {
   readonly ready: boolean;
   /** Completions that wait for room. */
   readonly queued: number;
+  /** The shortest of the backends', as far as it is known: a conversation may go to any of them. */
+  readonly contextLength?: number;
   readonly backends: readonly BackendState[];
 }
 
@@ -209,11 +220,15 @@ export function createPool(
     );
   };
 
-  const readState = (): PoolState => ({
-    ready: backends.some((backend) => backend.isAdmitting),
-    queued: waiters.length,
-    backends: backends.map(({ state }) => state),
-  });
+  const readState = (): PoolState => {
+    const contextLength = shortestContext(backends);
+    return {
+      ready: backends.some((backend) => backend.isAdmitting),
+      queued: waiters.length,
+      ...(contextLength !== undefined && { contextLength }),
+      backends: backends.map(({ state }) => state),
+    };
+  };
 
   return {
     backends,
@@ -226,8 +241,8 @@ export function createPool(
       return readState();
     },
     async probe(signal) {
+      // A backend that hangs until the signal aborts takes nothing from those that have answered.
       const results = await Promise.allSettled(backends.map((backend) => backend.probe(signal)));
-      signal.throwIfAborted();
       admitWaiters();
       return mergeProbes(backends, results);
     },
@@ -237,12 +252,21 @@ export function createPool(
       admitWaiters();
       if (!readState().ready) throw toUnavailable(backends);
     },
-    async watch(everyMs, signal) {
-      while (!signal.aborted) {
-        await Promise.all(backends.map((backend) => backend.check(signal)));
-        admitWaiters();
-        await pause(clock, everyMs, signal);
-      }
+    async watch(everyMs, signal, onChange) {
+      // Each at its own pace: one that hangs must not keep the others from being looked at.
+      const watchOne = async (backend: Backend): Promise<void> => {
+        let { health } = backend.state;
+        while (!signal.aborted) {
+          await look(backend, signal);
+          if (signal.aborted) return;
+          admitWaiters();
+          const { state } = backend;
+          if (state.health !== health) onChange?.(state);
+          ({ health } = state);
+          await pause(clock, everyMs, signal);
+        }
+      };
+      await Promise.all(backends.map(watchOne));
     },
   };
 }
@@ -263,7 +287,7 @@ interface Waiter {
 function toUnavailable(backends: readonly Backend[]): EngineError {
   const seconds = Math.ceil(Math.min(...backends.map(({ waitMs }) => waitMs)) / 1_000);
   const reasons = new Set(backends.flatMap(({ reason }) => (reason === undefined ? [] : [reason])));
-  return new EngineError("unreachable", ["No backend is available.", ...reasons].join(" "), {
+  return new EngineError("unavailable", ["No backend is available.", ...reasons].join(" "), {
     retryAfter: Math.max(1, seconds),
   });
 }
@@ -297,15 +321,29 @@ function mergeProbes(
   const probes = results.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   const failure = results.find((each) => each.status === "rejected");
   if (probes.length === 0 && failure !== undefined) throw failure.reason;
-  // The shortest: a conversation may go to any of them.
-  const lengths = backends.flatMap(({ contextLength }) => contextLength ?? []);
+  const contextLength = shortestContext(backends);
   const models = new Set(probes.flatMap((each) => each.models ?? []));
   return {
     description: [...new Set(probes.map(({ description }) => description))].join(", "),
-    ...(lengths.length > 0 && { contextLength: Math.min(...lengths) }),
+    ...(contextLength !== undefined && { contextLength }),
     ...(models.size > 0 && { models: [...models] }),
     capabilities: backends.map(({ engine }) => engine.capabilities).reduce(inCommon),
   };
+}
+
+function shortestContext(backends: readonly Backend[]): number | undefined {
+  const lengths = backends.flatMap(({ contextLength }) => contextLength ?? []);
+  return lengths.length > 0 ? Math.min(...lengths) : undefined;
+}
+
+/** Longest time a backend is given for a probe, which samples a token. */
+const PROBE_TIMEOUT_MS = 30_000;
+
+/** Never throws: what was found is the backend's new state. */
+async function look(backend: Backend, signal: AbortSignal): Promise<void> {
+  if (backend.isProbed) return backend.check(signal);
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]);
+  await backend.probe(limited).catch(() => undefined);
 }
 
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

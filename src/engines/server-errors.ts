@@ -71,6 +71,7 @@ export function readRetryAfter(headers: { get(name: string): string | null }): n
 
 const VERBS: Readonly<Record<EngineErrorKind, string>> = {
   unreachable: "cannot be reached",
+  unavailable: "has no backend to ask",
   timeout: "gave up waiting",
   overloaded: "cannot take the request now",
   "rate-limit": "limits the rate of requests",

@@ -4,9 +4,10 @@ import { createApp } from "../app.ts";
 import { toModelOptions } from "../backends.ts";
 import type { Settings } from "../config.ts";
 import { withoutSecrets } from "../config/resolve.ts";
+import type { BackendState } from "../engines/backend.ts";
 import type { CreateNativeLlama } from "../engines/llama.ts";
 import { createLog, type Log } from "../log.ts";
-import { probeUntilReady } from "../probing.ts";
+import { lookAfter } from "../probing.ts";
 import { createModels, type Model, type ModelOptions, type ModelStatus } from "../turn/models.ts";
 import { listen } from "./listen.ts";
 import { createNativeLlama, type NativeLlama } from "./llama/engine.ts";
@@ -78,11 +79,13 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
   options.print(toGreeting(baseUrl, models.all, settings));
 
   const stop = new AbortController();
-  const probing = probeUntilReady(models, {
+  const looking = lookAfter(models, {
     timeoutMs: settings.connectTimeoutMs,
     firstWaitMs: FIRST_WAIT_MS,
     longestWaitMs: LONGEST_WAIT_MS,
-    onChange: (model, status) => report(model, status, options.print, log),
+    healthIntervalMs: settings.healthIntervalMs,
+    onStatus: (model, status) => report(model, status, options.print, log),
+    onHealth: (model, backend) => reportHealth(model, backend, options.print, log),
     signal: stop.signal,
   });
 
@@ -90,7 +93,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     baseUrl,
     async close() {
       stop.abort();
-      await Promise.all([server.close(settings.shutdownGraceMs), probing]);
+      await Promise.all([server.close(settings.shutdownGraceMs), looking]);
       opened.close();
       await Promise.all(llamas.map((llama) => llama.close()));
       log.info("stop");
@@ -113,6 +116,28 @@ harmony-gateway listens at ${baseUrl}
 
 curl ${baseUrl}/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
 `;
+}
+
+function reportHealth(
+  model: Model,
+  { id, health, reason }: BackendState,
+  print: (text: string) => void,
+  log: Log,
+): void {
+  switch (health) {
+    case "up":
+      print(`${model.id}: backend ${id} is up.`);
+      log.info("backend up", { model: model.id, backend: id });
+      return;
+    case "down":
+      print(`${model.id}: backend ${id} is down. ${reason ?? ""}`);
+      log.warn("backend down", { model: model.id, backend: id, reason });
+      return;
+    case "unknown":
+      return;
+    default:
+      health satisfies never;
+  }
 }
 
 function report(model: Model, status: ModelStatus, print: (text: string) => void, log: Log): void {

@@ -1,5 +1,7 @@
 /** The models being served: a name clients use, and the engine that answers for it. */
+import type { BackendState } from "../engines/backend.ts";
 import type { Capabilities, Engine, EngineProbe } from "../engines/engine.ts";
+import type { Pool, PoolState } from "../engines/pool.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Layout } from "../harmony/render.ts";
 import { countPromptTokens, runTurn } from "./run.ts";
@@ -12,7 +14,8 @@ export interface ModelOptions {
   readonly id: string;
   /** Other names it answers to. */
   readonly aliases?: readonly string[];
-  readonly engine: Engine;
+  /** One engine, or backends that are one engine together. */
+  readonly engine: Engine | Pool;
   /** Tokens of prompt and completion together. Absent: what the engine's probe says. */
   readonly contextLength?: number;
   readonly layout?: Layout;
@@ -41,8 +44,16 @@ export interface Model {
   /** Undefined until the operator or the engine has said it. */
   readonly contextLength: number | undefined;
   readonly status: ModelStatus;
+  /** How the backends behind it are doing, where it has any: an engine given as such has none. */
+  readonly pool: PoolState | undefined;
   /** Ask the engine what it is. Never throws: the outcome is the new `status`. */
   probe(signal: AbortSignal): Promise<ModelStatus>;
+  /** Look after the backends until the signal aborts; at once where there are none. */
+  watch(
+    everyMs: number,
+    signal: AbortSignal,
+    onChange: (backend: BackendState) => void,
+  ): Promise<void>;
   /** Tokens of a conversation as this model's prompt; nothing is sent anywhere. */
   countPromptTokens(messages: readonly Message[]): number;
   run(turn: Turn, signal: AbortSignal): AsyncIterable<TurnEvent>;
@@ -75,6 +86,7 @@ export function createModels(options: readonly ModelOptions[], deps: ModelsDeps)
 
 function createModel(options: ModelOptions, deps: ModelsDeps): Model {
   const { engine } = options;
+  const pool = "watch" in engine ? engine : undefined;
   let status: ModelStatus = { state: "unknown" };
   const model: Model = {
     id: options.id,
@@ -84,7 +96,10 @@ function createModel(options: ModelOptions, deps: ModelsDeps): Model {
     },
     get contextLength() {
       const probed = status.state === "ready" ? status.probe.contextLength : undefined;
-      return options.contextLength ?? probed;
+      return options.contextLength ?? pool?.state.contextLength ?? probed;
+    },
+    get pool() {
+      return pool?.state;
     },
     get status() {
       return status;
@@ -98,6 +113,7 @@ function createModel(options: ModelOptions, deps: ModelsDeps): Model {
       }
       return status;
     },
+    watch: async (everyMs, signal, onChange) => pool?.watch(everyMs, signal, onChange),
     countPromptTokens: (messages) => countPromptTokens(messages, options.layout ?? "reference"),
     run: (turn, signal) =>
       runTurn(

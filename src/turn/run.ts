@@ -5,6 +5,7 @@ import type { Message } from "../harmony/conversation.ts";
 import { createOpenings } from "../harmony/openings.ts";
 import { createRenderer, type Layout } from "../harmony/render.ts";
 import { o200kHarmony } from "../tokenizer/index.ts";
+import { toAffinity } from "./affinity.ts";
 import { createOutput } from "./output.ts";
 import { createRepetitionGuard } from "./repetition.ts";
 import { createReader } from "./reader.ts";
@@ -75,7 +76,7 @@ function prepare(turn: Turn, deps: RunDeps, signal: AbortSignal): Run {
     throw new TurnError("unsupported", "logprobs: the engine behind this model gives none.");
   }
   return {
-    turn,
+    turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
     engine,
     steering,
     contextLength,

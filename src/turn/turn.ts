@@ -31,7 +31,10 @@ export interface Turn {
   readonly prefill?: string;
   /** Whose request it is: separates caches and stores. */
   readonly tenant: string;
-  /** Requests with the same affinity go to the same backend, so that its prefix cache is hit. */
+  /**
+   * Requests with the same affinity go to the same backend, so that its prefix cache is hit. Absent: how the
+   * conversation begins.
+   */
   readonly affinity?: string;
 }
 

@@ -39,6 +39,7 @@ test("without anything given, the defaults serve the demo engine to this machine
   expect(settings).toMatchObject({ host: "127.0.0.1", port: 8787, engine: "demo", keys: [] });
   expect(toBackends(settings)).toEqual([
     {
+      name: "demo",
       engine: "demo",
       url: undefined,
       model: "openai/gpt-oss-20b",
@@ -46,6 +47,7 @@ test("without anything given, the defaults serve the demo engine to this machine
       servedName: "openai/gpt-oss-20b",
       aliases: [],
       contextLength: undefined,
+      maxConcurrent: undefined,
       tokenEndpoint: false,
       headers: undefined,
       extraBody: undefined,
@@ -102,6 +104,11 @@ describe("a wrong value names its source and what was expected", () => {
       "--keys: keys[0].sha256: expected a SHA-256 hash in 64 hex digits.",
     ],
     [
+      "a backend's name that would not fit a label",
+      { backends: [{ engine: "demo", name: "a b" }] },
+      "--backends: backends[0].name: expected up to 64 letters, digits, dots, dashes or _.",
+    ],
+    [
       "a misspelt member of a backend",
       { backends: [{ engine: "demo", modle: "x" }] },
       "--backends: backends[0]: there is no modle. Did you mean model?",
@@ -148,9 +155,14 @@ describe("settings that contradict each other", () => {
       "engine completions: needs the server's url, for instance --url http://127.0.0.1:8000.",
     ],
     [
-      "two backends of one name",
-      { backends: [{ engine: "demo" }, { engine: "demo" }] },
-      "backends: openai/gpt-oss-20b is served twice.",
+      "two backends of one model and one name",
+      {
+        backends: [
+          { engine: "demo", name: "a" },
+          { engine: "demo", name: "a" },
+        ],
+      },
+      "backends: openai/gpt-oss-20b from a is served twice. Give each backend a name of its own.",
     ],
     [
       "two keys of one name",
@@ -198,6 +210,26 @@ test("several backends each have their own settings", () => {
       servedName: "openai/gpt-oss-20b",
       aliases: ["toy"],
     },
+  ]);
+});
+
+test("backends of one model are told apart by their names, which they need not have", () => {
+  const backends = [
+    { engine: "demo" },
+    { engine: "demo" },
+    { engine: "demo", name: "spare" },
+    { engine: "demo", servedName: "other" },
+    { engine: "vllm" },
+  ];
+  const names = toBackends(resolveSettings(given({ backends }), { public: false })).map(
+    ({ servedName, name }) => [servedName, name],
+  );
+  expect(names).toEqual([
+    ["openai/gpt-oss-20b", "demo"],
+    ["openai/gpt-oss-20b", "demo-2"],
+    ["openai/gpt-oss-20b", "spare"],
+    ["other", "demo"],
+    ["openai/gpt-oss-20b", "vllm"],
   ]);
 });
 

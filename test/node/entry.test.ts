@@ -124,5 +124,5 @@ test("a Node that is too old is told so in one line", async () => {
   const old = 'Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})';
   const started = run([], ["--import", `data:text/javascript,${encodeURIComponent(old)}`]);
   expect(await started.exit).toBe(1);
-  expect(started.err()).toBe("harmony-gateway needs Node 22.12 or newer; this is 20.1.0.\n");
+  expect(started.err()).toBe("harmony-gateway needs Node 22.19 or newer; this is 20.1.0.\n");
 });

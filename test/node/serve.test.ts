@@ -111,13 +111,21 @@ describe("an engine that is not there", () => {
     const ready = await fetch(`${gateway.origin}/ready`);
     expect(ready.status).toBe(503);
     expect(await ready.json()).toMatchObject({
-      models: [{ state: "unavailable", reason: expect.stringContaining(reason) }],
+      models: [
+        {
+          state: "unavailable",
+          reason: expect.stringContaining(reason),
+          queued: 0,
+          backends: [{ id: "vllm", health: "down", reason: expect.stringContaining(reason) }],
+        },
+      ],
     });
 
     const answer = await stream(gateway);
-    expect(answer.status).toBe(502);
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get("retry-after")).toBe("1");
     expect(await answer.json()).toMatchObject({
-      error: { code: 502, metadata: { error_type: "provider_unavailable" } },
+      error: { code: 503, metadata: { error_type: "provider_unavailable" } },
     });
   });
 

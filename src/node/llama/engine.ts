@@ -88,10 +88,8 @@ async function* complete(
 ): AsyncGenerator<EngineEvent> {
   const { ids } = request.prompt;
   if (ids.length >= loaded.contextLength) {
-    throw new EngineError(
-      "context-length",
-      `The prompt has ${ids.length} tokens; the context takes ${loaded.contextLength}, answer included.`,
-    );
+    const serverMessage = `The prompt has ${ids.length} tokens; the context takes ${loaded.contextLength}, answer included.`;
+    throw new EngineError("context-length", serverMessage, { serverMessage });
   }
   const grammar = request.constraint && (await beginGrammar(loaded, request.constraint));
   const sequence = await loaded.sequences.acquire(

@@ -41,6 +41,7 @@ async function eventsOf(response: Response): Promise<unknown[]> {
 describe("an engine that fails before its first token", () => {
   test.each<[EngineErrorKind, number, string]>([
     ["unreachable", 502, "provider_unavailable"],
+    ["unavailable", 503, "provider_unavailable"],
     ["auth", 502, "provider_unavailable"],
     ["not-found", 502, "provider_unavailable"],
     ["server-error", 502, "provider_unavailable"],
@@ -66,6 +67,7 @@ describe("an engine that fails before its first token", () => {
       expect(response.headers.get("content-type")).toMatch(/^application\/json/);
       const { error } = await errorOf(response);
       expect(error).toMatchObject({ code: status, metadata: { error_type: errorType } });
+      expect(error.message).not.toContain("secret-host");
       expect(response.headers.get("retry-after")).toBe(
         status === 429 || status === 503 ? "7" : null,
       );

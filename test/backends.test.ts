@@ -1,0 +1,264 @@
+import { describe, expect, test } from "vitest";
+import { toModelOptions } from "../src/backends.ts";
+import { toBackends } from "../src/config.ts";
+import { createLog } from "../src/log.ts";
+import { createApp } from "../src/app.ts";
+import { createModels } from "../src/turn/models.ts";
+import { bodyOf, requestOf, type Answer, jsonAnswer, scriptTransport } from "./engines/support.ts";
+import { testSettings } from "./helpers/gateway.ts";
+import type { TransportRequest } from "../src/engines/transport.ts";
+
+const THREE = [
+  { engine: "vllm", url: "http://a:8000", aliases: ["small"], contextLength: 32_768 },
+  { engine: "vllm", url: "http://b:8000", aliases: ["small", "fast"] },
+  { engine: "sglang", url: "http://c:8000", servedName: "other" },
+];
+
+/** One token and a stop. */
+const ANSWER = [
+  { text: "", token_ids: [200005, 17196, 200008, 13225], finish_reason: null },
+  { text: "", token_ids: [200002], finish_reason: "stop" },
+]
+  .map((choice) => `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`)
+  .join("")
+  .concat("data: [DONE]\n\n");
+
+const streamed: Answer = { pieces: [new TextEncoder().encode(ANSWER)] };
+
+/** What a server that is well answers. */
+function answerWell({ method }: TransportRequest): Answer {
+  return method === "GET" ? jsonAnswer({ data: [{ id: "openai/gpt-oss-20b" }] }) : streamed;
+}
+
+function serve(
+  given: Readonly<Record<string, unknown>>,
+  script: (request: TransportRequest) => Answer | Error | Promise<Answer>,
+) {
+  const settings = testSettings(given);
+  const transport = async (request: TransportRequest) => {
+    const answer = await script(request);
+    return scriptTransport(() => answer)(request);
+  };
+  const models = createModels(toModelOptions(settings, { transport }), {
+    steering: settings,
+    newCallId: () => "call_1",
+  });
+  const app = createApp({
+    settings,
+    models,
+    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
+    now: () => new Date(),
+    randomId: () => "0123456789abcdef",
+  });
+  const post = async (body: object, path = "/v1/chat/completions") =>
+    app.request(path, { method: "POST", body: JSON.stringify(body) });
+  const get = async (path: string) => app.request(path);
+  return { models, post, get };
+}
+
+const HELLO = { messages: [{ role: "user", content: "hi" }] };
+
+test("backends of one served name are one model, with the aliases of all of them", () => {
+  const settings = testSettings({ backends: THREE });
+  expect(toBackends(settings)).toHaveLength(3);
+  const options = toModelOptions(settings, { transport: scriptTransport(() => streamed) });
+  expect(options.map(({ id, aliases, engine }) => [id, aliases, engine.name])).toEqual([
+    ["openai/gpt-oss-20b", ["small", "fast"], "vllm"],
+    ["other", [], "sglang"],
+  ]);
+});
+
+test("what is known of the context is the shortest of a model's backends", async () => {
+  const list = { data: [{ id: "openai/gpt-oss-20b", max_model_len: 16_384 }] };
+  const { models } = serve({ backends: THREE.slice(0, 2) }, ({ url }) =>
+    url.endsWith("/v1/models") ? jsonAnswer(list) : streamed,
+  );
+  const [model] = models.all;
+  expect(model?.contextLength).toBe(32_768);
+  await model?.probe(new AbortController().signal);
+  expect(model?.contextLength).toBe(16_384);
+});
+
+test("a configured context is what Ollama is asked to load", async () => {
+  const transport = scriptTransport(() => ({
+    headers: { "content-type": "application/x-ndjson" },
+    pieces: [new TextEncoder().encode('{"response":"","done":true,"done_reason":"stop"}\n')],
+  }));
+  const settings = testSettings({ engine: "ollama", model: "gpt-oss:20b", contextLength: 65_536 });
+  const [options] = toModelOptions(settings, { transport });
+  for await (const _ of options?.engine.complete(requestOf(), new AbortController().signal) ?? []);
+  expect(bodyOf(transport.requests[0])).toMatchObject({ options: { num_ctx: 65_536 } });
+});
+
+describe("a backend that is full", () => {
+  const SETTINGS = { engine: "vllm", maxConcurrent: 1 };
+
+  /** A gateway one of whose requests is held at the backend until it is let go. */
+  function serveHolding(settings: object) {
+    const held = Promise.withResolvers<Answer>();
+    const gateway = serve({ ...SETTINGS, ...settings }, () => held.promise);
+    return { ...gateway, letGo: () => held.resolve(streamed) };
+  }
+
+  test("makes requests wait, and those that find no room to wait are told when to come back", async () => {
+    const { post, get, letGo } = serveHolding({ maxQueued: 1 });
+    const [first, second] = [post(HELLO), post(HELLO)];
+    await expect
+      .poll(async () => (await get("/metrics")).text())
+      .toContain('harmony_gateway_completions_queued{model="openai/gpt-oss-20b"} 1\n');
+
+    for (const [path, body] of [
+      ["/v1/chat/completions", HELLO],
+      ["/v1/responses", { input: "hi", model: "openai/gpt-oss-20b" }],
+    ] as const) {
+      for (const stream of [false, true]) {
+        const refused = await post({ ...body, stream }, path);
+        expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+        expect(await refused.json()).toMatchObject({
+          error: { message: expect.stringMatching(/^The engine is busy. Try again later./) },
+        });
+      }
+    }
+
+    letGo();
+    expect((await first).status).toBe(200);
+    expect((await second).status).toBe(200);
+  });
+
+  test("makes nobody wait for ever", async () => {
+    const { post, letGo } = serveHolding({ queueTimeoutMs: 20 });
+    const first = post(HELLO);
+    const second = await post(HELLO);
+    expect([second.status, second.headers.get("retry-after")]).toEqual([503, "1"]);
+    letGo();
+    expect((await first).status).toBe(200);
+  });
+});
+
+test("a server that limits its rate is not passed on without its own time to come back", async () => {
+  const { post } = serve({ engine: "vllm" }, () => ({
+    ...jsonAnswer({ error: { message: "slow down" } }, 429),
+    headers: { "content-type": "application/json", "retry-after": "17" },
+  }));
+  const refused = await post(HELLO);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "17"]);
+});
+
+test("a server's own words about a request are passed on, without where it is", async () => {
+  const { post } = serve({ engine: "vllm", url: "http://secret-host:8000" }, () =>
+    jsonAnswer({ error: { message: "temperature must be non-negative.", code: 400 } }, 400),
+  );
+  const refused = await post(HELLO);
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({
+    error: { message: "The engine refused the request: temperature must be non-negative." },
+  });
+});
+
+describe("backends one of which fails", () => {
+  const isFirst = ({ url }: TransportRequest) => url.startsWith("http://a:8000");
+  const failing = () =>
+    serve({ backends: THREE.slice(0, 2), breakerFailures: 1 }, (request) =>
+      isFirst(request) ? jsonAnswer({ error: { message: "dead" } }, 500) : answerWell(request),
+    );
+
+  /** Conversations enough for both backends to be chosen first. */
+  const conversations = Array.from({ length: 16 }, (_, n) => ({
+    messages: [{ role: "user", content: `question ${n}` }],
+  }));
+
+  test("answer from the other, and say so to whoever looks after them", async () => {
+    const { post, get } = failing();
+    for (const body of conversations) expect((await post(body)).status).toBe(200);
+
+    const ready = await get("/ready");
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toEqual({
+      status: "ready",
+      models: [
+        {
+          id: "openai/gpt-oss-20b",
+          state: "ready",
+          queued: 0,
+          backends: [
+            {
+              id: "vllm",
+              engine: "vllm",
+              health: "down",
+              reason: "vllm at http://a:8000 failed (500): dead.",
+              under_way: 0,
+              succeeded: 0,
+              failed: 1,
+            },
+            {
+              id: "vllm-2",
+              engine: "vllm",
+              health: "up",
+              under_way: 0,
+              succeeded: conversations.length,
+              failed: 0,
+            },
+          ],
+        },
+      ],
+    });
+    const metrics = await (await get("/metrics")).text();
+    const labels = 'model="openai/gpt-oss-20b",backend="vllm';
+    for (const line of [
+      `harmony_gateway_backend_up{${labels}"} 0`,
+      `harmony_gateway_backend_up{${labels}-2"} 1`,
+      `harmony_gateway_backend_completions_under_way{${labels}-2"} 0`,
+      `harmony_gateway_backend_completions_total{${labels}",outcome="failed"} 1`,
+      `harmony_gateway_backend_completions_total{${labels}-2",outcome="succeeded"} ${conversations.length}`,
+    ]) {
+      expect(metrics).toContain(`${line}\n`);
+    }
+  });
+
+  test("do not tell strangers where they are", async () => {
+    const { get } = serve({ backends: THREE, keys: [`a:${"0".repeat(64)}`] }, () =>
+      jsonAnswer({ error: { message: "dead" } }, 500),
+    );
+    const ready = await get("/ready");
+    expect(ready.status).toBe(503);
+    expect(await ready.text()).not.toContain("http://");
+  });
+});
+
+test("a model that was ready is asked again when all its backends have gone down", async () => {
+  let well = true;
+  const { models, get, post } = serve({ engine: "vllm", breakerFailures: 1 }, (request) =>
+    well ? answerWell(request) : jsonAnswer({ error: { message: "dead" } }, 500),
+  );
+  await models.all[0]?.probe(new AbortController().signal);
+  expect((await get("/ready")).status).toBe(200);
+  well = false;
+  expect((await post(HELLO)).status).toBe(502);
+  expect((await get("/ready")).status).toBe(503);
+  well = true;
+  expect((await get("/ready")).status).toBe(200);
+});
+
+test("a conversation stays with its backend", async () => {
+  const hosts = new Map<string, Set<string>>();
+  const { post } = serve({ backends: THREE.slice(0, 2) }, ({ url, body = "" }) => {
+    const prompt = body.slice(0, body.indexOf("]"));
+    hosts.set(prompt, (hosts.get(prompt) ?? new Set()).add(new URL(url).host));
+    return streamed;
+  });
+  const all = new Set<string>();
+  for (let n = 0; n < 8; n += 1) {
+    const first = { role: "user", content: `conversation ${n}` };
+    const turns = [
+      [first],
+      [first, { role: "assistant", content: "Hello" }, { role: "user", content: "more" }],
+    ];
+    hosts.clear();
+    for (const messages of turns) await post({ messages });
+    const used = [...hosts.values()].flatMap((each) => [...each]);
+    expect(used).toHaveLength(2);
+    expect(new Set(used).size).toBe(1);
+    all.add(used[0] ?? "");
+  }
+  expect(all).toEqual(new Set(["a:8000", "b:8000"]));
+});
