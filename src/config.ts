@@ -33,6 +33,7 @@ const count = () => z.int().min(1);
 const url = () => z.url({ protocol: /^https?$/, error: "expected an http or https URL" });
 const engineKind = () => z.enum(ENGINE_KINDS);
 const reasoningPolicy = () => z.enum(["raw", "sealed", "none"]);
+const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
 
 /** One configured engine, in `backends`. */
 const backend = z.strictObject({
@@ -63,6 +64,7 @@ const clientKey = z.preprocess(
     sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in 64 hex digits"),
     reasoningPolicy: reasoningPolicy().optional(),
     reasoningContentMirror: z.boolean().optional(),
+    reasoningEvents: reasoningEvents().optional(),
   }),
 );
 
@@ -252,7 +254,7 @@ export const settingsSchema = z.strictObject({
   keys: setting("access", z.array(clientKey).default([]), {
     description:
       "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256`, and, if they " +
-      "differ for this key, `reasoningPolicy` and `reasoningContentMirror`. Make one with " +
+      "differ for this key, `reasoningPolicy`, `reasoningContentMirror` and `reasoningEvents`. Make one with " +
       "`harmony-gateway key`. None: no key is asked for.",
   }),
   open: setting("access", z.boolean().default(false), {
