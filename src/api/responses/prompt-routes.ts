@@ -13,6 +13,7 @@ import type { WireItem } from "./items.ts";
 import { loadContext } from "./load-context.ts";
 import { compactRequest, inputTokensRequest } from "./request.ts";
 import { toItemId } from "./response-store.ts";
+import { showItem } from "./shown.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
 import { toResponseUsage } from "./to-response.ts";
 import { toMessages } from "./to-turn.ts";
@@ -61,7 +62,9 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
       const failure = describeFailure({ kind: "invalid_answer", message });
       return c.json({ error: toResponsesError(failure) }, 502);
     }
-    const instructions = [...loaded.earlier, ...loaded.input].filter((item) => isInstruction(item));
+    const instructions = [...loaded.earlier, ...loaded.input]
+      .filter((item) => isInstruction(item))
+      .map((item) => showItem(item, caller.client));
     const compaction = {
       id: toItemId(id, "cmp", instructions.length),
       type: "compaction",

@@ -10,13 +10,21 @@ export function showResponse(response: StoredResource, client: Client): StoredRe
   return { ...response, output: response.output.map((item) => showItem(item, client)) };
 }
 
+/** With all that items returned have: what clients send may be shorter. */
 export function showItem(item: WireItem, { reasoningPolicy }: Client): WireItem {
-  if (item.type === "message") return { ...item, status: "completed", content: toParts(item) };
-  if (item.type !== "reasoning" || reasoningPolicy === "raw") return item;
-  const { encrypted_content: sealed, ...rest } = item;
-  const carried = reasoningPolicy === "sealed" && sealed !== undefined;
-  return { ...rest, content: [], ...(carried && { encrypted_content: sealed }) };
+  const shown = WITH_STATUS.has(item.type) ? { status: "completed", ...item } : item;
+  if (shown.type === "message") return { ...shown, content: toParts(shown) };
+  if (shown.type !== "reasoning" || reasoningPolicy === "raw") return shown;
+  const { encrypted_content: sealed, ...rest } = shown;
+  const isCarried = reasoningPolicy === "sealed" && sealed !== undefined;
+  return { ...rest, content: [], ...(isCarried && { encrypted_content: sealed }) };
 }
+
+const WITH_STATUS: ReadonlySet<string> = new Set([
+  "message",
+  "function_call",
+  "function_call_output",
+]);
 
 /** The short form of a message's content, a string, is only for sending. */
 function toParts({ role, content }: WireItem): unknown {

@@ -101,10 +101,10 @@ export function createSocketSession(
   function refuse(error: unknown): Promise<void> {
     const description = describeError(error);
     const { message, type, param, code } = toResponsesError(description);
-    const { status } = description;
-    return port.send(
-      JSON.stringify({ type: "error", status, error: { type, code, message, param } }),
-    );
+    const { status, errorType } = description;
+    // Here, other than over HTTP, Open Responses wants a code always.
+    const told = { type, code: code ?? errorType, message, param };
+    return port.send(JSON.stringify({ type: "error", status, error: told }));
   }
 }
 

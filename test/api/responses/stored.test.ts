@@ -387,7 +387,12 @@ describe("compact", () => {
     expect(response.status).toBe(200);
     const { output } = compacted.parse(await response.json());
     expect(output).toMatchObject([
-      { type: "message", role: "developer", content: "Be brief." },
+      {
+        type: "message",
+        status: "completed",
+        role: "developer",
+        content: [{ type: "input_text", text: "Be brief." }],
+      },
       {
         type: "compaction",
         id: expect.stringMatching(/^cmp_/),
