@@ -1,52 +1,20 @@
-/** Ids to text, all at once or one by one. */
+/** Ids to text, one by one or all at once. */
 
+import { SLACK } from "./byte-words.ts";
 import { specialTokenName } from "./special-tokens.ts";
-import { bytesOf, ORDINARY_COUNT, type TokenBytes } from "./token-bytes.ts";
+import { bytesOf, type TokenBytes } from "./token-bytes.ts";
+import type { TokenTexts } from "./token-texts.ts";
 import type { StreamingDecoder, TokenId } from "./tokenizer.ts";
 import { Utf8Decoder } from "./utf8.ts";
 
-/** The text of single tokens, worked out when a token is first asked for. */
-export class TokenTexts {
-  readonly #tokens: TokenBytes;
-  /** `null`: not valid UTF-8 alone. */
-  readonly #texts: (string | null | undefined)[];
-  readonly #strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-  constructor(tokens: TokenBytes) {
-    this.#tokens = tokens;
-    this.#texts = Array.from({ length: ORDINARY_COUNT });
-  }
-
-  /** `undefined` for a token that is not valid UTF-8 alone, and for all that are not ordinary. */
-  textOf(id: TokenId): string | undefined {
-    const text = this.#texts[id];
-    if (typeof text === "string") return text;
-    return text === null ? undefined : this.#textOfNew(id);
-  }
-
-  /** A view, not to be written to; empty for all ids that are not ordinary. */
-  bytesOf(id: TokenId): Uint8Array {
-    return bytesOf(this.#tokens, id);
-  }
-
-  #textOfNew(id: TokenId): string | undefined {
-    const bytes = this.bytesOf(id);
-    if (bytes.length === 0) return undefined;
-    try {
-      return (this.#texts[id] = this.#strict.decode(bytes));
-    } catch {
-      this.#texts[id] = null;
-      return undefined;
-    }
-  }
-}
-
 export class Decoder implements StreamingDecoder {
+  readonly #tokens: TokenBytes;
   readonly #texts: TokenTexts;
   /** Holds the bytes of a character that is spread over several tokens. */
   readonly #utf8 = new Utf8Decoder();
 
-  constructor(texts: TokenTexts) {
+  constructor(tokens: TokenBytes, texts: TokenTexts) {
+    this.#tokens = tokens;
     this.#texts = texts;
   }
 
@@ -54,7 +22,7 @@ export class Decoder implements StreamingDecoder {
     const text = this.#texts.textOf(id) ?? specialTokenName(id);
     // A text of its own begins with a character, so whatever was unfinished stays so.
     if (text !== undefined) return this.#utf8.end() + text;
-    return this.#utf8.push(this.#texts.bytesOf(id));
+    return this.#utf8.push(bytesOf(this.#tokens, id));
   }
 
   end(): string {
@@ -62,9 +30,43 @@ export class Decoder implements StreamingDecoder {
   }
 }
 
-export function decode(texts: TokenTexts, ids: readonly TokenId[]): string {
-  const decoder = new Decoder(texts);
-  let text = "";
-  for (const id of ids) text += decoder.push(id);
-  return text + decoder.end();
+/**
+ * All ids at once: their bytes one behind the other, decoded by the engine. Twice to four times as
+ * fast as joining texts, of which the engine has to make one string later; for a few ids the call
+ * alone takes longer than that.
+ */
+export function decodeMany({ view: tokenView, ends }: TokenBytes, ids: readonly TokenId[]): string {
+  const count = ends.length - 1;
+  // An integer in range; an index out of range would make every access a slow one.
+  const isOrdinary = (id: TokenId) => (id | 0) === id && id >= 0 && id < count;
+
+  // Two loops by index: `for … of` doubles the time.
+  let capacity = SLACK;
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i]!;
+    capacity += isOrdinary(id) ? ends[id + 1]! - ends[id]! : (specialTokenName(id)?.length ?? 0);
+  }
+
+  const view = new DataView(new ArrayBuffer(capacity));
+  let length = 0;
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i]!;
+    if (isOrdinary(id)) {
+      // Eight bytes at least, so that most tokens need no loop; the next token overwrites the rest.
+      const start = ends[id]!;
+      const tokenLength = ends[id + 1]! - start;
+      view.setInt32(length, tokenView.getInt32(start, true), true);
+      view.setInt32(length + 4, tokenView.getInt32(start + 4, true), true);
+      for (let at = 8; at < tokenLength; at += 4) {
+        view.setInt32(length + at, tokenView.getInt32(start + at, true), true);
+      }
+      length += tokenLength;
+    } else {
+      const name = specialTokenName(id) ?? "";
+      for (let at = 0; at < name.length; at++) view.setUint8(length++, name.charCodeAt(at));
+    }
+  }
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(
+    new Uint8Array(view.buffer, 0, length),
+  );
 }

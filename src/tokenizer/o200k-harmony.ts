@@ -5,10 +5,14 @@
  * and the texts for decoding come separately, the tokens' bytes behind both once.
  */
 
-import { decode, Decoder, TokenTexts } from "./decoder.ts";
+import { Decoder, decodeMany } from "./decoder.ts";
 import { createEncoder } from "./encoder.ts";
-import { type TokenBytes, unpackTokenBytes } from "./token-bytes.ts";
+import { bytesOf, type TokenBytes, unpackTokenBytes } from "./token-bytes.ts";
+import { TokenTexts } from "./token-texts.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
+
+/** Up to about so many, joining the texts of single ids is faster. */
+const FEW_IDS = 128;
 
 let sharedTokens: TokenBytes | undefined;
 let sharedEncode: ((text: string) => TokenId[]) | undefined;
@@ -16,7 +20,7 @@ let sharedTexts: TokenTexts | undefined;
 
 const O200K_HARMONY: Tokenizer = {
   encode: (text) => (sharedEncode ??= createEncoder(tokens()))(text),
-  decode: (ids) => decode(texts(), ids),
+  decode,
   createDecoder,
 };
 
@@ -30,7 +34,7 @@ export function o200kHarmony(): Tokenizer {
 
 /** A decoder for ids that arrive one by one: `o200kHarmony().createDecoder()`. */
 export function createDecoder(): StreamingDecoder {
-  return new Decoder(texts());
+  return new Decoder(tokens(), texts());
 }
 
 /**
@@ -49,8 +53,16 @@ export function tokenText(id: TokenId): string | undefined {
  * and ids outside the vocabulary.
  */
 export function tokenBytes(id: TokenId): Uint8Array<ArrayBuffer> | undefined {
-  const bytes = texts().bytesOf(id);
+  const bytes = bytesOf(tokens(), id);
   return bytes.length > 0 ? new Uint8Array(bytes) : undefined;
+}
+
+function decode(ids: readonly TokenId[]): string {
+  if (ids.length > FEW_IDS) return decodeMany(tokens(), ids);
+  const decoder = createDecoder();
+  let text = "";
+  for (const id of ids) text += decoder.push(id);
+  return text + decoder.end();
 }
 
 function texts(): TokenTexts {

@@ -30,6 +30,23 @@ test("decoding gives the text that was encoded", () => {
   );
 });
 
+test("many ids at once give what they give one by one", () => {
+  const manyIds = fc.array(fc.oneof(fc.integer({ min: 0, max: 201_100 }), fc.nat({ max: 255 })), {
+    minLength: 129,
+    maxLength: 200,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(manyIds, fc.constantFrom(-1, 0.5, 2 ** 32 - 1, 199_998, 201_088), (ids, last) => {
+      const all = [...ids, last];
+      const decoder = createDecoder();
+      const deltas = all.map((id) => decoder.push(id));
+      expect(tokenizer.decode(all)).toBe(deltas.join("") + decoder.end());
+    }),
+    { numRuns: 500 },
+  );
+});
+
 describe("a stream", () => {
   test("joins to what all ids at once give", () => {
     fc.assert(

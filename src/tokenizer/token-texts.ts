@@ -1,0 +1,34 @@
+/** The text of single tokens, worked out when a token is first asked for. */
+
+import { bytesOf, ORDINARY_COUNT, type TokenBytes } from "./token-bytes.ts";
+import type { TokenId } from "./tokenizer.ts";
+
+export class TokenTexts {
+  readonly #tokens: TokenBytes;
+  /** `null`: not valid UTF-8 alone. */
+  readonly #texts: (string | null | undefined)[];
+  readonly #strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+  constructor(tokens: TokenBytes) {
+    this.#tokens = tokens;
+    this.#texts = Array.from({ length: ORDINARY_COUNT });
+  }
+
+  /** `undefined` for a token that is not valid UTF-8 alone, and for all that are not ordinary. */
+  textOf(id: TokenId): string | undefined {
+    const text = this.#texts[id];
+    if (typeof text === "string") return text;
+    return text === null ? undefined : this.#textOfNew(id);
+  }
+
+  #textOfNew(id: TokenId): string | undefined {
+    const bytes = bytesOf(this.#tokens, id);
+    if (bytes.length === 0) return undefined;
+    try {
+      return (this.#texts[id] = this.#strict.decode(bytes));
+    } catch {
+      this.#texts[id] = null;
+      return undefined;
+    }
+  }
+}
