@@ -5,9 +5,12 @@ import { z } from "zod";
 import { sha256Hex } from "../../src/api/auth.ts";
 import { consume } from "../api/responses/consumer.ts";
 import type { ResponseObject } from "../api/responses/schemas.ts";
-import { ON_WORKERS, startTestGateway, type TestGateway } from "../helpers/gateway.ts";
+import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { scriptedEngine, type ScriptedEngine, type Script } from "../helpers/scripted-engine.ts";
 import { loopScripts, thoughtsIn } from "../helpers/tool-loop.ts";
+
+/** These tests also run against the Workers runtime, which keeps some things to itself. */
+const ON_WORKERS = process.env["TEST_RUNTIME"] === "workerd";
 
 const MODEL = "openai/gpt-oss-20b";
 const ANSWER =

@@ -7,6 +7,8 @@ import type { Post } from "./tool-loop.ts";
 const ENTRY = join(import.meta.dirname, "../../src/node.ts");
 
 export interface GatewayProcess {
+  /** `http://127.0.0.1:<port>/v1` */
+  readonly baseURL: string;
   readonly post: Post;
   /** Resolves when it has ended. */
   stop(): Promise<void>;
@@ -30,6 +32,7 @@ export async function startGatewayProcess(args: readonly string[]): Promise<Gate
     child.once("close", () => reject(new Error(`the gateway did not start: ${err}`)));
   });
   return {
+    baseURL,
     post: (body, headers = {}) =>
       fetch(`${baseURL}/chat/completions`, {
         method: "POST",

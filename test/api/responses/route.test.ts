@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sha256Hex } from "../../../src/api/auth.ts";
 import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { consume } from "./consumer.ts";
@@ -185,5 +186,13 @@ describe("the Open Responses schema's names", () => {
       output: [{ content: [{ type: "reasoning_text", text: "Hm." }] }, { type: "message" }],
     });
     expect(events.some(({ type }) => type.startsWith("response.reasoning_text"))).toBe(false);
+  });
+
+  test("by key", async () => {
+    const sha256 = await sha256Hex("a");
+    const keys = [{ name: "alice", sha256, reasoningEvents: "reasoning" }];
+    const app = responsesApp({ engine: think(), settings: { keys } });
+    const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true }, "a");
+    expect(consume(await readEvents(response), "reasoning").status).toBe("completed");
   });
 });
