@@ -1,0 +1,56 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
+import { recordingEngine } from "../helpers/recording-engine.ts";
+import { thoughtsIn } from "../helpers/tool-loop.ts";
+
+const engine = recordingEngine(createDemoEngine());
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({ engine });
+});
+afterAll(() => gateway.close());
+beforeEach(() => {
+  engine.prompts.length = 0;
+});
+
+/** Runs an example as a user does, and gives what it printed. */
+async function runExample(name: string): Promise<string> {
+  const file = fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [file], {
+    env: { ...process.env, BASE_URL: gateway.baseURL },
+  });
+  return stdout;
+}
+
+describe("each example holds its three-step tool loop", () => {
+  test.each([
+    { name: "responses-openai", showsReasoning: true },
+    { name: "responses-stateless", showsReasoning: false },
+    { name: "responses-ai-sdk", showsReasoning: true },
+    { name: "responses-agents", showsReasoning: true },
+  ])("$name", async ({ name, showsReasoning }) => {
+    const printed = await runExample(name);
+    expect(printed.match(/^\w+\(\{.*\}\)$/gm)).toEqual([
+      'get_weather({"city":"Oslo"})',
+      'search_flights({"city":"Oslo"})',
+      'book_hotel({"city":"Oslo"})',
+    ]);
+    expect(printed).toContain("Booked in Oslo");
+    // Strict tools take a second engine call, which goes on from the call's header.
+    const loop = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant")).slice(-4);
+    expect(loop.map((prompt) => thoughtsIn(prompt).length)).toEqual([0, 1, 2, 3]);
+    expect(/The user /.test(printed)).toBe(showsReasoning);
+  });
+});
+
+test("the background example comes back for the rest", async () => {
+  const printed = await runExample("responses-background");
+  expect(printed).toMatch(/^resp_\w+ is left after event 2\.\n/);
+  expect(printed).toContain("demo engine");
+  expect(printed).toMatch(/\ncompleted\n$/);
+});
