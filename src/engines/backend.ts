@@ -65,6 +65,11 @@ export class Backend {
     return this.#probed !== undefined;
   }
 
+  /** It has failed too often, or was not there when it was last asked. */
+  get isDown(): boolean {
+    return this.#circuit.state(this.#clock.now()) !== "closed";
+  }
+
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -93,9 +98,8 @@ export class Backend {
   }
 
   get state(): BackendState {
-    const isDown = this.#circuit.state(this.#clock.now()) !== "closed";
     const up = this.#heard ? "up" : "unknown";
-    const { contextLength } = this;
+    const { contextLength, isDown } = this;
     return {
       id: this.id,
       engine: this.engine.name,

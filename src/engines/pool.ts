@@ -37,8 +37,8 @@ export interface Pool extends Engine {
   readonly state: PoolState;
   check(signal: AbortSignal): Promise<void>;
   /**
-   * Checks all backends again and again until the signal aborts, and probes those that have never answered a
-   * probe. Resolves then.
+   * Checks all backends again and again until the signal aborts, and probes those that are down or have never
+   * answered a probe. Resolves then.
    *
    * @param onChange told of a backend whose health has changed since it was last looked at.
    */
@@ -339,9 +339,12 @@ function shortestContext(backends: readonly Backend[]): number | undefined {
 /** Longest time a backend is given for a probe, which samples a token. */
 const PROBE_TIMEOUT_MS = 30_000;
 
-/** Never throws: what was found is the backend's new state. */
+/**
+ * Never throws: what was found is the backend's new state. One that is down has to complete something to be
+ * up again, and better a probe of ours than the request of a client.
+ */
 async function look(backend: Backend, signal: AbortSignal): Promise<void> {
-  if (backend.isProbed) return backend.check(signal);
+  if (backend.isProbed && !backend.isDown) return backend.check(signal);
   const limited = AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]);
   await backend.probe(limited).catch(() => undefined);
 }

@@ -440,6 +440,87 @@ describe("health", () => {
   });
 });
 
+describe("watching", () => {
+  const watched = (engine: ReturnType<typeof createScriptedEngine>) => {
+    const pool = poolOf([engine], {
+      circuit: { failures: 2, pauseMs: 60_000, maxPauseMs: 60_000 },
+    });
+    const abort = new AbortController();
+    const changes: string[] = [];
+    const over = pool.watch(5_000, abort.signal, ({ id, health }) =>
+      changes.push(`${id} ${health}`),
+    );
+    const wait = async () => {
+      pool.clock.advance(5_000);
+      await settle();
+    };
+    return {
+      pool,
+      changes,
+      wait,
+      stop: () => {
+        abort.abort();
+        return over;
+      },
+    };
+  };
+
+  test("tells of every change, once", async () => {
+    const engine = createScriptedEngine();
+    const { changes, wait, stop } = watched(engine);
+    await settle();
+    await wait();
+    engine.fallIll(errorOf("unreachable"));
+    await wait();
+    await wait();
+    engine.fallIll(undefined);
+    await wait();
+    await stop();
+    expect(changes).toEqual(["b0 up", "b0 down", "b0 up"]);
+  });
+
+  test("probes a backend that has not answered yet, and so learns what it is", async () => {
+    const engine = createScriptedEngine();
+    engine.contextLength = 4_096;
+    engine.fallIll(errorOf("overloaded"));
+    const { pool, wait, stop } = watched(engine);
+    await settle();
+    expect(pool.state).toMatchObject({ ready: false, backends: [{ health: "down" }] });
+    engine.fallIll(undefined);
+    await wait();
+    expect(pool.state).toMatchObject({ ready: true, contextLength: 4_096 });
+    await stop();
+  });
+
+  test("brings a backend whose completions failed back by a probe of its own", async () => {
+    const engine = createScriptedEngine([errorOf("server-error")]);
+    const { pool, changes, wait, stop } = watched(engine);
+    await settle();
+    await complete(pool);
+    await complete(pool);
+    expect(pool.state.backends[0]?.health).toBe("down");
+    await wait();
+    expect(pool.state.backends[0]?.health).toBe("up");
+    expect(engine.requests).toHaveLength(2);
+    await stop();
+    expect(changes).toEqual(["b0 up"]);
+  });
+
+  test("does not wait for one that hangs before it looks at the others", async () => {
+    const engines = [createScriptedEngine(), createScriptedEngine()] as const;
+    engines[0].probe = () => new Promise(() => {});
+    const pool = poolOf(engines);
+    const abort = new AbortController();
+    void pool.watch(5_000, abort.signal);
+    await settle();
+    engines[1].fallIll(errorOf("unreachable"));
+    pool.clock.advance(5_000);
+    await settle();
+    expect(pool.state.backends.map(({ health }) => health)).toEqual(["unknown", "down"]);
+    abort.abort();
+  });
+});
+
 describe("the queue", () => {
   test("holds what finds all backends full, and lets it in in order", async () => {
     const pool = poolOf([createScriptedEngine(), createScriptedEngine()], { maxConcurrent: 1 });
