@@ -1,0 +1,248 @@
+/** `docs/engines.md`: how to start each engine, and what it does by itself, made from the capabilities. */
+import type { Capabilities, Constraint, Sampling } from "../src/engines/engine.ts";
+import { ENGINE_KINDS, ENGINES, type EngineKind } from "../src/engines/create-engine.ts";
+
+interface Guide {
+  /** The server's own command line; none where there is nothing to start. */
+  readonly server?: string;
+  /** The gateway's. */
+  readonly gateway: string;
+  /** A line each. */
+  readonly notes: readonly string[];
+}
+
+const GUIDES: Readonly<Record<EngineKind, Guide>> = {
+  demo: {
+    gateway: "harmony-gateway",
+    notes: ["Also on Workers. It is no model: see the README."],
+  },
+  llama: {
+    gateway: "harmony-gateway --engine llama --model openai/gpt-oss-20b",
+    notes: [
+      "`npm install node-llama-cpp` first: an optional peer dependency, loaded only with this engine. Node only; Workers " +
+        "answer that it is not there.",
+      "`--model` is a path to a GGUF file, `hf:user/repository/file.gguf`, a URL, or one of OpenAI's two names. What is not " +
+        "there is downloaded (12 GB for the 20b model, 63 GB for the 120b), and until it is, requests get 503.",
+      "Several conversations at a time; a prompt that begins like an earlier one of the same tenant costs what is new.",
+      "`--context-length` bounds the memory it takes.",
+    ],
+  },
+  vllm: {
+    server: "vllm serve openai/gpt-oss-20b --max-model-len 131072 --enable-prompt-tokens-details",
+    gateway: "harmony-gateway --engine vllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b",
+    notes: [
+      "Ids in the answer need `return_token_ids`, from about version 0.10.2. The probe asks for one token and says what it got.",
+      "No `--reasoning-parser`: some versions let it decide when a constraint begins to hold. The gateway parses by itself.",
+      "`--enable-prompt-tokens-details` is what makes it report cached tokens.",
+      "`--token-endpoint` uses `/inference/v1/generate` where the server has it; newer versions want a flag of their own for it.",
+      "Prefix caches of tenants are kept apart by `cache_salt`.",
+    ],
+  },
+  sglang: {
+    server:
+      "python -m sglang.launch_server --model-path openai/gpt-oss-20b --incremental-streaming-output",
+    gateway:
+      "harmony-gateway --engine sglang --url http://127.0.0.1:30000 --model openai/gpt-oss-20b",
+    notes: [
+      "`--incremental-streaming-output` is recommended: without it every frame repeats the whole answer so far, so that the " +
+        "bytes grow with the square of its length. Both forms are read, and told apart frame by frame.",
+      "No `--reasoning-parser` and no `--tool-call-parser`: the latter can swallow the id that ends a call.",
+      "Streams are refused with an error frame under status 200; such a request is still a clean error for clients.",
+      "Prefix caches of tenants are kept apart by `extra_key`.",
+    ],
+  },
+  "llama-cpp": {
+    server: "llama-server -hf ggml-org/gpt-oss-20b-GGUF --ctx-size 131072 --parallel 4 --port 8080",
+    gateway: "harmony-gateway --engine llama-cpp --url http://127.0.0.1:8080 --max-concurrent 4",
+    notes: [
+      "Ids of characters that span several tokens do not arrive, so text is read as text and control tokens by id.",
+      "`--ctx-size` may be shared by the slots: the probe reads what one slot has. With as many slots as " +
+        "`--max-concurrent`, the queue is the gateway's and says when to come back.",
+      "Since June 2026 it runs raw output through its chat parser as well, which fails a request whose output is no UTF-8; " +
+        "such a request is sampled again, once, if nothing of it was given out.",
+      "Its prefix cache knows no tenants: who shares a server can tell by the time whether a prompt was there before.",
+    ],
+  },
+  trtllm: {
+    server: "trtllm-serve openai/gpt-oss-20b --extra_llm_api_options options.yaml",
+    gateway:
+      "harmony-gateway --engine trtllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b",
+    notes: [
+      "Constraints want `guided_decoding_backend: xgrammar` in `options.yaml`.",
+      "It refuses fields it does not know, so `extraBody` has to be exact.",
+      "An error in the middle of an answer breaks its connection without a word; clients get a typed error all the same.",
+    ],
+  },
+  ollama: {
+    server: "ollama serve\nollama pull gpt-oss:20b",
+    gateway:
+      "harmony-gateway --engine ollama --model gpt-oss:20b --served-name openai/gpt-oss-20b --context-length 32768",
+    notes: [
+      "Text only: where a user, a tool or a schema spells a control token, the spelling is broken visibly.",
+      "`--context-length` is what it is asked to load the model for, and 32768 when it is not given. Its own default would be " +
+        "too short for tools.",
+      "It ends a completion in silence after 30 equal pieces in a row, and does not say which token ended a turn.",
+      "Its `/v1/completions` applies the template and is not used.",
+    ],
+  },
+  fireworks: {
+    gateway:
+      "HARMONY_GATEWAY_ENGINE_KEY=… harmony-gateway --engine fireworks --model accounts/fireworks/models/gpt-oss-20b --served-name openai/gpt-oss-20b",
+    notes: [
+      "The conversation's affinity is sent as `prompt_cache_key`, the tenant as `prompt_cache_isolation_key`.",
+      "A prompt that is too long is an error, not a shorter answer: it is told so with every request.",
+    ],
+  },
+  completions: {
+    gateway:
+      "harmony-gateway --engine completions --url http://127.0.0.1:1234 --model openai/gpt-oss-20b",
+    notes: [
+      "For servers with an OpenAI-style `/v1/completions` that takes a string and applies no template: LM Studio, MLX-LM, " +
+        "KoboldCpp, DeepInfra.",
+      "Least can be done: text only, nothing is constrained, everything is checked. Whether control tokens are visible " +
+        "depends on the server; the probe says so.",
+    ],
+  },
+};
+
+interface Row {
+  readonly title: string;
+  readonly of: (engine: Capabilities) => string;
+}
+
+const yes = (has: boolean) => (has ? "native" : "–");
+const constraint =
+  (type: Constraint["type"], otherwise: string) =>
+  ({ constraints }: Capabilities) =>
+    constraints.includes(type) ? "native" : otherwise;
+
+const ROWS: readonly Row[] = [
+  { title: "prompt", of: ({ idsIn }) => (idsIn ? "ids" : "text") },
+  { title: "answer", of: ({ idsOut }) => ANSWERS[idsOut] },
+  { title: "the token that ended it is seen", of: ({ stopIdVisible }) => yes(stopIdVisible) },
+  { title: "stops at given ids", of: ({ stopIds }) => (stopIds ? "native" : "by leaving") },
+  { title: "JSON schema", of: constraint("json-schema", "checked") },
+  { title: "any JSON object", of: constraint("json-object", "checked") },
+  { title: "one of several words", of: constraint("choice", "checked") },
+  { title: "a whole turn, by structural tag", of: constraint("structural-tag", "–") },
+  { title: "a whole turn, by token grammar", of: constraint("token-grammar", "–") },
+  { title: "log probabilities", of: ({ logprobs }) => yes(logprobs) },
+  { title: "sampling parameters without effect", of: missingSampling },
+];
+
+const ANSWERS = { exact: "ids", lossy: "control ids, text", none: "text" } as const;
+
+/** Spelled out rather than read off an engine: the compiler tells when one is missing. */
+const SAMPLING: Readonly<Record<keyof Sampling, string>> = {
+  temperature: "temperature",
+  topP: "top_p",
+  topK: "top_k",
+  minP: "min_p",
+  frequencyPenalty: "frequency_penalty",
+  presencePenalty: "presence_penalty",
+  repetitionPenalty: "repetition_penalty",
+  seed: "seed",
+  logitBias: "logit_bias",
+};
+
+function missingSampling({ sampling }: Capabilities): string {
+  const honoured = new Set<string>(sampling);
+  const missing = Object.entries(SAMPLING).filter(([name]) => !honoured.has(name));
+  return missing.length === 0 ? "none" : missing.map(([, field]) => `\`${field}\``).join(", ");
+}
+
+const HEAD = `# Engines
+
+<!-- Made by scripts/write-engines-doc.ts from the engines' capabilities: change it there. -->
+
+The gateway needs of an inference server one thing: that it continues a prompt. What it can do beyond that is asked
+when the gateway starts (ids in the answer? control tokens visible? how long a context?), printed, and made use of.
+What it cannot do the gateway does; [guarantees.md](guarantees.md) says how, demand by demand.
+
+## What is native and what is emulated
+
+At its best: a probe may find less.
+
+`;
+
+const TAIL = `
+## Several of them
+
+Backends of one \`servedName\` serve one model together, of one kind or of several; what the model can do is what all of
+them can.
+
+\`\`\`json
+{
+  "backends": [
+    { "engine": "vllm", "url": "http://gpu-1:8000", "model": "openai/gpt-oss-20b", "maxConcurrent": 64 },
+    { "engine": "vllm", "url": "http://gpu-2:8000", "model": "openai/gpt-oss-20b", "maxConcurrent": 64 },
+    { "engine": "sglang", "url": "http://gpu-3:30000", "model": "openai/gpt-oss-20b", "name": "spare" }
+  ]
+}
+\`\`\`
+
+- **Choice.** A conversation goes where it went before, so that the prefix cache is hit: by \`prompt_cache_key\`, else
+  \`session_id\` (or the header \`x-session-id\`), else by its tenant and how it begins. It moves when its backend has more
+  than eight requests more under way than the idlest. No table is kept, so replicas of the gateway choose alike.
+- **Retry.** What fails before its first token is tried on another backend, on three in all. After its first token
+  never: the client has seen it, and gets a typed error. A request the server refuses is refused at once.
+- **Health.** Every \`healthIntervalMs\` each is asked whether it is well. One that is not there, or has failed
+  \`breakerFailures\` times in a row, gets no requests; a probe, or after a pause one request, brings it back. On Workers,
+  where nothing runs between requests, only requests and \`/ready\` find out.
+- **Queue.** With \`maxConcurrent\`, requests that find every backend full wait in the gateway, at most \`maxQueued\` of them
+  and \`queueTimeoutMs\` long. Further ones get 503 with \`Retry-After\`, as all do while every backend is down. A server's own
+  429 is passed on with its time.
+- **To see it.** \`/ready\` lists the backends, and so does \`/metrics\` (\`harmony_gateway_backend_…\`); the log has a line when one
+  goes or comes.
+
+A single engine is treated as a list of one.
+
+## Traps
+
+- A server that hangs is found out by the clock: \`firstTokenTimeoutMs\` is ten minutes, because a busy server may queue a
+  request for that long. With several backends a shorter one makes sense.
+- Servers' own defaults never apply: every sampling parameter and a token limit go with every request.
+- Text \`stop\` is never sent to a server: it would match inside a thought.
+- Ids that gpt-oss does not have (padding, seen from broken constraints) are left out of the answer.
+- An error frame under status 200, a stream without an end, a silent end: each is an error, never a short answer.
+
+## What this has been tried on
+
+llama.cpp was run for real, in process, with a tiny model of gpt-oss' architecture and vocabulary; its tokens were also
+sent over the wires of vLLM and llama-server by a stand-in. **No real vLLM, SGLang, llama-server, Ollama, TensorRT-LLM or
+Fireworks was at hand**, and no gpt-oss weights. For those, \`test/fixtures/engines\` holds answers written after the servers' sources and
+documentation, field by field, and the tests cut them at every byte; command lines above are the vendors'. Two hundred
+streams over three stand-in servers, one of them killed, hung, slowed down or talking nonsense, are in
+\`test/node/load.test.ts\`.
+`;
+
+export function toEnginesDocument(): string {
+  const table = [
+    `| | ${ENGINE_KINDS.join(" | ")} |`,
+    `| --- | ${ENGINE_KINDS.map(() => "---").join(" | ")} |`,
+    ...ROWS.map(({ title, of }) => {
+      const cells = ENGINE_KINDS.map((kind) => of(ENGINES[kind].capabilities));
+      return `| ${title} | ${cells.join(" | ")} |`;
+    }),
+  ];
+  const guides = ENGINE_KINDS.map((kind) => toGuide(kind, GUIDES[kind]));
+  return `${HEAD}${table.join("\n")}\n\n## How to start each\n\n${guides.join("\n")}${TAIL}`;
+}
+
+function toGuide(kind: EngineKind, { server, gateway, notes }: Guide): string {
+  const { title, url } = ENGINES[kind];
+  const commands = [server, gateway].filter((each) => each !== undefined).join("\n");
+  const usual = typeof url === "object" ? ` Its usual address is ${url.default}.` : "";
+  return [
+    `### ${kind}`,
+    "",
+    `${title}.${usual}`,
+    "",
+    "```sh",
+    commands,
+    "```",
+    "",
+    ...notes.map((note) => `- ${note}`),
+    "",
+  ].join("\n");
+}
