@@ -52,7 +52,26 @@ export function testRequests(send: (path: string, sent?: Sent) => Promise<Respon
     const response = await send("/ready");
     expect([response.status, await response.json()]).toEqual([
       200,
-      { status: "ready", models: [{ id: "openai/gpt-oss-20b", state: "ready" }] },
+      {
+        status: "ready",
+        models: [
+          {
+            id: "openai/gpt-oss-20b",
+            state: "ready",
+            queued: 0,
+            backends: [
+              {
+                id: "demo",
+                engine: "demo",
+                health: "up",
+                under_way: 0,
+                succeeded: expect.any(Number),
+                failed: 0,
+              },
+            ],
+          },
+        ],
+      },
     ]);
   });
 

@@ -12,9 +12,9 @@ it("is the engine of a gateway that is told so, and says why it is not ready", a
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ messages: [{ role: "user", content: "Hi" }] }),
   });
-  expect(response.status).toBe(502);
+  expect(response.status).toBe(503);
   expect(await response.json()).toMatchObject({
-    error: { message: "The engine does not serve this model." },
+    error: { message: "No engine is available. Try again later." },
   });
   await gateway.close();
 });
