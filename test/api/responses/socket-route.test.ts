@@ -1,0 +1,144 @@
+import { Hono } from "hono";
+import { defineWebSocketHelper, WSContext, type WSEvents } from "hono/ws";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import { createLog } from "../../../src/log.ts";
+import { createModels } from "../../../src/turn/models.ts";
+import { testSettings } from "../../helpers/gateway.ts";
+import { scriptedEngine, type ScriptedEngine } from "../../helpers/scripted-engine.ts";
+import { MODEL } from "./support.ts";
+
+const CREATE = JSON.stringify({ type: "response.create", model: MODEL, input: "Hi." });
+
+/** A socket whose client is this test, and whose buffer fills as the test likes. */
+async function open(engine: ScriptedEngine, closing?: AbortSignal) {
+  const raw = { bufferedAmount: 0 };
+  const sent: string[] = [];
+  const closed: [number | undefined, string | undefined][] = [];
+  let readyState: 1 | 3 = 1;
+  const socket = new WSContext({
+    raw,
+    get readyState() {
+      return readyState;
+    },
+    send: (data) => void sent.push(typeof data === "string" ? data : "bytes"),
+    close(code, reason) {
+      readyState = 3;
+      closed.push([code, reason]);
+    },
+  });
+  let events: WSEvents = {};
+  const app = createApp({
+    settings: testSettings(),
+    models: createModels([{ id: MODEL, engine }], { newCallId: () => "call_1" }),
+    webSockets: {
+      upgrade: defineWebSocketHelper((_, created) => {
+        events = created;
+        return new Response();
+      }),
+      ...(closing && { closing }),
+    },
+    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
+    now: () => new Date(),
+    randomId: () => "0",
+  });
+  await app.request("/v1/responses");
+  events.onOpen?.(new Event("open"), socket);
+  return {
+    raw,
+    sent,
+    closed,
+    message: (data: string | ArrayBuffer) =>
+      events.onMessage?.(new MessageEvent("message", { data }), socket),
+    leave: () => events.onClose?.(new CloseEvent("close"), socket),
+  };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const HANGING = { write: "<|channel|>final<|message|>Hel", hang: true };
+const ANSWER = "<|channel|>final<|message|>Hello!<|return|>";
+
+describe("a connection", () => {
+  test("ends after an hour, and says why", async () => {
+    const { sent, closed } = await open(scriptedEngine([]));
+    await vi.advanceTimersByTimeAsync(3_599_000);
+    expect(closed).toEqual([]);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(sent.map((each) => JSON.parse(each))).toEqual([
+      {
+        type: "error",
+        status: 400,
+        error: {
+          type: "invalid_request_error",
+          code: "websocket_connection_limit_reached",
+          message: expect.stringContaining("60 minutes"),
+          param: null,
+        },
+      },
+    ]);
+    expect(closed).toEqual([[1000, expect.stringContaining("60 minutes")]]);
+  });
+
+  test("that has been left does nothing after an hour", async () => {
+    const { sent, leave } = await open(scriptedEngine([]));
+    leave();
+    await vi.advanceTimersByTimeAsync(4_000_000);
+    expect(sent).toEqual([]);
+  });
+
+  test("takes text only", async () => {
+    const { sent, message } = await open(scriptedEngine([]));
+    message(new ArrayBuffer(3));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(sent.map((each) => JSON.parse(each))).toMatchObject([{ type: "error", status: 400 }]);
+  });
+
+  test("whose client reads slowly holds the engine back instead of filling memory", async () => {
+    const engine = scriptedEngine([ANSWER]);
+    const { raw, sent, message } = await open(engine);
+    raw.bufferedAmount = 10_000_000;
+    message(CREATE);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(sent.length).toBe(1);
+    raw.bufferedAmount = 0;
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(JSON.parse(sent.at(-1) ?? "").type).toBe("response.completed");
+  });
+
+  test("stops the engine when its client leaves, however slowly it read", async () => {
+    const engine = scriptedEngine([HANGING]);
+    const { message, leave } = await open(engine);
+    message(CREATE);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(engine.open).toBe(1);
+    leave();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(engine.open).toBe(0);
+  });
+
+  test("ends when the server is about to leave", async () => {
+    const closing = new AbortController();
+    const { closed } = await open(scriptedEngine([]), closing.signal);
+    closing.abort();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(closed).toEqual([[1000, "The server is about to leave."]]);
+  });
+});
+
+test("where there are no WebSockets, the address answers to POST only", async () => {
+  const app = createApp({
+    settings: testSettings(),
+    models: createModels([], { newCallId: () => "call_1" }),
+    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
+    now: () => new Date(),
+    randomId: () => "0",
+  });
+  const response = await new Hono().route("/", app).request("/v1/responses");
+  expect(response.status).toBe(405);
+});

@@ -1,0 +1,82 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { HistoryItem } from "../../../src/api/responses/history.ts";
+import { truncateHistory } from "../../../src/api/responses/truncate.ts";
+
+const param = "input";
+
+/** Histories in which every output has its call, several calls may be open at once, and thoughts come anywhere. */
+const history = fc
+  .array(
+    fc.constantFrom("user", "system", "answer", "preamble", "thought", "summary", "call", "output"),
+    { maxLength: 30 },
+  )
+  .map((kinds) => {
+    const open: string[] = [];
+    const items: HistoryItem[] = [];
+    for (const [index, kind] of kinds.entries()) {
+      const text = `${kind} ${index}`;
+      if (kind === "user" || kind === "system") {
+        items.push({ type: "message", role: kind, content: text, param });
+      } else if (kind === "answer" || kind === "preamble") {
+        items.push({ type: "assistant", isAnswer: kind === "answer", content: text, param });
+      } else if (kind === "thought") {
+        items.push({ type: "reasoning", text });
+      } else if (kind === "summary") {
+        items.push({ type: "summary", text });
+      } else if (kind === "call") {
+        open.push(text);
+        items.push({ type: "call", callId: text, name: "f", args: "{}" });
+      } else {
+        const callId = open.shift();
+        if (callId !== undefined) items.push({ type: "output", callId, content: text, param });
+      }
+    }
+    return items;
+  });
+
+function callIds(items: readonly HistoryItem[], type: "call" | "output"): string[] {
+  return items.flatMap((item) => (item.type === type && "callId" in item ? [item.callId] : []));
+}
+
+describe("a history that is too long", () => {
+  test("keeps its order, its instructions and its calls whole, and what the model works from", () => {
+    fc.assert(
+      fc.property(history, fc.nat(30), (items, most) => {
+        const kept = truncateHistory(items, (each) => each.length <= most);
+
+        expect(items.filter((item) => kept.includes(item))).toEqual(kept);
+        for (const callId of callIds(kept, "output"))
+          expect(callIds(kept, "call")).toContain(callId);
+        for (const callId of callIds(items, "output")) {
+          const hasCall = callIds(kept, "call").includes(callId);
+          expect(callIds(kept, "output").includes(callId)).toBe(hasCall);
+        }
+        const answer = items.findLastIndex((item) => item.type === "assistant" && item.isAnswer);
+        const lastQuestion = items.findLast(
+          (item) => item.type === "message" && item.role === "user",
+        );
+        const mustStay = items.filter(
+          (item, index) =>
+            item === lastQuestion ||
+            item.type === "summary" ||
+            (item.type === "message" && item.role === "system") ||
+            (item.type === "reasoning" && index > answer),
+        );
+        expect(kept).toEqual(expect.arrayContaining(mustStay));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("loses no more than it must, the oldest first", () => {
+    const items = ["a", "b", "c", "d"].map((content): HistoryItem => {
+      return { type: "message", role: "user", content, param };
+    });
+    for (const most of [4, 3, 2, 1]) {
+      expect(truncateHistory(items, (each) => each.length <= most)).toEqual(items.slice(-most));
+    }
+    // The last question stays even so.
+    expect(truncateHistory(items, () => false)).toEqual(items.slice(-1));
+  });
+});
