@@ -21,10 +21,12 @@ export type LongMerger = (
 ) => void;
 
 export function createLongMerger(rankOf: Ranks["rankOf"]): LongMerger {
+  const noRank = NO_RANK;
+
   return function mergeLong(out, view, starts, ids, count) {
     const next = new Int32Array(count);
     const previous = new Int32Array(count + 1);
-    const ranks = new Int32Array(count).fill(NO_RANK);
+    const ranks = new Int32Array(count).fill(noRank);
     for (let unit = 0; unit < count; unit++) {
       next[unit] = unit + 1;
       previous[unit] = unit - 1;
@@ -38,8 +40,8 @@ export function createLongMerger(rankOf: Ranks["rankOf"]): LongMerger {
       ids[unit] = tree.value(unit);
       next[unit] = after;
       previous[after] = unit;
-      tree.set(joined, NO_RANK);
-      tree.set(unit, after < count ? rankOf(view, starts[unit]!, starts[next[after]!]!) : NO_RANK);
+      tree.set(joined, noRank);
+      tree.set(unit, after < count ? rankOf(view, starts[unit]!, starts[next[after]!]!) : noRank);
       if (before >= 0) tree.set(before, rankOf(view, starts[before]!, starts[after]!));
     }
     for (let unit = 0; unit < count; unit = next[unit]!) out.push(ids[unit]!);

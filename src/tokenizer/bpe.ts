@@ -9,10 +9,10 @@
 
 import { createLongMerger } from "./bpe-long.ts";
 import { hashOf, SLACK } from "./byte-words.ts";
-import { type CharacterSeams, seamOf } from "./character-seams.ts";
+import type { CharacterSeams } from "./character-seams.ts";
 import { NO_RANK, type Ranks } from "./ranks.ts";
 import type { TokenId } from "./tokenizer.ts";
-import { widthOf } from "./utf8.ts";
+import * as utf8 from "./utf8.ts";
 
 export interface PieceMerger {
   /** Appends the ids of the piece `view[start … end)`. */
@@ -24,10 +24,11 @@ const MAX_SCANNED = 96;
 /** Bytes of the longest piece that is cut up in arrays that are never given back. */
 const KEPT_BYTES = 1024;
 
-/** A closure for the reason given at `createRanks`: merging takes a quarter less time than with fields. */
+/** A closure, and what it uses bound in it, for the reasons given at `createRanks`: a quarter of the time. */
 export function createPieceMerger({ find, rankOf }: Ranks, seams: CharacterSeams): PieceMerger {
   const mergeLong = createLongMerger(rankOf);
   const noRank = NO_RANK;
+  const { widthOf } = utf8;
   const byteIds = Int32Array.from({ length: 0x100 }, (_, byte) => {
     const view = new DataView(new ArrayBuffer(1 + SLACK));
     view.setUint8(0, byte);
@@ -72,8 +73,7 @@ export function createPieceMerger({ find, rankOf }: Ranks, seams: CharacterSeams
     for (let i = start; i < end;) {
       const byte = view.getUint8(i);
       const charEnd = i + widthOf(byte);
-      const isWholeAfter =
-        charEnd === end || seams[seamOf(view.getUint8(charEnd - 1), view.getUint8(charEnd))] === 0;
+      const isWholeAfter = charEnd === end || seams[view.getUint16(charEnd - 1)] === 0;
       const mayBeWhole = byte >= 0x80 && isWholeBefore && isWholeAfter;
       isWholeBefore = isWholeAfter;
       const id = mayBeWhole ? rankOf(view, i, charEnd) : noRank;

@@ -58,18 +58,17 @@ f0 20
 f1 20
 `;
 
-/** Indexed by {@link seamOf}: 1 if a token with a part of a character has these bytes at a boundary. */
+/**
+ * Indexed by the two bytes at a boundary as a big-endian number: 1 if a token that has a part of a
+ * character has them at a boundary.
+ */
 export type CharacterSeams = Uint8Array;
-
-export function seamOf(before: number, after: number): number {
-  return (before << 8) | after;
-}
 
 export function characterSeams(): CharacterSeams {
   const seams = new Uint8Array(0x10000);
   for (const [, after = "", befores = ""] of SEAMS.matchAll(/(\w+) (\w+)/gu)) {
     for (const before of befores.match(/../gu) ?? []) {
-      seams[seamOf(Number.parseInt(before, 16), Number.parseInt(after, 16))] = 1;
+      seams[Number.parseInt(before + after, 16)] = 1;
     }
   }
   return seams;

@@ -10,7 +10,7 @@
  * Longer pieces and pieces of more ids are not kept.
  */
 
-import { hashOf, hashOfWords, highWord, lowWord } from "./byte-words.ts";
+import * as byteWords from "./byte-words.ts";
 import type { TokenId } from "./tokenizer.ts";
 
 /** Appends the ids of the piece of `length` bytes at `start`, which has this hash. */
@@ -34,6 +34,8 @@ const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
 export function createCachedPieceEncoder(
   encodePiece: PieceEncoder,
 ): (ids: TokenId[], view: DataView, start: number, length: number) => void {
+  // Bound here for the reason given at `createRanks`.
+  const { hashOf, hashOfWords, highWord, lowWord } = byteWords;
   const entries = new Int32Array(8 << ENTRY_BITS);
 
   return function encodeCachedPiece(ids, view, start, length) {

@@ -13,7 +13,7 @@
 
 import { END_OF_TEXT, type TextBytes } from "./text-bytes.ts";
 import { CharClass, unicodeClasses } from "./unicode-classes.ts";
-import { codePointAt, widthOf } from "./utf8.ts";
+import * as utf8 from "./utf8.ts";
 
 const { upper, lower, uncased, mark, number, space, newline, other } = CharClass;
 
@@ -28,6 +28,8 @@ const SLASH = 0x2f;
 
 /** A function that gives the end of the piece that begins at `start`, which must be in the text. */
 export function createScanner(): (text: TextBytes, start: number) => number {
+  // Bound here for the reason given at `createRanks`.
+  const { codePointAt, widthOf } = utf8;
   const classes = unicodeClasses();
   const byteClasses = new Uint8Array(256).fill(multiByte);
   byteClasses.set(classes.subarray(0, 0x80));

@@ -15,7 +15,7 @@
  * second-level cache of a processor and answers five of six of those.
  */
 
-import { equalBytes, hashOf, hashOfWords, highWord, lowWord } from "./byte-words.ts";
+import * as byteWords from "./byte-words.ts";
 import { MAX_TOKEN_BYTES, ORDINARY_COUNT, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
@@ -48,6 +48,10 @@ export function createRanks({ view: tokenView, ends }: TokenBytes): Ranks {
   const long = new Int32Array(LONG_MASK + 1);
   const seen = new Int32Array(1 << (SEEN_BITS - 5));
   const pairs = new Int32Array(0x10000).fill(NO_RANK);
+
+  // Bound here, because an import is looked up at each use: for nothing where modules are native,
+  // but by a getter that costs more than the call where they are transformed, as vitest does.
+  const { equalBytes, hashOf, hashOfWords, highWord, lowWord } = byteWords;
   const maxBytes = MAX_TOKEN_BYTES;
   const noRank = NO_RANK;
 

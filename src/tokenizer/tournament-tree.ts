@@ -8,13 +8,15 @@
 
 import { NO_RANK } from "./ranks.ts";
 
+const noRank = NO_RANK;
+
 export class TournamentTree {
   readonly #leaves: number;
   readonly #nodes: Int32Array;
 
   constructor(values: Int32Array) {
     this.#leaves = 2 ** Math.ceil(Math.log2(values.length));
-    this.#nodes = new Int32Array(2 * this.#leaves).fill(NO_RANK);
+    this.#nodes = new Int32Array(2 * this.#leaves).fill(noRank);
     this.#nodes.set(values, this.#leaves);
     for (let node = this.#leaves - 1; node > 0; node--) {
       this.#nodes[node] = Math.min(this.#nodes[2 * node]!, this.#nodes[2 * node + 1]!);
@@ -42,7 +44,7 @@ export class TournamentTree {
     const nodes = this.#nodes;
     const leaves = this.#leaves;
     const value = nodes[1]!;
-    if (value === NO_RANK) return -1;
+    if (value === noRank) return -1;
     let node = 1;
     while (node < leaves) {
       node *= 2;

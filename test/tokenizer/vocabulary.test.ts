@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hashOf, SLACK } from "../../src/tokenizer/byte-words.ts";
-import { characterSeams, seamOf } from "../../src/tokenizer/character-seams.ts";
+import { characterSeams } from "../../src/tokenizer/character-seams.ts";
 import { createRanks, NO_RANK } from "../../src/tokenizer/ranks.ts";
 import {
   bytesOf,
@@ -96,6 +96,7 @@ describe("ranks", () => {
 
 describe("seams", () => {
   const isContinuation = (byte: number) => byte >= 0x80 && byte < 0xc0;
+  const seamOf = (before = 0, after = 0) => before * 0x100 + after;
 
   function isOfWholeCharacters(token: Uint8Array): boolean {
     const last = token.findLastIndex((byte) => !isContinuation(byte));
@@ -110,7 +111,7 @@ describe("seams", () => {
       const token = bytesOf(tokens, id);
       if (isOfWholeCharacters(token)) continue;
       for (const [at, byte] of token.entries()) {
-        if (at > 0 && !isContinuation(byte)) expected[seamOf(token[at - 1] ?? 0, byte)] = 1;
+        if (at > 0 && !isContinuation(byte)) expected[seamOf(token[at - 1], byte)] = 1;
       }
     }
     expect(characterSeams()).toEqual(expected);
@@ -124,6 +125,6 @@ describe("seams", () => {
   ])("$why", ({ before, after, is }) => {
     const bytes = Buffer.from(before + after);
     const at = Buffer.byteLength(before);
-    expect(characterSeams()[seamOf(bytes[at - 1] ?? 0, bytes[at] ?? 0)]).toBe(is);
+    expect(characterSeams()[seamOf(bytes[at - 1], bytes[at])]).toBe(is);
   });
 });
