@@ -1,13 +1,13 @@
 /** Text to ids: cut into pieces, look each up, merge the bytes of those that are no token. */
 
 import { createPieceMerger } from "./bpe.ts";
-import { hashOf } from "./byte-words.ts";
+import * as byteWords from "./byte-words.ts";
 import { characterSeams } from "./character-seams.ts";
 import { createCachedPieceEncoder, MAX_CACHED_BYTES } from "./piece-cache.ts";
 import { createScanner } from "./pre-tokenize.ts";
 import { createRanks } from "./ranks.ts";
 import { TextBytes } from "./text-bytes.ts";
-import { WINDOW, windowEnd } from "./text-windows.ts";
+import * as textWindows from "./text-windows.ts";
 import type { TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
@@ -18,8 +18,11 @@ export function createEncoder(tokens: TokenBytes): (text: string) => TokenId[] {
   const merger = createPieceMerger(ranks, characterSeams());
   const encodeCachedPiece = createCachedPieceEncoder(encodePiece);
   const pieceEnd = createScanner();
-  const shared = new TextBytes(WINDOW);
+  // Bound here for the reason given at `createRanks`.
+  const { hashOf } = byteWords;
+  const { WINDOW, windowEnd } = textWindows;
   const maxCached = MAX_CACHED_BYTES;
+  const shared = new TextBytes(WINDOW);
 
   function encode(text: string): TokenId[] {
     const ids: TokenId[] = [];
