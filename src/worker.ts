@@ -71,8 +71,9 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     now: () => new Date(),
     randomId,
   });
+  const probe = createProbing(models, settings.connectTimeoutMs);
   return (request, context) => {
-    context.waitUntil(probeUnknown(models, settings.connectTimeoutMs));
+    context.waitUntil(probe());
     const waitUntil = (work: Promise<unknown>) => context.waitUntil(work);
     return app.fetch(request, env, { waitUntil, passThroughOnException() {}, props: {} });
   };
@@ -103,10 +104,20 @@ function openStore(settings: Settings, env: WorkerEnv): Store {
   return createKvStore(namespace);
 }
 
-/** Nothing runs between requests here, so engines are asked what they are beside the first one. */
-async function probeUnknown(models: Models, timeoutMs: number): Promise<void> {
-  const unknown = models.all.filter((model) => model.status.state === "unknown");
-  await Promise.all(unknown.map((model) => model.probe(AbortSignal.timeout(timeoutMs))));
+const PROBE_AGAIN_MS = 30_000;
+
+/**
+ * Nothing runs between requests here, so engines are asked what they are beside one: the first, and after a
+ * while the next, as long as they have not said it.
+ */
+function createProbing(models: Models, timeoutMs: number): () => Promise<void> {
+  let nextAt = 0;
+  return async () => {
+    if (Date.now() < nextAt) return;
+    nextAt = Date.now() + PROBE_AGAIN_MS;
+    const unready = models.all.filter((model) => model.status.state !== "ready");
+    await Promise.all(unready.map((model) => model.probe(AbortSignal.timeout(timeoutMs))));
+  };
 }
 
 function readBindings(env: WorkerEnv): Given[] {

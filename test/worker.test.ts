@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { startFakeUpstream } from "./helpers/fake-upstream.ts";
 
 const context = { waitUntil: () => {} };
 
@@ -17,6 +18,7 @@ const logged = vi.spyOn(console, "error").mockImplementation(() => {});
 vi.spyOn(console, "log").mockImplementation(() => {});
 
 beforeEach(() => logged.mockClear());
+afterEach(() => void vi.useRealTimers());
 
 describe("settings", () => {
   test("without any, the demo engine is served", async () => {
@@ -98,4 +100,29 @@ test("engines are asked what they are beside the first request", async () => {
   expect(await fetchModels()).toMatchObject({ data: [{ context_length: null }] });
   await Promise.all(promises);
   expect(await fetchModels()).toMatchObject({ data: [{ context_length: 131_072 }] });
+});
+
+test("an engine that was away is asked again after a while", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const engine = await startFakeUpstream((exchange) => exchange.reply(503, "starting"));
+  const worker = await startIsolate();
+  const env = {
+    HARMONY_GATEWAY_ENGINE: "completions",
+    HARMONY_GATEWAY_URL: engine.url,
+    HARMONY_GATEWAY_OPEN: "true",
+  };
+  const questionsAfter = async (ms: number) => {
+    vi.setSystemTime(Date.now() + ms);
+    const before = engine.exchanges.length;
+    const promises: Promise<unknown>[] = [];
+    const waitUntil = (promise: Promise<unknown>) => promises.push(promise);
+    await worker.fetch(new Request("https://gateway.example/v1/models"), env, { waitUntil });
+    await Promise.all(promises);
+    return engine.exchanges.length - before;
+  };
+  expect(await questionsAfter(0)).toBeGreaterThan(0);
+  expect(await questionsAfter(10_000)).toBe(0);
+  engine.handle((exchange) => exchange.reply(200, JSON.stringify({ data: [{ id: "m" }] })));
+  expect(await questionsAfter(30_000)).toBeGreaterThan(0);
+  await engine.close();
 });

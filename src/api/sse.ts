@@ -49,8 +49,12 @@ export function sseResponse(frames: AsyncIterable<string>, options: SseOptions):
     cancel(reason) {
       clearInterval(keepAlive);
       options.onCancel(reason);
-      // Not awaited: the generator may be waiting for the engine, and the abort above is what wakes it.
-      void iterator.return?.().catch(() => {});
+      // The abort wakes the generator if it waits for the engine. Its end is waited for, because Workers
+      // otherwise end the request here and now, and what it was to count and let go is never done.
+      return iterator.return?.().then(
+        () => {},
+        () => {},
+      );
     },
   });
 
