@@ -1,5 +1,6 @@
 /** A port, and leaving it in order. */
 import { createServer, Server } from "node:http";
+import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import type { WebSockets } from "./web-sockets.ts";
 
@@ -48,6 +49,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     ...(webSockets && { websocket: { server: webSockets.server } }),
   });
   if (!(server instanceof Server)) throw new TypeError("the adapter made another kind of server");
+  const silent = watchSilentConnections(server);
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error) => reject(explain(error, options));
     server.once("error", fail);
@@ -58,7 +60,28 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   });
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
-  return { port, close: (graceMs) => drain(server, webSockets, graceMs) };
+  return {
+    port,
+    close(graceMs) {
+      for (const socket of silent) socket.destroy();
+      return drain(server, webSockets, graceMs);
+    },
+  };
+}
+
+/**
+ * Connections over which nothing was asked yet. Clients and load balancers open some ahead of need, and Node does not
+ * count them among the idle ones: leaving would wait for each of them.
+ */
+function watchSilentConnections(server: Server): ReadonlySet<Socket> {
+  const silent = new Set<Socket>();
+  server.on("connection", (socket) => {
+    silent.add(socket);
+    socket.once("close", () => silent.delete(socket));
+  });
+  server.on("request", ({ socket }) => silent.delete(socket));
+  server.on("upgrade", ({ socket }) => silent.delete(socket));
+  return silent;
 }
 
 function explain(error: Error, { host, port }: ListenOptions): Error {

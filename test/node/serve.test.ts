@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
+import { connect } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
@@ -57,6 +59,17 @@ describe("leaving", () => {
     await closing;
     expect(turnsOf(gateway)).toEqual(["stop"]);
     expect(gateway.logged.at(-1)).toMatchObject({ event: "stop" });
+  });
+
+  test("connections over which nothing was asked are not waited for", async () => {
+    const gateway = await start({});
+    const { port, hostname } = new URL(gateway.origin);
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    await fetch(`${gateway.origin}/health`);
+    const leaving = performance.now();
+    await gateway.close();
+    expect(performance.now() - leaving).toBeLessThan(5000);
   });
 
   test("an answer that takes too long is cut, and its turn with it", async () => {
