@@ -1,10 +1,27 @@
 import { defineConfig } from "vitest/config";
 
+const patience = { testTimeout: 30_000, hookTimeout: 60_000 };
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
     reporters: process.env["CI"] ? ["default", "json"] : ["default"],
+    projects: [
+      { test: { name: "node", include: ["test/**/*.test.ts"], ...patience } },
+      // Tests of the APIs once more, the gateway being the real bundle in the Workers runtime.
+      {
+        test: {
+          name: "workerd",
+          include: [
+            "test/api/chat-completions/{reasoning,reasoning-openai,reasoning-shared}.test.ts",
+            "test/api/responses/{background,reasoning,route,stored}.test.ts",
+            "test/clients/*.test.ts",
+            "test/runtime/{leaving,requests}.test.ts",
+          ],
+          globalSetup: "test/helpers/bundle-worker.ts",
+          env: { TEST_RUNTIME: "workerd" },
+          ...patience,
+        },
+      },
+    ],
   },
 });

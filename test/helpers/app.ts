@@ -1,10 +1,13 @@
-/** The application without a server around it: requests go in, responses come out. */
+/**
+ * The application without a server around it: requests go in, responses come out. In the project `workerd`
+ * the bundle in its runtime instead, unless a test brings a store, which cannot go there.
+ */
 import { createApp } from "../../src/app.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createLog } from "../../src/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createModels } from "../../src/turn/models.ts";
-import { testSettings } from "./gateway.ts";
+import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "./gateway.ts";
 import type { Post } from "./tool-loop.ts";
 
 export interface TestAppOptions {
@@ -21,15 +24,14 @@ export interface TestApp {
   /** The value of a counter, `name{label="value"}`; undefined when it was never counted. */
   readonly counter: (sample: string) => Promise<number | undefined>;
   /** The lines of the log, parsed. */
-  readonly logged: Record<string, unknown>[];
+  readonly logged: readonly Record<string, unknown>[];
 }
 
-export function createTestApp({
-  engine,
-  others = [],
-  settings: given,
-  store,
-}: TestAppOptions): TestApp {
+export function createTestApp(options: TestAppOptions): TestApp {
+  return ON_WORKERS && options.store === undefined ? onWorkers(options) : inProcess(options);
+}
+
+function inProcess({ engine, others = [], settings: given, store }: TestAppOptions): TestApp {
   const settings = testSettings(given);
   const logged: Record<string, unknown>[] = [];
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
@@ -50,14 +52,33 @@ export function createTestApp({
   });
   return {
     logged,
-    post: async (body, headers = {}) =>
-      app.request("/v1/chat/completions", {
+    ...toTestApp(async (path, init) => app.request(path, init)),
+  };
+}
+
+function onWorkers({ engine, others = [], settings }: TestAppOptions): TestApp {
+  const gateway = lazyGateway({
+    models: ["openai/gpt-oss-20b", ...others].map((id) => ({ id, engine })),
+    settings: { log: "debug", ...settings },
+  });
+  return {
+    get logged() {
+      return gateway.logged;
+    },
+    ...toTestApp(gateway.fetch),
+  };
+}
+
+function toTestApp(send: LazyGateway["fetch"]): Pick<TestApp, "post" | "counter"> {
+  return {
+    post: (body, headers = {}) =>
+      send("/v1/chat/completions", {
         method: "POST",
         headers: { "content-type": "application/json", ...headers },
         body: JSON.stringify(body),
       }),
     async counter(sample) {
-      const text = await (await app.request("/metrics")).text();
+      const text = await (await send("/metrics")).text();
       const line = text.split("\n").find((each) => each.startsWith(`harmony_gateway_${sample} `));
       return line === undefined ? undefined : Number(line.split(" ").at(-1));
     },

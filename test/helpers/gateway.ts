@@ -1,4 +1,8 @@
-/** A gateway in this process, on a free port: what client tests and runtime tests talk to. */
+/**
+ * A gateway on a free port: what client tests and API tests talk to. In this process as a rule; in workerd,
+ * the real bundle, where the project of that name runs the same tests again (see `vitest.config.ts`).
+ */
+import { onTestFinished } from "vitest";
 import { resolveSettings } from "../../src/config/resolve.ts";
 import { type SettingName, type Settings, settingsSchema } from "../../src/config.ts";
 import type { Engine } from "../../src/engines/engine.ts";
@@ -20,15 +24,22 @@ export interface TestGateway {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
   /** What was told to the operator. */
-  readonly printed: string[];
+  readonly printed: readonly string[];
   /** The lines of the log, parsed. */
-  readonly logged: Record<string, unknown>[];
+  readonly logged: readonly Record<string, unknown>[];
   close(): Promise<void>;
 }
+
+/** For the few tests that need what only one runtime has. */
+export const ON_WORKERS = process.env["TEST_RUNTIME"] === "workerd";
+
+// Imported with the test file, because it has something to do at the end of it.
+const workers = ON_WORKERS ? await import("./worker-gateway.ts") : undefined;
 
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { engine } = options;
   const models = engine === undefined ? options.models : [{ id: "openai/gpt-oss-20b", engine }];
+  if (workers) return workers.startWorkerGateway(options.settings ?? {}, models);
   const printed: string[] = [];
   const logged: Record<string, unknown>[] = [];
   const gateway = await startGateway(testSettings({ port: 0, ...options.settings }), {
@@ -53,4 +64,29 @@ export function testSettings(values: Readonly<Record<string, unknown>> = {}): Se
     source: name,
   }));
   return resolveSettings(given, { public: false });
+}
+
+export interface LazyGateway {
+  readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
+  readonly logged: readonly Record<string, unknown>[];
+}
+
+/** A gateway that starts with its first request and ends with the test: for what is made without waiting. */
+export function lazyGateway(options: TestGatewayOptions): LazyGateway {
+  let starting: Promise<TestGateway> | undefined;
+  let gateway: TestGateway | undefined;
+  async function start(): Promise<TestGateway> {
+    const started = await startTestGateway(options);
+    onTestFinished(() => started.close());
+    return started;
+  }
+  return {
+    async fetch(path, init) {
+      gateway = await (starting ??= start());
+      return fetch(gateway.origin + path, init);
+    },
+    get logged() {
+      return gateway?.logged ?? [];
+    },
+  };
 }

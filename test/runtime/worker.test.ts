@@ -1,27 +1,169 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createTestHarness } from "wrangler";
+import { z } from "zod";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { CLIENTS } from "../clients/loops.ts";
+import { type EngineServer, startEngineServer } from "../helpers/engine-server.ts";
+import { type RecordingEngine, recordingEngine } from "../helpers/recording-engine.ts";
+import { type ScriptedEngine, scriptedEngine } from "../helpers/scripted-engine.ts";
+import { forgetful, loopScripts, type Post, runLoop, thoughtsIn } from "../helpers/tool-loop.ts";
+import { startWorker, type TestWorker, toVariables } from "../helpers/worker.ts";
 import { testRequests } from "./requests.ts";
 
-// The real bundle, with the settings of wrangler.toml, in the real runtime.
-const server = createTestHarness({ workers: [{ configPath: "./wrangler.toml" }] });
+// What is deployed, as `wrangler dev` runs it: the bundle, wrangler.toml, KV.
 
-beforeAll(() => server.listen(), 60_000);
-afterAll(() => server.close());
+describe("as wrangler.toml stands", () => {
+  let worker: TestWorker;
+  beforeAll(async () => {
+    worker = await startWorker();
+  });
+  afterAll(() => worker.close());
 
-testRequests(async (path, sent) => {
-  const response = await server.fetch(path, sent);
-  // The harness's responses are another library's: made the platform's own here.
-  return new Response(await response.arrayBuffer(), {
-    status: response.status,
-    headers: [...response.headers],
+  testRequests((path, sent) => fetch(worker.origin + path, sent));
+
+  test("each request and each turn is a line of JSON in the log", async () => {
+    await fetch(`${worker.origin}/v1/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
+    });
+    const events = () => worker.lines.map((line) => LogLine.parse(JSON.parse(line)).event);
+    await expect.poll(() => new Set(events())).toEqual(new Set(["request", "turn"]));
   });
 });
 
-test("a client that leaves a stream does no harm", async () => {
-  const response = await server.fetch("/v1/chat/completions", {
-    method: "POST",
-    body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }], stream: true }),
+describe("with thoughts kept in KV no client's tool loop loses one", () => {
+  let engine: RecordingEngine;
+  let server: EngineServer;
+  let worker: TestWorker;
+  beforeAll(async () => {
+    engine = recordingEngine(createDemoEngine());
+    server = await startEngineServer(engine);
+    worker = await startWorker({ engine: "vllm", url: server.url, open: true });
   });
-  await response.body?.cancel();
-  expect((await server.fetch("/health")).status).toBe(200);
+  afterAll(() => Promise.all([worker.close(), server.close()]));
+
+  test.each(Object.entries(CLIENTS))("%s", async (_, connect) => {
+    engine.prompts.length = 0;
+    const say = connect(`${worker.origin}/v1`);
+    expect(await say("For Oslo: get_weather, then search_flights, then book_hotel.")).toContain(
+      "Booked in Oslo",
+    );
+    // Strict tools take a second engine call, which goes on from the call's header.
+    const prompts = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant"));
+    expect(prompts.map((prompt) => thoughtsIn(prompt).length)).toEqual([0, 1, 2, 3]);
+  });
+});
+
+/** How requests reach one of two Workers. */
+type Send = (path: string, body: object) => Promise<Response>;
+
+interface TwoWorkers {
+  readonly engine: ScriptedEngine;
+  readonly sends: readonly Send[];
+}
+
+describe("two Workers", () => {
+  const closing: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    await Promise.all(closing.splice(0).map((close) => close()));
+  });
+
+  /** @param namespaces the id of each Worker's KV namespace. */
+  async function startTwo(
+    namespaces: readonly [string, string],
+    settings: Readonly<Record<string, unknown>> = {},
+  ): Promise<TwoWorkers> {
+    const engine = scriptedEngine([...loopScripts("one"), ...loopScripts("two")]);
+    const server = await startEngineServer(engine);
+    const vars = toVariables({
+      engine: "vllm",
+      url: server.url,
+      open: true,
+      store: "kv:STORE",
+      ...settings,
+    });
+    const harness = createTestHarness({
+      workers: namespaces.map((id, at) => ({
+        config: {
+          name: `gateway-${at}`,
+          main: "src/worker.ts",
+          compatibility_date: "2026-10-01",
+          compatibility_flags: ["enable_request_signal"],
+          kv_namespaces: [{ binding: "STORE", id }],
+          vars,
+        },
+      })),
+    });
+    closing.push(
+      () => harness.close(),
+      () => server.close(),
+    );
+    await harness.listen();
+    const sends = namespaces.map((_, at): Send => async (path, body) => {
+      const worker = harness.getWorker(`gateway-${at}`);
+      const answer = await worker.fetch(path, { method: "POST", body: JSON.stringify(body) });
+      // The harness's responses are another library's: made the platform's own here.
+      return new Response(await answer.arrayBuffer(), {
+        status: answer.status,
+        headers: [...answer.headers],
+      });
+    });
+    return { engine, sends };
+  }
+
+  function toPosts(sends: readonly Send[]): Post[] {
+    return sends.map((send) => (body) => send("/v1/chat/completions", body));
+  }
+
+  test("behind one KV namespace give each other's thoughts back", async () => {
+    const { engine, sends } = await startTwo(["kept", "kept"]);
+    const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
+    expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+  });
+
+  test("behind one KV namespace go on from each other's responses", async () => {
+    const { engine, sends } = await startTwo(["kept", "kept"]);
+    const tools = [{ type: "function", name: "step", parameters: { type: "object" } }];
+    let previous: z.infer<typeof StoredResponse> | undefined;
+    for (const send of [...sends, ...sends]) {
+      const call = previous?.output.find(({ type }) => type === "function_call");
+      const answer = await send("/v1/responses", {
+        model: "openai/gpt-oss-20b",
+        tools,
+        input: call
+          ? [{ type: "function_call_output", call_id: call.call_id, output: "ok" }]
+          : "Go.",
+        ...(previous && { previous_response_id: previous.id }),
+      });
+      previous = StoredResponse.parse(await answer.json());
+    }
+    expect(previous?.output.at(-1)?.type).toBe("message");
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+  });
+
+  test("with nothing in common but a sealing key open what clients carry between them", async () => {
+    const sealingKeys = [Buffer.alloc(32, "k").toString("base64url")];
+    const settings = { reasoningPolicy: "sealed", sealingKeys };
+    const { engine, sends } = await startTwo(["mine", "yours"], settings);
+    const { outcomes } = await runLoop(toPosts(sends));
+    expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
+    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+  });
+
+  test("with nothing in common lose what clients forget, and say so", async () => {
+    const { sends } = await startTwo(["mine", "yours"]);
+    const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
+    expect(outcomes).toEqual([null, "lost", "lost", "lost"]);
+  });
+});
+
+/** What each prompt of a loop holds when nothing is lost. */
+const WHOLE = [[], ["one 1"], ["one 1", "one 2"], ["one 1", "one 2", "one 3"]];
+
+const LogLine = z.looseObject({ event: z.string() });
+
+const StoredResponse = z.object({
+  id: z.string(),
+  output: z.array(z.looseObject({ type: z.string(), call_id: z.string().optional() })),
 });

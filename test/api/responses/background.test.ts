@@ -152,7 +152,7 @@ describe("a response made in the background", () => {
     expect(cancelled.status).toBe(200);
     const response = responseObject.parse(await cancelled.json());
     expect(response.status).toBe("cancelled");
-    expect(engine.open).toBe(0);
+    await vi.waitFor(() => expect(engine.open).toBe(0));
     const again = await app.send("POST", `/v1/responses/${id}/cancel`);
     expect(await again.json()).toEqual(response);
     expect(await look(app, id)).toEqual(response);
@@ -173,7 +173,7 @@ describe("a response made in the background", () => {
     const id = await start(app);
     await vi.waitFor(() => expect(engine.open).toBe(1));
     expect((await app.send("DELETE", `/v1/responses/${id}`)).status).toBe(200);
-    expect(engine.open).toBe(0);
+    await vi.waitFor(() => expect(engine.open).toBe(0));
     expect((await app.send("GET", `/v1/responses/${id}`)).status).toBe(404);
   });
 });

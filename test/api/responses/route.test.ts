@@ -156,7 +156,7 @@ describe("a client that leaves", () => {
 
 describe("how it is sent", () => {
   test("each event in a write of its own", async () => {
-    const app = responsesApp({ engine: scriptedEngine([THOUGHT + ANSWER]) });
+    const app = responsesApp({ engine: scriptedEngine([THOUGHT + ANSWER]), here: true });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
     const writes: string[] = [];
     for await (const bytes of response.body ?? []) writes.push(new TextDecoder().decode(bytes));

@@ -399,7 +399,7 @@ describe("compact", () => {
         encrypted_content: expect.any(String),
       },
     ]);
-    expect(JSON.stringify(output)).not.toContain("42");
+    expect(JSON.stringify(output)).not.toContain("42 remembered");
     expect(engine.prompts[0]).toContain("Be kind.");
     expect(engine.prompts[0]).toContain("Remember 42.");
 

@@ -4,7 +4,7 @@ import type { Engine } from "../../../src/engines/engine.ts";
 import { createLog } from "../../../src/log.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createModels } from "../../../src/turn/models.ts";
-import { testSettings } from "../../helpers/gateway.ts";
+import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "../../helpers/gateway.ts";
 import { consume } from "./consumer.ts";
 import { type ResponseObject, responseObject } from "./schemas.ts";
 
@@ -19,6 +19,8 @@ export interface ResponsesAppOptions {
   readonly store?: Store;
   readonly contextLength?: number;
   readonly now?: () => Date;
+  /** Also in the project `workerd`: what is tested would not be seen through a network. */
+  readonly here?: boolean;
 }
 
 export interface ResponsesApp {
@@ -34,10 +36,26 @@ export interface ResponsesApp {
   /** A streamed one, every event checked. */
   readonly stream: (body: object, key?: string) => Promise<ResponseObject>;
   /** The lines of the log, parsed. */
-  readonly logged: Record<string, unknown>[];
+  readonly logged: readonly Record<string, unknown>[];
 }
 
+/** In the project `workerd` the bundle in its runtime, unless a test brings what cannot go there. */
 export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
+  const { engine, settings, store, contextLength, now, here = false } = options;
+  if (!ON_WORKERS || store !== undefined || now !== undefined || here) return inProcess(options);
+  const gateway = lazyGateway({
+    models: [{ id: MODEL, engine, ...(contextLength !== undefined && { contextLength }) }],
+    settings: { log: "debug", ...settings },
+  });
+  return {
+    get logged() {
+      return gateway.logged;
+    },
+    ...toResponsesApp(gateway.fetch),
+  };
+}
+
+function inProcess(options: ResponsesAppOptions): ResponsesApp {
   const { engine, settings, store, contextLength, now = () => new Date() } = options;
   const logged: Record<string, unknown>[] = [];
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
@@ -57,8 +75,12 @@ export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
     randomId,
   });
 
+  return { logged, ...toResponsesApp(async (path, init) => app.request(path, init)) };
+}
+
+function toResponsesApp(request: LazyGateway["fetch"]): Omit<ResponsesApp, "logged"> {
   async function send(method: string, path: string, body?: object | string, key?: string) {
-    return app.request(path, {
+    return request(path, {
       method,
       headers: {
         ...(body !== undefined && { "content-type": "application/json" }),
@@ -71,7 +93,6 @@ export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
   }
 
   return {
-    logged,
     send,
     async create(body, key) {
       const response = await send("POST", "/v1/responses", { model: MODEL, ...body }, key);
@@ -79,8 +100,8 @@ export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
       return responseObject.parse(await response.json());
     },
     async stream(body, key) {
-      const request = { model: MODEL, ...body, stream: true };
-      const response = await send("POST", "/v1/responses", request, key);
+      const streamed = { model: MODEL, ...body, stream: true };
+      const response = await send("POST", "/v1/responses", streamed, key);
       if (response.status !== 200) throw new Error(await response.text());
       return consume(await readEvents(response));
     },

@@ -1,0 +1,204 @@
+/** Any engine behind vLLM's wire: for gateways that run elsewhere, in workerd or in a process of their own. */
+import { setTimeout } from "node:timers/promises";
+import { z } from "zod";
+import { EngineError, type EngineErrorKind } from "../../src/engines/engine-error.ts";
+import type {
+  CompletionRequest,
+  Constraint,
+  Engine,
+  EngineEvent,
+  EngineTokens,
+} from "../../src/engines/engine.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { type FakeExchange, startFakeUpstream } from "./fake-upstream.ts";
+
+export interface EngineServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const MODEL = "openai/gpt-oss-20b";
+const CONTEXT_LENGTH = 131_072;
+/** The id of `<|return|>`, which ends a probe. */
+const RETURN = 200_002;
+
+export async function startEngineServer(engine: Engine): Promise<EngineServer> {
+  const upstream = await startFakeUpstream(async (exchange) => {
+    if (exchange.path === "/v1/completions") return complete(exchange, engine);
+    const models = { data: [{ id: MODEL, max_model_len: CONTEXT_LENGTH }] };
+    exchange.reply(200, JSON.stringify(exchange.path === "/v1/models" ? models : { version: "0" }));
+  });
+  return { url: upstream.url, close: () => upstream.close() };
+}
+
+async function complete(exchange: FakeExchange, engine: Engine): Promise<void> {
+  const request = toRequest(exchange.body);
+  // The gateway's probe asks for one token after a prompt of its own.
+  if (!o200kHarmony().decode(request.prompt.ids).startsWith("<|start|>system")) {
+    exchange.begin();
+    return exchange.end(toFrames({ type: "ids", ids: [RETURN] }) + END + DONE);
+  }
+  const left = new AbortController();
+  void exchange.closed.then(() => left.abort(new Error("the gateway has left")));
+  let begun = false;
+  try {
+    for await (const event of engine.complete(request, left.signal)) {
+      if (!begun) exchange.begin();
+      begun = true;
+      const frames = toFrames(event);
+      if (frames === "") continue;
+      // Who has left makes no room any more.
+      await Promise.race([exchange.writeWhenRead(frames), exchange.closed]);
+    }
+    exchange.end(DONE);
+  } catch (error) {
+    if (left.signal.aborted) return;
+    if (!begun) return refuse(exchange, error);
+    // What was written is to arrive before the connection breaks.
+    await setTimeout(50);
+    exchange.destroy();
+  }
+}
+
+const DONE = "data: [DONE]\n\n";
+const END = frame({ choices: [{ index: 0, text: "", token_ids: [], finish_reason: "stop" }] });
+
+const body = z.object({
+  prompt: z.array(z.number()),
+  max_tokens: z.number(),
+  temperature: z.number(),
+  top_p: z.number(),
+  top_k: z.number(),
+  min_p: z.number(),
+  frequency_penalty: z.number(),
+  presence_penalty: z.number(),
+  repetition_penalty: z.number(),
+  seed: z.number().optional(),
+  logit_bias: z.record(z.string(), z.number()).optional(),
+  stop_token_ids: z.array(z.number()),
+  logprobs: z.number().optional(),
+  cache_salt: z.string().optional(),
+  request_id: z.string(),
+  structured_outputs: z
+    .object({
+      json: z.unknown().optional(),
+      json_object: z.boolean().optional(),
+      choice: z.array(z.string()).optional(),
+      structural_tag: z.string().optional(),
+    })
+    .optional(),
+});
+
+/** What `vllm.ts` has made of it, the other way round. */
+function toRequest(text: string): CompletionRequest {
+  const sent = body.parse(JSON.parse(text));
+  const ids = sent.prompt;
+  const constraint = toConstraint(sent.structured_outputs);
+  return {
+    prompt: { ids, idsJson: () => ids.join(","), text: () => o200kHarmony().decode(ids) },
+    maxTokens: sent.max_tokens,
+    sampling: {
+      temperature: sent.temperature,
+      topP: sent.top_p,
+      topK: Math.max(sent.top_k, 0),
+      minP: sent.min_p,
+      frequencyPenalty: sent.frequency_penalty,
+      presencePenalty: sent.presence_penalty,
+      repetitionPenalty: sent.repetition_penalty,
+      ...(sent.seed !== undefined && { seed: sent.seed }),
+      ...(sent.logit_bias !== undefined && {
+        logitBias: new Map(Object.entries(sent.logit_bias).map(([id, bias]) => [Number(id), bias])),
+      }),
+    },
+    stopIds: sent.stop_token_ids,
+    requestId: sent.request_id,
+    ...(constraint !== undefined && { constraint }),
+    ...(sent.logprobs !== undefined && { topLogprobs: sent.logprobs }),
+    ...(sent.cache_salt !== undefined && { cacheSalt: sent.cache_salt }),
+  };
+}
+
+function toConstraint(outputs: z.infer<typeof body>["structured_outputs"]): Constraint | undefined {
+  if (outputs === undefined) return undefined;
+  if (outputs.json !== undefined) {
+    return { type: "json-schema", schema: JSON.stringify(outputs.json) };
+  }
+  if (outputs.choice !== undefined) return { type: "choice", options: outputs.choice };
+  if (outputs.structural_tag !== undefined) {
+    return { type: "structural-tag", tag: outputs.structural_tag };
+  }
+  return { type: "json-object" };
+}
+
+function toFrames(event: EngineEvent): string {
+  switch (event.type) {
+    case "open":
+      return "";
+    case "ids":
+      return frame({ choices: [toChoice(event)] });
+    case "finish":
+      return (
+        frame({ choices: [{ index: 0, text: "", token_ids: [], finish_reason: event.reason }] }) +
+        frame({
+          choices: [],
+          usage: {
+            prompt_tokens: event.usage?.promptTokens,
+            completion_tokens: event.usage?.completionTokens,
+            prompt_tokens_details: { cached_tokens: event.usage?.cachedTokens },
+          },
+        })
+      );
+    case "pieces":
+    case "text":
+      throw new Error(`an engine that gives ${event.type} cannot be served as vLLM`);
+    default:
+      return event satisfies never;
+  }
+}
+
+function toChoice({ ids, logprobs }: Extract<EngineTokens, { type: "ids" }>) {
+  const name = (id: number) => `token_id:${id}`;
+  return {
+    index: 0,
+    text: "",
+    token_ids: ids,
+    finish_reason: null,
+    ...(logprobs !== undefined && {
+      logprobs: {
+        tokens: logprobs.map(({ id }) => name(id)),
+        token_logprobs: logprobs.map(({ logprob }) => logprob),
+        top_logprobs: logprobs.map(({ top }) =>
+          Object.fromEntries(top.map(({ id, logprob }) => [name(id), logprob])),
+        ),
+      },
+    }),
+  };
+}
+
+function frame(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+/** The status from which the gateway learns the kind again; `closed` and `unreachable` have none. */
+const STATUS: Partial<Readonly<Record<EngineErrorKind, number>>> = {
+  timeout: 504,
+  overloaded: 503,
+  "rate-limit": 429,
+  auth: 401,
+  "not-found": 404,
+  "context-length": 400,
+  "bad-request": 400,
+  "server-error": 500,
+};
+
+function refuse(exchange: FakeExchange, error: unknown): void {
+  const { kind, message, retryAfter } =
+    error instanceof EngineError ? error : new EngineError("server-error", String(error));
+  const status = STATUS[kind];
+  if (status === undefined) return exchange.destroy();
+  const complaint = kind === "context-length" ? "maximum context length exceeded" : message;
+  exchange.reply(status, JSON.stringify({ error: { message: complaint } }), {
+    "content-type": "application/json",
+    ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+  });
+}

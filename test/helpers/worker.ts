@@ -1,0 +1,44 @@
+/** The real bundle in the real Workers runtime, with the configuration that is deployed. */
+import { createTestHarness } from "wrangler";
+import { SETTINGS } from "../../src/config/describe.ts";
+import type { SettingName } from "../../src/config.ts";
+
+export interface TestWorker {
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string;
+  /** What it has written to its console so far, oldest first. */
+  readonly lines: readonly string[];
+  close(): Promise<void>;
+}
+
+// Otherwise each start waits for a description of this machine's place on earth.
+process.env["CLOUDFLARE_CF_FETCH_ENABLED"] = "false";
+process.env["WRANGLER_SEND_METRICS"] = "false";
+
+/** @param settings that differ from those in `wrangler.toml`. */
+export async function startWorker(
+  settings: Readonly<Partial<Record<SettingName, unknown>>> = {},
+): Promise<TestWorker> {
+  const server = createTestHarness({
+    workers: [{ configPath: "./wrangler.toml", vars: toVariables(settings) }],
+  });
+  const { url } = await server.listen();
+  return {
+    origin: url.origin,
+    get lines() {
+      return server.getLogs().map(({ message }) => message);
+    },
+    close: () => server.close(),
+  };
+}
+
+/** Settings as variables of a Worker. */
+export function toVariables(settings: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => {
+      const setting = SETTINGS.find((each) => each.name === name);
+      if (setting === undefined) throw new Error(`there is no setting ${name}`);
+      return [setting.variable, typeof value === "string" ? value : JSON.stringify(value)];
+    }),
+  );
+}

@@ -1,0 +1,122 @@
+/**
+ * The bundle as it is deployed, in the Workers runtime and nothing around it. Wrangler's harness
+ * (`worker.ts`) has KV and logs, but stands between the Worker and the network: it does not pass on that an
+ * engine's connection was let go, and its processes blur what is measured.
+ */
+import { execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { unstable_readConfig as readConfig } from "wrangler";
+import { z } from "zod";
+import { toVariables } from "./worker.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** The package comes without types; it gives the path of its program. */
+const { default: PROGRAM } = z
+  .object({ default: z.string() })
+  .parse(createRequire(import.meta.url)("workerd"));
+
+export interface Bundle {
+  /** Holds `worker.js`. */
+  readonly folder: string;
+  remove(): Promise<void>;
+}
+
+export interface Workerd {
+  readonly pid: number;
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string;
+  /** Of its debugger, `127.0.0.1:<port>`. */
+  readonly inspector: string;
+  /** What the Worker has written to its console so far, oldest first. */
+  readonly lines: readonly string[];
+  close(): Promise<void>;
+}
+
+/** What `wrangler deploy` would upload. */
+export async function bundleWorker(): Promise<Bundle> {
+  const folder = await mkdtemp(join(tmpdir(), "harmony-gateway-worker-"));
+  const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+  await promisify(execFile)(
+    process.execPath,
+    [wrangler, "deploy", "--dry-run", "--outdir", folder],
+    {
+      cwd: ROOT,
+      env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
+    },
+  );
+  return { folder, remove: () => rm(folder, { recursive: true }) };
+}
+
+/** @param settings those in `wrangler.toml` do not apply; there is no KV, so the store is memory. */
+export async function startWorkerd(
+  { folder }: Pick<Bundle, "folder">,
+  settings: Readonly<Record<string, unknown>> = {},
+): Promise<Workerd> {
+  // Beside the bundle, because it can name files only from its own place.
+  const config = join(folder, `${randomUUID()}.capnp`);
+  await writeFile(config, toConfig(toVariables(settings)));
+  const args = ["serve", config, "--control-fd=3", "--inspector-addr=127.0.0.1:0"];
+  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "inherit", "pipe"] });
+  const end = () => child.kill("SIGKILL");
+  process.once("exit", end);
+  const lines: string[] = [];
+  if (child.stdout) createInterface(child.stdout).on("line", (line) => lines.push(line));
+  const ports = new Map<string, number>();
+  let said = "";
+  await new Promise<void>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`workerd ended with ${code}`)));
+    child.stdio[3]?.on("data", (data) => {
+      said += data;
+      for (const [, name = "", port] of said.matchAll(LISTENING)) ports.set(name, Number(port));
+      if (ports.size === 2) resolve();
+    });
+  });
+  return {
+    pid: child.pid ?? 0,
+    origin: `http://127.0.0.1:${ports.get('"listen","socket":"http"')}`,
+    inspector: `127.0.0.1:${ports.get('"listen-inspector"')}`,
+    lines,
+    async close() {
+      const exit = once(child, "exit");
+      process.off("exit", end);
+      end();
+      await exit;
+    },
+  };
+}
+
+/** `{"event":"listen","socket":"http","port":1234}`, `{"event":"listen-inspector","port":1235}` */
+const LISTENING = /"event":("listen","socket":"http"|"listen-inspector"),"port":(\d+)/g;
+
+function toConfig(variables: Readonly<Record<string, string>>): string {
+  const { compatibility_date, compatibility_flags } = readConfig({
+    config: join(ROOT, "wrangler.toml"),
+  });
+  const bindings = Object.entries(variables).map(([name, value]) => {
+    return `(name = ${JSON.stringify(name)}, text = ${JSON.stringify(value)})`;
+  });
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .main),
+    (name = "internet", network = (allow = ["public", "private"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+const main :Workerd.Worker = (
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  compatibilityDate = ${JSON.stringify(compatibility_date)},
+  compatibilityFlags = ${JSON.stringify(compatibility_flags)},
+  bindings = [${bindings.join(", ")}],
+);
+`;
+}
