@@ -8,9 +8,9 @@
 export const SLACK = 16;
 
 /** What to keep of the first word of a string of 0 to 8 bytes. */
-const LOW_MASKS = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1, -1, -1, -1, -1);
+export const LOW_MASKS = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1, -1, -1, -1, -1);
 /** The same for the second word. */
-const HIGH_MASKS = Int32Array.of(0, 0, 0, 0, 0, 0xff, 0xffff, 0xffffff, -1);
+export const HIGH_MASKS = Int32Array.of(0, 0, 0, 0, 0, 0xff, 0xffff, 0xffffff, -1);
 
 /** The first four bytes of the string of `length` (0 to 8) bytes at `start`, missing ones as zeros. */
 export function lowWord(view: DataView, start: number, length: number): number {

@@ -16,7 +16,7 @@
  */
 
 import * as byteWords from "./byte-words.ts";
-import { MAX_TOKEN_BYTES, ORDINARY_COUNT, type TokenBytes } from "./token-bytes.ts";
+import { MAX_TOKEN_BYTES, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
 /** The rank of what is no token: behind all others. */
@@ -39,46 +39,25 @@ const ID_BITS = 18;
 const ID_MASK = (1 << ID_BITS) - 1;
 const SEEN_BITS = 20;
 
-/**
- * Builds the tables. A closure rather than a class: it is called once, and V8 then compiles the
- * tables into the code as constants, which is worth a tenth.
- */
-export function createRanks({ view: tokenView, ends }: TokenBytes): Ranks {
-  const short = new Int32Array(SHORT_MASK + 1);
-  const long = new Int32Array(LONG_MASK + 1);
-  const seen = new Int32Array(1 << (SEEN_BITS - 5));
-  const pairs = new Int32Array(0x10000).fill(NO_RANK);
+interface Tables {
+  readonly short: Int32Array;
+  readonly long: Int32Array;
+  readonly seen: Int32Array;
+  readonly pairs: Int32Array;
+}
 
+/**
+ * A closure rather than a class: it is called once, and V8 then compiles the tables into the code
+ * as constants, which is worth a tenth.
+ */
+export function createRanks(tokens: TokenBytes): Ranks {
+  const { short, long, seen, pairs } = fillTables(tokens);
+  const { view: tokenView, ends } = tokens;
   // Bound here, because an import is looked up at each use: for nothing where modules are native,
   // but by a getter that costs more than the call where they are transformed, as vitest does.
   const { equalBytes, hashOf, hashOfWords, highWord, lowWord } = byteWords;
   const maxBytes = MAX_TOKEN_BYTES;
   const noRank = NO_RANK;
-
-  for (let id = 0; id < ORDINARY_COUNT; id++) {
-    const start = ends[id]!;
-    const length = ends[id + 1]! - start;
-    const hash = hashOf(tokenView, start, length);
-    seen[wordOfSeen(hash)]! |= bitOfSeen(hash);
-    if (length <= SHORT_BYTES) addShort(id, start, length, hash);
-    else addLong(id, hash);
-  }
-
-  function addShort(id: TokenId, start: number, length: number, hash: number): void {
-    let slot = shortSlot(hash);
-    while (short[slot + 2] !== 0) slot = (slot + 4) & SHORT_MASK;
-    const low = lowWord(tokenView, start, length);
-    short[slot] = low;
-    short[slot + 1] = highWord(tokenView, start, length);
-    short[slot + 2] = (length << ID_BITS) | (id + 1);
-    if (length === 2) pairs[low] = id;
-  }
-
-  function addLong(id: TokenId, hash: number): void {
-    let slot = longSlot(hash);
-    while (long[slot] !== 0) slot = (slot + 1) & LONG_MASK;
-    long[slot] = (hash << ID_BITS) | (id + 1);
-  }
 
   function find(view: DataView, start: number, length: number, hash: number): TokenId {
     if (length <= SHORT_BYTES) {
@@ -129,6 +108,46 @@ export function createRanks({ view: tokenView, ends }: TokenBytes): Ranks {
   }
 
   return { find, rankOf };
+}
+
+/**
+ * One loop that calls next to nothing, with `hashOfWords` written out once more: it runs once, so
+ * most of its 15 ms pass before it is compiled, and calls cost most then.
+ */
+function fillTables({ view, ends }: TokenBytes): Tables {
+  const short = new Int32Array(SHORT_MASK + 1);
+  const long = new Int32Array(LONG_MASK + 1);
+  const seen = new Int32Array(1 << (SEEN_BITS - 5));
+  const pairs = new Int32Array(0x10000).fill(NO_RANK);
+  const { HIGH_MASKS, hashOf, LOW_MASKS } = byteWords;
+
+  let start = 0;
+  for (let id = 0; id < ends.length - 1; id++) {
+    const end = ends[id + 1]!;
+    const length = end - start;
+    let hash;
+    if (length <= SHORT_BYTES) {
+      const low = view.getInt32(start, true) & LOW_MASKS[length]!;
+      const high = view.getInt32(start + 4, true) & HIGH_MASKS[length]!;
+      hash = Math.imul(low, 0x2c9277b5) ^ Math.imul(high + length, 0x85ebca6b);
+      hash = Math.imul(hash ^ (hash >>> 15), 0x27d4eb2f);
+      hash ^= hash >>> 14;
+      let slot = (hash >>> (32 - SHORT_BITS)) << 2;
+      while (short[slot + 2] !== 0) slot = (slot + 4) & SHORT_MASK;
+      short[slot] = low;
+      short[slot + 1] = high;
+      short[slot + 2] = (length << ID_BITS) | (id + 1);
+      if (length === 2) pairs[low] = id;
+    } else {
+      hash = hashOf(view, start, length);
+      let slot = hash >>> (32 - LONG_BITS);
+      while (long[slot] !== 0) slot = (slot + 1) & LONG_MASK;
+      long[slot] = (hash << ID_BITS) | (id + 1);
+    }
+    seen[hash >>> (32 - SEEN_BITS + 5)]! |= 1 << (hash >>> (32 - SEEN_BITS));
+    start = end;
+  }
+  return { short, long, seen, pairs };
 }
 
 function shortSlot(hash: number): number {
