@@ -46,15 +46,12 @@ export function sseResponse(frames: AsyncIterable<string>, options: SseOptions):
         controller.error(error);
       }
     },
-    cancel(reason) {
+    async cancel(reason) {
       clearInterval(keepAlive);
       options.onCancel(reason);
       // The abort wakes the generator if it waits for the engine. Its end is waited for, because Workers
       // otherwise end the request here and now, and what it was to count and let go is never done.
-      return iterator.return?.().then(
-        () => {},
-        () => {},
-      );
+      await iterator.return?.().catch(() => {});
     },
   });
 

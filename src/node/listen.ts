@@ -49,7 +49,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     ...(webSockets && { websocket: { server: webSockets.server } }),
   });
   if (!(server instanceof Server)) throw new TypeError("the adapter made another kind of server");
-  const silent = watchSilentConnections(server);
+  const sockets = watchConnections(server);
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error) => reject(explain(error, options));
     server.once("error", fail);
@@ -63,25 +63,24 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   return {
     port,
     close(graceMs) {
-      for (const socket of silent) socket.destroy();
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       return drain(server, webSockets, graceMs);
     },
   };
 }
 
 /**
- * Connections over which nothing was asked yet. Clients and load balancers open some ahead of need, and Node does not
- * count them among the idle ones: leaving would wait for each of them.
+ * All connections. Clients and load balancers open some ahead of need, and Node does not count those among the idle
+ * ones: leaving would wait for each of them. (No listener for requests and upgrades tells them apart: the adapter
+ * leaves a refused upgrade to others as soon as there is another listener.)
  */
-function watchSilentConnections(server: Server): ReadonlySet<Socket> {
-  const silent = new Set<Socket>();
+function watchConnections(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
-    silent.add(socket);
-    socket.once("close", () => silent.delete(socket));
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
   });
-  server.on("request", ({ socket }) => silent.delete(socket));
-  server.on("upgrade", ({ socket }) => silent.delete(socket));
-  return silent;
+  return sockets;
 }
 
 function explain(error: Error, { host, port }: ListenOptions): Error {
