@@ -64,6 +64,13 @@ describe("ranks", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("a zero behind a token is not taken for its end", () => {
+    const withZeros = allIds
+      .map((id) => Uint8Array.of(...bytesOf(tokens, id), 0))
+      .filter((bytes) => bytes.some((byte) => byte !== 0));
+    expect(withZeros.filter((bytes) => findText(bytes).id >= 0)).toEqual([]);
+  });
+
   test("nothing else is", () => {
     const known = new Set(allIds.map((id) => bytesOf(tokens, id).join()));
     const nearTokens = fc

@@ -1,0 +1,59 @@
+import { describe, expect, test, vi } from "vitest";
+import { createCachedPieceEncoder, MAX_CACHED_BYTES } from "../../src/tokenizer/piece-cache.ts";
+import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
+import type { TokenId } from "../../src/tokenizer/index.ts";
+
+/** Stands in for encoding: a number for every so many bytes. */
+function numbersOf(bytes: Uint8Array, bytesPerId: number): TokenId[] {
+  return Array.from({ length: Math.ceil(bytes.length / bytesPerId) }, (_, i) =>
+    bytes
+      .subarray(i * bytesPerId, (i + 1) * bytesPerId)
+      .reduce((id, byte) => (id * 257 + byte) % 1_000_003, 1),
+  );
+}
+
+function createCounting(bytesPerId: number) {
+  const work = vi.fn<() => void>();
+  const encodeCached = createCachedPieceEncoder((ids, view, start, length) => {
+    work();
+    ids.push(...numbersOf(new Uint8Array(view.buffer, start, length), bytesPerId));
+  });
+  const encode = (piece: string): TokenId[] => {
+    const text = new TextBytes(piece.length);
+    text.write(piece);
+    const ids: TokenId[] = [];
+    encodeCached(ids, text.view, 0, text.length);
+    return ids;
+  };
+  return { work, encode, expected: (piece: string) => numbersOf(Buffer.from(piece), bytesPerId) };
+}
+
+describe("a piece is encoded once and then known", () => {
+  test.each([1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, MAX_CACHED_BYTES])("of %s bytes", (length) => {
+    const { work, encode, expected } = createCounting(6);
+    const piece = "abcdefghijklmnop".slice(0, length);
+    expect([encode(piece), encode(piece)]).toEqual([expected(piece), expected(piece)]);
+    expect(work).toHaveBeenCalledTimes(1);
+  });
+});
+
+test("a piece of more than three ids is encoded each time", () => {
+  const { work, encode, expected } = createCounting(2);
+  expect([encode("abcdefg"), encode("abcdefg")]).toEqual([
+    expected("abcdefg"),
+    expected("abcdefg"),
+  ]);
+  expect(work).toHaveBeenCalledTimes(2);
+});
+
+test.each([
+  ["with the same beginning", (index: number) => `samestart${index.toString(36).padStart(5, "_")}`],
+  ["with the same end", (index: number) => `${index.toString(36).padStart(5, "_")}sameending`],
+  ["that differ in their length", (index: number) => "\0".repeat(1 + (index % 16))],
+  ["short ones", (index: number) => index.toString(36)],
+])("no piece is taken for another: %s", (_, create) => {
+  // Three times as many as there are places.
+  const { encode, expected } = createCounting(6);
+  const pieces = Array.from({ length: 24_576 }).map((_each, index) => create(index));
+  expect(pieces.map((piece) => encode(piece))).toEqual(pieces.map((piece) => expected(piece)));
+});
