@@ -8,7 +8,7 @@ import o200kBase from "js-tiktoken/ranks/o200k_base";
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const BYTE_COUNT = 256;
 
-/** The text of `VOCABULARY`. */
+/** The text of `vocabulary()`. */
 export function packVocabulary(): string {
   const tokens = readTokens();
   const ids = new Map(tokens.map((token, id) => [token, id]));

@@ -13,8 +13,11 @@ writeFileSync(
   `/**
  * The ordinary tokens of \`o200k_base\`, packed as \`token-bytes.ts\` says. The data is OpenAI's, published
  * with tiktoken under the MIT licence. Made by scripts/write-vocabulary.ts.
+ *
+ * A function, so that the text is not read before it is asked for, and not kept when it has been.
  */
-export const VOCABULARY: string =
-  "${packVocabulary()}";
+export function vocabulary(): string {
+  return "${packVocabulary()}";
+}
 `,
 );

@@ -6,7 +6,7 @@
  * Where values come from is not decided here: see `config/resolve.ts`, and `node/settings.ts` and
  * `worker.ts` for the two places that collect them.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { ENGINE_KINDS } from "./engines/create-engine.ts";
 import { MAX_JSON_DEPTH } from "./harmony/json.ts";
 import { DEFAULT_STEERING } from "./turn/steering.ts";
@@ -71,6 +71,9 @@ const clientKey = z.preprocess(
 const sealingKey = z
   .string()
   .regex(/^[\w-]{43}=?$/, "expected 32 random bytes in base64url, as `harmony-gateway key` prints");
+
+/** What each member of {@link settingsSchema} is for. */
+export const settingMetas = z.registry<SettingMeta>();
 
 export const settingsSchema = z.strictObject({
   host: setting("listening", z.string().min(1).default("127.0.0.1"), {
@@ -362,7 +365,8 @@ export function toBackends(settings: Settings): readonly BackendSettings[] {
 }
 
 /** What a setting is, besides its schema. */
-interface SettingMeta {
+export interface SettingMeta {
+  readonly group: SettingGroup;
   /** A sentence or two an operator can decide from. */
   readonly description: string;
   /** Its value never appears in output. */
@@ -371,8 +375,13 @@ interface SettingMeta {
   readonly expected?: string;
 }
 
-function setting<S extends z.ZodType>(group: SettingGroup, schema: S, meta: SettingMeta): S {
-  return schema.meta({ group, ...meta });
+function setting<S extends z.ZodType>(
+  group: SettingGroup,
+  schema: S,
+  meta: Omit<SettingMeta, "group">,
+): S {
+  settingMetas.add(schema, { group, ...meta });
+  return schema;
 }
 
 function fromShortKey(value: unknown): unknown {

@@ -14,32 +14,34 @@ import { readIdList } from "./id-list.ts";
 import type { CompletionReader, Server } from "./server.ts";
 
 /** Only what is read; null and absent are the same everywhere. */
-const completionFrame = z.object({
-  choices: z
-    .array(
-      z.object({
-        text: z.string().nullish(),
-        token_ids: z.array(z.int().nonnegative()).nullish(),
-        finish_reason: z.string().nullish(),
-        stop_reason: z.union([z.number(), z.string()]).nullish(),
-        logprobs: z
-          .object({
-            tokens: z.array(z.string()).nullish(),
-            token_logprobs: z.array(z.number().nullable()).nullish(),
-            top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullish(),
-          })
-          .nullish(),
-      }),
-    )
-    .nullish(),
-  usage: z
-    .object({
-      prompt_tokens: z.number().nullish(),
-      completion_tokens: z.number().nullish(),
-      prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
-    })
-    .nullish(),
-});
+const completionFrame = z.lazy(() =>
+  z.object({
+    choices: z
+      .array(
+        z.object({
+          text: z.string().nullish(),
+          token_ids: z.array(z.int().nonnegative()).nullish(),
+          finish_reason: z.string().nullish(),
+          stop_reason: z.union([z.number(), z.string()]).nullish(),
+          logprobs: z
+            .object({
+              tokens: z.array(z.string()).nullish(),
+              token_logprobs: z.array(z.number().nullable()).nullish(),
+              top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullish(),
+            })
+            .nullish(),
+        }),
+      )
+      .nullish(),
+    usage: z
+      .object({
+        prompt_tokens: z.number().nullish(),
+        completion_tokens: z.number().nullish(),
+        prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
+      })
+      .nullish(),
+  }),
+);
 
 type CompletionFrame = z.infer<typeof completionFrame>;
 type Choice = NonNullable<CompletionFrame["choices"]>[number];

@@ -47,10 +47,12 @@ export const LLAMA_CPP_CAPABILITIES: Capabilities = {
   ],
 };
 
-const props = z.object({
-  build_info: z.string().nullish(),
-  default_generation_settings: z.object({ n_ctx: z.number().nullish() }).nullish(),
-});
+const props = z.lazy(() =>
+  z.object({
+    build_info: z.string().nullish(),
+    default_generation_settings: z.object({ n_ctx: z.number().nullish() }).nullish(),
+  }),
+);
 
 export function createLlamaCppEngine(options: ServerOptions): Engine {
   const server = connectServer("llama-cpp", options);
@@ -180,16 +182,18 @@ function toLogitBias(
   return Array.from(bias, ([id, value]) => [id, value <= -100 ? false : value] as const);
 }
 
-const llamaFrame = z.object({
-  content: z.string().nullish(),
-  tokens: z.array(z.int()).nullish(),
-  stop: z.boolean().nullish(),
-  stop_type: z.string().nullish(),
-  tokens_predicted: z.number().nullish(),
-  tokens_evaluated: z.number().nullish(),
-  timings: z.object({ cache_n: z.number().nullish() }).nullish(),
-  prompt_progress: z.unknown().optional(),
-});
+const llamaFrame = z.lazy(() =>
+  z.object({
+    content: z.string().nullish(),
+    tokens: z.array(z.int()).nullish(),
+    stop: z.boolean().nullish(),
+    stop_type: z.string().nullish(),
+    tokens_predicted: z.number().nullish(),
+    tokens_evaluated: z.number().nullish(),
+    timings: z.object({ cache_n: z.number().nullish() }).nullish(),
+    prompt_progress: z.unknown().optional(),
+  }),
+);
 
 type LlamaFrame = z.infer<typeof llamaFrame>;
 

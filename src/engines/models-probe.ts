@@ -4,19 +4,21 @@ import * as z from "zod";
 import { EngineError } from "./engine-error.ts";
 import type { Server } from "./server.ts";
 
-const modelList = z.object({
-  data: z.array(
-    z.object({
-      id: z.string(),
-      /** vLLM, SGLang. */
-      max_model_len: z.number().nullish(),
-      /** llama-server. */
-      meta: z.object({ n_ctx: z.number().nullish() }).nullish(),
-      /** Fireworks, Together. */
-      context_length: z.number().nullish(),
-    }),
-  ),
-});
+const modelList = z.lazy(() =>
+  z.object({
+    data: z.array(
+      z.object({
+        id: z.string(),
+        /** vLLM, SGLang. */
+        max_model_len: z.number().nullish(),
+        /** llama-server. */
+        meta: z.object({ n_ctx: z.number().nullish() }).nullish(),
+        /** Fireworks, Together. */
+        context_length: z.number().nullish(),
+      }),
+    ),
+  }),
+);
 
 export interface ModelsProbe {
   readonly models: readonly string[];

@@ -53,8 +53,8 @@ export const OLLAMA_CAPABILITIES: Capabilities = {
   ],
 };
 
-const tags = z.object({ models: z.array(z.object({ name: z.string() })) });
-const details = z.object({ model_info: z.record(z.string(), z.unknown()) });
+const tags = z.lazy(() => z.object({ models: z.array(z.object({ name: z.string() })) }));
+const details = z.lazy(() => z.object({ model_info: z.record(z.string(), z.unknown()) }));
 
 export function createOllamaEngine(options: OllamaOptions): Engine {
   const server = connectServer("ollama", options);
@@ -170,14 +170,16 @@ function toFormat(constraint: Constraint | undefined): string | undefined {
   }
 }
 
-const ollamaFrame = z.object({
-  response: z.string().nullish(),
-  thinking: z.string().nullish(),
-  done: z.boolean().nullish(),
-  done_reason: z.string().nullish(),
-  prompt_eval_count: z.number().nullish(),
-  eval_count: z.number().nullish(),
-});
+const ollamaFrame = z.lazy(() =>
+  z.object({
+    response: z.string().nullish(),
+    thinking: z.string().nullish(),
+    done: z.boolean().nullish(),
+    done_reason: z.string().nullish(),
+    prompt_eval_count: z.number().nullish(),
+    eval_count: z.number().nullish(),
+  }),
+);
 
 export function createOllamaReader(server: Server): CompletionReader {
   let text = "";

@@ -13,25 +13,27 @@ import type { CompletionReader, Server } from "./server.ts";
 /** `[logprob, id, text or null]`. */
 const tokenLogprob = z.tuple([z.number().nullable(), z.int()], z.unknown());
 
-const sglangFrame = z.object({
-  text: z.string().nullish(),
-  output_ids: z.array(z.int().nonnegative()).nullish(),
-  meta_info: z.object({
-    finish_reason: z
-      .object({
-        type: z.string(),
-        matched: z.unknown().optional(),
-        message: z.string().nullish(),
-        status_code: z.number().nullish(),
-      })
-      .nullish(),
-    prompt_tokens: z.number().nullish(),
-    completion_tokens: z.number().nullish(),
-    cached_tokens: z.number().nullish(),
-    output_token_logprobs: z.array(tokenLogprob).nullish(),
-    output_top_logprobs: z.array(z.array(tokenLogprob).nullable()).nullish(),
+const sglangFrame = z.lazy(() =>
+  z.object({
+    text: z.string().nullish(),
+    output_ids: z.array(z.int().nonnegative()).nullish(),
+    meta_info: z.object({
+      finish_reason: z
+        .object({
+          type: z.string(),
+          matched: z.unknown().optional(),
+          message: z.string().nullish(),
+          status_code: z.number().nullish(),
+        })
+        .nullish(),
+      prompt_tokens: z.number().nullish(),
+      completion_tokens: z.number().nullish(),
+      cached_tokens: z.number().nullish(),
+      output_token_logprobs: z.array(tokenLogprob).nullish(),
+      output_top_logprobs: z.array(z.array(tokenLogprob).nullable()).nullish(),
+    }),
   }),
-});
+);
 
 type Meta = z.infer<typeof sglangFrame>["meta_info"];
 type FinishReason = NonNullable<Meta["finish_reason"]>;

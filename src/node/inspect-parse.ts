@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs, styleText } from "node:util";
 import { createParser, type ParseEvent, toFinishReason } from "../harmony/parse.ts";
 import { o200kHarmony } from "../tokenizer/index.ts";
-import { z } from "zod";
+import * as z from "zod";
 
 export const PARSE_USAGE = `\
 harmony-gateway parse [completion.txt | -] [options]

@@ -8,7 +8,7 @@
  *
  * Both APIs use it: `keep` on the way out, `restore` (or, item by item, `open`) on the way in.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Part, TurnEvent } from "../turn/turn.ts";
 import type { OpenedSeal, Seals, SealRefusal } from "./seals.ts";
 import { type Store, storeKey } from "./store.ts";

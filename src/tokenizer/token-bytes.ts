@@ -15,7 +15,7 @@
 import { SLACK } from "./byte-words.ts";
 import { FIRST_SPECIAL_ID } from "./special-tokens.ts";
 import type { TokenId } from "./tokenizer.ts";
-import { VOCABULARY } from "./vocabulary.ts";
+import { vocabulary } from "./vocabulary.ts";
 
 /** How many ordinary tokens there are; their ids are 0 to one less. */
 export const ORDINARY_COUNT = FIRST_SPECIAL_ID;
@@ -46,7 +46,7 @@ const TOTAL_BYTES = 1_397_670;
 export function unpackTokenBytes(): TokenBytes {
   const values = base64Values();
   // Through UTF-8: reading bytes of a typed array is twice as fast as charCodeAt while this is cold.
-  const digits = new TextEncoder().encode(VOCABULARY);
+  const digits = new TextEncoder().encode(vocabulary());
   const merged = ORDINARY_COUNT - BYTE_COUNT;
   const bytes = new Uint8Array(TOTAL_BYTES + SLACK);
   const view = new DataView(bytes.buffer);

@@ -4,7 +4,7 @@
  * Unknown fields are ignored, as both do: clients send many. A known field of the wrong type is a 400
  * that names it. `null` means absent, everywhere. What is done with each field is listed in `fields.ts`.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
 
 const textLike = z.string().nullish();

@@ -1,6 +1,6 @@
 /** `/v1/conversations`: made, read, changed, deleted, and the same for their items. */
 import { type Context, Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import { checkLimits } from "../limits.ts";

@@ -4,7 +4,7 @@
  * An entry is read, changed and written whole. Within this process changes to one conversation wait for each other;
  * two replicas that change the same one at the same moment may lose a change.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { type Store, storeKey } from "../../store/store.ts";
 import type { WireItem } from "./items.ts";
 

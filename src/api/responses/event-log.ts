@@ -2,7 +2,7 @@
  * The events of responses made in the background, for clients that come back for them, to this gateway or to another
  * one behind the same store. A store cannot append, so they are kept in pieces, numbered from 0.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { type Store, storeKey } from "../../store/store.ts";
 import type { ResponseEvent } from "./to-events.ts";
 

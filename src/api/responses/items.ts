@@ -3,7 +3,7 @@
  * of their own, and all of it is kept for `input_items`. What the model reads of them is decided in
  * `to-turn.ts`.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 const textLike = z.string().nullish();
 

@@ -4,7 +4,7 @@
  * Unknown fields are ignored: clients add their own. A known field of the wrong type is a 400 that
  * names it. `null` means absent, everywhere.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { inputItem } from "./items.ts";
 
 const textLike = z.string().nullish();

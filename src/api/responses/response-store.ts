@@ -5,7 +5,7 @@
  * An entry holds what one request added, its input and its output, and names the responses before it. So a conversation
  * of n turns takes n entries and n reads, which are made at once, and none holds what another holds already.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { type Store, storeKey } from "../../store/store.ts";
 import type { WireItem } from "./items.ts";
 

@@ -1,5 +1,5 @@
 /** Kept items and responses as a client may see them, and lists of them page by page. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Client } from "../client.ts";
 import { parseWith } from "../parse-request.ts";
 import type { WireItem } from "./items.ts";

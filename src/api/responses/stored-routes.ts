@@ -1,6 +1,6 @@
 /** Stored responses: read, followed, listed, cancelled, deleted. */
 import { type Context, Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import { parseWith } from "../parse-request.ts";

@@ -1,5 +1,5 @@
 /** Compaction items: a summary of what came before, sealed, so that it is ours and this tenant's to read. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Seals } from "../../store/seals.ts";
 import type { HistoryItem } from "./history.ts";
 
