@@ -1,0 +1,76 @@
+/**
+ * What the gateway weighs as a Worker: its bundle, its start, and its memory with streams open.
+ *
+ *     npm run size                the bundle alone; fails when it is over the limit
+ *     npm run bench:worker        all of it, in workerd beside a Worker that does nothing
+ *
+ * Clocks stand still inside a Worker while it computes, so workerd is looked at from outside: CPU time of its
+ * process, its resident memory, and the isolate's memory as its debugger tells it, which is what Cloudflare's
+ * limit of 128 MB is about.
+ */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
+import { type Bundle, bundleWorker } from "../test/helpers/workerd.ts";
+import { describeMachine } from "./machine.ts";
+import { measureStarts } from "./worker/start.ts";
+import { measureStreams } from "./worker/streams.ts";
+
+/** Bytes after gzip. Cloudflare takes 3 MB from free accounts, 10 MB from others. */
+const MAX_GZIP_BYTES = 1_300_000;
+
+const { values: given } = parseArgs({
+  options: {
+    "size-only": { type: "boolean", default: false },
+    rounds: { type: "string", default: "7" },
+    streams: { type: "string", default: "100" },
+  },
+});
+
+const bundle = await bundleWorker();
+try {
+  await printSize(bundle);
+  if (!given["size-only"]) await printRun(bundle);
+} finally {
+  await bundle.remove();
+}
+
+async function printSize({ folder }: Bundle): Promise<void> {
+  const code = await readFile(join(folder, "worker.js"));
+  const gzip = gzipSync(code).length;
+  console.log(
+    `Bundle: ${megabytes(code.length)}, ${megabytes(gzip)} after gzip, vocabulary included.`,
+  );
+  if (gzip > MAX_GZIP_BYTES) {
+    console.error(`That is more than the ${megabytes(MAX_GZIP_BYTES)} it may have.`);
+    process.exitCode = 1;
+  }
+}
+
+async function printRun(gateway: Bundle): Promise<void> {
+  const { cpu, cores, node, loadBefore } = describeMachine();
+  console.log(`${cpu}, ${cores} cores, Node ${node}, load before ${loadBefore.toFixed(1)}\n`);
+  const nothing = await emptyBundle();
+  try {
+    console.log(await measureStarts({ nothing, gateway, rounds: Number(given.rounds) }));
+    console.log(await measureStreams(gateway, Number(given.streams)));
+  } finally {
+    await nothing.remove();
+  }
+}
+
+/** A Worker that answers `ok`: what the runtime costs by itself. */
+async function emptyBundle(): Promise<Bundle> {
+  const folder = await mkdtemp(join(tmpdir(), "empty-worker-"));
+  await writeFile(
+    join(folder, "worker.js"),
+    `export default { fetch: () => new Response("ok") };\n`,
+  );
+  return { folder, remove: () => rm(folder, { recursive: true }) };
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(2)} MB`;
+}

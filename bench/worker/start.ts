@@ -1,0 +1,110 @@
+/** What it takes until a Worker answers, beside one that does nothing. */
+import { type Bundle, startWorkerd } from "../../test/helpers/workerd.ts";
+import { type Measured, toMeasured } from "../statistics.ts";
+import { cpuMs, isolateMb, residentMb } from "./process.ts";
+
+export interface StartOptions {
+  readonly nothing: Bundle;
+  readonly gateway: Bundle;
+  readonly rounds: number;
+}
+
+interface Start {
+  /** CPU until it listens: reading the bundle and running what stands at the top of its modules. */
+  readonly readyCpu: number;
+  /** CPU and time of the first request, a list of models: reading the settings, making the application. */
+  readonly firstCpu: number;
+  readonly firstMs: number;
+  /** The same of the first answer of the model, the vocabulary's tables included. */
+  readonly chatCpu: number;
+  readonly chatMs: number;
+  /** And of the second one. */
+  readonly againCpu: number;
+  readonly againMs: number;
+  readonly isolateMb: number;
+  readonly rssMb: number;
+}
+
+const ROWS: Readonly<Record<keyof Start, string>> = {
+  readyCpu: "start-up, ms of CPU",
+  firstCpu: "first request, ms of CPU",
+  firstMs: "first request, ms",
+  chatCpu: "first answer, ms of CPU",
+  chatMs: "first answer, ms",
+  againCpu: "second answer, ms of CPU",
+  againMs: "second answer, ms",
+  isolateMb: "isolate after it, MB",
+  rssMb: "resident after it, MB",
+};
+
+/** A table in Markdown. */
+export async function measureStarts({ nothing, gateway, rounds }: StartOptions): Promise<string> {
+  const starts: { nothing: Start; gateway: Start }[] = [];
+  for (let round = 0; round < rounds; round++) {
+    starts.push({ nothing: await measureStart(nothing), gateway: await measureStart(gateway) });
+  }
+  const rows = Object.entries(ROWS).map(([name, title]) => {
+    const key = Object.keys(ROWS).find((each): each is keyof Start => each === name) ?? "readyCpu";
+    const cells = [
+      starts.map((each) => each.nothing[key]),
+      starts.map((each) => each.gateway[key]),
+      starts.map((each) => each.gateway[key] - each.nothing[key]),
+    ];
+    return `| ${title} | ${cells.map((each) => toCell(toMeasured(each))).join(" | ")} |`;
+  });
+  return [
+    `| | empty Worker | gateway | difference |`,
+    "| --- | ---: | ---: | ---: |",
+    ...rows,
+    "",
+  ].join("\n");
+}
+
+async function measureStart(bundle: Bundle): Promise<Start> {
+  const worker = await startWorkerd(bundle, { log: "silent" });
+  const { pid, origin } = worker;
+  const measure = async (ask: () => Promise<Response>) => {
+    const cpuBefore = cpuMs(pid);
+    const started = performance.now();
+    await (await ask()).text();
+    const ms = performance.now() - started;
+    await settle();
+    return { cpu: cpuMs(pid) - cpuBefore, ms };
+  };
+  const chat = () =>
+    fetch(`${origin}/v1/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
+    });
+  try {
+    await settle();
+    const readyCpu = cpuMs(pid);
+    const first = await measure(() => fetch(`${origin}/v1/models`));
+    const answer = await measure(chat);
+    const again = await measure(chat);
+    return {
+      readyCpu,
+      firstCpu: first.cpu,
+      firstMs: first.ms,
+      chatCpu: answer.cpu,
+      chatMs: answer.ms,
+      againCpu: again.cpu,
+      againMs: again.ms,
+      isolateMb: await isolateMb(worker.inspector),
+      rssMb: residentMb(pid).now,
+    };
+  } finally {
+    await worker.close();
+  }
+}
+
+/** What goes on behind an answer is to be counted with it. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 100);
+  });
+}
+
+function toCell({ median, min, max }: Measured): string {
+  return `${median.toFixed(1)} (${min.toFixed(1)}–${max.toFixed(1)})`;
+}
