@@ -120,12 +120,15 @@ export function createCompletionReader(server: Server, topLogprobs?: number): Co
  * Searched from the end, because vLLM's first event repeats the whole prompt before it.
  */
 function readOrdinaryIds(event: string, into: TokenId[]): boolean {
-  if (!event.includes('"finish_reason":null')) return false;
+  const goesOn = event.indexOf(GOES_ON);
+  if (goesOn < 1 || event[goesOn - 1] !== '"') return false;
   const at = event.lastIndexOf(IDS_KEY);
   return at !== -1 && readIdList(event, at + IDS_KEY.length, into) !== -1;
 }
 
 const IDS_KEY = '"token_ids":[';
+/** Without its first quote: JSON is full of them, and the search stops at each (69 instead of 230 ns). */
+const GOES_ON = 'finish_reason":null';
 
 /** `repetition` is vLLM cutting off a loop: like a limit, the answer was not finished by the model. */
 function mapFinishReason(reason: string): EngineFinish["reason"] {
