@@ -36,9 +36,10 @@ export function toJsonBody(
   values: Readonly<Record<string, unknown>>,
   extra: Readonly<Record<string, unknown>> = {},
 ): string {
-  const members: string[] = [];
+  let members = "";
+  // Added to one string, which V8 copies once, when it is sent: joining a list copied 600 KB of ids twice more.
   const add = (key: string, text: string | undefined): void => {
-    if (text !== undefined) members.push(`${JSON.stringify(key)}:${text}`);
+    if (text !== undefined) members += `${members === "" ? "" : ","}${JSON.stringify(key)}:${text}`;
   };
   for (const [key, text] of Object.entries(texts)) {
     if (extra[key] === undefined) add(key, text);
@@ -46,7 +47,7 @@ export function toJsonBody(
   for (const [key, value] of Object.entries({ ...values, ...extra })) {
     if (extra[key] !== null) add(key, JSON.stringify(value));
   }
-  return `{${members.join(",")}}`;
+  return `{${members}}`;
 }
 
 /**
