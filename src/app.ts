@@ -146,8 +146,7 @@ function identify(randomId: () => string): MiddlewareHandler<ApiEnv> {
     const id = /^[\w.:-]{1,128}$/.test(sent) ? sent : `req_${randomId()}`;
     c.set("requestId", id);
     await next();
-    // Not `c.header`: it makes the response anew, 20 µs, and of Hono's Node adapter's own kind into one that the
-    // adapter reads ahead of before it sends the headers.
+    // Not `c.header`, which makes the whole response anew: 20 µs of every request.
     c.res.headers.set("x-request-id", id);
   };
 }
