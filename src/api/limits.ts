@@ -34,13 +34,10 @@ function checkLength(list: unknown, param: string, most: number): void {
   });
 }
 
-/** Without recursion: the nesting it is to find would overflow the stack. */
+/** Looks no deeper than it must, so that no nesting overflows the stack. */
 function isDeeperThan(value: unknown, depth: number): boolean {
-  let level: unknown[] = [value];
-  for (let left = depth; level.length > 0; left--) {
-    const containers = level.filter((each) => typeof each === "object" && each !== null);
-    if (containers.length > 0 && left === 0) return true;
-    level = containers.flatMap((each) => Object.values(each ?? {}));
-  }
-  return false;
+  if (typeof value !== "object" || value === null) return false;
+  if (depth === 0) return true;
+  const members: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return members.some((each) => isDeeperThan(each, depth - 1));
 }

@@ -4,6 +4,7 @@
  */
 import { memberText } from "../harmony/json-member.ts";
 import { isJsonArray, isJsonObject, type Json, parseJson } from "../harmony/json.ts";
+import { rememberByText } from "../harmony/text-memory.ts";
 import { RequestError } from "./errors.ts";
 
 /**
@@ -17,12 +18,20 @@ export function readOrdered(
 ): Json | undefined {
   if (!parsed || (Array.isArray(parsed) && parsed.length === 0)) return undefined;
   try {
-    return parseJson(memberText(bodyText, member) ?? "null");
+    return readAgain(memberText(bodyText, member) ?? "null");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new RequestError(`${member}: ${reason}`, { param: member });
   }
 }
+
+/** Clients send the same tools with every turn. Reading 128 of them, 78 KB, takes 0.8 ms; finding them again 0.01. */
+const readAgain = rememberByText((text) => parseJson(text), {
+  maxBytes: 16 * 1024 * 1024,
+  // One or two a character for the text and, measured with tools, six for its maps.
+  bytesOf: (text) => 8 * text.length + 200,
+  copies: true,
+});
 
 /** The value at a path, undefined where there is none. */
 export function jsonAt(

@@ -8,14 +8,11 @@ import { commentLines, toolsSection } from "./tools.ts";
  * Sections joined by a blank line. Empty instructions are a value: the heading is written. With nothing set the
  * body is empty; such a message is better not sent at all.
  */
-export function developerText(
-  content: DeveloperContent,
-  toolsText: typeof toolsSection = toolsSection,
-): string {
+export function developerText(content: DeveloperContent): string {
   const { instructions, namespaces = [], responseFormats = [] } = content;
   const sections = [
     instructions === undefined ? undefined : `# Instructions\n\n${instructions}`,
-    namespaces.length === 0 ? undefined : toolsText(namespaces),
+    namespaces.length === 0 ? undefined : toolsSection(namespaces),
     responseFormats.length === 0 ? undefined : formatsSection(responseFormats),
   ];
   return sections.filter((section) => section !== undefined).join("\n\n");

@@ -5,7 +5,7 @@
  * write it, so that a forced message looks like one from the history.
  */
 import type { TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";
-import type { Layout, Renderer } from "./render.ts";
+import type { Layout, Opening, Renderer } from "./render.ts";
 import { CALL, CHANNEL, END } from "./tokens.ts";
 
 export interface Openings {
@@ -32,23 +32,52 @@ export function createOpenings(
   tokenizer: Tokenizer,
   layout: Layout = "reference",
 ): Openings {
-  const recipient = tokenizer.encode(" to=functions");
-  return {
-    assistant: renderer.renderStart("assistant").ids,
-    analysis: renderer.renderOpening({ channel: "analysis" }).ids,
-    final: renderer.renderOpening({ channel: "final" }).ids,
-    finalJson: renderer.renderOpening({ channel: "final", contentType: JSON_CONTENT }).ids,
-    call: (name) =>
-      renderer.renderOpening({
-        channel: "commentary",
-        recipient: `functions.${name}`,
-        contentType: JSON_CONTENT,
-      }).ids,
-    callTo:
-      layout === "channel-first"
-        ? [CHANNEL, ...tokenizer.encode("commentary"), ...recipient]
-        : recipient,
-    end: END,
-    endOfCall: CALL,
-  };
+  return new RenderedOpenings(renderer, tokenizer, layout);
+}
+
+/** Each is rendered when it is asked for: most turns need none. */
+class RenderedOpenings implements Openings {
+  readonly end = END;
+  readonly endOfCall = CALL;
+  readonly #renderer: Renderer;
+  readonly #tokenizer: Tokenizer;
+  readonly #layout: Layout;
+
+  constructor(renderer: Renderer, tokenizer: Tokenizer, layout: Layout) {
+    this.#renderer = renderer;
+    this.#tokenizer = tokenizer;
+    this.#layout = layout;
+  }
+
+  get assistant(): readonly TokenId[] {
+    return this.#renderer.renderStart("assistant").ids;
+  }
+
+  get analysis(): readonly TokenId[] {
+    return this.#open({ channel: "analysis" });
+  }
+
+  get final(): readonly TokenId[] {
+    return this.#open({ channel: "final" });
+  }
+
+  get finalJson(): readonly TokenId[] {
+    return this.#open({ channel: "final", contentType: JSON_CONTENT });
+  }
+
+  call(name: string): readonly TokenId[] {
+    const recipient = `functions.${name}`;
+    return this.#open({ channel: "commentary", recipient, contentType: JSON_CONTENT });
+  }
+
+  get callTo(): readonly TokenId[] {
+    const recipient = this.#tokenizer.encode(" to=functions");
+    return this.#layout === "channel-first"
+      ? [CHANNEL, ...this.#tokenizer.encode("commentary"), ...recipient]
+      : recipient;
+  }
+
+  #open(opening: Opening): readonly TokenId[] {
+    return this.#renderer.renderOpening(opening).ids;
+  }
 }

@@ -11,7 +11,7 @@
 import { o200kHarmony } from "../tokenizer/index.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
 import { dropAnalysisLikeReference } from "./analysis.ts";
-import type { ContentPart, Conversation, Message, Role, ToolNamespace } from "./conversation.ts";
+import type { ContentPart, Conversation, Message, Role } from "./conversation.ts";
 import { developerText } from "./developer-message.ts";
 import { createEncoder, specialPiece } from "./pieces.ts";
 import type { Piece } from "./pieces.ts";
@@ -19,7 +19,6 @@ import { createPrompt } from "./prompt.ts";
 import type { RenderedPrompt, RenderedSegment } from "./prompt.ts";
 import { systemText } from "./system-message.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "./tokens.ts";
-import { toolsSection } from "./tools.ts";
 
 /**
  * Where a recipient on `commentary` stands, and how content types are written.
@@ -104,7 +103,6 @@ export function createRenderer({
   cacheBytes = DEFAULT_CACHE_BYTES,
 }: RendererOptions = {}): Renderer {
   const encode = createEncoder(tokenizer, cacheBytes);
-  const toolsText = createToolsText();
 
   function messageSegment(message: Message, hasFunctions: boolean): RenderedSegment {
     const out = new Writer(encode);
@@ -112,7 +110,7 @@ export function createRenderer({
     writeAuthor(out, message);
     writeHeader(out, message, layout);
     for (const part of contentParts(message)) {
-      out.text(partText(part, message.role, hasFunctions, toolsText));
+      out.text(partText(part, message.role, hasFunctions));
     }
     out.special(terminator(message));
     return { ...out.finish(), message };
@@ -230,12 +228,7 @@ function contentParts({ content }: Message): readonly ContentPart[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-function partText(
-  part: ContentPart,
-  role: Role,
-  hasFunctions: boolean,
-  toolsText: typeof toolsSection,
-): string {
+function partText(part: ContentPart, role: Role, hasFunctions: boolean): string {
   if (part.type === "text") return part.text;
   if (part.type !== role) {
     throw new HarmonyRenderError(
@@ -243,9 +236,7 @@ function partText(
       `Content of type ${part.type} belongs in ${part.type} messages, not in a ${role} message`,
     );
   }
-  return part.type === "system"
-    ? systemText(part, hasFunctions, toolsText)
-    : developerText(part, toolsText);
+  return part.type === "system" ? systemText(part, hasFunctions) : developerText(part);
 }
 
 /** A set recipient makes an assistant message a call, even the unwritten `all` and the empty one. */
@@ -264,19 +255,4 @@ function offersFunctions(messages: readonly Message[]): boolean {
           part.namespaces?.findLast(({ key }) => key === "functions")?.functions.length,
       ),
   );
-}
-
-/**
- * The tools section, remembered for as long as the caller keeps the same list: 128 tools take 0.3 ms to
- * print.
- */
-function createToolsText(): typeof toolsSection {
-  const sections = new WeakMap<readonly ToolNamespace[], string>();
-  return (namespaces) => {
-    const known = sections.get(namespaces);
-    if (known !== undefined) return known;
-    const section = toolsSection(namespaces);
-    sections.set(namespaces, section);
-    return section;
-  };
 }

@@ -9,11 +9,7 @@ import { toolsSection } from "./tools.ts";
  * `hasFunctions`: somewhere in the conversation a developer message offers functions. Then the channel
  * section says where calls go. Functions attached to the system content itself do not count.
  */
-export function systemText(
-  content: SystemContent,
-  hasFunctions: boolean,
-  toolsText: typeof toolsSection = toolsSection,
-): string {
+export function systemText(content: SystemContent, hasFunctions: boolean): string {
   const { identity, knowledgeCutoff, date, effort, namespaces = [] } = content;
   const about = [
     identity,
@@ -23,7 +19,7 @@ export function systemText(
   const sections = [
     about.length === 0 ? undefined : about.join("\n"),
     effort === undefined ? undefined : `Reasoning: ${effort}`,
-    namespaces.length === 0 ? undefined : toolsText(namespaces),
+    namespaces.length === 0 ? undefined : toolsSection(namespaces),
     channelSection(content, hasFunctions),
   ];
   return sections.filter((section) => section !== undefined).join("\n\n");

@@ -60,18 +60,4 @@ describe("remembering encoded text", () => {
     encode("small");
     expect(tokenizer.encoded).toEqual(["small", "large ".repeat(1000)]);
   });
-
-  test("texts made to have the same fingerprint are only forgotten earlier", () => {
-    const tokenizer = countingTokenizer();
-    const encode = createEncoder(tokenizer, 10_000_000);
-    // 24 of 480 characters are looked at: every twentieth from the end.
-    const texts = Array.from(
-      { length: 50 },
-      (_, i) => `${String(i).padStart(10, "0")}${"x".repeat(470)}`,
-    );
-    const ids = texts.map((text) => encode(text).ids);
-    tokenizer.encoded.length = 0;
-    expect(texts.toReversed().map((text) => encode(text).ids)).toEqual(ids.toReversed());
-    expect(tokenizer.encoded).toHaveLength(46);
-  });
 });

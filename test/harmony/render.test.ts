@@ -344,25 +344,4 @@ describe("cost", () => {
     expect(most.calls - more.calls).toBe(10 * (more.calls - few.calls));
     expect(most.characters - more.characters).toBe(10 * (more.characters - few.characters));
   });
-
-  test("the tools of a conversation are printed once while the list is the same", () => {
-    let reads = 0;
-    const functions = [
-      {
-        name: "f",
-        get description() {
-          reads++;
-          return "D";
-        },
-      },
-    ];
-    const tools = [{ key: "functions", name: "functions", functions }];
-    const messages: Message[] = [
-      { role: "developer", content: [{ type: "developer", namespaces: tools }] },
-    ];
-    const own = createRenderer();
-    const first = own.renderConversation({ messages }).ids;
-    expect(own.renderConversation({ messages }).ids).toEqual(first);
-    expect(reads).toBe(1);
-  });
 });

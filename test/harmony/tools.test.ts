@@ -1,6 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { ToolFunction, ToolNamespace } from "../../src/harmony/conversation.ts";
-import { parseJson } from "../../src/harmony/json.ts";
+import { isJsonObject, parseJson } from "../../src/harmony/json.ts";
 import { toolsSection } from "../../src/harmony/tools.ts";
 
 /** The signature of a function `f` that takes arguments of this schema. */
@@ -156,5 +156,18 @@ describe("a schema as a type", () => {
     expect(signature('{"type":"object","properties":{"p":{},"q":{}},"required":["q",1,"x"]}')).toBe(
       "type f = (_: {\np?: any,\nq: any,\n}) => any;",
     );
+  });
+
+  test("prints a schema once for as long as it is kept, and names and descriptions anew", () => {
+    const parameters = parseJson('{"type":"object"}');
+    if (!isJsonObject(parameters)) throw new TypeError("not an object");
+    const read = vi.spyOn(parameters, "get");
+    const named = (name: string) => [{ name, description: name, parameters }];
+    const first = toolsSection([namespace("functions", named("one"))]);
+    const reads = read.mock.calls.length;
+    expect(toolsSection([namespace("functions", named("two"))])).toBe(
+      first.replaceAll("one", "two"),
+    );
+    expect([reads > 0, read.mock.calls.length]).toEqual([true, reads]);
   });
 });

@@ -6,6 +6,7 @@ import { collectTurn } from "../../turn/collect.ts";
 import { mergeTurns } from "../../turn/merge.ts";
 import type { Model, Models } from "../../turn/models.ts";
 import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import { createAbort } from "../abort.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
 import { describeError, RequestError, toErrorBody } from "../errors.ts";
 import { checkLimits, type RequestLimits } from "../limits.ts";
@@ -66,10 +67,9 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       logprobs: request.logprobs ?? false,
     };
 
-    const abort = new AbortController();
-    const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
+    const abort = createAbort(c.req.raw.signal);
     const turns = Array.from({ length: request.n ?? 1 }, (_, index) =>
-      deps.reasoning.keep(model.run(withSeed(turn, index), signal), {
+      deps.reasoning.keep(model.run(withSeed(turn, index), abort.signal), {
         tenant: client.tenant,
         seal: options.reasoning === "sealed",
       }),

@@ -1,6 +1,7 @@
 /** Stored responses: read, followed, listed, cancelled, deleted. */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
+import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import { parseWith } from "../parse-request.ts";
@@ -30,10 +31,9 @@ export function storedResponses(context: ResponsesContext): Hono<ApiEnv> {
         param: "stream",
       });
     }
-    const abort = new AbortController();
-    const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
+    const abort = createAbort(c.req.raw.signal);
     const after = query.starting_after ?? -1;
-    const events = background.follow(c.get("client").tenant, response.id, after, signal);
+    const events = background.follow(c.get("client").tenant, response.id, after, abort.signal);
     return sseResponse(c, toFrames(await untilBegun(events, context.keepAliveMs)), {
       keepAliveMs: context.keepAliveMs,
       onCancel: (reason) => abort.abort(reason),

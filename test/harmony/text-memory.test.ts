@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { rememberByText } from "../../src/harmony/text-memory.ts";
+
+/** A memory of lengths, and the texts it had to look at. */
+function createMemory(maxBytes = 1_000_000) {
+  const made: string[] = [];
+  const lengthOf = rememberByText(
+    (text) => {
+      made.push(text);
+      return { length: text.length };
+    },
+    { maxBytes, bytesOf: (text) => text.length, copies: true },
+  );
+  return { made, lengthOf };
+}
+
+describe("remembering what was made of a text", () => {
+  test("gives the same value for the same text, whichever string object holds it", () => {
+    const { made, lengthOf } = createMemory();
+    const first = lengthOf("some text");
+    expect(lengthOf(["some", "text"].join(" "))).toBe(first);
+    expect(lengthOf("in front of some text".slice(-9))).toBe(first);
+    expect(made).toEqual(["some text"]);
+  });
+
+  test("takes the empty text like any other", () => {
+    const { made, lengthOf } = createMemory();
+    expect([lengthOf(""), lengthOf("")]).toEqual([{ length: 0 }, { length: 0 }]);
+    expect(made).toEqual([""]);
+  });
+
+  test("what could not be made is tried again", () => {
+    let tries = 0;
+    const fail = rememberByText(
+      () => {
+        tries++;
+        throw new Error("no");
+      },
+      { maxBytes: 1000, bytesOf: () => 1 },
+    );
+    expect(() => fail("x")).toThrow("no");
+    expect(() => fail("x")).toThrow("no");
+    expect(tries).toBe(2);
+  });
+
+  test("finds each of hundreds of texts made alike", () => {
+    const { made, lengthOf } = createMemory();
+    const texts = Array.from({ length: 300 }, (_, n) =>
+      `Turn ${n}: the tide comes in at ${n * 13} past ${n}. `.repeat(1 + (n % 40)),
+    );
+    for (const text of texts) lengthOf(text);
+    made.length = 0;
+    for (const text of texts) expect(lengthOf(text)).toEqual({ length: text.length });
+    expect(made).toEqual([]);
+  });
+
+  test("texts made to have the same fingerprint are only forgotten earlier", () => {
+    const { made, lengthOf } = createMemory();
+    // Of 6,400 characters the first 32 are looked at and every hundredth from the end.
+    const texts = Array.from(
+      { length: 50 },
+      (_, n) => `${"x".repeat(40)}${String(n).padStart(4, "0")}${"x".repeat(6356)}`,
+    );
+    const values = texts.map((text) => lengthOf(text));
+    made.length = 0;
+    expect(texts.toReversed().map((text) => lengthOf(text))).toEqual(values);
+    expect(made).toHaveLength(34);
+  });
+});
