@@ -185,6 +185,7 @@ test("frames are let go where another response takes their place", async () => {
 test("frames that fail cut the connection: half an answer must not look whole", async () => {
   const { port } = await serve(async (take) => {
     await take("data: one\n\n");
+    await pause(20);
     throw new Error("broken");
   });
   const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST" });

@@ -1,6 +1,7 @@
 /** The Responses API: `POST /v1/responses`, answered as JSON, as a stream of events or in the background, and its kin. */
 import { type Context, Hono } from "hono";
 import { forEachOf } from "../../flow.ts";
+import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
 import { sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -29,8 +30,8 @@ export function responses(context: ResponsesContext, webSockets?: SocketOptions)
     };
     const pending = await prepareResponse(await c.req.text(), caller, context);
     if (pending.request.background) return answerInBackground(c, pending, context);
-    const abort = new AbortController();
-    const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
+    const abort = createAbort(c.req.raw.signal);
+    const { signal } = abort;
     const events = runResponse(pending, context, signal);
     const headers = toHeaders(pending);
     if (!pending.request.stream) {
@@ -63,9 +64,8 @@ async function answerInBackground(
   const { ended } = await context.background.start(pending, context);
   outlive(c, ended);
   if (!request.stream) return c.json(queued, 200, toHeaders(pending));
-  const abort = new AbortController();
-  const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
-  const events = context.background.follow(caller.client.tenant, id, -1, signal);
+  const abort = createAbort(c.req.raw.signal);
+  const events = context.background.follow(caller.client.tenant, id, -1, abort.signal);
   return sseResponse(c, toFrames(events), {
     keepAliveMs: context.keepAliveMs,
     headers: toHeaders(pending),
