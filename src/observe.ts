@@ -1,5 +1,6 @@
 /** What is counted and logged of requests and turns. It looks on: nothing depends on it. */
 import { EngineError } from "./engines/engine-error.ts";
+import { createFlow, type Flow, forEachOf, type Take } from "./flow.ts";
 import type { Log, LogFields } from "./log.ts";
 import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
 import type { Model, Models } from "./turn/models.ts";
@@ -88,61 +89,43 @@ function observeModel(model: Model, deps: ObserveDeps): Model {
   // A model's status changes: everything else is read through to the model itself.
   return Object.create(model, {
     run: {
-      value: (turn: Turn, signal: AbortSignal): AsyncIterable<TurnEvent> => ({
-        [Symbol.asyncIterator]: () => new ObservedTurn(model, turn, signal, deps),
-      }),
+      value: (turn: Turn, signal: AbortSignal): Flow<TurnEvent> =>
+        createFlow((take) => new Observer(model, turn, deps).watch(signal, take)),
     },
   });
 }
 
-/**
- * Hands the turn's own promises on and looks at them from the side: an async generator here would put
- * one more await on the way of every token.
- */
-class ObservedTurn implements AsyncIterator<TurnEvent> {
+/** Looks at one turn from the side. */
+class Observer {
   readonly #model: Model;
   readonly #turn: Turn;
-  readonly #signal: AbortSignal;
   readonly #deps: ObserveDeps;
-  readonly #events: AsyncIterator<TurnEvent>;
-  readonly #look = (result: IteratorResult<TurnEvent>): void => {
-    if (result.done) this.#end("cancelled", {});
-    else this.#see(result.value);
-  };
-  readonly #fail = (error: unknown): void => {
-    if (this.#signal.aborted) this.#end("cancelled", {});
-    else this.#end("failed", describeFailure(error), "warn");
-  };
-  #state: "new" | "under way" | "over" = "new";
-  #startedAt = 0;
+  readonly #startedAt: number;
   #firstTokenSeconds: number | undefined;
   /** What was written, part by part; only kept if it is to be logged. */
   readonly #written: { kind: string; text: string }[] = [];
+  #isOver = false;
 
-  constructor(model: Model, turn: Turn, signal: AbortSignal, deps: ObserveDeps) {
+  constructor(model: Model, turn: Turn, deps: ObserveDeps) {
     this.#model = model;
     this.#turn = turn;
-    this.#signal = signal;
     this.#deps = deps;
-    this.#events = model.run(turn, signal)[Symbol.asyncIterator]();
+    this.#startedAt = deps.now();
   }
 
-  next(): Promise<IteratorResult<TurnEvent>> {
-    if (this.#state === "new") this.#start();
-    const result = this.#events.next();
-    result.then(this.#look, this.#fail);
-    return result;
-  }
-
-  async return(): Promise<IteratorResult<TurnEvent>> {
-    this.#end("cancelled", {});
-    return (await this.#events.return?.()) ?? { done: true, value: undefined };
-  }
-
-  #start(): void {
-    this.#state = "under way";
-    this.#startedAt = this.#deps.now();
+  async watch(signal: AbortSignal, take: Take<TurnEvent>): Promise<void> {
     this.#deps.meters.turnsUnderWay.add(1);
+    try {
+      await forEachOf(this.#model.run(this.#turn, signal), (event) => {
+        this.#see(event);
+        return take(event);
+      });
+      this.#end("cancelled", {});
+    } catch (error) {
+      if (signal.aborted) this.#end("cancelled", {});
+      else this.#end("failed", describeFailure(error), "warn");
+      throw error;
+    }
   }
 
   #see(event: TurnEvent): void {
@@ -163,8 +146,8 @@ class ObservedTurn implements AsyncIterator<TurnEvent> {
   }
 
   #end(finish: string, fields: LogFields, level: "info" | "warn" = "info"): void {
-    if (this.#state !== "under way") return;
-    this.#state = "over";
+    if (this.#isOver) return;
+    this.#isOver = true;
     const { log, logContent, meters } = this.#deps;
     const seconds = this.#seconds();
     meters.turnsUnderWay.add(-1);

@@ -8,12 +8,13 @@ const SOURCES = join(import.meta.dirname, "..", "src");
 const ALLOWED: Record<string, readonly string[]> = {
   tokenizer: [],
   harmony: ["tokenizer"],
-  engines: ["tokenizer"],
+  engines: ["flow", "tokenizer"],
   // The demo engine stands in for a model as well as for a server, and a model speaks Harmony.
   "engines/demo": ["engines", "harmony", "tokenizer"],
-  store: ["harmony", "turn"],
-  turn: ["engines", "harmony", "tokenizer"],
-  api: ["engines", "harmony", "log", "metrics", "store", "tokenizer", "turn"],
+  flow: [],
+  store: ["flow", "harmony", "turn"],
+  turn: ["engines", "flow", "harmony", "tokenizer"],
+  api: ["engines", "flow", "harmony", "log", "metrics", "store", "tokenizer", "turn"],
   config: ["engines", "harmony", "turn"],
 };
 

@@ -36,11 +36,16 @@ export function createReplay(
 ): Transport {
   return async ({ body = "" }) => {
     onRequest(body);
-    let at = 0;
     return {
       status: 200,
       headers: { get: (name) => (name === "content-type" ? "text/event-stream" : null) },
-      read: async () => reads[at++],
+      // Each read arrives by itself, as from a socket.
+      pump: async (take) => {
+        for (const bytes of reads) {
+          await Promise.resolve();
+          if (!(await take(bytes))) return;
+        }
+      },
       close: () => {},
     };
   };

@@ -1,4 +1,5 @@
 /** Who is asking, as found by authentication, and what the middleware leaves for the routes. */
+import type { SseSource } from "./sse.ts";
 
 /** Which chain of thought leaves the gateway: readable, sealed for the client to carry, or none. */
 export type ReasoningPolicy = "raw" | "sealed" | "none";
@@ -20,5 +21,10 @@ export interface Client {
 
 /** Hono's environment for every API route. */
 export interface ApiEnv {
+  /** What the runtime hands in beside each request. */
+  Bindings: {
+    /** Writes the frames of this request's response by itself, faster than a web stream would. */
+    takeFrames?: (source: SseSource) => void;
+  };
   Variables: { client: Client; requestId: string };
 }

@@ -1,9 +1,12 @@
 /**
- * Server-sent events over a web stream: frames in, a `Response` out.
+ * Server-sent events: frames in, a `Response` out.
  *
- * A slow reader is never outrun: a frame is asked for when there is room for it. A client that leaves
- * shows up as the stream's `cancel` on every runtime (on Workers as nothing else), which aborts the turn.
+ * A slow reader is never outrun: no frame is taken while there is no room for it. A client that leaves shows
+ * up as the stream's `cancel` on every runtime (on Workers as nothing else), which aborts the turn.
  */
+import type { Context } from "hono";
+import type { Flow } from "../flow.ts";
+import type { ApiEnv } from "./client.ts";
 
 export interface SseOptions {
   /** Silence after which a comment is sent, so that proxies and clients keep the connection open. */
@@ -13,54 +16,84 @@ export interface SseOptions {
   readonly onCancel: (reason: unknown) => void;
 }
 
-const KEEP_ALIVE = new TextEncoder().encode(": HARMONY-GATEWAY PROCESSING\n\n");
+/** The frames of one response, for whoever writes them. They turn their own failures into frames. */
+export interface SseSource extends SseOptions {
+  readonly frames: Flow<string>;
+}
+
+/** Sent into silence. */
+export const KEEP_ALIVE = ": HARMONY-GATEWAY PROCESSING\n\n";
 
 /** One event. `data` must be free of line breaks, as JSON is. */
 export function sseFrame(data: string, event?: string): string {
   return event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
 }
 
-/** Answers with the frames as they come. The frames must turn their own failures into frames. */
-export function sseResponse(frames: AsyncIterable<string>, options: SseOptions): Response {
-  const encoder = new TextEncoder();
-  const iterator = frames[Symbol.asyncIterator]();
-  let quiet = false;
-  let keepAlive: ReturnType<typeof setInterval> | undefined;
-
-  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
-    start(controller) {
-      keepAlive = setInterval(() => {
-        if (quiet && (controller.desiredSize ?? 0) > 0) controller.enqueue(KEEP_ALIVE);
-        quiet = true;
-      }, options.keepAliveMs);
-    },
-    async pull(controller) {
-      try {
-        const { done, value } = await iterator.next();
-        quiet = false;
-        if (!done) return controller.enqueue(encoder.encode(value));
-        clearInterval(keepAlive);
-        controller.close();
-      } catch (error) {
-        clearInterval(keepAlive);
-        controller.error(error);
-      }
-    },
-    async cancel(reason) {
-      clearInterval(keepAlive);
-      options.onCancel(reason);
-      // The abort wakes the generator if it waits for the engine. Its end is waited for, because Workers
-      // otherwise end the request here and now, and what it was to count and let go is never done.
-      await iterator.return?.().catch(() => {});
-    },
-  });
-
-  return new Response(body, {
+/**
+ * Answers with the frames as they come: over a web stream, unless the runtime has offered to write them itself
+ * (see `node/direct-sse.ts`). The response then is the head alone.
+ */
+export function sseResponse(
+  c: Context<ApiEnv>,
+  frames: Flow<string>,
+  options: SseOptions,
+): Response {
+  const source = { ...options, frames };
+  // There is no environment where a test or a runtime gives none.
+  const takeFrames = c.env?.takeFrames;
+  takeFrames?.(source);
+  return new Response(takeFrames === undefined ? toStream(source) : null, {
     headers: {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
       ...options.headers,
+    },
+  });
+}
+
+function toStream({ frames, keepAliveMs, onCancel }: SseSource): ReadableStream {
+  const encoder = new TextEncoder();
+  let quiet = false;
+  let keepAlive: ReturnType<typeof setInterval> | undefined;
+  /** Whoever waits until the client has read. */
+  let room: PromiseWithResolvers<boolean> | undefined;
+  let ended: Promise<void> | undefined;
+  let left = false;
+
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      const hasRoom = () => (controller.desiredSize ?? 0) > 0;
+      keepAlive = setInterval(() => {
+        if (quiet && hasRoom()) controller.enqueue(encoder.encode(KEEP_ALIVE));
+        quiet = true;
+      }, keepAliveMs);
+      const write = async () => {
+        await frames.pushTo((frame) => {
+          if (left) return false;
+          quiet = false;
+          controller.enqueue(encoder.encode(frame));
+          if (hasRoom()) return true;
+          room = Promise.withResolvers();
+          return room.promise;
+        });
+        if (!left) controller.close();
+      };
+      ended = write()
+        .catch((error: unknown) => controller.error(error))
+        .finally(() => clearInterval(keepAlive));
+    },
+    pull() {
+      room?.resolve(true);
+      room = undefined;
+    },
+    async cancel(reason) {
+      left = true;
+      onCancel(reason);
+      room?.resolve(false);
+      // The end is waited for, because Workers otherwise end the request here and now, and what it was to count
+      // and let go is never done.
+      await ended;
     },
   });
 }

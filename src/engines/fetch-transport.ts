@@ -1,4 +1,5 @@
 /** The {@link Transport} for any runtime with `fetch`: Workers, Deno, Bun, and Node when need be. */
+import type { Take } from "../flow.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 import { toTimeoutError, toTransportError } from "./transport.ts";
 
@@ -93,7 +94,14 @@ class Connection {
       })();
     };
 
-    return { status: response.status, headers: response.headers, read, close };
+    const pump = async (take: Take<Uint8Array>): Promise<void> => {
+      for (let bytes = await read(); bytes !== undefined; bytes = await read()) {
+        const more = take(bytes);
+        if (!(typeof more === "boolean" ? more : await more)) return;
+      }
+    };
+
+    return { status: response.status, headers: response.headers, pump, close };
   }
 
   #release(): void {

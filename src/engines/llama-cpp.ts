@@ -8,6 +8,7 @@ import * as z from "zod";
 
 import { isSpecial, specialTokenName } from "../tokenizer/special-tokens.ts";
 import { askOptional } from "./describe.ts";
+import { createFlow, type Flow, forEachOf } from "../flow.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
   Capabilities,
@@ -90,29 +91,25 @@ export function createLlamaCppEngine(options: ServerOptions): Engine {
  * when a token breaks off a multi-byte character. Sampling again is likely to go well, and harmless
  * while nothing has been given out.
  */
-async function* completeTwice(
-  server: Server,
-  body: string,
-  signal: AbortSignal,
-): AsyncGenerator<EngineEvent, void> {
+function completeTwice(server: Server, body: string, signal: AbortSignal): Flow<EngineEvent> {
   const call = () =>
     server.complete({ path: "/completion", body, reader: createLlamaCppReader(server) }, signal);
-  let opened = false;
-  let sampled = false;
-  try {
-    for await (const event of call()) {
-      if (event.type === "open") opened = true;
-      else sampled = true;
-      yield event;
+  return createFlow(async (take) => {
+    let opened = false;
+    let sampled = false;
+    try {
+      await forEachOf(call(), (event) => {
+        if (event.type === "open") opened = true;
+        else sampled = true;
+        return take(event);
+      });
+    } catch (error) {
+      const isParserFault =
+        error instanceof EngineError && /expected Content-only format/i.test(error.message);
+      if (!isParserFault || sampled) throw error;
+      await forEachOf(call(), (event) => (event.type === "open" && opened) || take(event));
     }
-  } catch (error) {
-    const isParserFault =
-      error instanceof EngineError && /expected Content-only format/i.test(error.message);
-    if (!isParserFault || sampled) throw error;
-    for await (const event of call()) {
-      if (event.type !== "open" || !opened) yield event;
-    }
-  }
+  });
 }
 
 function toBody(request: CompletionRequest, options: ServerOptions): string {

@@ -9,6 +9,7 @@ import { rankByAffinity } from "./affinity.ts";
 import { type Attempt, Backend, type BackendOptions, type BackendState, judge } from "./backend.ts";
 import type { CircuitOptions } from "./circuit.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { createFlow, type Flow, forEachOf, type Take } from "../flow.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
   Capabilities,
@@ -165,23 +166,30 @@ export function createPool(
     }
   };
 
-  async function* complete(
+  const complete = (request: CompletionRequest, signal: AbortSignal): Flow<EngineEvent> =>
+    createFlow((take) => completeSomewhere(request, signal, take));
+
+  async function completeSomewhere(
     request: CompletionRequest,
     signal: AbortSignal,
-  ): AsyncGenerator<EngineEvent, void> {
+    take: Take<EngineEvent>,
+  ): Promise<void> {
     const tried = new Set<Backend>();
     let opened = false;
     for (let tries = 1; ; tries += 1) {
       const { backend, attempt } = await enter(request.affinity, tried, signal);
       let sampled = false;
       try {
-        for await (const event of backend.engine.complete(request, signal)) {
-          if (event.type === "open") {
-            if (opened) continue;
+        await forEachOf(backend.engine.complete(request, signal), (event) => {
+          if (event.type !== "open") {
+            sampled = true;
+          } else if (opened) {
+            return true;
+          } else {
             opened = true;
-          } else sampled = true;
-          yield event;
-        }
+          }
+          return take(event);
+        });
         return;
       } catch (error) {
         if (signal.aborted) throw error;

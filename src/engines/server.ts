@@ -1,4 +1,5 @@
 /** The server behind an engine, reached over HTTP: its URL, its key, and how a completion is read from it. */
+import { andThen, createFlow, type Flow, type More, type Take } from "../flow.ts";
 import { EngineError } from "./engine-error.ts";
 import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
@@ -62,7 +63,7 @@ export interface Server {
   /** Whether the server is well: any answer but an error will do. */
   check(path: string, signal: AbortSignal): Promise<void>;
   /** Runs one completion; see {@link Engine.complete} for what comes out and when the connection closes. */
-  complete(call: CompletionCall, signal: AbortSignal): AsyncGenerator<EngineEvent, void>;
+  complete(call: CompletionCall, signal: AbortSignal): Flow<EngineEvent>;
   /** An error in a stream, or an answer that breaks the protocol. */
   toError(complaint: Complaint): EngineError;
 }
@@ -147,81 +148,81 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     },
 
     complete: (call, signal) =>
-      readCompletion(name, post(call.path, call.body, signal, timeouts), call, signal),
+      createFlow((take) =>
+        readCompletion(name, post(call.path, call.body, signal, timeouts), call, { signal, take }),
+      ),
   };
 }
 
 /**
- * Pumps bytes through the splitter and the reader. One read from the network gives at most one event,
- * however many tokens it brought. One generator from bytes to tokens: each further one would cost
- * 75 ns a read.
+ * Pumps bytes through the splitter and the reader. One read from the network gives at most one event of tokens, however
+ * many it brought.
  */
-async function* readCompletion(
+async function readCompletion(
   name: string,
   request: () => Promise<TransportResponse>,
   { reader, splitter = createSseSplitter(), openAtFirstEvent = false }: CompletionCall,
-  signal: AbortSignal,
-): AsyncGenerator<EngineEvent, void> {
+  { signal, take }: { readonly signal: AbortSignal; readonly take: Take<EngineEvent> },
+): Promise<void> {
   const response = await request();
   let graceMs: number | undefined;
+  let opened = !openAtFirstEvent;
+  let wanted = true;
+  let failure: { readonly error: unknown } | undefined;
+
+  const takeBytes = (bytes: Uint8Array): More => {
+    let done = false;
+    let events: readonly string[] = [];
+    try {
+      events = splitter.push(bytes);
+      for (const event of events) {
+        if (event === "[DONE]") done = true;
+        else reader.push(event);
+      }
+    } catch (error) {
+      // What came before the error in the same read has been sampled: it goes out first.
+      failure = { error: error instanceof EngineError ? error : toProtocolError(name, error) };
+    }
+    const tokens = reader.take();
+    let more: More = true;
+    if (!opened && (tokens !== undefined || (events.length > 0 && failure === undefined))) {
+      opened = true;
+      more = take({ type: "open" });
+    }
+    if (tokens !== undefined) more = andThen(more, () => take(tokens));
+    if (typeof more === "boolean") wanted = more;
+    else more = more.then((answer) => (wanted = answer));
+    return done || failure !== undefined || reader.done === true ? andThen(more, no) : more;
+  };
+
   try {
     await expectStream(name, response);
-    let opened = !openAtFirstEvent;
-    if (opened) yield { type: "open" };
-    let done = false;
-    while (!done) {
-      const bytes = await readUnlessFinished(response, reader, signal);
-      if (bytes === undefined) break;
-      let events: readonly string[] = [];
-      let failure: { readonly error: unknown } | undefined;
-      try {
-        events = splitter.push(bytes);
-        for (const event of events) {
-          if (event === "[DONE]") done = true;
-          else reader.push(event);
-        }
-      } catch (error) {
-        // What came before the error in the same read has been sampled: it goes out first.
-        failure = { error: error instanceof EngineError ? error : toProtocolError(name, error) };
-      }
-      const tokens = reader.take();
-      if (!opened && (tokens !== undefined || (events.length > 0 && failure === undefined))) {
-        opened = true;
-        yield { type: "open" };
-      }
-      if (tokens !== undefined) yield tokens;
-      if (failure !== undefined) throw failure.error;
-      if (reader.done === true) done = true;
+    if (opened && !(await take({ type: "open" }))) return;
+    try {
+      await response.pump(takeBytes);
+    } catch (error) {
+      // A connection that breaks after the finish has cost us the usage at most.
+      if (signal.aborted || reader.finish() === undefined) throw error;
     }
+    if (failure !== undefined) throw failure.error;
+    if (!wanted) return;
     const finish = reader.finish();
     if (finish === undefined) {
       throw new EngineError("closed", `${name} ended its answer without saying why.`);
     }
     // Before the finish is handed over: who has it need not come back for more.
     graceMs = END_GRACE_MS;
-    yield finish;
+    await take(finish);
   } finally {
     response.close(graceMs);
   }
 }
 
+const no = (): boolean => false;
+
 function toProtocolError(name: string, cause: unknown): EngineError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new EngineError("server-error", `${name} broke the protocol: ${why}.`, { cause });
-}
-
-/** A connection that breaks after the finish has cost us the usage at most. */
-async function readUnlessFinished(
-  response: TransportResponse,
-  reader: CompletionReader,
-  signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
-  try {
-    return await response.read();
-  } catch (error) {
-    if (signal.aborted || reader.finish() === undefined) throw error;
-    return undefined;
-  }
 }
 
 /** A stream, or the error that came instead of one, also under status 200. */
@@ -273,12 +274,11 @@ async function readText(response: TransportResponse): Promise<string> {
   let text = "";
   let size = 0;
   try {
-    while (size < MAX_SMALL_BODY_BYTES) {
-      const bytes = await response.read();
-      if (bytes === undefined) break;
+    await response.pump((bytes) => {
       size += bytes.length;
       text += decoder.decode(bytes, { stream: true });
-    }
+      return size < MAX_SMALL_BODY_BYTES;
+    });
   } finally {
     response.close();
   }

@@ -4,6 +4,7 @@
  * Two implementations: `fetch-transport.ts` for any runtime, `node/undici-transport.ts` for Node, where
  * `fetch` and web streams are a third of the cost of a streamed token.
  */
+import type { Take } from "../flow.ts";
 import { EngineError } from "./engine-error.ts";
 
 /**
@@ -37,11 +38,12 @@ export interface TransportResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   /**
-   * The next bytes of the body: all that one read from the network brought, `undefined` at the end.
-   * One read at a time. Nothing is fetched ahead without bound while nobody reads. Rejects with an
-   * {@link EngineError} (`closed`, `timeout`) or with the signal's reason.
+   * Hands over the bytes of the body, each time all that one read from the network brought; to be called once.
+   * Nothing is fetched ahead without bound while there is no room for them. Resolves at the end of the body, or when no
+   * more bytes are wanted: `close` is still the caller's. Rejects with an {@link EngineError} (`closed`,
+   * `timeout`), with the signal's reason, or with what `take` has thrown.
    */
-  read(): Promise<Uint8Array | undefined>;
+  pump(take: Take<Uint8Array>): Promise<void>;
   /**
    * Lets go of the response; harmless after its end. Without `graceMs` the connection is closed at
    * once, which is what makes a server stop generating. With it, the server has so long to end the

@@ -2,6 +2,7 @@
 import { createServer, Server } from "node:http";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
+import { writeFramesDirectly } from "./direct-sse.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
 export interface ListenOptions {
@@ -43,7 +44,7 @@ type Handler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 export async function listen(handler: Handler, options: ListenOptions): Promise<Listening> {
   const { webSockets } = options;
   const server = createAdaptorServer({
-    fetch: handler,
+    fetch: writeFramesDirectly(handler),
     createServer,
     serverOptions: { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
     ...(webSockets && { websocket: { server: webSockets.server } }),

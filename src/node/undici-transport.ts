@@ -6,6 +6,7 @@
  */
 import { Agent, type Dispatcher } from "undici";
 
+import type { More, Take } from "../flow.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../engines/transport.ts";
 import { toTimeoutError, toTransportError } from "../engines/transport.ts";
 
@@ -33,7 +34,7 @@ export function createUndiciTransport(): UndiciTransport {
   return Object.assign(transport, { close: () => agent.close() });
 }
 
-/** One request and its response. Events from undici go in, `read` takes them out. */
+/** One request and its response. Bytes that undici brings are handed on in the same breath. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: TransportRequest;
   readonly #response = Promise.withResolvers<TransportResponse>();
@@ -46,7 +47,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   #unread: Buffer[] = [];
   #unreadBytes = 0;
   #discarding = false;
-  #waiting: PromiseWithResolvers<Uint8Array | undefined> | undefined;
+  /** Whoever takes the body, and what tells them of its end. */
+  #take: Take<Uint8Array> | undefined;
+  #pumped: PromiseWithResolvers<void> | undefined;
+  /** A flush is about to come, or waits for room. */
   #flushing = false;
 
   constructor(request: TransportRequest) {
@@ -99,7 +103,7 @@ class Exchange implements Dispatcher.DispatchHandler {
           return (Array.isArray(value) ? value.join(", ") : value) ?? null;
         },
       },
-      read: () => this.#read(),
+      pump: (take) => this.#pump(take),
       close: (graceMs) => this.#close(graceMs),
     });
   }
@@ -113,12 +117,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#unread.push(chunk);
     this.#unreadBytes += chunk.length;
     if (this.#unreadBytes > HIGH_WATER_BYTES) controller.pause();
-    if (this.#waiting !== undefined && !this.#flushing) {
+    if (this.#take !== undefined && !this.#flushing) {
       this.#flushing = true;
-      queueMicrotask(() => {
-        this.#flushing = false;
-        this.#settle();
-      });
+      queueMicrotask(this.#flush);
     }
   }
 
@@ -131,36 +132,49 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (stage !== "over") this.#finish({ error: this.#toError(error, stage) });
   }
 
-  #read(): Promise<Uint8Array | undefined> {
-    this.#waiting = Promise.withResolvers();
-    const { promise } = this.#waiting;
-    this.#settle();
-    return promise;
+  #pump(take: Take<Uint8Array>): Promise<void> {
+    this.#take = take;
+    this.#pumped = Promise.withResolvers();
+    this.#flushing = true;
+    this.#flush();
+    return this.#pumped.promise;
   }
 
-  /** Answers the waiting `read`, if there is something to say. Bytes go before the failure. */
-  #settle(): void {
-    const waiting = this.#waiting;
-    if (waiting === undefined) return;
-    if (this.#unread.length > 0) {
-      this.#waiting = undefined;
-      waiting.resolve(this.#take());
-      // Last, because resuming delivers what the parser holds, here and now.
+  /** Hands on what there is. Bytes go before the end, and before a failure. */
+  readonly #flush = (): void => {
+    while (this.#unread.length > 0) {
+      let more: More;
+      try {
+        more = this.#take?.(this.#takeUnread()) ?? false;
+      } catch (error) {
+        return this.#pumped?.reject(error);
+      }
+      if (more === false) return this.#pumped?.resolve();
+      if (more !== true) return void this.#flushWhenRoom(more);
+      // Resuming delivers what the parser holds, here and now.
       if (this.#controller?.paused === true) this.#controller.resume();
-    } else if (this.#failure !== undefined) {
-      this.#waiting = undefined;
-      waiting.reject(this.#failure.error);
-    } else if (this.#stage === "over") {
-      this.#waiting = undefined;
-      waiting.resolve(undefined);
     }
+    this.#flushing = false;
+    if (this.#failure !== undefined) this.#pumped?.reject(this.#failure.error);
+    else if (this.#stage === "over") this.#pumped?.resolve();
+  };
+
+  async #flushWhenRoom(more: Promise<boolean>): Promise<void> {
+    try {
+      if (!(await more)) return this.#pumped?.resolve();
+    } catch (error) {
+      return this.#pumped?.reject(error);
+    }
+    if (this.#unread.length === 0 && this.#controller?.paused === true) this.#controller.resume();
+    this.#flush();
   }
 
-  #take(): Uint8Array | undefined {
+  #takeUnread(): Uint8Array {
     const chunks = this.#unread;
     this.#unread = [];
     this.#unreadBytes = 0;
-    return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+    const [first] = chunks;
+    return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
   }
 
   #close(graceMs: number | undefined): void {
@@ -178,6 +192,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#stage === "over") return;
     this.#unread = [];
     this.#finish({ error });
+    // Also where somebody has no room yet: nothing more comes.
+    this.#pumped?.reject(error);
     this.#controller?.abort(error instanceof Error ? error : new Error("given up"));
   }
 
@@ -187,7 +203,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#stage === "head") this.#response.reject(failure?.error);
     this.#stage = "over";
     this.#failure = failure;
-    this.#settle();
+    if (this.#take !== undefined && !this.#flushing) this.#flush();
   }
 
   #toError(error: Error, stage: "head" | "body"): Error {

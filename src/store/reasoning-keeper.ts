@@ -9,6 +9,7 @@
  * Both APIs use it: `keep` on the way out, `restore` (or, item by item, `open`) on the way in.
  */
 import * as z from "zod";
+import { mapFlow } from "../flow.ts";
 import type { Part, TurnEvent } from "../turn/turn.ts";
 import type { OpenedSeal, Seals, SealRefusal } from "./seals.ts";
 import { type Store, storeKey } from "./store.ts";
@@ -84,9 +85,7 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
     let thoughts: string[] = [];
     let writing: Promise<void> | undefined;
 
-    function look(result: IteratorResult<TurnEvent>) {
-      if (result.done) return result;
-      const event = result.value;
+    function look(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
       switch (event.type) {
         case "part-start":
           part = event.part;
@@ -95,38 +94,29 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
             writing = write(tenant, part.id, thoughts);
             thoughts = [];
           }
-          return result;
+          return event;
         case "part-delta":
           if (part?.kind === "reasoning") text += event.text;
-          return result;
+          return event;
         case "part-end":
-          if (part?.kind === "tool-call") return writing?.then(() => result) ?? result;
-          if (part?.kind !== "reasoning" || text === "") return result;
+          if (part?.kind === "tool-call") return writing?.then(() => event) ?? event;
+          if (part?.kind !== "reasoning" || text === "") return event;
           thoughts.push(text);
-          return seal ? sealInto(result, text) : result;
+          return seal ? sealInto(event, text) : event;
         case "start":
         case "end":
-          return result;
+          return event;
         default:
           return event satisfies never;
       }
     }
 
-    async function sealInto(result: IteratorYieldResult<TurnEvent>, thought: string) {
+    async function sealInto(event: TurnEvent, thought: string) {
       const sealed = await seals.seal(thought, { tenant, purpose: PURPOSE });
-      return { ...result, value: { ...result.value, sealed } };
+      return { ...event, sealed };
     }
 
-    return {
-      [Symbol.asyncIterator]() {
-        const iterator = events[Symbol.asyncIterator]();
-        return {
-          // No async generator: that would put more awaits on the way of every token.
-          next: () => iterator.next().then(look),
-          return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
-        };
-      },
-    };
+    return mapFlow(events, look);
   }
 
   /** Also when there was no thought: that is how a call without one differs from one whose thought was lost. */

@@ -1,4 +1,5 @@
 /** A finished turn: the parts in order, and how it ended. What a plain (not streamed) answer is made of. */
+import { forEachOf } from "../flow.ts";
 import type { TokenLogprob } from "../engines/engine.ts";
 import type { Part, TurnEnd, TurnEvent } from "./turn.ts";
 
@@ -19,7 +20,7 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
   const parts: FinishedPart[] = [];
   let open: { part: Part; text: string; logprobs: TokenLogprob[] } | undefined;
   let end: TurnEnd | undefined;
-  for await (const event of events) {
+  await forEachOf(events, (event) => {
     switch (event.type) {
       case "start":
         break;
@@ -46,7 +47,8 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
       default:
         event satisfies never;
     }
-  }
+    return true;
+  });
   if (end === undefined) throw new Error("the turn ended without an end event");
   return { parts, end };
 }

@@ -13,10 +13,10 @@ import {
   STRUCTURE,
   toConstraint,
 } from "./outcome.ts";
-import { countRepair, openFirst, type Run } from "./run-state.ts";
+import { closePart, countRepair, openFirst, type Run } from "./run-state.ts";
 import { sample } from "./sample.ts";
 import { thoughtIsEnough } from "./thought.ts";
-import type { OfferedTool, Part, TurnEvent } from "./turn.ts";
+import type { OfferedTool, Part } from "./turn.ts";
 import { whyInvalid } from "./validate.ts";
 import { wholeTurnConstraint } from "./whole-turn.ts";
 
@@ -24,15 +24,15 @@ import { wholeTurnConstraint } from "./whole-turn.ts";
  * The model thinks freely until it closes its thought. Then it is made to call one of these functions, whatever it
  * had in mind.
  */
-export async function* forcedCall(run: Run, names: readonly string[]): Steered {
+export async function forcedCall(run: Run, names: readonly string[]): Steered {
   const { turn, openings } = run;
   const whole = wholeTurnConstraint(run);
   if (whole) {
-    const outcome = yield* callInOne(run, whole);
+    const outcome = await callInOne(run, whole);
     if (outcome) return outcome;
   } else if (turn.reasoning.enabled) {
-    yield* openFirst(run, openings.analysis);
-    const end = yield* sample(run, {
+    openFirst(run, openings.analysis);
+    const end = await sample(run, {
       stopIds: [END],
       cut: () => {
         const thinking = run.reader.parser.position === "body";
@@ -41,7 +41,7 @@ export async function* forcedCall(run: Run, names: readonly string[]): Steered {
       exact: true,
     });
     if (end.why === "length") return OUT_OF_TOKENS;
-    yield* beginNext(run);
+    beginNext(run);
   }
   const [only] = names;
   const name = names.length === 1 ? only : await chooseFunction(run, names);
@@ -55,37 +55,34 @@ export async function* forcedCall(run: Run, names: readonly string[]): Steered {
       },
     };
   }
-  yield* openFirst(run, openings.call(tool.name));
-  return yield* callArguments(run, tool);
+  openFirst(run, openings.call(tool.name));
+  return callArguments(run, tool);
 }
 
 /**
  * Thought and call under one constraint. Undefined when no call came of it, because the server ignored the
  * constraint: then the way on is the other one.
  */
-async function* callInOne(
-  run: Run,
-  constraint: Constraint,
-): AsyncGenerator<TurnEvent, Outcome | undefined> {
+async function callInOne(run: Run, constraint: Constraint): Promise<Outcome | undefined> {
   const { output } = run;
   output.hold("content");
-  const end = yield* sample(run, {
+  const end = await sample(run, {
     constraint,
     stopIds: [CALL],
     cut: () => (output.count("tool-call") > 0 && !output.part ? "called" : undefined),
     exact: true,
   });
-  yield* output.push(run.reader.parser.end(end.why === "length" ? "length" : "stop"));
+  closePart(run, end.why === "length" ? "length" : "stop");
   output.discard("content");
-  if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
-  if (output.count("tool-call") > 0) return yield* checkArguments(run);
-  yield* beginNext(run);
+  if (end.why === "length") return release(run, OUT_OF_TOKENS);
+  if (output.count("tool-call") > 0) return checkArguments(run);
+  beginNext(run);
   return undefined;
 }
 
 /** Another assistant message, of which nothing is written yet. */
-function* beginNext(run: Run): Generator<TurnEvent, void> {
-  yield* run.output.push(run.reader.parser.end("stop"));
+function beginNext(run: Run): void {
+  closePart(run);
   run.reader.restart();
   run.transcript.closeMessage();
   run.transcript.appendIds(run.openings.assistant);
@@ -102,19 +99,19 @@ function invalidArguments(tool: OfferedTool, problem: string): Outcome {
 }
 
 /** A call is open and its arguments are empty: write them, check them, and try once more if they are wrong. */
-export async function* callArguments(run: Run, tool: OfferedTool): Steered {
+export async function callArguments(run: Run, tool: OfferedTool): Steered {
   const { output } = run;
   const constraint = callConstraint(run, tool);
-  if (constraint) yield* output.release();
-  const end = yield* sample(run, {
+  if (constraint) void run.emit(output.release());
+  const end = await sample(run, {
     ...(constraint && { constraint }),
     ban: [...STRUCTURE, RETURN],
     stopIds: [CALL],
     cut: () => (output.part?.kind === "tool-call" ? undefined : "closed"),
     exact: true,
   });
-  if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
-  return yield* checkArguments(run);
+  if (end.why === "length") return release(run, OUT_OF_TOKENS);
+  return checkArguments(run);
 }
 
 /** What the engine can hold the arguments of the open call to: nothing once they have begun. */
@@ -123,11 +120,11 @@ export function callConstraint(run: Run, tool: OfferedTool | undefined): Constra
 }
 
 /** The calls are complete: give them out if they are right, and else try once more. */
-export async function* checkArguments(run: Run): Steered {
+export async function checkArguments(run: Run): Steered {
   const { output, openings } = run;
-  yield* output.push(run.reader.parser.end("stop"));
+  closePart(run);
   const wrong = wrongCall(run);
-  if (wrong === undefined) return yield* release(run, STOPPED);
+  if (wrong === undefined) return release(run, STOPPED);
   output.discard("tool-call");
   const { tool, problem } = wrong;
   if (!output.holds("tool-call") || run.repairs.has("invalid-arguments")) {
@@ -135,9 +132,9 @@ export async function* checkArguments(run: Run): Steered {
   }
   countRepair(run, "invalid-arguments");
   const error = `Error: the arguments were rejected: ${problem}. Call the function again.`;
-  yield* showMessage(run, openings.endOfCall, toolResultMessage(tool.name, error));
-  yield* openFirst(run, openings.call(tool.name));
-  return yield* callArguments(run, tool);
+  showMessage(run, openings.endOfCall, toolResultMessage(tool.name, error));
+  openFirst(run, openings.call(tool.name));
+  return callArguments(run, tool);
 }
 
 /** The first call whose arguments must satisfy a schema and do not. */

@@ -11,39 +11,38 @@ import {
   STRUCTURE,
   toConstraint,
 } from "./outcome.ts";
-import { countRepair, openFirst, openNext, type Run } from "./run-state.ts";
+import { closePart, countRepair, openFirst, openNext, type Run } from "./run-state.ts";
 import { sample } from "./sample.ts";
-import type { TurnEvent } from "./turn.ts";
 import { whyInvalid } from "./validate.ts";
 
 export function answerHeader({ turn, openings }: Run) {
   return turn.answer.type === "text" ? openings.final : openings.finalJson;
 }
 
-export function* openAnswer(run: Run): Generator<TurnEvent, void> {
-  yield* openNext(run, answerHeader(run));
+export function openAnswer(run: Run): void {
+  openNext(run, answerHeader(run));
 }
 
 /** The answer is open and empty: write it, check it, and try once more if it is wrong and was not yet shown. */
-export async function* writeAnswer(run: Run): Steered {
+export async function writeAnswer(run: Run): Steered {
   const constraint = answerConstraint(run);
-  if (constraint) yield* run.output.release();
-  const end = yield* sample(run, {
+  if (constraint) void run.emit(run.output.release());
+  const end = await sample(run, {
     ...(constraint && { constraint }),
     ban: [...STRUCTURE, CALL],
     cut: () => (run.output.part?.kind === "content" ? undefined : "closed"),
     exact: true,
   });
-  if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
-  if (end.why === "stop-sequence") return yield* release(run, STOPPED);
-  return yield* checkAnswer(run);
+  if (end.why === "length") return release(run, OUT_OF_TOKENS);
+  if (end.why === "stop-sequence") return release(run, STOPPED);
+  return checkAnswer(run);
 }
 
-export async function* checkAnswer(run: Run): Steered {
+export async function checkAnswer(run: Run): Steered {
   const { output } = run;
-  yield* output.push(run.reader.parser.end("stop"));
+  closePart(run);
   const problem = problemWithAnswer(run);
-  if (problem === undefined) return yield* release(run, STOPPED);
+  if (problem === undefined) return release(run, STOPPED);
   output.discard("content");
   if (!output.holds("content") || run.repairs.has("invalid-answer")) {
     return {
@@ -55,14 +54,14 @@ export async function* checkAnswer(run: Run): Steered {
     };
   }
   countRepair(run, "invalid-answer");
-  yield* showMessage(run, run.openings.end, {
+  showMessage(run, run.openings.end, {
     role: "developer",
     content:
       `The answer was rejected: ${problem}. ` +
       "Answer again with nothing but a JSON document of the requested format.",
   });
-  yield* openFirst(run, answerHeader(run));
-  return yield* writeAnswer(run);
+  openFirst(run, answerHeader(run));
+  return writeAnswer(run);
 }
 
 /** None for an answer whose beginning was given: a constraint holds from the first sampled token. */

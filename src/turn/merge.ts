@@ -1,39 +1,26 @@
-/** Several turns of one request read as one stream, each event with the number of its turn. */
+/** Several turns of one request read as one. */
+import { forEachOf, Gate, type More } from "../flow.ts";
 import type { TurnEvent } from "./turn.ts";
 
-export interface IndexedEvent {
-  readonly index: number;
-  readonly event: TurnEvent;
-}
+/** Takes an event of the turn of this number. */
+export type TakeIndexed = (event: TurnEvent, index: number) => More;
 
-/** Events in the order they arrive. When one turn throws, the others are let go and the error is thrown. */
-export async function* mergeTurns(
+/**
+ * Reads all turns at once, their events in the order they arrive. When one fails, the others are let go and the error is
+ * thrown.
+ */
+export async function mergeTurns(
   turns: readonly AsyncIterable<TurnEvent>[],
-): AsyncGenerator<IndexedEvent> {
+  take: TakeIndexed,
+): Promise<void> {
   const [only] = turns;
-  if (turns.length === 1 && only) {
-    for await (const event of only) yield { index: 0, event };
-    return;
-  }
-  const iterators = turns.map((turn) => turn[Symbol.asyncIterator]());
-  const waiting = new Map(iterators.map((iterator, index) => [index, next(iterator, index)]));
+  if (only !== undefined && turns.length === 1) return forEachOf(only, (event) => take(event, 0));
+  const gate = new Gate();
   try {
-    while (waiting.size > 0) {
-      const { index, result } = await Promise.race(waiting.values());
-      if (result.done) {
-        waiting.delete(index);
-      } else {
-        const iterator = iterators[index];
-        if (iterator) waiting.set(index, next(iterator, index));
-        yield { index, event: result.value };
-      }
-    }
+    await Promise.all(
+      turns.map((turn, index) => forEachOf(turn, (event) => gate.pass(() => take(event, index)))),
+    );
   } finally {
-    for (const pending of waiting.values()) pending.catch(() => {});
-    for (const iterator of iterators) void iterator.return?.().catch(() => {});
+    gate.close();
   }
-}
-
-async function next(iterator: AsyncIterator<TurnEvent>, index: number) {
-  return { index, result: await iterator.next() };
 }

@@ -4,8 +4,8 @@ import type { Message } from "../harmony/conversation.ts";
 import { type Json, toCompactJson } from "../harmony/json.ts";
 import { CHANNEL, CONSTRAIN, END, MESSAGE, START } from "../harmony/tokens.ts";
 import type { TokenId } from "../tokenizer/index.ts";
-import type { Run } from "./run-state.ts";
-import type { TurnEvent, TurnFailure } from "./turn.ts";
+import { closePart, type Run } from "./run-state.ts";
+import type { TurnFailure } from "./turn.ts";
 
 export interface Outcome {
   readonly reason: "stop" | "length";
@@ -16,26 +16,22 @@ export interface Outcome {
 export const STOPPED: Outcome = { reason: "stop" };
 export const OUT_OF_TOKENS: Outcome = { reason: "length" };
 
-/** A part of the way: it gives events and ends with how the turn ended. */
-export type Steered = AsyncGenerator<TurnEvent, Outcome>;
+/** A part of the way: it emits events and ends with how the turn ended. */
+export type Steered = Promise<Outcome>;
 
 /** Ids that would end or restructure a JSON body from inside one of its strings: a JSON grammar lets them through. */
 export const STRUCTURE: readonly TokenId[] = [CONSTRAIN, CHANNEL, START, END, MESSAGE];
 
 /** Gives out what is held and what the parser still has. */
-export function* release(run: Run, outcome: Outcome): Generator<TurnEvent, Outcome> {
-  yield* run.output.push(run.reader.parser.end(outcome.reason));
-  yield* run.output.release();
+export function release(run: Run, outcome: Outcome): Outcome {
+  closePart(run, outcome.reason);
+  void run.emit(run.output.release());
   return outcome;
 }
 
 /** A message the client never sees: it tells the model what was wrong. Another assistant message begins after it. */
-export function* showMessage(
-  run: Run,
-  terminator: TokenId,
-  message: Message,
-): Generator<TurnEvent, void> {
-  yield* run.output.push(run.reader.parser.end("stop"));
+export function showMessage(run: Run, terminator: TokenId, message: Message): void {
+  closePart(run);
   run.reader.restart();
   run.transcript.closeMessage(terminator);
   run.transcript.appendIds(run.renderer.renderMessage(message).ids);

@@ -1,5 +1,6 @@
 /** Running a turn: the conversation is rendered, the engine asked, and what it writes told as events. */
 import type { Engine } from "../engines/engine.ts";
+import { createFlow, type Flow, Gate, takeAll } from "../flow.ts";
 import { dropFinishedAnalysis } from "../harmony/analysis.ts";
 import type { Message } from "../harmony/conversation.ts";
 import { createOpenings } from "../harmony/openings.ts";
@@ -9,7 +10,7 @@ import { toAffinity } from "./affinity.ts";
 import { createOutput } from "./output.ts";
 import { createRepetitionGuard } from "./repetition.ts";
 import { createReader } from "./reader.ts";
-import type { Run } from "./run-state.ts";
+import { closePart, type Run } from "./run-state.ts";
 import { steer } from "./steer.ts";
 import type { Steering } from "./steering.ts";
 import { createTally } from "./tally.ts";
@@ -28,30 +29,35 @@ export interface RunDeps {
 }
 
 /**
- * Yields `start` when the engine has accepted, then the parts as they are written, then `end`.
+ * Gives `start` when the engine has accepted, then the parts as they are written, then `end`.
  *
- * Throws a `TurnError` before the engine is asked, or an `EngineError` at any time. Aborting the signal
- * or leaving the iteration closes the engine's connection.
+ * Fails with a `TurnError` before the engine is asked, or an `EngineError` at any time. Aborting the signal
+ * or wanting no more events closes the engine's connection.
  */
-export async function* runTurn(
-  turn: Turn,
-  deps: RunDeps,
-  signal: AbortSignal,
-): AsyncGenerator<TurnEvent> {
-  const run = prepare(turn, deps, signal);
-  const { reason, failure } = yield* steer(run);
-  yield* run.output.push(run.reader.parser.end(reason));
-
-  const { output, reader } = run;
-  yield {
-    type: "end",
-    finish: failure ? "error" : toFinishReason(reason, output.count("tool-call")),
-    nativeReason: run.nativeReason,
-    usage: run.tally.toUsage(reader.reasoningTokens),
-    recoveries: new Map([...reader.recoveries, ...run.repairs]),
-    ...(output.stopSequence !== undefined && { stopSequence: output.stopSequence }),
-    ...(failure && { failure }),
-  };
+export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): Flow<TurnEvent> {
+  return createFlow(async (take) => {
+    const gate = new Gate();
+    const emit = (events: readonly TurnEvent[]) => gate.pass(() => takeAll(events, take));
+    const run = prepare(turn, deps, emit, signal);
+    try {
+      const { reason, failure } = await steer(run);
+      closePart(run, reason);
+      const { output, reader } = run;
+      const end: TurnEvent = {
+        type: "end",
+        finish: failure ? "error" : toFinishReason(reason, output.count("tool-call")),
+        nativeReason: run.nativeReason,
+        usage: run.tally.toUsage(reader.reasoningTokens),
+        recoveries: new Map([...reader.recoveries, ...run.repairs]),
+        ...(output.stopSequence !== undefined && { stopSequence: output.stopSequence }),
+        ...(failure && { failure }),
+      };
+      await run.emit([end]);
+    } catch (error) {
+      // Where nobody wants more, the engine was not heard to its end.
+      if (await gate.more) throw error;
+    }
+  });
 }
 
 /** How many tokens a conversation is as a prompt: of messages as a turn holds them. */
@@ -60,7 +66,7 @@ export function countPromptTokens(messages: readonly Message[], layout: Layout):
   return rendererFor(layout).renderCompletion({ messages: kept }).length;
 }
 
-function prepare(turn: Turn, deps: RunDeps, signal: AbortSignal): Run {
+function prepare(turn: Turn, deps: RunDeps, emit: Run["emit"], signal: AbortSignal): Run {
   const { engine, steering, contextLength } = deps;
   const tokenizer = o200kHarmony();
   const renderer = rendererFor(deps.layout);
@@ -81,6 +87,7 @@ function prepare(turn: Turn, deps: RunDeps, signal: AbortSignal): Run {
     steering,
     contextLength,
     signal,
+    emit,
     tokenizer,
     renderer,
     openings: createOpenings(renderer, tokenizer, deps.layout),

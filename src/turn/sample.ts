@@ -1,6 +1,13 @@
 /** One engine call: the transcript is continued until the model ends, the limit is met, or we have seen enough. */
 import { EngineError } from "../engines/engine-error.ts";
-import type { Constraint, EngineTokens, Sampling, TokenLogprob } from "../engines/engine.ts";
+import type {
+  Constraint,
+  EngineEvent,
+  EngineTokens,
+  Sampling,
+  TokenLogprob,
+} from "../engines/engine.ts";
+import { forEachOf, guard, type More } from "../flow.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import type { Run } from "./run-state.ts";
@@ -28,10 +35,10 @@ export type StepEnd<Cut extends string> =
   | { readonly why: "stop-sequence" }
   | { readonly why: "cut"; readonly cut: Cut };
 
-export async function* sample<Cut extends string = never>(
+export async function sample<Cut extends string = never>(
   run: Run,
   step: Step<Cut>,
-): AsyncGenerator<TurnEvent, StepEnd<Cut>> {
+): Promise<StepEnd<Cut>> {
   const { turn, tally, transcript, output, reader } = run;
   const prompt = transcript.prompt();
   const maxTokens = tokensLeft(run, prompt.length);
@@ -48,54 +55,77 @@ export async function* sample<Cut extends string = never>(
     ...(turn.topLogprobs !== undefined && { topLogprobs: turn.topLogprobs }),
     ...(turn.affinity !== undefined && { affinity: turn.affinity }),
   };
-  tally.beginCall(prompt.length);
+  const looking = step.exact === true || turn.topLogprobs !== undefined;
+  let end: StepEnd<Cut> | undefined;
   // Where a cut falls on the last token of a turn, the finish is next, and with it the engine's own counts.
   let atLastToken: StepEnd<Cut> | undefined;
-  for await (const event of run.engine.complete(request, run.signal)) {
+
+  /** Whether that is enough to read of this call. */
+  const isEnough = (tokens: EngineTokens): boolean => {
+    const cut = step.cut?.();
+    let found: StepEnd<Cut> | undefined;
+    if (output.stopSequence !== undefined) found = { why: "stop-sequence" };
+    else if (cut !== undefined) found = { why: "cut", cut };
+    if (found === undefined) return reader.parser.done;
+    if (endsGeneration(tokens)) atLastToken = found;
+    else end = found;
+    return true;
+  };
+
+  const readEach = (tokens: EngineTokens): TurnEvent[] => {
+    const events: TurnEvent[] = [];
+    for (const unit of oneByOne(tokens)) {
+      events.push(...read(run, unit));
+      if (isEnough(unit)) break;
+    }
+    return joinDeltas(events);
+  };
+
+  const reading = guard((event: EngineEvent): More => {
     switch (event.type) {
       case "open":
-        if (!run.started) yield { type: "start" };
+        if (run.started) return true;
         run.started = true;
-        break;
+        return run.emit([{ type: "start" }]);
       case "finish":
         tally.endCall(event.usage);
         run.nativeReason = event.nativeReason;
-        return atLastToken ?? { why: event.reason };
+        end = atLastToken ?? { why: event.reason };
+        return false;
       case "ids":
       case "pieces":
       case "text": {
-        if (atLastToken) return atLastToken;
-        if (reader.parser.done) return { why: "stop" };
-        const looking = step.exact === true || turn.topLogprobs !== undefined;
-        const events: TurnEvent[] = [];
-        let end: StepEnd<Cut> | undefined;
-        for (const unit of looking ? oneByOne(event) : [event]) {
-          read(run, unit, events);
-          const cut = step.cut?.();
-          if (output.stopSequence !== undefined) end = { why: "stop-sequence" };
-          else if (cut !== undefined) end = { why: "cut", cut };
-          if (end && endsGeneration(unit)) atLastToken = end;
-          if (end || reader.parser.done) break;
+        if (atLastToken || reader.parser.done) {
+          end = atLastToken ?? { why: "stop" };
+          return false;
         }
-        yield* looking ? joinDeltas(events) : events;
-        if (end && !atLastToken) return end;
-        break;
+        const events = looking ? readEach(event) : read(run, event);
+        if (!looking) isEnough(event);
+        const more = run.emit(events);
+        return end === undefined && more;
       }
       default:
-        event satisfies never;
+        return event satisfies never;
     }
+  });
+
+  tally.beginCall(prompt.length);
+  await forEachOf(run.engine.complete(request, run.signal), reading.take);
+  reading.check();
+  if (end === undefined) {
+    throw new EngineError("closed", `${run.engine.name} ended its stream without a finish`);
   }
-  throw new EngineError("closed", `${run.engine.name} ended its stream without a finish`);
+  return end;
 }
 
-function read(run: Run, tokens: EngineTokens, events: TurnEvent[]): void {
+function read(run: Run, tokens: EngineTokens): TurnEvent[] {
   run.tally.add(countTokens(run, tokens));
   run.transcript.append(tokens);
   if (tokens.type === "ids") run.repetition?.push(tokens.ids);
-
-  const parsed = run.reader.push(tokens);
-  const logprobs = tokens.type === "ids" ? tokens.logprobs : undefined;
-  for (const event of run.output.push(parsed, logprobs)) events.push(event);
+  return run.output.push(
+    run.reader.push(tokens),
+    tokens.type === "ids" ? tokens.logprobs : undefined,
+  );
 }
 
 function countTokens(run: Run, tokens: EngineTokens): number {

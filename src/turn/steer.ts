@@ -21,17 +21,17 @@ import {
   writeAnswer,
 } from "./formed-answer.ts";
 import { OUT_OF_TOKENS, release, showMessage, type Steered, STOPPED } from "./outcome.ts";
-import { countRepair, openFirst, openNext, type Run } from "./run-state.ts";
+import { closePart, countRepair, openFirst, openNext, type Run } from "./run-state.ts";
 import { sample } from "./sample.ts";
 import { thoughtIsEnough } from "./thought.ts";
-import type { OfferedTool, TurnEvent } from "./turn.ts";
+import type { OfferedTool } from "./turn.ts";
 import { wholeTurnConstraint } from "./whole-turn.ts";
 
-export async function* steer(run: Run): Steered {
+export async function steer(run: Run): Steered {
   const { toolChoice } = run.turn;
   holdWhatMayBeWrong(run);
-  if (toolChoice.type === "required") return yield* forcedCall(run, toolChoice.names);
-  return yield* freeTurn(run);
+  if (toolChoice.type === "required") return forcedCall(run, toolChoice.names);
+  return freeTurn(run);
 }
 
 /**
@@ -63,49 +63,49 @@ type Cut =
   /** The one call that is allowed is complete. */
   | "enough-calls";
 
-async function* freeTurn(run: Run): Steered {
+async function freeTurn(run: Run): Steered {
   const { turn, output, openings } = run;
-  yield* begin(run);
+  begin(run);
   if (run.reader.parser.openPart === "content" && turn.answer.type !== "text") {
-    return yield* writeAnswer(run);
+    return writeAnswer(run);
   }
   const exact = needsExactCuts(run);
   let whole = wholeTurnConstraint(run);
   let refusals = 0;
   for (;;) {
-    const end = yield* sample(run, {
+    const end = await sample(run, {
       ...(whole && { constraint: whole }),
       cut: () => watch(run, whole !== undefined),
       exact,
     });
     // It holds from the beginning of a turn; what is opened later is opened under a constraint of its own.
     whole = undefined;
-    if (end.why === "length") return yield* release(run, OUT_OF_TOKENS);
-    if (end.why === "stop-sequence") return yield* release(run, STOPPED);
+    if (end.why === "length") return release(run, OUT_OF_TOKENS);
+    if (end.why === "stop-sequence") return release(run, STOPPED);
     // An engine that does not show its stop token leaves the last part open.
     if (end.why === "stop" && output.holds("tool-call")) {
-      yield* output.push(run.reader.parser.end("stop"));
+      closePart(run);
     }
     if (hasUncheckedCall(run) && (end.why === "stop" || end.cut === "strictly-called")) {
-      return yield* checkArguments(run);
+      return checkArguments(run);
     }
     if (end.why === "stop" || end.cut === "enough-calls" || end.cut === "answered") {
       const called = output.count("tool-call") > 0;
       if (!called && output.count("content") > 0 && turn.answer.type !== "text") {
-        return yield* checkAnswer(run);
+        return checkAnswer(run);
       }
       if (called || output.count("content") > 0) {
-        yield* output.release();
-        if (end.why === "stop") yield* moreCalls(run);
+        void run.emit(output.release());
+        if (end.why === "stop") await moreCalls(run);
         return STOPPED;
       }
-      yield* output.push(run.reader.parser.end("stop"));
+      closePart(run);
       if (turn.answer.type !== "text") output.discard("content");
       else if (output.count("content") > 0) return STOPPED;
       if (!run.steering.openMissingAnswer || run.repairs.has("missing-answer")) return STOPPED;
       countRepair(run, "missing-answer");
-      yield* openAnswer(run);
-      if (turn.answer.type !== "text") return yield* writeAnswer(run);
+      openAnswer(run);
+      if (turn.answer.type !== "text") return writeAnswer(run);
       continue;
     }
     switch (end.cut) {
@@ -113,18 +113,18 @@ async function* freeTurn(run: Run): Steered {
         // With tools the model may still want to call one. It is not asked twice.
         if (turn.tools.length > 0 && !run.repairs.has("cut-thought")) {
           countRepair(run, "cut-thought");
-          yield* openNext(run, []);
+          openNext(run, []);
           break;
         }
         countRepair(run, "cut-thought");
-        yield* openAnswer(run);
-        if (turn.answer.type !== "text") return yield* writeAnswer(run);
+        openAnswer(run);
+        if (turn.answer.type !== "text") return writeAnswer(run);
         break;
       case "answer":
-        return yield* writeAnswer(run);
+        return writeAnswer(run);
       case "strict-call": {
         const tool = checkedTool(run, output.part);
-        if (tool) return yield* callArguments(run, tool);
+        if (tool) return callArguments(run, tool);
         break;
       }
       case "strictly-called":
@@ -133,16 +133,16 @@ async function* freeTurn(run: Run): Steered {
         countRepair(run, "refused-call");
         const name = output.refused ?? "";
         if (refusals++ > 0) {
-          yield* openAnswer(run);
-          if (turn.answer.type !== "text") return yield* writeAnswer(run);
+          openAnswer(run);
+          if (turn.answer.type !== "text") return writeAnswer(run);
           break;
         }
-        yield* showMessage(
+        showMessage(
           run,
           openings.endOfCall,
           toolResultMessage(name, `Error: ${refusal(turn.tools, name)}`),
         );
-        yield* openFirst(run, []);
+        openFirst(run, []);
         break;
       }
       default:
@@ -152,16 +152,16 @@ async function* freeTurn(run: Run): Steered {
 }
 
 /** What is decided before the first token. */
-function* begin(run: Run): Generator<TurnEvent, void> {
+function begin(run: Run): void {
   const { turn, openings, transcript, tokenizer } = run;
   if (turn.prefill !== undefined) {
-    yield* openFirst(run, openings.final);
+    openFirst(run, openings.final);
     transcript.appendIds(tokenizer.encode(turn.prefill));
   } else if (!turn.reasoning.enabled && turn.tools.length > 0) {
     // An empty thought leaves the model free to call a tool; an opened answer would not.
-    yield* openFirst(run, [...openings.analysis, openings.end, ...openings.assistant]);
+    openFirst(run, [...openings.analysis, openings.end, ...openings.assistant]);
   } else if (!turn.reasoning.enabled) {
-    yield* openFirst(run, answerHeader(run));
+    openFirst(run, answerHeader(run));
   }
 }
 
@@ -217,20 +217,20 @@ function refusal(tools: readonly OfferedTool[], name: string): string {
 const BESIDE_CALLS = ["reasoning", "preamble", "content"] as const;
 
 /** Asks for further calls after the first, as long as the model goes on with nothing but calls. */
-async function* moreCalls(run: Run): AsyncGenerator<TurnEvent, void> {
+async function moreCalls(run: Run): Promise<void> {
   const { turn, output, steering } = run;
   if (!steering.sampleMoreCalls || !turn.parallelToolCalls) return;
   for (const kind of BESIDE_CALLS) output.hold(kind);
   let calls = 0;
   while (output.count("tool-call") > calls) {
     calls = output.count("tool-call");
-    yield* openNext(run, []);
-    const end = yield* sample(run, {
+    openNext(run, []);
+    const end = await sample(run, {
       cut: () => (output.part && output.part.kind !== "tool-call" ? "no-call" : undefined),
       exact: true,
     });
     if (end.why !== "stop") break;
-    yield* output.push(run.reader.parser.end("stop"));
+    closePart(run);
   }
   output.discard(...BESIDE_CALLS);
 }

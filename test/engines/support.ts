@@ -60,16 +60,16 @@ function toResponse(
   { signal }: TransportRequest,
   close: (graceMs?: number) => void,
 ): TransportResponse {
-  let next = 0;
   return {
     status,
     headers: { get: (name) => headers[name.toLowerCase()] ?? null },
-    read: async () => {
+    pump: async (take) => {
+      for (const piece of pieces) {
+        signal.throwIfAborted();
+        if (piece instanceof Error) throw piece;
+        if (!(await take(piece))) return;
+      }
       signal.throwIfAborted();
-      const piece = pieces[next];
-      next += 1;
-      if (piece instanceof Error) throw piece;
-      return piece;
     },
     close,
   };

@@ -2,6 +2,7 @@
 import { parseJson } from "../../src/harmony/json.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { Engine } from "../../src/engines/engine.ts";
+import type { Pulled } from "../../src/flow.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
 import { runTurn } from "../../src/turn/run.ts";
 import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering.ts";
@@ -55,7 +56,7 @@ export function startTurn(
   engine: Engine,
   turn: Turn,
   { steering, contextLength, signal = new AbortController().signal }: RunOptions = {},
-): AsyncGenerator<TurnEvent> {
+): Pulled<TurnEvent> {
   let calls = 0;
   return runTurn(
     turn,
@@ -67,7 +68,7 @@ export function startTurn(
       newCallId: () => `call_${++calls}`,
     },
     signal,
-  );
+  )[Symbol.asyncIterator]();
 }
 
 export function finishTurn(

@@ -1,5 +1,6 @@
 /** `POST /v1/chat/completions`: the one place where requests, turns and replies meet. */
 import { Hono } from "hono";
+import { createFlow, type Flow } from "../../flow.ts";
 import { type ReasoningKeeper, worstOutcome } from "../../store/reasoning-keeper.ts";
 import { collectTurn } from "../../turn/collect.ts";
 import { mergeTurns } from "../../turn/merge.ts";
@@ -84,7 +85,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
         return c.json(toCompletion(finished, options), 200, headers);
       }
       const begun = await Promise.all(turns.map((each) => untilBegun(each, deps.keepAliveMs)));
-      return sseResponse(toFrames(begun, options), {
+      return sseResponse(c, toFrames(begun, options), {
         keepAliveMs: deps.keepAliveMs,
         headers,
         onCancel: (reason) => abort.abort(reason),
@@ -126,28 +127,27 @@ function withSeed(turn: Turn, index: number): Turn {
   return { ...turn, sampling: { ...turn.sampling, seed: seed + index } };
 }
 
-/** All chunks of all choices as server-sent events. Never throws: a failure is the last chunk. */
-async function* toFrames(
-  turns: readonly AsyncIterable<TurnEvent>[],
-  options: ReplyOptions,
-): AsyncGenerator<string> {
-  const writers = turns.map((_, index) => createChunkWriter(options, index));
-  const ended = new Map<number, TurnUsage>();
-  try {
-    for await (const { index, event } of mergeTurns(turns)) {
+/** All chunks of all choices as server-sent events. Never fails: a failure is the last chunk. */
+function toFrames(turns: readonly AsyncIterable<TurnEvent>[], options: ReplyOptions): Flow<string> {
+  return createFlow(async (take) => {
+    const writers = turns.map((_, index) => createChunkWriter(options, index));
+    const ended = new Map<number, TurnUsage>();
+    try {
+      await mergeTurns(turns, (event, index) => {
+        let frames = "";
+        for (const chunk of writers[index]?.push(event) ?? []) frames += sseFrame(chunk);
+        if (event.type === "end") ended.set(index, event.usage);
+        return frames === "" || take(frames);
+      });
+      await take(sseFrame(usageChunk(addUsage([...ended.values()]), options)) + sseFrame("[DONE]"));
+    } catch (error) {
+      const description = describeError(error);
       let frames = "";
-      for (const chunk of writers[index]?.push(event) ?? []) frames += sseFrame(chunk);
-      if (event.type === "end") ended.set(index, event.usage);
-      if (frames !== "") yield frames;
+      for (const [index, writer] of writers.entries()) {
+        if (!ended.has(index)) frames += sseFrame(writer.fail(description));
+      }
+      // The AI SDK's OpenAI provider reads an error only from an event that is no chunk.
+      await take(frames + sseFrame(JSON.stringify(toErrorBody(description))));
     }
-    yield sseFrame(usageChunk(addUsage([...ended.values()]), options)) + sseFrame("[DONE]");
-  } catch (error) {
-    const description = describeError(error);
-    let frames = "";
-    for (const [index, writer] of writers.entries()) {
-      if (!ended.has(index)) frames += sseFrame(writer.fail(description));
-    }
-    // The AI SDK's OpenAI provider reads an error only from an event that is no chunk.
-    yield frames + sseFrame(JSON.stringify(toErrorBody(description)));
-  }
+  });
 }

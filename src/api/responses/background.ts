@@ -5,6 +5,7 @@
  * itself, which shows that it is still being made. So it can be polled, followed and cancelled through any gateway
  * behind the same store; and when its own gateway dies, it is soon known to have failed.
  */
+import { forEachOf } from "../../flow.ts";
 import { type Store, storeKey } from "../../store/store.ts";
 import { describeError, RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
@@ -171,7 +172,10 @@ async function make(
   }, FLUSH_MS);
   try {
     const events = runResponse(pending, context, abort.signal, () => journal.keep());
-    for await (const event of events) journal.add([event]);
+    await forEachOf(events, (event) => {
+      journal.add([event]);
+      return true;
+    });
   } catch (error) {
     if (abort.signal.aborted) writer.cancel();
     else journal.add(writer.fail(describeError(error)));

@@ -2,6 +2,7 @@
  * Making a response: a request is checked, its conversation assembled and its turn run, and what comes of it kept.
  * Every way of asking (a POST, streamed or not, in the background, over a WebSocket) goes through here.
  */
+import { createFlow, type Flow, forEachOf, takeAll } from "../../flow.ts";
 import type { Model, Models } from "../../turn/models.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { describeError, RequestError } from "../errors.ts";
@@ -82,42 +83,43 @@ export async function prepareResponse(
  * Runs it. What the turn throws is thrown. The response is kept before its last event is given, so that
  * a client that continues at once finds it.
  */
-export async function* runResponse(
+export function runResponse(
   pending: PendingResponse,
   deps: ResponsesContext,
   signal: AbortSignal,
   keep: () => Promise<void> = () => keepResponse(pending, deps),
-): AsyncGenerator<ResponseEvent> {
+): Flow<ResponseEvent> {
   const { writer, turn, model, caller, seal } = pending;
-  const turnEvents = deps.reasoning.keep(model.run(turn, signal), {
-    tenant: caller.client.tenant,
-    seal,
+  return createFlow((take) => {
+    const turnEvents = deps.reasoning.keep(model.run(turn, signal), {
+      tenant: caller.client.tenant,
+      seal,
+    });
+    return forEachOf(turnEvents, (event) => {
+      const events = writer.push(event);
+      if (event.type !== "end") return takeAll(events, take);
+      return keep().then(() => takeAll(events, take));
+    });
   });
-  let hasEnded = false;
-  for await (const event of turnEvents) {
-    const events = writer.push(event);
-    hasEnded = event.type === "end";
-    if (hasEnded) await keep();
-    yield* events;
-  }
-  if (!hasEnded) throw new Error("the turn ended without an end event");
 }
 
 /** The same events, with a failure as the last of them. Where the client has left, there is nobody to tell. */
-export async function* withFailure(
+export function withFailure(
   events: AsyncIterable<ResponseEvent>,
   pending: PendingResponse,
   deps: ResponsesContext,
   signal: AbortSignal,
-): AsyncGenerator<ResponseEvent> {
-  try {
-    yield* events;
-  } catch (error) {
-    if (signal.aborted) return;
-    const failure = pending.writer.fail(describeError(error));
-    await keepResponse(pending, deps);
-    yield* failure;
-  }
+): Flow<ResponseEvent> {
+  return createFlow(async (take) => {
+    try {
+      await forEachOf(events, take);
+    } catch (error) {
+      if (signal.aborted) return;
+      const failure = pending.writer.fail(describeError(error));
+      await keepResponse(pending, deps);
+      await takeAll(failure, take);
+    }
+  });
 }
 
 /** Writes the response as it stands to the store, and into its conversation once it has ended. */

@@ -1,4 +1,5 @@
 /** Events as server-sent events. */
+import { createFlow, type Flow, forEachOf } from "../../flow.ts";
 import { describeError } from "../errors.ts";
 import { sseFrame } from "../sse.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
@@ -6,14 +7,16 @@ import type { ResponseEvent } from "./to-events.ts";
 
 /**
  * Each event in a frame, and so in a write, of its own: some parsers forget a frame that arrives in two reads.
- * Never throws: a failure that is no event yet becomes one.
+ * Never fails: a failure that is no event yet becomes one.
  */
-export async function* toFrames(events: AsyncIterable<ResponseEvent>): AsyncGenerator<string> {
-  try {
-    for await (const { type, json } of events) yield sseFrame(json, type);
-  } catch (error) {
-    const members = toErrorMembers(toResponsesError(describeError(error)));
-    yield sseFrame(JSON.stringify({ type: "error", ...members }), "error");
-  }
-  yield sseFrame("[DONE]");
+export function toFrames(events: AsyncIterable<ResponseEvent>): Flow<string> {
+  return createFlow(async (take) => {
+    try {
+      await forEachOf(events, ({ type, json }) => take(sseFrame(json, type)));
+    } catch (error) {
+      const members = toErrorMembers(toResponsesError(describeError(error)));
+      await take(sseFrame(JSON.stringify({ type: "error", ...members }), "error"));
+    }
+    await take(sseFrame("[DONE]"));
+  });
 }

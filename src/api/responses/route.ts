@@ -1,5 +1,6 @@
 /** The Responses API: `POST /v1/responses`, answered as JSON, as a stream of events or in the background, and its kin. */
 import { type Context, Hono } from "hono";
+import { forEachOf } from "../../flow.ts";
 import type { ApiEnv } from "../client.ts";
 import { sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -33,12 +34,12 @@ export function responses(context: ResponsesContext, webSockets?: SocketOptions)
     const events = runResponse(pending, context, signal);
     const headers = toHeaders(pending);
     if (!pending.request.stream) {
-      for await (const event of events) void event;
+      await forEachOf(events, () => true);
       return c.json(pending.writer.response, 200, headers);
     }
     // Until the engine has accepted, its refusal can still be an HTTP status.
     const begun = await untilBegun(events, context.keepAliveMs);
-    return sseResponse(toFrames(withFailure(begun, pending, context, signal)), {
+    return sseResponse(c, toFrames(withFailure(begun, pending, context, signal)), {
       keepAliveMs: context.keepAliveMs,
       headers,
       onCancel: (reason) => abort.abort(reason),
@@ -65,7 +66,7 @@ async function answerInBackground(
   const abort = new AbortController();
   const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
   const events = context.background.follow(caller.client.tenant, id, -1, signal);
-  return sseResponse(toFrames(events), {
+  return sseResponse(c, toFrames(events), {
     keepAliveMs: context.keepAliveMs,
     headers: toHeaders(pending),
     onCancel: (reason) => abort.abort(reason),

@@ -2,6 +2,7 @@
  * One WebSocket connection: `response.create` messages in, the events of their responses out, one response after the
  * other. Knows no runtime: messages are handed in, and what is to be sent is handed out.
  */
+import { forEachOf } from "../../flow.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { parseBody } from "../parse-request.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -91,7 +92,7 @@ export function createSocketSession(
       const events = runResponse(pending, context, abort.signal);
       const begun = await untilBegun(events, context.keepAliveMs);
       const told = withFailure(begun, pending, context, abort.signal);
-      for await (const { json } of told) await port.send(json);
+      await forEachOf(told, ({ json }) => port.send(json).then(() => true));
     } catch (error) {
       if (previous !== undefined) responses.evict(previous);
       if (!abort.signal.aborted) await refuse(error);

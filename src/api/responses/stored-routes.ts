@@ -34,7 +34,7 @@ export function storedResponses(context: ResponsesContext): Hono<ApiEnv> {
     const signal = AbortSignal.any([abort.signal, c.req.raw.signal]);
     const after = query.starting_after ?? -1;
     const events = background.follow(c.get("client").tenant, response.id, after, signal);
-    return sseResponse(toFrames(await untilBegun(events, context.keepAliveMs)), {
+    return sseResponse(c, toFrames(await untilBegun(events, context.keepAliveMs)), {
       keepAliveMs: context.keepAliveMs,
       onCancel: (reason) => abort.abort(reason),
     });

@@ -1,0 +1,192 @@
+import { connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { Hono } from "hono";
+import { onTestFinished, expect, test } from "vitest";
+import type { ApiEnv } from "../../src/api/client.ts";
+import { sseResponse } from "../../src/api/sse.ts";
+import { createFlow, type Take } from "../../src/flow.ts";
+import { listen } from "../../src/node/listen.ts";
+
+type Write = (take: Take<string>) => Promise<void>;
+
+const HEAD = "Host: gateway\r\nContent-Length: 0\r\n";
+
+async function serve(write: Write, keepAliveMs = 10_000) {
+  const app = new Hono<ApiEnv>();
+  const left: unknown[] = [];
+  app.use(async (c, next) => {
+    await next();
+    c.header("x-from-middleware", "yes");
+  });
+  app.post("/", (c) =>
+    sseResponse(c, createFlow(write), {
+      keepAliveMs,
+      headers: { "x-generation-id": "gen-1" },
+      onCancel: (reason) => left.push(reason),
+    }),
+  );
+  app.post("/refused", (c) => {
+    sseResponse(c, createFlow(write), { keepAliveMs, onCancel: (reason) => left.push(reason) });
+    return c.text("no", 418);
+  });
+  const server = await listen(app.fetch, { host: "127.0.0.1", port: 0 });
+  onTestFinished(() => server.close(0));
+  return { port: server.port, left };
+}
+
+async function open(port: number, request: string): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.write(request);
+  return socket;
+}
+
+/** All bytes until the other side ends, or until the text ends like this. */
+async function readUntil(socket: Socket, end?: string): Promise<string> {
+  let bytes = Buffer.alloc(0);
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    bytes = Buffer.concat([bytes, chunk]);
+    if (end !== undefined && bytes.toString("latin1").endsWith(end)) break;
+  }
+  return bytes.toString("latin1");
+}
+
+const TWO: Write = async (take) => {
+  await take("data: one\n\n");
+  await take("data: zwölf 👩‍🚀\n\n");
+};
+
+test("frames arrive in well-formed chunks, under the head that middleware has made", async () => {
+  const { port, left } = await serve(TWO);
+  const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
+  const [head = "", body = ""] = (await readUntil(socket)).split(/\r\n\r\n(.*)/s);
+  expect(head).toMatch(/^HTTP\/1\.1 200 /);
+  expect(head.toLowerCase().split("\r\n")).toEqual(
+    expect.arrayContaining([
+      "content-type: text/event-stream; charset=utf-8",
+      "cache-control: no-cache, no-transform",
+      "x-accel-buffering: no",
+      "x-generation-id: gen-1",
+      "x-from-middleware: yes",
+      "transfer-encoding: chunked",
+    ]),
+  );
+  const second = Buffer.from("data: zwölf 👩‍🚀\n\n");
+  expect(body).toBe(
+    `b\r\ndata: one\n\n\r\n${second.length.toString(16)}\r\n${second.toString("latin1")}\r\n0\r\n\r\n`,
+  );
+  expect(left).toEqual([]);
+});
+
+test("the connection serves the next request", async () => {
+  const { port } = await serve(TWO);
+  const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}\r\n`);
+  const first = await readUntil(socket, "0\r\n\r\n");
+  socket.write(`POST / HTTP/1.1\r\n${HEAD}\r\n`);
+  const second = await readUntil(socket, "0\r\n\r\n");
+  expect(second.replace(/^Date:.*$/im, "")).toBe(first.replace(/^Date:.*$/im, ""));
+});
+
+test("answers to requests sent at once come one after the other", async () => {
+  const gate = Promise.withResolvers<void>();
+  let count = 0;
+  const { port } = await serve(async (take) => {
+    const own = ++count;
+    if (own === 1) await gate.promise;
+    await take(`data: ${own}\n\n`);
+    if (own === 2) gate.resolve();
+  });
+  const request = `POST / HTTP/1.1\r\n${HEAD}\r\n`;
+  const socket = await open(port, request + request.replace("Host", "Connection: close\r\nHost"));
+  const text = await readUntil(socket);
+  expect(text.match(/data: \d/g)).toEqual(["data: 1", "data: 2"]);
+  expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+  expect(text.match(/\r\n0\r\n\r\n/g)).toHaveLength(2);
+});
+
+test("a client of HTTP/1.0 gets the frames as they are", async () => {
+  const { port } = await serve(TWO);
+  const socket = await open(port, `POST / HTTP/1.0\r\n${HEAD}\r\n`);
+  const text = await readUntil(socket);
+  expect(text.toLowerCase()).not.toContain("transfer-encoding");
+  expect(
+    text.endsWith(`\r\n\r\n${Buffer.from("data: one\n\ndata: zwölf 👩‍🚀\n\n").toString("latin1")}`),
+  ).toBe(true);
+});
+
+test("comments go out into silence, and not between frames that come in time", async () => {
+  const { port } = await serve(async (take) => {
+    await take("data: one\n\n");
+    await pause(120);
+    await take("data: two\n\n");
+  }, 40);
+  const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
+  const text = await readUntil(socket);
+  const lines = text.split(/\r\n/).filter((line) => /^(data|:)/.test(line));
+  expect(lines[0]).toBe("data: one\n\n");
+  expect(lines.at(-1)).toBe("data: two\n\n");
+  expect(new Set(lines.slice(1, -1))).toEqual(new Set([": HARMONY-GATEWAY PROCESSING\n\n"]));
+});
+
+test("a client that does not read is not written to without end", async () => {
+  const frame = `data: ${"x".repeat(10_000)}\n\n`;
+  let taken = 0;
+  const { port, left } = await serve(async (take) => {
+    while (await take(frame)) taken++;
+  });
+  const socket = connect(port, "127.0.0.1");
+  socket.pause();
+  socket.write(`POST / HTTP/1.1\r\n${HEAD}\r\n`);
+  let before = -1;
+  await expect
+    .poll(
+      () => {
+        const stopped = taken > 0 && taken === before;
+        before = taken;
+        return stopped;
+      },
+      { interval: 100, timeout: 5000 },
+    )
+    .toBe(true);
+  const atStop = taken;
+  socket.on("data", () => {});
+  socket.resume();
+  await expect.poll(() => taken).toBeGreaterThan(atStop + 100);
+  expect(left).toEqual([]);
+  socket.destroy();
+  await expect.poll(() => left.length).toBe(1);
+});
+
+test("a client that leaves cancels, and no more is wanted", async () => {
+  const ended = Promise.withResolvers<boolean>();
+  const { port, left } = await serve(async (take) => {
+    let more = await take("data: one\n\n");
+    while (more) {
+      await pause(5);
+      more = await take("data: more\n\n");
+    }
+    ended.resolve(more);
+  });
+  const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}\r\n`);
+  await readUntil(socket, "data: one\n\n\r\n");
+  socket.destroy();
+  expect(await ended.promise).toBe(false);
+  expect(left).toHaveLength(1);
+});
+
+test("frames are let go where another response takes their place", async () => {
+  const { port, left } = await serve(TWO);
+  const response = await fetch(`http://127.0.0.1:${port}/refused`, { method: "POST" });
+  expect(response.status).toBe(418);
+  expect(await response.text()).toBe("no");
+  expect(left).toHaveLength(1);
+});
+
+test("frames that fail cut the connection: half an answer must not look whole", async () => {
+  const { port } = await serve(async (take) => {
+    await take("data: one\n\n");
+    throw new Error("broken");
+  });
+  const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST" });
+  await expect(response.text()).rejects.toThrow("terminated");
+});
