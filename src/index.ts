@@ -1,11 +1,17 @@
 /**
- * The gateway as a library: the application to mount on a server of one's own. Harmony and the tokenizer
- * are exported from `harmony-gateway/harmony` and `harmony-gateway/tokenizer`.
+ * The gateway as a library: the application to mount on a server of one's own, on any runtime. What only Node has
+ * is in `harmony-gateway/node`, a Worker that is ready to deploy in `harmony-gateway/worker`, and Harmony and the
+ * tokenizer alone in `harmony-gateway/harmony` and `harmony-gateway/tokenizer`.
  */
 
 // The application.
 export { createApp, type AppDeps } from "./app.ts";
 export { createLog, type Log, type LogOptions } from "./log.ts";
+
+// What outlives a request: this process's memory, a KV namespace, or anything with these three methods.
+export type { Store } from "./store/store.ts";
+export { createMemoryStore, type MemoryStoreOptions } from "./store/memory-store.ts";
+export { createKvStore, type KvNamespace } from "./store/kv-store.ts";
 
 // Its settings.
 export { type Settings, settingsSchema } from "./config.ts";

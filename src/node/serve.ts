@@ -5,7 +5,9 @@ import { toModelOptions } from "../backends.ts";
 import type { Settings } from "../config.ts";
 import { withoutSecrets } from "../config/resolve.ts";
 import type { BackendState } from "../engines/backend.ts";
+import { createFetchTransport } from "../engines/fetch-transport.ts";
 import type { CreateNativeLlama } from "../engines/llama.ts";
+import type { Transport } from "../engines/transport.ts";
 import { createLog, type Log } from "../log.ts";
 import { lookAfter } from "../probing.ts";
 import { createModels, type Model, type ModelOptions, type ModelStatus } from "../turn/models.ts";
@@ -50,7 +52,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
   const models = createModels(
     options.models ??
       toModelOptions(settings, {
-        transport: createUndiciTransport(),
+        transport: createTransport(),
         createNativeLlama: createLlama,
         ...(options.demoTokensPerSecond !== undefined && {
           demoTokensPerSecond: options.demoTokensPerSecond,
@@ -99,6 +101,11 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
       log.info("stop");
     },
   };
+}
+
+/** Bun answers an import of undici with a stand-in of its own, which has `fetch` and no dispatcher. */
+function createTransport(): Transport {
+  return process.versions["bun"] === undefined ? createUndiciTransport() : createFetchTransport();
 }
 
 const ID_BYTES = 12;

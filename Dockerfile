@@ -1,0 +1,33 @@
+# The gateway alone; docs/deploy.md says how to run it. The engine `llama`, which runs a model in the gateway's own
+# process, is left out: its package is larger than all the rest.
+FROM node:24-trixie-slim AS base
+
+FROM base AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build
+
+FROM base AS modules
+WORKDIR /app
+COPY package.json package-lock.json ./
+# With ioredis, for the store `redis:`.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM base
+ENV NODE_ENV=production
+WORKDIR /app
+COPY LICENSE package.json ./
+COPY --from=modules /app/node_modules node_modules
+COPY --from=build /app/dist dist
+USER node
+# Which wants HARMONY_GATEWAY_KEYS, or HARMONY_GATEWAY_OPEN=true.
+ENV HARMONY_GATEWAY_HOST=0.0.0.0
+EXPOSE 8787
+HEALTHCHECK --interval=15s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.HARMONY_GATEWAY_PORT ?? 8787) + '/health').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# It lets answers under way end: give it more time than shutdownGraceMs (30 s) before it is killed.
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["node", "dist/node.js"]

@@ -1,0 +1,180 @@
+/**
+ * Installs the package as a user would, from the tarball `npm publish` would send, and tries it on Node, Bun, Deno and
+ * Vercel's edge runtime. That takes the network and a minute, so it is no test.
+ *
+ *     npm run smoke
+ *
+ * On each, with an engine in this process behind vLLM's wire: is it ready, does it answer a response, does the
+ * streamed tool loop of a forgetful client keep its thoughts, does a client that leaves let go of the engine, and
+ * does the process leave when told to. (The tests try Cloudflare's runtime at every turn.)
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { startEngineServer } from "../test/helpers/engine-server.ts";
+import { listenAnywhere } from "../test/helpers/listen.ts";
+import { type Script, scriptedEngine } from "../test/helpers/scripted-engine.ts";
+import {
+  forgetful,
+  loopScripts,
+  type Post,
+  runLoop,
+  thoughtsIn,
+} from "../test/helpers/tool-loop.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const MODEL = "openai/gpt-oss-20b";
+const PACKAGES = ["bun@1.4.5", "deno@2.9.6", "edge-runtime@4.0.1", "esbuild@0.28.2"];
+
+const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-smoke-"));
+const bin = (name: string) => join(folder, "node_modules/.bin", name);
+
+try {
+  install();
+  const entry = join(folder, "node_modules/harmony-gateway/dist/node.js");
+  await smoke(`Node ${process.versions.node}`, [bin("harmony-gateway")]);
+  await smoke(`Bun ${versionOf("bun")}`, [bin("bun"), entry]);
+  await smoke(`Deno ${versionOf("deno")}`, [bin("deno"), "run", "--allow-all", entry]);
+  await smoke(`edge-runtime ${versionOf("edge-runtime")}`, [process.execPath, writeEdgeServer()]);
+} finally {
+  rmSync(folder, { recursive: true });
+}
+
+function install(): void {
+  run("npm", ["pack", "--silent", "--pack-destination", folder], ROOT);
+  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
+  writeFileSync(join(folder, "package.json"), '{ "private": true }');
+  run("npm", ["install", "--no-audit", "--no-fund", `./${tarball}`, ...PACKAGES], folder);
+}
+
+function run(command: string, args: readonly string[], cwd: string): void {
+  execFileSync(command, args, { cwd, stdio: ["ignore", "ignore", "inherit"] });
+}
+
+function versionOf(name: string): string {
+  const manifest = readFileSync(join(folder, "node_modules", name, "package.json"), "utf8");
+  return String(JSON.parse(manifest).version);
+}
+
+async function smoke(runtime: string, [command = "", ...args]: readonly string[]): Promise<void> {
+  const answer = "<|channel|>final<|message|>Fine.<|return|>";
+  const hanging: Script = { write: "<|channel|>analysis<|message|>Hm.", hang: true };
+  const engine = scriptedEngine([answer, ...loopScripts("one"), hanging]);
+  const server = await startEngineServer(engine);
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const child = spawn(command, args, {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+    env: {
+      ...process.env,
+      HARMONY_GATEWAY_PORT: String(port),
+      HARMONY_GATEWAY_ENGINE: "vllm",
+      HARMONY_GATEWAY_URL: server.url,
+      HARMONY_GATEWAY_OPEN: "true",
+      HARMONY_GATEWAY_LOG: "error",
+      // The edge runtime's imitation notices that a client has left when there is something to write to it.
+      HARMONY_GATEWAY_KEEP_ALIVE_MS: "500",
+    },
+  });
+  const exit = once(child, "exit");
+  const send = (path: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(origin + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+  const post: Post = (body, headers) => send("/v1/chat/completions", body, headers);
+  try {
+    await check(runtime, "is ready", () => until(async () => (await fetch(`${origin}/ready`)).ok));
+    await check(runtime, "answers a response", async () => {
+      const response = await send("/v1/responses", { model: MODEL, input: "How are you?" });
+      return (await response.text()).includes("Fine.");
+    });
+    await check(runtime, "keeps the thoughts of a tool loop", async () => {
+      await runLoop(post, { remember: forgetful, body: { stream: true } });
+      return thoughtsIn(engine.prompts.at(-1)).join() === "one 1,one 2,one 3";
+    });
+    await check(runtime, "lets go of the engine", async () => {
+      const response = await post({ stream: true, messages: [{ role: "user", content: "hi" }] });
+      const reader = response.body?.getReader();
+      await reader?.read();
+      const began = engine.open === 1;
+      await reader?.cancel();
+      return began && (await until(async () => engine.open === 0));
+    });
+    await check(runtime, "leaves when told to", async () => {
+      child.kill();
+      await Promise.race([exit, setTimeout(5000, undefined, { ref: false })]);
+      return child.exitCode === 0;
+    });
+  } finally {
+    child.kill("SIGKILL");
+    await server.close();
+  }
+}
+
+async function check(runtime: string, what: string, hold: () => Promise<boolean>): Promise<void> {
+  const why = await hold().then(
+    (holds) => (holds ? "" : "it does not"),
+    (error: unknown) => String(error),
+  );
+  console.log(`${why === "" ? "ok    " : "FAILED"} ${runtime} ${what}${why && `: ${why}`}`);
+  if (why !== "") process.exitCode = 1;
+}
+
+async function until(holds: () => Promise<boolean>): Promise<boolean> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    if (await holds().catch(() => false)) return true;
+    await setTimeout(100);
+  }
+  return false;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listenAnywhere(server);
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** An edge function as Vercel takes it, bundled, in the package that imitates what it runs in. */
+function writeEdgeServer(): string {
+  const entry = join(folder, "edge.js");
+  const bundle = join(folder, "edge-bundle.js");
+  const server = join(folder, "edge-server.mjs");
+  writeFileSync(
+    entry,
+    `import worker from "harmony-gateway/worker";
+// Of 2023; the imitation has not learnt it.
+AbortSignal.any ??= (signals) => {
+  const all = new AbortController();
+  for (const each of signals) {
+    if (each.aborted) all.abort(each.reason);
+    else each.addEventListener("abort", () => all.abort(each.reason), { once: true });
+  }
+  return all.signal;
+};
+addEventListener("fetch", (event) => event.respondWith(worker.fetch(event.request, ENV, event)));
+`,
+  );
+  run(bin("esbuild"), [entry, "--bundle", "--log-level=error", `--outfile=${bundle}`], folder);
+  writeFileSync(
+    server,
+    `import { readFileSync } from "node:fs";
+import { EdgeRuntime, runServer } from "edge-runtime";
+const runtime = new EdgeRuntime({
+  initialCode: readFileSync(${JSON.stringify(bundle)}, "utf8"),
+  extend: (context) => Object.assign(context, { ENV: { ...process.env } }),
+});
+await runServer({ runtime, host: "127.0.0.1", port: Number(process.env.HARMONY_GATEWAY_PORT) });
+process.once("SIGTERM", () => process.exit());
+`,
+  );
+  return server;
+}

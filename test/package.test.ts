@@ -1,0 +1,163 @@
+import { execFile, spawn } from "node:child_process";
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+
+// What npm would publish, unpacked where nothing can be found but what it declares.
+
+const ROOT = join(import.meta.dirname, "..");
+const run = promisify(execFile);
+
+const Manifest = z.object({
+  version: z.string(),
+  bin: z.record(z.string(), z.string()),
+  dependencies: z.record(z.string(), z.string()),
+  exports: z.record(z.string(), z.union([z.string(), z.record(z.string(), z.string())])),
+});
+
+let folder: string;
+let installed: string;
+let manifest: z.infer<typeof Manifest>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "harmony-gateway-package-"));
+  const modules = join(folder, "node_modules");
+  installed = join(modules, "harmony-gateway");
+  await mkdir(modules);
+  await run("npm", ["pack", "--offline", "--pack-destination", folder], { cwd: ROOT });
+  const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "";
+  await run("tar", ["-xzf", tarball], { cwd: folder });
+  await rename(join(folder, "package"), installed);
+  manifest = Manifest.parse(JSON.parse(await readFile(join(installed, "package.json"), "utf8")));
+  // `@types/node` is not the package's: its user has it. The compiler comes from here.
+  for (const name of [...Object.keys(manifest.dependencies), "@types/node"]) {
+    await mkdir(dirname(join(modules, name)), { recursive: true });
+    await symlink(join(ROOT, "node_modules", name), join(modules, name));
+  }
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test("it holds what runs and its types, and nothing they were made with", async () => {
+  const entries = await readdir(installed, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
+  const others = files.filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path));
+  expect(others.toSorted()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
+  const targets = Object.values(manifest.exports).flatMap((each) =>
+    typeof each === "string" ? [each] : Object.values(each),
+  );
+  for (const path of [...targets, ...Object.values(manifest.bin)]) {
+    expect(files).toContain(path.replace("./", ""));
+  }
+});
+
+const CONSUMER = `
+import { createApp, createFetchTransport, createLog, createMemoryStore, createModels, resolveSettings, type Store, toModelOptions } from "harmony-gateway";
+import { START } from "harmony-gateway/harmony";
+import { loadSettings, startGateway } from "harmony-gateway/node";
+import manifest from "harmony-gateway/package.json" with { type: "json" };
+import { o200kHarmony } from "harmony-gateway/tokenizer";
+import worker from "harmony-gateway/worker";
+
+const settings = resolveSettings([], { public: false });
+const store: Store = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
+const models = createModels(toModelOptions(settings, { transport: createFetchTransport() }), {
+  steering: settings,
+  newCallId: () => "call_1",
+});
+const app = createApp({
+  settings,
+  models,
+  store,
+  log: createLog({ level: "silent", now: Date.now, write: () => {} }),
+  now: () => new Date(),
+  randomId: () => "1",
+});
+const gateway = await startGateway(loadSettings(["--port", "0", "--log", "silent"], {}).settings, {
+  print: () => {},
+  writeLog: () => {},
+});
+const statuses = {
+  app: (await app.request("/health")).status,
+  node: (await fetch(gateway.baseUrl + "/models")).status,
+  worker: (await worker.fetch(new Request("http://x/health"), { HARMONY_GATEWAY_OPEN: true }, { waitUntil() {} })).status,
+};
+await gateway.close();
+const ids = [START, ...o200kHarmony().encode("Hello")];
+console.log(JSON.stringify({ ...statuses, ids, version: manifest.version }));
+process.exit();
+`;
+
+describe("a program that uses each of its exports", () => {
+  beforeAll(async () => {
+    await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+    await writeFile(join(folder, "consumer.ts"), CONSUMER);
+  });
+
+  test.each([
+    ["nodenext", "nodenext"],
+    ["esnext", "bundler"],
+  ])("compiles as %s with %s resolution", async (module, moduleResolution) => {
+    const config = join(folder, `tsconfig.${moduleResolution}.json`);
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      target: "es2024",
+      types: ["node"],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      resolveJsonModule: true,
+      noEmit: true,
+    };
+    await writeFile(config, JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
+    const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
+    const { stdout } = await run(process.execPath, [compiler, "-p", config]).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(stdout).toBe("");
+  });
+
+  test("runs", async () => {
+    const { stdout } = await run(process.execPath, ["consumer.ts"], { cwd: folder });
+    expect(JSON.parse(stdout)).toEqual({
+      app: 200,
+      node: 200,
+      worker: 200,
+      ids: [200_006, 13_225],
+      version: manifest.version,
+    });
+  });
+});
+
+test("its command serves", async () => {
+  const command = join(installed, manifest.bin["harmony-gateway"] ?? "");
+  const child = spawn(process.execPath, [command, "--port", "0"], { cwd: folder });
+  try {
+    let baseUrl = "";
+    for await (const line of createInterface(child.stdout)) {
+      baseUrl = /listens at (\S+)/.exec(line)?.[1] ?? "";
+      if (baseUrl !== "") break;
+    }
+    const response = await fetch(`${baseUrl}/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
+    });
+    expect(await response.json()).toMatchObject({ choices: [{ finish_reason: "stop" }] });
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
