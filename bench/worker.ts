@@ -1,5 +1,5 @@
 /**
- * What the gateway weighs as a Worker: its bundle, its start, and its memory with streams open.
+ * What the gateway weighs as a Worker: its bundle, its start, its memory with streams open, its CPU.
  *
  *     npm run size                the bundle alone; fails when it is over the limit
  *     npm run bench:worker        all of it, in workerd beside a Worker that does nothing
@@ -8,13 +8,14 @@
  * process, its resident memory, and the isolate's memory as its debugger tells it, which is what Cloudflare's
  * limit of 128 MB is about.
  */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-import { type Bundle, bundleWorker } from "../test/helpers/workerd.ts";
+import { type Bundle, bundleWorker, emptyFolder } from "../test/helpers/workerd.ts";
 import { describeMachine } from "./machine.ts";
+import { toMarkdown } from "./report.ts";
+import { measureCpu } from "./worker/cpu.ts";
 import { measureStarts } from "./worker/start.ts";
 import { measureStreams } from "./worker/streams.ts";
 
@@ -50,12 +51,14 @@ async function printSize({ folder }: Bundle): Promise<void> {
 }
 
 async function printRun(gateway: Bundle): Promise<void> {
-  const { cpu, cores, node, loadBefore } = describeMachine();
-  console.log(`${cpu}, ${cores} cores, Node ${node}, load before ${loadBefore.toFixed(1)}\n`);
+  const machine = describeMachine();
   const nothing = await emptyBundle();
   try {
     console.log(await measureStarts({ nothing, gateway, rounds: Number(given.rounds) }));
     console.log(await measureStreams(gateway, Number(given.streams)));
+    const rounds = Math.ceil(Number(given.rounds) / 2);
+    const streaming = await measureCpu(gateway, rounds);
+    console.log(toMarkdown({ machine, command: "npm run bench:worker", rounds, streaming }));
   } finally {
     await nothing.remove();
   }
@@ -63,12 +66,12 @@ async function printRun(gateway: Bundle): Promise<void> {
 
 /** A Worker that answers `ok`: what the runtime costs by itself. */
 async function emptyBundle(): Promise<Bundle> {
-  const folder = await mkdtemp(join(tmpdir(), "empty-worker-"));
+  const bundle = await emptyFolder();
   await writeFile(
-    join(folder, "worker.js"),
+    join(bundle.folder, "worker.js"),
     `export default { fetch: () => new Response("ok") };\n`,
   );
-  return { folder, remove: () => rm(folder, { recursive: true }) };
+  return bundle;
 }
 
 function megabytes(bytes: number): string {

@@ -10,8 +10,8 @@ const GROUPS = Object.entries(SETTING_GROUPS).map(([group, title]) => ({
 }));
 
 const INTRODUCTION = `\
-harmony-gateway serves gpt-oss through the Chat Completions API, on top of inference servers that
-only continue text, and keeps the model's reasoning intact.
+harmony-gateway serves gpt-oss through the Chat Completions and Responses APIs, on top of inference
+servers that only continue text, and keeps the model's reasoning intact.
 
 Usage
   harmony-gateway [settings]            serve

@@ -40,29 +40,39 @@ export interface Workerd {
   close(): Promise<void>;
 }
 
+/** A folder for a `worker.js` that is still to be written. */
+export async function emptyFolder(): Promise<Bundle> {
+  const folder = await mkdtemp(join(tmpdir(), "harmony-gateway-worker-"));
+  return { folder, remove: () => rm(folder, { recursive: true }) };
+}
+
 /** What `wrangler deploy` would upload. */
 export async function bundleWorker(): Promise<Bundle> {
-  const folder = await mkdtemp(join(tmpdir(), "harmony-gateway-worker-"));
+  const bundle = await emptyFolder();
   const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
   await promisify(execFile)(
     process.execPath,
-    [wrangler, "deploy", "--dry-run", "--outdir", folder],
+    [wrangler, "deploy", "--dry-run", "--outdir", bundle.folder],
     {
       cwd: ROOT,
       env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
     },
   );
-  return { folder, remove: () => rm(folder, { recursive: true }) };
+  return bundle;
 }
 
-/** @param settings those in `wrangler.toml` do not apply; there is no KV, so the store is memory. */
+/**
+ * @param settings those in `wrangler.toml` do not apply; there is no KV, so the store is memory.
+ * @param port 0: any free one.
+ */
 export async function startWorkerd(
   { folder }: Pick<Bundle, "folder">,
   settings: Readonly<Record<string, unknown>> = {},
+  port = 0,
 ): Promise<Workerd> {
   // Beside the bundle, because it can name files only from its own place.
   const config = join(folder, `${randomUUID()}.capnp`);
-  await writeFile(config, toConfig(toVariables(settings)));
+  await writeFile(config, toConfig(toVariables(settings), port));
   const args = ["serve", config, "--control-fd=3", "--inspector-addr=127.0.0.1:0"];
   const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "inherit", "pipe"] });
   const end = () => child.kill("SIGKILL");
@@ -97,7 +107,7 @@ export async function startWorkerd(
 /** `{"event":"listen","socket":"http","port":1234}`, `{"event":"listen-inspector","port":1235}` */
 const LISTENING = /"event":("listen","socket":"http"|"listen-inspector"),"port":(\d+)/g;
 
-function toConfig(variables: Readonly<Record<string, string>>): string {
+function toConfig(variables: Readonly<Record<string, string>>, port: number): string {
   const { compatibility_date, compatibility_flags } = readConfig({
     config: join(ROOT, "wrangler.toml"),
   });
@@ -110,7 +120,7 @@ const config :Workerd.Config = (
     (name = "main", worker = .main),
     (name = "internet", network = (allow = ["public", "private"])),
   ],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
 );
 const main :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "worker.js")],
