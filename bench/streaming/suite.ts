@@ -62,19 +62,15 @@ async function measure(
   );
 }
 
-/** When it starts, a gateway asks the engine for a token, and waits for the end of the answer. */
-async function startAnother(rig: Rig, contender: Contender): Promise<Running> {
-  await rig.script({ mode: "bulk", shape: "answer", tokens: 4 });
-  return startContender(contender, rig.enginePort);
-}
-
 async function once(
   rig: Rig,
   running: Running,
   scenario: Scenario,
   effort: Effort,
 ): Promise<Numbers> {
-  const fresh = scenario.fresh ? await startAnother(rig, running.contender) : undefined;
+  const fresh = scenario.fresh
+    ? await startContender(running.contender, rig.enginePort)
+    : undefined;
   try {
     return await scenario.run(rig, fresh ?? running, effort);
   } catch (error) {

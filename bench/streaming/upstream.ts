@@ -64,7 +64,12 @@ const phases = Array.from({ length: PHASES }, () => new Set<PacedStream>());
 let beat: NodeJS.Timeout | undefined;
 
 const server = createServer((request, response) => {
-  request.resume().once("end", () => answer(request, response));
+  // Only small bodies are looked at: a probe's is one.
+  let body = "";
+  const isSmall = Number(request.headers["content-length"]) < 2048;
+  if (isSmall) request.setEncoding("latin1").on("data", (text: string) => (body += text));
+  else request.resume();
+  request.once("end", () => answer(request, response, isProbe(body) ? PROBED : script));
 });
 server.keepAliveTimeout = 60_000;
 server.on("connection", (socket) => socket.setNoDelay(true));
@@ -87,7 +92,14 @@ process.on("message", (message: Script | "stats") => {
 });
 process.on("disconnect", () => process.exit());
 
-function answer(request: IncomingMessage, response: ServerResponse): void {
+/** A gateway that starts asks for one token, and waits for the end of the answer. */
+function isProbe(body: string): boolean {
+  return /"max_tokens":1[,}]/.test(body);
+}
+
+const PROBED: Script = { mode: "bulk", shape: "answer", tokens: 1 };
+
+function answer(request: IncomingMessage, response: ServerResponse, script: Script): void {
   if (request.url === "/v1/models") {
     return reply(response, { object: "list", data: [{ id: MODEL, max_model_len: 131_072 }] });
   }

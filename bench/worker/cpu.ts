@@ -7,7 +7,7 @@ import type { Wire } from "../streaming/requests.ts";
 import { SCENARIOS } from "../streaming/scenarios.ts";
 import { runStreaming, type StreamingResults } from "../streaming/suite.ts";
 
-const MEASURED: readonly string[] = ["bulk", "paced-64", "requests"];
+const MEASURED: readonly string[] = ["paced-64", "requests"];
 
 /** Hands the engine's bytes on without looking. */
 const PIPE = `export default {

@@ -9,7 +9,7 @@ export function createFetchTransport(fetchFn: typeof fetch = fetch): Transport {
     request.signal.throwIfAborted();
     const connection = new Connection(request);
     const { connectMs, firstByteMs } = request.timeouts;
-    const response = await connection.wait(connectMs + firstByteMs, "head", (signal) =>
+    const response = await connection.open(connectMs + firstByteMs, (signal) =>
       fetchFn(request.url, {
         method: request.method,
         headers: request.headers,
@@ -27,29 +27,22 @@ export function createFetchTransport(fetchFn: typeof fetch = fetch): Transport {
 class Connection {
   readonly #request: TransportRequest;
   readonly #abort = new AbortController();
-  readonly #leave = (): void => this.#abort.abort(this.#request.signal.reason);
+  readonly #leave = (): void => this.#stop(this.#request.signal.reason);
+  /** Why it was stopped. The signal would say so too, but asking it leaves JavaScript, which costs at each read. */
+  #stopped: { readonly reason: unknown } | undefined;
 
   constructor(request: TransportRequest) {
     this.#request = request;
     request.signal.addEventListener("abort", this.#leave, { once: true });
   }
 
-  /** Runs `start` for at most `ms`; whatever stops it, the connection is closed and the error is ours. */
-  async wait<T>(
-    ms: number,
-    stage: "head" | "body",
-    start: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const { signal } = this.#abort;
-    const timer = setTimeout(() => this.#abort.abort(toTimeoutError(stage, this.#request)), ms);
+  /** Waits for the head for at most `ms`. */
+  async open(ms: number, start: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
+    const timer = setTimeout(() => this.#stop(toTimeoutError("head", this.#request)), ms);
     try {
-      return await start(signal);
+      return await start(this.#abort.signal);
     } catch (error) {
-      const reason: unknown = signal.aborted
-        ? signal.reason
-        : toTransportError(error, stage, this.#request);
-      this.#release();
-      throw reason;
+      throw this.#fail(error, "head");
     } finally {
       clearTimeout(timer);
     }
@@ -57,26 +50,38 @@ class Connection {
 
   toResponse(response: Response): TransportResponse {
     const reader = response.body?.getReader();
+    const watch = new SilenceWatch(this.#request.timeouts.idleMs, () =>
+      this.#stop(toTimeoutError("body", this.#request)),
+    );
     let ended = reader === undefined;
     if (ended) this.#release();
+    const end = (): void => {
+      ended = true;
+      watch.stop();
+      this.#release();
+    };
 
     const read = async (): Promise<Uint8Array | undefined> => {
       if (ended || reader === undefined) return undefined;
-      const { done, value } = await this.wait(this.#request.timeouts.idleMs, "body", () =>
+      try {
         // An aborted fetch fails a pending read, but not every runtime fails the next one.
-        this.#abort.signal.aborted ? Promise.reject(this.#abort.signal.reason) : reader.read(),
-      );
-      if (!done) return value;
-      ended = true;
-      this.#release();
+        if (this.#stopped !== undefined) throw this.#stopped.reason;
+        watch.begin();
+        const { done, value } = await reader.read();
+        watch.pause();
+        if (!done) return value;
+      } catch (error) {
+        watch.stop();
+        throw this.#fail(error, "body");
+      }
+      end();
       return undefined;
     };
 
     const closeNow = (): void => {
       if (ended) return;
-      ended = true;
-      this.#release();
-      this.#abort.abort();
+      end();
+      this.#stop(new Error("response closed"));
     };
 
     const close = (graceMs?: number): void => {
@@ -104,7 +109,60 @@ class Connection {
     return { status: response.status, headers: response.headers, pump, close };
   }
 
+  /** Whatever has stopped it: the connection is closed, and the error is ours. */
+  #fail(error: unknown, stage: "head" | "body"): unknown {
+    this.#release();
+    if (this.#stopped !== undefined) return this.#stopped.reason;
+    return toTransportError(error, stage, this.#request);
+  }
+
+  #stop(reason: unknown): void {
+    this.#stopped ??= { reason };
+    this.#abort.abort(reason);
+  }
+
   #release(): void {
     this.#request.signal.removeEventListener("abort", this.#leave);
+  }
+}
+
+/**
+ * Notices when a read takes too long. One timer for many reads: setting and clearing one for each took a third of what
+ * a token costs on Workers.
+ */
+class SilenceWatch {
+  readonly #ms: number;
+  readonly #onSilence: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** When the read that is under way began; undefined while there is none. */
+  #since: number | undefined;
+
+  constructor(ms: number, onSilence: () => void) {
+    this.#ms = ms;
+    this.#onSilence = onSilence;
+  }
+
+  begin(): void {
+    this.#since = Date.now();
+    if (this.#timer === undefined) this.#look(this.#ms);
+  }
+
+  pause(): void {
+    this.#since = undefined;
+  }
+
+  stop(): void {
+    this.#since = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  #look(afterMs: number): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#since === undefined) return;
+      const left = this.#since + this.#ms - Date.now();
+      if (left > 0) this.#look(left);
+      else this.#onSilence();
+    }, afterMs);
   }
 }
