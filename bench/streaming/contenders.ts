@@ -60,7 +60,7 @@ export async function startContender(contender: Contender, enginePort: number): 
 }
 
 function startGateway(enginePort: number, ownPort: number): Promise<Program> {
-  const entry = fileURLToPath(new URL("../../src/node.ts", import.meta.url));
+  const entry = fileURLToPath(new URL("../../dist/node.js", import.meta.url));
   const settings = {
     engine: "vllm",
     url: `http://127.0.0.1:${enginePort}`,
