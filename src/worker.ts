@@ -6,7 +6,7 @@ import { upgradeWebSocket } from "hono/cloudflare-workers";
 import { createApp } from "./app.ts";
 import { toModelOptions } from "./backends.ts";
 import type { Settings } from "./config.ts";
-import { SETTINGS } from "./config/describe.ts";
+import { describedSettings } from "./config/describe.ts";
 import { fromText, type Given, resolveSettings, SettingsError } from "./config/resolve.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import { createLog } from "./log.ts";
@@ -121,7 +121,7 @@ function createProbing(models: Models, timeoutMs: number): () => Promise<void> {
 }
 
 function readBindings(env: WorkerEnv): Given[] {
-  return SETTINGS.flatMap((setting) => {
+  return describedSettings().flatMap((setting) => {
     const value = env[setting.variable];
     if (value === undefined) return [];
     return {

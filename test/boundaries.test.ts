@@ -8,14 +8,15 @@ const SOURCES = join(import.meta.dirname, "..", "src");
 const ALLOWED: Record<string, readonly string[]> = {
   tokenizer: [],
   harmony: ["tokenizer"],
-  engines: ["flow", "tokenizer"],
+  engines: ["flow", "once", "tokenizer"],
   // The demo engine stands in for a model as well as for a server, and a model speaks Harmony.
   "engines/demo": ["engines", "harmony", "tokenizer"],
   flow: [],
+  once: [],
   store: ["flow", "harmony", "turn"],
   turn: ["engines", "flow", "harmony", "tokenizer"],
-  api: ["engines", "flow", "harmony", "log", "metrics", "store", "tokenizer", "turn"],
-  config: ["engines", "harmony", "turn"],
+  api: ["engines", "flow", "harmony", "log", "metrics", "once", "store", "tokenizer", "turn"],
+  config: ["engines", "harmony", "once", "turn"],
 };
 
 /** Sources by path, `harmony/parse.ts`, and the paths each imports. */

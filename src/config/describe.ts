@@ -7,6 +7,7 @@ import {
   type SettingName,
   settingsSchema,
 } from "../config.ts";
+import { once } from "../once.ts";
 
 export interface SettingDescription {
   readonly name: SettingName;
@@ -34,12 +35,13 @@ export type SettingKind = "boolean" | "number" | "choice" | "text" | "list";
 export const VARIABLE_PREFIX = "HARMONY_GATEWAY_";
 
 /** All settings, in the order of the schema. */
-export const SETTINGS: readonly SettingDescription[] = describeSettings();
+export const describedSettings: () => readonly SettingDescription[] = once(describeSettings);
 
 /** Off the schema's own objects: by way of a JSON Schema it takes ten times as long, in every isolate of a Worker. */
 function describeSettings(): SettingDescription[] {
-  return settingsSchema.keyof().options.map((name) => {
-    const schema = settingsSchema.shape[name];
+  const settings = settingsSchema.unwrap();
+  return settings.keyof().options.map((name) => {
+    const schema = settings.shape[name];
     const type = unwrap(schema);
     const { group, description, secret = false, expected } = describedAs(schema);
     const words = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -5,7 +5,7 @@
 import type { z } from "zod";
 import { settingsSchema, toBackends, type SettingName, type Settings } from "../config.ts";
 import { ENGINES } from "../engines/create-engine.ts";
-import { SETTINGS, type SettingDescription } from "./describe.ts";
+import { describedSettings, type SettingDescription } from "./describe.ts";
 
 /** One value somebody gave. */
 export interface Given {
@@ -73,7 +73,7 @@ export function fromText(setting: SettingDescription, text: string): unknown {
 /** The settings in force, for printing: secrets are replaced, unset ones left out. */
 export function withoutSecrets(settings: Settings): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
-  for (const { name, secret } of SETTINGS) {
+  for (const { name, secret } of describedSettings()) {
     const value = settings[name];
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
     shown[name] = secret ? HIDDEN : value;
@@ -106,7 +106,7 @@ export function suggest(name: string, known: readonly string[]): string {
 
 function toProblem(issue: z.core.$ZodIssue, given: ReadonlyMap<SettingName, Given>): string {
   const [name, ...rest] = issue.path;
-  const setting = SETTINGS.find((each) => each.name === name);
+  const setting = describedSettings().find((each) => each.name === name);
   const source = setting && given.get(setting.name);
   if (setting === undefined || source === undefined) return issue.message;
   if (rest.length === 0) {

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { EngineError } from "./engine-error.ts";
 import type { Server } from "./server.ts";
 
-const answer = z.object({ version: z.string() });
+const answer = z.lazy(() => z.object({ version: z.string() }));
 
 /** `vllm 0.14.1`, or the name alone: a server that keeps its version to itself is as good. */
 export async function describe(

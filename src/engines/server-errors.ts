@@ -161,7 +161,7 @@ function toPlainText(text: string): string {
 }
 
 function withStop(sentence: string): string {
-  return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
+  return /[.!?\u2026]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 function parseJson(text: string): unknown {

@@ -9,9 +9,10 @@ import type { EngineFinish, EngineTokens, TokenLogprob } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
 import type { CompletionReader, Server } from "./server.ts";
+import { once } from "../once.ts";
 
 /** `[logprob, id, text or null]`. */
-const tokenLogprob = z.tuple([z.number().nullable(), z.int()], z.unknown());
+const tokenLogprob = once(() => z.tuple([z.number().nullable(), z.int()], z.unknown()));
 
 const sglangFrame = z.lazy(() =>
   z.object({
@@ -29,8 +30,8 @@ const sglangFrame = z.lazy(() =>
       prompt_tokens: z.number().nullish(),
       completion_tokens: z.number().nullish(),
       cached_tokens: z.number().nullish(),
-      output_token_logprobs: z.array(tokenLogprob).nullish(),
-      output_top_logprobs: z.array(z.array(tokenLogprob).nullable()).nullish(),
+      output_token_logprobs: z.array(tokenLogprob()).nullish(),
+      output_top_logprobs: z.array(z.array(tokenLogprob()).nullable()).nullish(),
     }),
   }),
 );

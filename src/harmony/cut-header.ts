@@ -41,7 +41,7 @@ export function readCutHeader(header: Header, offered: OfferedNames): CutHeaderR
   if (word !== undefined) {
     const body = bodyFrom(pieces, last);
     // `commentary?commentary?We need …`: a header that broke while thinking, not a preamble.
-    const isGarbled = /^[?!.,;:…\uFFFD]/.test(pieces[last]?.text ?? "");
+    const isGarbled = /^[?!.,;:\u2026\uFFFD]/.test(pieces[last]?.text ?? "");
     if (isGarbled && word.channel !== "final") {
       recoveries.push("garbled-header");
       return { meaning: { kind: "reasoning" }, body: withoutGarble(body), recoveries };
@@ -153,5 +153,5 @@ function withoutHeaderWords({ after, text }: Piece): string {
 }
 
 function withoutGarble(body: string): string {
-  return body.replace(/^(?:[?!.,;:…\uFFFD\s]|analysis|commentary|final)+/i, "");
+  return body.replace(/^(?:[?!.,;:\u2026\uFFFD\s]|analysis|commentary|final)+/i, "");
 }

@@ -1,12 +1,12 @@
 /** What `--help` prints and the table in `docs/settings.md`, both made from the settings themselves. */
 import { SETTING_GROUPS } from "../config.ts";
-import { SETTINGS, type SettingDescription } from "../config/describe.ts";
+import { describedSettings, type SettingDescription } from "../config/describe.ts";
 import { ENGINE_KINDS, ENGINES } from "../engines/create-engine.ts";
 import { CONFIG_FLAG, CONFIG_VARIABLE } from "./settings.ts";
 
 const GROUPS = Object.entries(SETTING_GROUPS).map(([group, title]) => ({
   title,
-  settings: SETTINGS.filter((each) => each.group === group),
+  settings: describedSettings().filter((each) => each.group === group),
 }));
 
 const INTRODUCTION = `\

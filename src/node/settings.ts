@@ -1,7 +1,7 @@
 /** Settings as Node finds them: the command line, the environment, and a JSON file one of them names. */
 import { readFileSync } from "node:fs";
 import type { Settings } from "../config.ts";
-import { SETTINGS, VARIABLE_PREFIX, type SettingDescription } from "../config/describe.ts";
+import { describedSettings, VARIABLE_PREFIX, type SettingDescription } from "../config/describe.ts";
 import {
   fromText,
   type Given,
@@ -48,8 +48,8 @@ function readFlags(args: readonly string[]): { given: Given[]; configPath: strin
 
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
     const [flag, inline] = splitFlag(arg);
-    const setting = SETTINGS.find((each) => each.flag === flag);
-    const negated = SETTINGS.find(
+    const setting = describedSettings().find((each) => each.flag === flag);
+    const negated = describedSettings().find(
       (each) => each.kind === "boolean" && flag === each.flag.replace("--", "--no-"),
     );
     if (negated !== undefined && inline === undefined) {
@@ -78,7 +78,12 @@ function splitFlag(arg: string): [flag: string, inline?: string] {
 
 function unknownArgument(flag: string): string {
   if (!flag.startsWith("-")) return `${flag}: is not a flag; settings begin with --.`;
-  const known = [...SETTINGS.map((each) => each.flag), CONFIG_FLAG, "--help", "--version"];
+  const known = [
+    ...describedSettings().map((each) => each.flag),
+    CONFIG_FLAG,
+    "--help",
+    "--version",
+  ];
   return `${flag}: there is no such flag.${suggest(flag, known)}`;
 }
 
@@ -107,9 +112,9 @@ function readVariables(environment: Readonly<Record<string, string | undefined>>
   for (const [variable, text] of Object.entries(environment)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || variable === CONFIG_VARIABLE) continue;
     if (text === undefined || isKubernetesLink(variable, text)) continue;
-    const setting = SETTINGS.find((each) => each.variable === variable);
+    const setting = describedSettings().find((each) => each.variable === variable);
     if (setting === undefined) {
-      const known = SETTINGS.map((each) => each.variable);
+      const known = describedSettings().map((each) => each.variable);
       warnings.push(`${variable}: there is no such setting.${suggest(variable, known)}`);
     } else {
       given.push({ name: setting.name, value: fromText(setting, text), source: variable });
@@ -131,11 +136,11 @@ function readFile(path: string): Given[] {
   const problems: string[] = [];
   const given: Given[] = [];
   for (const [name, value] of Object.entries(file)) {
-    const setting = SETTINGS.find((each: SettingDescription) => each.name === name);
+    const setting = describedSettings().find((each: SettingDescription) => each.name === name);
     if (setting !== undefined)
       given.push({ name: setting.name, value, source: `${name} in ${path}` });
     else {
-      const names = SETTINGS.map((each) => each.name);
+      const names = describedSettings().map((each) => each.name);
       problems.push(`${name} in ${path}: there is no such setting.${suggest(name, names)}`);
     }
   }

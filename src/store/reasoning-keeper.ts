@@ -69,7 +69,7 @@ const MAX_LOOKUPS = 1000;
 const PURPOSE = "reasoning";
 
 /** What is kept of a call: the thoughts before it. */
-const keptThoughts = z.array(z.string());
+const keptThoughts = z.lazy(() => z.array(z.string()));
 
 export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeeper {
   const { store, seals, ttlSeconds } = deps;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { settingsSchema, toBackends } from "../../src/config.ts";
-import { SETTINGS } from "../../src/config/describe.ts";
+import { describedSettings } from "../../src/config/describe.ts";
 import {
   fromText,
   type Given,
@@ -18,7 +18,7 @@ const SEALING_KEY = "A".repeat(43);
 /** Values as flags would give them. */
 function given(values: Record<string, unknown>): Given[] {
   return Object.entries(values).map(([name, value]) => ({
-    name: settingsSchema.keyof().parse(name),
+    name: settingsSchema.unwrap().keyof().parse(name),
     value,
     source: `--${name}`,
   }));
@@ -257,7 +257,7 @@ describe("text from flags and variables", () => {
     ["engine", "vllm", "vllm"],
     ["servedName", "12", "12"],
   ])("%s %j is %j", (name, text, value) => {
-    const setting = SETTINGS.find((each) => each.name === name);
+    const setting = describedSettings().find((each) => each.name === name);
     expect(setting && fromText(setting, text)).toEqual(value);
   });
 });
@@ -309,5 +309,5 @@ test("a suggestion is made only for what is near", () => {
 });
 
 test("every setting is described by a sentence", () => {
-  for (const setting of SETTINGS) expect(setting.description).toMatch(/^[\w`].+\.$/);
+  for (const setting of describedSettings()) expect(setting.description).toMatch(/^[\w`].+\.$/);
 });

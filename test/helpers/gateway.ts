@@ -59,7 +59,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
 /** The defaults with some values replaced, checked as an operator's are. */
 export function testSettings(values: Readonly<Record<string, unknown>> = {}): Settings {
   const given = Object.entries(values).map(([name, value]) => ({
-    name: settingsSchema.keyof().parse(name),
+    name: settingsSchema.unwrap().keyof().parse(name),
     value,
     source: name,
   }));

@@ -1,6 +1,6 @@
 /** The real bundle in the real Workers runtime, with the configuration that is deployed. */
 import { createTestHarness } from "wrangler";
-import { SETTINGS } from "../../src/config/describe.ts";
+import { describedSettings } from "../../src/config/describe.ts";
 import type { SettingName } from "../../src/config.ts";
 
 export interface TestWorker {
@@ -36,7 +36,7 @@ export async function startWorker(
 export function toVariables(settings: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(settings).map(([name, value]) => {
-      const setting = SETTINGS.find((each) => each.name === name);
+      const setting = describedSettings().find((each) => each.name === name);
       if (setting === undefined) throw new Error(`there is no setting ${name}`);
       return [setting.variable, typeof value === "string" ? value : JSON.stringify(value)];
     }),

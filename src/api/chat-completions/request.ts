@@ -6,192 +6,225 @@
  */
 import * as z from "zod";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
+import { once } from "../../once.ts";
 
-const textLike = z.string().nullish();
+const textLike = once(() => z.string().nullish());
 const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();
 
 /** A content part. Only `text` and `refusal` carry text; which others are refused is decided in `to-turn`. */
-const part = z.object({
-  type: z.string(),
-  text: textLike,
-  refusal: textLike,
-});
-
-const content = z.union([z.string(), z.array(part)], {
-  error: "must be a string or an array of content parts",
-});
-
-const toolCall = z.object({
-  id: z.string(),
-  type: z.string().nullish(),
-  function: z.object({ name: z.string(), arguments: z.string().nullish() }).nullish(),
-  custom: z.object({ name: z.string(), input: z.string().nullish() }).nullish(),
-});
-
-/** `format`, `id` and `signature` are not looked at: clients mangle them. */
-const reasoningDetail = z.looseObject({
-  type: z.string().nullish(),
-  text: textLike,
-  summary: textLike,
-  data: textLike,
-  index: z.number().nullish(),
-});
-
-const instructionMessage = z.object({
-  role: z.enum(["system", "developer"]),
-  content: content.nullish(),
-});
-
-const userMessage = z.object({ role: z.literal("user"), content: content.nullish() });
-
-const assistantMessage = z.object({
-  role: z.literal("assistant"),
-  content: content.nullish(),
-  refusal: textLike,
-  tool_calls: z.array(toolCall).nullish(),
-  function_call: z.object({ name: z.string(), arguments: z.string().nullish() }).nullish(),
-  reasoning: textLike,
-  reasoning_content: textLike,
-  reasoning_text: textLike,
-  thinking: textLike,
-  reasoning_details: z.union([z.string(), z.array(reasoningDetail)]).nullish(),
-});
-
-const toolMessage = z.object({
-  role: z.literal("tool"),
-  tool_call_id: z.string(),
-  content: content.nullish(),
-  name: textLike,
-});
-
-const functionMessage = z.object({
-  role: z.literal("function"),
-  name: z.string(),
-  content: content.nullish(),
-});
-
-const message = z.discriminatedUnion("role", [
-  instructionMessage,
-  userMessage,
-  assistantMessage,
-  toolMessage,
-  functionMessage,
-]);
-
-const functionDefinition = z.object({
-  name: z
-    .string()
-    .regex(/^[\w.-]{1,128}$/, "must be 1 to 128 letters, digits, underscores, dots or dashes"),
-  description: textLike,
-  parameters: z.record(z.string(), z.unknown()).nullish(),
-  strict: z.boolean().nullish(),
-});
-
-const tool = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("function"), function: functionDefinition }),
+const part = once(() =>
   z.object({
-    type: z.literal("custom"),
-    custom: z.object({
-      name: functionDefinition.shape.name,
-      description: textLike,
-    }),
+    type: z.string(),
+    text: textLike(),
+    refusal: textLike(),
   }),
-]);
-
-const namedTool = z.union([
-  z.object({ type: z.literal("function"), function: z.object({ name: z.string() }) }),
-  z.object({ type: z.literal("custom"), custom: z.object({ name: z.string() }) }),
-]);
-
-const toolChoice = z.union(
-  [
-    z.enum(["none", "auto", "required"]),
-    namedTool,
-    z.object({
-      type: z.literal("allowed_tools"),
-      allowed_tools: z.object({
-        mode: z.enum(["auto", "required"]),
-        tools: z.array(namedTool).min(1),
-      }),
-    }),
-  ],
-  { error: 'must be "none", "auto", "required", a named tool or allowed_tools' },
 );
 
-const responseFormat = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("text") }),
-  z.object({ type: z.literal("json_object") }),
-  z.object({
-    type: z.literal("json_schema"),
-    json_schema: z.object({
-      name: z.string().min(1).max(64),
-      description: textLike,
-      schema: z.record(z.string(), z.unknown()).nullish(),
-      strict: z.boolean().nullish(),
-    }),
+const content = once(() =>
+  z.union([z.string(), z.array(part())], {
+    error: "must be a string or an array of content parts",
   }),
-]);
+);
+
+const toolCall = once(() =>
+  z.object({
+    id: z.string(),
+    type: z.string().nullish(),
+    function: z.object({ name: z.string(), arguments: z.string().nullish() }).nullish(),
+    custom: z.object({ name: z.string(), input: z.string().nullish() }).nullish(),
+  }),
+);
+
+/** `format`, `id` and `signature` are not looked at: clients mangle them. */
+const reasoningDetail = once(() =>
+  z.looseObject({
+    type: z.string().nullish(),
+    text: textLike(),
+    summary: textLike(),
+    data: textLike(),
+    index: z.number().nullish(),
+  }),
+);
+
+const instructionMessage = once(() =>
+  z.object({
+    role: z.enum(["system", "developer"]),
+    content: content().nullish(),
+  }),
+);
+
+const userMessage = once(() => z.object({ role: z.literal("user"), content: content().nullish() }));
+
+const assistantMessage = once(() =>
+  z.object({
+    role: z.literal("assistant"),
+    content: content().nullish(),
+    refusal: textLike(),
+    tool_calls: z.array(toolCall()).nullish(),
+    function_call: z.object({ name: z.string(), arguments: z.string().nullish() }).nullish(),
+    reasoning: textLike(),
+    reasoning_content: textLike(),
+    reasoning_text: textLike(),
+    thinking: textLike(),
+    reasoning_details: z.union([z.string(), z.array(reasoningDetail())]).nullish(),
+  }),
+);
+
+const toolMessage = once(() =>
+  z.object({
+    role: z.literal("tool"),
+    tool_call_id: z.string(),
+    content: content().nullish(),
+    name: textLike(),
+  }),
+);
+
+const functionMessage = once(() =>
+  z.object({
+    role: z.literal("function"),
+    name: z.string(),
+    content: content().nullish(),
+  }),
+);
+
+const message = once(() =>
+  z.discriminatedUnion("role", [
+    instructionMessage(),
+    userMessage(),
+    assistantMessage(),
+    toolMessage(),
+    functionMessage(),
+  ]),
+);
+
+const functionDefinition = once(() =>
+  z.object({
+    name: z
+      .string()
+      .regex(/^[\w.-]{1,128}$/, "must be 1 to 128 letters, digits, underscores, dots or dashes"),
+    description: textLike(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+    strict: z.boolean().nullish(),
+  }),
+);
+
+const tool = once(() =>
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("function"), function: functionDefinition() }),
+    z.object({
+      type: z.literal("custom"),
+      custom: z.object({
+        name: functionDefinition().shape.name,
+        description: textLike(),
+      }),
+    }),
+  ]),
+);
+
+const namedTool = once(() =>
+  z.union([
+    z.object({ type: z.literal("function"), function: z.object({ name: z.string() }) }),
+    z.object({ type: z.literal("custom"), custom: z.object({ name: z.string() }) }),
+  ]),
+);
+
+const toolChoice = once(() =>
+  z.union(
+    [
+      z.enum(["none", "auto", "required"]),
+      namedTool(),
+      z.object({
+        type: z.literal("allowed_tools"),
+        allowed_tools: z.object({
+          mode: z.enum(["auto", "required"]),
+          tools: z.array(namedTool()).min(1),
+        }),
+      }),
+    ],
+    { error: 'must be "none", "auto", "required", a named tool or allowed_tools' },
+  ),
+);
+
+const responseFormat = once(() =>
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("text") }),
+    z.object({ type: z.literal("json_object") }),
+    z.object({
+      type: z.literal("json_schema"),
+      json_schema: z.object({
+        name: z.string().min(1).max(64),
+        description: textLike(),
+        schema: z.record(z.string(), z.unknown()).nullish(),
+        strict: z.boolean().nullish(),
+      }),
+    }),
+  ]),
+);
 
 /** Control tokens are the gateway's alone: a bias could force or forbid the end of a message. */
-const ordinaryTokenId = z
-  .string()
-  .refine(
-    (id) => /^\d{1,6}$/.test(id) && Number(id) < FIRST_SPECIAL_ID,
-    `must be the id of an ordinary token, below ${FIRST_SPECIAL_ID}`,
-  );
+const ordinaryTokenId = once(() =>
+  z
+    .string()
+    .refine(
+      (id) => /^\d{1,6}$/.test(id) && Number(id) < FIRST_SPECIAL_ID,
+      `must be the id of an ordinary token, below ${FIRST_SPECIAL_ID}`,
+    ),
+);
 
-const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
+const effort = once(() => z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]));
 
-export const chatRequest = z.object({
-  model: textLike,
-  models: z.array(z.string()).nullish(),
-  messages: z.array(message).min(1, "must hold at least one message"),
+export const chatRequest = z.lazy(() =>
+  z.object({
+    model: textLike(),
+    models: z.array(z.string()).nullish(),
+    messages: z.array(message()).min(1, "must hold at least one message"),
 
-  tools: z.array(tool).nullish(),
-  tool_choice: toolChoice.nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-  functions: z.array(functionDefinition).nullish(),
-  function_call: z.union([z.enum(["none", "auto"]), z.object({ name: z.string() })]).nullish(),
-  response_format: responseFormat.nullish(),
+    tools: z.array(tool()).nullish(),
+    tool_choice: toolChoice().nullish(),
+    parallel_tool_calls: z.boolean().nullish(),
+    functions: z.array(functionDefinition()).nullish(),
+    function_call: z.union([z.enum(["none", "auto"]), z.object({ name: z.string() })]).nullish(),
+    response_format: responseFormat().nullish(),
 
-  reasoning: z
-    .object({
-      effort: effort.nullish(),
-      max_tokens: z.int().min(0).nullish(),
-      exclude: z.boolean().nullish(),
-      enabled: z.boolean().nullish(),
-    })
-    .nullish(),
-  reasoning_effort: effort.nullish(),
-  include_reasoning: z.boolean().nullish(),
+    reasoning: z
+      .object({
+        effort: effort().nullish(),
+        max_tokens: z.int().min(0).nullish(),
+        exclude: z.boolean().nullish(),
+        enabled: z.boolean().nullish(),
+      })
+      .nullish(),
+    reasoning_effort: effort().nullish(),
+    include_reasoning: z.boolean().nullish(),
 
-  max_completion_tokens: z.int().min(1).nullish(),
-  max_tokens: z.int().min(1).nullish(),
-  temperature: unit(0, 2),
-  top_p: unit(0, 1),
-  top_k: z.int().min(0).nullish(),
-  min_p: unit(0, 1),
-  frequency_penalty: unit(-2, 2),
-  presence_penalty: unit(-2, 2),
-  repetition_penalty: z.number().gt(0).max(2).nullish(),
-  seed: z.int().nullish(),
-  logit_bias: z.record(ordinaryTokenId, z.number().min(-100).max(100)).nullish(),
-  logprobs: z.boolean().nullish(),
-  top_logprobs: z.int().min(0).max(20).nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
-  n: z.int().min(1).max(128).nullish(),
+    max_completion_tokens: z.int().min(1).nullish(),
+    max_tokens: z.int().min(1).nullish(),
+    temperature: unit(0, 2),
+    top_p: unit(0, 1),
+    top_k: z.int().min(0).nullish(),
+    min_p: unit(0, 1),
+    frequency_penalty: unit(-2, 2),
+    presence_penalty: unit(-2, 2),
+    repetition_penalty: z.number().gt(0).max(2).nullish(),
+    seed: z.int().nullish(),
+    logit_bias: z.record(ordinaryTokenId(), z.number().min(-100).max(100)).nullish(),
+    logprobs: z.boolean().nullish(),
+    top_logprobs: z.int().min(0).max(20).nullish(),
+    stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+    n: z.int().min(1).max(128).nullish(),
 
-  stream: z.boolean().nullish(),
-  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+    stream: z.boolean().nullish(),
+    stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
 
-  modalities: z.array(z.string()).nullish(),
-  audio: z.unknown().optional(),
-  prompt: z.unknown().optional(),
-  session_id: z.string().max(256).nullish(),
-  prompt_cache_key: textLike,
-});
+    modalities: z.array(z.string()).nullish(),
+    audio: z.unknown().optional(),
+    prompt: z.unknown().optional(),
+    session_id: z.string().max(256).nullish(),
+    prompt_cache_key: textLike(),
+  }),
+);
 
 export type ChatRequest = z.infer<typeof chatRequest>;
-export type ChatMessage = z.infer<typeof message>;
-export type AssistantMessage = z.infer<typeof assistantMessage>;
-export type ChatTool = z.infer<typeof tool>;
+export type ChatMessage = z.infer<ReturnType<typeof message>>;
+export type AssistantMessage = z.infer<ReturnType<typeof assistantMessage>>;
+export type ChatTool = z.infer<ReturnType<typeof tool>>;

@@ -12,14 +12,18 @@ import { unknownConversation } from "./load-context.ts";
 import { metadataSchema } from "./request.ts";
 import { showItem, toList, toPage } from "./shown.ts";
 
-const newConversation = z.object({
-  items: z.array(inputItem).nullish(),
-  metadata: metadataSchema.nullish(),
-});
+const newConversation = z.lazy(() =>
+  z.object({
+    items: z.array(inputItem).nullish(),
+    metadata: metadataSchema().nullish(),
+  }),
+);
 
-const changedConversation = z.object({ metadata: metadataSchema.nullable() });
+const changedConversation = z.lazy(() => z.object({ metadata: metadataSchema().nullable() }));
 
-const newItems = z.object({ items: z.array(inputItem).min(1, "must hold at least one item") });
+const newItems = z.lazy(() =>
+  z.object({ items: z.array(inputItem).min(1, "must hold at least one item") }),
+);
 
 export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {
   const { conversations } = context;

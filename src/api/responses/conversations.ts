@@ -29,12 +29,14 @@ export interface ConversationStore {
   ): Promise<StoredConversation | undefined>;
 }
 
-const storedConversation = z.object({
-  id: z.string(),
-  createdAt: z.number(),
-  metadata: z.record(z.string(), z.string()),
-  items: z.array(z.looseObject({ type: z.string() })),
-});
+const storedConversation = z.lazy(() =>
+  z.object({
+    id: z.string(),
+    createdAt: z.number(),
+    metadata: z.record(z.string(), z.string()),
+    items: z.array(z.looseObject({ type: z.string() })),
+  }),
+);
 
 export function createConversationStore(store: Store, ttlSeconds: number): ConversationStore {
   /** The last change under way of each conversation. */

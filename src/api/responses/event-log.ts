@@ -12,7 +12,7 @@ export interface EventLog {
   read(tenant: string, id: string, piece: number): Promise<readonly ResponseEvent[] | undefined>;
 }
 
-const storedEvents = z.array(z.object({ type: z.string(), json: z.string() }));
+const storedEvents = z.lazy(() => z.array(z.object({ type: z.string(), json: z.string() })));
 
 export function createEventLog(store: Store, ttlSeconds: number): EventLog {
   return {

@@ -4,73 +4,93 @@
  * `to-turn.ts`.
  */
 import * as z from "zod";
+import { once } from "../../once.ts";
 
-const textLike = z.string().nullish();
+const textLike = once(() => z.string().nullish());
 
 /** A content part. Which kinds carry text, and what becomes of the others, is decided where they are read. */
-const part = z.looseObject({ type: z.string(), text: textLike, refusal: textLike });
+const part = once(() => z.looseObject({ type: z.string(), text: textLike(), refusal: textLike() }));
 
-const content = z.union([z.string(), z.array(part)], {
-  error: "must be a string or an array of content parts",
-});
+const content = once(() =>
+  z.union([z.string(), z.array(part())], {
+    error: "must be a string or an array of content parts",
+  }),
+);
 
-const message = z.looseObject({
-  type: z.literal("message"),
-  id: textLike,
-  role: z.enum(["user", "assistant", "system", "developer"]),
-  content,
-  /** `commentary` or `final_answer`. Anything else counts as absent. */
-  phase: textLike,
-});
+const message = once(() =>
+  z.looseObject({
+    type: z.literal("message"),
+    id: textLike(),
+    role: z.enum(["user", "assistant", "system", "developer"]),
+    content: content(),
+    /** `commentary` or `final_answer`. Anything else counts as absent. */
+    phase: textLike(),
+  }),
+);
 
-const reasoning = z.looseObject({
-  type: z.literal("reasoning"),
-  id: textLike,
-  summary: z.array(z.looseObject({ type: z.string(), text: textLike })).nullish(),
-  content: z.array(z.looseObject({ type: z.string(), text: textLike })).nullish(),
-  encrypted_content: textLike,
-});
+const reasoning = once(() =>
+  z.looseObject({
+    type: z.literal("reasoning"),
+    id: textLike(),
+    summary: z.array(z.looseObject({ type: z.string(), text: textLike() })).nullish(),
+    content: z.array(z.looseObject({ type: z.string(), text: textLike() })).nullish(),
+    encrypted_content: textLike(),
+  }),
+);
 
-const functionCall = z.looseObject({
-  type: z.literal("function_call"),
-  id: textLike,
-  call_id: z.string().min(1),
-  name: z.string().min(1),
-  arguments: z.string(),
-});
+const functionCall = once(() =>
+  z.looseObject({
+    type: z.literal("function_call"),
+    id: textLike(),
+    call_id: z.string().min(1),
+    name: z.string().min(1),
+    arguments: z.string(),
+  }),
+);
 
-const functionCallOutput = z.looseObject({
-  type: z.literal("function_call_output"),
-  id: textLike,
-  call_id: z.string().min(1),
-  output: content,
-});
+const functionCallOutput = once(() =>
+  z.looseObject({
+    type: z.literal("function_call_output"),
+    id: textLike(),
+    call_id: z.string().min(1),
+    output: content(),
+  }),
+);
 
-const itemReference = z.looseObject({ type: z.literal("item_reference"), id: z.string().min(1) });
+const itemReference = once(() =>
+  z.looseObject({ type: z.literal("item_reference"), id: z.string().min(1) }),
+);
 
-const compaction = z.looseObject({
-  type: z.literal("compaction"),
-  id: textLike,
-  encrypted_content: z.string().min(1),
-});
+const compaction = once(() =>
+  z.looseObject({
+    type: z.literal("compaction"),
+    id: textLike(),
+    encrypted_content: z.string().min(1),
+  }),
+);
 
-const known = z.discriminatedUnion("type", [
-  message,
-  reasoning,
-  functionCall,
-  functionCallOutput,
-  itemReference,
-  compaction,
-]);
+const known = once(() =>
+  z.discriminatedUnion("type", [
+    message(),
+    reasoning(),
+    functionCall(),
+    functionCallOutput(),
+    itemReference(),
+    compaction(),
+  ]),
+);
 
-const KNOWN_TYPES: ReadonlySet<string> = new Set(
-  known.options.flatMap((option) => [...option.shape.type.values]),
+const knownTypes = once(
+  (): ReadonlySet<string> =>
+    new Set(known().options.flatMap((option) => [...option.shape.type.values])),
 );
 
 /** A kind the model has no form for: hosted tools' items, and whatever clients invent next. */
-const unsupported = z
-  .looseObject({ type: z.string().refine((type) => !KNOWN_TYPES.has(type), "is not complete") })
-  .transform((item) => ({ type: "unsupported" as const, item }));
+const unsupported = once(() =>
+  z
+    .looseObject({ type: z.string().refine((type) => !knownTypes().has(type), "is not complete") })
+    .transform((item) => ({ type: "unsupported" as const, item })),
+);
 
 /** The role alone identifies a message. */
 function nameMessages(value: unknown): unknown {
@@ -79,10 +99,12 @@ function nameMessages(value: unknown): unknown {
   return untyped ? { type: "message", ...value } : value;
 }
 
-export const inputItem = z.preprocess(nameMessages, z.union([known, unsupported]));
+export const inputItem = z.lazy(() =>
+  z.preprocess(nameMessages, z.union([known(), unsupported()])),
+);
 
-export type InputItem = z.infer<typeof known> | z.infer<typeof unsupported>;
-export type Content = z.infer<typeof content>;
+export type InputItem = z.infer<ReturnType<typeof known>> | z.infer<ReturnType<typeof unsupported>>;
+export type Content = z.infer<ReturnType<typeof content>>;
 
 /** An item as it is kept and listed: what the client sent. */
 export type WireItem = Readonly<Record<string, unknown>> & { readonly type: string };

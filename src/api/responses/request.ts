@@ -6,87 +6,102 @@
  */
 import * as z from "zod";
 import { inputItem } from "./items.ts";
+import { once } from "../../once.ts";
 
-const textLike = z.string().nullish();
+const textLike = once(() => z.string().nullish());
 const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();
 
-const functionTool = z.object({
-  type: z.literal("function"),
-  name: z.string().regex(/^[\w-]{1,64}$/, "must be 1 to 64 letters, digits, underscores or dashes"),
-  description: textLike,
-  parameters: z.record(z.string(), z.unknown()).nullish(),
-  strict: z.boolean().nullish(),
-});
-
-/** Hosted and client-side kinds gpt-oss has no form for. Codex sends several beside its functions. */
-const unsupportedTool = z
-  .looseObject({ type: z.string().refine((type) => type !== "function", "is not complete") })
-  .transform(({ type }) => ({ type: "unsupported" as const, kind: type }));
-
-const tool = z.union([functionTool, unsupportedTool]);
-
-const toolChoice = z.union(
-  [
-    z.enum(["none", "auto", "required"]),
-    z.object({ type: z.literal("function"), name: z.string() }),
-    z.object({
-      type: z.literal("allowed_tools"),
-      mode: z.enum(["auto", "required"]),
-      tools: z.array(z.looseObject({ type: z.string(), name: z.string().nullish() })).min(1),
-    }),
-    z
-      .looseObject({ type: z.string() })
-      .refine(({ type }) => type !== "function" && type !== "allowed_tools", "is not complete")
-      .transform(({ type }) => ({ type: "unsupported" as const, kind: type })),
-  ],
-  { error: 'must be "none", "auto", "required", a function or allowed_tools' },
-);
-
-const textFormat = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("text") }),
-  z.object({ type: z.literal("json_object") }),
+const functionTool = once(() =>
   z.object({
-    type: z.literal("json_schema"),
-    name: z.string().min(1).max(64),
-    description: textLike,
-    schema: z.record(z.string(), z.unknown()),
+    type: z.literal("function"),
+    name: z
+      .string()
+      .regex(/^[\w-]{1,64}$/, "must be 1 to 64 letters, digits, underscores or dashes"),
+    description: textLike(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
     strict: z.boolean().nullish(),
   }),
-]);
+);
 
-const include = z.enum([
-  "reasoning.encrypted_content",
-  "message.output_text.logprobs",
-  // OpenAI's, about items this gateway does not produce: nothing to add.
-  "web_search_call.action.sources",
-  "web_search_call.results",
-  "code_interpreter_call.outputs",
-  "file_search_call.results",
-  "message.input_image.image_url",
-  "computer_call_output.output.image_url",
-]);
+/** Hosted and client-side kinds gpt-oss has no form for. Codex sends several beside its functions. */
+const unsupportedTool = once(() =>
+  z
+    .looseObject({ type: z.string().refine((type) => type !== "function", "is not complete") })
+    .transform(({ type }) => ({ type: "unsupported" as const, kind: type })),
+);
+
+const tool = once(() => z.union([functionTool(), unsupportedTool()]));
+
+const toolChoice = once(() =>
+  z.union(
+    [
+      z.enum(["none", "auto", "required"]),
+      z.object({ type: z.literal("function"), name: z.string() }),
+      z.object({
+        type: z.literal("allowed_tools"),
+        mode: z.enum(["auto", "required"]),
+        tools: z.array(z.looseObject({ type: z.string(), name: z.string().nullish() })).min(1),
+      }),
+      z
+        .looseObject({ type: z.string() })
+        .refine(({ type }) => type !== "function" && type !== "allowed_tools", "is not complete")
+        .transform(({ type }) => ({ type: "unsupported" as const, kind: type })),
+    ],
+    { error: 'must be "none", "auto", "required", a function or allowed_tools' },
+  ),
+);
+
+const textFormat = once(() =>
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("text") }),
+    z.object({ type: z.literal("json_object") }),
+    z.object({
+      type: z.literal("json_schema"),
+      name: z.string().min(1).max(64),
+      description: textLike(),
+      schema: z.record(z.string(), z.unknown()),
+      strict: z.boolean().nullish(),
+    }),
+  ]),
+);
+
+const include = once(() =>
+  z.enum([
+    "reasoning.encrypted_content",
+    "message.output_text.logprobs",
+    // OpenAI's, about items this gateway does not produce: nothing to add.
+    "web_search_call.action.sources",
+    "web_search_call.results",
+    "code_interpreter_call.outputs",
+    "file_search_call.results",
+    "message.input_image.image_url",
+    "computer_call_output.output.image_url",
+  ]),
+);
 
 /** Open Responses' bounds, which are OpenAI's. */
-const metadata = z
-  .record(z.string().max(64), z.string().max(512))
-  .refine((pairs) => Object.keys(pairs).length <= 16, "must have at most 16 pairs");
+const metadata = once(() =>
+  z
+    .record(z.string().max(64), z.string().max(512))
+    .refine((pairs) => Object.keys(pairs).length <= 16, "must have at most 16 pairs"),
+);
 
-const model = z.string().min(1);
+const model = once(() => z.string().min(1));
 
 /** What the prompt is made of: shared by creating, counting and compacting. */
-const promptFields = {
-  model,
+const promptFields = once(() => ({
+  model: model(),
   input: z
     .union([z.string(), z.array(inputItem)], { error: "must be a string or an array of items" })
     .nullish(),
-  instructions: textLike,
-  previous_response_id: textLike,
+  instructions: textLike(),
+  previous_response_id: textLike(),
   conversation: z.union([z.string(), z.object({ id: z.string() })]).nullish(),
-};
+}));
 
-const controlFields = {
-  tools: z.array(tool).nullish(),
-  tool_choice: toolChoice.nullish(),
+const controlFields = once(() => ({
+  tools: z.array(tool()).nullish(),
+  tool_choice: toolChoice().nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   reasoning: z
     .object({
@@ -98,47 +113,51 @@ const controlFields = {
     .nullish(),
   text: z
     .object({
-      format: textFormat.nullish(),
+      format: textFormat().nullish(),
       verbosity: z.enum(["low", "medium", "high"]).nullish(),
     })
     .nullish(),
   truncation: z.enum(["auto", "disabled"]).nullish(),
-};
+}));
 
-export const responsesRequest = z.object({
-  ...promptFields,
-  ...controlFields,
-  max_output_tokens: z.int().min(16).nullish(),
-  max_tool_calls: z.int().min(1).nullish(),
-  temperature: unit(0, 2),
-  top_p: unit(0, 1),
-  presence_penalty: unit(-2, 2),
-  frequency_penalty: unit(-2, 2),
-  top_logprobs: z.int().min(0).max(20).nullish(),
-  include: z.array(include).nullish(),
-  metadata: metadata.nullish(),
+export const responsesRequest = z.lazy(() =>
+  z.object({
+    ...promptFields(),
+    ...controlFields(),
+    max_output_tokens: z.int().min(16).nullish(),
+    max_tool_calls: z.int().min(1).nullish(),
+    temperature: unit(0, 2),
+    top_p: unit(0, 1),
+    presence_penalty: unit(-2, 2),
+    frequency_penalty: unit(-2, 2),
+    top_logprobs: z.int().min(0).max(20).nullish(),
+    include: z.array(include()).nullish(),
+    metadata: metadata().nullish(),
 
-  stream: z.boolean().nullish(),
-  stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
-  store: z.boolean().nullish(),
-  background: z.boolean().nullish(),
+    stream: z.boolean().nullish(),
+    stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
+    store: z.boolean().nullish(),
+    background: z.boolean().nullish(),
 
-  safety_identifier: textLike,
-  prompt_cache_key: textLike,
-  user: textLike,
-  service_tier: textLike,
-  prompt: z.unknown().optional(),
-});
+    safety_identifier: textLike(),
+    prompt_cache_key: textLike(),
+    user: textLike(),
+    service_tier: textLike(),
+    prompt: z.unknown().optional(),
+  }),
+);
 
 /** `POST /v1/responses/input_tokens`. */
-export const inputTokensRequest = z.object({ ...promptFields, ...controlFields });
+export const inputTokensRequest = z.lazy(() => z.object({ ...promptFields(), ...controlFields() }));
 
 /** `POST /v1/responses/compact`. */
-export const compactRequest = z.object({ ...promptFields, prompt_cache_key: textLike });
+export const compactRequest = z.lazy(() =>
+  z.object({ ...promptFields(), prompt_cache_key: textLike() }),
+);
 
 export type ResponsesRequest = z.infer<typeof responsesRequest>;
 /** The part that decides the prompt. */
 export type PromptRequest = z.infer<typeof inputTokensRequest>;
 export type CompactRequest = z.infer<typeof compactRequest>;
-export type FunctionTool = z.infer<typeof functionTool>;
-export { metadata as metadataSchema, include as includeSchema };
+export type FunctionTool = z.infer<ReturnType<typeof functionTool>>;
+export { metadata as metadataSchema };

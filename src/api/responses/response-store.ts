@@ -8,6 +8,7 @@
 import * as z from "zod";
 import { type Store, storeKey } from "../../store/store.ts";
 import type { WireItem } from "./items.ts";
+import { once } from "../../once.ts";
 
 export interface StoredResponse {
   /** The response object, with all reasoning in its output, whatever the client was shown. */
@@ -55,14 +56,16 @@ export interface ResponseStoreDeps {
   readonly now: () => number;
 }
 
-const wireItem = z.looseObject({ type: z.string() });
+const wireItem = once(() => z.looseObject({ type: z.string() }));
 
-const storedResponse = z.object({
-  response: z.looseObject({ id: z.string(), status: z.string(), output: z.array(wireItem) }),
-  input: z.array(wireItem),
-  ancestors: z.array(z.string()),
-  storedAt: z.number(),
-});
+const storedResponse = z.lazy(() =>
+  z.object({
+    response: z.looseObject({ id: z.string(), status: z.string(), output: z.array(wireItem()) }),
+    input: z.array(wireItem()),
+    ancestors: z.array(z.string()),
+    storedAt: z.number(),
+  }),
+);
 
 export function createResponseStore(deps: ResponseStoreDeps): ResponseStore {
   const { store, ttlSeconds, now } = deps;

@@ -36,11 +36,13 @@ function toParts({ role, content }: WireItem): unknown {
   ];
 }
 
-const pageQuery = z.object({
-  after: z.string().optional(),
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-  order: z.enum(["asc", "desc"]).default("desc"),
-});
+const pageQuery = z.lazy(() =>
+  z.object({
+    after: z.string().optional(),
+    limit: z.coerce.number().int().min(1).max(100).default(20),
+    order: z.enum(["asc", "desc"]).default("desc"),
+  }),
+);
 
 /** One page of a list, the newest first unless the query says otherwise. */
 export function toPage(

@@ -13,10 +13,12 @@ import { toFrames } from "./frames.ts";
 import { isUnderWay, type StoredResponse } from "./response-store.ts";
 import { showResponse, toPage } from "./shown.ts";
 
-const readQuery = z.object({
-  stream: z.enum(["true", "false"]).default("false"),
-  starting_after: z.coerce.number().int().min(0).optional(),
-});
+const readQuery = z.lazy(() =>
+  z.object({
+    stream: z.enum(["true", "false"]).default("false"),
+    starting_after: z.coerce.number().int().min(0).optional(),
+  }),
+);
 
 export function storedResponses(context: ResponsesContext): Hono<ApiEnv> {
   const { responses, background } = context;

@@ -15,7 +15,7 @@ export const SUMMARY_REQUEST: HistoryItem = {
 
 const PURPOSE = "compaction";
 
-const sealedSummary = z.object({ summary: z.string() });
+const sealedSummary = z.lazy(() => z.object({ summary: z.string() }));
 
 export function sealSummary(summary: string, tenant: string, seals: Seals): Promise<string> {
   const payload: z.infer<typeof sealedSummary> = { summary };

@@ -65,11 +65,13 @@ function first(
   return undefined;
 }
 
-const QUOTED = /"([^"\n]+)"|“([^”\n]+)”|`([^`\n]+)`|(?<!\p{L})'([^'\n]+)'(?!\p{L})/gu;
+const QUOTED =
+  /"([^"\n]+)"|\u201c([^\u201d\n]+)\u201d|`([^`\n]+)`|(?<!\p{L})'([^'\n]+)'(?!\p{L})/gu;
 /** Capitalised inside a sentence. One capital letter alone would be `I`, or a variable. */
-const PROPER_NAME = /(?<=[\p{L}\p{N}_,;:] )(\p{Lu}[\p{L}\p{M}'’-]+(?: \p{Lu}[\p{L}\p{M}'’-]+)*)/gu;
+const PROPER_NAME =
+  /(?<=[\p{L}\p{N}_,;:] )(\p{Lu}[\p{L}\p{M}'\u2019-]+(?: \p{Lu}[\p{L}\p{M}'\u2019-]+)*)/gu;
 const AFTER_PREPOSITION =
-  /\b(?:about|at|for|from|in|near) (?!(?:a|an|all|it|me|my|that|the|this|us|your)\b)([\p{L}\p{N}][\p{L}\p{M}\p{N}'’_-]*)/giu;
+  /\b(?:about|at|for|from|in|near) (?!(?:a|an|all|it|me|my|that|the|this|us|your)\b)([\p{L}\p{N}][\p{L}\p{M}\p{N}'\u2019_-]*)/giu;
 const IDENTIFIER = /(?:\b|_)id$|Id$/;
 /** What the value of an identifier looks like: `A-17`, `u_7`. */
 const WITH_DIGIT = /(?<![\p{L}\p{N}_-])((?=[\p{L}_-]*\p{N})[\p{L}\p{N}_-]+)/gu;

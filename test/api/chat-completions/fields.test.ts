@@ -334,13 +334,13 @@ describe("the list is complete", () => {
 
   test("every field that is read is in it", () => {
     expect([...topLevel(FIELDS.map(({ name }) => name))]).toEqual(
-      expect.arrayContaining(Object.keys(chatRequest.shape)),
+      expect.arrayContaining(Object.keys(chatRequest.unwrap().shape)),
     );
   });
 
   test("every field in it that is not ignored is read", () => {
     const read = namesOf("honoured", "converted", "engine", "refused");
-    expect(topLevel(read)).toEqual(new Set(Object.keys(chatRequest.shape)));
+    expect(topLevel(read)).toEqual(new Set(Object.keys(chatRequest.unwrap().shape)));
   });
 
   test("no field is in it twice, and every probe is of one", () => {
@@ -355,7 +355,7 @@ describe("the list is complete", () => {
   });
 });
 
-test.each(Object.keys(chatRequest.shape).filter((name) => name !== "messages"))(
+test.each(Object.keys(chatRequest.unwrap().shape).filter((name) => name !== "messages"))(
   "%s: null is as good as nothing",
   async (name) => {
     expect(await seen({ [name]: null })).toEqual(await seen({}));

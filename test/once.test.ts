@@ -1,0 +1,18 @@
+import { expect, test, vi } from "vitest";
+import { once } from "../src/once.ts";
+
+test("a value is made at the first call, and the same one given at every other", () => {
+  const make = vi.fn<() => object>(() => ({}));
+  const get = once(make);
+  expect(make).not.toHaveBeenCalled();
+  const first = get();
+  expect(get()).toBe(first);
+  expect(make).toHaveBeenCalledTimes(1);
+});
+
+test("undefined is a value like any other", () => {
+  const make = vi.fn<() => undefined>(() => undefined);
+  const get = once(make);
+  expect([get(), get()]).toEqual([undefined, undefined]);
+  expect(make).toHaveBeenCalledTimes(1);
+});
