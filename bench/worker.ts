@@ -74,12 +74,12 @@ async function printRun(gateway: Bundle): Promise<void> {
 
 /** A Worker that answers `ok`: what the runtime costs by itself. */
 async function emptyBundle(): Promise<Bundle> {
-  const bundle = await emptyFolder();
+  const empty = await emptyFolder();
   await writeFile(
-    join(bundle.folder, "worker.js"),
+    join(empty.folder, "worker.js"),
     `export default { fetch: () => new Response("ok") };\n`,
   );
-  return bundle;
+  return empty;
 }
 
 function megabytes(bytes: number): string {

@@ -99,7 +99,7 @@ function isProbe(body: string): boolean {
 
 const PROBED: Script = { mode: "bulk", shape: "answer", tokens: 1 };
 
-function answer(request: IncomingMessage, response: ServerResponse, script: Script): void {
+function answer(request: IncomingMessage, response: ServerResponse, by: Script): void {
   if (request.url === "/v1/models") {
     return reply(response, { object: "list", data: [{ id: MODEL, max_model_len: 131_072 }] });
   }
@@ -117,8 +117,8 @@ function answer(request: IncomingMessage, response: ServerResponse, script: Scri
   });
   response.flushHeaders();
   response.chunkedEncoding = false;
-  if (script.mode === "paced") pace(socket, response, script);
-  else writeBulk(socket, response, script);
+  if (by.mode === "paced") pace(socket, response, by);
+  else writeBulk(socket, response, by);
 }
 
 function writeBulk(socket: Socket, response: ServerResponse, of: Script): void {

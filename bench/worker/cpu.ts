@@ -7,7 +7,7 @@ import type { Wire } from "../streaming/requests.ts";
 import { SCENARIOS } from "../streaming/scenarios.ts";
 import { runStreaming, type StreamingResults } from "../streaming/suite.ts";
 
-const MEASURED: readonly string[] = ["paced-64", "requests"];
+const MEASURED: ReadonlySet<string> = new Set(["paced-64", "requests"]);
 
 /** Hands the engine's bytes on without looking. */
 const PIPE = `export default {
@@ -43,7 +43,7 @@ export async function measureCpu(gateway: Bundle, rounds: number): Promise<Strea
       asks: 0,
       enginePort: 0,
       onProgress: () => {},
-      scenarios: SCENARIOS.filter(({ name }) => MEASURED.includes(name)),
+      scenarios: SCENARIOS.filter(({ name }) => MEASURED.has(name)),
       contenders: [
         toContender("gateway", "chat", gateway),
         toContender("gateway-responses", "responses", gateway),
@@ -69,8 +69,8 @@ function toContender(name: string, wire: Wire, bundle: Bundle): Contender {
     async start(enginePort, ownPort) {
       const url = `http://127.0.0.1:${enginePort}`;
       const settings = { engine: "vllm", url, open: true, log: "silent" };
-      const { pid, close } = await startWorkerd(bundle, settings, ownPort);
-      return { pid, stop: close };
+      const worker = await startWorkerd(bundle, settings, ownPort);
+      return { pid: worker.pid, stop: () => worker.close() };
     },
   };
 }

@@ -86,7 +86,7 @@ export async function startWorkerd(
     child.once("exit", (code) => reject(new Error(`workerd ended with ${code}`)));
     child.stdio[3]?.on("data", (data) => {
       said += data;
-      for (const [, name = "", port] of said.matchAll(LISTENING)) ports.set(name, Number(port));
+      for (const [, name = "", at] of said.matchAll(LISTENING)) ports.set(name, Number(at));
       if (ports.size === 2) resolve();
     });
   });
