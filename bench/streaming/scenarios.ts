@@ -128,6 +128,7 @@ export const SCENARIOS: readonly Scenario[] = [
       rss: "MB before",
     },
     fresh: true,
+    slow: true,
     async run(rig, running, { settleMs }) {
       if (running.pid === undefined) return {};
       // Everything has run once, and the heap has not grown: in one that has, the streams would find room.
