@@ -60,7 +60,7 @@ const results: Results = {
   ...(suites.includes("streaming") && { streaming: await runStreaming(streamingOptions()) }),
   ...(suites.includes("text") && { text: await runText({ rounds, onProgress }) }),
   ...(suites.includes("inner") && {
-    inner: await runInner({ rounds, passes: given.quick ? 5 : 20, onProgress }),
+    inner: await runInner({ rounds, passes: given.quick ? 3 : 20, onProgress }),
   }),
 };
 onProgress("");
@@ -75,7 +75,7 @@ function streamingOptions() {
     rounds,
     windowMs: given.quick ? 600 : 3000,
     settleMs: given.quick ? 300 : 1000,
-    asks: given.quick ? 200 : 1000,
+    asks: given.quick ? 100 : 1000,
     enginePort: Number(given["engine-port"]),
     onProgress,
     scenarios: SCENARIOS.filter(({ name, slow = false }) =>
