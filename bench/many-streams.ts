@@ -1,0 +1,75 @@
+/**
+ * What a token costs in the application, from the engine's bytes to the client's frame, when many streams take turns:
+ * with what they share in the processor's caches, and with the caches emptied before each round, which is how a
+ * process that sleeps between two steps of an engine finds them.
+ *
+ *     node bench/many-streams.ts [streams] [chat|responses]
+ */
+import type { SseSource } from "../src/api/sse.ts";
+import type { Take } from "../src/flow.ts";
+import { createBenchApp, toRequest } from "./inner/app.ts";
+import { toMeasured } from "./statistics.ts";
+import { fillIn, planCompletion, tokenEvent } from "./streaming/completion.ts";
+import { createRequest } from "./streaming/requests.ts";
+
+const STEPS = 200;
+const ROUNDS = 7;
+/** Twice the last level of cache that a core can call its own. */
+const EVICTING_BYTES = 32 * 1024 * 1024;
+
+const [streams = "64", wire = "chat"] = process.argv.slice(2);
+const events = fillIn(planCompletion("loop", 5000)).map((word) => Buffer.from(tokenEvent(word)));
+const trash = new Float64Array(EVICTING_BYTES / 8);
+
+const engines: Take<Uint8Array>[] = [];
+const app = createBenchApp(async () => ({
+  status: 200,
+  headers: { get: (name) => (name === "content-type" ? "text/event-stream" : null) },
+  pump: (take) => {
+    engines.push(take);
+    return new Promise(() => {});
+  },
+  close: () => {},
+}));
+let bytes = 0;
+const takeFrames = ({ frames }: SseSource) => {
+  void frames.pushTo((frame) => {
+    bytes += Buffer.byteLength(frame);
+    return true;
+  });
+};
+const { path, body } = createRequest(wire === "responses" ? "responses" : "chat");
+for (let i = 0; i < Number(streams); i++) void app.fetch(toRequest(path, body), { takeFrames });
+while (engines.length < Number(streams)) await rest();
+
+let at = 0;
+measure(false);
+for (const evicting of [false, true]) {
+  const rounds = Array.from({ length: ROUNDS }, () => measure(evicting));
+  const { median, min, max } = toMeasured(rounds);
+  const how = evicting ? "caches emptied" : "caches warm";
+  console.log(
+    `${wire}, ${streams} streams, ${how}: ${median.toFixed(1)} µs a token (${min.toFixed(1)}–${max.toFixed(1)})`,
+  );
+}
+if (bytes === 0) throw new Error("nothing was written");
+process.exit();
+
+/** Microseconds a token. */
+function measure(evicting: boolean): number {
+  let nanoseconds = 0n;
+  for (let step = 0; step < STEPS; step++) {
+    if (evicting) for (let i = 0; i < trash.length; i += 8) trash[i] = step;
+    const event = events[at++ % events.length] ?? Buffer.alloc(0);
+    const start = process.hrtime.bigint();
+    for (const take of engines) void take(event);
+    nanoseconds += process.hrtime.bigint() - start;
+  }
+  return Number(nanoseconds) / 1000 / STEPS / engines.length;
+}
+
+function rest(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 20);
+  });
+}
