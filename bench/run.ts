@@ -2,7 +2,7 @@
  * `npm run bench`: measures every hot path beside its peers, prints the tables and keeps them under `bench/results/`.
  *
  *     npm run bench:peers                  once: what is measured beside, into a folder of its own
- *     npm run bench                        everything, about half an hour
+ *     npm run bench                        everything, five times over: it takes long
  *     npm run bench -- --quick             all of it once and short, under two minutes
  *     npm run bench -- --suite streaming --scenario bulk,paced-64 --contender gateway,hono-pipe
  *     npm run bench -- --proxy bifrost=8080 --engine-port 9000 --header "authorization: Bearer x"
