@@ -14,7 +14,7 @@ import { createRequest } from "./streaming/requests.ts";
 
 const STEPS = 200;
 const ROUNDS = 7;
-/** Twice the last level of cache that a core can call its own. */
+/** More than the caches of a core hold. */
 const EVICTING_BYTES = 32 * 1024 * 1024;
 
 const [streams = "64", wire = "chat"] = process.argv.slice(2);

@@ -127,8 +127,8 @@ class Connection {
 }
 
 /**
- * Notices when a read takes too long. One timer for many reads: setting and clearing one for each took a third of what
- * a token costs on Workers.
+ * Notices when a read takes too long. One timer for many reads: with one for each, a token on Workers costs 1.6 instead
+ * of 1.4 times what a loop costs that only reads and enqueues.
  */
 class SilenceWatch {
   readonly #ms: number;

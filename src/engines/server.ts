@@ -204,8 +204,8 @@ async function readCompletion(
       // A connection that breaks after the finish has cost us the usage at most.
       if (signal.aborted || reader.finish() === undefined) throw error;
     }
-    if (failure !== undefined) throw failure.error;
     if (!wanted) return;
+    if (failure !== undefined) throw failure.error;
     const finish = reader.finish();
     if (finish === undefined) {
       throw new EngineError("closed", `${name} ended its answer without saying why.`);

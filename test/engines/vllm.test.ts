@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import type { CompletionRequest } from "../../src/engines/engine.ts";
 import type { Timeouts } from "../../src/engines/transport.ts";
+import { forEachOf } from "../../src/flow.ts";
 import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "../../src/engines/vllm.ts";
 import {
   type Answer,
@@ -375,6 +376,17 @@ describe("failures in the stream", () => {
   ])("garbage is a server error: %j", async (stream, message) => {
     const result = await complete(engineOf(streamOf(stream)).engine);
     expect(result).toEqual({ opens: 1, error: { kind: "server-error", message } });
+  });
+
+  test("garbage behind the last tokens that are wanted, in the same read, is no failure", async () => {
+    const tokens = 'data: {"choices":[{"finish_reason":null,"token_ids":[1]}]}\n\n';
+    const { engine } = engineOf(streamOf(`${tokens}data: {oops}\n\n`));
+    const taken: string[] = [];
+    await forEachOf(engine.complete(requestOf(), new AbortController().signal), ({ type }) => {
+      taken.push(type);
+      return type !== "ids";
+    });
+    expect(taken).toEqual(["open", "ids"]);
   });
 
   test("an event without end is cut off, not kept in memory", async () => {

@@ -186,7 +186,6 @@ export function cutAt<T extends string | readonly unknown[]>(
 }
 
 function sliceOf<T extends string | readonly unknown[]>(whole: T, from: number, to: number): T {
-  // `slice` of a string is a string and of an array an array; the compiler sees only the union.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- slices are of their whole's type; the compiler sees the union
   return whole.slice(from, to) as T;
 }
