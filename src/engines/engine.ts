@@ -58,6 +58,8 @@ export interface CompletionRequest {
   readonly cacheSalt?: string;
   /** Appears in the engine's logs, where it takes a request id. */
   readonly requestId: string;
+  /** Whose request it is. Decides its share of the backends; never sent to one. */
+  readonly tenant?: string;
   /** Requests with the same affinity go to the same server, so that its prefix cache is hit. */
   readonly affinity?: string;
 }

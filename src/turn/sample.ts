@@ -50,6 +50,7 @@ export async function sample<Cut extends string = never>(
     sampling: withBan(turn.sampling, step.ban, run.engine.capabilities.sampling),
     stopIds: step.stopIds ?? [],
     requestId: turn.id,
+    tenant: turn.tenant,
     cacheSalt: turn.tenant,
     ...(step.constraint && { constraint: step.constraint }),
     ...(turn.topLogprobs !== undefined && { topLogprobs: turn.topLogprobs }),
