@@ -29,7 +29,9 @@ export const SETTING_GROUPS = {
 export type SettingGroup = keyof typeof SETTING_GROUPS;
 
 const bytes = () => z.int().min(1);
-const milliseconds = () => z.int().min(1);
+/** The longest a timer of Node can wait: it takes anything above for 1 ms. */
+const MAX_TIMER_MS = 2_147_483_647;
+const milliseconds = (least = 1) => z.int().min(least).max(MAX_TIMER_MS);
 const count = () => z.int().min(1);
 const url = () => z.url({ protocol: /^https?$/, error: "expected an http or https URL" });
 const engineKind = () => z.enum(ENGINE_KINDS);
@@ -94,7 +96,7 @@ export const settingsSchema = z.lazy(() =>
     port: setting("listening", z.int().min(0).max(65_535).default(8787), {
       description: "Port to listen on; 0 takes any free one.",
     }),
-    shutdownGraceMs: setting("listening", z.int().min(0).default(30_000), {
+    shutdownGraceMs: setting("listening", milliseconds(0).default(30_000), {
       description:
         "After SIGINT or SIGTERM, how long answers under way may take before they are cut.",
     }),

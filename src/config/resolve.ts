@@ -190,8 +190,8 @@ function sealingProblems(settings: Settings): string[] {
 
 function accessProblems(settings: Settings, surroundings: Surroundings): string[] {
   const problems: string[] = [];
-  const twice = findTwice(settings.keys.map((key) => key.name));
-  if (twice !== undefined) problems.push(`keys: the name ${twice} is given twice.`);
+  const problem = keyProblem(settings);
+  if (problem !== undefined) problems.push(problem);
 
   if (settings.keys.length > 0 || settings.open) return problems;
   if (surroundings.public && toBackends(settings).some((each) => each.engine !== "demo")) {
@@ -206,6 +206,15 @@ function accessProblems(settings: Settings, surroundings: Surroundings): string[
     );
   }
   return problems;
+}
+
+function keyProblem({ keys }: Settings): string | undefined {
+  const name = findTwice(keys.map((key) => key.name));
+  if (name !== undefined) return `keys: the name ${name} is given twice.`;
+  const hash = findTwice(keys.map((key) => key.sha256));
+  if (hash === undefined) return undefined;
+  const names = keys.flatMap((key) => (key.sha256 === hash ? [key.name] : []));
+  return `keys: ${names.join(" and ")} have the same hash, so one key would be both. Make a key for each.`;
 }
 
 function findTwice(names: readonly string[]): string | undefined {

@@ -1,8 +1,9 @@
 /**
  * Stop strings over streamed text, whatever pieces it comes in.
  *
- * Text that may be the beginning of a stop string is held back, by its longest overlap and by nothing
- * more; the match itself is never given out.
+ * An Aho–Corasick automaton: its state after each code unit is the longest end of the text that begins a stop
+ * string. That end, and nothing more, is held back. The match that ends first counts, because later text cannot
+ * change it; of several that end together, the longest. The match itself is never given out.
  */
 
 export interface StopMatcher {
@@ -12,33 +13,44 @@ export interface StopMatcher {
   end(): string;
   /** The stop string that was found. */
   readonly matched: string | undefined;
+  /** Transitions taken so far: at most two for each code unit of the text. */
+  readonly steps: number;
 }
 
 export function createStopMatcher(stop: readonly string[]): StopMatcher {
-  const longest = Math.max(0, ...stop.map((each) => each.length));
+  const root = createAutomaton(stop);
+  let state = root;
   let held = "";
   let matched: string | undefined;
+  let steps = 0;
 
   return {
     get matched() {
       return matched;
     },
+    get steps() {
+      return steps;
+    },
     push(text) {
       if (matched !== undefined) return "";
-      held += text;
-      const found = earliest(held, stop);
-      if (found) {
-        matched = found.stop;
-        const before = held.slice(0, found.at);
+      for (let at = 0; at < text.length; at++) {
+        const unit = text.charCodeAt(at);
+        let next: State | undefined;
+        for (let from: State | undefined = state; from && !next; from = from.fallback) {
+          next = from.next.get(unit);
+          steps++;
+        }
+        state = next ?? root;
+        if (state.found === undefined) continue;
+        matched = state.found;
+        const seen = held + text.slice(0, at + 1);
         held = "";
-        return before;
+        return seen.slice(0, seen.length - matched.length);
       }
-      // A match can begin in the last `longest - 1` characters only.
-      let keepFrom = Math.max(0, held.length - longest + 1);
-      while (keepFrom < held.length && !beginsAny(held, keepFrom, stop)) keepFrom++;
-      const safe = held.slice(0, keepFrom);
-      held = held.slice(keepFrom);
-      return safe;
+      const seen = held + text;
+      const safe = seen.length - state.depth;
+      held = seen.slice(safe);
+      return seen.slice(0, safe);
     },
     end() {
       const rest = held;
@@ -48,20 +60,46 @@ export function createStopMatcher(stop: readonly string[]): StopMatcher {
   };
 }
 
-/** The match that begins first; of two that begin together, the longer. */
-function earliest(text: string, stop: readonly string[]): { at: number; stop: string } | undefined {
-  let best: { at: number; stop: string } | undefined;
-  for (const each of stop) {
-    const at = text.indexOf(each);
-    if (at < 0) continue;
-    if (!best || at < best.at || (at === best.at && each.length > best.stop.length)) {
-      best = { at, stop: each };
-    }
-  }
-  return best;
+interface State {
+  /** Code units from the root: what is held back here. */
+  readonly depth: number;
+  readonly next: Map<number, State>;
+  /** The state of the longest proper end of this one's text. The root has none. */
+  fallback: State | undefined;
+  /** The longest stop string that ends here. */
+  found: string | undefined;
 }
 
-function beginsAny(text: string, from: number, stop: readonly string[]): boolean {
-  const tail = text.slice(from);
-  return stop.some((each) => each.startsWith(tail));
+function createAutomaton(stop: readonly string[]): State {
+  const root: State = { depth: 0, next: new Map(), fallback: undefined, found: undefined };
+  for (const each of stop) {
+    let state = root;
+    for (let at = 0; at < each.length; at++) {
+      const unit = each.charCodeAt(at);
+      let next = state.next.get(unit);
+      if (next === undefined) {
+        next = { depth: at + 1, next: new Map(), fallback: root, found: undefined };
+        state.next.set(unit, next);
+      }
+      state = next;
+    }
+    if (each !== "") state.found = each;
+  }
+  linkFallbacks(root);
+  return root;
+}
+
+/** Breadth first, because the fallback of a state is always nearer to the root. */
+function linkFallbacks(root: State): void {
+  const waiting = [...root.next.values()];
+  // The list grows while it is read.
+  for (const state of waiting) {
+    for (const [unit, next] of state.next) {
+      let { fallback } = state;
+      while (fallback && !fallback.next.has(unit)) ({ fallback } = fallback);
+      next.fallback = fallback?.next.get(unit) ?? root;
+      next.found ??= next.fallback.found;
+      waiting.push(next);
+    }
+  }
 }

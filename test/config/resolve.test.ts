@@ -169,6 +169,11 @@ describe("settings that contradict each other", () => {
       { keys: [`a:${HASH}`, `a:${HASH}`] },
       "keys: the name a is given twice.",
     ],
+    [
+      "two keys of one hash",
+      { keys: [`a:${HASH}`, `b:${HASH}`] },
+      "keys: a and b have the same hash, so one key would be both. Make a key for each.",
+    ],
   ])("%s", (_, values, problem) => {
     expect(problemsOf(values)).toEqual([problem]);
   });
@@ -234,7 +239,7 @@ test("backends of one model are told apart by their names, which they need not h
 });
 
 test("a key may be written short or as an object", () => {
-  const long = { name: "b", sha256: HASH, reasoningPolicy: "none" };
+  const long = { name: "b", sha256: "f".repeat(64), reasoningPolicy: "none" };
   const settings = resolveSettings(given({ keys: [`a:${HASH}`, long] }), { public: false });
   expect(settings.keys).toEqual([{ name: "a", sha256: HASH }, long]);
 });
@@ -310,4 +315,23 @@ test("a suggestion is made only for what is near", () => {
 
 test("every setting is described by a sentence", () => {
   for (const setting of describedSettings()) expect(setting.description).toMatch(/^[\w`].+\.$/);
+});
+
+describe("times longer than a timer can wait", () => {
+  const times = describedSettings().filter(({ name }) => name.endsWith("Ms"));
+
+  test("there are some", () => {
+    expect(times.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["keepAliveMs", "connectTimeoutMs", "shutdownGraceMs"]),
+    );
+  });
+
+  test.each(times.map(({ name }) => name))("%s is refused by name", (name) => {
+    expect(problemsOf({ [name]: 2_147_483_647 })).toEqual([]);
+    expect(problemsOf({ [name]: 2_147_483_648 })).toEqual([
+      expect.stringMatching(
+        new RegExp(`^--${name}: expected a whole number from \\d to 2147483647`),
+      ),
+    ]);
+  });
 });

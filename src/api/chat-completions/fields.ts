@@ -180,7 +180,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "stop",
         treatment: "honoured",
-        note: "Up to four strings, looked for in the answer only. What they end is kept, they are not.",
+        note: "Up to four strings of up to 1,000 characters, looked for in the answer only. What they end is kept, they are not.",
       },
       { name: "temperature", treatment: "engine", note: "0 to 2; absent: 1." },
       { name: "top_p", treatment: "engine", note: "0 to 1; absent: 1." },

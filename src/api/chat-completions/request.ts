@@ -171,6 +171,13 @@ const ordinaryTokenId = once(() =>
     ),
 );
 
+/** As long as the gateway holds back text for it. */
+const MAX_STOP_LENGTH = 1_000;
+
+const stopString = once(() =>
+  z.string().max(MAX_STOP_LENGTH, `is longer than ${MAX_STOP_LENGTH} characters`),
+);
+
 const effort = once(() => z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]));
 
 export const chatRequest = z.lazy(() =>
@@ -210,7 +217,9 @@ export const chatRequest = z.lazy(() =>
     logit_bias: z.record(ordinaryTokenId(), z.number().min(-100).max(100)).nullish(),
     logprobs: z.boolean().nullish(),
     top_logprobs: z.int().min(0).max(20).nullish(),
-    stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+    stop: z
+      .union([stopString(), z.array(stopString()).max(4, "has more than 4 entries")])
+      .nullish(),
     n: z.int().min(1).max(128).nullish(),
 
     stream: z.boolean().nullish(),

@@ -106,6 +106,8 @@ describe("a wrong request is refused with the field's name", () => {
     ["a temperature as text", { messages: [user], temperature: "hot" }, "temperature"],
     ["a temperature out of range", { messages: [user], temperature: 3 }, "temperature"],
     ["max_tokens of zero", { messages: [user], max_tokens: 0 }, "max_tokens"],
+    ["a stop string of 1,001 characters", { messages: [user], stop: "x".repeat(1_001) }, "stop"],
+    ["one such among others", { messages: [user], stop: ["a", "x".repeat(1_001)] }, "stop[1]"],
     ["five stop strings", { messages: [user], stop: ["1", "2", "3", "4", "5"] }, "stop"],
     [
       "a tool without a name",

@@ -1,0 +1,90 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { createStopMatcher } from "../../src/turn/stop-strings.ts";
+
+interface Matched {
+  readonly text: string;
+  readonly matched: string | undefined;
+}
+
+/** What comes of `pieces`, pushed one by one. */
+function match(stop: readonly string[], pieces: readonly string[]): Matched {
+  const matcher = createStopMatcher(stop);
+  let text = "";
+  for (const piece of pieces) text += matcher.push(piece);
+  if (matcher.matched === undefined) text += matcher.end();
+  return { text, matched: matcher.matched };
+}
+
+/** The same by trying every place: the match that ends first; of several that end together, the longest. */
+function matchNaively(stop: readonly string[], text: string): Matched {
+  for (let end = 1; end <= text.length; end++) {
+    const ending = stop.filter((each) => text.slice(0, end).endsWith(each));
+    const longest = ending.toSorted((a, b) => b.length - a.length)[0];
+    if (longest !== undefined) {
+      return { text: text.slice(0, end - longest.length), matched: longest };
+    }
+  }
+  return { text, matched: undefined };
+}
+
+const letters = fc.string({ unit: fc.constantFrom("a", "b", "\u{1F600}", "é"), maxLength: 30 });
+const stops = fc.array(
+  fc.string({ unit: fc.constantFrom("a", "b", "\u{1F600}"), minLength: 1, maxLength: 6 }),
+  { minLength: 1, maxLength: 4 },
+);
+
+test("finds what trying every place finds, wherever the text is cut", () => {
+  fc.assert(
+    fc.property(stops, fc.array(letters, { maxLength: 6 }), (stop, pieces) => {
+      expect(match(stop, pieces)).toEqual(matchNaively(stop, pieces.join("")));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("holds back the longest end of the text that begins a stop string, and no more", () => {
+  fc.assert(
+    fc.property(stops, letters, (stop, text) => {
+      if (matchNaively(stop, text).matched !== undefined) return;
+      const matcher = createStopMatcher(stop);
+      const given = matcher.push(text);
+      let held = 0;
+      for (let length = 1; length <= text.length; length++) {
+        const tail = text.slice(text.length - length);
+        if (stop.some((each) => each.startsWith(tail))) held = length;
+      }
+      expect(text.length - given.length).toBe(held);
+      expect(given + matcher.end()).toBe(text);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test.each<[string, readonly string[], readonly string[], string, string]>([
+  ["a string inside another", ["abcd", "bc"], ["xab", "cd"], "xa", "bc"],
+  ["two that end together", ["bc", "abc"], ["xabc"], "x", "abc"],
+  ["one that begins again within itself", ["aab"], ["aa", "aab"], "aa", "aab"],
+  ["a string after half of another", ["abx", "bcy"], ["ab", "cy"], "a", "bcy"],
+  [
+    "half a surrogate pair at the cut",
+    ["\u{1F600}!"],
+    ["a\uD83D", "\uDE00", "!"],
+    "a",
+    "\u{1F600}!",
+  ],
+])("%s", (_, stop, pieces, text, matched) => {
+  expect(match(stop, pieces)).toEqual({ text, matched });
+});
+
+test("nothing comes after a match", () => {
+  const matcher = createStopMatcher(["."]);
+  expect([matcher.push("a.b"), matcher.push("c"), matcher.end()]).toEqual(["a", "", ""]);
+});
+
+test("the steps grow with the answer, not with the stop string", () => {
+  const stop = `${"a".repeat(100_000)}b`;
+  const matcher = createStopMatcher([stop]);
+  for (let token = 0; token < 20_000; token++) matcher.push("aaaaaaaa");
+  expect(matcher.steps).toBeLessThanOrEqual(2 * 160_000);
+});
