@@ -1,16 +1,24 @@
 /** Tokens as `logprobs` shows them. */
-import { o200kHarmony, type TokenId, tokenText as wholeText } from "../tokenizer/index.ts";
+import {
+  o200kHarmony,
+  tokenBytes,
+  type TokenId,
+  tokenText as wholeText,
+} from "../tokenizer/index.ts";
 
 export interface TokenText {
+  /** U+FFFD for a token that is a part of a character. */
   readonly token: string;
-  /** UTF-8. Null for a token that is a part of a character: its text is then U+FFFD. */
-  readonly bytes: readonly number[] | null;
+  /**
+   * The token's own bytes. Joined over the tokens of an answer they are its UTF-8, also where
+   * characters are split between tokens.
+   */
+  readonly bytes: readonly number[];
 }
 
 const encoder = new TextEncoder();
 
 export function tokenText(id: TokenId): TokenText {
-  const text = wholeText(id);
-  if (text === undefined) return { token: o200kHarmony().decode([id]), bytes: null };
-  return { token: text, bytes: [...encoder.encode(text)] };
+  const token = wholeText(id) ?? o200kHarmony().decode([id]);
+  return { token, bytes: [...(tokenBytes(id) ?? encoder.encode(token))] };
 }

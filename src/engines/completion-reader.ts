@@ -69,6 +69,9 @@ export function createCompletionReader(server: Server, topLogprobs?: number): Co
     // Some servers leave the stop token out of the ids and only name it.
     if (givesIds && typeof stopReason === "number" && (ids.at(-1) ?? lastId) !== stopReason) {
       ids.push(stopReason);
+      // It has none, and is never shown: the list stays parallel to the ids.
+      if (topLogprobs !== undefined)
+        logprobs.push({ id: stopReason, logprob: NO_LOGPROB, top: [] });
     }
     if (reason === "abort" || reason === "error") {
       throw server.toError({ message: `the completion ended with "${reason}"` });

@@ -78,7 +78,11 @@ export function createSglangReader(server: Server, topLogprobs?: number): Comple
         ...(status != null && { status }),
       });
     }
-    if (idCount > 0 && typeof matched === "number" && lastId !== matched) pushIds([matched]);
+    if (idCount > 0 && typeof matched === "number" && lastId !== matched) {
+      pushIds([matched]);
+      // It has none, and is never shown: the list stays parallel to the ids.
+      if (topLogprobs !== undefined) logprobs.push({ id: matched, logprob: NO_LOGPROB, top: [] });
+    }
     finish = { type: "finish", reason: type === "length" ? "length" : "stop", nativeReason: type };
   };
 

@@ -9,8 +9,9 @@ import type {
 } from "../engines/engine.ts";
 import { forEachOf, guard, type More } from "../flow.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
-import type { TokenId } from "../tokenizer/index.ts";
+import { isSpecial, type TokenId } from "../tokenizer/index.ts";
 import type { Run } from "./run-state.ts";
+import { TurnError } from "./turn-error.ts";
 import type { TurnEvent } from "./turn.ts";
 
 export interface Step<Cut extends string> {
@@ -120,6 +121,7 @@ export async function sample<Cut extends string = never>(
 }
 
 function read(run: Run, tokens: EngineTokens): TurnEvent[] {
+  if (run.turn.topLogprobs !== undefined) expectLogprobs(tokens);
   run.tally.add(countTokens(run, tokens));
   run.transcript.append(tokens);
   if (tokens.type === "ids") run.repetition?.push(tokens.ids);
@@ -139,6 +141,19 @@ function countTokens(run: Run, tokens: EngineTokens): number {
       return tokens.tokens ?? run.tokenizer.encode(tokens.text).length;
     default:
       return tokens satisfies never;
+  }
+}
+
+/** An engine that was said to give log probabilities and gives none: a reply without them would look complete. */
+function expectLogprobs(tokens: EngineTokens): void {
+  const areMissing =
+    tokens.type !== "ids" ||
+    (tokens.logprobs === undefined && !tokens.ids.every((id) => isSpecial(id)));
+  if (areMissing) {
+    throw new TurnError(
+      "unsupported",
+      "logprobs: the engine behind this model was asked for log probabilities and gave none. Send the request without logprobs.",
+    );
   }
 }
 

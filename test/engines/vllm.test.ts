@@ -278,6 +278,24 @@ describe("the stream", () => {
     });
   });
 
+  test("log probabilities stay beside their ids where the stop token is only named", async () => {
+    const sent = (choice: object) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+    const { engine } = engineOf(
+      streamOf(
+        sent({
+          text: "Hi",
+          token_ids: [12194],
+          logprobs: { tokens: ["token_id:12194"], token_logprobs: [-0.5], top_logprobs: [{}] },
+          finish_reason: null,
+        }) + sent({ text: "", token_ids: [], finish_reason: "stop", stop_reason: 200002 }),
+      ),
+    );
+    expect(await complete(engine, requestOf({ topLogprobs: 0 }))).toMatchObject({
+      ids: [12194, 200002],
+      logprobs: [{ id: 12194, logprob: -0.5 }, { id: 200002 }],
+    });
+  });
+
   test("an ordinary event is not parsed as JSON, only the finish and the usage are", async () => {
     const parse = vi.spyOn(JSON, "parse");
     await replay("answer.sse");

@@ -184,3 +184,19 @@ test("log probabilities are those of the visible answer", async () => {
   const [request] = engine.requests;
   expect(request?.topLogprobs).toBe(1);
 });
+
+test.each(["ids", "pieces", "text"] as const)(
+  "an engine that gives no log probabilities although it was asked is an error, on %s",
+  async (form) => {
+    const engine = scriptedEngine([FINAL], { form, capabilities: { logprobs: true } });
+    const given = engine.complete.bind(engine);
+    engine.complete = (request, signal) => {
+      const { topLogprobs: _, ...without } = request;
+      return given(without, signal);
+    };
+    await expect(finishTurn(engine, turnWith({ topLogprobs: 0 }))).rejects.toMatchObject({
+      kind: "unsupported",
+      message: expect.stringContaining("gave none"),
+    });
+  },
+);

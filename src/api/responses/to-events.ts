@@ -8,7 +8,6 @@
 import type { ReasoningEvents } from "../client.ts";
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import type { TokenId } from "../../tokenizer/index.ts";
 import { describeFailure, type ErrorDescription } from "../errors.ts";
 import { tokenText } from "../token-text.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
@@ -307,14 +306,8 @@ function toOutputText({ text, logprobs }: OpenItem): OutputText {
 
 function toLogprob({ id, logprob, top }: TokenLogprob): OutputText["logprobs"][number] {
   return {
-    ...toToken(id),
+    ...tokenText(id),
     logprob,
-    top_logprobs: top.map((other) => ({ ...toToken(other.id), logprob: other.logprob })),
+    top_logprobs: top.map((other) => ({ ...tokenText(other.id), logprob: other.logprob })),
   };
-}
-
-/** `bytes` is a list even where a token is only a part of a character. */
-function toToken(id: TokenId) {
-  const { token, bytes } = tokenText(id);
-  return { token, bytes: bytes ?? [] };
 }

@@ -107,6 +107,17 @@ describe("log probabilities", () => {
     expect(streamed).toEqual(content);
   });
 
+  test("have the bytes of characters that are split between tokens", async () => {
+    const text = "Hi 👩‍🚀!";
+    const { plain, chunks } = await both([`<|channel|>final<|message|>${text}<|return|>`], {
+      logprobs: true,
+    });
+    const content = plain.choices[0]?.logprobs?.content ?? [];
+    const bytes = Uint8Array.from(content.flatMap((each) => each.bytes ?? []));
+    expect(new TextDecoder().decode(bytes)).toBe(text);
+    expect(chunks.flatMap((chunk) => chunk.choices[0]?.logprobs?.content ?? [])).toEqual(content);
+  });
+
   test("are null when nobody asked", async () => {
     const { plain } = await both([written], {});
     expect(plain.choices[0]?.logprobs).toBeNull();
