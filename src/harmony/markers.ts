@@ -23,7 +23,7 @@ const MARKERS = [
 export type Marker = (typeof MARKERS)[number];
 
 const MARKER_BY_ID: ReadonlyMap<TokenId, Marker> = new Map(
-  MARKERS.map((marker) => [SPECIAL_TOKENS[`<|${marker}|>`], marker]),
+  MARKERS.map((marker) => [idOfMarker(marker), marker]),
 );
 const MARKER_BY_SPELLING: ReadonlyMap<string, Marker> = new Map(
   MARKERS.map((marker) => [`<|${marker}|>`, marker]),
@@ -32,6 +32,10 @@ const MARKER_BY_SPELLING: ReadonlyMap<string, Marker> = new Map(
 /** The meaning of a special id; `undefined` for reserved, unknown and ordinary ids. */
 export function markerOf(id: TokenId): Marker | undefined {
   return MARKER_BY_ID.get(id);
+}
+
+export function idOfMarker(marker: Marker): TokenId {
+  return SPECIAL_TOKENS[`<|${marker}|>`];
 }
 
 /** What a scanner found, in order. `spelling` is what stood in the text. */

@@ -13,6 +13,8 @@ export interface PromptText {
   readonly text: string;
   /** A spelling of a control token inside ordinary text was broken. */
   readonly altered: boolean;
+  /** Tokens a server reads it as. A broken spelling takes more of them than the ids it came from. */
+  readonly tokens: number;
 }
 
 export interface PromptTextOptions {
@@ -50,14 +52,19 @@ export class PromptTextWriter {
   #ordinary = "";
   #undecoded: TokenId[] = [];
   #altered = false;
+  #tokens = 0;
+  /** Tokens of `#ordinary` as long as nothing in it is altered. */
+  #ordinaryTokens = 0;
 
   constructor(tokenizer: Tokenizer, sanitize: boolean) {
     this.#tokenizer = tokenizer;
     this.#sanitize = sanitize;
   }
 
-  writeText(text: string): void {
+  /** `tokens`: how many tokens the text is. */
+  writeText(text: string, tokens: number): void {
     this.#decode();
+    this.#ordinaryTokens += tokens;
     // Engines get UTF-8, in which half a surrogate pair cannot be written.
     this.#ordinary += text.toWellFormed();
   }
@@ -72,25 +79,30 @@ export class PromptTextWriter {
   writeSpecial(name: string): void {
     this.#flush();
     this.#done += name;
+    this.#tokens++;
   }
 
   finish(): PromptText {
     this.#flush();
-    return { text: this.#done, altered: this.#altered };
+    return { text: this.#done, altered: this.#altered, tokens: this.#tokens };
   }
 
   /** Not id by id: a character may be spread over several. */
   #decode(): void {
     if (this.#undecoded.length === 0) return;
     this.#ordinary += this.#tokenizer.decode(this.#undecoded);
+    this.#ordinaryTokens += this.#undecoded.length;
     this.#undecoded = [];
   }
 
   #flush(): void {
     this.#decode();
     const text = this.#sanitize ? breakControlSpellings(this.#ordinary) : this.#ordinary;
-    if (text !== this.#ordinary) this.#altered = true;
+    const isAltered = text !== this.#ordinary;
+    this.#altered ||= isAltered;
+    this.#tokens += isAltered ? this.#tokenizer.encode(text).length : this.#ordinaryTokens;
     this.#done += text;
     this.#ordinary = "";
+    this.#ordinaryTokens = 0;
   }
 }

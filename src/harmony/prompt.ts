@@ -19,6 +19,8 @@ export interface RenderedPrompt {
   text(): string;
   /** Whether {@link text} had to break a spelling. */
   textAltered(): boolean;
+  /** Tokens a server reads {@link text} as: more than `length` where a spelling was broken. */
+  textLength(): number;
   /** This prompt and more ids, for instance what was sampled so far. */
   append(ids: readonly TokenId[]): RenderedPrompt;
 }
@@ -74,6 +76,10 @@ class Prompt implements RenderedPrompt {
     return this.#promptText().altered;
   }
 
+  textLength(): number {
+    return this.#promptText().tokens;
+  }
+
   append(ids: readonly TokenId[]): RenderedPrompt {
     if (ids.length === 0) return this;
     const segment: Segment = { type: "appended", ids: [...ids], length: ids.length };
@@ -124,6 +130,6 @@ function writeSegment(segment: Segment, writer: PromptTextWriter): void {
   }
   for (const piece of segment.pieces) {
     if (piece.special) writer.writeSpecial(piece.text);
-    else writer.writeText(piece.text);
+    else writer.writeText(piece.text, piece.ids.length);
   }
 }

@@ -1,5 +1,7 @@
 /** Which of several functions a forced call goes to: the model is asked, and nothing but a name counts. */
 import type { Run } from "./run-state.ts";
+import { createTextMeter } from "./text-meter.ts";
+import { sentLength } from "./transcript.ts";
 
 /** Names are short; what is longer is no name. */
 const MAX_NAME_TOKENS = 48;
@@ -22,7 +24,8 @@ export async function chooseFunction(
   const decoder = tokenizer.createDecoder();
   let text = "";
 
-  tally.beginCall(asked.length);
+  const meter = createTextMeter(tokenizer);
+  tally.beginCall(sentLength(asked, engine.capabilities), meter);
   const completion = engine.complete(
     {
       prompt: asked,
@@ -53,7 +56,8 @@ export async function chooseFunction(
         for (const piece of event.pieces) text += "text" in piece ? piece.text : "<|";
         break;
       case "text":
-        tally.add(event.tokens ?? tokenizer.encode(event.text).length);
+        if (event.tokens === undefined) meter.push(event.text);
+        else tally.add(event.tokens);
         text += event.text;
         break;
       default:

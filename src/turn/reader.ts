@@ -7,6 +7,7 @@
 import type { EngineTokens } from "../engines/engine.ts";
 import { createParser, type ParseEvent, type Parser } from "../harmony/parse.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
+import { createTextMeter } from "./text-meter.ts";
 
 export interface Reader {
   readonly parser: Parser;
@@ -65,33 +66,13 @@ export function createReader(tokenizer: Tokenizer, toolNames: readonly string[])
   function metered(openPart: string | undefined, events: ParseEvent[]): ParseEvent[] {
     let part = openPart;
     for (const event of events) {
-      if (event.type === "part-start") part = event.part;
-      else if (event.type === "part-delta" && part === "reasoning") textMeter.push(event.text);
+      if (event.type === "part-start") {
+        part = event.part;
+        textMeter.cut();
+      } else if (event.type === "part-delta" && part === "reasoning") {
+        textMeter.push(event.text);
+      }
     }
     return events;
   }
-}
-
-/** Characters without a space after which a rest is counted as it stands. */
-const MAX_REST = 64;
-
-/** Counts the tokens of text that grows. Words begin with their space, so all before the last space is settled. */
-function createTextMeter(tokenizer: Tokenizer): {
-  push(text: string): void;
-  readonly tokens: number;
-} {
-  let settled = 0;
-  let rest = "";
-  return {
-    push(text) {
-      rest += text;
-      const space = rest.length > MAX_REST ? rest.length : rest.lastIndexOf(" ");
-      if (space <= 0) return;
-      settled += tokenizer.encode(rest.slice(0, space)).length;
-      rest = rest.slice(space);
-    },
-    get tokens() {
-      return settled + tokenizer.encode(rest).length;
-    },
-  };
 }

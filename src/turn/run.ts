@@ -14,7 +14,7 @@ import { closePart, type Run } from "./run-state.ts";
 import { steer } from "./steer.ts";
 import type { Steering } from "./steering.ts";
 import { createTally } from "./tally.ts";
-import { createTranscript } from "./transcript.ts";
+import { createTranscript, sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
 import type { FinishReason, Turn, TurnEvent } from "./turn.ts";
 
@@ -71,11 +71,12 @@ function prepare(turn: Turn, deps: RunDeps, emit: Run["emit"], signal: AbortSign
   const tokenizer = o200kHarmony();
   const renderer = rendererFor(deps.layout);
   const prompt = renderer.renderCompletion({ messages: dropFinishedAnalysis(turn.messages).kept });
-  if (contextLength !== undefined && prompt.length >= contextLength) {
+  const length = sentLength(prompt, engine.capabilities);
+  if (contextLength !== undefined && length >= contextLength) {
     throw new TurnError(
       "context-length",
       `This model's maximum context length is ${contextLength} tokens, but the messages and tools ` +
-        `are ${prompt.length} tokens long.`,
+        `are ${length} tokens long.`,
     );
   }
   if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {

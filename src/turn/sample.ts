@@ -11,6 +11,8 @@ import { forEachOf, guard, type More } from "../flow.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import { isSpecial, type TokenId } from "../tokenizer/index.ts";
 import type { Run } from "./run-state.ts";
+import { createTextMeter, type TextMeter } from "./text-meter.ts";
+import { sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
 import type { TurnEvent } from "./turn.ts";
 
@@ -42,7 +44,8 @@ export async function sample<Cut extends string = never>(
 ): Promise<StepEnd<Cut>> {
   const { turn, tally, transcript, output, reader } = run;
   const prompt = transcript.prompt();
-  const maxTokens = tokensLeft(run, prompt.length);
+  const promptLength = sentLength(prompt, run.engine.capabilities);
+  const maxTokens = tokensLeft(run, promptLength);
   if (maxTokens < 1) return { why: "length" };
 
   const request = {
@@ -57,6 +60,7 @@ export async function sample<Cut extends string = never>(
     ...(turn.topLogprobs !== undefined && { topLogprobs: turn.topLogprobs }),
     ...(turn.affinity !== undefined && { affinity: turn.affinity }),
   };
+  const meter = createTextMeter(run.tokenizer);
   const looking = step.exact === true || turn.topLogprobs !== undefined;
   let end: StepEnd<Cut> | undefined;
   // Where a cut falls on the last token of a turn, the finish is next, and with it the engine's own counts.
@@ -77,7 +81,7 @@ export async function sample<Cut extends string = never>(
   const readEach = (tokens: EngineTokens): TurnEvent[] => {
     const events: TurnEvent[] = [];
     for (const unit of oneByOne(tokens)) {
-      events.push(...read(run, unit));
+      events.push(...read(run, unit, meter));
       if (isEnough(unit)) break;
     }
     return joinDeltas(events);
@@ -101,7 +105,7 @@ export async function sample<Cut extends string = never>(
           end = atLastToken ?? { why: "stop" };
           return false;
         }
-        const events = looking ? readEach(event) : read(run, event);
+        const events = looking ? readEach(event) : read(run, event, meter);
         if (!looking) isEnough(event);
         const more = run.emit(events);
         return end === undefined && more;
@@ -111,7 +115,7 @@ export async function sample<Cut extends string = never>(
     }
   });
 
-  tally.beginCall(prompt.length);
+  tally.beginCall(promptLength, meter);
   await forEachOf(run.engine.complete(request, run.signal), reading.take);
   reading.check();
   if (end === undefined) {
@@ -120,9 +124,9 @@ export async function sample<Cut extends string = never>(
   return end;
 }
 
-function read(run: Run, tokens: EngineTokens): TurnEvent[] {
+function read(run: Run, tokens: EngineTokens, meter: TextMeter): TurnEvent[] {
   if (run.turn.topLogprobs !== undefined) expectLogprobs(tokens);
-  run.tally.add(countTokens(run, tokens));
+  count(run, tokens, meter);
   run.transcript.append(tokens);
   if (tokens.type === "ids") run.repetition?.push(tokens.ids);
   return run.output.push(
@@ -131,16 +135,16 @@ function read(run: Run, tokens: EngineTokens): TurnEvent[] {
   );
 }
 
-function countTokens(run: Run, tokens: EngineTokens): number {
+function count({ tally }: Run, tokens: EngineTokens, meter: TextMeter): void {
   switch (tokens.type) {
     case "ids":
-      return tokens.ids.length;
+      return tally.add(tokens.ids.length);
     case "pieces":
-      return tokens.tokens;
+      return tally.add(tokens.tokens);
     case "text":
-      return tokens.tokens ?? run.tokenizer.encode(tokens.text).length;
+      return tokens.tokens === undefined ? meter.push(tokens.text) : tally.add(tokens.tokens);
     default:
-      return tokens satisfies never;
+      tokens satisfies never;
   }
 }
 
@@ -202,7 +206,7 @@ function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
         yield {
           type: "text",
           text: tokens.text.charAt(at),
-          tokens: at === 0 ? (tokens.tokens ?? 1) : 0,
+          ...(tokens.tokens !== undefined && { tokens: at === 0 ? tokens.tokens : 0 }),
         };
       }
       return;

@@ -3,9 +3,11 @@ import type { EngineUsage } from "../engines/engine.ts";
 import type { TurnUsage } from "./turn.ts";
 
 export interface Tally {
-  /** `promptTokens`: what was sent, in case the engine does not say. */
-  beginCall(promptTokens: number): void;
-  /** Tokens that arrived. */
+  /**
+   * `promptTokens`: what was sent, in case the engine does not say. `arriving`: counts what arrives as text.
+   */
+  beginCall(promptTokens: number, arriving?: { readonly tokens: number }): void;
+  /** Tokens that arrived counted. */
   add(tokens: number): void;
   /** The engine's own counts, which know of tokens that never arrived. Not called when a call was cut short. */
   endCall(usage: EngineUsage | undefined): void;
@@ -19,11 +21,15 @@ export function createTally(): Tally {
   let cachedTokens = 0;
   let finished = 0;
   let current = 0;
+  let text: { readonly tokens: number } | undefined;
+
+  const completionTokens = () => finished + current + (text?.tokens ?? 0);
 
   return {
-    beginCall(sent) {
-      finished += current;
+    beginCall(sent, arriving) {
+      finished = completionTokens();
       current = 0;
+      text = arriving;
       engineCalls++;
       if (engineCalls === 1) promptTokens = sent;
     },
@@ -31,18 +37,21 @@ export function createTally(): Tally {
       current += tokens;
     },
     endCall(usage) {
-      current = usage?.completionTokens ?? current;
+      if (usage?.completionTokens !== undefined) {
+        current = usage.completionTokens;
+        text = undefined;
+      }
       if (engineCalls > 1) return;
       promptTokens = usage?.promptTokens ?? promptTokens;
       cachedTokens = usage?.cachedTokens ?? 0;
     },
     get completionTokens() {
-      return finished + current;
+      return completionTokens();
     },
     toUsage: (reasoningTokens) => ({
       promptTokens,
       cachedTokens,
-      completionTokens: finished + current,
+      completionTokens: completionTokens(),
       reasoningTokens,
       engineCalls,
     }),

@@ -3,7 +3,8 @@
  * what was forced, in order. It only grows, so that every engine call begins with all of the one before
  * and the engine's prefix cache is hit.
  */
-import type { EngineTokens, Prompt } from "../engines/engine.ts";
+import type { Capabilities, EngineTokens, Prompt } from "../engines/engine.ts";
+import { createMarkerScanner, idOfMarker, isHalfMarker } from "../harmony/markers.ts";
 import { toPromptText } from "../harmony/prompt-text.ts";
 import { CALL, END, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
@@ -23,20 +24,42 @@ export interface Transcript {
 export interface CountedPrompt extends Prompt {
   /** Number of ids; cheap, unlike `ids.length` on a prompt whose ids nobody has asked for. */
   readonly length: number;
+  /** Tokens of `text()`, in which broken spellings take more of them than the ids they came from. */
+  textLength(): number;
   append(ids: readonly TokenId[]): CountedPrompt;
+}
+
+/** Tokens of the prompt in the form that the engine is sent. */
+export function sentLength(prompt: CountedPrompt, { idsIn }: Capabilities): number {
+  return idsIn ? prompt.length : prompt.textLength();
 }
 
 export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Transcript {
   /** Runs of ids, and runs of text where an engine gave no ids. Each form is made of them when asked for. */
   const runs: (TokenId[] | string)[] = [];
+  /** Finds the markers that an engine spells out. They are kept as ids, like those of any other engine. */
+  const scanner = createMarkerScanner();
 
   function appendIds(ids: readonly TokenId[]): void {
+    appendText(scanner.end());
+    pushIds(ids);
+  }
+
+  function pushIds(ids: readonly TokenId[]): void {
     const last = runs.at(-1);
     if (typeof last === "object") for (const id of ids) last.push(id);
     else runs.push([...ids]);
   }
 
+  function appendSpelled(text: string): void {
+    for (const item of scanner.push(text)) {
+      if (item.type === "marker") pushIds([idOfMarker(item.marker)]);
+      else appendText(item.type === "text" ? item.text : item.spelling);
+    }
+  }
+
   function appendText(text: string): void {
+    if (text === "") return;
     const last = runs.at(-1);
     if (typeof last === "string") runs[runs.length - 1] = last + text;
     else runs.push(text);
@@ -55,19 +78,25 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
           }
           return;
         case "text":
-          return appendText(tokens.text);
+          return appendSpelled(tokens.text);
         default:
           tokens satisfies never;
       }
     },
     closeMessage(terminator = END) {
+      const waiting = scanner.end();
+      // Half a marker is none, and what follows would be read as its other half.
+      if (!isHalfMarker(waiting)) appendText(waiting);
       const ids = runs.at(-1);
       const last = typeof ids === "object" ? ids.at(-1) : undefined;
       if (last === END || last === CALL) return;
       if (typeof ids === "object" && (last === RETURN || last === END_OF_TEXT)) ids.pop();
       appendIds([terminator]);
     },
-    prompt: () => (runs.length === 0 ? base : withRuns(base, runs, tokenizer)),
+    prompt: () => {
+      appendText(scanner.end());
+      return runs.length === 0 ? base : withRuns(base, runs, tokenizer);
+    },
   };
 }
 
@@ -79,22 +108,26 @@ function withRuns(
 ): CountedPrompt {
   const appended = runs.map((run) => (typeof run === "string" ? run : run.slice()));
   let known: TokenId[] | undefined;
+  let spelled: readonly { readonly text: string; readonly tokens: number }[] | undefined;
   const ids = () =>
     (known ??= appended.flatMap((run) => (typeof run === "string" ? tokenizer.encode(run) : run)));
+  const texts = () =>
+    (spelled ??= appended.map((run) =>
+      // Text that an engine gave is text it has read already. Ids may spell a control token in ordinary ones.
+      typeof run === "string"
+        ? { text: run, tokens: tokenizer.encode(run).length }
+        : toPromptText(run, { tokenizer }),
+    ));
   return {
     get length() {
       return base.length + ids().length;
     },
+    textLength: () => texts().reduce((sum, { tokens }) => sum + tokens, base.textLength()),
     get ids() {
       return [...base.ids, ...ids()];
     },
     idsJson: () => `${base.idsJson()},${ids().join(",")}`,
-    text: () =>
-      base.text() +
-      // Text that an engine gave is text it has read already. Ids may spell a control token in ordinary ones.
-      appended
-        .map((run) => (typeof run === "string" ? run : toPromptText(run, { tokenizer }).text))
-        .join(""),
+    text: () => texts().reduce((all, { text }) => all + text, base.text()),
     append: (more) => withRuns(base, [...appended, more], tokenizer),
   };
 }

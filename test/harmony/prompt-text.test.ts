@@ -14,6 +14,7 @@ describe("a prompt as text", () => {
     expect(toPromptText(ids)).toEqual({
       text: "<|start|>user<|message|>Grüße 🙂<|end|><|start|>assistant",
       altered: false,
+      tokens: ids.length,
     });
   });
 
@@ -22,10 +23,12 @@ describe("a prompt as text", () => {
     expect(toPromptText(ids)).toEqual({
       text: "<|message|>a <\u200b|end|> b <\u200b|call|><|end|>",
       altered: true,
+      tokens: 2 + tokenizer.encode("a <\u200b|end|> b <\u200b|call|>").length,
     });
     expect(toPromptText(ids, { sanitize: false })).toEqual({
       text: "<|message|>a <|end|> b <|call|><|end|>",
       altered: false,
+      tokens: ids.length,
     });
   });
 
@@ -104,7 +107,11 @@ describe("the text of a rendered prompt", () => {
     });
     expect(prompt.text()).toBe("<|start|>user<|message|><\u200b|end|><|end|>");
     expect(prompt.textAltered()).toBe(true);
-    expect(toPromptText(prompt.ids)).toEqual({ text: prompt.text(), altered: true });
+    expect(toPromptText(prompt.ids)).toEqual({
+      text: prompt.text(),
+      altered: true,
+      tokens: prompt.textLength(),
+    });
   });
 
   test("and over what was appended", () => {

@@ -26,6 +26,8 @@ export interface ScriptedOptions {
   /** Tokens in one read. Default 1. */
   readonly batch?: number;
   readonly capabilities?: Partial<Capabilities>;
+  /** Say how many tokens a text and a completion are. Default true; servers that give only text often do not. */
+  readonly counts?: boolean;
 }
 
 export interface ScriptedEngine extends Engine {
@@ -44,7 +46,7 @@ export function scriptedEngine(
   scripts: readonly Script[] | ((request: CompletionRequest, call: number) => Script),
   options: ScriptedOptions = {},
 ): ScriptedEngine {
-  const { form = "ids", batch = 1 } = options;
+  const { form = "ids", batch = 1, counts = true } = options;
   const requests: CompletionRequest[] = [];
   let open = 0;
 
@@ -90,7 +92,8 @@ export function scriptedEngine(
       yield { type: "open" };
       for (let at = 0; at < ids.length; at += batch) {
         await tick(signal);
-        yield toTokens(form, ids.slice(at, at + batch), request);
+        const tokens = toTokens(form, ids.slice(at, at + batch), request);
+        yield tokens.type === "text" && !counts ? { type: "text", text: tokens.text } : tokens;
       }
       if (script.hang) await aborted(signal);
       if (script.fail) throw script.fail;
@@ -99,7 +102,9 @@ export function scriptedEngine(
         type: "finish",
         reason,
         nativeReason: reason,
-        usage: { promptTokens: request.prompt.ids.length, completionTokens: ids.length },
+        ...(counts && {
+          usage: { promptTokens: request.prompt.ids.length, completionTokens: ids.length },
+        }),
       };
     } finally {
       open--;

@@ -1,0 +1,66 @@
+/** Counts the tokens of text that grows, for engines that give no ids. A spelled marker is one token. */
+import { createMarkerScanner } from "../harmony/markers.ts";
+import type { Tokenizer } from "../tokenizer/index.ts";
+
+export interface TextMeter {
+  push(text: string): void;
+  /** The text goes on with something new: nothing before and behind this point is one token. */
+  cut(): void;
+  readonly tokens: number;
+}
+
+/** Characters without a space after which a rest is counted as it stands. */
+const MAX_REST = 256;
+
+/**
+ * Encoding begins anew at every space behind something else, so all before the last such space is settled
+ * and is counted once.
+ */
+export function createTextMeter(tokenizer: Tokenizer): TextMeter {
+  let settled = 0;
+  let rest = "";
+
+  function settle(end: number): void {
+    settled += count(rest.slice(0, end), tokenizer);
+    rest = rest.slice(end);
+  }
+
+  return {
+    push(text) {
+      rest += text;
+      const end = settledEnd(rest);
+      if (end > 0) settle(end);
+    },
+    cut() {
+      settle(rest.length);
+    },
+    get tokens() {
+      return settled + count(rest, tokenizer);
+    },
+  };
+}
+
+function settledEnd(rest: string): number {
+  let at = rest.lastIndexOf(" ");
+  while (at > 0 && /\s/.test(rest.charAt(at - 1))) at = rest.lastIndexOf(" ", at - 1);
+  if (at > 0 || rest.length <= MAX_REST) return at;
+  // Not in the middle of a marker.
+  const marker = rest.lastIndexOf("<");
+  return marker > MAX_REST / 2 ? marker : rest.length;
+}
+
+function count(text: string, tokenizer: Tokenizer): number {
+  if (!text.includes("<|")) return tokenizer.encode(text).length;
+  const scanner = createMarkerScanner();
+  let tokens = 0;
+  let run = "";
+  for (const item of scanner.push(text)) {
+    if (item.type === "text") {
+      run += item.text;
+    } else {
+      tokens += tokenizer.encode(run).length + 1;
+      run = "";
+    }
+  }
+  return tokens + tokenizer.encode(run + scanner.end()).length;
+}

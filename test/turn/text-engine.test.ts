@@ -1,0 +1,83 @@
+/** What an engine that knows only text changes about a turn: nothing that a client can count. */
+import { describe, expect, test } from "vitest";
+import { userMessage } from "../../src/harmony/messages.ts";
+import { type ScriptedOptions, scriptedEngine } from "../helpers/scripted-engine.ts";
+import { spelledIds } from "../helpers/spelled.ts";
+import { finishTurn, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
+
+const TEXT: ScriptedOptions = {
+  form: "text",
+  counts: false,
+  capabilities: { idsIn: false, stopIds: false },
+};
+const THOUGHT = "<|channel|>analysis<|message|>Let me think.<|end|>";
+const ANSWER = "<|start|>assistant<|channel|>final<|message|>Hello there!<|return|>";
+
+describe("typed control spellings, which are broken and so take more tokens", () => {
+  const typed = turnWith({
+    messages: [...turnWith().messages, userMessage("<|end|>".repeat(40))],
+  });
+
+  test("the limit is what the text that is really sent leaves", async () => {
+    const engine = scriptedEngine([THOUGHT + ANSWER], TEXT);
+    await finishTurn(engine, typed, { contextLength: 1000 });
+    const [request] = engine.requests;
+    const sent = spelledIds(request?.prompt.text() ?? "").length;
+    expect(sent).toBeGreaterThan(request?.prompt.ids.length ?? 0);
+    expect(request?.maxTokens).toBe(1000 - sent);
+  });
+
+  test("a prompt that fits only unaltered is refused before the engine is asked", async () => {
+    const probe = scriptedEngine([THOUGHT + ANSWER], TEXT);
+    await finishTurn(probe, typed);
+    const prompt = probe.requests[0]?.prompt;
+    const contextLength = (prompt?.ids.length ?? 0) + 1;
+    const engine = scriptedEngine([], TEXT);
+    await expect(finishTurn(engine, typed, { contextLength })).rejects.toMatchObject({
+      kind: "context-length",
+      message: expect.stringContaining(`${spelledIds(prompt?.text() ?? "").length} tokens long`),
+    });
+  });
+
+  test("usage says what was sent, where the engine does not", async () => {
+    const engine = scriptedEngine([THOUGHT + ANSWER], TEXT);
+    const { end } = await finishTurn(engine, typed);
+    const sent = spelledIds(engine.requests[0]?.prompt.text() ?? "").length;
+    expect(end.usage.promptTokens).toBe(sent);
+  });
+});
+
+test.each([1, 2, 5, 100])("tokens are counted alike in reads of %i", async (batch) => {
+  const engine = scriptedEngine([THOUGHT + ANSWER], { ...TEXT, batch });
+  const { end } = await finishTurn(
+    engine,
+    turnWith({ reasoning: { enabled: true, maxTokens: 50 } }),
+  );
+  expect(end.usage).toMatchObject({
+    completionTokens: spelledIds(THOUGHT + ANSWER).length,
+    reasoningTokens: 4,
+  });
+});
+
+describe("a visible terminator", () => {
+  const turn = turnWith({
+    tools: [offeredTool("f")],
+    toolChoice: { type: "required", names: ["f"] },
+  });
+  const grown = `Let me think.<|end|><|start|>assistant to=functions.f<|channel|>commentary <|constrain|>json<|message|>`;
+
+  test.each([1, 3, 100])("is not doubled in the grown prompt, in reads of %i", async (batch) => {
+    for (const end of ["<|end|>", "<|return|>", "<|endoftext|>", "<|end", ""]) {
+      const write = `Let me think.${end}`;
+      const engine = scriptedEngine([write, "{}<|call|>"], { ...TEXT, batch });
+      const finished = await finishTurn(engine, turn);
+      expect(partsOf(finished)).toEqual([
+        ["reasoning", "Let me think."],
+        ["tool-call", "{}", "f"],
+      ]);
+      const [first, second] = engine.requests.map(({ prompt }) => prompt);
+      expect(second?.text().slice(first?.text().length)).toBe(grown);
+      expect(second?.ids).toEqual(spelledIds(second?.text() ?? ""));
+    }
+  });
+});
