@@ -22,8 +22,12 @@ export interface Flow<T> extends AsyncIterable<T> {
   [Symbol.asyncIterator](): Pulled<T>;
 }
 
-export function createFlow<T>(pushTo: (take: Take<T>) => Promise<void>): Flow<T> {
-  return { pushTo, [Symbol.asyncIterator]: () => new Pulled(pushTo) };
+/** @param drop lets go of what is held already; called when an iterator is left before its first step. */
+export function createFlow<T>(
+  pushTo: (take: Take<T>) => Promise<void>,
+  drop?: () => void,
+): Flow<T> {
+  return { pushTo, [Symbol.asyncIterator]: () => new Pulled(pushTo, drop) };
 }
 
 /** Reads to the end, or until `take` has had enough; rejects also with what `take` has thrown. */
@@ -135,6 +139,7 @@ function isFlow<T>(events: AsyncIterable<T>): events is Flow<T> {
 /** A flow, read step by step. The one who makes the events waits while nobody asks for the next. */
 export class Pulled<T> implements AsyncIterableIterator<T, void> {
   readonly #pushTo: (take: Take<T>) => Promise<void>;
+  readonly #drop: (() => void) | undefined;
   /** Whoever waits for the next event. */
   #reader: PromiseWithResolvers<IteratorResult<T, void>> | undefined;
   /** Whoever waits until there is room for the event after the last. */
@@ -145,8 +150,9 @@ export class Pulled<T> implements AsyncIterableIterator<T, void> {
   /** For the reader who asks next. */
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(pushTo: (take: Take<T>) => Promise<void>) {
+  constructor(pushTo: (take: Take<T>) => Promise<void>, drop?: () => void) {
     this.#pushTo = pushTo;
+    this.#drop = drop;
   }
 
   [Symbol.asyncIterator](): this {
@@ -166,6 +172,7 @@ export class Pulled<T> implements AsyncIterableIterator<T, void> {
   /** Leaves. Resolves when the maker has let go of what it holds. */
   async return(): Promise<IteratorResult<T, void>> {
     this.#over = true;
+    if (this.#made === undefined) this.#drop?.();
     this.#answerMaker(false);
     await this.#made;
     this.#failure = undefined;

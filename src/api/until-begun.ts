@@ -1,34 +1,80 @@
 /** Holding back the status line until the engine has accepted, so that its refusal can still be a status. */
 import { createFlow, type Flow, forEachOf, type Take } from "../flow.ts";
 
+export interface BegunOptions {
+  /** Longest wait for the first event: a client must not wait for headers as long as a model may take to load. */
+  readonly patienceMs: number;
+  /** Ends the events as well. After it, what nobody reads is let go instead of being held for a reader. */
+  readonly signal: AbortSignal;
+}
+
 /**
- * Waits for the first event. Throws what fails before it; after `patienceMs` without one, goes on regardless,
- * because a client must not wait for headers as long as a model may take to load. The result gives all events, the
- * first included.
+ * Waits for the first event. Throws what fails before it; after `patienceMs` without one, goes on regardless. The
+ * result gives all events, the first included.
  */
 export async function untilBegun<T>(
   events: AsyncIterable<T>,
-  patienceMs: number,
+  options: BegunOptions,
 ): Promise<Flow<T>> {
+  const held = hold(events, options.signal);
+  await firstToBegin([held], options.patienceMs);
+  return held.flow;
+}
+
+/**
+ * The same for several, of which one has to begin: the others may be waiting for the places that it holds until it
+ * is read. Throws what fails before any has begun; the caller then aborts the signal.
+ */
+export async function untilAnyBegun<T>(
+  all: readonly AsyncIterable<T>[],
+  options: BegunOptions,
+): Promise<Flow<T>[]> {
+  const held = all.map((events) => hold(events, options.signal));
+  await firstToBegin(held, options.patienceMs);
+  return held.map(({ flow }) => flow);
+}
+
+interface Held<T> {
+  readonly begun: Promise<void>;
+  readonly flow: Flow<T>;
+}
+
+/** Starts to read. The maker of the events waits with the first one until there is a reader, or will be none. */
+function hold<T>(events: AsyncIterable<T>, signal: AbortSignal): Held<T> {
   const begun = Promise.withResolvers<void>();
-  const reader = Promise.withResolvers<Take<T>>();
+  const reader = Promise.withResolvers<void>();
   let take: Take<T> | undefined;
+  const attach = (reads: Take<T>): void => {
+    signal.removeEventListener("abort", drop);
+    take ??= reads;
+    reader.resolve();
+  };
+  const drop = (): void => attach(() => false);
+  signal.addEventListener("abort", drop, { once: true });
+  if (signal.aborted) drop();
+
   const ended = forEachOf(events, (event) => {
     if (take !== undefined) return take(event);
     begun.resolve();
-    return reader.promise.then((reads) => reads(event));
+    return reader.promise.then(() => take?.(event) ?? false);
   });
   ended.then(begun.resolve, begun.reject);
+  const flow = createFlow<T>((reads) => {
+    attach(reads);
+    return ended;
+  }, drop);
+  return { begun: begun.promise, flow };
+}
 
-  const timer = setTimeout(begun.resolve, patienceMs);
+async function firstToBegin(
+  held: readonly Pick<Held<never>, "begun">[],
+  patienceMs: number,
+): Promise<void> {
+  const patience = Promise.withResolvers<void>();
+  const timer = setTimeout(patience.resolve, patienceMs);
   try {
-    await begun.promise;
+    await Promise.race([patience.promise, ...held.map(({ begun }) => begun)]);
   } finally {
     clearTimeout(timer);
   }
-  return createFlow((reads) => {
-    take = reads;
-    reader.resolve(reads);
-    return ended;
-  });
 }

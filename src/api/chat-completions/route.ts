@@ -12,7 +12,7 @@ import { describeError, RequestError, toErrorBody } from "../errors.ts";
 import { checkLimits, type RequestLimits } from "../limits.ts";
 import { parseBody, parseWith } from "../parse-request.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
-import { untilBegun } from "../until-begun.ts";
+import { untilAnyBegun } from "../until-begun.ts";
 import { runningSteps } from "./reasoning-in.ts";
 import { addUsage, customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
 import { type ChatRequest, chatRequest } from "./request.ts";
@@ -84,8 +84,11 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
         const finished = await Promise.all(turns.map((each) => collectTurn(each)));
         return c.json(toCompletion(finished, options), 200, headers);
       }
-      const begun = await Promise.all(turns.map((each) => untilBegun(each, deps.keepAliveMs)));
-      return sseResponse(c, toFrames(begun, options), {
+      const begun = await untilAnyBegun(turns, {
+        patienceMs: deps.keepAliveMs,
+        signal: abort.signal,
+      });
+      return sseResponse(c, toFrames(begun, options, abort), {
         keepAliveMs: deps.keepAliveMs,
         headers,
         onCancel: (reason) => abort.abort(reason),
@@ -128,7 +131,11 @@ function withSeed(turn: Turn, index: number): Turn {
 }
 
 /** All chunks of all choices as server-sent events. Never fails: a failure is the last chunk. */
-function toFrames(turns: readonly AsyncIterable<TurnEvent>[], options: ReplyOptions): Flow<string> {
+function toFrames(
+  turns: readonly AsyncIterable<TurnEvent>[],
+  options: ReplyOptions,
+  abort: AbortController,
+): Flow<string> {
   return createFlow(async (take) => {
     const writers = turns.map((_, index) => createChunkWriter(options, index));
     const ended = new Map<number, TurnUsage>();
@@ -141,6 +148,8 @@ function toFrames(turns: readonly AsyncIterable<TurnEvent>[], options: ReplyOpti
       });
       await take(sseFrame(usageChunk(addUsage([...ended.values()]), options)) + sseFrame("[DONE]"));
     } catch (error) {
+      // The choices that have not failed may be waiting for a place or a token: nobody reads them any more.
+      abort.abort(error);
       const description = describeError(error);
       let frames = "";
       for (const [index, writer] of writers.entries()) {

@@ -39,7 +39,7 @@ export function responses(context: ResponsesContext, webSockets?: SocketOptions)
       return c.json(pending.writer.response, 200, headers);
     }
     // Until the engine has accepted, its refusal can still be an HTTP status.
-    const begun = await untilBegun(events, context.keepAliveMs);
+    const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
     return sseResponse(c, toFrames(withFailure(begun, pending, context, signal)), {
       keepAliveMs: context.keepAliveMs,
       headers,

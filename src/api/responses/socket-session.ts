@@ -90,7 +90,10 @@ export function createSocketSession(
       const requestId = `${caller.requestId}-${++requests}`;
       const pending = await prepareResponse(message, { ...caller, requestId, responses }, context);
       const events = runResponse(pending, context, abort.signal);
-      const begun = await untilBegun(events, context.keepAliveMs);
+      const begun = await untilBegun(events, {
+        patienceMs: context.keepAliveMs,
+        signal: abort.signal,
+      });
       const told = withFailure(begun, pending, context, abort.signal);
       await forEachOf(told, ({ json }) => port.send(json).then(() => true));
     } catch (error) {

@@ -36,10 +36,14 @@ export function storedResponses(context: ResponsesContext): Hono<ApiEnv> {
     const abort = createAbort(c.req.raw.signal);
     const after = query.starting_after ?? -1;
     const events = background.follow(c.get("client").tenant, response.id, after, abort.signal);
-    return sseResponse(c, toFrames(await untilBegun(events, context.keepAliveMs)), {
-      keepAliveMs: context.keepAliveMs,
-      onCancel: (reason) => abort.abort(reason),
-    });
+    return sseResponse(
+      c,
+      toFrames(await untilBegun(events, { patienceMs: context.keepAliveMs, signal: abort.signal })),
+      {
+        keepAliveMs: context.keepAliveMs,
+        onCancel: (reason) => abort.abort(reason),
+      },
+    );
   });
 
   app.delete("/responses/:id", async (c) => {
