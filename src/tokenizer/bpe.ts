@@ -15,8 +15,11 @@ import type { TokenId } from "./tokenizer.ts";
 import * as utf8 from "./utf8.ts";
 
 export interface PieceMerger {
-  /** Appends the ids of the piece `view[start … end)`. */
-  appendTo(out: TokenId[], view: DataView, start: number, end: number): void;
+  /**
+   * Appends the ids of the bytes `view[start … end)`, a piece or a part of one: its first and last character need not
+   * be complete.
+   */
+  readonly appendTo: (out: TokenId[], view: DataView, start: number, end: number) => void;
 }
 
 /** Up to this many units looking at all of them is faster; it matters little from 64 to 256. */
@@ -69,10 +72,15 @@ export function createPieceMerger({ find, rankOf }: Ranks, seams: CharacterSeams
     unitIds: Int32Array,
   ): number {
     let count = 0;
-    let isWholeBefore = true;
-    for (let i = start; i < end;) {
+    let i = start;
+    for (; i < end && (view.getUint8(i) & 0xc0) === 0x80; i++) {
+      unitStarts[count] = i;
+      unitIds[count++] = byteIds[view.getUint8(i)]!;
+    }
+    let isWholeBefore = i === start || i === end || seams[view.getUint16(i - 1)] === 0;
+    while (i < end) {
       const byte = view.getUint8(i);
-      const charEnd = i + widthOf(byte);
+      const charEnd = Math.min(i + widthOf(byte), end);
       const isWholeAfter = charEnd === end || seams[view.getUint16(charEnd - 1)] === 0;
       const mayBeWhole = byte >= 0x80 && isWholeBefore && isWholeAfter;
       isWholeBefore = isWholeAfter;

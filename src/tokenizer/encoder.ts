@@ -4,47 +4,93 @@ import { createPieceMerger } from "./bpe.ts";
 import * as byteWords from "./byte-words.ts";
 import { characterSeams } from "./character-seams.ts";
 import { createCachedPieceEncoder, MAX_CACHED_BYTES } from "./piece-cache.ts";
+import { CHUNK_BYTES, createChunkMerger } from "./piece-chunks.ts";
 import { createScanner } from "./pre-tokenize.ts";
 import { createRanks } from "./ranks.ts";
 import { TextBytes } from "./text-bytes.ts";
 import * as textWindows from "./text-windows.ts";
 import type { TokenBytes } from "./token-bytes.ts";
-import type { TokenId } from "./tokenizer.ts";
+import type { EncodeSteps, TokenId } from "./tokenizer.ts";
 
-/** Builds a function from text to ids. */
-export function createEncoder(tokens: TokenBytes): (text: string) => TokenId[] {
+export interface Encoder {
+  encode(text: string): TokenId[];
+  encodeInSteps(text: string): EncodeSteps;
+}
+
+/** Bytes of ordinary pieces in a step: 4 ms at the most. */
+const STEP_BYTES = 8192;
+/** UTF-16 units of the longest text that is one step, whatever is in it. */
+const ONE_STEP = Math.floor(STEP_BYTES / 3);
+
+export function createEncoder(tokens: TokenBytes): Encoder {
   const ranks = createRanks(tokens);
   const { find } = ranks;
   const merger = createPieceMerger(ranks, characterSeams());
+  const mergeInChunks = createChunkMerger(tokens, merger.appendTo);
   const encodeCachedPiece = createCachedPieceEncoder(encodePiece);
   const pieceEnd = createScanner();
   // Bound here for the reason given at `createRanks`.
   const { hashOf } = byteWords;
   const { WINDOW, windowEnd } = textWindows;
   const maxCached = MAX_CACHED_BYTES;
-  const shared = new TextBytes(WINDOW);
+  const maxWhole = CHUNK_BYTES;
+  const short = new TextBytes(ONE_STEP);
+  /** A window that no encoding holds at the moment. */
+  let spare: TextBytes | undefined;
 
   function encode(text: string): TokenId[] {
+    if (text.length <= ONE_STEP) {
+      const ids: TokenId[] = [];
+      short.write(text);
+      encodePieces(ids, short, 0, short.length);
+      return ids;
+    }
+    const steps = encodeInSteps(text);
+    let step = steps.next();
+    while (!step.done) step = steps.next();
+    return step.value;
+  }
+
+  function* encodeInSteps(text: string): EncodeSteps {
     const ids: TokenId[] = [];
+    const own = spare ?? new TextBytes(WINDOW);
+    spare = undefined;
     for (let start = 0; start < text.length;) {
       const end = windowEnd(text, start);
-      const window = end - start <= WINDOW ? shared : new TextBytes(end - start);
+      const window = end - start <= WINDOW ? own : new TextBytes(end - start);
       window.write(text.slice(start, end));
-      encodePieces(ids, window);
+      for (let at = 0; at < window.length;) {
+        const next = encodePieces(ids, window, at, Math.min(at + STEP_BYTES, window.length));
+        if (next === at) {
+          const longEnd = pieceEnd(window, at);
+          for (const _ of mergeInChunks(ids, window.view, at, longEnd)) yield ids.length;
+          at = longEnd;
+        } else {
+          at = next;
+          if (at < window.length) yield ids.length;
+        }
+      }
       start = end;
+      if (start < text.length) yield ids.length;
     }
+    spare = own;
     return ids;
   }
 
-  function encodePieces(ids: TokenId[], text: TextBytes): void {
+  /** Encodes all pieces that begin before `until`, or those before a very long one; gives the place it has reached. */
+  function encodePieces(ids: TokenId[], text: TextBytes, from: number, until: number): number {
     const { view } = text;
-    for (let start = 0; start < text.length;) {
+    let start = from;
+    while (start < until) {
       const end = pieceEnd(text, start);
       const length = end - start;
       if (length <= maxCached) encodeCachedPiece(ids, view, start, length);
-      else encodePiece(ids, view, start, length, hashOf(view, start, length));
+      else if (length <= maxWhole)
+        encodePiece(ids, view, start, length, hashOf(view, start, length));
+      else break;
       start = end;
     }
+    return start;
   }
 
   function encodePiece(
@@ -59,5 +105,5 @@ export function createEncoder(tokens: TokenBytes): (text: string) => TokenId[] {
     else merger.appendTo(ids, view, start, start + length);
   }
 
-  return encode;
+  return { encode, encodeInSteps };
 }

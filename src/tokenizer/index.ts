@@ -2,7 +2,7 @@
 
 // Text to ids and back
 export { createDecoder, o200kHarmony } from "./o200k-harmony.ts";
-export type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
+export type { EncodeSteps, StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
 
 // One id
 export { tokenBytes, tokenText } from "./o200k-harmony.ts";

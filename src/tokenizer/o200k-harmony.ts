@@ -6,7 +6,7 @@
  */
 
 import { Decoder, decodeMany } from "./decoder.ts";
-import { createEncoder } from "./encoder.ts";
+import { createEncoder, type Encoder } from "./encoder.ts";
 import { bytesOf, type TokenBytes, unpackTokenBytes } from "./token-bytes.ts";
 import { TokenTexts } from "./token-texts.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
@@ -15,11 +15,12 @@ import type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
 const FEW_IDS = 128;
 
 let sharedTokens: TokenBytes | undefined;
-let sharedEncode: ((text: string) => TokenId[]) | undefined;
+let sharedEncoder: Encoder | undefined;
 let sharedTexts: TokenTexts | undefined;
 
 const O200K_HARMONY: Tokenizer = {
-  encode: (text) => (sharedEncode ??= createEncoder(tokens()))(text),
+  encode: (text) => encoder().encode(text),
+  encodeInSteps: (text) => encoder().encodeInSteps(text),
   decode,
   createDecoder,
 };
@@ -63,6 +64,10 @@ function decode(ids: readonly TokenId[]): string {
   let text = "";
   for (const id of ids) text += decoder.push(id);
   return text + decoder.end();
+}
+
+function encoder(): Encoder {
+  return (sharedEncoder ??= createEncoder(tokens()));
 }
 
 function texts(): TokenTexts {

@@ -10,6 +10,9 @@ export interface Tokenizer {
    */
   encode(text: string): TokenId[];
 
+  /** The same ids in steps of a few milliseconds, for whoever has others to serve in between. */
+  encodeInSteps(text: string): EncodeSteps;
+
   /**
    * Ids to text. Special ids give their names (`<|start|>`); bytes that are not valid UTF-8 become
    * U+FFFD, one for each maximal subpart; ids outside the vocabulary give nothing.
@@ -19,6 +22,9 @@ export interface Tokenizer {
   /** A decoder for ids that arrive one by one. */
   createDecoder(): StreamingDecoder;
 }
+
+/** Gives after each step how many ids there are so far; of a very long word the last few may still change. */
+export type EncodeSteps = Generator<number, TokenId[]>;
 
 /** Turns ids into text as soon as whole characters are known. */
 export interface StreamingDecoder {

@@ -16,6 +16,10 @@ export function countingTokenizer(): CountingTokenizer {
       encoded.push(text);
       return tokenizer.encode(text);
     },
+    encodeInSteps(text) {
+      encoded.push(text);
+      return tokenizer.encodeInSteps(text);
+    },
     decode: (ids) => tokenizer.decode(ids),
     createDecoder: () => tokenizer.createDecoder(),
   };
