@@ -76,11 +76,11 @@ meanwhile, because a JSON grammar lets them through inside strings. Two engine c
 prompt of the first, so it costs what is new. Preambles are shown as reasoning in such a turn: text beside a document
 would make it none. A document that the token limit cuts is cut, with \`finish_reason: "length"\`.
 
-**In one call.** With the setting \`oneCall\`, engines that understand Harmony's tokens inside a constraint (structural
+**In one call.** With the setting \`singleCallConstraint\`, engines that understand Harmony's tokens inside a constraint (structural
 tags: vLLM, SGLang; token grammars: llama.cpp) are given one for the whole turn, in which the thought is free, and both of
 the above take one engine call. A server that ignores it costs that call and no more: the result is checked, and steered
 as without it. In llama.cpp the larger grammar made no measurable difference for the tokens (14.2 against 14.6 ms each,
-\`node bench/one-call.ts\`, the tests' tiny model on two busy cores). It has not been measured on a real vLLM, which is one
+\`node bench/single-call-constraint.ts\`, the tests' tiny model on two busy cores). It has not been measured on a real vLLM, which is one
 reason why it is off by default.
 
 **A budget for reasoning.** When the thought has used it up it is closed and the answer is opened; with tools the model

@@ -201,11 +201,15 @@ export const settingsSchema = z.lazy(() =>
           "Answer a call to a tool that was not offered with a hidden error, once, instead of passing it on.",
       },
     ),
-    oneCall: setting("steering", z.boolean().default(DEFAULT_STEERING.oneCall), {
-      description:
-        "Have the engine hold a whole turn to its demands in one call, where it can (structural tags of " +
-        "vLLM and SGLang, token grammars of llama.cpp). Needs a recent server.",
-    }),
+    singleCallConstraint: setting(
+      "steering",
+      z.boolean().default(DEFAULT_STEERING.singleCallConstraint),
+      {
+        description:
+          "Have the engine hold a whole turn to its demands in one call, where it can (structural tags of " +
+          "vLLM and SGLang, token grammars of llama.cpp). Needs a recent server.",
+      },
+    ),
     defaultMaxOutputTokens: setting(
       "steering",
       count().default(DEFAULT_STEERING.defaultMaxOutputTokens),

@@ -10,8 +10,8 @@ import { createCompletionReader } from "../../src/engines/completion-reader.ts";
 import { connectServer } from "../../src/engines/server.ts";
 import { createSseSplitter } from "../../src/engines/sse.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
-import { createOutput } from "../../src/turn/output.ts";
-import { createReader } from "../../src/turn/reader.ts";
+import { createPartEmitter } from "../../src/turn/part-emitter.ts";
+import { createTurnParser } from "../../src/turn/turn-parser.ts";
 import {
   closingEvents,
   fillIn,
@@ -71,11 +71,12 @@ process.send?.(
 function core(reads: readonly Uint8Array[]): number {
   const splitter = createSseSplitter();
   const completion = createCompletionReader(server);
-  const reader = createReader(o200kHarmony(), ["note"]);
-  const output = createOutput({
+  const parser = createTurnParser(o200kHarmony(), ["note"]);
+  const emitter = createPartEmitter({
     stop: [],
     newCallId: () => "call_1",
     foldPreambles: false,
+    omits: [],
     refuses: () => false,
   });
   const writer = createChunkWriter(
@@ -99,7 +100,7 @@ function core(reads: readonly Uint8Array[]): number {
     const tokens = completion.take();
     if (tokens === undefined) continue;
     let frames = "";
-    for (const event of output.push(reader.push(tokens))) {
+    for (const event of emitter.push(parser.push(tokens))) {
       for (const chunk of writer.push(event)) frames += sseFrame(chunk);
     }
     bytes += sent.write(frames, Buffer.byteLength(frames) === frames.length ? "latin1" : "utf8");

@@ -1,7 +1,7 @@
 /** Which of several functions a forced call goes to: the model is asked, and nothing but a name counts. */
-import type { Run } from "./run-state.ts";
 import { createTextMeter } from "./text-meter.ts";
 import { sentLength } from "./transcript.ts";
+import type { TurnState } from "./turn-state.ts";
 
 /** Names are short; what is longer is no name. */
 const MAX_NAME_TOKENS = 48;
@@ -13,11 +13,11 @@ const MAX_NAME_TOKENS = 48;
  * Undefined when the model named none of them.
  */
 export async function chooseFunction(
-  run: Run,
+  state: TurnState,
   names: readonly string[],
 ): Promise<string | undefined> {
-  const { engine, turn, tally, tokenizer, openings } = run;
-  const asked = run.transcript.prompt().append(openings.callTo);
+  const { engine, turn, usage, tokenizer, prefixes } = state;
+  const asked = state.transcript.prompt().append(prefixes.callTo);
   const constraint = engine.capabilities.constraints.includes("choice")
     ? { type: "choice" as const, options: names.map((name) => `.${name}`) }
     : undefined;
@@ -25,7 +25,7 @@ export async function chooseFunction(
   let text = "";
 
   const meter = createTextMeter(tokenizer);
-  tally.beginCall(sentLength(asked, engine.capabilities), meter);
+  usage.beginCall(sentLength(asked, engine.capabilities), meter);
   const completion = engine.complete(
     {
       prompt: asked,
@@ -38,26 +38,26 @@ export async function chooseFunction(
       ...(turn.affinity !== undefined && { affinity: turn.affinity }),
       ...(constraint && { constraint }),
     },
-    run.signal,
+    state.signal,
   );
   for await (const event of completion) {
     switch (event.type) {
       case "open":
         break;
       case "finish":
-        tally.endCall(event.usage);
+        usage.endCall(event.usage);
         return longestPrefix(names, text + decoder.end());
       case "ids":
-        tally.add(event.ids.length);
+        usage.add(event.ids.length);
         for (const id of event.ids) text += decoder.push(id);
         break;
       case "pieces":
-        tally.add(event.tokens);
+        usage.add(event.tokens);
         for (const piece of event.pieces) text += "text" in piece ? piece.text : "<|";
         break;
       case "text":
         if (event.tokens === undefined) meter.push(event.text);
-        else tally.add(event.tokens);
+        else usage.add(event.tokens);
         text += event.text;
         break;
       default:

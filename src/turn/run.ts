@@ -3,20 +3,22 @@ import type { Engine } from "../engines/engine.ts";
 import { createFlow, type Flow, Gate, takeAll } from "../flow.ts";
 import { dropFinishedAnalysis } from "../harmony/analysis.ts";
 import type { Message } from "../harmony/conversation.ts";
-import { createOpenings } from "../harmony/openings.ts";
+import { createMessagePrefixes } from "../harmony/message-prefixes.ts";
 import { createRenderer, type Layout } from "../harmony/render.ts";
 import { o200kHarmony } from "../tokenizer/index.ts";
 import { toAffinity } from "./affinity.ts";
-import { createOutput } from "./output.ts";
+import type { Conclusion } from "./next-step.ts";
+import { createPartEmitter } from "./part-emitter.ts";
 import { createRepetitionGuard } from "./repetition.ts";
-import { createReader } from "./reader.ts";
-import { closePart, type Run } from "./run-state.ts";
+import { toSingleCallConstraint } from "./single-call-constraint.ts";
 import { steer } from "./steer.ts";
 import type { Steering } from "./steering.ts";
-import { createTally } from "./tally.ts";
 import { createTranscript, sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
-import type { FinishReason, Turn, TurnEvent } from "./turn.ts";
+import { createTurnParser } from "./turn-parser.ts";
+import type { TurnState } from "./turn-state.ts";
+import type { FinishReason, Turn, TurnEnd, TurnEvent } from "./turn.ts";
+import { createUsageCounter } from "./usage-counter.ts";
 
 export interface RunDeps {
   readonly engine: Engine;
@@ -38,21 +40,10 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): Flow<Tu
   return createFlow(async (take) => {
     const gate = new Gate();
     const emit = (events: readonly TurnEvent[]) => gate.pass(() => takeAll(events, take));
-    const run = prepare(turn, deps, emit, signal);
+    const state = prepare(turn, deps, emit, signal);
     try {
-      const { reason, failure } = await steer(run);
-      closePart(run, reason);
-      const { output, reader } = run;
-      const end: TurnEvent = {
-        type: "end",
-        finish: failure ? "error" : toFinishReason(reason, output.count("tool-call")),
-        nativeReason: run.nativeReason,
-        usage: run.tally.toUsage(reader.reasoningTokens),
-        recoveries: new Map([...reader.recoveries, ...run.repairs]),
-        ...(output.stopSequence !== undefined && { stopSequence: output.stopSequence }),
-        ...(failure && { failure }),
-      };
-      await run.emit([end]);
+      const conclusion = await steer(state);
+      await state.emit([toEnd(state, conclusion)]);
     } catch (error) {
       // Where nobody wants more, the engine was not heard to its end.
       if (await gate.more) throw error;
@@ -66,7 +57,12 @@ export function countPromptTokens(messages: readonly Message[], layout: Layout):
   return rendererFor(layout).renderCompletion({ messages: kept }).length;
 }
 
-function prepare(turn: Turn, deps: RunDeps, emit: Run["emit"], signal: AbortSignal): Run {
+function prepare(
+  turn: Turn,
+  deps: RunDeps,
+  emit: TurnState["emit"],
+  signal: AbortSignal,
+): TurnState {
   const { engine, steering, contextLength } = deps;
   const tokenizer = o200kHarmony();
   const renderer = rendererFor(deps.layout);
@@ -91,23 +87,41 @@ function prepare(turn: Turn, deps: RunDeps, emit: Run["emit"], signal: AbortSign
     emit,
     tokenizer,
     renderer,
-    openings: createOpenings(renderer, tokenizer, deps.layout),
+    prefixes: createMessagePrefixes(renderer, tokenizer, deps.layout),
     transcript: createTranscript(prompt, tokenizer),
-    output: createOutput({
-      stop: turn.stop,
-      newCallId: deps.newCallId,
-      foldPreambles: turn.answer.type !== "text",
-      refuses: refusedCalls(turn, steering),
-    }),
-    tally: createTally(),
-    repetition: steering.repetitionGuard ? createRepetitionGuard() : undefined,
-    reader: createReader(
+    parser: createTurnParser(
       tokenizer,
       turn.tools.map((tool) => tool.name),
     ),
+    emitter: createPartEmitter({
+      stop: turn.stop,
+      newCallId: deps.newCallId,
+      foldPreambles: turn.answer.type !== "text",
+      // What is demanded is a call: an answer beside it is none.
+      omits: turn.toolChoice.type === "required" ? ["content"] : [],
+      refuses: refusedCalls(turn, steering),
+    }),
+    usage: createUsageCounter(),
+    repetition: steering.repetitionGuard ? createRepetitionGuard() : undefined,
+    singleCallConstraint: toSingleCallConstraint(turn, engine, steering),
+    stage: "free",
+    callsBefore: 0,
     started: false,
     nativeReason: null,
     repairs: new Map(),
+  };
+}
+
+function toEnd(state: TurnState, conclusion: Conclusion): TurnEnd {
+  const { parser, emitter } = state;
+  return {
+    type: "end",
+    finish: toFinishReason(conclusion, emitter.count("tool-call")),
+    nativeReason: state.nativeReason,
+    usage: state.usage.toUsage(parser.reasoningTokens),
+    recoveries: new Map([...parser.recoveries, ...state.repairs]),
+    ...(emitter.stopSequence !== undefined && { stopSequence: emitter.stopSequence }),
+    ...(conclusion.type === "fail" && { failure: conclusion.failure }),
   };
 }
 
@@ -121,8 +135,9 @@ function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean
   return (name) => !offered.has(name);
 }
 
-function toFinishReason(reason: "stop" | "length", calls: number): FinishReason {
-  if (reason === "length") return "length";
+function toFinishReason(conclusion: Conclusion, calls: number): FinishReason {
+  if (conclusion.type === "fail") return "error";
+  if (conclusion.reason === "length") return "length";
   return calls > 0 ? "tool-calls" : "stop";
 }
 

@@ -1,4 +1,4 @@
-/** One engine call: the transcript is continued until the model ends, the limit is met, or we have seen enough. */
+/** One engine call: continues the transcript until the model ends, a limit is met, or enough has been read. */
 import { EngineError } from "../engines/engine-error.ts";
 import type {
   Constraint,
@@ -10,18 +10,18 @@ import type {
 import { forEachOf, guard, type More } from "../flow.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import { isSpecial, type TokenId } from "../tokenizer/index.ts";
-import type { Run } from "./run-state.ts";
 import { createTextMeter, type TextMeter } from "./text-meter.ts";
 import { sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
 import type { TurnEvent } from "./turn.ts";
+import type { TurnState } from "./turn-state.ts";
 
-export interface Step<Cut extends string> {
+export interface SampleOptions<Cut extends string> {
   /** Holds from the first token. Only given when the engine has it. */
   readonly constraint?: Constraint;
   /** Ids that would break what is being written: never sampled, where the engine takes a bias. */
   readonly ban?: readonly TokenId[];
-  /** Ids that end this step. An engine that cannot stop at them is stopped by `cut`. */
+  /** Ids that end this call. An engine that cannot stop at them is stopped by `cut`. */
   readonly stopIds?: readonly TokenId[];
   /** Why to stop reading, or undefined to go on. Asked after each read from the engine. */
   readonly cut?: () => Cut | undefined;
@@ -29,7 +29,7 @@ export interface Step<Cut extends string> {
   readonly exact?: boolean;
 }
 
-export type StepEnd<Cut extends string> =
+export type SampleEnd<Cut extends string> =
   /** The model ended, or nothing it still writes would count. */
   | { readonly why: "stop" }
   /** The limit of the request or of the context. */
@@ -39,40 +39,40 @@ export type StepEnd<Cut extends string> =
   | { readonly why: "cut"; readonly cut: Cut };
 
 export async function sample<Cut extends string = never>(
-  run: Run,
-  step: Step<Cut>,
-): Promise<StepEnd<Cut>> {
-  const { turn, tally, transcript, output, reader } = run;
+  state: TurnState,
+  options: SampleOptions<Cut>,
+): Promise<SampleEnd<Cut>> {
+  const { turn, usage, transcript, emitter, parser } = state;
   const prompt = transcript.prompt();
-  const promptLength = sentLength(prompt, run.engine.capabilities);
-  const maxTokens = tokensLeft(run, promptLength);
+  const promptLength = sentLength(prompt, state.engine.capabilities);
+  const maxTokens = tokensLeft(state, promptLength);
   if (maxTokens < 1) return { why: "length" };
 
   const request = {
     prompt,
     maxTokens,
-    sampling: withBan(turn.sampling, step.ban, run.engine.capabilities.sampling),
-    stopIds: step.stopIds ?? [],
+    sampling: withBan(turn.sampling, options.ban, state.engine.capabilities.sampling),
+    stopIds: options.stopIds ?? [],
     requestId: turn.id,
     tenant: turn.tenant,
     cacheSalt: turn.tenant,
-    ...(step.constraint && { constraint: step.constraint }),
+    ...(options.constraint && { constraint: options.constraint }),
     ...(turn.topLogprobs !== undefined && { topLogprobs: turn.topLogprobs }),
     ...(turn.affinity !== undefined && { affinity: turn.affinity }),
   };
-  const meter = createTextMeter(run.tokenizer);
-  const looking = step.exact === true || turn.topLogprobs !== undefined;
-  let end: StepEnd<Cut> | undefined;
+  const meter = createTextMeter(state.tokenizer);
+  const looking = options.exact === true || turn.topLogprobs !== undefined;
+  let end: SampleEnd<Cut> | undefined;
   // Where a cut falls on the last token of a turn, the finish is next, and with it the engine's own counts.
-  let atLastToken: StepEnd<Cut> | undefined;
+  let atLastToken: SampleEnd<Cut> | undefined;
 
   /** Whether that is enough to read of this call. */
   const isEnough = (tokens: EngineTokens): boolean => {
-    const cut = step.cut?.();
-    let found: StepEnd<Cut> | undefined;
-    if (output.stopSequence !== undefined) found = { why: "stop-sequence" };
+    const cut = options.cut?.();
+    let found: SampleEnd<Cut> | undefined;
+    if (emitter.stopSequence !== undefined) found = { why: "stop-sequence" };
     else if (cut !== undefined) found = { why: "cut", cut };
-    if (found === undefined) return reader.parser.done;
+    if (found === undefined) return parser.done;
     if (endsGeneration(tokens)) atLastToken = found;
     else end = found;
     return true;
@@ -81,7 +81,7 @@ export async function sample<Cut extends string = never>(
   const readEach = (tokens: EngineTokens): TurnEvent[] => {
     const events: TurnEvent[] = [];
     for (const unit of oneByOne(tokens)) {
-      events.push(...read(run, unit, meter));
+      events.push(...read(state, unit, meter));
       if (isEnough(unit)) break;
     }
     return joinDeltas(events);
@@ -90,24 +90,24 @@ export async function sample<Cut extends string = never>(
   const reading = guard((event: EngineEvent): More => {
     switch (event.type) {
       case "open":
-        if (run.started) return true;
-        run.started = true;
-        return run.emit([{ type: "start" }]);
+        if (state.started) return true;
+        state.started = true;
+        return state.emit([{ type: "start" }]);
       case "finish":
-        tally.endCall(event.usage);
-        run.nativeReason = event.nativeReason;
+        usage.endCall(event.usage);
+        state.nativeReason = event.nativeReason;
         end = atLastToken ?? { why: event.reason };
         return false;
       case "ids":
       case "pieces":
       case "text": {
-        if (atLastToken || reader.parser.done) {
+        if (atLastToken || parser.done) {
           end = atLastToken ?? { why: "stop" };
           return false;
         }
-        const events = looking ? readEach(event) : read(run, event, meter);
+        const events = looking ? readEach(event) : read(state, event, meter);
         if (!looking) isEnough(event);
-        const more = run.emit(events);
+        const more = state.emit(events);
         return end === undefined && more;
       }
       default:
@@ -115,34 +115,34 @@ export async function sample<Cut extends string = never>(
     }
   });
 
-  tally.beginCall(promptLength, meter);
-  await forEachOf(run.engine.complete(request, run.signal), reading.take);
+  usage.beginCall(promptLength, meter);
+  await forEachOf(state.engine.complete(request, state.signal), reading.take);
   reading.check();
   if (end === undefined) {
-    throw new EngineError("closed", `${run.engine.name} ended its stream without a finish`);
+    throw new EngineError("closed", `${state.engine.name} ended its stream without a finish`);
   }
   return end;
 }
 
-function read(run: Run, tokens: EngineTokens, meter: TextMeter): TurnEvent[] {
-  if (run.turn.topLogprobs !== undefined) expectLogprobs(tokens);
-  count(run, tokens, meter);
-  run.transcript.append(tokens);
-  if (tokens.type === "ids") run.repetition?.push(tokens.ids);
-  return run.output.push(
-    run.reader.push(tokens),
+function read(state: TurnState, tokens: EngineTokens, meter: TextMeter): TurnEvent[] {
+  if (state.turn.topLogprobs !== undefined) expectLogprobs(tokens);
+  count(state, tokens, meter);
+  state.transcript.append(tokens);
+  if (tokens.type === "ids") state.repetition?.push(tokens.ids);
+  return state.emitter.push(
+    state.parser.push(tokens),
     tokens.type === "ids" ? tokens.logprobs : undefined,
   );
 }
 
-function count({ tally }: Run, tokens: EngineTokens, meter: TextMeter): void {
+function count({ usage }: TurnState, tokens: EngineTokens, meter: TextMeter): void {
   switch (tokens.type) {
     case "ids":
-      return tally.add(tokens.ids.length);
+      return usage.add(tokens.ids.length);
     case "pieces":
-      return tally.add(tokens.tokens);
+      return usage.add(tokens.tokens);
     case "text":
-      return tokens.tokens === undefined ? meter.push(tokens.text) : tally.add(tokens.tokens);
+      return tokens.tokens === undefined ? meter.push(tokens.text) : usage.add(tokens.tokens);
     default:
       tokens satisfies never;
   }
@@ -167,10 +167,10 @@ function endsGeneration(tokens: EngineTokens): boolean {
 }
 
 /** What may still be sampled: the least of what the request, the context and the operator leave. */
-function tokensLeft(run: Run, promptLength: number): number {
-  const { turn, contextLength, steering, tally } = run;
+function tokensLeft(state: TurnState, promptLength: number): number {
+  const { turn, contextLength, steering, usage } = state;
   const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;
-  const byRequest = (turn.maxOutputTokens ?? fallback) - tally.completionTokens;
+  const byRequest = (turn.maxOutputTokens ?? fallback) - usage.completionTokens;
   const byContext = (contextLength ?? Infinity) - promptLength;
   return Math.min(byRequest, byContext);
 }

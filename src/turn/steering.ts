@@ -14,7 +14,7 @@ export interface Steering {
    * Let the engine hold the whole turn to its demands in one call, where it can: the form of the answer and
    * the calls that may be made, the thought left free. Saves an engine call; needs a recent server.
    */
-  readonly oneCall: boolean;
+  readonly singleCallConstraint: boolean;
   /** Output limit when neither the request nor the context length sets one. */
   readonly defaultMaxOutputTokens: number;
 }
@@ -25,6 +25,6 @@ export const DEFAULT_STEERING: Steering = {
   sampleMoreCalls: false,
   refuseUnofferedTools: false,
   openMissingAnswer: true,
-  oneCall: false,
+  singleCallConstraint: false,
   defaultMaxOutputTokens: 32_768,
 };

@@ -17,6 +17,10 @@ export interface Transcript {
    * any history: the model wrote it as the last token, so no engine has continued from it.
    */
   closeMessage(terminator?: TokenId): void;
+  /** Begins another with these ids, which are those the prompt ends with: `<|start|>assistant`. */
+  openMessage(start: readonly TokenId[]): void;
+  /** Nothing has been written behind the `<|start|>assistant` at the end. */
+  readonly atMessageStart: boolean;
   /** As it stands now. */
   prompt(): CountedPrompt;
 }
@@ -37,6 +41,7 @@ export function sentLength(prompt: CountedPrompt, { idsIn }: Capabilities): numb
 export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Transcript {
   /** Runs of ids, and runs of text where an engine gave no ids. Each form is made of them when asked for. */
   const runs: (TokenId[] | string)[] = [];
+  let atMessageStart = true;
   /** Finds the markers that an engine spells out. They are kept as ids, like those of any other engine. */
   const scanner = createMarkerScanner();
 
@@ -46,6 +51,7 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
   }
 
   function pushIds(ids: readonly TokenId[]): void {
+    if (ids.length > 0) atMessageStart = false;
     const last = runs.at(-1);
     if (typeof last === "object") for (const id of ids) last.push(id);
     else runs.push([...ids]);
@@ -60,6 +66,7 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
 
   function appendText(text: string): void {
     if (text === "") return;
+    atMessageStart = false;
     const last = runs.at(-1);
     if (typeof last === "string") runs[runs.length - 1] = last + text;
     else runs.push(text);
@@ -92,6 +99,13 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
       if (last === END || last === CALL) return;
       if (typeof ids === "object" && (last === RETURN || last === END_OF_TEXT)) ids.pop();
       appendIds([terminator]);
+    },
+    openMessage(start) {
+      appendIds(start);
+      atMessageStart = true;
+    },
+    get atMessageStart() {
+      return atMessageStart;
     },
     prompt: () => {
       appendText(scanner.end());

@@ -207,14 +207,14 @@ describeWithLlama("in one call, on a real gpt-oss of two layers in llama.cpp", (
     ({ engine } = subject);
   });
   afterAll(() => subject.dispose());
-  const oneCall = { steering: { oneCall: true } };
+  const singleCall = { steering: { singleCallConstraint: true } };
 
   test("an answer satisfies its schema", async () => {
     const schema = parseJson(ANSWER);
     const turn = await finishTurn(
       engine,
       demand({ answer: { type: "json-schema", name: "out", schema } }),
-      oneCall,
+      singleCall,
     );
     expect(turn.end).toMatchObject({ finish: "stop", usage: { engineCalls: 1 } });
     expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
@@ -225,7 +225,7 @@ describeWithLlama("in one call, on a real gpt-oss of two layers in llama.cpp", (
     const turn = await finishTurn(
       engine,
       demand({ tools: TOOLS, toolChoice: { type: "required", names: ["get_day"] } }),
-      oneCall,
+      singleCall,
     );
     expect(turn.end).toMatchObject({ finish: "tool-calls", usage: { engineCalls: 1 } });
     expect(whyInvalid(turn.parts.at(-1)?.text ?? "", parseJson(DAY))).toBeUndefined();

@@ -82,7 +82,7 @@ describe("whatever the model writes", () => {
           const turn = await finishTurn(
             engine,
             turnWith({ tools, toolChoice: { type: "required", names } }),
-            { steering: { oneCall: true } },
+            { steering: { singleCallConstraint: true } },
           );
           expect(engine.open).toBe(0);
           const valid = turn.parts.filter((part) => {
@@ -118,7 +118,7 @@ describe("whatever the model writes", () => {
           const turn = await finishTurn(
             engine,
             turnWith({ answer: { type: "json-schema", name: "out", schema } }),
-            { steering: { oneCall: true } },
+            { steering: { singleCallConstraint: true } },
           );
           expect(engine.open).toBe(0);
           const shown = turn.parts.filter((part) => part.kind !== "reasoning");

@@ -1,6 +1,6 @@
 /**
  * Is one engine call under a whole-turn constraint faster than two, the second under the schema alone? On llama.cpp in
- * process with the tiny model of the tests: `node bench/one-call.ts`. Its tokens cost next to nothing, so what shows
+ * process with the tiny model of the tests: `node bench/single-call-constraint.ts`. Its tokens cost next to nothing, so what shows
  * is the price of the grammar.
  */
 import { parseJson } from "../src/harmony/json.ts";
@@ -20,12 +20,12 @@ const turn = turnWith({
 const engine = await createTinyEngine({ contextLength: 2048 });
 const times: Record<string, number[]> = { "two calls": [], "one call": [] };
 for (let round = 0; round < ROUNDS; round++) {
-  for (const [name, oneCall] of [
+  for (const [name, singleCallConstraint] of [
     ["two calls", false],
     ["one call", true],
   ] as const) {
     const begun = performance.now();
-    const { end } = await finishTurn(engine, turn, { steering: { oneCall } });
+    const { end } = await finishTurn(engine, turn, { steering: { singleCallConstraint } });
     times[name]?.push((performance.now() - begun) / end.usage.completionTokens);
   }
 }

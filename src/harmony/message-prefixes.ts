@@ -1,14 +1,14 @@
 /**
  * The ids that open and close an assistant message, for a turn that decides what comes next.
  *
- * Each opening continues a prompt that ends with `<|start|>assistant`, exactly as the renderer would
+ * Each prefix continues a prompt that ends with `<|start|>assistant`, exactly as the renderer would
  * write it, so that a forced message looks like one from the history.
  */
 import type { TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { Layout, Opening, Renderer } from "./render.ts";
 import { CALL, CHANNEL, END } from "./tokens.ts";
 
-export interface Openings {
+export interface MessagePrefixes {
   /** `<|start|>assistant`: another message begins. */
   readonly assistant: readonly TokenId[];
   readonly analysis: readonly TokenId[];
@@ -27,16 +27,16 @@ export interface Openings {
 
 const JSON_CONTENT = "<|constrain|>json";
 
-export function createOpenings(
+export function createMessagePrefixes(
   renderer: Renderer,
   tokenizer: Tokenizer,
   layout: Layout = "reference",
-): Openings {
-  return new RenderedOpenings(renderer, tokenizer, layout);
+): MessagePrefixes {
+  return new RenderedPrefixes(renderer, tokenizer, layout);
 }
 
 /** Each is rendered when it is asked for: most turns need none. */
-class RenderedOpenings implements Openings {
+class RenderedPrefixes implements MessagePrefixes {
   readonly end = END;
   readonly endOfCall = CALL;
   readonly #renderer: Renderer;

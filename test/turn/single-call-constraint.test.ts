@@ -12,7 +12,7 @@ const required = turnWith({
   tools: [offeredTool("find", CITY)],
   toolChoice: { type: "required", names: ["find"] },
 });
-const oneCall = { steering: { oneCall: true } };
+const singleCall = { steering: { singleCallConstraint: true } };
 
 const able = (...constraints: Constraint["type"][]) => ({
   capabilities: { constraints: ["json-schema" as const, ...constraints] },
@@ -27,7 +27,7 @@ describe("one call for a whole turn", () => {
     const turn = await finishTurn(
       engine,
       { ...formed, tools: [offeredTool("find", CITY)] },
-      oneCall,
+      singleCall,
     );
     expect(partsOf(turn)).toEqual([
       ["reasoning", "Hm."],
@@ -80,7 +80,7 @@ describe("one call for a whole turn", () => {
       [`${THOUGHT} to=functions.find<|channel|>commentary ${JSON_BODY}{"city":"Oslo"}<|call|>`],
       able("token-grammar"),
     );
-    const turn = await finishTurn(engine, required, oneCall);
+    const turn = await finishTurn(engine, required, singleCall);
     expect(partsOf(turn).at(-1)).toEqual(["tool-call", '{"city":"Oslo"}', "find"]);
     expect(engine.requests[0]?.constraint).toEqual({
       type: "token-grammar",
@@ -93,7 +93,7 @@ describe("one call for a whole turn", () => {
       [`${THOUGHT}<|channel|>final<|message|>No.<|return|>`, '{"city":"Oslo"}<|call|>'],
       able("structural-tag"),
     );
-    const turn = await finishTurn(engine, required, oneCall);
+    const turn = await finishTurn(engine, required, singleCall);
     expect(partsOf(turn)).toEqual([
       ["reasoning", "Hm."],
       ["tool-call", '{"city":"Oslo"}', "find"],
@@ -103,12 +103,12 @@ describe("one call for a whole turn", () => {
 
   test.each([
     ["the operator does not want it", formed, {}, able("structural-tag")],
-    ["the engine cannot", formed, oneCall, able()],
-    ["nothing is demanded", turnWith(), oneCall, able("structural-tag")],
+    ["the engine cannot", formed, singleCall, able()],
+    ["nothing is demanded", turnWith(), singleCall, able("structural-tag")],
     [
       "nothing is thought",
       { ...formed, reasoning: { enabled: false } },
-      oneCall,
+      singleCall,
       able("structural-tag"),
     ],
   ])("there is none when %s", async (_, turn, options, capabilities) => {

@@ -2,7 +2,7 @@
 import type { EngineUsage } from "../engines/engine.ts";
 import type { TurnUsage } from "./turn.ts";
 
-export interface Tally {
+export interface UsageCounter {
   /**
    * `promptTokens`: what was sent, in case the engine does not say. `arriving`: counts what arrives as text.
    */
@@ -15,7 +15,7 @@ export interface Tally {
   toUsage(reasoningTokens: number): TurnUsage;
 }
 
-export function createTally(): Tally {
+export function createUsageCounter(): UsageCounter {
   let engineCalls = 0;
   let promptTokens = 0;
   let cachedTokens = 0;

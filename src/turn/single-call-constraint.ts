@@ -5,12 +5,13 @@
  * engine call that begins at the answer's or the call's header. Everything is checked as without it, and a
  * server that ignores it costs nothing but that call.
  */
-import type { Constraint } from "../engines/engine.ts";
+import type { Constraint, Engine } from "../engines/engine.ts";
 import { SHARED_RULES, toJsonRules } from "../engines/json-grammar.ts";
 import { toCompactJson } from "../harmony/json.ts";
 import { CHANNEL, CONSTRAIN, END, MESSAGE, START } from "../harmony/tokens.ts";
 import type { TokenId } from "../tokenizer/index.ts";
-import type { Run } from "./run-state.ts";
+import type { Steering } from "./steering.ts";
+import type { Turn } from "./turn.ts";
 
 /** What may come after the thought. */
 interface Endings {
@@ -21,17 +22,21 @@ interface Endings {
 }
 
 /** Undefined when the operator does not want it, the engine has none, or the turn demands nothing of the kind. */
-export function wholeTurnConstraint(run: Run): Constraint | undefined {
-  const { turn, steering, engine } = run;
-  if (!steering.oneCall || !turn.reasoning.enabled || turn.prefill !== undefined) return undefined;
-  const endings = toEndings(run);
+export function toSingleCallConstraint(
+  turn: Turn,
+  engine: Engine,
+  steering: Steering,
+): Constraint | undefined {
+  if (!steering.singleCallConstraint || !turn.reasoning.enabled || turn.prefill !== undefined)
+    return undefined;
+  const endings = toEndings(turn);
   if (endings === undefined) return undefined;
   const { constraints } = engine.capabilities;
   if (constraints.includes("structural-tag")) return toStructuralTag(endings);
   return constraints.includes("token-grammar") ? toTokenGrammar(endings) : undefined;
 }
 
-function toEndings({ turn }: Run): Endings | undefined {
+function toEndings(turn: Turn): Endings | undefined {
   const { toolChoice, answer } = turn;
   const names =
     toolChoice.type === "auto" || toolChoice.type === "none"

@@ -1,0 +1,46 @@
+/** Whether what the model wrote is what was demanded: engines ignore constraints silently, so all is checked. */
+import type { Json } from "../harmony/json.ts";
+import type { WrongCall } from "./next-step.ts";
+import type { OfferedTool, Part, Turn } from "./turn.ts";
+import type { TurnState } from "./turn-state.ts";
+import { whyInvalid } from "./validate.ts";
+
+export function toAnswerSchema({ answer }: Turn): Json | undefined {
+  return answer.type === "json-schema" ? answer.schema : undefined;
+}
+
+/** The tool a call goes to, if its arguments must satisfy the schema. */
+export function toCheckedTool(turn: Turn, part: Part | undefined): OfferedTool | undefined {
+  if (part?.kind !== "tool-call") return undefined;
+  const tool = turn.tools.find((each) => each.name === part.name);
+  return tool && (tool.strict || turn.toolChoice.type === "required") ? tool : undefined;
+}
+
+/** Calls are complete, and held until their arguments have been checked. */
+export function hasUncheckedCall({ turn, emitter }: TurnState): boolean {
+  if (!emitter.holds("tool-call") || emitter.part !== undefined) return false;
+  return emitter.held("tool-call").some(({ part }) => toCheckedTool(turn, part));
+}
+
+/** What is wrong with the answer. A client joins all answers into one text, so a document beside another is none. */
+export function whyAnswerIsWrong({ emitter, turn }: TurnState): string | undefined {
+  if (emitter.count("content") > 1) return "there is other text beside the document";
+  const texts = emitter.holds("content")
+    ? emitter.held("content").map(({ text }) => text)
+    : [emitter.text];
+  return whyInvalid((turn.prefill ?? "") + texts.join(""), toAnswerSchema(turn));
+}
+
+/** The first call whose arguments must satisfy a schema and do not. */
+export function findWrongCall({ emitter, turn }: TurnState): WrongCall | undefined {
+  const calls =
+    emitter.holds("tool-call") || !emitter.last
+      ? emitter.held("tool-call")
+      : [{ part: emitter.last, text: emitter.text }];
+  for (const { part, text } of calls) {
+    const tool = toCheckedTool(turn, part);
+    const problem = tool && whyInvalid(text, tool.parameters);
+    if (tool && problem !== undefined) return { tool, problem };
+  }
+  return undefined;
+}

@@ -1,0 +1,76 @@
+/** Where reading is stopped before the model ends. Predicates: they answer and change nothing. */
+import { hasUncheckedCall, toCheckedTool } from "./checks.ts";
+import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
+import type { Cut } from "./next-step.ts";
+import type { TurnState } from "./turn-state.ts";
+
+/** Whether enough has been read for what is being asked for now. */
+export function findCut(state: TurnState): Cut | undefined {
+  const { stage, emitter, parser, turn } = state;
+  switch (stage) {
+    case "free":
+      return findCutInFreeTurn(state);
+    case "constrained-turn":
+      if (turn.toolChoice.type !== "required") return findCutInFreeTurn(state);
+      return emitter.count("tool-call") > 0 && !emitter.part ? "call-completed" : undefined;
+    case "thought":
+      if (parser.position !== "body") return "thought-completed";
+      return isThoughtLongEnough(state) ? "reasoning-budget" : undefined;
+    case "answer":
+      return emitter.part?.kind === "content" ? undefined : "answer-completed";
+    case "arguments":
+      return emitter.part?.kind === "tool-call" ? undefined : "call-completed";
+    case "more-calls":
+      return emitter.part && emitter.part.kind !== "tool-call" ? "not-a-call" : undefined;
+    default:
+      return stage satisfies never;
+  }
+}
+
+/** Whether a cut must fall on its very token, so that each has to be read by itself. */
+export function needsExactCuts({ stage, turn, steering }: TurnState): boolean {
+  return (
+    (stage !== "free" && stage !== "constrained-turn") ||
+    turn.answer.type !== "text" ||
+    turn.reasoning.maxTokens !== undefined ||
+    turn.toolChoice.type === "allowed" ||
+    turn.toolChoice.type === "required" ||
+    turn.tools.some((tool) => tool.strict) ||
+    (turn.tools.length > 0 && !turn.parallelToolCalls) ||
+    (turn.maxOutputTokens !== undefined && steering.answerReserve > 0) ||
+    steering.refuseUnofferedTools
+  );
+}
+
+function findCutInFreeTurn(state: TurnState): Cut | undefined {
+  const { emitter, turn, parser } = state;
+  // What is under a constraint already needs no other.
+  const constrained = state.stage === "constrained-turn";
+  const isDocument = turn.answer.type !== "text";
+  if (emitter.refused !== undefined) return "call-refused";
+  if (parser.openPart === "reasoning") {
+    return isThoughtLongEnough(state) ? "reasoning-budget" : undefined;
+  }
+  switch (emitter.part?.kind) {
+    case "content":
+      return isDocument && !constrained && toAnswerConstraint(state) ? "answer-opened" : undefined;
+    case "tool-call":
+      return !constrained && toArgumentsConstraint(state, toCheckedTool(turn, emitter.part))
+        ? "call-opened"
+        : undefined;
+    default:
+      if (hasUncheckedCall(state)) return "call-completed";
+      if (isDocument && emitter.count("content") > 0) return "answer-completed";
+      return !turn.parallelToolCalls && emitter.count("tool-call") > 0 ? "call-limit" : undefined;
+  }
+}
+
+/** The thought has used up its budget, reaches into the tokens kept for the answer, or repeats itself. */
+function isThoughtLongEnough({ turn, steering, usage, parser, repetition }: TurnState): boolean {
+  const { maxTokens } = turn.reasoning;
+  if (maxTokens !== undefined && parser.reasoningTokens >= maxTokens) return true;
+  if (repetition?.looping) return true;
+  const { maxOutputTokens } = turn;
+  if (maxOutputTokens === undefined || steering.answerReserve === 0) return false;
+  return usage.completionTokens >= maxOutputTokens - steering.answerReserve;
+}

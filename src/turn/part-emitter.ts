@@ -1,0 +1,213 @@
+/**
+ * From what the parser proves to what the turn gives out.
+ *
+ * Calls get their ids here, stop strings are matched here (on the answer only), and here a part can be
+ * held until it is known to be right.
+ */
+import type { TokenLogprob } from "../engines/engine.ts";
+import type { ParseEvent } from "../harmony/parse.ts";
+import { FIRST_SPECIAL_ID } from "../tokenizer/index.ts";
+import { createStopMatcher, type StopMatcher } from "./stop-strings.ts";
+import type { Part, TurnEvent } from "./turn.ts";
+
+type PartKind = Part["kind"];
+type PartStart = Extract<ParseEvent, { type: "part-start" }>;
+
+export interface PartEmitter {
+  /** Events for what the parser has just said. `logprobs` belong to the tokens of these events. */
+  push(events: readonly ParseEvent[], logprobs?: readonly TokenLogprob[]): TurnEvent[];
+  /** From now on, parts of these kinds are held, and no others. What is held already stays so. */
+  setHeld(kinds: readonly PartKind[]): void;
+  /** What was held, to be given out; nothing is held any more. */
+  release(): TurnEvent[];
+  /** The parts of this kind that are held, with their text so far. */
+  held(kind: PartKind): readonly HeldPart[];
+  /** Forget the parts of these kinds that were held, as if the model had never written them. Holding goes on. */
+  discard(...kinds: readonly PartKind[]): void;
+  holds(kind: PartKind): boolean;
+  /** The name of a call that may not be made, until the message it stood in is over. */
+  readonly refused: string | undefined;
+  /** The part that is open. */
+  readonly part: Part | undefined;
+  /** The part that is open, or else was last. */
+  readonly last: Part | undefined;
+  /** The text given out or held of that part. */
+  readonly text: string;
+  /** Parts begun so far, discarded ones not counted. */
+  count(kind: PartKind): number;
+  /** The stop string that was met. Everything after it is ignored. */
+  readonly stopSequence: string | undefined;
+}
+
+export interface HeldPart {
+  readonly part: Part;
+  readonly text: string;
+}
+
+export interface PartEmitterOptions {
+  readonly stop: readonly string[];
+  readonly newCallId: () => string;
+  /**
+   * Show preambles as reasoning: beside an answer that must be a document, text for the user would make
+   * it none.
+   */
+  readonly foldPreambles: boolean;
+  /** Parts of these kinds are left out as if the model had not written them. */
+  readonly omits: readonly PartKind[];
+  /** Calls that may not be made: they are left out too, and `refused` says so. */
+  readonly refuses: (name: string) => boolean;
+}
+
+export function createPartEmitter(options: PartEmitterOptions): PartEmitter {
+  return new Emitter(options);
+}
+
+class Emitter implements PartEmitter {
+  part: Part | undefined;
+  last: Part | undefined;
+  text = "";
+  refused: string | undefined;
+  stopSequence: string | undefined;
+  readonly #options: PartEmitterOptions;
+  readonly #counts: Record<PartKind, number> = {
+    reasoning: 0,
+    preamble: 0,
+    content: 0,
+    "tool-call": 0,
+  };
+  /** The part that the parser has open is left out. */
+  #omitting = false;
+  /** The start of the open part has been given out. */
+  #shown = false;
+  #matcher: StopMatcher | undefined;
+  #waitingLogprobs: TokenLogprob[] = [];
+  #holding: ReadonlySet<PartKind> = new Set();
+  #held: { readonly kind: PartKind; readonly event: TurnEvent }[] = [];
+
+  constructor(options: PartEmitterOptions) {
+    this.#options = options;
+  }
+
+  push(events: readonly ParseEvent[], logprobs?: readonly TokenLogprob[]): TurnEvent[] {
+    // The header's tokens come before the part is open, the terminator's is special.
+    if (logprobs && this.part?.kind === "content") {
+      this.#waitingLogprobs.push(...logprobs.filter((each) => each.id < FIRST_SPECIAL_ID));
+    }
+    const out: TurnEvent[] = [];
+    for (const event of events) {
+      if (this.stopSequence !== undefined) break;
+      switch (event.type) {
+        case "part-start":
+          this.#start(event, out);
+          break;
+        case "part-delta":
+          if (!this.#omitting) this.#write(this.#matcher?.push(event.text) ?? event.text, out);
+          break;
+        case "part-end":
+          this.#end(out);
+          break;
+        default:
+          event satisfies never;
+      }
+    }
+    if (this.part?.kind !== "content") this.#waitingLogprobs = [];
+    return out;
+  }
+
+  setHeld(kinds: readonly PartKind[]): void {
+    this.#holding = new Set(kinds);
+  }
+
+  holds(kind: PartKind): boolean {
+    return this.#holding.has(kind);
+  }
+
+  release(): TurnEvent[] {
+    const released = this.#held.map(({ event }) => event);
+    this.#held = [];
+    this.#holding = new Set();
+    return released;
+  }
+
+  held(kind: PartKind): readonly HeldPart[] {
+    const parts: { part: Part; text: string }[] = [];
+    for (const each of this.#held) {
+      if (each.kind !== kind) continue;
+      const { event } = each;
+      const current = parts.at(-1);
+      if (event.type === "part-start") parts.push({ part: event.part, text: "" });
+      else if (event.type === "part-delta" && current) current.text += event.text;
+    }
+    return parts;
+  }
+
+  discard(...kinds: readonly PartKind[]): void {
+    this.#held = this.#held.filter(({ kind }) => !kinds.includes(kind));
+    for (const kind of kinds) if (this.#holding.has(kind)) this.#counts[kind] = 0;
+  }
+
+  count(kind: PartKind): number {
+    return this.#counts[kind];
+  }
+
+  #start(event: PartStart, out: TurnEvent[]): void {
+    if (event.part === "tool-call" && this.#options.refuses(event.name)) this.refused = event.name;
+    this.#omitting = this.refused !== undefined || this.#options.omits.includes(event.part);
+    if (this.#omitting) return;
+    const part = this.#toPart(event);
+    this.part = part;
+    this.last = part;
+    this.text = "";
+    this.#counts[part.kind]++;
+    const stoppable = part.kind === "content" && this.#options.stop.length > 0;
+    this.#matcher = stoppable ? createStopMatcher(this.#options.stop) : undefined;
+    this.#shown = part.kind === "tool-call";
+    if (this.#shown) this.#give({ type: "part-start", part }, out);
+  }
+
+  #toPart(event: PartStart): Part {
+    if (event.part === "tool-call") {
+      return { kind: "tool-call", id: this.#options.newCallId(), name: event.name };
+    }
+    const folded = event.part === "preamble" && this.#options.foldPreambles;
+    return { kind: folded ? "reasoning" : event.part };
+  }
+
+  #write(text: string, out: TurnEvent[]): void {
+    if (text !== "") {
+      // A message without text, such as an empty thought, is nothing to show.
+      if (!this.#shown && this.part) this.#give({ type: "part-start", part: this.part }, out);
+      this.#shown = true;
+      this.text += text;
+      this.#give({ type: "part-delta", text, ...this.#takeLogprobs() }, out);
+    }
+    const matched = this.#matcher?.matched;
+    if (matched !== undefined && this.stopSequence === undefined) {
+      this.stopSequence = matched;
+      if (this.#shown) this.#give({ type: "part-end" }, out);
+    }
+  }
+
+  #takeLogprobs(): { readonly logprobs?: readonly TokenLogprob[] } | undefined {
+    if (this.part?.kind !== "content" || this.#waitingLogprobs.length === 0) return undefined;
+    const logprobs = this.#waitingLogprobs;
+    this.#waitingLogprobs = [];
+    return { logprobs };
+  }
+
+  #end(out: TurnEvent[]): void {
+    if (!this.#omitting) {
+      this.#write(this.#matcher?.end() ?? "", out);
+      if (this.#shown) this.#give({ type: "part-end" }, out);
+    }
+    this.part = undefined;
+    this.refused = undefined;
+    this.#omitting = false;
+  }
+
+  #give(event: TurnEvent, out: TurnEvent[]): void {
+    const { part } = this;
+    if (part && this.#holding.has(part.kind)) this.#held.push({ kind: part.kind, event });
+    else out.push(event);
+  }
+}

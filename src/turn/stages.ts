@@ -1,0 +1,104 @@
+/** How the model is sampled in each stage of a turn. */
+import type { Constraint } from "../engines/engine.ts";
+import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "../harmony/tokens.ts";
+import type { TokenId } from "../tokenizer/index.ts";
+import { toCheckedTool } from "./checks.ts";
+import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
+import { findCut, needsExactCuts } from "./cuts.ts";
+import type { Cut, Outcome, Stage } from "./next-step.ts";
+import { sample, type SampleOptions } from "./sample.ts";
+import type { Part } from "./turn.ts";
+import { endMessage, type TurnState } from "./turn-state.ts";
+
+/** Samples until the model ends, a limit is met, or enough has been read for this stage. */
+export async function sampleStage(state: TurnState, stage: Stage): Promise<Outcome> {
+  leaveStage(state);
+  state.stage = stage;
+  state.callsBefore = state.emitter.count("tool-call");
+  const constraint = toConstraint(state);
+  holdUnchecked(state, constraint !== undefined);
+  const end = await sample(state, toSampleOptions(state, constraint));
+  switch (end.why) {
+    case "stop":
+      endMessage(state);
+      return { type: "stopped" };
+    case "length":
+      return { type: "out-of-tokens" };
+    case "stop-sequence":
+      return { type: "stop-sequence" };
+    case "cut":
+      return { type: "cut", cut: end.cut };
+    default:
+      return end satisfies never;
+  }
+}
+
+/** Forgets what the stage has sampled in vain. */
+export function leaveStage({ stage, emitter }: TurnState): void {
+  if (stage === "more-calls") emitter.discard(...BESIDE_CALLS);
+}
+
+const BESIDE_CALLS = ["reasoning", "preamble", "content"] as const;
+
+function toConstraint(state: TurnState): Constraint | undefined {
+  const { stage, turn, emitter } = state;
+  switch (stage) {
+    case "constrained-turn":
+      return state.singleCallConstraint;
+    case "answer":
+      return toAnswerConstraint(state);
+    case "arguments":
+      return toArgumentsConstraint(state, toCheckedTool(turn, emitter.part));
+    case "free":
+    case "thought":
+    case "more-calls":
+      return undefined;
+    default:
+      return stage satisfies never;
+  }
+}
+
+/**
+ * What is not certain to be right is held until it has been checked. What the engine's own constraint holds to its
+ * form is streamed.
+ */
+function holdUnchecked(state: TurnState, constrained: boolean): void {
+  const { stage, turn, emitter } = state;
+  if (constrained && stage !== "constrained-turn") {
+    void state.emit(emitter.release());
+    return;
+  }
+  const held: Part["kind"][] = [];
+  if (turn.answer.type !== "text" && !constrained) held.push("content");
+  if (turn.toolChoice.type === "required" || turn.tools.some((tool) => tool.strict)) {
+    held.push("tool-call");
+  }
+  if (stage === "more-calls") held.push(...BESIDE_CALLS);
+  emitter.setHeld(held);
+}
+
+function toSampleOptions(state: TurnState, constraint: Constraint | undefined): SampleOptions<Cut> {
+  const ban = toBannedIds(state.stage);
+  return {
+    ...(constraint && { constraint }),
+    ...(ban && { ban }),
+    stopIds: toStopIds(state),
+    cut: () => findCut(state),
+    exact: needsExactCuts(state),
+  };
+}
+
+/** Ids that would end or restructure a JSON body from inside one of its strings: a JSON grammar lets them through. */
+const STRUCTURE: readonly TokenId[] = [CONSTRAIN, CHANNEL, START, END, MESSAGE];
+
+function toBannedIds(stage: Stage): readonly TokenId[] | undefined {
+  if (stage === "answer") return [...STRUCTURE, CALL];
+  return stage === "arguments" ? [...STRUCTURE, RETURN] : undefined;
+}
+
+function toStopIds({ stage, turn }: TurnState): readonly TokenId[] {
+  if (stage === "thought") return [END];
+  const isCallAlone =
+    stage === "arguments" || (stage === "constrained-turn" && turn.toolChoice.type === "required");
+  return isCallAlone ? [CALL] : [];
+}

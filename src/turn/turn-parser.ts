@@ -1,0 +1,115 @@
+/**
+ * Parses what the model writes, over all the messages of a turn.
+ *
+ * Forcing a message begins a new Harmony parser: the old one is ended first, and its counts are kept.
+ */
+import type { EngineTokens } from "../engines/engine.ts";
+import { createParser, type ParseEvent, type Parser, type PartKind } from "../harmony/parse.ts";
+import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
+import { createTextMeter, type TextMeter } from "./text-meter.ts";
+
+export interface TurnParser {
+  /** What an engine has sampled. */
+  push(tokens: EngineTokens): ParseEvent[];
+  /** A header that the gateway writes. */
+  pushIds(ids: readonly TokenId[]): ParseEvent[];
+  /** Nothing more comes of the message that is being written. Does nothing the second time. */
+  end(reason: "stop" | "length"): ParseEvent[];
+  /** Begin again right after `<|start|>assistant`. The old parser must have ended. */
+  restart(): void;
+  /** The model has ended its turn: whatever the engine still writes does not count. */
+  readonly done: boolean;
+  readonly position: Parser["position"];
+  readonly openPart: PartKind | undefined;
+  /** Tokens of thought so far: counted by id, or on text as our own tokenizer counts it. */
+  readonly reasoningTokens: number;
+  /** The parsers' repairs so far, by name. */
+  readonly recoveries: ReadonlyMap<string, number>;
+}
+
+export function createTurnParser(tokenizer: Tokenizer, toolNames: readonly string[]): TurnParser {
+  return new MessageParsers(tokenizer, toolNames);
+}
+
+class MessageParsers implements TurnParser {
+  readonly #tokenizer: Tokenizer;
+  readonly #toolNames: readonly string[];
+  readonly #textMeter: TextMeter;
+  readonly #earlierRecoveries = new Map<string, number>();
+  #earlierTokens = 0;
+  #parser: Parser;
+
+  constructor(tokenizer: Tokenizer, toolNames: readonly string[]) {
+    this.#tokenizer = tokenizer;
+    this.#toolNames = toolNames;
+    this.#textMeter = createTextMeter(tokenizer);
+    this.#parser = createParser(tokenizer, { toolNames });
+  }
+
+  push(tokens: EngineTokens): ParseEvent[] {
+    switch (tokens.type) {
+      case "ids":
+        return this.#parser.pushIds(tokens.ids);
+      case "pieces":
+        return this.#metered(this.#parser.openPart, this.#parser.pushPieces(tokens.pieces));
+      case "text":
+        return this.#metered(this.#parser.openPart, this.#parser.pushText(tokens.text));
+      default:
+        return tokens satisfies never;
+    }
+  }
+
+  pushIds(ids: readonly TokenId[]): ParseEvent[] {
+    return this.#parser.pushIds(ids);
+  }
+
+  end(reason: "stop" | "length"): ParseEvent[] {
+    return this.#parser.end(reason);
+  }
+
+  restart(): void {
+    this.#addRecoveries(this.#earlierRecoveries);
+    this.#earlierTokens += this.#parser.tokens.reasoning;
+    this.#parser = createParser(this.#tokenizer, { toolNames: this.#toolNames });
+  }
+
+  get done(): boolean {
+    return this.#parser.done;
+  }
+
+  get position(): Parser["position"] {
+    return this.#parser.position;
+  }
+
+  get openPart(): PartKind | undefined {
+    return this.#parser.openPart;
+  }
+
+  get reasoningTokens(): number {
+    return this.#earlierTokens + this.#parser.tokens.reasoning + this.#textMeter.tokens;
+  }
+
+  get recoveries(): ReadonlyMap<string, number> {
+    return this.#addRecoveries(new Map(this.#earlierRecoveries));
+  }
+
+  #addRecoveries(counts: Map<string, number>): Map<string, number> {
+    for (const [name, count] of this.#parser.recoveries) {
+      counts.set(name, (counts.get(name) ?? 0) + count);
+    }
+    return counts;
+  }
+
+  #metered(openPart: PartKind | undefined, events: ParseEvent[]): ParseEvent[] {
+    let part = openPart;
+    for (const event of events) {
+      if (event.type === "part-start") {
+        part = event.part;
+        this.#textMeter.cut();
+      } else if (event.type === "part-delta" && part === "reasoning") {
+        this.#textMeter.push(event.text);
+      }
+    }
+    return events;
+  }
+}
