@@ -158,8 +158,13 @@ class HarmonyParser implements Parser {
 
   pushPieces(pieces: readonly ParserPiece[]): ParseEvent[] {
     for (const piece of pieces) {
-      if ("text" in piece) this.#ordinary(piece.text, 0);
-      else this.#special(piece.special);
+      if ("text" in piece) {
+        // Ids pushed before may have ended in the middle of a character.
+        this.#flushDecoder();
+        this.#ordinary(piece.text, 0);
+      } else {
+        this.#special(piece.special);
+      }
     }
     return this.#machine.parts.take();
   }

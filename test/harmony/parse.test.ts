@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import { createParser, toFinishReason } from "../../src/harmony/parse.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "../helpers/spelled.ts";
-import { read, readCompletionCases, readIds, readText, toPieces } from "./parse-cases.ts";
+import {
+  joinDeltas,
+  read,
+  readCompletionCases,
+  readIds,
+  readText,
+  toPieces,
+} from "./parse-cases.ts";
 import type { CompletionCase, Feed } from "./parse-cases.ts";
 
 const cases = readCompletionCases();
@@ -88,6 +95,18 @@ describe("what a push gives", () => {
     expect(parser.pushPieces([{ text: "x" }])).toEqual([]);
     expect(parser.end("stop")).toEqual([]);
   });
+});
+
+test("a character that ids left unfinished stands before the piece of text behind it", () => {
+  const parser = createParser(o200kHarmony());
+  const [halfCharacter = 0] = o200kHarmony().encode("\u{13000}");
+  const events = [
+    ...parser.pushText("<|channel|>final<|message|>"),
+    ...parser.pushIds([halfCharacter]),
+    ...parser.pushPieces([{ text: "behind" }]),
+    ...parser.end("stop"),
+  ];
+  expect(joinDeltas(events)).toContainEqual({ type: "part-delta", text: "\uFFFDbehind" });
 });
 
 describe("where the parser is", () => {

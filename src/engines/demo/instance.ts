@@ -10,6 +10,10 @@ type SchemaObject = Readonly<Record<string, unknown>>;
 const SHALLOW_DEPTH = 4;
 /** Recursion that the schema itself does not let end. */
 const MAX_DEPTH = 64;
+/** Values in one instance. A schema may demand more, by `minItems` or by recursion; it gets `null` for the rest. */
+const MAX_VALUES = 2000;
+/** Characters that `minLength` may demand of all strings together. */
+const MAX_PADDING = 100_000;
 
 export function instanceOf(schema: unknown, clues: Clues): unknown {
   return createMaker(schema, clues)(schema, "", 0);
@@ -19,8 +23,10 @@ export function instanceOf(schema: unknown, clues: Clues): unknown {
 type Make = (schema: unknown, name: string, depth: number) => unknown;
 
 function createMaker(root: unknown, clues: Clues): Make {
+  let values = 0;
+  let padding = 0;
   const make: Make = (given, name, depth) => {
-    if (depth > MAX_DEPTH) return null;
+    if (depth > MAX_DEPTH || ++values > MAX_VALUES) return null;
     const schema = resolve(given, root, depth);
     if (schema["const"] !== undefined) return schema["const"];
     const members = list(schema["enum"]);
@@ -40,8 +46,11 @@ function createMaker(root: unknown, clues: Clues): Make {
         return arrayOf(schema, name, depth, make);
       case "object":
         return objectOf(schema, depth, make, clues);
-      default:
-        return stringOf(schema, clues.text(name));
+      default: {
+        const text = stringOf(schema, clues.text(name), MAX_PADDING - padding);
+        padding += Math.min(text.length, count(schema["minLength"]) ?? 0);
+        return text;
+      }
     }
   };
   return make;
@@ -126,7 +135,7 @@ function objectOf(schema: SchemaObject, depth: number, make: Make, clues: Clues)
 function arrayOf(schema: SchemaObject, name: string, depth: number, make: Make): unknown {
   const first = list(schema["prefixItems"]);
   const least = Math.max(count(schema["minItems"]) ?? 0, first.length);
-  const most = count(schema["maxItems"]) ?? Infinity;
+  const most = Math.min(count(schema["maxItems"]) ?? Infinity, MAX_VALUES);
   const length = Math.min(Math.max(least, depth < SHALLOW_DEPTH ? 1 : 0), most);
   const items: unknown[] = [];
   for (let index = 0; index < length; index++) {
@@ -195,10 +204,10 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: "00000000-0000-4000-8000-000000000000",
 };
 
-function stringOf(schema: SchemaObject, said: string | undefined): string {
+function stringOf(schema: SchemaObject, said: string | undefined, maxPadding: number): string {
   const format = FORMATS[typeof schema["format"] === "string" ? schema["format"] : ""];
   const text = format ?? said ?? "example";
-  const least = count(schema["minLength"]) ?? 0;
+  const least = Math.min(count(schema["minLength"]) ?? 0, maxPadding);
   const letters = Array.from(text.padEnd(least + text.length, "."));
   const length = Math.max(least, Array.from(text).length);
   return letters.slice(0, Math.min(length, count(schema["maxLength"]) ?? Infinity)).join("");

@@ -193,3 +193,16 @@ function schemas(): fc.Arbitrary<object> {
   });
   return schema;
 }
+
+describe("a schema that asks for too much", () => {
+  const twice = { $ref: "#" };
+  it.each<[string, object]>([
+    ["a long list", { type: "array", minItems: 1e9 }],
+    ["lists of lists", { type: "array", minItems: 5000, items: { type: "array", minItems: 5000 } }],
+    ["a long text", { type: "string", minLength: 1e9 }],
+    ["long texts", { type: "array", minItems: 5000, items: { type: "string", minLength: 5000 } }],
+    ["a tree without leaves", { properties: { a: twice, b: twice }, required: ["a", "b"] }],
+  ])("gets a value of bounded size: %s", (_, schema) => {
+    expect(JSON.stringify(make(schema)).length).toBeLessThan(1_000_000);
+  });
+});

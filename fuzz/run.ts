@@ -1,0 +1,141 @@
+/**
+ * `npm run fuzz -- --minutes 5 --seed 1`: random completions through the parser, then damaged requests through the
+ * application, half of the time each. `--parser N` and `--requests N` run so many instead; `--at N` runs one input.
+ */
+import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
+import { createParserInput } from "./parser-input.ts";
+import { createRandom, seedOf } from "./random.ts";
+import { requestOf } from "./requests.ts";
+import type { WorkerMessage } from "./worker.ts";
+
+type Kind = "parser" | "requests";
+
+interface Job {
+  readonly kind: Kind;
+  readonly seed: number;
+  readonly from: number;
+  /** The number of the first input that is not run. */
+  readonly count: number;
+  readonly seconds: number;
+}
+
+/** No input takes a tenth of it, even on a machine that is busy. */
+const STANDSTILL_MS = 30_000;
+const PROGRESS_MS = 10_000;
+const MOST_FAILURES = 10;
+/** Even with counts, a run ends. */
+const LONGEST_MINUTES = 240;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string" },
+    seed: { type: "string", default: "1" },
+    parser: { type: "string" },
+    requests: { type: "string" },
+    at: { type: "string" },
+  },
+});
+
+let failures = 0;
+for (const job of toJobs()) failures += await run(job);
+process.exitCode = failures === 0 ? 0 : 1;
+
+function toJobs(): Job[] {
+  const seed = Number(values.seed);
+  const at = values.at === undefined ? undefined : Number(values.at);
+  const asked = (["parser", "requests"] as const).filter((kind) => values[kind] !== undefined);
+  const kinds = asked.length > 0 ? asked : (["parser", "requests"] as const);
+  const minutes =
+    values.minutes === undefined
+      ? asked.length > 0
+        ? LONGEST_MINUTES
+        : 1
+      : Number(values.minutes);
+  return kinds.map((kind) => ({
+    kind,
+    seed,
+    from: at ?? 0,
+    count: at === undefined ? Number(values[kind] ?? Infinity) : at + 1,
+    seconds: (Math.min(minutes, LONGEST_MINUTES) * 60) / kinds.length,
+  }));
+}
+
+/** Gives the number of failures. */
+async function run(job: Job): Promise<number> {
+  const started = performance.now();
+  const seen = { failures: 0, note: "", inputs: 0 };
+  const deadline = started + job.seconds * 1000;
+  let from = job.from;
+  while (seen.failures < MOST_FAILURES) {
+    const seconds = (deadline - performance.now()) / 1000;
+    const stuckAt = await runUntilStuck({ ...job, from, seconds }, seen);
+    if (stuckAt === undefined) break;
+    seen.failures++;
+    console.log(`HANG at input ${stuckAt}\n  ${await describe(job, stuckAt)}`);
+    from = stuckAt + 1;
+  }
+  const seconds = (performance.now() - started) / 1000;
+  console.log(
+    `${job.kind}: ${seen.inputs} inputs, seed ${job.seed}, ${seconds.toFixed(0)} s ` +
+      `(${Math.round(seen.inputs / seconds)}/s), ${seen.failures} failures. ${seen.note}`,
+  );
+  return seen.failures;
+}
+
+interface Seen {
+  failures: number;
+  note: string;
+  inputs: number;
+}
+
+/** Gives the number of the input at which it stood still; undefined when it ended. */
+function runUntilStuck(job: Job, seen: Seen): Promise<number | undefined> {
+  const progress = new SharedArrayBuffer(8);
+  const position = new Float64Array(progress);
+  position[0] = job.from;
+  const worker = new Worker(new URL("worker.ts", import.meta.url), {
+    workerData: { ...job, progress },
+  });
+  return new Promise((resolve, reject) => {
+    let last = { at: -1, since: performance.now(), told: performance.now() };
+    const finish = (stuckAt: number | undefined) => {
+      clearInterval(watch);
+      seen.inputs += (position[0] ?? 0) + 1 - job.from;
+      void worker.terminate().then(() => resolve(stuckAt));
+    };
+    const watch = setInterval(() => {
+      const at = position[0] ?? 0;
+      const now = performance.now();
+      if (at !== last.at) last = { ...last, at, since: now };
+      else if (now - last.since > STANDSTILL_MS) return finish(at);
+      if (now - last.told < PROGRESS_MS) return;
+      last = { ...last, told: now };
+      console.log(`  ${job.kind}: ${at} inputs`);
+    }, 500);
+    worker.on("message", (message: WorkerMessage) => {
+      if (message.type === "end") {
+        seen.note = message.note;
+        return finish(undefined);
+      }
+      seen.failures++;
+      console.log(`FAILURE at input ${message.index}: ${message.problem}\n  ${message.input}`);
+      console.log(
+        `  again: npm run fuzz -- --${job.kind} 1 --seed ${job.seed} --at ${message.index}`,
+      );
+      if (seen.failures >= MOST_FAILURES) finish(undefined);
+    });
+    worker.on("error", (error) => {
+      clearInterval(watch);
+      reject(error);
+    });
+  });
+}
+
+async function describe({ kind, seed }: Job, index: number): Promise<string> {
+  const input =
+    kind === "parser"
+      ? createParserInput(createRandom(seedOf(seed, index)))
+      : await requestOf(seed, index);
+  return JSON.stringify(input);
+}

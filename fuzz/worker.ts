@@ -1,0 +1,87 @@
+/**
+ * One kind of fuzzing, in a thread of its own: so that whoever started it can see it stand still. Before each input it
+ * writes the input's number where both can read it.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+import * as z from "zod";
+import { fuzzParser, shrinkParserFailure } from "./parser.ts";
+import { createRequestFuzzer, shrinkRequestFailure } from "./requests.ts";
+
+const { kind, seed, from, count, seconds, progress } = z
+  .object({
+    kind: z.enum(["parser", "requests"]),
+    seed: z.int(),
+    from: z.int(),
+    count: z.number(),
+    seconds: z.number(),
+    progress: z.instanceof(SharedArrayBuffer),
+  })
+  .parse(workerData);
+
+export type WorkerMessage =
+  | {
+      readonly type: "failure";
+      readonly index: number;
+      readonly problem: string;
+      readonly input: string;
+    }
+  | { readonly type: "end"; readonly note: string };
+
+const position = new Float64Array(progress);
+const deadline = performance.now() + seconds * 1000;
+
+function report(message: WorkerMessage): void {
+  parentPort?.postMessage(message, []);
+}
+
+function isOver(index: number): boolean {
+  return index >= count || performance.now() >= deadline;
+}
+
+async function runParser(): Promise<void> {
+  for (let index = from; !isOver(index); index++) {
+    position[0] = index;
+    const failure = fuzzParser(seed, index);
+    if (failure === undefined) continue;
+    const { problem, input } = await shrinkParserFailure(failure);
+    report({ type: "failure", index, problem, input: toPrintable(input) });
+  }
+  report({ type: "end", note: "" });
+}
+
+async function runRequests(): Promise<void> {
+  const strays: string[] = [];
+  process.on("unhandledRejection", (error) => {
+    strays.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  });
+  const fuzzer = createRequestFuzzer(seed);
+  for (let index = from; !isOver(index); index++) {
+    position[0] = index;
+    const failure = await fuzzer.run(index);
+    if (strays.length > 0) {
+      const problem = `unhandled rejection: ${strays.splice(0).join("\n")}`;
+      report({ type: "failure", index, problem, input: "this request, or one shortly before it" });
+    }
+    if (failure === undefined) continue;
+    const { problem, requests } = await shrinkRequestFailure(failure);
+    report({ type: "failure", index, problem, input: requests.map(toPrintable).join("\n") });
+  }
+  const statuses = [...fuzzer.statuses].toSorted(([a], [b]) => a - b);
+  const { ms, index } = fuzzer.slowest;
+  report({
+    type: "end",
+    note:
+      `answers: ${statuses.map(([status, times]) => `${times} × ${status}`).join(", ")}; ` +
+      `slowest: ${Math.round(ms)} ms (input ${index})`,
+  });
+}
+
+/** Numbers that JSON has no form for, and bytes, are said in words. */
+function toPrintable(input: unknown): string {
+  return JSON.stringify(input, (_, value: unknown) => {
+    if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+    return value instanceof Uint8Array ? `bytes ${Buffer.from(value).toString("hex")}` : value;
+  });
+}
+
+await (kind === "parser" ? runParser() : runRequests());
