@@ -1,5 +1,6 @@
 /** From the bytes of a request to a checked value, or a 400 that names the field. */
 import type { z } from "zod";
+import { describeExpected, toFieldProblem } from "./describe-issue.ts";
 import { RequestError } from "./errors.ts";
 
 /** Parses JSON text. Anything that is not a JSON object is the client's mistake. */
@@ -19,39 +20,10 @@ export function parseBody(text: string): object {
 
 /** Checks a value against a schema. The first problem becomes a {@link RequestError}. */
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: describeExpected });
   if (result.success) return result.data;
-  const issue = deepest(result.error.issues[0]);
-  const param = toParam(issue.path);
-  throw new RequestError(param === "" ? issue.message : `${param}: ${issue.message}`, {
+  const { param, sentence } = toFieldProblem(result.error.issues[0], value);
+  throw new RequestError(param === "" ? `The request ${sentence}.` : `${param}: ${sentence}`, {
     param: param === "" ? null : param,
   });
-}
-
-interface Issue {
-  readonly message: string;
-  readonly path: readonly PropertyKey[];
-}
-
-/** Of a failed union, the branch that came furthest: its message is about what the client meant. */
-function deepest(issue: z.core.$ZodIssue | undefined): Issue {
-  if (issue === undefined) return { message: "is not valid", path: [] };
-  if (issue.code !== "invalid_union" || issue.errors.length === 0) return issue;
-  let best: Issue = issue;
-  for (const branch of issue.errors) {
-    const inner = deepest(branch[0]);
-    const path = [...issue.path, ...inner.path];
-    if (path.length > best.path.length) best = { message: inner.message, path };
-  }
-  return best;
-}
-
-/** `["messages", 0, "role"]` as a client writes it: `messages[0].role`. */
-function toParam(path: readonly PropertyKey[]): string {
-  let param = "";
-  for (const key of path) {
-    if (typeof key === "number") param += `[${key}]`;
-    else param += param === "" ? String(key) : `.${String(key)}`;
-  }
-  return param;
 }

@@ -62,8 +62,9 @@ export function developerMessage(options: DeveloperOptions): Message | undefined
   };
 }
 
-export function userMessage(text: string): Message {
-  return { role: "user", content: text };
+/** `name`: which of several users, without spaces. The header is then `user:alice`. */
+export function userMessage(text: string, name?: string): Message {
+  return { role: "user", ...(name !== undefined && { name }), content: text };
 }
 
 /** Chain of thought. */

@@ -97,8 +97,8 @@ export const FIELD_GROUPS: readonly {
       },
       {
         name: "messages[].name",
-        treatment: "ignored",
-        note: "Except on a tool result, see there.",
+        treatment: "honoured",
+        note: "Of a user, whose messages then begin `user:alice`; characters that cannot stand there become `_`. Of a tool result, see there. Of others ignored.",
       },
       {
         name: "messages[].cache_control",
@@ -217,7 +217,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "tool_choice",
         treatment: "honoured",
-        note: "`auto`, `none`, `required`, a named tool, `allowed_tools`. A name that is not among the tools: 400.",
+        note: "`auto`, `none`, `required`, a named tool, `allowed_tools`, whose `mode` is `auto` when it is absent. A name that is not among the tools: 400.",
       },
       { name: "parallel_tool_calls", treatment: "honoured" },
       {

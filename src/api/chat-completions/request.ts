@@ -53,7 +53,9 @@ const instructionMessage = once(() =>
   }),
 );
 
-const userMessage = once(() => z.object({ role: z.literal("user"), content: content().nullish() }));
+const userMessage = once(() =>
+  z.object({ role: z.literal("user"), content: content().nullish(), name: textLike() }),
+);
 
 const assistantMessage = once(() =>
   z.object({
@@ -122,7 +124,7 @@ const tool = once(() =>
 );
 
 const namedTool = once(() =>
-  z.union([
+  z.discriminatedUnion("type", [
     z.object({ type: z.literal("function"), function: z.object({ name: z.string() }) }),
     z.object({ type: z.literal("custom"), custom: z.object({ name: z.string() }) }),
   ]),
@@ -132,14 +134,16 @@ const toolChoice = once(() =>
   z.union(
     [
       z.enum(["none", "auto", "required"]),
-      namedTool(),
-      z.object({
-        type: z.literal("allowed_tools"),
-        allowed_tools: z.object({
-          mode: z.enum(["auto", "required"]),
-          tools: z.array(namedTool()).min(1),
+      z.discriminatedUnion("type", [
+        ...namedTool().options,
+        z.object({
+          type: z.literal("allowed_tools"),
+          allowed_tools: z.object({
+            mode: z.enum(["none", "auto", "required"]).nullish(),
+            tools: z.array(namedTool()).min(1),
+          }),
         }),
-      }),
+      ]),
     ],
     { error: 'must be "none", "auto", "required", a named tool or allowed_tools' },
   ),
@@ -174,9 +178,7 @@ const ordinaryTokenId = once(() =>
 /** As long as the gateway holds back text for it. */
 const MAX_STOP_LENGTH = 1_000;
 
-const stopString = once(() =>
-  z.string().max(MAX_STOP_LENGTH, `is longer than ${MAX_STOP_LENGTH} characters`),
-);
+const stopString = once(() => z.string().max(MAX_STOP_LENGTH));
 
 const effort = once(() => z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]));
 
@@ -190,7 +192,11 @@ export const chatRequest = z.lazy(() =>
     tool_choice: toolChoice().nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     functions: z.array(functionDefinition()).nullish(),
-    function_call: z.union([z.enum(["none", "auto"]), z.object({ name: z.string() })]).nullish(),
+    function_call: z
+      .union([z.enum(["none", "auto"]), z.object({ name: z.string() })], {
+        error: 'must be "none", "auto" or an object with a name',
+      })
+      .nullish(),
     response_format: responseFormat().nullish(),
 
     reasoning: z
@@ -217,9 +223,7 @@ export const chatRequest = z.lazy(() =>
     logit_bias: z.record(ordinaryTokenId(), z.number().min(-100).max(100)).nullish(),
     logprobs: z.boolean().nullish(),
     top_logprobs: z.int().min(0).max(20).nullish(),
-    stop: z
-      .union([stopString(), z.array(stopString()).max(4, "has more than 4 entries")])
-      .nullish(),
+    stop: z.union([stopString(), z.array(stopString()).max(4)]).nullish(),
     n: z.int().min(1).max(128).nullish(),
 
     stream: z.boolean().nullish(),

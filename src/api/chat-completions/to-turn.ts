@@ -148,7 +148,7 @@ function toHistory(messages: readonly ChatMessage[], restored: TurnContext["rest
       }
       case "user":
         begun = true;
-        history.push(userMessage(contentText(message.content, param)));
+        history.push(userMessage(contentText(message.content, param), toAuthorName(message.name)));
         break;
       case "assistant": {
         begun = true;
@@ -182,6 +182,18 @@ function toHistory(messages: readonly ChatMessage[], restored: TurnContext["rest
   }
   return { leading: leading.join("\n\n"), history, ...(prefill !== undefined && { prefill }) };
 }
+
+/**
+ * A name as it can stand in a header, `user:alice`: other characters than letters, digits, `_`, `-` and `.` become `_`,
+ * because a space would end it.
+ */
+function toAuthorName(name: string | null | undefined): string | undefined {
+  const written = (name ?? "").trim().replace(/[^\p{L}\p{N}_.-]+/gu, "_");
+  return written === "" ? undefined : Array.from(written).slice(0, MAX_NAME_LENGTH).join("");
+}
+
+/** As OpenAI has it. */
+const MAX_NAME_LENGTH = 64;
 
 interface AssistantParts {
   /** Before each call; without calls, before the text. */
@@ -292,9 +304,11 @@ function requestedChoice(request: ChatRequest): RequestedChoice {
     return { type: "named", tool: { name: choice.name, param: `${param}.name` } };
   }
   if (choice.type !== "allowed_tools") return { type: "named", tool: toNamedTool(choice, param) };
+  const mode = choice.allowed_tools.mode ?? "auto";
+  if (mode === "none") return { type: "none" };
   return {
     type: "allowed",
-    mode: choice.allowed_tools.mode,
+    mode,
     tools: choice.allowed_tools.tools.map((tool, index) =>
       toNamedTool(tool, `${param}.allowed_tools.tools[${index}]`),
     ),

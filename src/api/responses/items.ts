@@ -92,16 +92,15 @@ const unsupported = once(() =>
     .transform((item) => ({ type: "unsupported" as const, item })),
 );
 
-/** The role alone identifies a message. */
-function nameMessages(value: unknown): unknown {
-  const untyped =
-    typeof value === "object" && value !== null && "role" in value && !("type" in value);
-  return untyped ? { type: "message", ...value } : value;
+/** Without a type, a role identifies a message, and an id a reference to an item. */
+function nameUntyped(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if ("type" in value && value.type !== null && value.type !== undefined) return value;
+  if ("role" in value) return { ...value, type: "message" };
+  return "id" in value ? { ...value, type: "item_reference" } : value;
 }
 
-export const inputItem = z.lazy(() =>
-  z.preprocess(nameMessages, z.union([known(), unsupported()])),
-);
+export const inputItem = z.lazy(() => z.preprocess(nameUntyped, z.union([known(), unsupported()])));
 
 export type InputItem = z.infer<ReturnType<typeof known>> | z.infer<ReturnType<typeof unsupported>>;
 export type Content = z.infer<ReturnType<typeof content>>;

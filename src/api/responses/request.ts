@@ -36,12 +36,17 @@ const toolChoice = once(() =>
   z.union(
     [
       z.enum(["none", "auto", "required"]),
-      z.object({ type: z.literal("function"), name: z.string() }),
-      z.object({
-        type: z.literal("allowed_tools"),
-        mode: z.enum(["auto", "required"]),
-        tools: z.array(z.looseObject({ type: z.string(), name: z.string().nullish() })).min(1),
-      }),
+      z.discriminatedUnion("type", [
+        z.object({ type: z.literal("function"), name: z.string() }),
+        z.object({
+          type: z.literal("allowed_tools"),
+          mode: z
+            .enum(["none", "auto", "required"])
+            .nullish()
+            .transform((mode) => mode ?? "auto"),
+          tools: z.array(z.looseObject({ type: z.string(), name: z.string().nullish() })).min(1),
+        }),
+      ]),
       z
         .looseObject({ type: z.string() })
         .refine(({ type }) => type !== "function" && type !== "allowed_tools", "is not complete")
@@ -57,7 +62,13 @@ const textFormat = once(() =>
     z.object({ type: z.literal("json_object") }),
     z.object({
       type: z.literal("json_schema"),
-      name: z.string().min(1).max(64),
+      // OpenAI requires it, Open Responses does not.
+      name: z
+        .string()
+        .min(1)
+        .max(64)
+        .nullish()
+        .transform((name) => name ?? "response"),
       description: textLike(),
       schema: z.record(z.string(), z.unknown()),
       strict: z.boolean().nullish(),

@@ -175,6 +175,7 @@ function toChoiceEcho(choice: ResponsesRequest["tool_choice"]) {
     case "function":
       return choice;
     case "allowed_tools":
+      if (choice.mode === "none") return "none";
       return {
         ...choice,
         tools: choice.tools.filter(({ type }) => type === "function"),

@@ -14,6 +14,7 @@ import {
 import type { AnswerFormat, Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
 import {
+  type NamedTool,
   type OfferedFunction,
   refuseDuplicates,
   type RequestedChoice,
@@ -243,9 +244,10 @@ function requestedChoice(request: PromptRequest, unsupported: Unsupported): Requ
     case "allowed_tools": {
       const tools = choice.tools.flatMap(({ type, name }, index) =>
         type === "function" || unsupported.kinds === "refuse"
-          ? [{ name: name ?? type, param: `tool_choice.tools[${index}].name` }]
+          ? [toAllowedTool(type, name, `tool_choice.tools[${index}]`)]
           : [],
       );
+      if (choice.mode === "none") return { type: "none" };
       // Only tools that were left out are allowed: none may be called.
       if (tools.length === 0 && choice.mode === "auto") return { type: "none" };
       if (tools.length === 0) {
@@ -261,6 +263,14 @@ function requestedChoice(request: PromptRequest, unsupported: Unsupported): Requ
     default:
       return choice satisfies never;
   }
+}
+
+function toAllowedTool(type: string, name: string | null | undefined, param: string): NamedTool {
+  if (name != null) return { name, param: `${param}.name` };
+  if (type === "function") {
+    throw refusal(`${param}.name`, "must be the name of a function, but it is missing");
+  }
+  throw refusal(`${param}.type`, `${JSON.stringify(type)} tools are not supported`);
 }
 
 function toResponseFormat(request: PromptRequest, bodyText: string): ResponseFormat | undefined {

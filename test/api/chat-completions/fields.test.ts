@@ -97,7 +97,10 @@ const PROBES: Readonly<Record<string, Probe>> = {
     send: user([{ type: "image_url", image_url: { url: "data:" } }]),
     param: "messages[0].content[0].type",
   },
-  "messages[].name": { send: { messages: [{ ...HELLO, name: "Ada" }] } },
+  "messages[].name": {
+    send: { messages: [{ ...HELLO, name: "Ada" }] },
+    wrong: { messages: [{ ...HELLO, name: 5 }] },
+  },
   "messages[].cache_control": {
     beside: { ...user([{ type: "text", text: "Hello" }]), tools: [TOOL] },
     send: {

@@ -332,5 +332,31 @@ test("allowed tools restrict the choice and leave the prompt as it is", () => {
     },
   });
   expect(restricted.toolChoice).toEqual({ type: "allowed", names: ["g"] });
+  const toolsOf = (mode?: string | null) => ({
+    type: "allowed_tools",
+    allowed_tools: { mode, tools: [{ type: "function", function: { name: "g" } }] },
+  });
+  for (const [mode, expected] of [
+    [undefined, { type: "allowed", names: ["g"] }],
+    [null, { type: "allowed", names: ["g"] }],
+    ["required", { type: "required", names: ["g"] }],
+    ["none", { type: "none" }],
+  ] as const) {
+    expect(turnFor({ ...body, tool_choice: toolsOf(mode) }).toolChoice).toEqual(expected);
+  }
   expect(promptOf(restricted).ids).toEqual(promptOf(free).ids);
+});
+
+test.each([
+  ["alice", "user:alice"],
+  ["Alice Smith", "user:Alice_Smith"],
+  ["Grüße.1-2_3", "user:Grüße.1-2_3"],
+  ["<|end|> <x>", "user:_end_x_"],
+  ["n".repeat(80), `user:${"n".repeat(64)}`],
+  [" ", "user"],
+  ["", "user"],
+  [null, "user"],
+])("a user's name %j stands in the header as %s", (name, author) => {
+  const prompt = promptOf(turnFor({ messages: [{ ...user, name }] }));
+  expect(prompt.text()).toContain(`<|start|>${author}<|message|>hi<|end|>`);
 });

@@ -49,6 +49,8 @@ const MADE_CALL =
 const RESULT = "<|start|>functions.f to=assistant<|channel|>commentary<|message|>42<|end|>";
 const NEXT = "<|start|>assistant";
 
+const TOOL_G = { type: "function", name: "g" };
+
 describe("items become Harmony messages", () => {
   test.each<[string, object, string]>([
     ["a string", { input: "Hello!" }, `${USER}Hello!<|end|>${NEXT}`],
@@ -352,6 +354,30 @@ describe("what a request demands", () => {
     });
     expect(response.output).toMatchObject([{ type: "function_call", name: "g" }]);
     expect(engine.prompts[0]).toContain("type f = ");
+  });
+
+  test("a schema without a name, as Open Responses has it, has one in the prompt and the echo", async () => {
+    const engine = scriptedEngine(["<|channel|>final<|message|>{}<|return|>"]);
+    const schema = { type: "object" };
+    const response = await responsesApp({ engine }).create({
+      input: "Go.",
+      text: { format: { type: "json_schema", schema } },
+    });
+    expect(response.text.format).toMatchObject({ type: "json_schema", name: "response", schema });
+    expect(engine.prompts[0]).toContain("## response");
+  });
+
+  test.each([
+    ["absent", undefined, { type: "allowed_tools", mode: "auto", tools: [TOOL_G] }],
+    ["null", null, { type: "allowed_tools", mode: "auto", tools: [TOOL_G] }],
+    ["none", "none", "none"],
+  ])("the mode of allowed tools may be %s", async (_, mode, echo) => {
+    const response = await responsesApp({ engine: scriptedEngine([HI]) }).create({
+      input: "Go.",
+      tools: TOOLS,
+      tool_choice: { type: "allowed_tools", mode, tools: [TOOL_G] },
+    });
+    expect(response.tool_choice).toEqual(echo);
   });
 
   test("allowed tools that were all left out allow none", async () => {

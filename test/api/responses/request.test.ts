@@ -211,7 +211,7 @@ describe("a wrong request is refused with the field's name", () => {
         tools: [TOOL],
         tool_choice: { type: "allowed_tools", mode: "auto", tools: [{ type: "mcp" }] },
       },
-      "tool_choice.tools[0].name",
+      "tool_choice.tools[0].type",
     ],
   ])("%s of a hosted kind, where the operator wants it", async (_, body, param) => {
     expect(await refusal(body, { unsupportedTools: "refuse" })).toMatchObject({

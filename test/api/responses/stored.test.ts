@@ -189,6 +189,23 @@ async function expectForgotten(app: ResponsesApp, id: string, itemId = ""): Prom
   });
 }
 
+test.each([undefined, null, "item_reference"])(
+  "an item is referred to by its id with the type %s",
+  async (type) => {
+    const engine = scriptedEngine([answer("Hello."), answer("Bye.")]);
+    const app = responsesApp({ engine });
+    const { output } = await app.create({ input: "Hi!" });
+    const id = output.find((item) => item.type === "message")?.id;
+    await app.create({
+      input: [
+        { id, type },
+        { role: "user", content: "And?" },
+      ],
+    });
+    expect(engine.prompts[1]).toContain("<|channel|>final<|message|>Hello.<|end|>");
+  },
+);
+
 describe("a response continued by its id", () => {
   const TOOLS = [{ type: "function", name: "f" }];
 
