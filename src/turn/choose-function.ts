@@ -1,7 +1,9 @@
 /** Which of several functions a forced call goes to: the model is asked, and nothing but a name counts. */
+import type { Outcome } from "./next-step.ts";
+import { tokensLeft } from "./sample.ts";
 import { createTextMeter } from "./text-meter.ts";
 import { sentLength } from "./transcript.ts";
-import type { TurnState } from "./turn-state.ts";
+import { emitStart, type TurnState } from "./turn-state.ts";
 
 /** Names are short; what is longer is no name. */
 const MAX_NAME_TOKENS = 48;
@@ -9,13 +11,9 @@ const MAX_NAME_TOKENS = 48;
 /**
  * The transcript ends with `<|start|>assistant`. Lets the model go on after ` to=functions` until it has
  * named a function. The transcript is left as it was: the caller writes the whole header.
- *
- * Undefined when the model named none of them.
+ * Asks for no more tokens than the turn has left.
  */
-export async function chooseFunction(
-  state: TurnState,
-  names: readonly string[],
-): Promise<string | undefined> {
+export async function chooseFunction(state: TurnState, names: readonly string[]): Promise<Outcome> {
   const { engine, turn, usage, tokenizer, prefixes } = state;
   const asked = state.transcript.prompt().append(prefixes.callTo);
   const constraint = engine.capabilities.constraints.includes("choice")
@@ -24,12 +22,16 @@ export async function chooseFunction(
   const decoder = tokenizer.createDecoder();
   let text = "";
 
+  const askedLength = sentLength(asked, engine.capabilities);
+  const left = tokensLeft(state, askedLength);
+  if (left < 1) return { type: "out-of-tokens" };
+
   const meter = createTextMeter(tokenizer);
-  usage.beginCall(sentLength(asked, engine.capabilities), meter);
+  usage.beginCall(askedLength, meter);
   const completion = engine.complete(
     {
       prompt: asked,
-      maxTokens: MAX_NAME_TOKENS,
+      maxTokens: Math.min(MAX_NAME_TOKENS, left),
       sampling: turn.sampling,
       stopIds: [],
       requestId: turn.id,
@@ -43,10 +45,13 @@ export async function chooseFunction(
   for await (const event of completion) {
     switch (event.type) {
       case "open":
+        void emitStart(state);
         break;
       case "finish":
         usage.endCall(event.usage);
-        return longestPrefix(names, text + decoder.end());
+        state.nativeReason = event.nativeReason;
+        if (event.reason === "length" && left <= MAX_NAME_TOKENS) return { type: "out-of-tokens" };
+        return toOutcome(names, text + decoder.end());
       case "ids":
         usage.add(event.ids.length);
         for (const id of event.ids) text += decoder.push(id);
@@ -64,12 +69,16 @@ export async function chooseFunction(
         event satisfies never;
     }
     // The name is over where something begins that no name holds.
-    if (/[^\w.-]/.test(text)) return longestPrefix(names, text);
+    if (/[^\w.-]/.test(text)) return toOutcome(names, text);
   }
-  return longestPrefix(names, text);
+  return toOutcome(names, text);
 }
 
-function longestPrefix(names: readonly string[], text: string): string | undefined {
-  const [, name = ""] = /^\.([\w.-]*)/.exec(text) ?? [];
-  return names.filter((each) => name.startsWith(each)).toSorted((a, b) => b.length - a.length)[0];
+/** The longest of the names that the text begins with. */
+function toOutcome(names: readonly string[], text: string): Outcome {
+  const [, written = ""] = /^\.([\w.-]*)/.exec(text) ?? [];
+  const [name] = names
+    .filter((each) => written.startsWith(each))
+    .toSorted((a, b) => b.length - a.length);
+  return { type: "function-chosen", name };
 }

@@ -6,13 +6,14 @@ import type { TurnState } from "./turn-state.ts";
 
 /** Whether enough has been read for what is being asked for now. */
 export function findCut(state: TurnState): Cut | undefined {
-  const { stage, emitter, parser, turn } = state;
+  const { stage, emitter, parser } = state;
   switch (stage) {
     case "free":
       return findCutInFreeTurn(state);
     case "constrained-turn":
-      if (turn.toolChoice.type !== "required") return findCutInFreeTurn(state);
-      return emitter.count("tool-call") > 0 && !emitter.part ? "call-completed" : undefined;
+      return state.turn.toolChoice.type === "required"
+        ? findCutBeforeCall(state)
+        : findCutInFreeTurn(state);
     case "thought":
       if (parser.position !== "body") return "thought-completed";
       return isThoughtLongEnough(state) ? "reasoning-budget" : undefined;
@@ -63,6 +64,15 @@ function findCutInFreeTurn(state: TurnState): Cut | undefined {
       if (isDocument && emitter.count("content") > 0) return "answer-completed";
       return !turn.parallelToolCalls && emitter.count("tool-call") > 0 ? "call-limit" : undefined;
   }
+}
+
+/** A call is all that may come, and the thought before it. */
+function findCutBeforeCall(state: TurnState): Cut | undefined {
+  const { emitter, parser } = state;
+  if (parser.openPart === "reasoning") {
+    return isThoughtLongEnough(state) ? "reasoning-budget" : undefined;
+  }
+  return emitter.count("tool-call") > 0 && !emitter.part ? "call-completed" : undefined;
 }
 
 /** The thought has used up its budget, reaches into the tokens kept for the answer, or repeats itself. */

@@ -131,8 +131,12 @@ export type Decision =
   /** Tell the model what is wrong with its answer, and have it write another. */
   | { readonly type: "retry-answer"; readonly problem: string; readonly repair: Repair }
   /** Ask the model which of these functions it calls. */
-  | { readonly type: "choose-function"; readonly names: readonly string[] }
-  | { readonly type: "open-call"; readonly name: string }
+  | {
+      readonly type: "choose-function";
+      readonly names: readonly string[];
+      readonly repair?: Repair;
+    }
+  | { readonly type: "open-call"; readonly name: string; readonly repair?: Repair }
   /** A call is open and its arguments are empty: have the engine hold them to the schema. */
   | { readonly type: "constrain-call" }
   | { readonly type: "check-calls" }
@@ -192,11 +196,12 @@ function firstStep(demands: Demands): Decision {
   return tools ? { type: "skip-thought" } : { type: "open-answer" };
 }
 
-function forceCall(names: readonly string[]): Decision {
+function forceCall(names: readonly string[], repair?: Repair): Decision {
   const [name] = names;
+  const repaired = repair && { repair };
   return name !== undefined && names.length === 1
-    ? { type: "open-call", name }
-    : { type: "choose-function", names };
+    ? { type: "open-call", name, ...repaired }
+    : { type: "choose-function", names, ...repaired };
 }
 
 function afterStop(state: SteeringState): Decision {
@@ -235,7 +240,7 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
   const { demands, repairs, refusedCall = "" } = state;
   switch (cut) {
     case "reasoning-budget":
-      if (demands.requiredCalls) return forceCall(demands.requiredCalls);
+      if (demands.requiredCalls) return forceCall(demands.requiredCalls, "cut-thought");
       // With tools the model may still want to call one. It is not asked twice.
       return demands.tools && !repairs.has("cut-thought")
         ? { type: "open-message", repair: "cut-thought" }

@@ -33,7 +33,7 @@ export interface PartEmitter {
   readonly last: Part | undefined;
   /** The text given out or held of that part. */
   readonly text: string;
-  /** Parts begun so far, discarded ones not counted. */
+  /** Parts begun so far. Neither discarded ones are counted nor calls cut before their arguments. */
   count(kind: PartKind): number;
   /** The stop string that was met. Everything after it is ignored. */
   readonly stopSequence: string | undefined;
@@ -98,7 +98,7 @@ class Emitter implements PartEmitter {
       if (this.stopSequence !== undefined) break;
       switch (event.type) {
         case "part-start":
-          this.#start(event, out);
+          this.#start(event);
           break;
         case "part-delta":
           if (!this.#omitting) this.#write(this.#matcher?.push(event.text) ?? event.text, out);
@@ -150,7 +150,7 @@ class Emitter implements PartEmitter {
     return this.#counts[kind];
   }
 
-  #start(event: PartStart, out: TurnEvent[]): void {
+  #start(event: PartStart): void {
     if (event.part === "tool-call" && this.#options.refuses(event.name)) this.refused = event.name;
     this.#omitting = this.refused !== undefined || this.#options.omits.includes(event.part);
     if (this.#omitting) return;
@@ -161,8 +161,7 @@ class Emitter implements PartEmitter {
     this.#counts[part.kind]++;
     const stoppable = part.kind === "content" && this.#options.stop.length > 0;
     this.#matcher = stoppable ? createStopMatcher(this.#options.stop) : undefined;
-    this.#shown = part.kind === "tool-call";
-    if (this.#shown) this.#give({ type: "part-start", part }, out);
+    this.#shown = false;
   }
 
   #toPart(event: PartStart): Part {
@@ -175,7 +174,7 @@ class Emitter implements PartEmitter {
 
   #write(text: string, out: TurnEvent[]): void {
     if (text !== "") {
-      // A message without text, such as an empty thought, is nothing to show.
+      // A message without text, such as an empty thought or a call cut before its arguments, is nothing to show.
       if (!this.#shown && this.part) this.#give({ type: "part-start", part: this.part }, out);
       this.#shown = true;
       this.text += text;
@@ -199,6 +198,8 @@ class Emitter implements PartEmitter {
     if (!this.#omitting) {
       this.#write(this.#matcher?.end() ?? "", out);
       if (this.#shown) this.#give({ type: "part-end" }, out);
+      // It was cut before its arguments began: a complete call without any has `{}`.
+      else if (this.part?.kind === "tool-call") this.#counts["tool-call"]--;
     }
     this.part = undefined;
     this.refused = undefined;

@@ -14,7 +14,7 @@ import { createTextMeter, type TextMeter } from "./text-meter.ts";
 import { sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
 import type { TurnEvent } from "./turn.ts";
-import type { TurnState } from "./turn-state.ts";
+import { emitStart, type TurnState } from "./turn-state.ts";
 
 export interface SampleOptions<Cut extends string> {
   /** Holds from the first token. Only given when the engine has it. */
@@ -90,9 +90,7 @@ export async function sample<Cut extends string = never>(
   const reading = guard((event: EngineEvent): More => {
     switch (event.type) {
       case "open":
-        if (state.started) return true;
-        state.started = true;
-        return state.emit([{ type: "start" }]);
+        return emitStart(state);
       case "finish":
         usage.endCall(event.usage);
         state.nativeReason = event.nativeReason;
@@ -167,7 +165,7 @@ function endsGeneration(tokens: EngineTokens): boolean {
 }
 
 /** What may still be sampled: the least of what the request, the context and the operator leave. */
-function tokensLeft(state: TurnState, promptLength: number): number {
+export function tokensLeft(state: TurnState, promptLength: number): number {
   const { turn, contextLength, steering, usage } = state;
   const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;
   const byRequest = (turn.maxOutputTokens ?? fallback) - usage.completionTokens;

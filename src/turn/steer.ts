@@ -19,7 +19,7 @@ import {
   type SteeringState,
 } from "./next-step.ts";
 import { leaveStage, sampleStage } from "./stages.ts";
-import { countRepair, endMessage, openMessage, type TurnState } from "./turn-state.ts";
+import { countRepair, emitStart, endMessage, openMessage, type TurnState } from "./turn-state.ts";
 
 /** Resolves when everything has been emitted but the end. */
 export async function steer(state: TurnState): Promise<Conclusion> {
@@ -100,7 +100,7 @@ async function carryOut(
       return openAnswer(state);
     case "choose-function":
       openMessage(state);
-      return { type: "function-chosen", name: await chooseFunction(state, decision.names) };
+      return chooseFunction(state, decision.names);
     case "open-call":
       openMessage(state, prefixes.call(decision.name));
       return sampleStage(state, "arguments");
@@ -157,6 +157,8 @@ function showMessage(state: TurnState, terminator: TokenId, message: Message): v
 
 /** Gives out what is held, or forgets it where it is wrong. */
 function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
+  // Where no token was left for any engine call, none has said so.
+  void emitStart(state);
   leaveStage(state);
   if (conclusion.type === "fail") return conclusion;
   endMessage(state, conclusion.reason);

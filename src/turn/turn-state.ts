@@ -47,6 +47,13 @@ export function countRepair(state: TurnState, name: string): void {
   state.repairs.set(name, (state.repairs.get(name) ?? 0) + 1);
 }
 
+/** The turn has begun: to be called before anything else is emitted. Does nothing the second time. */
+export function emitStart(state: TurnState): More {
+  if (state.started) return true;
+  state.started = true;
+  return state.emit([{ type: "start" }]);
+}
+
 /** Nothing more comes of what is being written: the parser gives what it still has. */
 export function endMessage(state: TurnState, reason: "stop" | "length" = "stop"): void {
   void state.emit(state.emitter.push(state.parser.end(reason)));

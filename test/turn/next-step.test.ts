@@ -229,7 +229,7 @@ const TABLE: Record<string, readonly Row[]> = {
       why: "the thought is long enough, and a call is forced after it",
       given: { stage: "thought", demands: { requiredCalls: ["f"], tools: true } },
       outcome: cut("reasoning-budget"),
-      decision: { type: "open-call", name: "f" },
+      decision: { type: "open-call", name: "f", repair: "cut-thought" },
     },
     {
       why: "the thought is complete, and a call is forced after it",

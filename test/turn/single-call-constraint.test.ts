@@ -101,6 +101,60 @@ describe("one call for a whole turn", () => {
     expect(engine.requests.length).toBe(2);
   });
 
+  describe("a required call's thought", () => {
+    const long = "<|channel|>analysis<|message|>one two three four five six seven";
+    const call = '{"city":"Oslo"}<|call|>';
+
+    test("keeps to its budget", async () => {
+      const engine = scriptedEngine([long, call], able("structural-tag"));
+      const turn = await finishTurn(
+        engine,
+        { ...required, reasoning: { enabled: true, maxTokens: 3 } },
+        singleCall,
+      );
+      expect(partsOf(turn)).toEqual([
+        ["reasoning", "one two three"],
+        ["tool-call", '{"city":"Oslo"}', "find"],
+      ]);
+      expect(turn.end.recoveries).toEqual(new Map([["cut-thought", 1]]));
+    });
+
+    test("leaves the answer's reserve alone", async () => {
+      const engine = scriptedEngine([long, call], able("structural-tag"));
+      const turn = await finishTurn(
+        engine,
+        { ...required, maxOutputTokens: 13 },
+        { steering: { ...singleCall.steering, answerReserve: 7 } },
+      );
+      expect(partsOf(turn)).toEqual([
+        ["reasoning", "one two three"],
+        ["tool-call", '{"city":"Oslo"}', "find"],
+      ]);
+    });
+
+    test("is cut when it repeats itself", async () => {
+      const circle = "<|channel|>analysis<|message|>" + " again and".repeat(2000);
+      const engine = scriptedEngine([circle, call], able("structural-tag"));
+      const turn = await finishTurn(engine, required, singleCall);
+      expect(partsOf(turn).at(-1)).toEqual(["tool-call", '{"city":"Oslo"}', "find"]);
+      expect(turn.end.usage.reasoningTokens).toBeLessThan(1000);
+    });
+  });
+
+  test("a call that a server writes although it may not is given out all the same", async () => {
+    const engine = scriptedEngine(
+      [
+        "<|channel|>commentary to=functions.plain<|message|>{}<|end|><|start|>assistant" +
+          `<|channel|>final ${JSON_BODY}{"city":"Oslo"}<|return|>`,
+      ],
+      able("structural-tag"),
+    );
+    const tools = [offeredTool("find", CITY, true), offeredTool("plain")];
+    const turn = await finishTurn(engine, { ...formed, tools }, singleCall);
+    expect(turn.end.finish).toBe("tool-calls");
+    expect(partsOf(turn)).toContainEqual(["tool-call", "{}", "plain"]);
+  });
+
   test.each([
     ["the operator does not want it", formed, {}, able("structural-tag")],
     ["the engine cannot", formed, singleCall, able()],

@@ -3,7 +3,7 @@ import { parseJson } from "../../src/harmony/json.ts";
 import type { ScriptedEngine, ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
-import { finishTurn, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
+import { finishTurn, offeredTool, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
 
 const THOUGHT = "<|channel|>analysis<|message|>Let me think.<|end|>";
 const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
@@ -75,6 +75,72 @@ describe("a required call", () => {
     const engine = scriptedEngine(['{"city":"Rome"}<|call|>'], CONSTRAINS);
     const turn = await finishTurn(engine, { ...required, reasoning: { enabled: false } });
     expect(partsOf(turn)).toEqual([["tool-call", '{"city":"Rome"}', "get_weather"]]);
+  });
+
+  test.each([
+    ["one function", ["get_weather"], ['{"city":"Rome"}<|call|>']],
+    ["one of several", ["get_weather", "get_time"], [".get_time", "{}<|call|>"]],
+  ])("without reasoning, of %s: the start comes before the call", async (_, names, scripts) => {
+    const turn = turnWith({
+      tools: [WEATHER, TIME],
+      toolChoice: { type: "required", names },
+      reasoning: { enabled: false },
+    });
+    const events = await Array.fromAsync(startTurn(scriptedEngine(scripts, CONSTRAINS), turn));
+    const types = events.map(({ type }) => type).filter((type) => type !== "part-delta");
+    expect(types).toEqual(["start", "part-start", "part-end", "end"]);
+  });
+
+  test("without reasoning, arguments that are wrong are never shown either", async () => {
+    const engine = scriptedEngine(["nonsense<|call|>", '{"city":"Rome"}<|call|>']);
+    const turn = await finishTurn(engine, { ...required, reasoning: { enabled: false } });
+    expect(partsOf(turn)).toEqual([["tool-call", '{"city":"Rome"}', "get_weather"]]);
+  });
+
+  describe("within the limits", () => {
+    const several = turnWith({
+      tools: [WEATHER, TIME],
+      toolChoice: { type: "required", names: ["get_weather", "get_time"] },
+    });
+    const thought = spelledIds("Hm.<|end|>").length;
+
+    test("the name of the function costs no more than is left of the request's", async () => {
+      const engine = scriptedEngine(["Hm.<|end|>", ".get_time<|channel|>"]);
+      const turn = await finishTurn(engine, { ...several, maxOutputTokens: thought + 2 });
+      expect(engine.requests.map(({ maxTokens }) => maxTokens)).toEqual([thought + 2, 2]);
+      expect(partsOf(turn)).toEqual([["reasoning", "Hm."]]);
+      expect(turn.end).toMatchObject({
+        finish: "length",
+        usage: { completionTokens: thought + 2 },
+      });
+    });
+
+    test("nor than is left of the context's", async () => {
+      const room = 40;
+      const first = scriptedEngine(["Hm.<|end|>", ".get_time<|channel|>", "{}<|call|>"]);
+      await finishTurn(first, several);
+      const contextLength = (first.requests[1]?.prompt.ids.length ?? 0) + room;
+      const engine = scriptedEngine(["Hm.<|end|>", ".get_time<|channel|>", "{}<|call|>"]);
+      await finishTurn(engine, several, { contextLength });
+      for (const { prompt, maxTokens } of engine.requests) {
+        expect(prompt.ids.length + maxTokens).toBeLessThanOrEqual(contextLength);
+      }
+    });
+
+    test("where nothing is left for the name, the engine is not asked", async () => {
+      const engine = scriptedEngine(["Hm.<|end|>"]);
+      const turn = await finishTurn(engine, { ...several, maxOutputTokens: thought });
+      expect(turn.end.finish).toBe("length");
+    });
+
+    test("a call of which nothing was written is not given out", async () => {
+      const scripts = ["Hm.<|end|>", { write: "", finish: "length" as const }];
+      for (const options of [CONSTRAINS, {}]) {
+        const turn = await finishTurn(scriptedEngine(scripts, options), required);
+        expect(partsOf(turn)).toEqual([["reasoning", "Hm."]]);
+        expect(turn.end.finish).toBe("length");
+      }
+    });
   });
 
   test("the thought ends however the model ends it", async () => {
