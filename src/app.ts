@@ -19,16 +19,18 @@ import type { Log } from "./log.ts";
 import { createRegistry } from "./metrics.ts";
 import { createMeters, describeFailure, type Meters, observeModels } from "./observe.ts";
 import { readBackends } from "./observe-backends.ts";
-import { createKeeper, openSeals, watchStore } from "./reasoning.ts";
-import { createMemoryStore } from "./store/memory-store.ts";
+import { createKeeper, openSeals, reportCorrupt, toMemoryStore, watchStore } from "./reasoning.ts";
 import type { Store } from "./store/store.ts";
 import type { Models } from "./turn/models.ts";
+import { createShutdown, type Shutdown } from "./turn/shutdown.ts";
 
 export interface AppDeps {
   readonly settings: Settings;
   readonly models: Models;
   /** What outlives a request; it may fail. Absent: memory. */
   readonly store?: Store;
+  /** Absent: nothing tells the application that the process is about to end. */
+  readonly shutdown?: Shutdown;
   /** Absent: this runtime has no WebSockets. */
   readonly webSockets?: SocketOptions;
   readonly log: Log;
@@ -56,11 +58,11 @@ const EXPOSED_HEADERS = [
 ];
 
 export function createApp(deps: AppDeps): Hono<ApiEnv> {
-  const { settings, log } = deps;
+  const { settings, log, shutdown = createShutdown() } = deps;
   const registry = createRegistry();
   const meters = createMeters(registry);
   readBackends(deps.models, registry);
-  const models = observeModels(deps.models, {
+  const models = observeModels(shutdown.watch(deps.models), {
     meters,
     log,
     now: () => deps.now().getTime(),
@@ -76,7 +78,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   app.use(webPages(settings));
   app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, methods) => wrongMethod(methods) }));
 
-  app.route("/", healthRoutes(models, toHealthOptions(settings)));
+  app.route("/", healthRoutes(models, toHealthOptions(settings, shutdown)));
   app.get("/metrics", (c) => {
     return c.text(registry.toText(), 200, { "content-type": "text/plain; version=0.0.4" });
   });
@@ -87,11 +89,15 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     seals,
     store,
     ttlSeconds: settings.storeTtlSeconds,
+    onCorrupt: reportCorrupt(watching),
     system: (now) => toSystemOptions(settings, now),
     limits: settings,
     maxBodyBytes: settings.maxBodyBytes,
     unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput },
     keepAliveMs: settings.keepAliveMs,
+    maxBackgroundPerKey: settings.maxBackgroundPerKey,
+    maxBackground: settings.maxBackground,
+    shutdown,
     now: deps.now,
     randomId: deps.randomId,
     onSkippedTools: (id, kinds) => log.info("tools skipped", { id, kinds }),
@@ -223,12 +229,12 @@ function limitBody(maxBytes: number): MiddlewareHandler<ApiEnv> {
   };
 }
 
-function toHealthOptions(settings: Settings) {
-  return { showReasons: settings.keys.length === 0, probeTimeoutMs: settings.connectTimeoutMs };
-}
-
-function toMemoryStore({ storeMaxEntries, storeMaxBytes }: Settings): Store {
-  return createMemoryStore({ maxEntries: storeMaxEntries, maxBytes: storeMaxBytes, now: Date.now });
+function toHealthOptions(settings: Settings, { closing }: Shutdown) {
+  return {
+    showReasons: settings.keys.length === 0,
+    probeTimeoutMs: settings.connectTimeoutMs,
+    closing,
+  };
 }
 
 /** What the operator says about the system message. */

@@ -268,13 +268,31 @@ export const settingsSchema = z.lazy(() =>
     }),
     storeTimeoutMs: setting("store", milliseconds().default(500), {
       description:
-        "Longest wait for the store. After it, a request goes on as if nothing were kept.",
+        "Longest wait for the store. After it, reasoning is taken for lost, and requests that depend on a " +
+        "stored response or conversation are answered 503.",
     }),
     storeMaxEntries: setting("store", count().default(10_000), {
-      description: "Most entries in the memory store; the oldest leave first.",
+      description:
+        "Most entries in the memory store. When it is full, the tenant with the most loses its oldest.",
     }),
     storeMaxBytes: setting("store", bytes().default(67_108_864), {
-      description: "Most bytes in the memory store; the oldest entries leave first.",
+      description:
+        "Most bytes in the memory store. When it is full, the tenant with the most loses its oldest.",
+    }),
+    storeMaxEntryBytes: setting("store", bytes().optional(), {
+      description:
+        "Largest stored response or conversation, in any store; what would be larger is refused with a 413 before " +
+        "it is generated or added. Absent: an eighth of `storeMaxBytes`.",
+    }),
+    storeMaxEntriesPerKey: setting("store", count().optional(), {
+      description:
+        "Most entries of one key in the memory store, even where there is room; its oldest leave first. Absent: " +
+        "no limit of its own.",
+    }),
+    storeMaxBytesPerKey: setting("store", bytes().optional(), {
+      description:
+        "Most bytes of one key in the memory store, even where there is room; its oldest entries leave first. " +
+        "Absent: no limit of its own.",
     }),
 
     keys: setting("access", z.array(clientKey()).default([]), {
@@ -308,6 +326,14 @@ export const settingsSchema = z.lazy(() =>
       description:
         "Most requests for a model that wait for one of its inference servers, where these have " +
         "`maxConcurrent`. Further ones are answered 503 with Retry-After.",
+    }),
+    maxBackgroundPerKey: setting("limits", count().default(32), {
+      description:
+        "Most responses that are made in the background at a time for one key, queued ones included. Further ones " +
+        "are answered 429 with Retry-After.",
+    }),
+    maxBackground: setting("limits", count().default(256), {
+      description: "Most of them for all keys together. Further ones are answered 503.",
     }),
     queueTimeoutMs: setting("limits", milliseconds().default(60_000), {
       description: "Longest such wait; 503 after it.",

@@ -23,6 +23,8 @@ export interface Meters {
   readonly sealsRefused: Counter;
   /** By operation and failure. */
   readonly storeFailures: Counter;
+  /** Stored entries that could not be read, by kind. */
+  readonly corruptEntries: Counter;
   readonly firstTokenSeconds: Histogram;
   readonly turnSeconds: Histogram;
 }
@@ -50,6 +52,10 @@ export function createMeters(registry: Registry): Meters {
     storeFailures: registry.counter(
       "harmony_gateway_store_failures_total",
       "Operations the store did not do, by operation and failure.",
+    ),
+    corruptEntries: registry.counter(
+      "harmony_gateway_store_corrupt_entries_total",
+      "Stored entries that could not be read and were taken for not there, by kind.",
     ),
     firstTokenSeconds: registry.histogram(
       "harmony_gateway_first_token_seconds",

@@ -1,8 +1,10 @@
-/** What keeps chain of thought, put together from the settings: the store and the seals, watched. */
+/** The store and what keeps chain of thought in it, put together from the settings, logged and counted. */
 import type { Settings } from "./config.ts";
 import type { Log } from "./log.ts";
 import type { Meters } from "./observe.ts";
 import { createForgivingStore } from "./store/forgiving-store.ts";
+import { createGuardedStore, type GuardedStore } from "./store/guarded-store.ts";
+import { createMemoryStore } from "./store/memory-store.ts";
 import { createReasoningKeeper, type ReasoningKeeper } from "./store/reasoning-keeper.ts";
 import { createSeals, type Seals } from "./store/seals.ts";
 import type { Store } from "./store/store.ts";
@@ -13,12 +15,27 @@ export interface ReasoningDeps {
   readonly now: () => Date;
 }
 
+/** The default store. */
+export function toMemoryStore(settings: Settings): Store {
+  return createMemoryStore({
+    maxEntries: settings.storeMaxEntries,
+    maxBytes: settings.storeMaxBytes,
+    maxEntriesPerTenant: settings.storeMaxEntriesPerKey,
+    maxBytesPerTenant: settings.storeMaxBytesPerKey,
+    now: Date.now,
+  });
+}
+
+/** An entry may take this share of the store unless the settings say otherwise. */
+const ENTRY_SHARE = 8;
+
 /** The store, its failures counted; the first of a row and the end of the row are logged. */
-export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps): Store {
+export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps): GuardedStore {
   const { log, meters } = deps;
   let failing = false;
-  return createForgivingStore(store, {
+  return createGuardedStore(store, {
     timeoutMs: settings.storeTimeoutMs,
+    maxEntryBytes: settings.storeMaxEntryBytes ?? Math.floor(settings.storeMaxBytes / ENTRY_SHARE),
     now: () => deps.now().getTime(),
     onFailure(operation, failure, error) {
       meters.storeFailures.add({ operation, failure });
@@ -37,15 +54,25 @@ export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps
   });
 }
 
-/** `store`: one that never rejects. */
+/** Counts and logs entries that could not be read. They are taken for not there. */
+export function reportCorrupt({ log, meters }: ReasoningDeps): (kind: string) => void {
+  return (kind) => {
+    meters.corruptEntries.add({ kind });
+    log.warn("store entry not readable", { kind });
+  };
+}
+
+/** Lost chain of thought costs quality, never correctness: here the store fails open. */
 export function createKeeper(
-  store: Store,
+  store: GuardedStore,
   seals: Seals,
   settings: Settings,
-  { meters }: ReasoningDeps,
+  deps: ReasoningDeps,
 ): ReasoningKeeper {
+  const { meters } = deps;
   return createReasoningKeeper({
-    store,
+    store: createForgivingStore(store),
+    onCorrupt: reportCorrupt(deps),
     ttlSeconds: settings.storeTtlSeconds,
     seals,
     onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),

@@ -11,7 +11,7 @@ import { fromText, type Given, resolveSettings, SettingsError } from "./config/r
 import { createFetchTransport } from "./engines/fetch-transport.ts";
 import { createLog } from "./log.ts";
 import { createKvStore, isKvNamespace } from "./store/kv-store.ts";
-import { createMemoryStore } from "./store/memory-store.ts";
+import { toMemoryStore } from "./reasoning.ts";
 import type { Store } from "./store/store.ts";
 import { createModels, type Models } from "./turn/models.ts";
 
@@ -85,14 +85,8 @@ function randomId(): string {
 
 /** Memory is an isolate's own, and isolates come and go: KV is what they share. */
 function openStore(settings: Settings, env: WorkerEnv): Store {
-  const { store, storeMaxEntries, storeMaxBytes } = settings;
-  if (store === "memory") {
-    return createMemoryStore({
-      maxEntries: storeMaxEntries,
-      maxBytes: storeMaxBytes,
-      now: Date.now,
-    });
-  }
+  const { store } = settings;
+  if (store === "memory") return toMemoryStore(settings);
   const binding = /^kv:(\w+)$/.exec(store)?.[1];
   if (binding === undefined) {
     throw new SettingsError(["store redis: is there on Node only; on Workers, use kv:BINDING."]);

@@ -4,6 +4,7 @@ import { createRegistry } from "../src/metrics.ts";
 import { createMeters } from "../src/observe.ts";
 import { createKeeper, openSeals, watchStore } from "../src/reasoning.ts";
 import { createMemoryStore } from "../src/store/memory-store.ts";
+import { StoreError } from "../src/store/store-error.ts";
 import { testSettings } from "./helpers/gateway.ts";
 
 const BOUND = { tenant: "alice", purpose: "reasoning" };
@@ -32,7 +33,7 @@ test("a store's trouble is logged when it begins and when it ends, and counted a
     return healthy.get(key);
   };
   const store = watchStore({ ...healthy, get }, testSettings(), deps);
-  for (let times = 0; times < 5; times++) await store.get("a");
+  for (let times = 0; times < 5; times++) await expect(store.get("a")).rejects.toThrow(StoreError);
   down = false;
   clock.now += 1000;
   await store.get("a");
@@ -69,7 +70,12 @@ describe("seals", () => {
 test("outcomes and refused seals are counted", async () => {
   const { deps, metrics } = watching();
   const settings = testSettings({ sealingKeys: [KEY] });
-  const keeper = createKeeper(memory(), openSeals(settings, deps.log), settings, deps);
+  const keeper = createKeeper(
+    watchStore(memory(), settings, deps),
+    openSeals(settings, deps.log),
+    settings,
+    deps,
+  );
   await keeper.restore("alice", [
     { sent: ["hm"], sealed: [], callIds: ["a"] },
     { sent: [], sealed: ["forged"], callIds: ["b"] },

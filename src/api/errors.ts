@@ -4,6 +4,7 @@
  * `type` and `param`, and OpenRouter's `metadata.error_type` together satisfy the SDKs of both).
  */
 import { EngineError } from "../engines/engine-error.ts";
+import { StoreError } from "../store/store-error.ts";
 import { TurnError } from "../turn/turn-error.ts";
 import type { TurnFailure } from "../turn/turn.ts";
 
@@ -18,11 +19,13 @@ export type ErrorType =
 
 /** The client's mistake. `param` names the field the way a client would write it: `messages[0].role`. */
 export class RequestError extends Error {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 503;
   readonly type: ErrorType;
   readonly param: string | null;
   /** OpenRouter's finer word, `metadata.error_type`. */
   readonly errorType: string;
+  /** Seconds after which to try again. */
+  readonly retryAfter: number | undefined;
 
   constructor(
     message: string,
@@ -31,6 +34,7 @@ export class RequestError extends Error {
       type?: ErrorType;
       param?: string | null;
       errorType?: string;
+      retryAfter?: number;
     } = {},
   ) {
     super(message);
@@ -39,6 +43,7 @@ export class RequestError extends Error {
     this.type = details.type ?? "invalid_request_error";
     this.param = details.param ?? null;
     this.errorType = details.errorType ?? "invalid_request";
+    this.retryAfter = details.retryAfter;
   }
 }
 
@@ -60,10 +65,11 @@ export interface ErrorDescription {
 export function describeError(error: unknown): ErrorDescription {
   if (error instanceof RequestError) {
     const { status, message, type, param, errorType } = error;
-    return { status, message, type, param, errorType };
+    return { status, message, type, param, errorType, ...retryAfter(error) };
   }
   if (error instanceof EngineError) return describeEngineError(error);
   if (error instanceof TurnError) return describeTurnError(error);
+  if (error instanceof StoreError) return describeStoreError(error);
   return serverError(500, "The gateway failed to handle this request.", "server");
 }
 
@@ -107,6 +113,43 @@ function describeTurnError(error: TurnError): ErrorDescription {
       return badRequest(error.message, "context_length_exceeded", "messages");
     case "unsupported":
       return badRequest(error.message, "invalid_request", null);
+    case "shutdown":
+      return {
+        ...serverError(503, `${error.message} Try again.`, "shutdown"),
+        retryAfter: SHUTDOWN_RETRY_AFTER,
+      };
+    default:
+      return error.kind satisfies never;
+  }
+}
+
+/** Seconds after which another process may have taken over. */
+const SHUTDOWN_RETRY_AFTER = 1;
+
+/** Seconds after which a store that failed may answer again. */
+const STORE_RETRY_AFTER = 1;
+
+function describeStoreError(error: StoreError): ErrorDescription {
+  switch (error.kind) {
+    case "unavailable":
+      return {
+        ...serverError(
+          503,
+          "The gateway's store does not answer, so the response cannot be kept or read. Try again later" +
+            ", or set store to false.",
+          "store_unavailable",
+        ),
+        retryAfter: STORE_RETRY_AFTER,
+      };
+    case "too-large":
+      return {
+        ...badRequest(
+          "What is to be stored is too large for the store.",
+          "payload_too_large",
+          null,
+        ),
+        status: 413,
+      };
     default:
       return error.kind satisfies never;
   }
@@ -182,6 +225,6 @@ function withServerWords(sentence: string, { serverMessage }: EngineError): stri
   return serverMessage === undefined ? `${sentence}.` : `${sentence}: ${serverMessage}`;
 }
 
-function retryAfter(error: EngineError): { retryAfter?: number } {
+function retryAfter(error: EngineError | RequestError): { retryAfter?: number } {
   return error.retryAfter === undefined ? {} : { retryAfter: error.retryAfter };
 }

@@ -12,12 +12,15 @@ export interface HealthOptions {
   readonly showReasons: boolean;
   /** Longest time an engine is given to say what it is. */
   readonly probeTimeoutMs: number;
+  /** Aborted when the gateway shuts down: it is alive, but takes no more requests. */
+  readonly closing: AbortSignal;
 }
 
 export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.get("/health", (c) => c.json({ status: "ok" }));
   routes.get("/ready", async (c) => {
+    if (options.closing.aborted) return c.json({ status: "shutting_down" }, 503);
     const states = await Promise.all(
       models.all.map(async (model) => {
         return toState(model, await currentStatus(model, options.probeTimeoutMs), options);

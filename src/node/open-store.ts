@@ -2,7 +2,7 @@
 import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config.ts";
 import { createDriverStore } from "../store/driver-store.ts";
-import { createMemoryStore } from "../store/memory-store.ts";
+import { toMemoryStore } from "../reasoning.ts";
 import type { Store } from "../store/store.ts";
 
 export interface OpenStore {
@@ -16,12 +16,7 @@ export interface OpenStore {
  */
 export async function openStore(settings: Settings): Promise<OpenStore> {
   if (settings.store === "memory") {
-    const store = createMemoryStore({
-      maxEntries: settings.storeMaxEntries,
-      maxBytes: settings.storeMaxBytes,
-      now: Date.now,
-    });
-    return { store, close: () => {} };
+    return { store: toMemoryStore(settings), close: () => {} };
   }
   if (settings.store.startsWith("kv:")) {
     throw new SettingsError(["store kv: is there on Workers only; on Node, use Redis."]);

@@ -11,6 +11,7 @@ export function createDriverStore(driver: Driver): Store {
     },
     async set(key, value, ttlSeconds) {
       await driver.setItem?.(key, value, { ttl: ttlSeconds });
+      return true;
     },
     async delete(key) {
       await driver.removeItem?.(key, {});

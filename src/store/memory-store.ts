@@ -1,39 +1,113 @@
-/** The default store: this process's memory, bounded by entries and bytes. What was used longest ago leaves first. */
+/**
+ * The default store: this process's memory, bounded by entries and bytes.
+ *
+ * When it is full, the tenant that holds most loses what it used longest ago. So a tenant that holds less than its share, the
+ * store divided by the tenants in it, never loses an entry to another; and where only one uses it, it may use all of it.
+ */
+import { byteLength } from "./byte-length.ts";
 import type { Store } from "./store.ts";
 
 export interface MemoryStoreOptions {
   readonly maxEntries: number;
   /** Keys and values together, in UTF-8. An entry larger than this is not kept. */
   readonly maxBytes: number;
+  /** Most that one tenant holds, even where there is room. Absent: all. */
+  readonly maxEntriesPerTenant?: number | undefined;
+  readonly maxBytesPerTenant?: number | undefined;
   /** Milliseconds. */
   readonly now: () => number;
 }
 
 interface Entry {
+  readonly owner: Owner;
   readonly value: string;
   readonly bytes: number;
   /** Of `now`, the last moment at which it is there. */
   readonly until: number;
 }
 
-/** No timers: entries whose time is over leave when they are asked for, or when their turn to make room comes. */
-export function createMemoryStore({ maxEntries, maxBytes, now }: MemoryStoreOptions): Store {
-  // A Map keeps its keys in the order they came: what is used is put behind all others.
+/** What one tenant holds. */
+interface Owner {
+  readonly tenant: string;
+  /** In the order of their last use: a Map keeps the order of insertion, and an entry is inserted anew when it is read. */
+  readonly keys: Set<string>;
+  bytes: number;
+}
+
+/** No timers: entries whose time is over leave when they are asked for, or when room is needed. */
+export function createMemoryStore(options: MemoryStoreOptions): Store {
+  const { maxEntries, maxBytes, now } = options;
+  const ownEntries = Math.min(maxEntries, options.maxEntriesPerTenant ?? maxEntries);
+  const ownBytes = Math.min(maxBytes, options.maxBytesPerTenant ?? maxBytes);
   const entries = new Map<string, Entry>();
-  const encoder = new TextEncoder();
+  const owners = new Map<string, Owner>();
   let bytes = 0;
 
   function take(key: string): Entry | undefined {
     const entry = entries.get(key);
     if (entry === undefined) return undefined;
+    const { owner } = entry;
     entries.delete(key);
+    owner.keys.delete(key);
+    owner.bytes -= entry.bytes;
     bytes -= entry.bytes;
+    if (owner.keys.size === 0) owners.delete(owner.tenant);
     return entry;
   }
 
   function put(key: string, entry: Entry): void {
+    const { owner } = entry;
+    owners.set(owner.tenant, owner);
     entries.set(key, entry);
+    owner.keys.add(key);
+    owner.bytes += entry.bytes;
     bytes += entry.bytes;
+  }
+
+  function ownerOf(tenant: string): Owner {
+    return owners.get(tenant) ?? { tenant, keys: new Set(), bytes: 0 };
+  }
+
+  /** Drops what `owner` used longest ago until `isEnough`. */
+  function dropOldest(owner: Owner, isEnough: () => boolean): void {
+    for (const oldest of owner.keys) {
+      if (isEnough()) return;
+      take(oldest);
+    }
+  }
+
+  /** Whether an entry of this size stays, once everybody who holds more than it has given way. */
+  function hasRoom(tenant: string, size: number): boolean {
+    if (size > ownBytes) return false;
+    if (bytes + size <= maxBytes) return true;
+    let least = size;
+    for (const owner of owners.values()) {
+      if (owner.tenant !== tenant) least += Math.min(owner.bytes, size);
+    }
+    return least <= maxBytes;
+  }
+
+  function isFull(): boolean {
+    return entries.size > maxEntries || bytes > maxBytes;
+  }
+
+  function makeRoom(writer: Owner): void {
+    dropOldest(writer, () => writer.keys.size <= ownEntries && writer.bytes <= ownBytes);
+    while (isFull()) {
+      const owner = largest(writer, (each) => (bytes > maxBytes ? each.bytes : each.keys.size));
+      const before = owner.keys.size;
+      dropOldest(owner, () => owner.keys.size < before);
+    }
+  }
+
+  /** Another than the writer where they are equal: what is being written stays. There are few tenants: those with keys. */
+  function largest(writer: Owner, measure: (owner: Owner) => number): Owner {
+    let most = writer;
+    for (const owner of owners.values()) {
+      const isMore = measure(owner) > measure(most);
+      if (isMore || (most === writer && measure(owner) === measure(most))) most = owner;
+    }
+    return most;
   }
 
   return {
@@ -43,15 +117,16 @@ export function createMemoryStore({ maxEntries, maxBytes, now }: MemoryStoreOpti
       put(key, entry);
       return entry.value;
     },
-    async set(key, value, ttlSeconds) {
+    async set(key, value, ttlSeconds, tenant) {
+      // Before anything is counted: a text has at least a byte for each of its units.
+      if (value.length > ownBytes) return false;
+      const size = byteLength(key) + byteLength(value);
+      if (!hasRoom(tenant, size)) return false;
       take(key);
-      const size = encoder.encode(key).length + encoder.encode(value).length;
-      if (size > maxBytes) return;
-      put(key, { value, bytes: size, until: now() + ttlSeconds * 1000 });
-      for (const oldest of entries.keys()) {
-        if (entries.size <= maxEntries && bytes <= maxBytes) return;
-        take(oldest);
-      }
+      const owner = ownerOf(tenant);
+      put(key, { owner, value, bytes: size, until: now() + ttlSeconds * 1000 });
+      makeRoom(owner);
+      return true;
     },
     async delete(key) {
       take(key);

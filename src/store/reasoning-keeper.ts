@@ -11,8 +11,9 @@
 import * as z from "zod";
 import { mapFlow } from "../flow.ts";
 import type { Part, TurnEvent } from "../turn/turn.ts";
+import { createEntries } from "./entries.ts";
 import type { OpenedSeal, Seals, SealRefusal } from "./seals.ts";
-import { type Store, storeKey } from "./store.ts";
+import type { Store } from "./store.ts";
 
 export interface ReasoningKeeper {
   /**
@@ -58,6 +59,7 @@ export interface ReasoningKeeperDeps {
   readonly seals: Seals;
   readonly onRestored: (outcome: ReasoningOutcome) => void;
   readonly onSealRefused: (reason: SealRefusal) => void;
+  readonly onCorrupt: (kind: string) => void;
 }
 
 /** Between several thoughts of one message, where an API shows them as one text. */
@@ -72,7 +74,8 @@ const PURPOSE = "reasoning";
 const keptThoughts = z.lazy(() => z.array(z.string()));
 
 export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeeper {
-  const { store, seals, ttlSeconds } = deps;
+  const { seals } = deps;
+  const kept = createEntries(PURPOSE, keptThoughts, deps);
 
   return { keep, restore, open };
 
@@ -120,14 +123,8 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
   }
 
   /** Also when there was no thought: that is how a call without one differs from one whose thought was lost. */
-  async function write(tenant: string, callId: string, thoughts: readonly string[]): Promise<void> {
-    const key = await thoughtKey(tenant, callId);
-    await store.set(key, JSON.stringify(thoughts), ttlSeconds);
-  }
-
-  async function read(tenant: string, callId: string): Promise<string[] | undefined> {
-    const value = await store.get(await thoughtKey(tenant, callId));
-    return value === undefined ? undefined : parseThoughts(value);
+  async function write(tenant: string, callId: string, thoughts: string[]): Promise<void> {
+    await kept.set(thoughts, tenant, callId);
   }
 
   async function restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]> {
@@ -156,12 +153,12 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
       return { thoughts: [carried], outcome: "sealed" };
     }
 
-    const kept = await readAll(tenant, step, mayLookUp);
-    const found = kept.map((each) => each ?? []);
-    if (kept.length > 0 && !kept.includes(undefined)) {
+    const known = await readAll(tenant, step, mayLookUp);
+    const found = known.map((each) => each ?? []);
+    if (known.length > 0 && !known.includes(undefined)) {
       return { thoughts: found, outcome: found.flat().length > 0 ? "stored" : undefined };
     }
-    if (kept.length === 0 && opened.length === 0) return { thoughts: [], outcome: undefined };
+    if (known.length === 0 && opened.length === 0) return { thoughts: [], outcome: undefined };
     return { thoughts: carried.length > 0 ? [carried] : found, outcome: "lost" };
   }
 
@@ -175,11 +172,11 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
     step: LoopStep,
     mayLookUp: boolean,
   ): Promise<RestoredStep> {
-    const kept = (await readAll(tenant, step, mayLookUp)).filter((each) => each !== undefined);
+    const known = (await readAll(tenant, step, mayLookUp)).filter((each) => each !== undefined);
     const sentText = step.sent.join(THOUGHT_SEPARATOR);
-    const keptText = kept.flat().join(THOUGHT_SEPARATOR);
-    if (kept.length === step.callIds.length && keptText.endsWith(sentText)) {
-      return { thoughts: kept, outcome: keptText === sentText ? "sent" : "stored" };
+    const keptText = known.flat().join(THOUGHT_SEPARATOR);
+    if (known.length === step.callIds.length && keptText.endsWith(sentText)) {
+      return { thoughts: known, outcome: keptText === sentText ? "sent" : "stored" };
     }
     return { thoughts: [step.sent], outcome: "sent" };
   }
@@ -191,7 +188,7 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
     mayLookUp: boolean,
   ): Promise<(string[] | undefined)[]> {
     return Promise.all(
-      callIds.map(async (id) => (mayLookUp && id !== undefined ? read(tenant, id) : undefined)),
+      callIds.map(async (id) => (mayLookUp && id !== undefined ? kept.get(tenant, id) : undefined)),
     );
   }
 
@@ -209,17 +206,4 @@ export function worstOutcome(
   steps: readonly Pick<RestoredStep, "outcome">[],
 ): ReasoningOutcome | undefined {
   return WORST_FIRST.find((outcome) => steps.some((step) => step.outcome === outcome));
-}
-
-/** Undefined for what another version may have written. */
-function parseThoughts(text: string): string[] | undefined {
-  try {
-    return keptThoughts.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
-
-function thoughtKey(tenant: string, callId: string): Promise<string> {
-  return storeKey("reasoning", tenant, callId);
 }

@@ -1,15 +1,13 @@
-/**
- * What must outlive a request: chain of thought for clients that forget it, and stored responses.
- *
- * Nothing that matters for correctness is kept here: a store is bounded, entries expire, and whoever asks
- * must be able to go on without an answer.
- */
+/** State kept between requests: chain of thought for clients that forget it, stored responses, conversations. */
 
 export interface Store {
-  /** Undefined when there is no such entry, or no longer. */
+  /** Undefined when there is no such entry, or no longer. Rejects when the store fails. */
   get(key: string): Promise<string | undefined>;
-  /** Entries leave after `ttlSeconds`, or earlier where the store is full. */
-  set(key: string, value: string, ttlSeconds: number): Promise<void>;
+  /**
+   * Entries leave after `ttlSeconds`, or earlier where the store is full. False: the value is too large to be kept, and
+   * what was there before is unchanged. `tenant` says whose quota the entry counts against, in stores that have quotas.
+   */
+  set(key: string, value: string, ttlSeconds: number, tenant: string): Promise<boolean>;
   delete(key: string): Promise<void>;
 }
 

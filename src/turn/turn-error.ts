@@ -1,9 +1,11 @@
-/** Why a turn cannot be run as asked, found before the engine is. Engine failures are `EngineError`s. */
+/** Why a turn cannot be run as asked, or not to its end, other than by the engine: its failures are `EngineError`s. */
 export type TurnErrorKind =
   /** Prompt and budget do not fit the model's context. */
   | "context-length"
   /** The engine cannot do what the turn demands, and it cannot be steered to. */
-  | "unsupported";
+  | "unsupported"
+  /** The gateway is shutting down. */
+  | "shutdown";
 
 export class TurnError extends Error {
   readonly kind: TurnErrorKind;

@@ -17,7 +17,7 @@ async function open(settings: Readonly<Record<string, unknown>>): Promise<OpenSt
 
 test("memory is bounded as the settings say", async () => {
   const store = await open({ storeMaxEntries: 2 });
-  for (const key of ["a", "b", "c"]) await store.set(key, "x", 60);
+  for (const key of ["a", "b", "c"]) await store.set(key, "x", 60, "alice");
   expect(await Promise.all(["a", "b", "c"].map((key) => store.get(key)))).toEqual([
     undefined,
     "x",
@@ -47,7 +47,7 @@ describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)
     "%.20j is there until it is deleted",
     async (value) => {
       const store = await open({ store: redis.url });
-      await store.set("key", value, 60);
+      await store.set("key", value, 60, "alice");
       expect(await store.get("key")).toBe(value);
       await store.delete("key");
       expect(await store.get("key")).toBe(undefined);
@@ -56,7 +56,7 @@ describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)
 
   test("entries stand under the gateway's name, for as long as they were given", async () => {
     const store = await open({ store: redis.url });
-    await store.set("reasoning:0af", "x", 3600);
+    await store.set("reasoning:0af", "x", 3600, "alice");
     const ttls = await redis.ttls();
     expect(Object.keys(ttls)).toEqual(["harmony-gateway:reasoning:0af"]);
     const [ttl = 0] = Object.values(ttls);
@@ -66,7 +66,7 @@ describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)
 
   test("two that are open share what they hold", async () => {
     const [one, other] = [await open({ store: redis.url }), await open({ store: redis.url })];
-    await one.set("shared", "x", 60);
+    await one.set("shared", "x", 60, "alice");
     expect(await other.get("shared")).toBe("x");
   });
 });

@@ -36,7 +36,7 @@ afterAll(() => server.close());
 test("what was set is there, until it is deleted", async () => {
   const store = createKvStore(namespace);
   expect(await store.get("a")).toBe(undefined);
-  await store.set("a", '["one"]', 3600);
+  await store.set("a", '["one"]', 3600, "alice");
   expect(await store.get("a")).toBe('["one"]');
   await store.delete("a");
   expect(await store.get("a")).toBe(undefined);
@@ -56,7 +56,7 @@ test.each([
     },
     delete: (key) => namespace.delete(key),
   });
-  await store.set("timed", "x", ttl);
+  await store.set("timed", "x", ttl, "alice");
   expect(asked).toEqual([expected]);
   expect(await store.get("timed")).toBe("x");
 });

@@ -63,6 +63,7 @@ function keeperWith(options: { store?: Store; secret?: string } = {}) {
     }),
     onRestored: (outcome) => outcomes.push(outcome),
     onSealRefused: (reason) => refusals.push(reason),
+    onCorrupt: () => {},
   });
   /** Runs a turn; gives the seals of its thoughts. */
   const run = async (events: readonly TurnEvent[], tenant = "alice"): Promise<string[]> => {
@@ -142,7 +143,7 @@ describe("on the way out", () => {
     const { keeper } = keeperWith({
       store: {
         ...memory,
-        set: (key, value, ttl) => slow.promise.then(() => memory.set(key, value, ttl)),
+        set: (...args) => slow.promise.then(() => memory.set(...args)),
       },
     });
     const kept = keeper.keep(stream(call("c1")), { tenant: "alice", seal: false });

@@ -5,11 +5,14 @@
  * itself, which shows that it is still being made. So it can be polled, followed and cancelled through any gateway
  * behind the same store; and when its own gateway dies, it is soon known to have failed.
  */
+import * as z from "zod";
 import { forEachOf } from "../../flow.ts";
-import { type Store, storeKey } from "../../store/store.ts";
+import { createEntries, type EntryDeps } from "../../store/entries.ts";
+import { StoreError } from "../../store/store-error.ts";
+import { type Shutdown, shutdownError } from "../../turn/shutdown.ts";
 import { describeError, RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
-import { type PendingResponse, runResponse } from "./create-response.ts";
+import { ignoreStoreFailure, type PendingResponse, runResponse } from "./create-response.ts";
 import { toErrorMembers } from "./errors.ts";
 import { createEventLog } from "./event-log.ts";
 import { createJournal, type Journal } from "./journal.ts";
@@ -28,7 +31,10 @@ const POLL_MS = 100;
 const POLLS_AFTER_END = 20;
 
 export interface Background {
-  /** Begins to make it. Resolves when it can be found by its id. */
+  /**
+   * Begins to make it. Resolves when it can be found by its id. Throws a {@link RequestError} when too many are being made,
+   * and rejects when the store cannot keep it.
+   */
   start(pending: PendingResponse, context: ResponsesContext): Promise<Started>;
   /** A response as it stands; one whose gateway has died has failed. */
   look(tenant: string, id: string): Promise<StoredResponse | undefined>;
@@ -48,36 +54,76 @@ export interface Started {
   readonly ended: Promise<void>;
 }
 
-export interface BackgroundDeps {
-  readonly store: Store;
+export interface BackgroundDeps extends EntryDeps {
   readonly responses: ResponseStore;
-  readonly ttlSeconds: number;
+  /** Most that are made at a time, for one tenant and for all. */
+  readonly maxPerTenant: number;
+  readonly maxInAll: number;
+  readonly shutdown: Shutdown;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
+const cancelMark = z.lazy(() => z.literal("cancelled"));
+
+/** A response that this process is making. */
+interface Running {
+  readonly tenant: string;
+  readonly abort: AbortController;
+  readonly ended: Promise<void>;
+}
+
 export function createBackground(deps: BackgroundDeps): Background {
-  const { store, responses, ttlSeconds, now } = deps;
-  const log = createEventLog(store, ttlSeconds);
-  /** What this process is making, by key. */
-  const running = new Map<string, { abort: AbortController; ended: Promise<void> }>();
+  const { responses, now, shutdown } = deps;
+  const log = createEventLog(deps);
+  const cancelled = createEntries("response-cancelled", cancelMark, deps);
+  /** By the response's id. */
+  const running = new Map<string, Running>();
 
   return { start, look, follow, cancel };
 
   async function start(pending: PendingResponse, context: ResponsesContext): Promise<Started> {
     const { tenant } = pending.caller.client;
-    const key = await cancelKey(tenant, pending.id);
-    const journal = createJournal(pending, context, { log, isCancelled: () => isCancelled(key) });
+    admit(tenant);
+    const isCancelled = async () => (await cancelled.get(tenant, pending.id)) !== undefined;
+    const journal = createJournal(pending, context, { log, isCancelled });
     journal.add(pending.writer.queue());
-    await journal.keep();
     const abort = new AbortController();
-    const ended = make(pending, context, journal, abort).finally(() => running.delete(key));
-    running.set(key, { abort, ended });
+    const accepted = journal.keep();
+    const ended = accepted
+      .then(() => make(pending, context, journal, abort))
+      .catch((error: unknown) => giveUp(tenant, pending.id, error))
+      .catch(ignoreStoreFailure)
+      .finally(() => running.delete(pending.id));
+    // It counts from here on, not only when the store has answered.
+    running.set(pending.id, { tenant, abort, ended });
+    shutdown.track(ended);
+    await accepted;
     return { ended };
   }
 
-  async function isCancelled(key: string): Promise<boolean> {
-    return (await store.get(key)) !== undefined;
+  function admit(tenant: string): void {
+    if (shutdown.closing.aborted) throw shutdownError();
+    if (running.size >= deps.maxInAll) {
+      throw new RequestError(
+        "The gateway makes as many background responses as it may. Try again later.",
+        { ...TOO_MANY, status: 503, type: "server_error" },
+      );
+    }
+    const own = [...running.values()].filter((each) => each.tenant === tenant).length;
+    if (own < deps.maxPerTenant) return;
+    throw new RequestError(
+      `background: ${own} background responses of this key are being made, as many as may be. Wait for one to end.`,
+      { ...TOO_MANY, status: 429, type: "rate_limit_error", param: "background" },
+    );
+  }
+
+  /** Its end could not be kept. When it has only grown too large, it can still be marked. */
+  async function giveUp(tenant: string, id: string, error: unknown): Promise<void> {
+    ignoreStoreFailure(error);
+    if (error instanceof StoreError && error.kind === "unavailable") return;
+    const entry = await responses.get(tenant, id);
+    if (entry !== undefined) await rewrite(tenant, entry, { status: "failed", error: TOO_LARGE });
   }
 
   async function look(tenant: string, id: string): Promise<StoredResponse | undefined> {
@@ -140,18 +186,18 @@ export function createBackground(deps: BackgroundDeps): Background {
     if (!isUnderWay(entry.response)) {
       throw new RequestError(`The response ${id} has ended already: ${entry.response.status}.`);
     }
-    const key = await cancelKey(tenant, id);
-    const own = running.get(key);
-    if (own) {
+    const own = running.get(id);
+    if (own?.tenant === tenant) {
       own.abort.abort();
       await own.ended;
       return (await look(tenant, id)) ?? entry;
     }
-    await store.set(key, "cancelled", ttlSeconds);
+    await cancelled.set("cancelled", tenant, id);
     return rewrite(tenant, entry, { status: "cancelled" });
   }
 }
 
+/** Rejects when the end of it could not be kept. */
 async function make(
   pending: PendingResponse,
   context: ResponsesContext,
@@ -159,6 +205,9 @@ async function make(
   abort: AbortController,
 ): Promise<void> {
   const { writer } = pending;
+  const { stopping } = context.shutdown;
+  const keep = () => persist(() => journal.keep(), stopping);
+  const flush = () => persist(() => journal.flush(), stopping);
   let ticks = 0;
   let isBusy = false;
   const timer = setInterval(() => {
@@ -168,28 +217,52 @@ async function make(
     void journal
       .flush()
       .then(() => (++ticks % TICKS_PER_BEAT === 0 ? journal.beat(abort) : undefined))
+      .catch(ignoreStoreFailure)
       .finally(() => (isBusy = false));
   }, FLUSH_MS);
   try {
-    const events = runResponse(pending, context, abort.signal, () => journal.keep());
-    await forEachOf(events, (event) => {
+    await forEachOf(runResponse(pending, context, abort.signal, keep), (event) => {
       journal.add([event]);
       return true;
     });
   } catch (error) {
     if (abort.signal.aborted) writer.cancel();
     else journal.add(writer.fail(describeError(error)));
-    await journal.flush();
-    await journal.keep();
+    await flush();
+    await keep();
   } finally {
     clearInterval(timer);
   }
-  await journal.flush();
+  await flush();
 }
+
+/** Waits between attempts to write the end of a response. */
+const RETRY_MS = [250, 500, 1000, 2000, 4000];
+
+/** Tries again while the store does not answer: the answer is there, and only has to be written. */
+async function persist(write: () => Promise<void>, stopping: AbortSignal): Promise<void> {
+  for (const wait of RETRY_MS) {
+    try {
+      return await write();
+    } catch (error) {
+      const mayPass = error instanceof StoreError && error.kind === "unavailable";
+      if (!mayPass || stopping.aborted) throw error;
+    }
+    await pause(wait, stopping);
+  }
+  return write();
+}
+
+const TOO_MANY = { errorType: "rate_limit_exceeded", retryAfter: 5 } as const;
 
 const DEATH = {
   code: "server_error",
   message: "The gateway that made this response has stopped.",
+};
+
+const TOO_LARGE = {
+  code: "server_error",
+  message: "The response became too large to be stored.",
 };
 
 const TERMINAL: ReadonlySet<string> = new Set([
@@ -221,10 +294,6 @@ function deathOf({ response }: StoredResponse, sequence: number): ResponseEvent[
     { type: "error", sequence_number: sequence, ...members },
     { type: "response.failed", sequence_number: sequence + 1, response },
   ].map((event) => ({ type: event.type, json: JSON.stringify(event) }));
-}
-
-function cancelKey(tenant: string, id: string): Promise<string> {
-  return storeKey("response-cancelled", tenant, id);
 }
 
 /** Resolves after a time or, at once, when the signal is aborted. */

@@ -27,12 +27,9 @@ export function createConnectionStore(stored: ResponseStore): ConnectionStore {
       return own?.response.id === id ? own : stored.get(tenant, id);
     },
     delete: (tenant, id) => stored.delete(tenant, id),
-    async chain(tenant, id) {
-      return own?.response.id === id ? [own] : stored.chain(tenant, id);
-    },
-    async findItem(tenant, itemId) {
+    ownItem(itemId) {
       const items = own === undefined ? [] : [...own.input, ...own.response.output];
-      return items.find((item) => item["id"] === itemId) ?? stored.findItem(tenant, itemId);
+      return items.find((item) => item["id"] === itemId);
     },
     evict(id) {
       if (own?.response.id === id) own = undefined;

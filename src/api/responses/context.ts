@@ -2,7 +2,9 @@
 import type { SystemOptions } from "../../harmony/messages.ts";
 import type { ReasoningKeeper, ReasoningOutcome } from "../../store/reasoning-keeper.ts";
 import type { Seals } from "../../store/seals.ts";
-import type { Store } from "../../store/store.ts";
+import type { EntryDeps } from "../../store/entries.ts";
+import type { GuardedStore } from "../../store/guarded-store.ts";
+import type { Shutdown } from "../../turn/shutdown.ts";
 import type { Models } from "../../turn/models.ts";
 import type { Client } from "../client.ts";
 import type { RequestLimits } from "../limits.ts";
@@ -12,13 +14,12 @@ import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "../client.ts";
 import type { Unsupported } from "./to-turn.ts";
 
-export interface ResponsesDeps {
+export interface ResponsesDeps extends EntryDeps {
   readonly models: Models;
   readonly reasoning: ReasoningKeeper;
   readonly seals: Seals;
-  /** One that never rejects: see `createForgivingStore`. */
-  readonly store: Store;
-  readonly ttlSeconds: number;
+  /** Rejects when it fails: what is kept here was promised to somebody. */
+  readonly store: GuardedStore;
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => Omit<SystemOptions, "effort">;
   readonly limits: RequestLimits;
@@ -28,6 +29,10 @@ export interface ResponsesDeps {
   /** For everybody, whatever a key says. Absent: each client's own. */
   readonly reasoningEvents?: ReasoningEvents;
   readonly keepAliveMs: number;
+  /** Most responses that are made in the background at a time, for one tenant and for all. */
+  readonly maxBackgroundPerKey: number;
+  readonly maxBackground: number;
+  readonly shutdown: Shutdown;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
@@ -46,12 +51,18 @@ export interface ResponsesContext extends ResponsesDeps {
 
 export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
   const now = () => deps.now().getTime();
-  const responses = createResponseStore({ ...deps, now });
+  const responses = createResponseStore(deps);
   return {
     ...deps,
-    conversations: createConversationStore(deps.store, deps.ttlSeconds),
+    conversations: createConversationStore(deps),
     responses,
-    background: createBackground({ ...deps, responses, now }),
+    background: createBackground({
+      ...deps,
+      responses,
+      maxPerTenant: deps.maxBackgroundPerKey,
+      maxInAll: deps.maxBackground,
+      now,
+    }),
   };
 }
 

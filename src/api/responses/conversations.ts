@@ -5,7 +5,9 @@
  * two replicas that change the same one at the same moment may lose a change.
  */
 import * as z from "zod";
-import { type Store, storeKey } from "../../store/store.ts";
+import { createEntries, type EntryDeps } from "../../store/entries.ts";
+import { storeKey } from "../../store/store.ts";
+import { RequestError } from "../errors.ts";
 import type { WireItem } from "./items.ts";
 
 export interface StoredConversation {
@@ -17,8 +19,10 @@ export interface StoredConversation {
   readonly items: readonly WireItem[];
 }
 
+/** Rejects with a `StoreError` when the store fails. */
 export interface ConversationStore {
   get(tenant: string, id: string): Promise<StoredConversation | undefined>;
+  /** @throws RequestError when it is too large to be kept; what was kept before stays as it was. */
   put(tenant: string, conversation: StoredConversation): Promise<void>;
   delete(tenant: string, id: string): Promise<void>;
   /** Replaces it by what `change` makes of it. Undefined when there is none, or none any more. */
@@ -38,24 +42,22 @@ const storedConversation = z.lazy(() =>
   }),
 );
 
-export function createConversationStore(store: Store, ttlSeconds: number): ConversationStore {
+export function createConversationStore(deps: EntryDeps): ConversationStore {
+  const entries = createEntries<z.ZodType<StoredConversation>>(
+    "conversation",
+    storedConversation,
+    deps,
+  );
   /** The last change under way of each conversation. */
   const changing = new Map<string, Promise<unknown>>();
 
-  return { get, put, delete: remove, update };
+  const get: ConversationStore["get"] = (tenant, id) => entries.get(tenant, id);
 
-  async function get(tenant: string, id: string): Promise<StoredConversation | undefined> {
-    const text = await store.get(await conversationKey(tenant, id));
-    return text === undefined ? undefined : storedConversation.safeParse(JSON.parse(text)).data;
-  }
+  return { get, put, delete: (tenant, id) => entries.delete(tenant, id), update };
 
   async function put(tenant: string, conversation: StoredConversation): Promise<void> {
-    const key = await conversationKey(tenant, conversation.id);
-    await store.set(key, JSON.stringify(conversation), ttlSeconds);
-  }
-
-  async function remove(tenant: string, id: string): Promise<void> {
-    await store.delete(await conversationKey(tenant, id));
+    const isKept = await entries.set(conversation, tenant, conversation.id);
+    if (!isKept) throw conversationTooLarge();
   }
 
   async function update(
@@ -63,7 +65,7 @@ export function createConversationStore(store: Store, ttlSeconds: number): Conve
     id: string,
     change: (conversation: StoredConversation) => StoredConversation,
   ): Promise<StoredConversation | undefined> {
-    const key = await conversationKey(tenant, id);
+    const key = await storeKey("changing", tenant, id);
     const before = changing.get(key);
     const changed = (async () => {
       await before;
@@ -84,6 +86,9 @@ export function createConversationStore(store: Store, ttlSeconds: number): Conve
   }
 }
 
-function conversationKey(tenant: string, id: string): Promise<string> {
-  return storeKey("conversation", tenant, id);
+export function conversationTooLarge(): RequestError {
+  return new RequestError(
+    "The conversation would be too large to be stored. Delete items from it, or start a new one.",
+    { status: 413, param: "conversation", errorType: "payload_too_large" },
+  );
 }

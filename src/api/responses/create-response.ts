@@ -3,16 +3,18 @@
  * Every way of asking (a POST, streamed or not, in the background, over a WebSocket) goes through here.
  */
 import { createFlow, type Flow, forEachOf, takeAll } from "../../flow.ts";
+import { StoreError } from "../../store/store-error.ts";
 import type { Model, Models } from "../../turn/models.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { checkLimits } from "../limits.ts";
 import { parseBody, parseWith } from "../parse-request.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
+import { conversationTooLarge } from "./conversations.ts";
 import type { HistoryItem } from "./history.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
 import { type ResponsesRequest, responsesRequest } from "./request.ts";
-import { toItemId } from "./response-store.ts";
+import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createEventWriter, type EventWriter, type ResponseEvent } from "./to-events.ts";
 import { createResponseWriter } from "./to-response.ts";
 import { skippedTools, toTurn, type TurnContext } from "./to-turn.ts";
@@ -47,7 +49,9 @@ export async function prepareResponse(
   const model = requireModel(deps.models, request.model);
   const now = deps.now();
   const id = `resp_${deps.randomId()}`;
+  if (promisesToKeep(request)) await deps.store.check();
   const context = await loadContext(request, id, caller, deps);
+  refuseUnkeepable(request, model, context, bodyText.length, deps.store.maxEntryBytes);
   const turn = toFittingTurn(request, model, {
     turnId: caller.requestId,
     tenant: caller.client.tenant,
@@ -98,7 +102,15 @@ export function runResponse(
     return forEachOf(turnEvents, (event) => {
       const events = writer.push(event);
       if (event.type !== "end") return takeAll(events, take);
-      return keep().then(() => takeAll(events, take));
+      return keep().then(
+        () => takeAll(events, take),
+        async (error: unknown) => {
+          // What has failed anyway is told as it is. What claims to be done and kept is not told.
+          if (writer.response.status === "failed") return takeAll(events, take);
+          await takeAll(events.slice(0, -1), take);
+          throw error;
+        },
+      );
     });
   });
 }
@@ -116,7 +128,8 @@ export function withFailure(
     } catch (error) {
       if (signal.aborted) return;
       const failure = pending.writer.fail(describeError(error));
-      await keepResponse(pending, deps);
+      // The client is told of the failure, whether or not it can be kept.
+      await keepResponse(pending, deps).catch(ignoreStoreFailure);
       await takeAll(failure, take);
     }
   });
@@ -149,6 +162,11 @@ export async function keepResponse(
   }));
 }
 
+/** Throws anything but a failure to keep something, which the store has reported already. */
+export function ignoreStoreFailure(error: unknown): void {
+  if (!(error instanceof StoreError || error instanceof RequestError)) throw error;
+}
+
 export function requireModel(models: Models, name: string): Model {
   const model = models.find(name);
   if (model) return model;
@@ -169,6 +187,35 @@ function refuseUnsupported(request: ResponsesRequest): void {
   }
   if (request.background && request.store === false) {
     throw refusal("background", "a response made in the background must be stored");
+  }
+}
+
+function promisesToKeep({ store, conversation }: ResponsesRequest): boolean {
+  return (store ?? true) || Boolean(conversation);
+}
+
+/** Where a request sets no output limit, an answer of so many tokens must fit into the store beside its input. */
+const USUAL_ANSWER_TOKENS = 8192;
+const BYTES_PER_TOKEN = 6;
+/** Of gpt-oss, where nobody has said it. */
+const LONGEST_CONTEXT = 131_072;
+
+/** What could not be kept is refused before it is generated. */
+function refuseUnkeepable(
+  request: ResponsesRequest,
+  model: Model,
+  context: RequestContext,
+  bodySize: number,
+  maxEntryBytes: number,
+): void {
+  const answerTokens = Math.min(
+    request.max_output_tokens ?? USUAL_ANSWER_TOKENS,
+    model.contextLength ?? LONGEST_CONTEXT,
+  );
+  const size = bodySize + context.referencedSize + answerTokens * BYTES_PER_TOKEN;
+  if ((request.store ?? true) && size > maxEntryBytes) throw responseTooLarge();
+  if (context.conversation !== undefined && context.earlierSize + size > maxEntryBytes) {
+    throw conversationTooLarge();
   }
 }
 

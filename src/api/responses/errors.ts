@@ -63,6 +63,8 @@ const CODES: Readonly<Record<string, string | null>> = {
   provider_unavailable: "server_error",
   timeout: "server_error",
   server: "server_error",
+  shutdown: "server_error",
+  store_unavailable: "server_error",
 };
 
 function toCode({ errorType }: ErrorDescription): string | null {

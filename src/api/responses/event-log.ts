@@ -3,10 +3,12 @@
  * one behind the same store. A store cannot append, so they are kept in pieces, numbered from 0.
  */
 import * as z from "zod";
-import { type Store, storeKey } from "../../store/store.ts";
+import { createEntries, type EntryDeps } from "../../store/entries.ts";
+import { StoreError } from "../../store/store-error.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
 export interface EventLog {
+  /** Rejects with a `StoreError` when it was not kept. */
   write(tenant: string, id: string, piece: number, events: readonly ResponseEvent[]): Promise<void>;
   /** Undefined: it is not written yet, or kept no longer. */
   read(tenant: string, id: string, piece: number): Promise<readonly ResponseEvent[] | undefined>;
@@ -14,19 +16,17 @@ export interface EventLog {
 
 const storedEvents = z.lazy(() => z.array(z.object({ type: z.string(), json: z.string() })));
 
-export function createEventLog(store: Store, ttlSeconds: number): EventLog {
+export function createEventLog(deps: EntryDeps): EventLog {
+  const entries = createEntries<z.ZodType<readonly ResponseEvent[]>>(
+    "response-events",
+    storedEvents,
+    deps,
+  );
   return {
     async write(tenant, id, piece, events) {
-      const key = await pieceKey(tenant, id, piece);
-      await store.set(key, JSON.stringify(events), ttlSeconds);
+      const isKept = await entries.set(events, tenant, id, String(piece));
+      if (!isKept) throw new StoreError("too-large", "The events are too large to be stored.");
     },
-    async read(tenant, id, piece) {
-      const text = await store.get(await pieceKey(tenant, id, piece));
-      return text === undefined ? undefined : storedEvents.safeParse(JSON.parse(text)).data;
-    },
+    read: (tenant, id, piece) => entries.get(tenant, id, String(piece)),
   };
-}
-
-function pieceKey(tenant: string, id: string, piece: number): Promise<string> {
-  return storeKey("response-events", tenant, id, String(piece));
 }

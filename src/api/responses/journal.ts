@@ -1,6 +1,6 @@
 /**
  * What is written of a response while it is made in the background. Writes come one after the other: an older state never
- * comes after a newer one.
+ * comes after a newer one. What the store did not take is written with the next attempt.
  */
 import type { ResponsesContext } from "./context.ts";
 import { keepResponse, type PendingResponse } from "./create-response.ts";
@@ -11,8 +11,9 @@ import type { ResponseEvent } from "./to-events.ts";
 export interface Journal {
   /** Events to be written with the next flush. */
   add(events: readonly ResponseEvent[]): void;
+  /** Rejects when the store fails; the events stay for the next flush. */
   flush(): Promise<void>;
-  /** Writes the response as it is. */
+  /** Writes the response as it is. Rejects when the store fails. */
   keep(): Promise<void>;
   /** Shows that it is still being made, and aborts if it is not wanted any more. */
   beat(abort: AbortController): Promise<void>;
@@ -33,7 +34,11 @@ export function createJournal(
   let waiting: ResponseEvent[] = [];
   let pieces = 0;
   let last = Promise.resolve();
-  const next = (write: () => Promise<void>) => (last = last.then(write));
+  const next = (write: () => Promise<void>) => {
+    const written = last.then(write);
+    last = written.catch(() => {});
+    return written;
+  };
 
   return {
     add(events) {
@@ -41,9 +46,12 @@ export function createJournal(
     },
     flush: () =>
       next(async () => {
-        const events = waiting;
-        waiting = [];
-        if (events.length > 0) await log.write(tenant, pending.id, pieces++, events);
+        while (waiting.length > 0) {
+          const events = firstPiece(waiting);
+          await log.write(tenant, pending.id, pieces, events);
+          pieces += 1;
+          waiting = waiting.slice(events.length);
+        }
       }),
     keep: () => next(() => keepResponse(pending, context)),
     beat: (abort) =>
@@ -52,4 +60,13 @@ export function createJournal(
         else if (isUnderWay(pending.writer.response)) await keepResponse(pending, context);
       }),
   };
+}
+
+/** Characters of one piece: after an outage much may be waiting. */
+const MAX_PIECE = 1_000_000;
+
+function firstPiece(events: readonly ResponseEvent[]): readonly ResponseEvent[] {
+  let size = 0;
+  const end = events.findIndex(({ json }) => (size += json.length) > MAX_PIECE);
+  return end === -1 ? events : events.slice(0, Math.max(end, 1));
 }

@@ -7,6 +7,14 @@ import { type InputItem, inputItem, toWireItem, type WireItem } from "./items.ts
 import type { PromptRequest } from "./request.ts";
 import { openSummary } from "./summary.ts";
 import { isUnderWay, toItemId } from "./response-store.ts";
+import {
+  createItemReads,
+  type HistoryBudget,
+  type ItemReads,
+  readChain,
+  sizeOf,
+  wantedIds,
+} from "./stored-reads.ts";
 
 export interface RequestContext {
   /** Everything the model is to read, in order. */
@@ -21,6 +29,9 @@ export interface RequestContext {
   readonly conversation: string | undefined;
   /** Where the thoughts of the running tool loop were found; of several steps, the worst. */
   readonly outcome: ReasoningOutcome | undefined;
+  /** About the length as JSON of `earlier`, and of the items that references in the input stand for. */
+  readonly earlierSize: number;
+  readonly referencedSize: number;
 }
 
 /** `responseId` names the input items that came without an id. Throws a {@link RequestError}. */
@@ -31,10 +42,12 @@ export async function loadContext(
   deps: ResponsesContext,
 ): Promise<RequestContext> {
   const { responses, client } = caller;
-  const { earlier, ancestors, conversation } = await loadEarlier(request, caller, deps);
-  const own = await Promise.all(
-    toInputItems(request.input).map((item, index) => dereference(item, index, caller)),
-  );
+  const budget = createBudget(deps.maxBodyBytes);
+  const { earlier, ancestors, conversation } = await loadEarlier(request, caller, deps, budget);
+  const earlierSize = budget.size;
+  const sent = toInputItems(request.input);
+  const reads = createItemReads(responses, client.tenant, wantedIds(sent));
+  const own = await dereferenceAll(sent, reads, budget);
   if (own.length === 0 && earlier.length === 0) {
     throw new RequestError("input: is required", { param: "input" });
   }
@@ -46,20 +59,49 @@ export async function loadContext(
     tenant: client.tenant,
     keeper: deps.reasoning,
     findThought: async (id) => {
-      const item = await responses.findItem(client.tenant, id);
+      const item = await reads.find(id);
       return item && toInputItem(item);
     },
     openSummary: (sealed) => openSummary(sealed, client.tenant, deps.seals),
     onRestored: deps.onRestored,
   });
   const input = own.map(({ item }, index) => withId(toWireItem(item), responseId, index));
-  return { history, input, earlier, ancestors, conversation, outcome };
+  return {
+    history,
+    input,
+    earlier,
+    ancestors,
+    conversation,
+    outcome,
+    earlierSize,
+    referencedSize: budget.size - earlierSize,
+  };
+}
+
+/** What a request stands for may be no longer than a request may be. */
+function createBudget(maxSize: number): HistoryBudget & { readonly size: number } {
+  let size = 0;
+  return {
+    get size() {
+      return size;
+    },
+    add(added, param) {
+      size += added;
+      if (size <= maxSize) return;
+      throw new RequestError(
+        `${param}: what it refers to makes the input longer than ${maxSize} bytes. Refer to less, or shorten the ` +
+          "conversation.",
+        { status: 413, param, errorType: "payload_too_large" },
+      );
+    },
+  };
 }
 
 async function loadEarlier(
   request: Pick<PromptRequest, "previous_response_id" | "conversation">,
   { responses, client: { tenant } }: Caller,
   deps: ResponsesContext,
+  budget: HistoryBudget,
 ): Promise<Pick<RequestContext, "earlier" | "ancestors" | "conversation">> {
   const { previous_response_id: previous, conversation: named } = request;
   if (previous && named) {
@@ -69,17 +111,19 @@ async function loadEarlier(
     );
   }
   if (previous) {
-    const chain = await responses.chain(tenant, previous);
+    const now = deps.now().getTime();
+    const refreshBefore = now - (deps.ttlSeconds * 1000) / 2;
+    const chain = await readChain(responses, tenant, previous, { budget, refreshBefore, now });
     if (chain === undefined) throw unknownPrevious(previous);
     const last = chain.at(-1);
-    if (last && isUnderWay(last.response)) {
+    if (last && isUnderWay(last)) {
       throw new RequestError(`previous_response_id: the response ${previous} is still being made`, {
         param: "previous_response_id",
       });
     }
     return {
-      earlier: chain.flatMap(({ input, response }) => [...input, ...response.output]),
-      ancestors: chain.map(({ response }) => response.id),
+      earlier: chain.flatMap(({ items }) => items),
+      ancestors: chain.map((each) => each.id),
       conversation: undefined,
     };
   }
@@ -87,6 +131,7 @@ async function loadEarlier(
   const id = typeof named === "string" ? named : named.id;
   const conversation = await deps.conversations.get(tenant, id);
   if (conversation === undefined) throw unknownConversation(id);
+  budget.add(sizeOf(conversation.items), "conversation");
   return { earlier: conversation.items, ancestors: [], conversation: id };
 }
 
@@ -111,12 +156,36 @@ function toInputItems(input: PromptRequest["input"]): readonly InputItem[] {
   return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
 }
 
-async function dereference(item: InputItem, index: number, caller: Caller): Promise<LocatedItem> {
-  const param = `input[${index}]`;
-  if (item.type !== "item_reference") return { item, param, stored: false };
-  const found = await caller.responses.findItem(caller.client.tenant, item.id);
-  if (found !== undefined) return { item: toInputItem(found), param, stored: true };
-  throw new RequestError(`${param}.id: there is no item with the id ${JSON.stringify(item.id)}`, {
+/** One after the other, so that too many are refused before all of them are read. */
+async function dereferenceAll(
+  items: readonly InputItem[],
+  reads: ItemReads,
+  budget: HistoryBudget,
+): Promise<LocatedItem[]> {
+  /** By id: an item that is referred to many times is checked and measured once. */
+  const known = new Map<string, { readonly item: InputItem; readonly size: number }>();
+  const located: LocatedItem[] = [];
+  for (const [index, item] of items.entries()) {
+    const param = `input[${index}]`;
+    if (item.type !== "item_reference") {
+      located.push({ item, param, stored: false });
+      continue;
+    }
+    let target = known.get(item.id);
+    if (target === undefined) {
+      const found = await reads.find(item.id);
+      if (found === undefined) throw unknownItem(item.id, param);
+      target = { item: toInputItem(found), size: sizeOf(found) };
+      known.set(item.id, target);
+    }
+    budget.add(target.size, "input");
+    located.push({ item: target.item, param, stored: true });
+  }
+  return located;
+}
+
+function unknownItem(id: string, param: string): RequestError {
+  return new RequestError(`${param}.id: there is no item with the id ${JSON.stringify(id)}`, {
     status: 404,
     type: "not_found_error",
     param: `${param}.id`,

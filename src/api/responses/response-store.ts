@@ -3,12 +3,13 @@
  * referred to by their id.
  *
  * An entry holds what one request added, its input and its output, and names the responses before it. So a conversation
- * of n turns takes n entries and n reads, which are made at once, and none holds what another holds already.
+ * of n turns takes n entries and n reads, and none holds what another holds already.
  */
 import * as z from "zod";
-import { type Store, storeKey } from "../../store/store.ts";
-import type { WireItem } from "./items.ts";
 import { once } from "../../once.ts";
+import { createEntries, type EntryDeps } from "../../store/entries.ts";
+import { RequestError } from "../errors.ts";
+import type { WireItem } from "./items.ts";
 
 export interface StoredResponse {
   /** The response object, with all reasoning in its output, whatever the client was shown. */
@@ -32,14 +33,14 @@ export function isUnderWay({ status }: { readonly status: string }): boolean {
   return status === "queued" || status === "in_progress";
 }
 
+/** Reading, writing and deleting reject with a `StoreError` when the store fails. */
 export interface ResponseStore {
+  /** @throws RequestError when it is too large to be kept. */
   put(tenant: string, entry: StoredResponse, options: PutOptions): Promise<void>;
   get(tenant: string, id: string): Promise<StoredResponse | undefined>;
   delete(tenant: string, id: string): Promise<void>;
-  /** The named response and all it continues, oldest first. Undefined when any of them is gone. */
-  chain(tenant: string, id: string): Promise<readonly StoredResponse[] | undefined>;
-  /** An input or output item by its id. */
-  findItem(tenant: string, itemId: string): Promise<WireItem | undefined>;
+  /** An item that is known without looking for its response. */
+  ownItem(itemId: string): WireItem | undefined;
 }
 
 export interface PutOptions {
@@ -47,13 +48,6 @@ export interface PutOptions {
   readonly store: boolean;
   /** All items before its input. */
   readonly earlier: readonly WireItem[];
-}
-
-export interface ResponseStoreDeps {
-  readonly store: Store;
-  readonly ttlSeconds: number;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 const wireItem = once(() => z.looseObject({ type: z.string() }));
@@ -67,49 +61,24 @@ const storedResponse = z.lazy(() =>
   }),
 );
 
-export function createResponseStore(deps: ResponseStoreDeps): ResponseStore {
-  const { store, ttlSeconds, now } = deps;
+export function createResponseStore(deps: EntryDeps): ResponseStore {
+  const entries = createEntries<z.ZodType<StoredResponse>>("response", storedResponse, deps);
+  return {
+    async put(tenant, entry, options) {
+      if (!options.store) return;
+      if (!(await entries.set(entry, tenant, entry.response.id))) throw responseTooLarge();
+    },
+    get: (tenant, id) => entries.get(tenant, id),
+    delete: (tenant, id) => entries.delete(tenant, id),
+    ownItem: () => undefined,
+  };
+}
 
-  return { put, get, delete: remove, chain, findItem };
-
-  async function put(tenant: string, entry: StoredResponse, options: PutOptions): Promise<void> {
-    if (options.store) await write(tenant, entry);
-  }
-
-  async function write(tenant: string, entry: StoredResponse): Promise<void> {
-    const key = await responseKey(tenant, entry.response.id);
-    await store.set(key, JSON.stringify(entry), ttlSeconds);
-  }
-
-  async function get(tenant: string, id: string): Promise<StoredResponse | undefined> {
-    const text = await store.get(await responseKey(tenant, id));
-    if (text === undefined) return undefined;
-    // Undefined also for what another version may have written.
-    return storedResponse.safeParse(JSON.parse(text)).data;
-  }
-
-  async function remove(tenant: string, id: string): Promise<void> {
-    await store.delete(await responseKey(tenant, id));
-  }
-
-  async function chain(tenant: string, id: string): Promise<StoredResponse[] | undefined> {
-    const last = await get(tenant, id);
-    if (last === undefined) return undefined;
-    const before = await Promise.all(last.ancestors.map((each) => get(tenant, each)));
-    const found = before.filter((each) => each !== undefined);
-    if (found.length < before.length) return undefined;
-    // A conversation lives as long as it is continued, not as long as its oldest turn.
-    const old = found.filter(({ storedAt }) => now() - storedAt > (ttlSeconds * 1000) / 2);
-    await Promise.all(old.map((each) => write(tenant, { ...each, storedAt: now() })));
-    return [...found, last];
-  }
-
-  async function findItem(tenant: string, itemId: string): Promise<WireItem | undefined> {
-    const id = responseOf(itemId);
-    const entry = id === undefined ? undefined : await get(tenant, id);
-    if (entry === undefined) return undefined;
-    return [...entry.input, ...entry.response.output].find((item) => item["id"] === itemId);
-  }
+export function responseTooLarge(): RequestError {
+  return new RequestError(
+    "input: the response would be too large to be stored. Send less input, or set store to false.",
+    { status: 413, param: "input", errorType: "payload_too_large" },
+  );
 }
 
 /**
@@ -120,11 +89,7 @@ export function toItemId(responseId: string, prefix: string, place: number | str
   return `${prefix}_${responseId.replace(/^resp_/, "")}_${place}`;
 }
 
-function responseOf(itemId: string): string | undefined {
+export function responseOf(itemId: string): string | undefined {
   const key = /^[a-z]+_([0-9A-Za-z]+)_i?\d+$/.exec(itemId)?.[1];
   return key === undefined ? undefined : `resp_${key}`;
-}
-
-function responseKey(tenant: string, id: string): Promise<string> {
-  return storeKey("response", tenant, id);
 }

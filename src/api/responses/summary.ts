@@ -1,5 +1,6 @@
 /** Compaction items: a summary of what came before, sealed, so that it is ours and this tenant's to read. */
 import * as z from "zod";
+import { readStored } from "../../store/entries.ts";
 import type { Seals } from "../../store/seals.ts";
 import type { HistoryItem } from "./history.ts";
 
@@ -30,6 +31,6 @@ export async function openSummary(
 ): Promise<string | undefined> {
   const opened = await seals.open(sealed, { tenant, purpose: PURPOSE });
   if (!opened.opened) return undefined;
-  const summary = sealedSummary.safeParse(JSON.parse(opened.text)).data?.summary;
+  const summary = readStored(sealedSummary, opened.text)?.summary;
   return summary === undefined ? undefined : `Summary of the conversation so far:\n\n${summary}`;
 }

@@ -43,7 +43,7 @@ export interface EventWriter {
   /** Only where the response is queued: what is said before the turn runs. */
   queue(): ResponseEvent[];
   push(event: TurnEvent): ResponseEvent[];
-  /** The turn has thrown: `error`, then `response.failed`. */
+  /** The turn has thrown, or its end, which was not told yet, could not be kept: `error`, then `response.failed`. */
   fail(error: ErrorDescription): ResponseEvent[];
   /** The turn was stopped by the client. There is no event for it. */
   cancel(): void;
@@ -91,6 +91,11 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     queue: () => [lifecycle("created"), lifecycle("queued")],
     push,
     fail(error) {
+      if (state.completedAt !== undefined || state.status === "incomplete") {
+        // The last event was not given to anybody: its number is free again.
+        sequence -= 1;
+        state = { ...state, completedAt: undefined };
+      }
       const begun = hasBegun ? [] : begin();
       const closed = open?.isOver ? close("completed") : [];
       return [...begun, ...closed, ...failed(error)];

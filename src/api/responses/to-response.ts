@@ -67,7 +67,7 @@ export interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
   /** Seconds since 1970. */
-  readonly completedAt?: number;
+  readonly completedAt?: number | undefined;
   readonly usage?: TurnUsage;
   readonly error?: { readonly code: string; readonly message: string };
 }

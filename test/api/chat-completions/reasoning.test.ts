@@ -194,7 +194,7 @@ describe("after the answer", () => {
       engine,
       store: {
         get: async (key) => void asked.push(key),
-        set: async () => {},
+        set: async () => false,
         delete: async () => {},
       },
     });
@@ -325,7 +325,7 @@ describe("the policy of a key decides what leaves, and never what is kept", () =
         engine,
         settings: { reasoningPolicy: "sealed", sealingKeys: SEALING, reasoningContentMirror: true },
         // Nothing is kept: the seals alone must do.
-        store: { get: async () => undefined, set: async () => {}, delete: async () => {} },
+        store: { get: async () => undefined, set: async () => false, delete: async () => {} },
       });
       const { outcomes, replies, messages } = await runLoop(app.post, { body: { stream } });
       expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);

@@ -1,6 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
+import { sha256Hex } from "../../../src/api/auth.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { createShutdown } from "../../../src/turn/shutdown.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { consume } from "./consumer.ts";
 import { responseObject } from "./schemas.ts";
@@ -220,5 +223,149 @@ describe("through another gateway behind the same store", () => {
     const events = await follow(other, id);
     expect(events.map(({ type }) => type).slice(-2)).toEqual(["error", "response.failed"]);
     expect(consume(events).status).toBe("failed");
+  });
+});
+
+describe("the number of responses in the background", () => {
+  const post = (app: ResponsesApp, key?: string) => app.send("POST", "/v1/responses", REQUEST, key);
+
+  async function keyed(...names: readonly string[]) {
+    return Promise.all(names.map(async (name) => ({ name, sha256: await sha256Hex(name) })));
+  }
+
+  test("is bounded for each key, and counts down when they end", async () => {
+    const keys = await keyed("alice", "bob");
+    const engine = scriptedEngine(() => ({ write: ANSWER.slice(0, 60), hang: true }));
+    const app = responsesApp({ engine, settings: { keys, maxBackgroundPerKey: 3 } });
+    const flood = await Promise.all(Array.from({ length: 50 }, () => post(app, "alice")));
+    expect(flood.filter(({ status }) => status === 200)).toHaveLength(3);
+    const refused = flood.find(({ status }) => status !== 200);
+    expect(refused?.status).toBe(429);
+    expect(refused?.headers.get("retry-after")).toBe("5");
+    expect((await post(app, "bob")).status).toBe(200);
+
+    const kept = flood.find(({ status }) => status === 200);
+    const { id } = responseObject.parse(await kept?.json());
+    await app.send("POST", `/v1/responses/${id}/cancel`, undefined, "alice");
+    expect((await post(app, "alice")).status).toBe(200);
+    expect((await post(app, "alice")).status).toBe(429);
+  });
+
+  test("is bounded for all of them", async () => {
+    const keys = await keyed("alice", "bob", "cy");
+    const engine = scriptedEngine(() => ({ write: ANSWER.slice(0, 60), hang: true }));
+    const app = responsesApp({ engine, settings: { keys, maxBackground: 2 } });
+    expect((await post(app, "alice")).status).toBe(200);
+    expect((await post(app, "bob")).status).toBe(200);
+    expect((await post(app, "cy")).status).toBe(503);
+  });
+});
+
+describe("with a store that fails", () => {
+  function failingStore() {
+    const memory = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
+    const state = { isDown: true, failures: 0 };
+    const store: Store = {
+      ...memory,
+      set: async (...args) => {
+        if (state.isDown) state.failures += 1;
+        if (state.isDown) throw new Error("connection refused");
+        return memory.set(...args);
+      },
+    };
+    return { store, state };
+  }
+
+  test("nothing is accepted, and nothing runs", async () => {
+    const { store, state } = failingStore();
+    const engine = scriptedEngine(() => ANSWER);
+    const app = responsesApp({ engine, store, settings: { maxBackgroundPerKey: 1 } });
+    for (let times = 0; times < 3; times++) {
+      expect((await app.send("POST", "/v1/responses", REQUEST)).status).toBe(503);
+    }
+    expect(engine.requests).toEqual([]);
+    // Nothing that was refused counts.
+    state.isDown = false;
+    await vi.waitFor(() => start(app), { timeout: 5000, interval: 100 });
+  });
+
+  test("an answer made meanwhile is written when it works again", async () => {
+    const { store, state } = failingStore();
+    state.isDown = false;
+    const { engine, open } = gatedEngine();
+    const app = responsesApp({ engine, store });
+    const id = await start(app);
+    state.isDown = true;
+    open();
+    await vi.waitFor(() => expect(state.failures).toBeGreaterThan(1), { timeout: 5000 });
+    state.isDown = false;
+    const done = await until(app, id, "completed");
+    expect(consume(await follow(app, id))).toEqual(done);
+  });
+});
+
+describe("at a shutdown", () => {
+  const CUT = { write: ANSWER.slice(0, 60), hang: true };
+
+  test("it is finished while there is time", async () => {
+    const shutdown = createShutdown();
+    const { engine, open } = gatedEngine();
+    const app = responsesApp({ engine, shutdown });
+    const id = await start(app);
+    shutdown.begin();
+    open();
+    await shutdown.idle();
+    expect((await look(app, id)).status).toBe("completed");
+  });
+
+  test("it is marked failed at once when there is none left, for all replicas to see", async () => {
+    const shutdown = createShutdown();
+    const store = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
+    const engine = scriptedEngine([CUT]);
+    const app = responsesApp({ engine, store, shutdown });
+    const replica = responsesApp({ engine: scriptedEngine([]), store });
+    const id = await start(app);
+    await vi.waitFor(() => expect(engine.open).toBe(1));
+    shutdown.stop();
+    await shutdown.idle();
+    expect(engine.open).toBe(0);
+    expect(await look(replica, id)).toMatchObject({
+      status: "failed",
+      error: { code: "server_error" },
+    });
+    const events = await follow(replica, id);
+    expect(events.map(({ type }) => type).slice(-2)).toEqual(["error", "response.failed"]);
+  });
+
+  test("no more is accepted", async () => {
+    const shutdown = createShutdown();
+    const app = responsesApp({ engine: scriptedEngine([]), shutdown });
+    shutdown.begin();
+    const refused = await app.send("POST", "/v1/responses", REQUEST);
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    const ready = await app.send("GET", "/ready");
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toEqual({ status: "shutting_down" });
+    expect((await app.send("GET", "/health")).status).toBe(200);
+  });
+
+  test("a stream that is cut says so, and ends", async () => {
+    const shutdown = createShutdown();
+    const engine = scriptedEngine([CUT]);
+    const app = responsesApp({ engine, shutdown });
+    const response = await app.send("POST", "/v1/responses", {
+      ...REQUEST,
+      background: false,
+      stream: true,
+    });
+    const events = readEvents(response);
+    await vi.waitFor(() => expect(engine.open).toBe(1));
+    shutdown.stop();
+    expect((await events).slice(-2)).toMatchObject([
+      { type: "error", code: "server_error", message: expect.stringContaining("shutting down") },
+      { type: "response.failed", response: { status: "failed" } },
+    ]);
+    expect(engine.open).toBe(0);
   });
 });

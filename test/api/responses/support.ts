@@ -4,6 +4,7 @@ import type { Engine } from "../../../src/engines/engine.ts";
 import { createLog } from "../../../src/log.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createModels } from "../../../src/turn/models.ts";
+import type { Shutdown } from "../../../src/turn/shutdown.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "../../helpers/gateway.ts";
 import { consume } from "./consumer.ts";
 import { type ResponseObject, responseObject } from "./schemas.ts";
@@ -18,6 +19,7 @@ export interface ResponsesAppOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly store?: Store;
   readonly contextLength?: number;
+  readonly shutdown?: Shutdown;
   readonly now?: () => Date;
   /** Also in the project `workerd`: what is tested would not be seen through a network. */
   readonly here?: boolean;
@@ -41,8 +43,9 @@ export interface ResponsesApp {
 
 /** In the project `workerd` the bundle in its runtime, unless a test brings what cannot go there. */
 export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
-  const { engine, settings, store, contextLength, now, here = false } = options;
-  if (!ON_WORKERS || store !== undefined || now !== undefined || here) return inProcess(options);
+  const { engine, settings, store, contextLength, shutdown, now, here = false } = options;
+  if (!ON_WORKERS || shutdown !== undefined || store !== undefined || now !== undefined || here)
+    return inProcess(options);
   const gateway = lazyGateway({
     models: [{ id: MODEL, engine, ...(contextLength !== undefined && { contextLength }) }],
     settings: { log: "debug", ...settings },
@@ -56,7 +59,7 @@ export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
 }
 
 function inProcess(options: ResponsesAppOptions): ResponsesApp {
-  const { engine, settings, store, contextLength, now = () => new Date() } = options;
+  const { engine, settings, store, contextLength, shutdown, now = () => new Date() } = options;
   const logged: Record<string, unknown>[] = [];
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
   const app = createApp({
@@ -66,6 +69,7 @@ function inProcess(options: ResponsesAppOptions): ResponsesApp {
       { newCallId: () => `call_${randomId()}` },
     ),
     ...(store && { store }),
+    ...(shutdown && { shutdown }),
     log: createLog({
       level: "debug",
       now: Date.now,

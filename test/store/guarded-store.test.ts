@@ -1,6 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { createGuardedStore } from "../../src/store/guarded-store.ts";
 import { createForgivingStore } from "../../src/store/forgiving-store.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { StoreError } from "../../src/store/store-error.ts";
 import type { Store } from "../../src/store/store.ts";
 
 /** A store whose state a test decides, and a record of what was asked of it and what was reported. */
@@ -18,11 +20,12 @@ function troubled() {
   }
   const inner: Store = {
     get: (key) => behave("get", () => memory.get(key)),
-    set: (key, value, ttl) => behave("set", () => memory.set(key, value, ttl)),
+    set: (key, value, ttl, tenant) => behave("set", () => memory.set(key, value, ttl, tenant)),
     delete: (key) => behave("delete", () => memory.delete(key)),
   };
-  const store = createForgivingStore(inner, {
+  const store = createGuardedStore(inner, {
     timeoutMs: 20,
+    maxEntryBytes: 1000,
     now: () => state.now,
     onFailure: (operation, failure, error) => {
       reported.push(
@@ -36,37 +39,46 @@ function troubled() {
 
 test("a store that is well is passed through, and nothing is reported", async () => {
   const { store, reported } = troubled();
-  await store.set("a", "x", 60);
+  await store.set("a", "x", 60, "alice");
   expect(await store.get("a")).toBe("x");
   await store.delete("a");
   expect(await store.get("a")).toBe(undefined);
   expect(reported).toEqual([]);
 });
 
-test("a store that is down is as good as empty", async () => {
+const UNAVAILABLE = expect.objectContaining({ name: "StoreError", kind: "unavailable" });
+
+test("a store that is down is said to be, and each failure is reported", async () => {
   const { store, state, reported } = troubled();
-  await store.set("a", "x", 60);
+  await store.set("a", "x", 60, "alice");
   state.mode = "down";
-  expect(await store.get("a")).toBe(undefined);
-  expect(await store.set("a", "y", 60)).toBe(undefined);
+  await expect(store.get("a")).rejects.toEqual(UNAVAILABLE);
+  await expect(store.set("a", "y", 60, "alice")).rejects.toEqual(UNAVAILABLE);
   expect(reported).toEqual(["get error connection refused", "set error connection refused"]);
 });
 
 test("a store that does not answer is waited for no longer than it is given", async () => {
-  const { store, state, reported } = troubled();
-  state.mode = "stuck";
-  const started = performance.now();
-  expect(await store.get("a")).toBe(undefined);
-  expect(performance.now() - started).toBeLessThan(500);
-  expect(reported).toEqual(["get timeout"]);
+  vi.useFakeTimers();
+  try {
+    const { store, state, reported } = troubled();
+    state.mode = "stuck";
+    const asked = store.get("a").catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(19);
+    expect(reported).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await asked).toEqual(UNAVAILABLE);
+    expect(reported).toEqual(["get timeout"]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
-test("a store that throws before it promises is forgiven too", async () => {
+test("a store that throws before it promises fails like one that rejects", async () => {
   const reported: string[] = [];
   const throwing = () => {
     throw new Error("no client");
   };
-  const store = createForgivingStore(
+  const store = createGuardedStore(
     { get: throwing, set: throwing, delete: throwing },
     {
       timeoutMs: 20,
@@ -75,15 +87,51 @@ test("a store that throws before it promises is forgiven too", async () => {
       onRecovery: () => {},
     },
   );
-  await store.delete("a");
+  await expect(store.delete("a")).rejects.toEqual(UNAVAILABLE);
   expect(reported).toEqual(["delete error"]);
+});
+
+test("an entry larger than allowed is not kept, is no failure, and leaves what was there", async () => {
+  const { store, asked, reported } = troubled();
+  expect(await store.set("a", "x".repeat(1000), 60, "alice")).toBe(true);
+  asked.length = 0;
+  expect(await store.set("a", "x".repeat(1001), 60, "alice")).toBe(false);
+  // Three bytes each in UTF-8.
+  expect(await store.set("a", "字".repeat(334), 60, "alice")).toBe(false);
+  expect(asked).toEqual([]);
+  expect(reported).toEqual([]);
+  expect(await store.get("a")).toBe("x".repeat(1000));
+});
+
+test("whether it works is asked only of a store that has failed", async () => {
+  const { store, state, asked } = troubled();
+  await store.check();
+  expect(asked).toEqual([]);
+  state.mode = "down";
+  await expect(store.get("a")).rejects.toThrow(StoreError);
+  await expect(store.check()).rejects.toThrow(StoreError);
+  state.mode = "well";
+  await store.check();
+  await store.check();
+  expect(asked).toEqual(["get", "get", "get"]);
+});
+
+test("where a loss only costs quality, a store that is down is as good as empty", async () => {
+  const { store, state } = troubled();
+  const forgiving = createForgivingStore(store);
+  await forgiving.set("a", "x", 60, "alice");
+  expect(await forgiving.get("a")).toBe("x");
+  state.mode = "down";
+  expect(await forgiving.get("a")).toBe(undefined);
+  expect(await forgiving.set("a", "y", 60, "alice")).toBe(false);
+  await forgiving.delete("a");
 });
 
 describe("after three failures in a row", () => {
   async function failThrice() {
     const all = troubled();
     all.state.mode = "down";
-    for (const key of ["a", "b", "c"]) await all.store.get(key);
+    for (const key of ["a", "b", "c"]) await all.store.get(key).catch(() => {});
     all.asked.length = 0;
     all.reported.length = 0;
     return all;
@@ -93,7 +141,7 @@ describe("after three failures in a row", () => {
     const { store, state, asked, reported } = await failThrice();
     state.mode = "well";
     state.now += 999;
-    expect(await store.get("a")).toBe(undefined);
+    await expect(store.get("a")).rejects.toEqual(UNAVAILABLE);
     expect(asked).toEqual([]);
     expect(reported).toEqual(["get resting"]);
   });
@@ -102,7 +150,7 @@ describe("after three failures in a row", () => {
     const { store, state, reported } = await failThrice();
     state.mode = "well";
     state.now += 1000;
-    await store.set("a", "x", 60);
+    await store.set("a", "x", 60, "alice");
     expect(await store.get("a")).toBe("x");
     expect(reported).toEqual(["recovered"]);
   });
@@ -110,8 +158,8 @@ describe("after three failures in a row", () => {
   test("a failure then gives it another rest at once", async () => {
     const { store, state, asked, reported } = await failThrice();
     state.now += 1000;
-    await store.get("a");
-    await store.get("b");
+    await store.get("a").catch(() => {});
+    await store.get("b").catch(() => {});
     expect(asked).toEqual(["get"]);
     expect(reported).toEqual(["get error connection refused", "get resting"]);
   });
@@ -121,7 +169,7 @@ test("failures with successes between them are no reason to rest", async () => {
   const { store, state, asked } = troubled();
   for (let round = 0; round < 5; round++) {
     state.mode = "down";
-    await store.get("a");
+    await store.get("a").catch(() => {});
     state.mode = "well";
     await store.get("a");
   }

@@ -1,0 +1,147 @@
+/**
+ * What one request reads of stored responses: each of them once, and of each only what the request needs, so that neither
+ * many references to one item nor many long responses multiply in memory.
+ */
+import type { InputItem, WireItem } from "./items.ts";
+import { type ResponseStore, responseOf, type StoredResponse } from "./response-store.ts";
+
+/** Responses that references of one request may lead to. Cloudflare's KV allows a request no more reads. */
+const MAX_RESPONSES = 1000;
+/** Read at the same time. More hardly saves time, and all of them are in memory at once. */
+const BATCH = 8;
+/** Characters that are parsed before others get their turn. */
+const SLICE = 1_000_000;
+
+/** A response as what continues it needs it. */
+export interface ChainLink {
+  readonly id: string;
+  readonly status: string;
+  readonly items: readonly WireItem[];
+}
+
+/** Adds up what a request's history grows to. Throws a `RequestError` when it is too much. */
+export interface HistoryBudget {
+  /** `size` as {@link sizeOf} measures. `param` is the field that asked for it. */
+  add(size: number, param: string): void;
+}
+
+export interface ReadChainOptions {
+  readonly budget: HistoryBudget;
+  /** Entries stored before this moment are stored again, so that a conversation lives as long as it is continued. */
+  readonly refreshBefore: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The named response and all it continues, oldest first. Undefined when any of them is gone. */
+export async function readChain(
+  responses: ResponseStore,
+  tenant: string,
+  id: string,
+  options: ReadChainOptions,
+): Promise<readonly ChainLink[] | undefined> {
+  const slices = createSlices();
+  const last = await responses.get(tenant, id);
+  if (last === undefined) return undefined;
+  const links: ChainLink[] = [];
+  for (let at = 0; at < last.ancestors.length; at += BATCH) {
+    const ids = last.ancestors.slice(at, at + BATCH);
+    const batch = await Promise.all(ids.map((each) => responses.get(tenant, each)));
+    for (const entry of batch) {
+      if (entry === undefined) return undefined;
+      if (entry.storedAt < options.refreshBefore) {
+        const renewed = { ...entry, storedAt: options.now };
+        await responses.put(tenant, renewed, { store: true, earlier: [] });
+      }
+      links.push(toLink(entry));
+      await slices.spend(sizeOf(entry));
+    }
+  }
+  return [...links, toLink(last)];
+
+  function toLink({ response, input }: StoredResponse): ChainLink {
+    const items = [...input, ...response.output];
+    options.budget.add(sizeOf(items), "previous_response_id");
+    return { id: response.id, status: response.status, items };
+  }
+}
+
+export interface ItemReads {
+  /** An input or output item by its id. Undefined also when it was not among `wanted`. */
+  find(itemId: string): Promise<WireItem | undefined>;
+}
+
+/** `wanted`: the ids that may be asked for. Only these are kept of a response that was read. */
+export function createItemReads(
+  responses: ResponseStore,
+  tenant: string,
+  wanted: ReadonlySet<string>,
+): ItemReads {
+  const slices = createSlices();
+  const read = new Map<string, Promise<ReadonlyMap<string, WireItem>>>();
+
+  async function readItems(id: string): Promise<ReadonlyMap<string, WireItem>> {
+    const found = new Map<string, WireItem>();
+    const entry = await responses.get(tenant, id);
+    if (entry === undefined) return found;
+    for (const item of [...entry.input, ...entry.response.output]) {
+      const itemId = item["id"];
+      if (typeof itemId === "string" && wanted.has(itemId)) found.set(itemId, item);
+    }
+    await slices.spend(sizeOf(entry));
+    return found;
+  }
+
+  return {
+    async find(itemId) {
+      const own = responses.ownItem(itemId);
+      if (own !== undefined) return own;
+      const id = responseOf(itemId);
+      if (id === undefined) return undefined;
+      let items = read.get(id);
+      if (items === undefined) {
+        if (read.size >= MAX_RESPONSES) return undefined;
+        items = readItems(id);
+        read.set(id, items);
+      }
+      return (await items).get(itemId);
+    },
+  };
+}
+
+/** Ids that an item may be looked up by. */
+export function wantedIds(items: readonly InputItem[]): Set<string> {
+  const ids = new Set<string>();
+  for (const item of items) {
+    if ((item.type === "item_reference" || item.type === "reasoning") && item.id) ids.add(item.id);
+  }
+  return ids;
+}
+
+/** About the length of a value as JSON. */
+export function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null) return 4;
+  let size = 2;
+  if (Array.isArray(value)) {
+    for (const each of value) size += sizeOf(each) + 1;
+    return size;
+  }
+  for (const [name, member] of Object.entries(value)) size += name.length + 4 + sizeOf(member);
+  return size;
+}
+
+function createSlices() {
+  let spent = 0;
+  return {
+    /** Lets others have the event loop when enough has been parsed since the last time. */
+    async spend(size: number): Promise<void> {
+      spent += size;
+      if (spent < SLICE) return;
+      spent = 0;
+      await new Promise((resolve) => {
+        setTimeout(resolve, 0);
+      });
+    },
+  };
+}

@@ -1,0 +1,19 @@
+/** How many bytes a text takes as UTF-8, without making them. */
+export function byteLength(text: string): number {
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x80) continue;
+    // A surrogate pair is two units and four bytes; a lone surrogate becomes U+FFFD, three bytes.
+    if (unit < 0x800) bytes += 1;
+    else if (isPair(text, at)) {
+      bytes += 2;
+      at += 1;
+    } else bytes += 2;
+  }
+  return bytes;
+}
+
+function isPair(text: string, at: number): boolean {
+  return (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
+}

@@ -1,0 +1,102 @@
+/**
+ * Shutting down in order. First nothing new is begun; then what is in flight may finish; near the end of the grace
+ * whatever has not is stopped for a stated reason, while there is still time to tell clients and the store.
+ */
+import { createFlow, forEachOf, type Take } from "../flow.ts";
+import type { Model, Models } from "./models.ts";
+import { TurnError } from "./turn-error.ts";
+import type { Turn, TurnEvent } from "./turn.ts";
+
+export interface Shutdown {
+  /** Aborted when the shutdown begins. */
+  readonly closing: AbortSignal;
+  /** Aborted when what is in flight must end. */
+  readonly stopping: AbortSignal;
+  begin(): void;
+  /** Stops every turn: each throws a {@link TurnError} of the kind `shutdown`. */
+  stop(): void;
+  /** Work beyond its request that a shutdown waits for. It must never reject. */
+  track(work: Promise<void>): void;
+  /** Resolves when no tracked work is left. */
+  idle(): Promise<void>;
+  /** The same models, whose turns are stopped with the rest. */
+  watch(models: Models): Models;
+}
+
+export function createShutdown(): Shutdown {
+  const closing = new AbortController();
+  const stopping = new AbortController();
+  const tracked = new Set<Promise<void>>();
+  const turns = new Set<AbortController>();
+
+  return {
+    closing: closing.signal,
+    stopping: stopping.signal,
+    begin: () => closing.abort(),
+    stop() {
+      closing.abort();
+      stopping.abort();
+      for (const turn of turns) turn.abort(shutdownError());
+    },
+    track(work) {
+      const settled = work.finally(() => tracked.delete(settled));
+      tracked.add(settled);
+    },
+    async idle() {
+      while (tracked.size > 0) await Promise.all(tracked);
+    },
+    watch(models) {
+      const watched = new Map(models.all.map((model) => [model, watchModel(model)]));
+      return {
+        all: [...watched.values()],
+        find: (name) => {
+          const model = models.find(name);
+          return model && watched.get(model);
+        },
+      };
+    },
+  };
+
+  function watchModel(model: Model): Model {
+    // A model's status changes: everything else is read through to the model itself.
+    return Object.create(model, {
+      run: {
+        value: (turn: Turn, signal: AbortSignal) =>
+          createFlow<TurnEvent>((take) => runStoppable(model, turn, signal, take)),
+      },
+    });
+  }
+
+  /** A controller for each turn instead of a listener on a shared signal: leaving a set costs nothing. */
+  async function runStoppable(
+    model: Model,
+    turn: Turn,
+    signal: AbortSignal,
+    take: Take<TurnEvent>,
+  ): Promise<void> {
+    const abort = new AbortController();
+    const leave = () => abort.abort(signal.reason);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+    if (stopping.signal.aborted) abort.abort(shutdownError());
+    turns.add(abort);
+    const isStopped = () => stopping.signal.aborted && !signal.aborted;
+    let hasEnded = false;
+    try {
+      await forEachOf(model.run(turn, abort.signal), (event) => {
+        hasEnded ||= event.type === "end";
+        return take(event);
+      });
+    } catch (error) {
+      throw isStopped() && !hasEnded ? shutdownError() : error;
+    } finally {
+      turns.delete(abort);
+      signal.removeEventListener("abort", leave);
+    }
+    if (isStopped() && !hasEnded) throw shutdownError();
+  }
+}
+
+export function shutdownError(): TurnError {
+  return new TurnError("shutdown", "The gateway is shutting down.");
+}

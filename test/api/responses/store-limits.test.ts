@@ -1,0 +1,290 @@
+/** What the store cannot keep or give back is refused or told, never lost in silence. */
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { errorBody } from "./schemas.ts";
+import { MODEL, readEvents, type ResponsesApp, responsesApp } from "./support.ts";
+
+const ANSWER = "<|channel|>final<|message|>Hi.<|return|>";
+
+const named = z.looseObject({ id: z.string() });
+const list = z.looseObject({ data: z.array(z.unknown()) });
+
+async function errorOf(response: Response) {
+  return { status: response.status, ...errorBody.parse(await response.json()).error };
+}
+
+/** A store that counts what is asked of it, can be down, and whose values a test can change. */
+function watchedStore() {
+  const memory = createMemoryStore({ maxEntries: 10_000, maxBytes: 100_000_000, now: Date.now });
+  const state = { isDown: false, gets: [] as string[], sets: [] as string[] };
+  const ask = async <T>(answer: () => Promise<T>): Promise<T> => {
+    if (state.isDown) throw new Error("connection refused");
+    return answer();
+  };
+  const store: Store = {
+    get: (key) => {
+      state.gets.push(key);
+      return ask(() => memory.get(key));
+    },
+    set: (...args) => {
+      state.sets.push(args[0]);
+      return ask(() => memory.set(...args));
+    },
+    delete: (key) => ask(() => memory.delete(key)),
+  };
+  return { store, state };
+}
+
+describe("references to stored items", () => {
+  async function storedItem(text: string) {
+    const { store, state } = watchedStore();
+    const engine = scriptedEngine(() => ANSWER);
+    const app = responsesApp({ engine, store, settings: { maxBodyBytes: 4_000_000 } });
+    const made = await app.create({ input: [{ role: "user", content: text }] });
+    state.gets.length = 0;
+    const reference = { type: "item_reference", id: `msg_${made.id.slice("resp_".length)}_i0` };
+    const count = (references: number) =>
+      app.send("POST", "/v1/responses/input_tokens", {
+        model: MODEL,
+        input: Array.from({ length: references }, () => reference),
+      });
+    return { app, state, engine, reference, count };
+  }
+
+  test("load a response once, however many there are", async () => {
+    const { state, count } = await storedItem("Hello.");
+    const response = await count(2000);
+    expect(response.status).toBe(200);
+    expect(state.gets).toHaveLength(1);
+  });
+
+  test("are refused once what they stand for is longer than a request may be", async () => {
+    const { app, state, engine, reference, count } = await storedItem("x".repeat(1_000_000));
+    const asked = engine.requests.length;
+    expect(await errorOf(await count(9_999))).toMatchObject({
+      status: 413,
+      param: "input",
+      code: "payload_too_large",
+    });
+    const input = Array.from({ length: 5 }, () => reference);
+    const response = await app.send("POST", "/v1/responses", { model: MODEL, input });
+    expect(response.status).toBe(413);
+    expect(state.gets).toHaveLength(2);
+    expect(engine.requests.length).toBe(asked);
+  });
+
+  test("of thousands of responses each are not followed without end", async () => {
+    const { state, app } = await storedItem("Hello.");
+    const input = Array.from({ length: 3000 }, (_, index) => {
+      return { type: "reasoning", id: `rs_${index}_0`, summary: [] };
+    });
+    await app.send("POST", "/v1/responses/input_tokens", { model: MODEL, input });
+    expect(state.gets.length).toBeLessThanOrEqual(1000);
+  });
+});
+
+test("a chain of responses longer than a request may be is refused, naming the field", async () => {
+  const app = responsesApp({
+    engine: scriptedEngine(() => ANSWER),
+    settings: { maxBodyBytes: 100_000 },
+  });
+  let previous: string | undefined;
+  const ask = () => ({
+    input: "x".repeat(40_000),
+    ...(previous !== undefined && { previous_response_id: previous }),
+  });
+  for (let turns = 0; turns < 3; turns++) previous = (await app.create(ask())).id;
+  const refused = await app.send("POST", "/v1/responses", { model: MODEL, ...ask() });
+  expect(await errorOf(refused)).toMatchObject({ status: 413, param: "previous_response_id" });
+});
+
+describe("a conversation that would outgrow its entry", () => {
+  const item = { type: "message", role: "user", content: "x".repeat(40_000) };
+
+  async function grownConversation() {
+    const engine = scriptedEngine(() => ANSWER);
+    const app = responsesApp({ engine, settings: { storeMaxEntryBytes: 150_000 } });
+    const made = await app.send("POST", "/v1/conversations", {});
+    const { id } = named.parse(await made.json());
+    const add = () => app.send("POST", `/v1/conversations/${id}/items`, { items: [item] });
+    const count = async () => {
+      const response = await app.send("GET", `/v1/conversations/${id}/items?limit=100`);
+      expect(response.status).toBe(200);
+      return list.parse(await response.json()).data.length;
+    };
+    return { app, engine, id, add, count };
+  }
+
+  test("takes no further items, and keeps those it has", async () => {
+    const { add, count } = await grownConversation();
+    const statuses: number[] = [];
+    for (let times = 0; times < 5; times++) statuses.push((await add()).status);
+    expect(statuses).toEqual([200, 200, 200, 413, 413]);
+    expect(await errorOf(await add())).toMatchObject({ status: 413, param: "conversation" });
+    expect(await count()).toBe(3);
+  });
+
+  test("is not begun too large", async () => {
+    const { app } = await grownConversation();
+    const refused = await app.send("POST", "/v1/conversations", {
+      items: [item, item, item, item],
+    });
+    expect(refused.status).toBe(413);
+  });
+
+  test("is not continued by a response, and no token is spent", async () => {
+    const { app, engine, id, add, count } = await grownConversation();
+    for (let times = 0; times < 3; times++) await add();
+    const body = { model: MODEL, input: "And?", conversation: id, store: false };
+    const refused = await app.send("POST", "/v1/responses", body);
+    expect(await errorOf(refused)).toMatchObject({ status: 413, param: "conversation" });
+    expect(engine.requests).toEqual([]);
+    expect(await count()).toBe(3);
+  });
+});
+
+test("a response too large to be stored is refused before it is generated, unless it need not be", async () => {
+  const engine = scriptedEngine(() => ANSWER);
+  const app = responsesApp({ engine, settings: { storeMaxEntryBytes: 100_000 } });
+  const body = { model: MODEL, input: "x".repeat(100_000) };
+  expect(await errorOf(await app.send("POST", "/v1/responses", body))).toMatchObject({
+    status: 413,
+    param: "input",
+  });
+  expect(engine.requests).toEqual([]);
+  expect((await app.create({ ...body, store: false })).status).toBe("completed");
+});
+
+describe("when the store is down", () => {
+  const BODY = { model: MODEL, input: "Hello!" };
+
+  async function downAfterOneRequest() {
+    const { store, state } = watchedStore();
+    const engine = scriptedEngine(() => ANSWER);
+    const app = responsesApp({ engine, store });
+    const { id } = await app.create({ input: "Hello!" });
+    state.isDown = true;
+    return { app, engine, state, id };
+  }
+
+  async function refusalOf(response: Response) {
+    return { ...(await errorOf(response)), retryAfter: response.headers.get("retry-after") };
+  }
+  const UNAVAILABLE = expect.objectContaining({
+    status: 503,
+    type: "server_error",
+    retryAfter: "1",
+  });
+
+  test("a response that could not be kept is no success, and the next is refused at once", async () => {
+    const { app, engine } = await downAfterOneRequest();
+    expect(await refusalOf(await app.send("POST", "/v1/responses", BODY))).toEqual(UNAVAILABLE);
+    const asked = engine.requests.length;
+    expect(await refusalOf(await app.send("POST", "/v1/responses", BODY))).toEqual(UNAVAILABLE);
+    expect(engine.requests.length).toBe(asked);
+  });
+
+  test("a stream ends with the failure instead of a completion nobody finds again", async () => {
+    const { app } = await downAfterOneRequest();
+    const response = await app.send("POST", "/v1/responses", { ...BODY, stream: true });
+    const events = await readEvents(response);
+    expect(events.slice(-2)).toMatchObject([
+      { type: "error", code: "server_error" },
+      { type: "response.failed", response: { status: "failed", completed_at: null } },
+    ]);
+    expect(events.map(({ type }) => type)).not.toContain("response.completed");
+    expect(events.map((event) => ({ ...event, type: "" }))).toMatchObject(
+      events.map((_, index) => ({ sequence_number: index })),
+    );
+  });
+
+  test("what promises nothing is answered", async () => {
+    const { app } = await downAfterOneRequest();
+    for (let times = 0; times < 5; times++) {
+      expect((await app.create({ input: "Hello!", store: false })).status).toBe("completed");
+    }
+  });
+
+  test("what is kept is not said to be unknown", async () => {
+    const { app, id } = await downAfterOneRequest();
+    expect(await refusalOf(await app.send("GET", `/v1/responses/${id}`))).toEqual(UNAVAILABLE);
+    expect(await refusalOf(await app.send("GET", "/v1/conversations/conv_1"))).toEqual(UNAVAILABLE);
+    expect(await refusalOf(await app.send("POST", "/v1/conversations", {}))).toEqual(UNAVAILABLE);
+    const continued = { ...BODY, store: false, previous_response_id: id };
+    expect(await refusalOf(await app.send("POST", "/v1/responses", continued))).toEqual(
+      UNAVAILABLE,
+    );
+  });
+
+  test("it is used again as soon as it answers", async () => {
+    const { app, state } = await downAfterOneRequest();
+    await app.send("POST", "/v1/responses", BODY);
+    state.isDown = false;
+    expect((await app.create({ input: "Hello!" })).status).toBe("completed");
+  });
+});
+
+describe("an entry that was cut", () => {
+  async function cutEntries() {
+    const memory = createMemoryStore({ maxEntries: 1000, maxBytes: 1_000_000, now: Date.now });
+    let isCut = false;
+    const store: Store = {
+      ...memory,
+      get: async (key) => (await memory.get(key))?.slice(0, isCut ? -5 : undefined),
+    };
+    const app = responsesApp({ engine: scriptedEngine(() => ANSWER), store });
+    const { id } = await app.create({ input: "Hello!" });
+    const made = await app.send("POST", "/v1/conversations", {});
+    const conversation = named.parse(await made.json());
+    isCut = true;
+    return { app, id, conversation: conversation.id };
+  }
+
+  function paths(
+    id: string,
+    conversation: string,
+  ): readonly (readonly [string, string, object?])[] {
+    const items = { items: [{ role: "user", content: "Hi." }] };
+    return [
+      ["GET", `/v1/responses/${id}`],
+      ["GET", `/v1/responses/${id}/input_items`],
+      ["POST", `/v1/responses/${id}/cancel`],
+      ["DELETE", `/v1/responses/${id}`],
+      ["GET", `/v1/conversations/${conversation}`],
+      ["GET", `/v1/conversations/${conversation}/items`],
+      ["POST", `/v1/conversations/${conversation}`, { metadata: {} }],
+      ["POST", `/v1/conversations/${conversation}/items`, items],
+      ["DELETE", `/v1/conversations/${conversation}`],
+      ["POST", "/v1/responses", { model: MODEL, input: "Hi.", conversation }],
+    ];
+  }
+
+  test("is not there, for everything that asks for it", async () => {
+    const { app, id, conversation } = await cutEntries();
+    for (const [method, path, body] of paths(id, conversation)) {
+      expect([method, path, (await app.send(method, path, body)).status]).toEqual([
+        method,
+        path,
+        404,
+      ]);
+    }
+    const continued = { model: MODEL, input: "Hi.", previous_response_id: id };
+    expect((await app.send("POST", "/v1/responses", continued)).status).toBe(400);
+  });
+
+  test("is logged without its content, and counted", async () => {
+    const { app, id } = await cutEntries();
+    await app.send("GET", `/v1/responses/${id}`);
+    expect(app.logged.filter(({ event }) => event === "store entry not readable")).toMatchObject([
+      { level: "warn", kind: "response" },
+    ]);
+    expect(await metrics(app)).toContain('store_corrupt_entries_total{kind="response"} 1');
+  });
+});
+
+async function metrics(app: ResponsesApp): Promise<string> {
+  return (await app.send("GET", "/metrics")).text();
+}
