@@ -1,0 +1,59 @@
+/**
+ * The APIs as clients see them. Each entry writes a case as its request and reads both forms of its answer into
+ * the same shape; reading a stream checks the order of its events.
+ */
+import { chat } from "./api-chat.ts";
+import { responses } from "./api-responses.ts";
+import type { Case } from "./case.ts";
+
+export interface Api {
+  readonly path: string;
+  toBody(given: Case, stream: boolean): object;
+  readPlain(body: unknown): Observed;
+  /** Throws a {@link StreamError} where the stream is not what a client may rely on. */
+  readStream(text: string): Observed;
+}
+
+export interface Observed {
+  readonly choices: readonly ObservedChoice[];
+  readonly usage: ObservedUsage | undefined;
+  /** The request failed as a whole. */
+  readonly error?: string;
+}
+
+export interface ObservedChoice {
+  readonly reasoning: string;
+  readonly content: string;
+  readonly calls: readonly ObservedCall[];
+  /** `stop`, `length`, `tool-calls`, `error`. */
+  readonly finish: string;
+  /** Where the API has it. */
+  readonly nativeReason?: string | null;
+  /** With finish `error`. */
+  readonly error?: string;
+  /** The kinds of the parts in order, where the API keeps it. */
+  readonly order?: readonly string[];
+  readonly logprobs?: readonly ObservedLogprob[];
+}
+
+export interface ObservedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: string;
+}
+
+export interface ObservedLogprob {
+  readonly token: string;
+  readonly bytes: readonly number[] | null;
+  readonly logprob: number;
+}
+
+export interface ObservedUsage {
+  readonly prompt: number;
+  readonly completion: number;
+  readonly total: number;
+  readonly reasoning: number;
+}
+
+/** To add an API: one entry here. */
+export const APIS: Readonly<Record<string, Api>> = { chat, responses };

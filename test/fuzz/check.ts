@@ -1,0 +1,579 @@
+/** What must hold of every turn, whatever the model wrote: the promises of `docs/guarantees.md` and the parser's rules. */
+import { isDeepStrictEqual } from "node:util";
+import {
+  isSpecial,
+  o200kHarmony,
+  SPECIAL_TOKENS,
+  type TokenId,
+} from "../../src/tokenizer/index.ts";
+import type { Observed, ObservedCall, ObservedChoice } from "./apis.ts";
+import type { Case, Wire } from "./case.ts";
+import type { CallRecord, Session } from "./engine.ts";
+import { callableNames } from "./model.ts";
+import { ANSWER, FUNCTIONS, satisfies } from "./schemas.ts";
+import { toTruth, type TrueMessage } from "./truth.ts";
+import type { WorldAnswer } from "./world.ts";
+
+export interface Violation {
+  readonly rule: string;
+  readonly detail: string;
+}
+
+/** One way of asking, and what came of it. */
+export interface Run {
+  readonly session: Session;
+  readonly answer: WorldAnswer;
+  /** Undefined: the answer could not be read, which `problem` tells. */
+  readonly observed: Observed | undefined;
+  readonly problem?: string;
+}
+
+export function checkRuns(given: Case, plain: Run, streamed: Run): Violation[] {
+  const violations: Violation[] = [];
+  const report = (rule: string, detail: unknown): void => {
+    violations.push({
+      rule,
+      detail: typeof detail === "string" ? detail : JSON.stringify(detail),
+    });
+  };
+  for (const [way, run] of Object.entries({ plain, streamed })) {
+    checkConduct(given, run, (rule, detail) => report(rule, { way, ...detail }));
+  }
+  if (plain.observed === undefined || streamed.observed === undefined) return violations;
+  checkSame(plain.observed, streamed.observed, report);
+  for (const [index, choice] of plain.observed.choices.entries()) {
+    const calls = plain.session.calls.filter((call) => call.choice === index);
+    checkChoice(new Look(given, choice, calls), report);
+  }
+  checkUsage(given, plain, report);
+  return violations;
+}
+
+type Report = (rule: string, detail: object) => void;
+
+// ---- How the gateway behaved -----------------------------------------------------------------------
+
+function checkConduct(given: Case, run: Run, report: Report): void {
+  const { session, answer, observed, problem } = run;
+  if (problem !== undefined) report("readable-answer", { problem });
+  if (answer.faults.length > 0) report("no-fault", { faults: answer.faults });
+  if (session.open !== 0) report("engine-let-go", { open: session.open });
+  const failure = observed?.error ?? observed?.choices.find(({ error }) => error)?.error ?? "";
+  if (session.refusals.length > 0) report("within-limits", { refusals: session.refusals });
+  const isRefusal = answer.status === 400 && isHonestRefusal(given, failure);
+  if (answer.status !== 200 && !isRefusal) {
+    report("answered", { status: answer.status, text: answer.text.slice(0, 300) });
+  }
+  for (let choice = 0; choice < given.demands.n; choice++) {
+    checkCalls(
+      given,
+      session.calls.filter((call) => call.choice === choice),
+      session.batches.every((size) => size === 1),
+      report,
+    );
+  }
+}
+
+function isHonestRefusal({ engine, wire }: Case, failure: string): boolean {
+  const isTooLong = engine.contextLength !== undefined && /context length/.test(failure);
+  return isTooLong || (wire === "text" && /control tokens|markers/.test(failure));
+}
+
+/** Most calls a turn may cost besides one for each further call it asks for. */
+const MAX_CALLS = 8;
+
+/** `isExact`: tokens were read one by one, so that what was read is what was taken. */
+function checkCalls(
+  given: Case,
+  calls: readonly CallRecord[],
+  isExact: boolean,
+  report: Report,
+): void {
+  const { maxTokens } = given.demands;
+  const more = given.settings.sampleMoreCalls
+    ? calls.flatMap((call) => call.completion.messages.filter(({ role }) => role === "call")).length
+    : 0;
+  if (calls.length > MAX_CALLS + more) report("bounded-calls", { calls: calls.length });
+  let left = maxTokens ?? Infinity;
+  for (const [index, call] of calls.entries()) {
+    if (call.request.maxTokens > left) {
+      report("within-limits", { index, asked: call.request.maxTokens, left });
+    }
+    // Of a large read not all may have been taken.
+    if (isExact || call.isFinished) left -= call.read - hiddenTokens(given, call);
+    const next = calls[index + 1];
+    if (next !== undefined) {
+      const { showsStopId } = given.engine;
+      checkGrowth(call, next, { isExact, wire: given.wire, showsStopId }, report);
+    }
+  }
+  const [first] = calls;
+  if (first !== undefined) checkSpecialIds(given, first, report);
+}
+
+const {
+  "<|start|>": START,
+  "<|end|>": END,
+  "<|call|>": CALL,
+  "<|return|>": RETURN,
+} = SPECIAL_TOKENS;
+const TRAILERS: ReadonlySet<TokenId> = new Set([RETURN, SPECIAL_TOKENS["<|endoftext|>"]]);
+
+/** Tokens that were sampled and that nothing tells the gateway of. */
+function hiddenTokens({ engine }: Case, { isFinished, completion }: CallRecord): number {
+  const isHidden = !engine.showsStopId && !engine.reportsUsage;
+  return isHidden && isFinished && completion.reason === "stop" ? 1 : 0;
+}
+
+interface Growth {
+  readonly isExact: boolean;
+  readonly wire: Wire;
+  readonly showsStopId: boolean;
+}
+
+/** Where `whole` no longer goes on as `start` does; -1 where it begins with all of it. */
+function firstDifference(start: ArrayLike<unknown>, whole: ArrayLike<unknown>): number {
+  for (let at = 0; at < start.length; at++) if (start[at] !== whole[at]) return at;
+  return -1;
+}
+
+function spell(ids: readonly TokenId[]): string {
+  return o200kHarmony()
+    .decode(ids)
+    .replace(/\uFFFD+$/, "");
+}
+
+/** The next prompt begins with this one and, but for a name that was only asked for, what was read of the completion. */
+function checkGrowth(
+  call: CallRecord,
+  next: CallRecord,
+  { isExact, wire, showsStopId }: Growth,
+  report: Report,
+): void {
+  const { prompt, completion, read } = call;
+  const isName = completion.messages.some(({ isChoice }) => isChoice);
+  const isTaken = !isName && (isExact || call.isFinished);
+  let kept: readonly TokenId[] = isTaken ? completion.ids.slice(0, read) : [];
+  const last = kept.at(-1);
+  const isHidden = !showsStopId && isTaken && call.isFinished && completion.reason === "stop";
+  if (last !== undefined && (isHidden || TRAILERS.has(last))) kept = kept.slice(0, -1);
+  // A turn that has ended by what the model made up is let go one token later.
+  if (isMalformedCall(call) && !call.isFinished) kept = kept.slice(0, -1);
+  if (wire === "text") kept = kept.filter((id) => !isSpecial(id));
+  // Text is encoded anew: its ids may differ, not what they spell.
+  const [former, sent]: readonly ArrayLike<TokenId | string>[] =
+    wire === "ids"
+      ? [[...prompt, ...kept], next.prompt]
+      : [spell([...prompt, ...kept]), spell(next.prompt)];
+  const at = firstDifference(former ?? [], sent ?? []);
+  if (at >= 0) report("prompt-grows", { at, of: former?.length, sent: prompt.length });
+}
+
+/** Messages of the history are all the structure a first prompt has: client text adds none. */
+function checkSpecialIds(given: Case, { prompt }: CallRecord, report: Report): void {
+  const starts = prompt.filter((id) => id === START).length;
+  const ends = prompt.filter((id) => id === END || id === CALL || id === RETURN).length;
+  const users = countPairs(prompt, START, USER);
+  const expected = given.history.filter(({ role }) => role === "user").length;
+  if (users !== expected) report("client-text-is-text", { users, expected });
+  const isOpen = given.demands.prefill !== undefined || given.demands.effort === "none";
+  if (!isOpen && given.demands.reasoningBudget !== 0 && starts !== ends + 1) {
+    report("client-text-is-text", { starts, ends });
+  }
+}
+
+const USER: TokenId = 1428;
+
+function countPairs(ids: readonly TokenId[], first: TokenId, second: TokenId): number {
+  return ids.filter((id, at) => id === first && ids[at + 1] === second).length;
+}
+
+// ---- Both ways of asking ---------------------------------------------------------------------------
+
+function checkSame(plain: Observed, streamed: Observed, report: Report): void {
+  const [a, b] = [withoutIds(plain), withoutIds(streamed)];
+  const reasons = [plain, streamed].map(({ choices }) =>
+    choices.map(({ nativeReason }) => nativeReason),
+  );
+  if (
+    plain.error === undefined &&
+    streamed.error === undefined &&
+    !isDeepStrictEqual(reasons[0], reasons[1])
+  ) {
+    report("same-native-reason", { reasons });
+  }
+  if (isDeepStrictEqual(a, b)) return;
+  // A plain answer that fails has no choices; a stream may have begun some.
+  if (plain.error !== undefined && plain.error === streamed.error) return;
+  report("stream-equals-plain", { plain: a, streamed: b });
+}
+
+function withoutIds(observed: Observed): Observed {
+  return {
+    ...observed,
+    choices: observed.choices.map((choice) => ({
+      ...choice,
+      nativeReason: null,
+      calls: choice.calls.map((call) => ({ ...call, id: "" })),
+    })),
+  };
+}
+
+// ---- What came out ---------------------------------------------------------------------------------
+
+class Look {
+  readonly case: Case;
+  readonly choice: ObservedChoice;
+  readonly calls: readonly CallRecord[];
+  readonly truth: readonly TrueMessage[];
+
+  constructor(given: Case, choice: ObservedChoice, calls: readonly CallRecord[]) {
+    this.case = given;
+    this.choice = choice;
+    this.calls = calls;
+    this.truth = toTruth(calls);
+  }
+
+  get isMalformed(): boolean {
+    return this.truth.some((message) => message.isMalformed);
+  }
+
+  /** The names a call must have one of: undefined when none must be made. */
+  get required(): readonly string[] | undefined {
+    const { toolChoice } = this.case.demands;
+    const isRequired =
+      toolChoice.type === "required" ||
+      toolChoice.type === "named" ||
+      (toolChoice.type === "allowed" && toolChoice.mode === "required");
+    return isRequired ? callableNames(this.case) : undefined;
+  }
+
+  get hasTools(): boolean {
+    const { tools, toolChoice } = this.case.demands;
+    return tools.length > 0 && toolChoice.type !== "none";
+  }
+
+  /** Nothing is demanded, so that all the model wrote is shown. */
+  get isFree(): boolean {
+    const { demands, settings } = this.case;
+    const { toolChoice, tools, format, parallelToolCalls, effort } = demands;
+    const isUnrestricted = toolChoice.type === "auto" || toolChoice.type === "none";
+    return (
+      isUnrestricted &&
+      !settings.sampleMoreCalls &&
+      !settings.refuseUnofferedTools &&
+      parallelToolCalls &&
+      format === "text" &&
+      effort !== "none" &&
+      !tools.some(({ strict }) => strict)
+    );
+  }
+
+  /** The engine was asked until it came to its limit. */
+  get isCutByLimit(): boolean {
+    const last = this.calls.at(-1);
+    return last?.isFinished === true && last.completion.reason === "length";
+  }
+}
+
+function checkChoice(look: Look, report: Report): void {
+  checkFinish(look, report);
+  checkMixing(look, report);
+  checkMadeCalls(look, report);
+  checkDemands(look, report);
+  checkBudgets(look, report);
+  checkStops(look, report);
+  if (look.case.wire === "text") return;
+  if (!look.isMalformed && look.isFree) checkWhole(look, report);
+  if (!look.isMalformed) checkOrder(look, report);
+  if (!look.isMalformed) checkLogprobs(look, report);
+}
+
+const FINISHES = new Set(["stop", "length", "tool-calls", "error"]);
+
+function checkFinish({ choice, calls, case: given }: Look, report: Report): void {
+  const { finish } = choice;
+  if (!FINISHES.has(finish)) report("finish-known", { finish });
+  if ((finish === "error") !== (choice.error !== undefined)) {
+    report("error-said", { finish, error: choice.error ?? null });
+  }
+  if (finish === "stop" && choice.calls.length > 0) report("finish-fits", { finish });
+  if (finish === "tool-calls" && choice.calls.length === 0) report("finish-fits", { finish });
+  const met = calls.some(
+    ({ completion, isFinished }) => isFinished && completion.reason === "length",
+  );
+  const used = calls.reduce((sum, call) => sum + call.read, 0);
+  const isOver = calls.some(({ request }) => used >= request.maxTokens);
+  const isFull = given.engine.contextLength !== undefined;
+  if (finish === "length" && !met && !isOver && !isFull) report("length-is-true", { used });
+}
+
+/** Words of thoughts, preambles, answers and arguments tell where they come from. */
+function checkMixing({ choice, truth, case: given }: Look, report: Report): void {
+  if (given.wire === "text") return;
+  const { content, reasoning } = choice;
+  if (/tho\d/.test(content)) report("thought-not-in-content", { content });
+  const isShownAsContent = truth.every(
+    ({ role, text }) => role !== "call" || !text.includes("tho"),
+  );
+  if (isShownAsContent && choice.calls.some(({ args }) => /(?:tho|ans|pre)\d/.test(args))) {
+    report("only-arguments-in-calls", { calls: choice.calls });
+  }
+  if (/ans\d/.test(reasoning)) report("content-not-in-thought", { reasoning });
+  if (/pre\d/.test(reasoning) && given.demands.format === "text") {
+    report("content-not-in-thought", { reasoning });
+  }
+  if (given.demands.hidesReasoning && reasoning !== "") report("hidden-reasoning", { reasoning });
+}
+
+function checkMadeCalls(look: Look, report: Report): void {
+  const { choice, truth, hasTools } = look;
+  const { demands } = look.case;
+  if (!hasTools && choice.calls.length > 0) report("no-tools-no-calls", { calls: choice.calls });
+  if (!demands.parallelToolCalls && choice.calls.length > 1) {
+    report("one-call-only", { calls: choice.calls });
+  }
+  if (demands.toolChoice.type !== "auto") {
+    const names = callableNames(look.case);
+    const wrong = choice.calls.filter(({ name }) => !names.includes(name));
+    if (wrong.length > 0) report("only-allowed-calls", { wrong });
+  }
+  const ids = new Set(choice.calls.map(({ id }) => id));
+  if (ids.size !== choice.calls.length) report("call-ids-differ", { calls: choice.calls });
+  if (look.isMalformed || look.case.wire === "text") return;
+  const made = truth.filter(({ role }) => role === "call");
+  const isMade = (call: ObservedCall) =>
+    made.some((each) => each.name === call.name && sameArguments(call.args, each));
+  const invented = choice.calls.filter((call) => !isMade(call));
+  if (invented.length > 0) report("no-invented-call", { invented, made });
+}
+
+function sameArguments(args: string, { text, isCut }: TrueMessage): boolean {
+  const expected = toArguments(text);
+  return args === expected || (isCut && toArguments(text).startsWith(args.replace(/\uFFFD+$/, "")));
+}
+
+/** Rule R5: trimmed, `{}` when empty, and no brackets behind a complete object. */
+export function toArguments(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed === "") return "{}";
+  for (let end = trimmed.length; end > 1 && /[\s\]}]/.test(trimmed[end - 1] ?? ""); end--) {
+    const candidate = trimmed.slice(0, end);
+    if (candidate.startsWith("{") && isJson(candidate)) return candidate;
+  }
+  return trimmed;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function checkDemands(look: Look, report: Report): void {
+  const { choice, required, hasTools } = look;
+  const { demands, engine } = look.case;
+  const strict = new Set(demands.tools.filter((tool) => tool.strict).map(({ name }) => name));
+  const isCut = choice.finish === "length" || choice.finish === "error";
+  for (const call of isCut ? choice.calls.slice(0, -1) : choice.calls) {
+    const isOffered = demands.tools.some(({ name }) => name === call.name);
+    const mustFit = (strict.has(call.name) || required !== undefined) && isOffered;
+    if (mustFit && !satisfies(call.args, FUNCTIONS[call.name]))
+      report("call-satisfies-schema", call);
+  }
+  if (required !== undefined && choice.finish === "stop") {
+    report("required-call-made", { finish: choice.finish });
+  }
+  if (demands.format !== "text" && choice.finish === "stop" && required === undefined) {
+    const schema = demands.format === "json-schema" ? ANSWER : undefined;
+    const document = (demands.prefill ?? "") + choice.content;
+    const isOwn = satisfies(choice.content, schema);
+    if (!isOwn && !satisfies(document, schema) && demands.stop.length === 0) {
+      report("answer-satisfies-format", { content: choice.content });
+    }
+  }
+  // An engine that holds the model to everything leaves no way to fail.
+  const canHold =
+    engine.honoursConstraints &&
+    engine.constraints.includes("choice") &&
+    engine.constraints.includes("json-object") &&
+    demands.prefill === undefined;
+  if (canHold && choice.finish === "error" && look.calls.every((call) => !isMalformedCall(call))) {
+    report("constraint-used", { error: choice.error, hasTools });
+  }
+  if (demands.effort === "none" && choice.reasoning !== "") {
+    const isFolded = demands.format !== "text" && !/tho\d/.test(choice.reasoning);
+    if (!isFolded) report("no-thought-at-effort-none", { reasoning: choice.reasoning });
+  }
+}
+
+/** A malformed message may have been what failed. */
+function isMalformedCall({ completion }: CallRecord): boolean {
+  return completion.messages.some(({ isMalformed }) => isMalformed);
+}
+
+function checkBudgets({ case: given, truth }: Look, report: Report): void {
+  const { reasoningBudget, maxTokens } = given.demands;
+  if (given.wire !== "ids") return;
+  const thought = truth
+    .filter(({ role, isMalformed }) => role === "analysis" && !isMalformed)
+    .reduce((sum, { tokens }) => sum + tokens, 0);
+  if (reasoningBudget !== undefined && thought > reasoningBudget) {
+    report("reasoning-budget", { thought, reasoningBudget });
+  }
+  const { answerReserve } = given.settings;
+  if (maxTokens === undefined || answerReserve === 0 || maxTokens <= answerReserve) return;
+  if (thought > maxTokens - answerReserve) report("answer-reserve", { thought, maxTokens });
+}
+
+/** No answer holds a stop string, not even across the join with the preamble before it. */
+function checkStops({ choice, case: given, truth }: Look, report: Report): void {
+  const preambles = truth.filter(({ role }) => role === "preamble").map(({ text }) => text);
+  for (const stop of given.demands.stop) {
+    if (!choice.content.includes(stop)) continue;
+    const isInPreamble = preambles.some((text) => text.includes(stop));
+    if (!isInPreamble) report("stop-not-shown", { stop, content: choice.content });
+  }
+}
+
+// ---- Everything, exactly once and in order ---------------------------------------------------------
+
+function checkWhole(look: Look, report: Report): void {
+  const { choice, hasTools, case: given, calls } = look;
+  const truth = look.truth.filter(
+    ({ role, text, isCut }) => text !== "" || (role === "call" && !isCut),
+  );
+  const isText = ({ role }: TrueMessage) =>
+    role === "final" || role === "preamble" || (role === "call" && !hasTools);
+  const reasoning = given.demands.hidesReasoning
+    ? ""
+    : joined(truth.filter(({ role }) => role === "analysis"));
+  // Text is counted in characters as well as tokens, and may be cut within one.
+  const { reasoningBudget } = given.demands;
+  const isCutWithin =
+    given.wire === "markers" && (reasoningBudget !== undefined || given.settings.answerReserve > 0);
+  if (!isCutWithin && !isSameText(choice.reasoning, reasoning)) {
+    report("whole-reasoning", { expected: reasoning, observed: choice.reasoning });
+  }
+  const texts = truth.filter((message) => isText(message));
+  const contents = toStopped(texts, given.demands.stop);
+  const isStopped = !contents.includes(joined(texts));
+  if (!contents.some((content) => isSameText(choice.content, content))) {
+    report("whole-content", { expected: contents, observed: choice.content });
+  }
+  const made = hasTools ? truth.filter(({ role }) => role === "call") : [];
+  const isEach =
+    made.length === choice.calls.length &&
+    made.every((each, at) => {
+      const call = choice.calls[at];
+      return call !== undefined && call.name === each.name && sameArguments(call.args, each);
+    });
+  if (!isEach && !isStopped) report("whole-calls", { expected: made, observed: choice.calls });
+  const isLength = look.isCutByLimit && !isStopped;
+  if (isLength && choice.finish !== "length") {
+    report("length-said", { finish: choice.finish, calls: calls.length });
+  }
+}
+
+function joined(messages: readonly TrueMessage[]): string {
+  return messages.map(({ text }) => text).join("\n\n");
+}
+
+/** A character that was cut is shown as one replacement character, or not at all. */
+function isSameText(a: string, b: string): boolean {
+  return a === b || a.replace(/\uFFFD+$/, "") === b.replace(/\uFFFD+$/, "");
+}
+
+/** What a stop string leaves of the text: matched on all of it, or from where the first answer begins. */
+function toStopped(texts: readonly TrueMessage[], stops: readonly string[]): string[] {
+  const whole = joined(texts);
+  const firstAnswer = texts.findIndex(({ role }) => role !== "preamble");
+  const begin = firstAnswer <= 0 ? 0 : joined(texts.slice(0, firstAnswer)).length;
+  const cuts = [0, begin].map((from) => {
+    const ends = stops.flatMap((stop) => {
+      const at = whole.indexOf(stop, Math.max(0, from - stop.length + 1));
+      return at < 0 ? [] : [at];
+    });
+    return ends.length === 0 ? whole : whole.slice(0, Math.min(...ends));
+  });
+  return [...cuts, ...cuts.map((cut) => cut.replace(/\n\n$/, ""))];
+}
+
+/** What is shown of each kind is in the order in which it was written, and nothing is shown twice. */
+function checkOrder({ choice, truth }: Look, report: Report): void {
+  const written = truth.flatMap(({ text }) => wordsOf(text));
+  for (const text of [choice.reasoning, choice.content]) {
+    let at = 0;
+    for (const word of wordsOf(text)) {
+      const found = written.indexOf(word, at);
+      // The last word may be cut.
+      if (found < 0 && text.endsWith(word)) break;
+      if (found < 0) {
+        report("order", { word, text, written });
+        break;
+      }
+      at = found + 1;
+    }
+  }
+}
+
+function wordsOf(text: string): string[] {
+  return text.match(/(?:tho|pre|ans|arg)\d+/g) ?? [];
+}
+
+function checkLogprobs(
+  { choice, truth, case: given, isFree, hasTools }: Look,
+  report: Report,
+): void {
+  if (given.demands.topLogprobs === undefined || !isFree) return;
+  const shown = choice.logprobs ?? [];
+  const answer = truth
+    .filter(({ role }) => role === "final" || (role === "call" && !hasTools))
+    .map(({ text }) => text)
+    .join("");
+  if (shown.some(({ bytes }) => bytes === null)) {
+    report("logprob-bytes", { shown: shown.filter(({ bytes }) => bytes === null) });
+    return;
+  }
+  if (given.demands.stop.length > 0) return;
+  const bytes = shown.flatMap((each) => each.bytes ?? []);
+  const text = new TextDecoder().decode(Uint8Array.from(bytes));
+  if (!isSameText(text, answer)) report("logprobs-of-answer", { text, answer });
+}
+
+// ---- Counting --------------------------------------------------------------------------------------
+
+function checkUsage(given: Case, { observed, session }: Run, report: Report): void {
+  const usage = observed?.usage;
+  if (usage === undefined) return;
+  const { calls } = session;
+  const { maxTokens, n } = given.demands;
+  const [first] = calls;
+  if (usage.total !== usage.prompt + usage.completion) report("usage-adds-up", usage);
+  if (usage.reasoning > usage.completion) report("usage-adds-up", usage);
+  if (maxTokens !== undefined && usage.completion > n * maxTokens) {
+    report("usage-within-limit", { ...usage, maxTokens });
+  }
+  const isExact = given.wire === "ids" || given.wire === "pieces";
+  if (first !== undefined && isExact && usage.prompt !== first.prompt.length) {
+    report("usage-of-prompt", { usage, sent: first.prompt.length });
+  }
+  const read = calls.reduce((sum, call) => sum + call.read, 0);
+  const hidden = calls.reduce((sum, call) => sum + hiddenTokens(given, call), 0);
+  // What comes behind the end of a turn is nobody's.
+  const ignored = calls.filter((call) => isMalformedCall(call)).length;
+  if (isExact && (usage.completion > read || usage.completion < read - hidden - ignored)) {
+    report("usage-of-completion", { usage, read, hidden });
+  }
+  if (given.wire !== "ids" || calls.some((call) => isMalformedCall(call))) return;
+  const thought = [...Array(n).keys()]
+    .flatMap((choice) => toTruth(calls.filter((call) => call.choice === choice)))
+    .filter(({ role }) => role === "analysis")
+    .reduce((sum, { tokens }) => sum + tokens, 0);
+  if (usage.reasoning !== thought && given.demands.effort !== "none") {
+    report("usage-of-reasoning", { usage, thought });
+  }
+}

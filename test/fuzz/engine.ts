@@ -1,0 +1,218 @@
+/** The model behind the `Engine` interface, in every form a wire can give, with a record of all that happened. */
+import type {
+  Capabilities,
+  CompletionRequest,
+  Engine,
+  EngineEvent,
+  EngineTokens,
+  Piece,
+} from "../../src/engines/engine.ts";
+import { EngineError } from "../../src/engines/engine-error.ts";
+import { isSpecial, o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
+import { spelledIds } from "../helpers/spelled.ts";
+import type { Case, EngineTraits, Wire } from "./case.ts";
+import { type Completion, writeCompletion } from "./model.ts";
+
+/** One engine call as the search looks back on it. */
+export interface CallRecord {
+  /** Which of the `n` choices it was for. */
+  readonly choice: number;
+  readonly request: CompletionRequest;
+  /** As the engine reads it: on a wire of text, its text with spelled control tokens for real ones. */
+  readonly prompt: readonly TokenId[];
+  readonly completion: Completion;
+  /** How many ids of the completion were asked for. */
+  read: number;
+  /** It came to its finish. */
+  isFinished: boolean;
+}
+
+/** A request under way: what the engine is to write for it, and what it was asked. */
+export interface Session {
+  readonly case: Case;
+  readonly batches: readonly number[];
+  readonly calls: CallRecord[];
+  /** Requests that a server would have refused, and why. */
+  readonly refusals: string[];
+  /** Completions neither finished nor let go. */
+  open: number;
+}
+
+/** The seed of the first choice; that of choice i is i more. */
+export const FIRST_SEED = 1000;
+
+export function createSession(given: Case, batches: readonly number[]): Session {
+  return { case: given, batches, calls: [], refusals: [], open: 0 };
+}
+
+export function toCapabilities(wire: Wire, traits: EngineTraits): Capabilities {
+  return {
+    idsIn: wire === "ids" || wire === "pieces",
+    idsOut: wire === "ids" ? "exact" : wire === "pieces" ? "lossy" : "none",
+    stopIdVisible: traits.showsStopId && wire !== "text",
+    stopIds: traits.honoursStopIds,
+    constraints: traits.constraints,
+    logprobs: wire === "ids",
+    sampling: [
+      "temperature",
+      "topP",
+      "seed",
+      ...(traits.honoursBias ? (["logitBias"] as const) : []),
+    ],
+  };
+}
+
+/** An engine that answers each request by its session, found by the request's id. */
+export function createSessionEngine(
+  capabilities: Capabilities,
+  sessions: ReadonlyMap<string, Session>,
+): Engine {
+  return {
+    name: "fuzz",
+    capabilities,
+    probe: () => Promise.resolve({ description: "fuzz", capabilities }),
+    complete(request, signal) {
+      const session = sessions.get(request.requestId);
+      if (session === undefined) throw new Error(`no session ${request.requestId}`);
+      return complete(session, request, signal);
+    },
+  };
+}
+
+async function* complete(
+  session: Session,
+  request: CompletionRequest,
+  signal: AbortSignal,
+): AsyncGenerator<EngineEvent> {
+  const record = beginCall(session, request);
+  const { engine, wire } = session.case;
+  const { completion } = record;
+  session.open++;
+  try {
+    await Promise.resolve();
+    signal.throwIfAborted();
+    yield { type: "open" };
+    const ids = shownIds(completion, engine);
+    const toTokens = createWriter(wire, request);
+    let at = 0;
+    for (let read = 0; at < ids.length; read++) {
+      const batch = ids.slice(at, at + (session.batches[read % session.batches.length] ?? 1));
+      at += batch.length;
+      record.read = at;
+      const tokens = toTokens(batch, at === ids.length);
+      if (tokens !== undefined) yield tokens;
+      signal.throwIfAborted();
+    }
+    record.read = completion.ids.length;
+    record.isFinished = true;
+    yield {
+      type: "finish",
+      reason: completion.reason,
+      nativeReason: completion.reason,
+      ...(engine.reportsUsage && {
+        usage: {
+          promptTokens: record.prompt.length,
+          completionTokens: completion.ids.length,
+          cachedTokens: 0,
+        },
+      }),
+    };
+  } finally {
+    session.open--;
+  }
+}
+
+/** Lets the model write. Refuses what a server would refuse. */
+export function beginCall(session: Session, request: CompletionRequest): CallRecord {
+  const { case: given, calls } = session;
+  const { engine, wire } = given;
+  const isText = wire === "markers" || wire === "text";
+  const prompt = isText ? spelledIds(request.prompt.text()) : request.prompt.ids;
+  const total = prompt.length + request.maxTokens;
+  if (!(request.maxTokens >= 1)) throw refuse(session, `max_tokens is ${request.maxTokens}`);
+  if (engine.contextLength !== undefined && total > engine.contextLength) {
+    throw refuse(session, `${total} tokens asked of ${engine.contextLength}`);
+  }
+  const choice = (request.sampling.seed ?? FIRST_SEED) - FIRST_SEED;
+  const first = calls.find((each) => each.choice === choice);
+  const plan = given.choices[choice % given.choices.length] ?? [];
+  const isCut = first === undefined && engine.cutAfter !== undefined;
+  const maxTokens = isCut ? Math.min(request.maxTokens, engine.cutAfter ?? 0) : request.maxTokens;
+  const completion = writeCompletion(given, plan, prompt, first?.prompt.length ?? prompt.length, {
+    ...request,
+    maxTokens,
+  });
+  const record = { choice, request, prompt, completion, read: 0, isFinished: false };
+  calls.push(record);
+  if (calls.length > MAX_CALLS) throw refuse(session, "asked again and again");
+  return record;
+}
+
+function refuse(session: Session, reason: string): EngineError {
+  session.refusals.push(reason);
+  return new EngineError("context-length", reason);
+}
+
+/** More than any turn has a reason for. */
+const MAX_CALLS = 64;
+
+/** Without the token that ended it, where the engine hides that. */
+export function shownIds({ ids, reason }: Completion, engine: EngineTraits): readonly TokenId[] {
+  return engine.showsStopId || reason === "length" ? ids : ids.slice(0, -1);
+}
+
+type TokenWriter = (ids: readonly TokenId[], isLast: boolean) => EngineTokens | undefined;
+
+function createWriter(wire: Wire, request: CompletionRequest): TokenWriter {
+  const decoder = o200kHarmony().createDecoder();
+  const decode = (ids: readonly TokenId[], isLast: boolean): string => {
+    let text = "";
+    for (const id of ids) {
+      if (!isSpecial(id)) text += decoder.push(id);
+      else text += decoder.end() + (wire === "text" ? "" : o200kHarmony().decode([id]));
+    }
+    return isLast ? text + decoder.end() : text;
+  };
+  switch (wire) {
+    case "ids":
+      return (ids) => ({
+        type: "ids",
+        ids,
+        ...(request.topLogprobs !== undefined && {
+          logprobs: ids.map((id) => ({
+            id,
+            logprob: -id / 1e6,
+            top: [{ id, logprob: -id / 1e6 }],
+          })),
+        }),
+      });
+    case "pieces": {
+      let tokens = 0;
+      return (ids, isLast) => {
+        const pieces: Piece[] = ids.flatMap((id): Piece[] => {
+          if (!isSpecial(id)) return toText(decoder.push(id));
+          return [...toText(decoder.end()), { special: id }];
+        });
+        if (isLast) pieces.push(...toText(decoder.end()));
+        tokens += ids.length;
+        // A token that is only a part of a character brings no event: the next one counts it.
+        if (pieces.length === 0) return undefined;
+        const counted = tokens;
+        tokens = 0;
+        return { type: "pieces", pieces, tokens: counted };
+      };
+    }
+    case "markers":
+    case "text":
+      return (ids, isLast) => {
+        const text = decode(ids, isLast);
+        return text === "" ? undefined : { type: "text", text };
+      };
+    default:
+      return wire satisfies never;
+  }
+}
+
+function toText(text: string): Piece[] {
+  return text === "" ? [] : [{ text }];
+}

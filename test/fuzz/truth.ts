@@ -1,0 +1,62 @@
+/** What the model really wrote in a turn, put together from the calls of a run that read token by token. */
+import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
+import type { MessageRole } from "./case.ts";
+import type { CallRecord } from "./engine.ts";
+
+export interface TrueMessage {
+  readonly role: MessageRole;
+  readonly name?: string;
+  readonly text: string;
+  readonly tokens: number;
+  /** Its last token was not its own end. */
+  readonly isCut: boolean;
+  readonly isMalformed: boolean;
+  readonly isForced: boolean;
+}
+
+interface OpenMessage extends Omit<TrueMessage, "text" | "tokens" | "isCut"> {
+  readonly ids: TokenId[];
+  isCut: boolean;
+}
+
+/** The messages in order; those the gateway never asked for are not among them. */
+export function toTruth(calls: readonly CallRecord[]): TrueMessage[] {
+  const messages: OpenMessage[] = [];
+  for (const [index, call] of calls.entries()) {
+    const { completion, read } = call;
+    const before = calls[index - 1];
+    for (const [place, written] of completion.messages.entries()) {
+      if (written.isChoice === true || written.from > read) continue;
+      const to = Math.min(written.to, read);
+      const ids = completion.ids.slice(written.from, to);
+      const isCut =
+        written.to > read || (written.to === completion.ids.length && to === written.to);
+      const last = messages.at(-1);
+      const isContinued =
+        place === 0 &&
+        written.isForced &&
+        before !== undefined &&
+        last?.role === written.role &&
+        call.prompt.length === before.prompt.length + before.read;
+      if (isContinued && last) {
+        last.ids.push(...ids);
+        last.isCut = isCut;
+      } else {
+        const { role, name, isMalformed, isForced } = written;
+        messages.push({
+          role,
+          ...(name !== undefined && { name }),
+          ids,
+          isCut,
+          isMalformed,
+          isForced,
+        });
+      }
+    }
+  }
+  return messages.map(({ ids, ...message }) => ({
+    ...message,
+    text: o200kHarmony().decode(ids),
+    tokens: ids.length,
+  }));
+}

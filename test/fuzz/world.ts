@@ -1,0 +1,102 @@
+/** Applications for cases: one for each combination of settings and engine, because making one costs as much as a turn. */
+import { createApp } from "../../src/app.ts";
+import { resolveSettings } from "../../src/config/resolve.ts";
+import { type Settings, settingsSchema } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
+import { createModels } from "../../src/turn/models.ts";
+import type { Case } from "./case.ts";
+import { createSessionEngine, type Session, toCapabilities } from "./engine.ts";
+
+export interface World {
+  send(path: string, body: object, session: Session): Promise<WorldAnswer>;
+}
+
+export interface WorldAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** What the application logged as a fault of its own. */
+  readonly faults: readonly string[];
+}
+
+/** So many are kept; a search draws from fewer combinations than it has cases. */
+const MAX_WORLDS = 256;
+const worlds = new Map<string, World>();
+
+export function worldFor({ wire, engine, settings }: Case): World {
+  const capabilities = toCapabilities(wire, engine);
+  const { contextLength } = engine;
+  const key = JSON.stringify([capabilities, contextLength, settings]);
+  const known = worlds.get(key);
+  if (known !== undefined) return known;
+  const [oldest] = worlds.keys();
+  if (worlds.size >= MAX_WORLDS && oldest !== undefined) worlds.delete(oldest);
+  const { layout, ...steering } = settings;
+  const world = createWorld({
+    settings: { ...steering, layout, defaultMaxOutputTokens: 1200, date: "2026-01-31" },
+    engine: (sessions) => createSessionEngine(capabilities, sessions),
+    ...(contextLength !== undefined && { contextLength }),
+  });
+  worlds.set(key, world);
+  return world;
+}
+
+export interface WorldOptions {
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly engine: (
+    sessions: ReadonlyMap<string, Session>,
+  ) => ReturnType<typeof createSessionEngine>;
+  readonly contextLength?: number;
+}
+
+export function createWorld(options: WorldOptions): World {
+  const settings = toSettings(options.settings);
+  const sessions = new Map<string, Session>();
+  let faults: string[] = [];
+  let ids = 0;
+  const app = createApp({
+    settings,
+    models: createModels(
+      [
+        {
+          id: "openai/gpt-oss-20b",
+          engine: options.engine(sessions),
+          layout: settings.layout,
+          ...(options.contextLength !== undefined && { contextLength: options.contextLength }),
+        },
+      ],
+      { steering: settings, newCallId: () => `call_${++ids}` },
+    ),
+    log: createLog({ level: "error", now: () => 0, write: (line) => faults.push(line) }),
+    now: () => new Date(0),
+    randomId: () => `id${++ids}`,
+  });
+  return {
+    async send(path, body, session) {
+      const id = `req_${++ids}`;
+      sessions.set(id, session);
+      faults = [];
+      try {
+        const response = await app.request(path, {
+          method: "POST",
+          headers: { "content-type": "application/json", "x-request-id": id },
+          body: JSON.stringify(body),
+        });
+        const text = await response.text();
+        return { status: response.status, text, faults };
+      } finally {
+        sessions.delete(id);
+      }
+    },
+  };
+}
+
+/** The defaults with some values replaced, checked as an operator's are. */
+function toSettings(values: Readonly<Record<string, unknown>>): Settings {
+  const names = settingsSchema.unwrap().keyof();
+  const given = Object.entries(values).map(([name, value]) => ({
+    name: names.parse(name),
+    value,
+    source: name,
+  }));
+  return resolveSettings(given, { public: false });
+}
