@@ -1,0 +1,284 @@
+/** Clients of every kind, and what became of each: served, refused with a reason, told of an end, or left in the dark. */
+import { connect, type Socket } from "node:net";
+import * as z from "zod";
+import { findStreamProblem } from "../fuzz/check-response.ts";
+import { answerText, pause } from "./engine.ts";
+
+export interface Asking {
+  readonly origin: string;
+  readonly key: string;
+  /** Names the request to the engine. */
+  readonly number: number;
+  /** Further words of the prompt: `fault cut `, `words 20 `. */
+  readonly says?: string;
+  /** The answer that is expected to be whole. */
+  readonly words: number;
+}
+
+export interface Outcome {
+  readonly number: number;
+  readonly kind: ClientKind;
+  /**
+   * - `whole`: all of the answer, in order
+   * - `refused`: an HTTP error in its envelope, before anything was answered
+   * - `told`: begun, and ended by an error the API has a form for
+   * - `left`: the client went away itself
+   * - `untold`: anything else, which is a defect
+   */
+  readonly end: "whole" | "refused" | "told" | "left" | "untold";
+  readonly status: number;
+  readonly ms: number;
+  readonly detail: string;
+}
+
+export const CLIENT_KINDS = [
+  "chat",
+  "chat-stream",
+  "chat-n",
+  "responses",
+  "responses-stream",
+  "background",
+  "socket",
+  "leaver",
+] as const;
+
+export type ClientKind = (typeof CLIENT_KINDS)[number];
+
+const MODEL = "openai/gpt-oss-20b";
+
+/** Longer than any answer may take, faults included: a client that waits so long was forgotten. */
+const PATIENCE_MS = 30_000;
+
+type Ended = Pick<Outcome, "end" | "status" | "detail">;
+
+export async function ask(kind: ClientKind, asking: Asking): Promise<Outcome> {
+  const started = performance.now();
+  const ended = await send(kind, asking).catch((error: unknown): Ended => {
+    const detail = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    return { end: "untold", status: 0, detail };
+  });
+  return { number: asking.number, kind, ms: performance.now() - started, ...ended };
+}
+
+function send(kind: ClientKind, asking: Asking): Promise<Ended> {
+  switch (kind) {
+    case "chat":
+      return post(asking, "/v1/chat/completions", { messages: messages(asking) });
+    case "chat-stream":
+      return stream(asking, "/v1/chat/completions", { messages: messages(asking) });
+    case "chat-n":
+      return stream(asking, "/v1/chat/completions", { messages: messages(asking), n: 3 });
+    case "responses":
+      return post(asking, "/v1/responses", { input: promptOf(asking), store: false });
+    case "responses-stream":
+      return stream(asking, "/v1/responses", { input: promptOf(asking) });
+    case "background":
+      return inBackground(asking);
+    case "socket":
+      return overSocket(asking);
+    case "leaver":
+      return leave(asking);
+    default:
+      return kind satisfies never;
+  }
+}
+
+function promptOf({ number, says = "" }: Asking): string {
+  return `${says}number ${number} .`;
+}
+
+function messages(asking: Asking) {
+  return [{ role: "user", content: promptOf(asking) }];
+}
+
+function request({ key }: Asking, body: object, signal: AbortSignal): RequestInit {
+  return {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: MODEL, ...body }),
+    signal,
+  };
+}
+
+async function post(asking: Asking, path: string, body: object): Promise<Ended> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const response = await fetch(asking.origin + path, request(asking, body, signal));
+  const text = await response.text();
+  const { status } = response;
+  if (status !== 200) return refusal(status, text);
+  if (text.includes(answerText(asking.words).trim())) return { end: "whole", status, detail: "" };
+  const isTold = /"finish_reason":"error"|"status":"(failed|incomplete)"/.test(text);
+  return { end: isTold ? "told" : "untold", status, detail: text.slice(0, 300) };
+}
+
+async function stream(asking: Asking, path: string, body: object): Promise<Ended> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const asked = request(asking, { ...body, stream: true }, signal);
+  const response = await fetch(asking.origin + path, asked);
+  const text = await response.text();
+  const { status } = response;
+  if (status !== 200) return refusal(status, text);
+  return streamEnd(text, asking.words);
+}
+
+const envelope = z.object({
+  error: z.object({ message: z.string().min(1), type: z.string().min(1) }),
+});
+
+function refusal(status: number, text: string): Ended {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    body = undefined;
+  }
+  const isTold = envelope.safeParse(body).success && !text.includes("failed to handle");
+  return { end: isTold ? "refused" : "untold", status, detail: text.slice(0, 300) };
+}
+
+const streamed = z.object({
+  type: z.string().optional(),
+  delta: z.string().optional(),
+  error: z.unknown().optional(),
+  choices: z
+    .array(
+      z.object({
+        index: z.number(),
+        delta: z.object({ content: z.string().nullish() }),
+        finish_reason: z.string().nullish(),
+      }),
+    )
+    .optional(),
+});
+
+function streamEnd(text: string, words: number): Ended {
+  const problem = findStreamProblem(text);
+  if (problem !== undefined) return { end: "untold", status: 200, detail: problem.slice(0, 300) };
+  const events = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = ""]) =>
+    streamed.parse(JSON.parse(data)),
+  );
+  const texts = new Map<number, string>();
+  let isTold = false;
+  for (const { type, delta, error, choices = [] } of events) {
+    isTold ||= error != null || type === "response.failed" || type === "response.incomplete";
+    if (type === "response.output_text.delta") texts.set(0, (texts.get(0) ?? "") + delta);
+    for (const choice of choices) {
+      const { index, finish_reason: finish } = choice;
+      isTold ||= finish === "error";
+      texts.set(index, (texts.get(index) ?? "") + (choice.delta.content ?? ""));
+    }
+  }
+  const expected = answerText(words);
+  const isWhole = texts.size > 0 && [...texts.values()].every((each) => each === expected);
+  const end = isTold ? "told" : isWhole ? "whole" : "untold";
+  return { end, status: 200, detail: end === "whole" ? "" : text.slice(-300) };
+}
+
+const stored = z.looseObject({ id: z.string(), status: z.string() });
+
+async function inBackground(asking: Asking): Promise<Ended> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const body = { input: promptOf(asking), background: true };
+  const begun = await fetch(`${asking.origin}/v1/responses`, request(asking, body, signal));
+  const text = await begun.text();
+  if (begun.status !== 200) return refusal(begun.status, text);
+  const { id } = stored.parse(JSON.parse(text));
+  for (;;) {
+    await pause(200);
+    const answer = await fetch(`${asking.origin}/v1/responses/${id}`, {
+      headers: { authorization: `Bearer ${asking.key}` },
+      signal,
+    });
+    const said = await answer.text();
+    if (answer.status !== 200) return { end: "untold", status: answer.status, detail: said };
+    const { status } = stored.parse(JSON.parse(said));
+    if (status === "completed") return { end: "whole", status: 200, detail: "" };
+    if (status !== "queued" && status !== "in_progress") {
+      return { end: "told", status: 200, detail: status };
+    }
+  }
+}
+
+const socketEvent = z.looseObject({ type: z.string() });
+
+/** Two responses on one WebSocket, one after the other. */
+function overSocket(asking: Asking): Promise<Ended> {
+  const url = `${asking.origin.replace("http", "ws")}/v1/responses`;
+  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${asking.key}` } });
+  const { promise, resolve } = Promise.withResolvers<Ended>();
+  const timer = setTimeout(() => {
+    resolve({ end: "untold", status: 0, detail: "no end" });
+  }, PATIENCE_MS);
+  const create = JSON.stringify({
+    type: "response.create",
+    model: MODEL,
+    input: promptOf(asking),
+    store: false,
+  });
+  let responses = 0;
+  let told = "";
+  socket.addEventListener("open", () => socket.send(create));
+  socket.addEventListener("message", ({ data }) => {
+    const { type } = socketEvent.parse(JSON.parse(String(data)));
+    if (type === "error" || type === "response.failed" || type === "response.incomplete") {
+      told = String(data).slice(0, 300);
+    } else if (type !== "response.completed") {
+      return;
+    }
+    responses++;
+    if (responses < 2) socket.send(create);
+    else resolve({ end: told === "" ? "whole" : "told", status: 101, detail: told });
+  });
+  socket.addEventListener("close", ({ code, reason }) => {
+    // Going away in order is said with a code and a reason.
+    const isTold = code === 1000 || code === 1001 || code === 1012;
+    resolve({ end: isTold ? "told" : "untold", status: 101, detail: `closed ${code} ${reason}` });
+  });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    socket.close();
+  });
+}
+
+/** Goes away in the middle of a stream, or before it has begun. */
+async function leave(asking: Asking): Promise<Ended> {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), 10 * (asking.number % 60));
+  const body = { messages: messages(asking), stream: true, n: 1 + (asking.number % 4) };
+  try {
+    const asked = request(asking, body, abort.signal);
+    const response = await fetch(`${asking.origin}/v1/chat/completions`, asked);
+    await response.text();
+    return { end: "left", status: response.status, detail: "" };
+  } catch (error) {
+    if (abort.signal.aborted) return { end: "left", status: 0, detail: "" };
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A connection that asks for a stream and reads nothing of it. */
+export async function stall(asking: Asking): Promise<Socket> {
+  const body = JSON.stringify({ model: MODEL, messages: messages(asking), stream: true });
+  const socket = connect(Number(new URL(asking.origin).port), "127.0.0.1");
+  socket.on("error", () => {});
+  socket.pause();
+  socket.write(
+    "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n" +
+      `authorization: Bearer ${asking.key}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  await pause(0);
+  return socket;
+}
+
+/** A connection that sends half a head, or half a body, and no more. */
+export function sendHalf(origin: string, part: "head" | "body"): Socket {
+  const socket = connect(Number(new URL(origin).port), "127.0.0.1");
+  socket.on("error", () => {});
+  socket.resume();
+  const head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n";
+  const rest = 'content-type: application/json\r\ncontent-length: 500\r\n\r\n{"model":';
+  socket.write(part === "head" ? head : head + rest);
+  return socket;
+}

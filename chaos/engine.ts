@@ -1,0 +1,247 @@
+/**
+ * A scripted inference server: vLLM's wire on loopback, and a fault that can be switched at any time. It answers each
+ * prompt with words, one every few milliseconds; what it was asked is kept as numbers only, so that memory can be
+ * measured beside it.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import * as z from "zod";
+import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../src/tokenizer/index.ts";
+
+/** Faults of the whole server, and of single answers: a prompt that says `fault cut` gets that one. */
+export const FAULTS = [
+  "none",
+  /** Accepts everything, says nothing, not even to a health check: as a stopped process does. */
+  "frozen",
+  /** Answers health checks, and no prompt. */
+  "mute",
+  /** A long time to the first token. */
+  "late",
+  /** Five times as long for each token. */
+  "slow",
+  "status-500",
+  "status-503",
+  "status-429",
+  "status-404",
+  "status-401",
+  /** JSON that is cut off. */
+  "bad-frame",
+  /** An id that is no number. */
+  "bad-id",
+  "error-frame",
+  /** The connection breaks in the middle. */
+  "cut",
+  /** It ends in the middle, in order. */
+  "short",
+  /** A finish reason, and then neither `[DONE]` nor an end. */
+  "no-done",
+  /** Counts that cannot be. */
+  "bad-usage",
+] as const;
+
+export type Fault = (typeof FAULTS)[number];
+
+export interface ChaosEngine {
+  readonly url: string;
+  fault: Fault;
+  readonly isUp: boolean;
+  /** Numbers of the prompts (`number 17`) it has written a token for. */
+  readonly begun: Set<number>;
+  /** Completions whose connection is open and whose answer has not ended. */
+  readonly open: number;
+  readonly asked: number;
+  /** Breaks every connection and takes no new one. */
+  kill(): Promise<void>;
+  /** Listens again, where it did. */
+  revive(): Promise<void>;
+}
+
+export interface ChaosEngineOptions {
+  /** Words of an answer; a prompt may say `words 20`. */
+  readonly words: number;
+  readonly tokenMs: number;
+}
+
+const MODEL = "openai/gpt-oss-20b";
+
+const completion = z.object({ prompt: z.array(z.number()) });
+
+export async function startChaosEngine(options: ChaosEngineOptions): Promise<ChaosEngine> {
+  const sockets = new Set<Socket>();
+  const begun = new Set<number>();
+  let open = 0;
+  let asked = 0;
+  let isUp = true;
+
+  const server = createServer((request, response) => {
+    // The other side may leave at any time.
+    response.on("error", () => {});
+    void answer(request, response).catch(() => response.destroy());
+  });
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+  });
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, "127.0.0.1", () => resolve());
+    });
+  await listen(0);
+  const { port } = toAddress(server.address());
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readAll(request);
+    if (engine.fault === "frozen") return;
+    if (request.url !== "/v1/completions") return answerQuestion(request, response);
+    asked++;
+    const prompt = o200kHarmony().decode(completion.parse(JSON.parse(body)).prompt);
+    const number = /number (\d+)/.exec(prompt)?.[1];
+    // The gateway's own probe has no number.
+    if (number === undefined) return writeAnswer(response, [], "none", undefined);
+    const asks = FAULTS.find((fault) => prompt.includes(`fault ${fault} `));
+    const words = Number(/words (\d+)/.exec(prompt)?.[1] ?? options.words);
+    return writeAnswer(response, answerIds(words), asks ?? engine.fault, Number(number));
+  }
+
+  async function writeAnswer(
+    response: ServerResponse,
+    ids: readonly TokenId[],
+    fault: Fault,
+    number: number | undefined,
+  ): Promise<void> {
+    open++;
+    response.once("close", () => open--);
+    const status = /^status-(\d+)$/.exec(fault)?.[1];
+    if (status !== undefined) {
+      response.writeHead(Number(status), { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { message: "scripted", type: "x", code: 1 } }));
+      return;
+    }
+    if (fault === "mute") return;
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.flushHeaders();
+    if (fault === "late") await pause(20 * options.tokenMs);
+    const middle = Math.floor(ids.length / 2);
+    for (const [at, id] of ids.entries()) {
+      await pause(
+        engine.fault === "slow" || fault === "slow" ? 5 * options.tokenMs : options.tokenMs,
+      );
+      if (response.destroyed || engine.fault === "frozen") return;
+      if (at === middle && breaks(response, fault)) return;
+      if (number !== undefined) begun.add(number);
+      response.write(toFrame([id], null));
+    }
+    response.write(toFrame([SPECIAL_TOKENS["<|return|>"]], "stop"));
+    if (fault === "no-done") return;
+    if (fault === "bad-usage") response.write(USAGE_FRAME);
+    response.end("data: [DONE]\n\n");
+  }
+
+  const engine: ChaosEngine = {
+    url: `http://127.0.0.1:${port}`,
+    fault: "none",
+    begun,
+    get isUp() {
+      return isUp;
+    },
+    get open() {
+      return open;
+    },
+    get asked() {
+      return asked;
+    },
+    async kill() {
+      if (!isUp) return;
+      isUp = false;
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+    async revive() {
+      if (isUp) return;
+      await listen(port);
+      isUp = true;
+    },
+  };
+  return engine;
+}
+
+/** Whether the answer is over with it. */
+function breaks(response: ServerResponse, fault: Fault): boolean {
+  switch (fault) {
+    case "bad-frame":
+      response.end('data: {"choices":[{"index":0,"token_ids":[13225\n\n');
+      return true;
+    case "bad-id":
+      response.end('data: {"choices":[{"index":0,"text":"","token_ids":["x"]}]}\n\n');
+      return true;
+    case "error-frame":
+      response.end(
+        'data: {"error":{"message":"scripted","type":"InternalServerError","code":500}}\n\n',
+      );
+      return true;
+    case "cut":
+      response.destroy();
+      return true;
+    case "short":
+      response.end();
+      return true;
+    default:
+      return false;
+  }
+}
+
+const USAGE_FRAME =
+  'data: {"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":1e18,"total_tokens":-1}}\n\n';
+
+function answerQuestion(request: IncomingMessage, response: ServerResponse): void {
+  const models = { data: [{ id: MODEL, max_model_len: 131_072 }] };
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify(request.url === "/v1/models" ? models : { version: "0.14.1" }));
+}
+
+/** The words of an answer: `word0 word1 …`, so that a client can see whether any is missing. */
+export function answerText(words: number): string {
+  return Array.from({ length: words }, (_, n) => ` word${n}`).join("");
+}
+
+const answers = new Map<number, readonly TokenId[]>();
+
+function answerIds(words: number): readonly TokenId[] {
+  let ids = answers.get(words);
+  if (ids === undefined) {
+    const { "<|channel|>": channel, "<|message|>": message } = SPECIAL_TOKENS;
+    const tokenizer = o200kHarmony();
+    const text = tokenizer.encode(answerText(words));
+    ids = [channel, ...tokenizer.encode("final"), message, ...text];
+    answers.set(words, ids);
+  }
+  return ids;
+}
+
+function toFrame(ids: readonly TokenId[], finish: string | null): string {
+  const choice = { index: 0, text: "", token_ids: ids, finish_reason: finish };
+  return `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  let text = "";
+  request.setEncoding("utf8");
+  for await (const chunk of request) text += String(chunk);
+  return text;
+}
+
+function toAddress(address: string | AddressInfo | null): AddressInfo {
+  if (typeof address === "object" && address !== null) return address;
+  throw new Error("the engine listens nowhere");
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

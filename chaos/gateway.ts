@@ -1,0 +1,151 @@
+/** The gateway as an operator starts it: a process of its own, and a watch over its health while it runs. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import * as z from "zod";
+import { type Sample, sampleSchema } from "./sampler.ts";
+
+const ENTRY = join(import.meta.dirname, "../src/node.ts");
+const SAMPLER = new URL("sampler.ts", import.meta.url).href;
+
+export interface ChaosGateway {
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string;
+  readonly port: number;
+  /** Longest time `/health` took so far; Infinity where it did not answer. */
+  readonly slowestHealthMs: number;
+  /** Requests that are with engines, and that wait for one. */
+  occupied(): Promise<Occupied>;
+  sample(): Promise<Sample>;
+  /** Sends SIGTERM; gives the milliseconds until the process has ended. */
+  terminate(): Promise<number>;
+  /** Ends it at once, if it runs. */
+  kill(): Promise<void>;
+}
+
+export interface Occupied {
+  readonly inFlight: number;
+  readonly queued: number;
+  readonly turns: number;
+  readonly up: number;
+}
+
+const PATIENCE_MS = 10_000;
+
+export async function startChaosGateway(
+  settings: Readonly<Record<string, unknown>>,
+): Promise<ChaosGateway> {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-chaos-"));
+  const config = join(folder, "config.json");
+  writeFileSync(config, JSON.stringify({ port: 0, log: "error", ...settings }));
+  const child = spawn(
+    process.execPath,
+    ["--expose-gc", "--import", SAMPLER, ENTRY, "--config", config],
+    { env: ownEnvironment(), stdio: ["ignore", "pipe", "pipe", "ipc"] },
+  );
+  const ended = new Promise<void>((resolve) => {
+    child.once("close", () => resolve());
+  });
+  process.once("exit", () => child.kill("SIGKILL"));
+  let port: number;
+  try {
+    port = await portOf(child);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  const origin = `http://127.0.0.1:${port}`;
+  const watch = watchHealth(origin);
+
+  return {
+    origin,
+    port,
+    get slowestHealthMs() {
+      return watch.slowestMs;
+    },
+    occupied: () => readOccupied(origin),
+    sample: () =>
+      new Promise((resolve) => {
+        child.once("message", (message) => resolve(sampleSchema.parse(message)));
+        child.send("sample");
+      }),
+    async terminate() {
+      watch.stop();
+      const started = performance.now();
+      child.kill("SIGTERM");
+      await ended;
+      return performance.now() - started;
+    },
+    async kill() {
+      watch.stop();
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+function ownEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_")),
+  );
+}
+
+function portOf(child: ChildProcess): Promise<number> {
+  let out = "";
+  let complaints = "";
+  child.stderr?.on("data", (data) => (complaints = `${complaints}${data}`.slice(-4000)));
+  return new Promise((resolve, reject) => {
+    child.stdout?.on("data", (data) => {
+      out = `${out}${data}`.slice(-4000);
+      const port = /listens at http:\S+?:(\d+)\//.exec(out)?.[1];
+      if (port !== undefined) resolve(Number(port));
+    });
+    child.once("close", () => reject(new Error(`the gateway did not start: ${complaints}`)));
+  });
+}
+
+/** In another thread, so that what this one is busy with does not count as the gateway's. */
+function watchHealth(origin: string) {
+  const slowest = new SharedArrayBuffer(8);
+  const slowestMs = new Float64Array(slowest);
+  const worker = new Worker(new URL("health-watch.ts", import.meta.url), {
+    workerData: { origin, slowest },
+  });
+  let atEnd: number | undefined;
+  return {
+    get slowestMs() {
+      return atEnd ?? slowestMs[0] ?? 0;
+    },
+    /** Whatever comes later is not counted. */
+    stop() {
+      atEnd ??= slowestMs[0] ?? 0;
+      void worker.terminate();
+    },
+  };
+}
+
+const readiness = z.object({
+  models: z.array(
+    z.object({
+      queued: z.number(),
+      backends: z.array(z.looseObject({ health: z.string() })),
+    }),
+  ),
+});
+
+async function readOccupied(origin: string): Promise<Occupied> {
+  const patience = () => ({ signal: AbortSignal.timeout(PATIENCE_MS) });
+  const ready = await (await fetch(`${origin}/ready`, patience())).json();
+  const metrics = await (await fetch(`${origin}/metrics`, patience())).text();
+  const { models } = readiness.parse(ready);
+  const backends = models.flatMap((model) => model.backends);
+  const inFlight = backends.map((each) => Number(each["in_flight"] ?? each["under_way"]));
+  const turns = /^harmony_gateway_turns_(?:in_flight|under_way) (\d+)$/m.exec(metrics)?.[1];
+  return {
+    inFlight: inFlight.reduce((sum, each) => sum + each, 0),
+    queued: models.reduce((sum, { queued }) => sum + queued, 0),
+    turns: Number(turns),
+    up: backends.filter(({ health }) => health === "up").length,
+  };
+}

@@ -1,0 +1,25 @@
+/** Asks for `/health` all the time, in a thread of its own, and keeps the longest time an answer took. */
+import { workerData } from "node:worker_threads";
+import * as z from "zod";
+
+const { origin, slowest } = z
+  .object({ origin: z.string(), slowest: z.instanceof(SharedArrayBuffer) })
+  .parse(workerData);
+
+const EVERY_MS = 200;
+const PATIENCE_MS = 10_000;
+
+const slowestMs = new Float64Array(slowest);
+
+for (;;) {
+  const started = performance.now();
+  const isWell = await fetch(`${origin}/health`, { signal: AbortSignal.timeout(PATIENCE_MS) }).then(
+    async (response) => (await response.text()) !== "" && response.ok,
+    () => false,
+  );
+  const ms = isWell ? performance.now() - started : Infinity;
+  slowestMs[0] = Math.max(slowestMs[0] ?? 0, ms);
+  await new Promise((resolve) => {
+    setTimeout(resolve, EVERY_MS);
+  });
+}

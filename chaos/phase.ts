@@ -1,0 +1,188 @@
+/** What a phase is given and what it reports: figures for the table, and the invariants that did not hold. */
+import { availableParallelism, loadavg } from "node:os";
+import type { Random } from "../fuzz/random.ts";
+import type { Asking, ClientKind, Outcome } from "./clients.ts";
+import { ask, CLIENT_KINDS } from "./clients.ts";
+import { type ChaosEngine, pause, startChaosEngine } from "./engine.ts";
+import { type ChaosGateway, type Occupied, startChaosGateway } from "./gateway.ts";
+
+export interface Phase {
+  readonly name: string;
+  readonly says: string;
+  /** Undefined where it can run; otherwise why not, on this machine. */
+  readonly missing?: string | undefined;
+  run(random: Random): Promise<PhaseReport>;
+}
+
+export interface PhaseReport {
+  /** Requests by what became of them. */
+  readonly outcomes: readonly Outcome[];
+  readonly slowestHealthMs: number;
+  readonly violations: readonly string[];
+  /** Anything else worth a word in the table. */
+  readonly note?: string;
+}
+
+/** Keys of the tenants, as clients send them. */
+export const TENANTS = { a: "sk-chaos-a", b: "sk-chaos-b", c: "sk-chaos-c" } as const;
+
+const KEYS = [
+  "a:f7ba1e1909248f35b9ac986b9409bef6ded55c069a5f279827a38057461eb25e",
+  "b:4288760c3a1891ca3dd787c287b8517671d773baf2c956dc1086114793ad81a1",
+  "c:c1391d2e681ecd28ebb8713659ecbbd89a78faebe40467a347368ac2dd4f973a",
+];
+
+export const WORDS = 12;
+export const TOKEN_MS = 20;
+
+export interface Stage {
+  readonly gateway: ChaosGateway;
+  readonly engines: readonly ChaosEngine[];
+  readonly violations: string[];
+  /** Asks, and keeps the outcome. */
+  ask(
+    kind: ClientKind,
+    tenant: keyof typeof TENANTS,
+    says?: string,
+    words?: number,
+  ): Promise<Outcome>;
+  /** The next request, to be sent in another way. */
+  next(tenant: keyof typeof TENANTS, says?: string): Asking;
+  /** Notes a violation unless it holds. */
+  expect(holds: boolean, otherwise: string): void;
+}
+
+export interface StageOptions {
+  readonly engines: number;
+  /** Of each engine. */
+  readonly maxConcurrent?: number;
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+let numbers = 0;
+
+/** A gateway over engines, from start to end. Whatever is asked on it is judged when the script is over. */
+export async function onStage(
+  options: StageOptions,
+  script: (stage: Stage) => Promise<string | undefined>,
+): Promise<PhaseReport> {
+  const engines = await Promise.all(
+    Array.from({ length: options.engines }, () =>
+      startChaosEngine({ words: WORDS, tokenMs: TOKEN_MS }),
+    ),
+  );
+  const outcomes: Outcome[] = [];
+  const violations: string[] = [];
+  let gateway: ChaosGateway | undefined;
+  try {
+    gateway = await startChaosGateway({
+      backends: engines.map(({ url }) => ({
+        engine: "vllm",
+        url,
+        ...(options.maxConcurrent !== undefined && { maxConcurrent: options.maxConcurrent }),
+      })),
+      keys: KEYS,
+      firstTokenTimeoutMs: 3_000,
+      idleTimeoutMs: 2_000,
+      connectTimeoutMs: 1_000,
+      healthIntervalMs: 500,
+      ...options.settings,
+    });
+    const { origin } = gateway;
+    const next: Stage["next"] = (tenant, says) => ({
+      origin,
+      key: TENANTS[tenant],
+      number: ++numbers,
+      words: WORDS,
+      ...(says !== undefined && { says }),
+    });
+    const stage: Stage = {
+      gateway,
+      engines,
+      violations,
+      next,
+      async ask(kind, tenant, says, words = WORDS) {
+        const outcome = await ask(kind, { ...next(tenant, says), words });
+        outcomes.push(outcome);
+        return outcome;
+      },
+      expect(holds, otherwise) {
+        if (!holds) violations.push(otherwise);
+      },
+    };
+    const note = await script(stage);
+    violations.push(...judge(outcomes, gateway));
+    return {
+      outcomes,
+      violations,
+      slowestHealthMs: gateway.slowestHealthMs,
+      ...(note !== undefined && { note }),
+    };
+  } finally {
+    await gateway?.kill();
+    await Promise.all(engines.map((engine) => engine.kill()));
+  }
+}
+
+/** On a machine with nothing else to do it takes a few milliseconds; on one that is overloaded, its share of time. */
+const HEALTH_LIMIT_MS = 1_000;
+
+function healthLimitMs(): number {
+  const [load = 0] = loadavg();
+  return HEALTH_LIMIT_MS * Math.max(1, load / availableParallelism());
+}
+
+function judge(outcomes: readonly Outcome[], gateway: ChaosGateway): string[] {
+  const untold = outcomes.filter(({ end }) => end === "untold");
+  const violations = untold
+    .slice(0, 3)
+    .map(({ kind, status, detail }) => `untold: ${kind} ${status} ${detail}`);
+  if (untold.length > 3) violations.push(`and ${untold.length - 3} more untold`);
+  if (gateway.slowestHealthMs > healthLimitMs()) {
+    violations.push(`/health took ${Math.round(gateway.slowestHealthMs)} ms`);
+  }
+  return violations;
+}
+
+/** Once everybody has been answered, nothing is with an engine, nothing waits, and no engine still writes. */
+export async function expectQuiet(stage: Stage, withinMs = 10_000): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  let seen: (Occupied & { readonly open: number }) | undefined;
+  while (performance.now() < deadline) {
+    const open = stage.engines.reduce((sum, engine) => sum + engine.open, 0);
+    seen = { ...(await stage.gateway.occupied()), open };
+    if (seen.inFlight === 0 && seen.queued === 0 && seen.turns === 0 && seen.open === 0) return;
+    await pause(100);
+  }
+  stage.expect(false, `not quiet ${withinMs} ms after the last answer: ${JSON.stringify(seen)}`);
+}
+
+export async function expectHealed(stage: Stage, withinMs = 20_000): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  let up = 0;
+  while (performance.now() < deadline) {
+    up = (await stage.gateway.occupied()).up;
+    if (up === stage.engines.length) return;
+    await pause(200);
+  }
+  stage.expect(
+    false,
+    `${up} of ${stage.engines.length} engines are up ${withinMs} ms after healing`,
+  );
+}
+
+/** Some request of one of the kinds, now and then one that leaves. */
+export function anyKind(random: Random): ClientKind {
+  return random.pick(CLIENT_KINDS);
+}
+
+export function notWhole(outcomes: readonly Outcome[]): Outcome[] {
+  return outcomes.filter(({ end }) => end !== "whole" && end !== "left");
+}
+
+export function tell(outcomes: readonly Outcome[]): string {
+  return outcomes
+    .slice(0, 3)
+    .map(({ kind, end, status, detail }) => `${kind} ${end} ${status} ${detail.slice(0, 160)}`)
+    .join("; ");
+}

@@ -1,0 +1,143 @@
+/**
+ * Mixed traffic for a long time, with faults now and then, and every so often a look at the process when everything has
+ * come to rest: its heap, its sockets and timers, its slots. They may not grow.
+ */
+import { createRandom, type Random } from "../fuzz/random.ts";
+import { FAULTS, pause } from "./engine.ts";
+import { anyKind, expectHealed, expectQuiet, onStage, type Stage } from "./phase.ts";
+import type { Sample } from "./sampler.ts";
+
+interface Row {
+  readonly minute: number;
+  readonly sample: Sample;
+  readonly requests: number;
+}
+
+/** Samples from which a slope is read; the first ones are of a heap that still fills its caches. */
+const SAMPLES = 15;
+const WARM_UP_SAMPLES = 5;
+const CLIENTS = 24;
+
+/** Growth over the whole run that is put down to chance. */
+const HEAP_SLACK_BYTES = 4_000_000;
+const RESOURCE_SLACK = 8;
+
+/** Whether nothing grew and every invariant held. */
+export async function soak(minutes: number, seed: number): Promise<boolean> {
+  const random = createRandom(seed);
+  const rows: Row[] = [];
+  const settings = {
+    // Filled within the first samples, so that what is stored does not look like a leak.
+    storeMaxEntries: 300,
+    storeMaxBytes: 3_000_000,
+    storeTtlSeconds: 60,
+    idleTimeoutMs: 1_000,
+    firstTokenTimeoutMs: 1_500,
+  };
+  console.log("| minute | requests | heap MB | external MB | resources |");
+  console.log("| ---: | ---: | ---: | ---: | --- |");
+  const { outcomes, violations, slowestHealthMs } = await onStage(
+    { engines: 3, maxConcurrent: 16, settings },
+    async (stage) => {
+      const started = performance.now();
+      const sliceMs = (minutes * 60_000) / SAMPLES;
+      let requests = 0;
+      for (let n = 1; n <= SAMPLES; n++) {
+        requests += await traffic(stage, random, started + n * sliceMs);
+        for (const engine of stage.engines) engine.fault = "none";
+        await expectQuiet(stage);
+        await expectHealed(stage);
+        // Connections of clients and engines that are kept open a while close meanwhile.
+        await pause(2_000);
+        const sample = await stage.gateway.sample();
+        const row = { minute: (performance.now() - started) / 60_000, sample, requests };
+        rows.push(row);
+        print(row);
+      }
+      return undefined;
+    },
+  );
+  violations.forEach((violation) => console.log(`    ${violation}`));
+  const growth = findGrowth(rows);
+  growth.forEach((each) => console.log(`    ${each}`));
+  const settled = rows.slice(WARM_UP_SAMPLES);
+  const heapSlope = slope(settled.map(({ minute, sample }) => [minute, sample.heapBytes]));
+  console.log(
+    `\nsoak: ${minutes} min, seed ${seed}, ${outcomes.length} requests, heap slope ` +
+      `${(heapSlope / 1000).toFixed(1)} KB a minute, slowest /health ${Math.round(slowestHealthMs)} ms, ` +
+      `${violations.length + growth.length} violation(s)`,
+  );
+  return violations.length + growth.length === 0;
+}
+
+/** Clients of all kinds until a moment, and another fault every second. Gives the number of requests. */
+async function traffic(stage: Stage, random: Random, until: number): Promise<number> {
+  let requests = 0;
+  const isOver = () => performance.now() >= until;
+  const client = async () => {
+    while (!isOver()) {
+      requests++;
+      await stage.ask(anyKind(random), random.pick(["a", "b", "c"] as const));
+      await pause(random.below(100));
+    }
+  };
+  const mischief = async () => {
+    while (!isOver()) {
+      const engine = random.pick(stage.engines);
+      if (random.oneIn(8)) {
+        await engine.kill();
+        await pause(500);
+        await engine.revive();
+      }
+      // Half of the time all are well.
+      engine.fault = random.oneIn(2) ? "none" : random.pick(FAULTS);
+      await pause(1_000);
+    }
+  };
+  await Promise.all([mischief(), ...Array.from({ length: CLIENTS }, client)]);
+  return requests;
+}
+
+function print({ minute, sample, requests }: Row): void {
+  const megabytes = (bytes: number) => (bytes / 1e6).toFixed(2);
+  const resources = Object.entries(sample.resources)
+    .map(([kind, times]) => `${kind} ${times}`)
+    .join(", ");
+  console.log(
+    `| ${minute.toFixed(1)} | ${requests} | ${megabytes(sample.heapBytes)} | ${megabytes(sample.externalBytes)} | ${resources} |`,
+  );
+}
+
+/** Compares the last third with the first samples after the warm-up. */
+function findGrowth(rows: readonly Row[]): string[] {
+  const settled = rows.slice(WARM_UP_SAMPLES);
+  const third = Math.floor(settled.length / 3);
+  const [early, late] = [settled.slice(0, third), settled.slice(-third)];
+  const growth: string[] = [];
+  const heap =
+    median(late.map(({ sample }) => sample.heapBytes)) -
+    median(early.map(({ sample }) => sample.heapBytes));
+  if (heap > HEAP_SLACK_BYTES) growth.push(`the heap grew by ${(heap / 1e6).toFixed(1)} MB`);
+  const kinds = new Set(rows.flatMap(({ sample }) => Object.keys(sample.resources)));
+  for (const kind of kinds) {
+    const count = (row: Row) => row.sample.resources[kind] ?? 0;
+    const more = median(late.map(count)) - median(early.map(count));
+    if (more > RESOURCE_SLACK) growth.push(`${more} more of ${kind}`);
+  }
+  return growth;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+/** Least squares: y for each x. */
+function slope(points: readonly (readonly [number, number])[]): number {
+  const mean = (pick: (point: readonly [number, number]) => number) =>
+    points.reduce((sum, point) => sum + pick(point), 0) / points.length;
+  const meanX = mean(([x]) => x);
+  const meanY = mean(([, y]) => y);
+  const above = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
+  const below = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  return below === 0 ? 0 : above / below;
+}
