@@ -43,7 +43,7 @@ export interface SearchSettings {
   readonly sampleMoreCalls: boolean;
   readonly refuseUnofferedTools: boolean;
   readonly openMissingAnswer: boolean;
-  readonly oneCall: boolean;
+  readonly singleCallConstraint: boolean;
   readonly layout: "reference" | "channel-first";
 }
 

@@ -122,7 +122,7 @@ class Generator {
         sampleMoreCalls: random.chance(0.15),
         refuseUnofferedTools: random.chance(0.2),
         openMissingAnswer: random.chance(0.85),
-        oneCall: random.chance(0.3),
+        singleCallConstraint: random.chance(0.3),
         layout: random.chance(0.8) ? "reference" : "channel-first",
       },
     };

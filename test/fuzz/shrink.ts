@@ -69,7 +69,7 @@ const PLAIN_SETTINGS: Case["settings"] = {
   sampleMoreCalls: false,
   refuseUnofferedTools: false,
   openMissingAnswer: true,
-  oneCall: false,
+  singleCallConstraint: false,
   layout: "reference",
 };
 

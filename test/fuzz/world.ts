@@ -1,7 +1,7 @@
 /** Applications for cases: one for each combination of settings and engine, because making one costs as much as a turn. */
 import { createApp } from "../../src/app.ts";
 import { resolveSettings } from "../../src/config/resolve.ts";
-import { type Settings, settingsSchema } from "../../src/config.ts";
+import { type SettingName, type Settings, settingsSchema } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { createModels } from "../../src/turn/models.ts";
 import type { Case } from "./case.ts";
@@ -41,7 +41,7 @@ export function worldFor({ wire, engine, settings }: Case): World {
 }
 
 export interface WorldOptions {
-  readonly settings: Readonly<Record<string, unknown>>;
+  readonly settings: Readonly<Partial<Record<SettingName, unknown>>>;
   readonly engine: (
     sessions: ReadonlyMap<string, Session>,
   ) => ReturnType<typeof createSessionEngine>;
@@ -91,7 +91,7 @@ export function createWorld(options: WorldOptions): World {
 }
 
 /** The defaults with some values replaced, checked as an operator's are. */
-function toSettings(values: Readonly<Record<string, unknown>>): Settings {
+function toSettings(values: WorldOptions["settings"]): Settings {
   const names = settingsSchema.unwrap().keyof();
   const given = Object.entries(values).map(([name, value]) => ({
     name: names.parse(name),
