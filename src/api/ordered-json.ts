@@ -5,6 +5,7 @@
 import { memberText } from "../harmony/json-member.ts";
 import { isJsonArray, isJsonObject, type Json, parseJson } from "../harmony/json.ts";
 import { rememberByText } from "../harmony/text-memory.ts";
+import { TEXT_BUDGET } from "../turn/text-budget.ts";
 import { RequestError } from "./errors.ts";
 
 /**
@@ -15,10 +16,11 @@ export function readOrdered(
   bodyText: string,
   member: string,
   parsed: object | null | undefined,
+  tenant: string,
 ): Json | undefined {
   if (!parsed || (Array.isArray(parsed) && parsed.length === 0)) return undefined;
   try {
-    return readAgain(memberText(bodyText, member) ?? "null");
+    return readAgain(memberText(bodyText, member) ?? "null", tenant).json;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new RequestError(`${member}: ${reason}`, { param: member });
@@ -26,8 +28,8 @@ export function readOrdered(
 }
 
 /** Clients send the same tools with every turn. Reading 128 of them, 78 KB, takes 0.8 ms; finding them again 0.01. */
-const readAgain = rememberByText((text) => parseJson(text), {
-  maxBytes: 16 * 1024 * 1024,
+const readAgain = rememberByText((text) => ({ json: parseJson(text) }), {
+  budget: TEXT_BUDGET,
   // One or two a character for the text and, measured with tools, six for its maps.
   bytesOf: (text) => 8 * text.length + 200,
   copies: true,

@@ -5,7 +5,7 @@
 
 import { specialTokenName } from "../tokenizer/index.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
-import { rememberByText } from "./text-memory.ts";
+import { type MemoryBudget, TextMemory } from "./text-memory.ts";
 
 /** A run of ordinary text, or one special token with its name as text. */
 export class Piece {
@@ -32,11 +32,31 @@ export function specialPiece(id: TokenId): Piece {
   return new Piece(specialTokenName(id) ?? "", [id], true);
 }
 
-/** A function from text to its piece that remembers what it encoded, up to about `maxBytes`. */
-export function createEncoder(tokenizer: Tokenizer, maxBytes: number): (text: string) => Piece {
-  return rememberByText((text) => new Piece(text, tokenizer.encode(text), false), {
-    maxBytes,
+/** From text to its piece. What was encoded is remembered, for a scope alone. */
+export interface PieceEncoder {
+  encode(text: string, scope: string): Piece;
+  /** As {@link encode}, in steps of a few milliseconds: each gives how many ids there are so far. */
+  encodeInSteps(text: string, scope: string): Generator<number, Piece>;
+  /** The piece, if it was encoded before. */
+  find(text: string, scope: string): Piece | undefined;
+}
+
+export function createPieceEncoder(tokenizer: Tokenizer, budget: MemoryBudget): PieceEncoder {
+  const memory = new TextMemory<Piece>({
+    budget,
     // An upper estimate: two a character, four an id, eight for the id as JSON, and the objects.
     bytesOf: (text, { ids }) => 2 * text.length + 12 * ids.length + 200,
   });
+  const keep = (text: string, scope: string, ids: readonly TokenId[]): Piece => {
+    const piece = new Piece(text, ids, false);
+    memory.keep(text, scope, piece);
+    return piece;
+  };
+  return {
+    find: (text, scope) => memory.find(text, scope),
+    encode: (text, scope) => memory.find(text, scope) ?? keep(text, scope, tokenizer.encode(text)),
+    *encodeInSteps(text, scope) {
+      return memory.find(text, scope) ?? keep(text, scope, yield* tokenizer.encodeInSteps(text));
+    },
+  };
 }

@@ -13,11 +13,12 @@ import type { Tokenizer } from "../tokenizer/index.ts";
 import { dropAnalysisLikeReference } from "./analysis.ts";
 import type { ContentPart, Conversation, Message, Role } from "./conversation.ts";
 import { developerText } from "./developer-message.ts";
-import { createEncoder, specialPiece } from "./pieces.ts";
-import type { Piece } from "./pieces.ts";
+import { createPieceEncoder, specialPiece } from "./pieces.ts";
+import type { Piece, PieceEncoder } from "./pieces.ts";
 import { createPrompt } from "./prompt.ts";
 import type { RenderedPrompt, RenderedSegment } from "./prompt.ts";
 import { systemText } from "./system-message.ts";
+import { MemoryBudget } from "./text-memory.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "./tokens.ts";
 
 /**
@@ -44,11 +45,28 @@ export interface RendererOptions {
    * what is new; 100,000 tokens of English count as about 2 MB. 0 remembers nothing. Default 16 MiB.
    */
   readonly cacheBytes?: number;
+  /** Instead of `cacheBytes`: a budget shared with other memories. */
+  readonly budget?: MemoryBudget;
+}
+
+/** Gives after each step of a few milliseconds how many ids there are so far, then the prompt. */
+export type RenderSteps = Generator<number, RenderedPrompt>;
+
+export interface RenderStepsOptions {
+  /** Texts are remembered for this scope alone. */
+  readonly scope: string;
+  /** Who writes next. Default `assistant`. */
+  readonly nextRole?: Role;
 }
 
 export interface Renderer {
   /** All messages, then `<|start|>` and the role that writes next (default `assistant`). */
   readonly renderCompletion: (conversation: Conversation, nextRole?: Role) => RenderedPrompt;
+  /** The same in steps: for long conversations of strangers, where others are to be served in between. */
+  readonly renderCompletionInSteps: (
+    conversation: Conversation,
+    options: RenderStepsOptions,
+  ) => RenderSteps;
   /** All messages. */
   readonly renderConversation: (conversation: Conversation) => RenderedPrompt;
   /** All messages; a last assistant message on `final` closes with `<|return|>`. */
@@ -101,11 +119,12 @@ export function createRenderer({
   layout = "reference",
   autoDropAnalysis = false,
   cacheBytes = DEFAULT_CACHE_BYTES,
+  budget = new MemoryBudget(cacheBytes),
 }: RendererOptions = {}): Renderer {
-  const encode = createEncoder(tokenizer, cacheBytes);
+  const encoder = createPieceEncoder(tokenizer, budget);
 
-  function messageSegment(message: Message, hasFunctions: boolean): RenderedSegment {
-    const out = new Writer(encode);
+  function layOutMessage(message: Message, hasFunctions: boolean): Draft {
+    const out = new Writer();
     out.special(PIECES.start);
     writeAuthor(out, message);
     writeHeader(out, message, layout);
@@ -113,26 +132,33 @@ export function createRenderer({
       out.text(partText(part, message.role, hasFunctions));
     }
     out.special(terminator(message));
-    return { ...out.finish(), message };
+    return { parts: out.parts, message };
   }
 
-  function messageSegments({ messages }: Conversation): RenderedSegment[] {
+  /** Each message is laid out when it is asked for. */
+  function* layOut({ messages }: Conversation): Generator<Draft, void> {
     // Functions are looked for before anything is dropped, also in what will be.
     const hasFunctions = offersFunctions(messages);
     const kept = autoDropAnalysis ? dropAnalysisLikeReference(messages) : messages;
-    return kept.map((message) => messageSegment(message, hasFunctions));
+    for (const message of kept) yield layOutMessage(message, hasFunctions);
   }
 
-  function startSegment(role: Role): RenderedSegment {
-    const out = new Writer(encode);
-    out.special(PIECES.start);
-    out.text(role);
-    return out.finish();
+  function messageSegments(conversation: Conversation): RenderedSegment[] {
+    return Array.from(layOut(conversation), (draft) => encodeDraft(draft, encoder));
   }
 
   return {
     renderCompletion: (conversation, nextRole = "assistant") =>
-      createPrompt([...messageSegments(conversation), startSegment(nextRole)], tokenizer),
+      createPrompt(
+        [...messageSegments(conversation), encodeDraft(layOutStart(nextRole), encoder)],
+        tokenizer,
+      ),
+
+    *renderCompletionInSteps(conversation, { scope, nextRole = "assistant" }) {
+      const segments = yield* encodeInSteps(layOut(conversation), encoder, scope);
+      segments.push(encodeDraft(layOutStart(nextRole), encoder));
+      return createPrompt(segments, tokenizer);
+    },
 
     renderConversation: (conversation) => createPrompt(messageSegments(conversation), tokenizer),
 
@@ -145,42 +171,100 @@ export function createRenderer({
       return createPrompt([...segments, answered ? closed : last], tokenizer);
     },
 
-    renderMessage: (message) => createPrompt([messageSegment(message, false)], tokenizer),
+    renderMessage: (message) =>
+      createPrompt([encodeDraft(layOutMessage(message, false), encoder)], tokenizer),
 
-    renderStart: (role) => createPrompt([startSegment(role)], tokenizer),
+    renderStart: (role) => createPrompt([encodeDraft(layOutStart(role), encoder)], tokenizer),
 
     renderOpening(opening) {
-      const out = new Writer(encode);
+      const out = new Writer();
       writeHeader(out, opening, layout);
       out.text(opening.text ?? "");
-      return createPrompt([out.finish()], tokenizer);
+      return createPrompt([encodeDraft(out, encoder)], tokenizer);
     },
   };
 }
 
-class Writer {
-  readonly #encode: (text: string) => Piece;
-  readonly #pieces: Piece[] = [];
-  #length = 0;
+/** A segment before it is encoded: text, and special tokens. */
+interface Draft {
+  readonly parts: readonly (string | Piece)[];
+  readonly message?: Message;
+}
 
-  constructor(encode: (text: string) => Piece) {
-    this.#encode = encode;
+/** Where nobody says whose texts they are: callers of the library, and texts of our own. */
+const NO_SCOPE = "";
+
+function encodeDraft({ parts, message }: Draft, encoder: PieceEncoder): RenderedSegment {
+  const pieces = parts.map((part) =>
+    typeof part === "string" ? encoder.encode(part, NO_SCOPE) : part,
+  );
+  return toSegment(pieces, message);
+}
+
+function toSegment(pieces: readonly Piece[], message: Message | undefined): RenderedSegment {
+  let length = 0;
+  for (const { ids } of pieces) length += ids.length;
+  return { type: "rendered", pieces, length, ...(message && { message }) };
+}
+
+/** UTF-16 units of short texts that are encoded in a step together, at most, and of the longest short text. */
+const STEP_UNITS = 8192;
+
+/** Texts that are known cost nothing here, so that a running conversation is one step whatever its length. */
+function* encodeInSteps(
+  drafts: Iterable<Draft>,
+  encoder: PieceEncoder,
+  scope: string,
+): Generator<number, RenderedSegment[]> {
+  const segments: RenderedSegment[] = [];
+  let length = 0;
+  let units = 0;
+
+  function* encodeNew(text: string): Generator<number, Piece> {
+    units += text.length;
+    if (units > STEP_UNITS) {
+      units = text.length;
+      yield length;
+    }
+    if (text.length <= STEP_UNITS) return encoder.encode(text, scope);
+    return yield* countedFrom(length, encoder.encodeInSteps(text, scope));
   }
 
+  for (const { parts, message } of drafts) {
+    const pieces: Piece[] = [];
+    for (const part of parts) {
+      const piece =
+        typeof part === "string" ? (encoder.find(part, scope) ?? (yield* encodeNew(part))) : part;
+      pieces.push(piece);
+      length += piece.ids.length;
+    }
+    segments.push(toSegment(pieces, message));
+  }
+  return segments;
+}
+
+function* countedFrom<T>(start: number, steps: Generator<number, T>): Generator<number, T> {
+  let step = steps.next();
+  while (!step.done) {
+    yield start + step.value;
+    step = steps.next();
+  }
+  return step.value;
+}
+
+function layOutStart(role: Role): Draft {
+  return { parts: [PIECES.start, role] };
+}
+
+class Writer {
+  readonly parts: (string | Piece)[] = [];
+
   special(piece: Piece): void {
-    this.#pieces.push(piece);
-    this.#length++;
+    this.parts.push(piece);
   }
 
   text(text: string): void {
-    if (text === "") return;
-    const piece = this.#encode(text);
-    this.#pieces.push(piece);
-    this.#length += piece.ids.length;
-  }
-
-  finish(): RenderedSegment {
-    return { type: "rendered", pieces: this.#pieces, length: this.#length };
+    if (text !== "") this.parts.push(text);
   }
 }
 

@@ -3,11 +3,44 @@
  * and most of what is made of them costs far more than seeing that a text was there before.
  */
 
+/** About how many bytes several memories may keep together. */
+export class MemoryBudget {
+  readonly #maxYoungBytes: number;
+  readonly #memories: { age(): void }[] = [];
+  #youngBytes = 0;
+
+  /** 0 remembers nothing. */
+  constructor(maxBytes: number) {
+    this.#maxYoungBytes = maxBytes / 2;
+  }
+
+  join(memory: { age(): void }): void {
+    this.#memories.push(memory);
+  }
+
+  /** Whether an entry of so many bytes may be kept. When the young entries of all are half of the budget, all age. */
+  take(bytes: number): boolean {
+    if (bytes > this.#maxYoungBytes) return false;
+    if (this.#youngBytes + bytes > this.#maxYoungBytes) {
+      for (const memory of this.#memories) memory.age();
+      this.#youngBytes = 0;
+    }
+    this.#youngBytes += bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.#youngBytes -= bytes;
+  }
+}
+
 export interface TextMemoryOptions<V> {
-  /** About how many bytes to keep; 0 remembers nothing. */
-  readonly maxBytes: number;
+  readonly budget: MemoryBudget;
   /** About what a text and its value take. */
   readonly bytesOf: (text: string, value: V) => number;
+}
+
+export interface RememberOptions<V> extends TextMemoryOptions<V> {
   /** The texts are parts of longer ones, which V8 would keep in memory with them: they are copied first. */
   readonly copies?: boolean;
 }
@@ -20,6 +53,7 @@ const SAMPLES = 64;
 const HEAD = 32;
 
 interface Entry<V> {
+  readonly scope: string;
   readonly text: string;
   readonly value: V;
 }
@@ -27,50 +61,72 @@ interface Entry<V> {
 type Entries<V> = Map<number, Entry<V>[]>;
 
 /**
- * The same function of a text, which remembers. What `make` throws is thrown, and not remembered.
+ * Values by text. A scope finds only what was kept in it: otherwise the time of an answer would tell one tenant what
+ * another has sent.
  *
- * Two generations instead of a list in order of use: lookups put an entry into the young one, and when that
- * is half of the bound it becomes the old one, whose entries are forgotten unless asked for in time.
+ * Two generations instead of a list in order of use: lookups put an entry into the young one, and when that is half
+ * of the budget it becomes the old one, whose entries are forgotten unless asked for in time.
  */
-export function rememberByText<V>(
-  make: (text: string) => V,
-  { maxBytes, bytesOf, copies = false }: TextMemoryOptions<V>,
-): (text: string) => V {
-  let young: Entries<V> = new Map();
-  let old: Entries<V> = new Map();
-  let youngBytes = 0;
+export class TextMemory<V extends object> {
+  readonly #options: TextMemoryOptions<V>;
+  #young: Entries<V> = new Map();
+  #old: Entries<V> = new Map();
 
-  function remember(key: number, entry: Entry<V>): void {
-    const bytes = bytesOf(entry.text, entry.value);
-    if (bytes > maxBytes / 2) return;
-    if (youngBytes + bytes > maxBytes / 2) {
-      old = young;
-      young = new Map();
-      youngBytes = 0;
-    }
-    youngBytes += bytes;
-    const bucket = young.get(key);
+  constructor(options: TextMemoryOptions<V>) {
+    this.#options = options;
+    options.budget.join(this);
+  }
+
+  find(text: string, scope: string): V | undefined {
+    const key = fingerprint(text);
+    const known = find(this.#young, key, text, scope);
+    if (known !== undefined) return known.value;
+    const entry = find(this.#old, key, text, scope);
+    if (entry !== undefined) this.#put(key, entry);
+    return entry?.value;
+  }
+
+  keep(text: string, scope: string, value: V): void {
+    this.#put(fingerprint(text), { scope, text, value });
+  }
+
+  /** For the budget. */
+  age(): void {
+    this.#old = this.#young;
+    this.#young = new Map();
+  }
+
+  #put(key: number, entry: Entry<V>): void {
+    const { budget } = this.#options;
+    if (!budget.take(this.#bytesOf(entry))) return;
+    const bucket = this.#young.get(key);
     if (bucket === undefined) {
-      young.set(key, [entry]);
+      this.#young.set(key, [entry]);
       return;
     }
     bucket.push(entry);
     const forgotten = bucket.length > MAX_BUCKET ? bucket.shift() : undefined;
-    if (forgotten) youngBytes -= bytesOf(forgotten.text, forgotten.value);
+    if (forgotten) budget.giveBack(this.#bytesOf(forgotten));
   }
 
-  function create(text: string): Entry<V> {
+  #bytesOf({ text, value }: Entry<V>): number {
+    return this.#options.bytesOf(text, value);
+  }
+}
+
+/** The same function of a text, which remembers by scope. What `make` throws is thrown, and not remembered. */
+export function rememberByText<V extends object>(
+  make: (text: string) => V,
+  { copies = false, ...options }: RememberOptions<V>,
+): (text: string, scope: string) => V {
+  const memory = new TextMemory(options);
+  return (text, scope) => {
+    const known = memory.find(text, scope);
+    if (known !== undefined) return known;
     const own = copies ? copy(text) : text;
-    return { text: own, value: make(own) };
-  }
-
-  return (text) => {
-    const key = fingerprint(text);
-    const known = find(young, key, text);
-    if (known !== undefined) return known.value;
-    const entry = find(old, key, text) ?? create(text);
-    remember(key, entry);
-    return entry.value;
+    const value = make(own);
+    memory.keep(own, scope, value);
+    return value;
   };
 }
 
@@ -79,8 +135,13 @@ function copy(text: string): string {
   return [text.slice(0, 1), text.slice(1)].join("");
 }
 
-function find<V>(entries: Entries<V>, key: number, text: string): Entry<V> | undefined {
-  return entries.get(key)?.find((entry) => entry.text === text);
+function find<V>(
+  entries: Entries<V>,
+  key: number,
+  text: string,
+  scope: string,
+): Entry<V> | undefined {
+  return entries.get(key)?.find((entry) => entry.text === text && entry.scope === scope);
 }
 
 /**

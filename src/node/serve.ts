@@ -1,5 +1,6 @@
 /** Serving: engines, models, the application and a port, put together and taken apart in order. */
 import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { createApp } from "../app.ts";
 import { toModelOptions } from "../backends.ts";
 import type { Settings } from "../config.ts";
@@ -10,6 +11,7 @@ import type { CreateNativeLlama } from "../engines/llama.ts";
 import type { Transport } from "../engines/transport.ts";
 import { createLog, type Log } from "../log.ts";
 import { lookAfter } from "../probing.ts";
+import { createPause } from "../turn/slices.ts";
 import { createModels, type Model, type ModelOptions, type ModelStatus } from "../turn/models.ts";
 import { listen } from "./listen.ts";
 import { createNativeLlama, type NativeLlama } from "./llama/engine.ts";
@@ -58,7 +60,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
           demoTokensPerSecond: options.demoTokensPerSecond,
         }),
       }),
-    { steering: settings, newCallId: () => `call_${randomId()}` },
+    { steering: settings, newCallId: () => `call_${randomId()}`, pause: createPause(setImmediate) },
   );
   const opened = await openStore(settings);
   const webSockets = await openWebSockets(settings.maxBodyBytes);

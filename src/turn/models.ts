@@ -4,7 +4,9 @@ import type { Capabilities, Engine, EngineProbe } from "../engines/engine.ts";
 import type { Pool, PoolState } from "../engines/pool.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Layout } from "../harmony/render.ts";
-import { countPromptTokens, runTurn } from "./run.ts";
+import { renderPrompt } from "./prompt.ts";
+import { runTurn } from "./run.ts";
+import { createPause, type Pause } from "./slices.ts";
 import { DEFAULT_STEERING, type Steering } from "./steering.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
 
@@ -29,6 +31,8 @@ export interface ModelsDeps {
   readonly steering?: Steering;
   /** A new id for each tool call, `call_` and something unguessable. */
   readonly newCallId: () => string;
+  /** How long work lets others have a turn. Absent: by a timer, as every runtime has it. */
+  readonly pause?: Pause;
 }
 
 /** What the engine turned out to be when it was last asked. */
@@ -54,8 +58,15 @@ export interface Model {
     signal: AbortSignal,
     onChange: (backend: BackendState) => void,
   ): Promise<void>;
-  /** Tokens of a conversation as this model's prompt; nothing is sent anywhere. */
-  countPromptTokens(messages: readonly Message[]): number;
+  /**
+   * Tokens of a tenant's conversation as this model's prompt; nothing is sent anywhere. Rejects with a `TurnError` where
+   * they are so many more than the context takes that they are not counted to their end.
+   */
+  countPromptTokens(
+    messages: readonly Message[],
+    tenant: string,
+    signal?: AbortSignal,
+  ): Promise<number>;
   run(turn: Turn, signal: AbortSignal): AsyncIterable<TurnEvent>;
 }
 
@@ -69,7 +80,8 @@ export interface Models {
 }
 
 export function createModels(options: readonly ModelOptions[], deps: ModelsDeps): Models {
-  const models = options.map((each) => createModel(each, deps));
+  const pause = deps.pause ?? createPause();
+  const models = options.map((each) => createModel(each, { ...deps, pause }));
   const byName = new Map<string, Model>();
   for (const [index, model] of models.entries()) {
     for (const name of [model.id, ...(options[index]?.aliases ?? [])]) {
@@ -84,8 +96,9 @@ export function createModels(options: readonly ModelOptions[], deps: ModelsDeps)
   };
 }
 
-function createModel(options: ModelOptions, deps: ModelsDeps): Model {
-  const { engine } = options;
+function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause: Pause }): Model {
+  const { engine, layout = "reference" } = options;
+  const { pause } = deps;
   const pool = "watch" in engine ? engine : undefined;
   let status: ModelStatus = { state: "unknown" };
   const model: Model = {
@@ -114,16 +127,21 @@ function createModel(options: ModelOptions, deps: ModelsDeps): Model {
       return status;
     },
     watch: async (everyMs, signal, onChange) => pool?.watch(everyMs, signal, onChange),
-    countPromptTokens: (messages) => countPromptTokens(messages, options.layout ?? "reference"),
+    async countPromptTokens(messages, tenant, signal) {
+      const { contextLength } = model;
+      return (await renderPrompt(messages, { layout, tenant, contextLength, pause, signal }))
+        .length;
+    },
     run: (turn, signal) =>
       runTurn(
         turn,
         {
           engine,
           contextLength: model.contextLength,
-          layout: options.layout ?? "reference",
+          layout,
           steering: deps.steering ?? DEFAULT_STEERING,
           newCallId: deps.newCallId,
+          pause,
         },
         signal,
       ),

@@ -1,16 +1,17 @@
 /** Running a turn: the conversation is rendered, the engine asked, and what it writes told as events. */
 import type { Engine } from "../engines/engine.ts";
 import { createFlow, type Flow, Gate, takeAll } from "../flow.ts";
-import { dropFinishedAnalysis } from "../harmony/analysis.ts";
-import type { Message } from "../harmony/conversation.ts";
 import { createMessagePrefixes } from "../harmony/message-prefixes.ts";
-import { createRenderer, type Layout } from "../harmony/render.ts";
-import { o200kHarmony } from "../tokenizer/index.ts";
+import type { RenderedPrompt } from "../harmony/prompt.ts";
+import type { Layout } from "../harmony/render.ts";
+import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
 import { toAffinity } from "./affinity.ts";
 import type { Conclusion } from "./next-step.ts";
 import { createPartEmitter } from "./part-emitter.ts";
+import { encodeText, type PromptOptions, rendererFor, sharePrompt, tooLong } from "./prompt.ts";
 import { createRepetitionGuard } from "./repetition.ts";
 import { toSingleCallConstraint } from "./single-call-constraint.ts";
+import type { Pause } from "./slices.ts";
 import { steer } from "./steer.ts";
 import type { Steering } from "./steering.ts";
 import { createTranscript, sentLength } from "./transcript.ts";
@@ -28,6 +29,8 @@ export interface RunDeps {
   readonly layout: Layout;
   /** `call_` and something unguessable: it is the key under which the call's thought is kept. */
   readonly newCallId: () => string;
+  /** Between slices of long work. */
+  readonly pause: Pause;
 }
 
 /**
@@ -40,7 +43,10 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): Flow<Tu
   return createFlow(async (take) => {
     const gate = new Gate();
     const emit = (events: readonly TurnEvent[]) => gate.pass(() => takeAll(events, take));
-    const state = prepare(turn, deps, emit, signal);
+    const encoding = encodeTurn(turn, deps, signal);
+    // Waiting takes a turn of the microtask queue even where there is nothing to wait for.
+    const encoded = encoding instanceof Promise ? await encoding : encoding;
+    const state = prepare(turn, encoded, deps, emit, signal);
     try {
       const conclusion = await steer(state);
       await state.emit([toEnd(state, conclusion)]);
@@ -51,14 +57,36 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): Flow<Tu
   });
 }
 
-/** How many tokens a conversation is as a prompt: of messages as a turn holds them. */
-export function countPromptTokens(messages: readonly Message[], layout: Layout): number {
-  const { kept } = dropFinishedAnalysis(messages);
-  return rendererFor(layout).renderCompletion({ messages: kept }).length;
+/** What the engine is to continue. */
+interface EncodedTurn {
+  readonly prompt: RenderedPrompt;
+  readonly prefillIds: readonly TokenId[];
+}
+
+function encodeTurn(
+  turn: Turn,
+  { layout, contextLength, pause }: RunDeps,
+  signal: AbortSignal,
+): EncodedTurn | Promise<EncodedTurn> {
+  const options = { layout, tenant: turn.tenant, contextLength, pause, signal };
+  if (turn.prefill !== undefined) return encodeWithPrefill(turn.messages, turn.prefill, options);
+  const prompt = sharePrompt(turn.messages, options);
+  if (prompt instanceof Promise) return prompt.then((each) => ({ prompt: each, prefillIds: [] }));
+  return { prompt, prefillIds: [] };
+}
+
+async function encodeWithPrefill(
+  messages: Turn["messages"],
+  prefill: string,
+  options: PromptOptions,
+): Promise<EncodedTurn> {
+  const prompt = await sharePrompt(messages, options);
+  return { prompt, prefillIds: await encodeText(prefill, options) };
 }
 
 function prepare(
   turn: Turn,
+  { prompt, prefillIds }: EncodedTurn,
   deps: RunDeps,
   emit: TurnState["emit"],
   signal: AbortSignal,
@@ -66,15 +94,8 @@ function prepare(
   const { engine, steering, contextLength } = deps;
   const tokenizer = o200kHarmony();
   const renderer = rendererFor(deps.layout);
-  const prompt = renderer.renderCompletion({ messages: dropFinishedAnalysis(turn.messages).kept });
-  const length = sentLength(prompt, engine.capabilities);
-  if (contextLength !== undefined && length >= contextLength) {
-    throw new TurnError(
-      "context-length",
-      `This model's maximum context length is ${contextLength} tokens, but the messages and tools ` +
-        `are ${length} tokens long.`,
-    );
-  }
+  const length = sentLength(prompt, engine.capabilities) + prefillIds.length;
+  if (contextLength !== undefined && length >= contextLength) throw tooLong(contextLength, length);
   if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {
     throw new TurnError("unsupported", "logprobs: the engine behind this model gives none.");
   }
@@ -89,6 +110,7 @@ function prepare(
     renderer,
     prefixes: createMessagePrefixes(renderer, tokenizer, deps.layout),
     transcript: createTranscript(prompt, tokenizer),
+    prefillIds,
     parser: createTurnParser(
       tokenizer,
       turn.tools.map((tool) => tool.name),
@@ -139,13 +161,4 @@ function toFinishReason(conclusion: Conclusion, calls: number): FinishReason {
   if (conclusion.type === "fail") return "error";
   if (conclusion.reason === "length") return "length";
   return calls > 0 ? "tool-calls" : "stop";
-}
-
-const renderers = new Map<Layout, ReturnType<typeof createRenderer>>();
-
-/** One for each layout, because each keeps the encoded messages of running conversations. */
-function rendererFor(layout: Layout): ReturnType<typeof createRenderer> {
-  let renderer = renderers.get(layout);
-  if (!renderer) renderers.set(layout, (renderer = createRenderer({ layout })));
-  return renderer;
 }

@@ -134,13 +134,13 @@ async function carryOut(
 
 /** The beginning of the answer, where it was given, is in the prompt and not repeated. */
 function openAnswer(state: TurnState): Promise<Outcome> {
-  const { turn, prefixes, transcript, tokenizer } = state;
+  const { turn, prefixes, transcript, prefillIds } = state;
   const isDocument = turn.answer.type !== "text";
   if (turn.prefill === undefined) {
     openMessage(state, isDocument ? prefixes.finalJson : prefixes.final);
   } else {
     openMessage(state, prefixes.final);
-    transcript.appendIds(tokenizer.encode(turn.prefill));
+    transcript.appendIds(prefillIds);
   }
   return sampleStage(state, isDocument ? "answer" : "free");
 }

@@ -25,6 +25,8 @@ export interface TurnState {
   readonly renderer: Renderer;
   readonly prefixes: MessagePrefixes;
   readonly transcript: Transcript;
+  /** Of the answer to be continued. */
+  readonly prefillIds: readonly TokenId[];
   readonly parser: TurnParser;
   readonly emitter: PartEmitter;
   readonly usage: UsageCounter;

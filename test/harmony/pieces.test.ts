@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { createEncoder, Piece } from "../../src/harmony/pieces.ts";
+import { createPieceEncoder, Piece } from "../../src/harmony/pieces.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import type { Tokenizer } from "../../src/tokenizer/index.ts";
+import { MemoryBudget } from "../../src/harmony/text-memory.ts";
 import { countingTokenizer } from "./counting-tokenizer.ts";
+
+function createEncoder(tokenizer: Tokenizer, maxBytes: number): (text: string) => Piece {
+  const encoder = createPieceEncoder(tokenizer, new MemoryBudget(maxBytes));
+  return (text) => encoder.encode(text, "");
+}
 
 describe("remembering encoded text", () => {
   test("a piece has the ids of its text, as numbers and as JSON", () => {

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { rememberByText } from "../../src/harmony/text-memory.ts";
+import { MemoryBudget, rememberByText } from "../../src/harmony/text-memory.ts";
 
 /** A memory of lengths, and the texts it had to look at. */
 function createMemory(maxBytes = 1_000_000) {
   const made: string[] = [];
-  const lengthOf = rememberByText(
+  const remember = rememberByText(
     (text) => {
       made.push(text);
       return { length: text.length };
     },
-    { maxBytes, bytesOf: (text) => text.length, copies: true },
+    { budget: new MemoryBudget(maxBytes), bytesOf: (text) => text.length, copies: true },
   );
-  return { made, lengthOf };
+  return { made, lengthOf: (text: string, scope = "") => remember(text, scope) };
 }
 
 describe("remembering what was made of a text", () => {
@@ -36,10 +36,10 @@ describe("remembering what was made of a text", () => {
         tries++;
         throw new Error("no");
       },
-      { maxBytes: 1000, bytesOf: () => 1 },
+      { budget: new MemoryBudget(1000), bytesOf: () => 1 },
     );
-    expect(() => fail("x")).toThrow("no");
-    expect(() => fail("x")).toThrow("no");
+    expect(() => fail("x", "")).toThrow("no");
+    expect(() => fail("x", "")).toThrow("no");
     expect(tries).toBe(2);
   });
 
@@ -65,5 +65,36 @@ describe("remembering what was made of a text", () => {
     made.length = 0;
     expect(texts.toReversed().map((text) => lengthOf(text))).toEqual(values);
     expect(made).toHaveLength(34);
+  });
+
+  test("what one scope has sent, another makes anew", () => {
+    const { made, lengthOf } = createMemory();
+    const alice = lengthOf("a secret", "alice");
+    const bob = lengthOf("a secret", "bob");
+    expect(bob).not.toBe(alice);
+    expect(made).toEqual(["a secret", "a secret"]);
+    expect(lengthOf("a secret", "alice")).toBe(alice);
+    expect(lengthOf("a secret", "bob")).toBe(bob);
+    expect(made).toHaveLength(2);
+  });
+
+  test("several memories share one budget", () => {
+    const budget = new MemoryBudget(1_000);
+    const made: string[] = [];
+    const memories = ["first", "second"].map((name) =>
+      rememberByText(
+        (text) => {
+          made.push(`${name} ${text}`);
+          return {};
+        },
+        { budget, bytesOf: () => 100 },
+      ),
+    );
+    memories[0]!("kept", "");
+    for (let n = 0; n < 20; n++) memories[1]!(`text ${n}`, "");
+    made.length = 0;
+    memories[0]!("kept", "");
+    memories[1]!("text 19", "");
+    expect(made).toEqual(["first kept"]);
   });
 });

@@ -5,6 +5,7 @@ import type { Engine } from "../../src/engines/engine.ts";
 import type { Pulled } from "../../src/flow.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
 import { runTurn } from "../../src/turn/run.ts";
+import { createPause } from "../../src/turn/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering.ts";
 import type { OfferedTool, Turn, TurnEvent } from "../../src/turn/turn.ts";
 
@@ -66,6 +67,7 @@ export function startTurn(
       layout: "reference",
       steering: { ...DEFAULT_STEERING, ...steering },
       newCallId: () => `call_${++calls}`,
+      pause: createPause(),
     },
     signal,
   )[Symbol.asyncIterator]();

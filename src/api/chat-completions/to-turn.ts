@@ -49,13 +49,13 @@ export interface TurnContext {
 export function toTurn(request: ChatRequest, context: TurnContext): Turn {
   refuseUnsupported(request);
   const reasoning = chatReasoning(request);
-  const offered = toFunctions(request, context.bodyText);
+  const offered = toFunctions(request, context);
   const toolChoice = toToolChoice(
     requestedChoice(request),
     offered.map((each) => each.name),
   );
   const functions = toolChoice.type === "none" ? [] : offered;
-  const format = toResponseFormat(request, context.bodyText);
+  const format = toResponseFormat(request, context);
   const { leading, history, prefill } = toHistory(request.messages, context.restored);
 
   const developer = developerMessage({
@@ -273,9 +273,9 @@ const CUSTOM_PARAMETERS: Json = fromPlainJson({
   additionalProperties: false,
 });
 
-function toFunctions(request: ChatRequest, bodyText: string): OfferedFunction[] {
-  const schemas = readOrdered(bodyText, "tools", request.tools);
-  const legacySchemas = readOrdered(bodyText, "functions", request.functions);
+function toFunctions(request: ChatRequest, { bodyText, tenant }: TurnContext): OfferedFunction[] {
+  const schemas = readOrdered(bodyText, "tools", request.tools, tenant);
+  const legacySchemas = readOrdered(bodyText, "functions", request.functions, tenant);
   const functions = [
     ...(request.tools ?? []).map((tool, index): OfferedFunction => {
       if (tool.type === "function") {
@@ -326,7 +326,10 @@ function toNamedTool(
     : { name: tool.custom.name, param: `${param}.custom.name` };
 }
 
-function toResponseFormat(request: ChatRequest, bodyText: string): ResponseFormat | undefined {
+function toResponseFormat(
+  request: ChatRequest,
+  { bodyText, tenant }: TurnContext,
+): ResponseFormat | undefined {
   const format = request.response_format;
   if (format?.type !== "json_schema") return undefined;
   const { name, description, schema } = format.json_schema;
@@ -334,7 +337,10 @@ function toResponseFormat(request: ChatRequest, bodyText: string): ResponseForma
     name,
     schema:
       (schema &&
-        jsonAt(readOrdered(bodyText, "response_format", format), ["json_schema", "schema"])) ??
+        jsonAt(readOrdered(bodyText, "response_format", format, tenant), [
+          "json_schema",
+          "schema",
+        ])) ??
       new Map(),
     ...(description && { description }),
   };

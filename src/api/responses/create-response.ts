@@ -5,6 +5,7 @@
 import { createFlow, type Flow, forEachOf, takeAll } from "../../flow.ts";
 import { StoreError } from "../../store/store-error.ts";
 import type { Model, Models } from "../../turn/models.ts";
+import { TurnError } from "../../turn/turn-error.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { checkLimits } from "../limits.ts";
@@ -52,7 +53,7 @@ export async function prepareResponse(
   if (promisesToKeep(request)) await deps.store.check();
   const context = await loadContext(request, id, caller, deps);
   refuseUnkeepable(request, model, context, bodyText.length, deps.store.maxEntryBytes);
-  const turn = toFittingTurn(request, model, {
+  const turn = await toFittingTurn(request, model, {
     turnId: caller.requestId,
     tenant: caller.client.tenant,
     system: deps.system(now),
@@ -227,14 +228,26 @@ function refusal(param: string, problem: string): RequestError {
 const DEFAULT_ROOM = 4096;
 
 /** With `truncation: "auto"`, shortened until prompt and answer fit. */
-export function toFittingTurn(request: ResponsesRequest, model: Model, context: TurnContext): Turn {
+export async function toFittingTurn(
+  request: ResponsesRequest,
+  model: Model,
+  context: TurnContext,
+): Promise<Turn> {
   const { contextLength } = model;
   if (request.truncation !== "auto" || contextLength === undefined) return toTurn(request, context);
   const room = Math.min(request.max_output_tokens ?? DEFAULT_ROOM, Math.floor(contextLength / 4));
   const turnOf = (history: readonly HistoryItem[]) => toTurn(request, { ...context, history });
-  const fits = (history: readonly HistoryItem[]) =>
-    model.countPromptTokens(turnOf(history).messages) + room <= contextLength;
-  return turnOf(truncateHistory(context.history, fits));
+  const fits = async (history: readonly HistoryItem[]) => {
+    try {
+      const { messages, tenant } = turnOf(history);
+      return (await model.countPromptTokens(messages, tenant)) + room <= contextLength;
+    } catch (error) {
+      // So long that nobody counted to the end.
+      if (error instanceof TurnError && error.kind === "context-length") return false;
+      throw error;
+    }
+  };
+  return turnOf(await truncateHistory(context.history, fits));
 }
 
 function toSeconds(date: Date): number {

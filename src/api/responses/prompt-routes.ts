@@ -28,10 +28,14 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const request = parseWith(inputTokensRequest, body);
     const model = requireModel(context.models, request.model);
     const loaded = await loadContext(request, newId(), toCaller(c), context);
-    const messages = toMessages(request, toPromptContext(bodyText, loaded.history));
+    const { tenant } = c.get("client");
+    const messages = toMessages(request, {
+      ...toPromptContext(bodyText, loaded.history),
+      tenant,
+    });
     return c.json({
       object: "response.input_tokens",
-      input_tokens: model.countPromptTokens(messages),
+      input_tokens: await model.countPromptTokens(messages, tenant, c.req.raw.signal),
     });
   });
 
@@ -46,7 +50,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const { tenant } = caller.client;
     const id = newId();
     const loaded = await loadContext(request, id, caller, context);
-    const turn = toFittingTurn(
+    const turn = await toFittingTurn(
       { ...request, truncation: "auto", reasoning: { effort: "low" } },
       model,
       {

@@ -39,6 +39,7 @@ export interface Unsupported {
 
 /** What a request does not say about its prompt. */
 export interface PromptContext {
+  readonly tenant: string;
   readonly system: Omit<SystemOptions, "effort">;
   /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
   readonly bodyText: string;
@@ -49,7 +50,6 @@ export interface PromptContext {
 
 export interface TurnContext extends PromptContext {
   readonly turnId: string;
-  readonly tenant: string;
 }
 
 export function toTurn(request: ResponsesRequest, context: TurnContext): Turn {
@@ -86,7 +86,7 @@ function readPrompt(request: PromptRequest, context: PromptContext) {
     offered.map((each) => each.name),
   );
   const functions = toolChoice.type === "none" ? [] : offered;
-  const format = toResponseFormat(request, context.bodyText);
+  const format = toResponseFormat(request, context);
   const { leading, history } = toHistory(context.history, context.unsupported);
   const instructions = [request.instructions ?? "", ...leading].filter((text) => text !== "");
 
@@ -220,7 +220,7 @@ function unknownCall(callId: string, param: string): RequestError {
 // Tools and formats
 
 function toFunctions(request: PromptRequest, context: PromptContext): OfferedFunction[] {
-  const schemas = readOrdered(context.bodyText, "tools", request.tools);
+  const schemas = readOrdered(context.bodyText, "tools", request.tools, context.tenant);
   const functions: OfferedFunction[] = [];
   for (const [index, tool] of (request.tools ?? []).entries()) {
     if (tool.type === "function") {
@@ -273,10 +273,13 @@ function toAllowedTool(type: string, name: string | null | undefined, param: str
   throw refusal(`${param}.type`, `${JSON.stringify(type)} tools are not supported`);
 }
 
-function toResponseFormat(request: PromptRequest, bodyText: string): ResponseFormat | undefined {
+function toResponseFormat(
+  request: PromptRequest,
+  { bodyText, tenant }: PromptContext,
+): ResponseFormat | undefined {
   const format = request.text?.format;
   if (format?.type !== "json_schema") return undefined;
-  const schema = jsonAt(readOrdered(bodyText, "text", request.text), ["format", "schema"]);
+  const schema = jsonAt(readOrdered(bodyText, "text", request.text, tenant), ["format", "schema"]);
   return {
     name: format.name,
     schema: schema ?? new Map(),

@@ -10,11 +10,11 @@ import type { HistoryItem } from "./history.ts";
  * The longest rest of the history that fits. All that may be dropped is dropped when nothing fits; the turn
  * itself then says that the prompt is too long.
  */
-export function truncateHistory(
+export async function truncateHistory(
   history: readonly HistoryItem[],
-  fits: (history: readonly HistoryItem[]) => boolean,
-): readonly HistoryItem[] {
-  if (fits(history)) return history;
+  fits: (history: readonly HistoryItem[]) => Promise<boolean>,
+): Promise<readonly HistoryItem[]> {
+  if (await fits(history)) return history;
   const order = dropOrder(history);
   const without = (count: number) => {
     const dropped = new Set(order.slice(0, count).flat());
@@ -25,7 +25,7 @@ export function truncateHistory(
   let enough = order.length;
   while (enough - tooFew > 1) {
     const middle = Math.floor((tooFew + enough) / 2);
-    if (fits(without(middle))) enough = middle;
+    if (await fits(without(middle))) enough = middle;
     else tooFew = middle;
   }
   return without(enough);

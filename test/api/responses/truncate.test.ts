@@ -40,10 +40,10 @@ function callIds(items: readonly HistoryItem[], type: "call" | "output"): string
 }
 
 describe("a history that is too long", () => {
-  test("keeps its order, its instructions and its calls whole, and what the model works from", () => {
-    fc.assert(
-      fc.property(history, fc.nat(30), (items, most) => {
-        const kept = truncateHistory(items, (each) => each.length <= most);
+  test("keeps its order, its instructions and its calls whole, and what the model works from", async () => {
+    await fc.assert(
+      fc.asyncProperty(history, fc.nat(30), async (items, most) => {
+        const kept = await truncateHistory(items, async (each) => each.length <= most);
 
         expect(items.filter((item) => kept.includes(item))).toEqual(kept);
         for (const callId of callIds(kept, "output"))
@@ -69,14 +69,16 @@ describe("a history that is too long", () => {
     );
   });
 
-  test("loses no more than it must, the oldest first", () => {
+  test("loses no more than it must, the oldest first", async () => {
     const items = ["a", "b", "c", "d"].map((content): HistoryItem => {
       return { type: "message", role: "user", content, param };
     });
     for (const most of [4, 3, 2, 1]) {
-      expect(truncateHistory(items, (each) => each.length <= most)).toEqual(items.slice(-most));
+      expect(await truncateHistory(items, async (each) => each.length <= most)).toEqual(
+        items.slice(-most),
+      );
     }
     // The last question stays even so.
-    expect(truncateHistory(items, () => false)).toEqual(items.slice(-1));
+    expect(await truncateHistory(items, async () => false)).toEqual(items.slice(-1));
   });
 });

@@ -1,0 +1,7 @@
+/** What all memories of texts in this process may keep together: of prompts encoded, of tools read. */
+import { MemoryBudget } from "../harmony/text-memory.ts";
+
+/** 100,000 tokens of English count as about 2 MB. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+export const TEXT_BUDGET = new MemoryBudget(MAX_BYTES);

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { userMessage } from "../../src/harmony/messages.ts";
+import { createRenderer } from "../../src/harmony/render.ts";
+import {
+  encodeText,
+  type PromptOptions,
+  renderPrompt,
+  sharePrompt,
+} from "../../src/turn/prompt.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+
+interface Counted extends PromptOptions {
+  readonly pauses: number;
+}
+
+let tenants = 0;
+
+/** Each call is another tenant's, so that nothing is remembered. */
+function options(contextLength?: number): Counted {
+  let pauses = 0;
+  return {
+    layout: "reference",
+    tenant: `tenant ${tenants++}`,
+    contextLength,
+    signal: undefined,
+    pause: async () => {
+      pauses++;
+    },
+    get pauses() {
+      return pauses;
+    },
+  };
+}
+
+const WORDS = "The quick brown fox jumps over the lazy dog. ";
+const TOO_LONG = /maximum context length is 1000 tokens, .* are more than 1000 tokens long/;
+
+describe("rendering a prompt", () => {
+  test("is synchronous for an ordinary one", () => {
+    const messages = [userMessage(WORDS.repeat(100))];
+    expect(renderPrompt(messages, options())).not.toBeInstanceOf(Promise);
+  });
+
+  test.each([
+    ["one long text", [userMessage(WORDS.repeat(10_000))]],
+    ["many short ones", Array.from({ length: 2_000 }, (_, n) => userMessage(`${n} ${WORDS}`))],
+    ["a word without end", [userMessage("abcdefghij".repeat(20_000))]],
+  ])("pauses, and gives what rendering at once gives: %s", async (_, messages) => {
+    const given = options();
+    const prompt = await renderPrompt(messages, given);
+    expect(prompt.ids).toEqual(createRenderer().renderCompletion({ messages }).ids);
+    expect(given.pauses).toBeGreaterThanOrEqual(2);
+  });
+
+  test("is synchronous for a long one that is known", async () => {
+    const messages = [userMessage(WORDS.repeat(10_000))];
+    const given = options();
+    const first = await renderPrompt(messages, given);
+    const again = renderPrompt([...messages], { ...given });
+    expect(again).not.toBeInstanceOf(Promise);
+    expect((await again).ids).toEqual(first.ids);
+  });
+
+  test("what one tenant has sent is encoded anew for another", async () => {
+    const messages = [userMessage(`A secret. ${WORDS.repeat(10_000)}`)];
+    await renderPrompt(messages, options());
+    expect(renderPrompt(messages, options())).toBeInstanceOf(Promise);
+  });
+});
+
+describe("a prompt that is longer than the context", () => {
+  test("by little is counted to its end", () => {
+    const prompt = renderPrompt([userMessage("many words ".repeat(600))], options(1000));
+    expect(prompt).toMatchObject({ length: expect.any(Number) });
+    expect(prompt).not.toBeInstanceOf(Promise);
+  });
+
+  test("by much is given up", async () => {
+    const given = options(1000);
+    const messages = [userMessage("many words ".repeat(11_000))];
+    await expect(async () => renderPrompt(messages, given)).rejects.toThrow(TOO_LONG);
+    expect(given.pauses).toBeLessThanOrEqual(1);
+  });
+
+  test("by its characters alone is not begun", () => {
+    const messages = [userMessage("a".repeat(128_001))];
+    expect(() => renderPrompt(messages, options(1000))).toThrow(TOO_LONG);
+    expect(() => encodeText("a".repeat(128_001), options(1000))).toThrow(TOO_LONG);
+  });
+
+  test("is found in a word without end as well", async () => {
+    const given = options(1000);
+    const messages = [userMessage("qjxzvk".repeat(20_000))];
+    await expect(async () => renderPrompt(messages, given)).rejects.toThrow(TOO_LONG);
+    expect(given.pauses).toBeLessThanOrEqual(1);
+  });
+});
+
+test("the choices of a request share their prompt", async () => {
+  const messages = [userMessage(WORDS.repeat(10_000))];
+  const given = options();
+  const prompts = await Promise.all([1, 2, 3].map(async () => sharePrompt(messages, given)));
+  expect(new Set(prompts).size).toBe(1);
+  const pauses = given.pauses;
+  await sharePrompt(messages, given);
+  expect(given.pauses).toBe(pauses);
+});
+
+test("a text is encoded in slices", async () => {
+  const given = options();
+  const text = "Donaudampfschifffahrt".repeat(10_000);
+  expect(await encodeText(text, given)).toEqual(o200kHarmony().encode(text));
+  expect(given.pauses).toBeGreaterThan(2);
+});

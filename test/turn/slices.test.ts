@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { createPause, runInSlices } from "../../src/turn/slices.ts";
+
+/** Work of so many steps. */
+function* work(steps: number): Generator<number, string> {
+  for (let step = 1; step < steps; step++) yield step;
+  return "done";
+}
+
+function options(fields: { check?: (value: number) => void; signal?: AbortSignal } = {}) {
+  let pauses = 0;
+  return {
+    check: () => {},
+    signal: undefined,
+    ...fields,
+    pause: async () => {
+      pauses++;
+    },
+    get pauses() {
+      return pauses;
+    },
+  };
+}
+
+describe("work in slices", () => {
+  test("is synchronous when it is over within the first", () => {
+    expect(runInSlices(work(4), options())).toBe("done");
+  });
+
+  test("pauses after every four steps", async () => {
+    const given = options();
+    expect(await runInSlices(work(41), given)).toBe("done");
+    expect(given.pauses).toBe(10);
+  });
+
+  test("ends when the check says so", async () => {
+    const seen: number[] = [];
+    const check = (value: number) => {
+      seen.push(value);
+      if (value === 6) throw new Error("enough");
+    };
+    await expect(runInSlices(work(100), options({ check }))).rejects.toThrow("enough");
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test("ends when nobody waits for it", async () => {
+    const leaving = new AbortController();
+    const running = runInSlices(work(100), options({ signal: leaving.signal }));
+    leaving.abort(new Error("left"));
+    await expect(running).rejects.toThrow("left");
+  });
+});
+
+test("of many that pause, one goes on in each turn of the event loop", async () => {
+  const turns: (() => void)[] = [];
+  const pause = createPause(() => new Promise((resolve) => turns.push(resolve)));
+  const gone: string[] = [];
+  const all = ["a", "b", "c"].map(async (name) => {
+    await pause();
+    gone.push(name);
+  });
+  for (const expected of [["a"], ["a", "b"], ["a", "b", "c"]]) {
+    for (let tick = 0; tick < 10; tick++) await Promise.resolve();
+    expect(turns).toHaveLength(1);
+    turns.pop()?.();
+    for (let tick = 0; tick < 10; tick++) await Promise.resolve();
+    expect(gone).toEqual(expected);
+  }
+  await Promise.all(all);
+});
