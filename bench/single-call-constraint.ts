@@ -5,7 +5,7 @@
  */
 import { parseJson } from "../src/harmony/json.ts";
 import { createTinyEngine } from "../test/helpers/tiny-llama.ts";
-import { finishTurn, turnWith } from "../test/helpers/turns.ts";
+import { finishTurn, formedAnswer, turnWith } from "../test/helpers/turns.ts";
 
 const ROUNDS = 5;
 const schema = parseJson(
@@ -13,7 +13,7 @@ const schema = parseJson(
 );
 const turn = turnWith({
   maxOutputTokens: 300,
-  answer: { type: "json-schema", name: "out", schema },
+  answer: formedAnswer("out", schema),
   sampling: { ...turnWith().sampling, temperature: 0 },
 });
 

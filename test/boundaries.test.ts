@@ -13,9 +13,21 @@ const ALLOWED: Record<string, readonly string[]> = {
   "engines/demo": ["engines", "harmony", "tokenizer"],
   flow: [],
   once: [],
+  "json-schema": [],
   store: ["flow", "harmony", "turn"],
-  turn: ["engines", "flow", "harmony", "tokenizer"],
-  api: ["engines", "flow", "harmony", "log", "metrics", "once", "store", "tokenizer", "turn"],
+  turn: ["engines", "flow", "harmony", "json-schema", "tokenizer"],
+  api: [
+    "engines",
+    "flow",
+    "harmony",
+    "json-schema",
+    "log",
+    "metrics",
+    "once",
+    "store",
+    "tokenizer",
+    "turn",
+  ],
   config: ["engines", "harmony", "once", "turn"],
 };
 

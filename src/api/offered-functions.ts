@@ -1,11 +1,15 @@
 /** The functions a request offers and what it demands of calls to them, whichever API's words it used. */
 import type { ToolFunction } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
+import { CompileBudget } from "../json-schema/index.ts";
 import type { OfferedTool, ToolChoice } from "../turn/turn.ts";
+import { compileEnforced } from "./enforced-schemas.ts";
 import { RequestError } from "./errors.ts";
 
 export interface OfferedFunction extends ToolFunction {
   readonly strict: boolean;
+  /** The field its schema stands in, for errors. */
+  readonly param: string;
 }
 
 /** A function's definition as both APIs spell its fields. */
@@ -18,12 +22,14 @@ export interface FunctionDefinition {
 export function toOfferedFunction(
   definition: FunctionDefinition,
   parameters: Json | undefined,
+  param: string,
 ): OfferedFunction {
   const { name, description, strict } = definition;
   return {
     name,
     description: description ?? "",
     strict: strict ?? false,
+    param,
     ...(parameters !== undefined && parameters !== null && { parameters }),
   };
 }
@@ -41,8 +47,18 @@ export function refuseDuplicates(functions: readonly OfferedFunction[]): void {
   }
 }
 
-export function toOfferedTool({ name, parameters, strict }: OfferedFunction): OfferedTool {
-  return { name, strict, ...(parameters !== undefined && { parameters }) };
+/** Throws a {@link RequestError} for a schema that must hold and cannot be checked. */
+export function toOfferedTools(
+  functions: readonly OfferedFunction[],
+  choice: ToolChoice,
+): OfferedTool[] {
+  const budget = new CompileBudget();
+  return functions.map(({ name, parameters, strict, param }) => {
+    if (parameters === undefined) return { name, strict };
+    const isForced = choice.type === "required" && choice.names.includes(name);
+    if (!strict && !isForced) return { name, strict, parameters };
+    return { name, strict, parameters, checker: compileEnforced(parameters, param, budget) };
+  });
 }
 
 /** A tool choice with the field each name stands in, for errors. */

@@ -23,23 +23,32 @@ export function hasUncheckedCall({ turn, emitter }: TurnState): boolean {
 }
 
 /** What is wrong with the answer. A client joins all answers into one text, so a document beside another is none. */
-export function whyAnswerIsWrong({ emitter, turn }: TurnState): string | undefined {
+export async function whyAnswerIsWrong({
+  emitter,
+  turn,
+  signal,
+}: TurnState): Promise<string | undefined> {
   if (emitter.count("content") > 1) return "there is other text beside the document";
   const texts = emitter.holds("content")
     ? emitter.held("content").map(({ text }) => text)
     : [emitter.text];
-  return whyInvalid((turn.prefill ?? "") + texts.join(""), toAnswerSchema(turn));
+  const checker = turn.answer.type === "json-schema" ? turn.answer.checker : undefined;
+  return whyInvalid((turn.prefill ?? "") + texts.join(""), checker, signal);
 }
 
 /** The first call whose arguments must satisfy a schema and do not. */
-export function findWrongCall({ emitter, turn }: TurnState): WrongCall | undefined {
+export async function findWrongCall({
+  emitter,
+  turn,
+  signal,
+}: TurnState): Promise<WrongCall | undefined> {
   const calls =
     emitter.holds("tool-call") || !emitter.last
       ? emitter.held("tool-call")
       : [{ part: emitter.last, text: emitter.text }];
   for (const { part, text } of calls) {
     const tool = toCheckedTool(turn, part);
-    const problem = tool && whyInvalid(text, tool.parameters);
+    const problem = tool && (await whyInvalid(text, tool.checker, signal));
     if (tool && problem !== undefined) return { tool, problem };
   }
   return undefined;

@@ -88,7 +88,7 @@ async function carryOut(
       return sampleStage(state, "answer");
     case "check-answer":
       endMessage(state);
-      return { type: "answer-checked", problem: whyAnswerIsWrong(state) };
+      return { type: "answer-checked", problem: await whyAnswerIsWrong(state) };
     case "retry-answer":
       emitter.discard("content");
       showMessage(state, prefixes.end, {
@@ -108,7 +108,7 @@ async function carryOut(
       return sampleStage(state, "arguments");
     case "check-calls":
       endMessage(state);
-      return { type: "calls-checked", wrong: findWrongCall(state) };
+      return { type: "calls-checked", wrong: await findWrongCall(state) };
     case "retry-call": {
       const { tool, problem } = decision.wrong;
       const error = `Error: the arguments were rejected: ${problem}. Call the function again.`;

@@ -7,6 +7,7 @@
 import type { Sampling, TokenLogprob } from "../engines/engine.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
+import type { SchemaChecker } from "../json-schema/index.ts";
 
 export interface Turn {
   /** Appears in logs and, where the engine takes one, as its request id. */
@@ -44,6 +45,8 @@ export interface OfferedTool {
   readonly parameters?: Json;
   /** Arguments must satisfy the schema. */
   readonly strict: boolean;
+  /** The compiled schema, of every tool whose arguments must satisfy it: strict ones and those that must be called. */
+  readonly checker?: SchemaChecker;
 }
 
 export type ToolChoice =
@@ -57,7 +60,12 @@ export type ToolChoice =
 export type AnswerFormat =
   | { readonly type: "text" }
   | { readonly type: "json-object" }
-  | { readonly type: "json-schema"; readonly name: string; readonly schema: Json };
+  | {
+      readonly type: "json-schema";
+      readonly name: string;
+      readonly schema: Json;
+      readonly checker: SchemaChecker;
+    };
 
 export interface ReasoningDemand {
   /** `false`: the answer is opened at once, nothing is thought. */

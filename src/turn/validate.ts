@@ -1,37 +1,31 @@
 /** Checks of what the model wrote against what the request demands of it. */
-import { Validator } from "@cfworker/json-schema";
-import { type Json, toCompactJson } from "../harmony/json.ts";
+import type { SchemaChecker } from "../json-schema/index.ts";
 
 /**
  * Undefined when `text` is a document that satisfies the schema, else why not, in words the model
- * can act on. Without a schema, any JSON object will do.
+ * can act on. Without a schema, any JSON object will do. Rejects when the signal is aborted meanwhile.
  */
-export function whyInvalid(text: string, schema: Json | undefined): string | undefined {
+export async function whyInvalid(
+  text: string,
+  checker: SchemaChecker | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     return `not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
-  if (schema === undefined) {
+  if (checker === undefined) {
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     return isObject ? undefined : "not a JSON object";
   }
-  const { valid, errors } = compile(schema).validate(value);
-  if (valid) return undefined;
-  // The last error is the innermost: the others say that something below them is wrong.
-  const error = errors.at(-1);
-  return error ? `${error.instanceLocation}: ${error.error}` : "it does not satisfy the schema";
+  const verdict = await checker.check(value, { pause: () => pause(signal) });
+  return verdict.valid ? undefined : verdict.problem;
 }
 
-const compiled = new WeakMap<object, Validator>();
-
-function compile(schema: Json): Validator {
-  const key = typeof schema === "object" && schema !== null ? schema : undefined;
-  const known = key && compiled.get(key);
-  if (known) return known;
-  // An interpreter, not a compiler: Workers forbid making code from text. False: all errors are found.
-  const validator = new Validator(JSON.parse(toCompactJson(schema)), "2020-12", false);
-  if (key) compiled.set(key, validator);
-  return validator;
+/** Lets every other request run first. */
+async function pause(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => void setTimeout(resolve, 0));
+  signal.throwIfAborted();
 }

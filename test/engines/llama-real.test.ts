@@ -8,7 +8,14 @@ import { startTestGateway } from "../helpers/gateway.ts";
 import { startLlamaServer, type LlamaServer } from "../helpers/llama-server.ts";
 import { SERVED_MODEL } from "../helpers/llama-wires.ts";
 import { describeWithLlama } from "../helpers/tiny-llama.ts";
-import { finishTurn, offeredTool, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
+import {
+  finishTurn,
+  formedAnswer,
+  offeredTool,
+  partsOf,
+  startTurn,
+  turnWith,
+} from "../helpers/turns.ts";
 
 const GREEDY = {
   temperature: 0,
@@ -126,7 +133,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       const schema = parseJson(CITY);
       const turn = await finishTurn(
         engine,
-        turnWith({ sampling: GREEDY, answer: { type: "json-schema", name: "city", schema } }),
+        turnWith({ sampling: GREEDY, answer: formedAnswer("city", schema) }),
       );
       expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
       expect(JSON.parse(turn.parts[1]?.text ?? "")).toEqual({

@@ -1,17 +1,29 @@
 /** Turns for tests: neutral in everything a test does not care about. */
-import { parseJson } from "../../src/harmony/json.ts";
+import { type Json, parseJson, toCompactJson } from "../../src/harmony/json.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import type { Pulled } from "../../src/flow.ts";
+import { compileSchema } from "../../src/json-schema/index.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
 import { runTurn } from "../../src/turn/run.ts";
 import { createPause } from "../../src/turn/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering.ts";
-import type { OfferedTool, Turn, TurnEvent } from "../../src/turn/turn.ts";
+import type { AnswerFormat, OfferedTool, Turn, TurnEvent } from "../../src/turn/turn.ts";
 
 /** A tool by its name and its schema as JSON text. */
 export function offeredTool(name: string, schema?: string, strict = false): OfferedTool {
-  return { name, strict, ...(schema !== undefined && { parameters: parseJson(schema) }) };
+  if (schema === undefined) return { name, strict };
+  const checker = compileSchema(JSON.parse(schema));
+  return { name, strict, parameters: parseJson(schema), checker };
+}
+
+/** An answer that must satisfy a schema. */
+export function formedAnswer(
+  name: string,
+  schema: Json,
+): Extract<AnswerFormat, { type: "json-schema" }> {
+  const checker = compileSchema(JSON.parse(toCompactJson(schema)));
+  return { type: "json-schema", name, schema, checker };
 }
 
 export function turnWith(fields: Partial<Turn> = {}): Turn {

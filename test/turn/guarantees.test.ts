@@ -6,11 +6,18 @@ import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { parseJson, toCompactJson } from "../../src/harmony/json.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { Turn } from "../../src/turn/turn.ts";
-import { whyInvalid } from "../../src/turn/validate.ts";
 import { startLlamaServer } from "../helpers/llama-server.ts";
 import { SERVED_MODEL } from "../helpers/llama-wires.ts";
 import { createTinyEngine, describeWithLlama } from "../helpers/tiny-llama.ts";
-import { finishTurn, offeredTool, partsOf, type RunOptions, turnWith } from "../helpers/turns.ts";
+import { problemWith } from "../helpers/problem-with.ts";
+import {
+  finishTurn,
+  formedAnswer,
+  offeredTool,
+  partsOf,
+  type RunOptions,
+  turnWith,
+} from "../helpers/turns.ts";
 
 const LOCATION =
   '{"type":"object","properties":{"location":{"type":"string","enum":["Paris","Tokyo"]}},"required":["location"],"additionalProperties":false}';
@@ -122,7 +129,7 @@ for (const [title, { create, logprobs }] of Object.entries(engines)) {
       const [thought, call] = turn.parts;
       expect([thought?.kind, turn.parts.length]).toEqual(["reasoning", 2]);
       expect(call).toMatchObject({ kind: "tool-call", name: "get_day" });
-      expect(whyInvalid(call?.text ?? "", parseJson(DAY))).toBeUndefined();
+      expect(problemWith(call?.text ?? "", parseJson(DAY))).toBeUndefined();
     });
 
     test("one of several tools is called when a call is required", async () => {
@@ -131,16 +138,16 @@ for (const [title, { create, logprobs }] of Object.entries(engines)) {
       expect(turn.end).toMatchObject({ finish: "tool-calls", usage: { engineCalls: 3 } });
       const call = turn.parts.at(-1);
       const tool = TOOLS.find((each) => call?.kind === "tool-call" && each.name === call.name);
-      expect(whyInvalid(call?.text ?? "", tool?.parameters)).toBeUndefined();
+      expect(problemWith(call?.text ?? "", tool?.parameters)).toBeUndefined();
       expect(tool).toBeDefined();
     });
 
     test("an answer satisfies its schema, after a free thought", async () => {
       const schema = parseJson(ANSWER);
-      const turn = await finish(demand({ answer: { type: "json-schema", name: "out", schema } }));
+      const turn = await finish(demand({ answer: formedAnswer("out", schema) }));
       expect(turn.end).toMatchObject({ finish: "stop", usage: { engineCalls: 2 } });
       expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
-      expect(whyInvalid(turn.parts[1]?.text ?? "", schema)).toBeUndefined();
+      expect(problemWith(turn.parts[1]?.text ?? "", schema)).toBeUndefined();
       expect(engine.requests.map((request) => request.constraint)).toEqual([
         undefined,
         { type: "json-schema", schema: toCompactJson(schema) },
@@ -150,7 +157,7 @@ for (const [title, { create, logprobs }] of Object.entries(engines)) {
     test("an answer is any JSON object", async () => {
       const turn = await finish(demand({ answer: { type: "json-object" } }));
       expect(["stop", "length"]).toContain(turn.end.finish);
-      const problem = whyInvalid(turn.parts.at(-1)?.text ?? "", undefined);
+      const problem = problemWith(turn.parts.at(-1)?.text ?? "", undefined);
       expect(turn.end.finish === "length" || problem === undefined).toBe(true);
     });
 
@@ -213,12 +220,12 @@ describeWithLlama("in one call, on a real gpt-oss of two layers in llama.cpp", (
     const schema = parseJson(ANSWER);
     const turn = await finishTurn(
       engine,
-      demand({ answer: { type: "json-schema", name: "out", schema } }),
+      demand({ answer: formedAnswer("out", schema) }),
       singleCall,
     );
     expect(turn.end).toMatchObject({ finish: "stop", usage: { engineCalls: 1 } });
     expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
-    expect(whyInvalid(turn.parts[1]?.text ?? "", schema)).toBeUndefined();
+    expect(problemWith(turn.parts[1]?.text ?? "", schema)).toBeUndefined();
   });
 
   test("a required call is made, with arguments that satisfy its schema", async () => {
@@ -228,6 +235,6 @@ describeWithLlama("in one call, on a real gpt-oss of two layers in llama.cpp", (
       singleCall,
     );
     expect(turn.end).toMatchObject({ finish: "tool-calls", usage: { engineCalls: 1 } });
-    expect(whyInvalid(turn.parts.at(-1)?.text ?? "", parseJson(DAY))).toBeUndefined();
+    expect(problemWith(turn.parts.at(-1)?.text ?? "", parseJson(DAY))).toBeUndefined();
   });
 });

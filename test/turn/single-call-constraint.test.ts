@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import type { Constraint } from "../../src/engines/engine.ts";
 import { parseJson } from "../../src/harmony/json.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { finishTurn, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
+import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
 
 const CITY = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
 const THOUGHT = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
 const JSON_BODY = "<|constrain|>json<|message|>";
-const formed = turnWith({ answer: { type: "json-schema", name: "out", schema: parseJson(CITY) } });
+const formed = turnWith({ answer: formedAnswer("out", parseJson(CITY)) });
 const required = turnWith({
   tools: [offeredTool("find", CITY)],
   toolChoice: { type: "required", names: ["find"] },

@@ -11,9 +11,9 @@ import {
 import { describe, expect, test } from "vitest";
 import type { Constraint } from "../../src/engines/engine.ts";
 import { type Json, parseJson } from "../../src/harmony/json.ts";
-import { whyInvalid } from "../../src/turn/validate.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { finishTurn, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
+import { problemWith } from "../helpers/problem-with.ts";
+import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
 
 const SCHEMA = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
 
@@ -59,7 +59,7 @@ const constraints = constantFrom<Constraint["type"][]>(
 );
 
 function isValid(text: string, schema: Json | undefined): boolean {
-  return whyInvalid(text, schema) === undefined;
+  return problemWith(text, schema) === undefined;
 }
 
 describe("whatever the model writes", () => {
@@ -115,11 +115,9 @@ describe("whatever the model writes", () => {
             batch,
             capabilities: { constraints: able },
           });
-          const turn = await finishTurn(
-            engine,
-            turnWith({ answer: { type: "json-schema", name: "out", schema } }),
-            { steering: { singleCallConstraint: true } },
-          );
+          const turn = await finishTurn(engine, turnWith({ answer: formedAnswer("out", schema) }), {
+            steering: { singleCallConstraint: true },
+          });
           expect(engine.open).toBe(0);
           const shown = turn.parts.filter((part) => part.kind !== "reasoning");
           const [answer] = shown;

@@ -3,14 +3,21 @@ import { parseJson } from "../../src/harmony/json.ts";
 import type { ScriptedEngine, ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
-import { finishTurn, offeredTool, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
+import {
+  finishTurn,
+  formedAnswer,
+  offeredTool,
+  partsOf,
+  startTurn,
+  turnWith,
+} from "../helpers/turns.ts";
 
 const THOUGHT = "<|channel|>analysis<|message|>Let me think.<|end|>";
 const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
 const CITY = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
 const WEATHER = offeredTool("get_weather", CITY);
 const TIME = offeredTool("get_time");
-const SCHEMA = { type: "json-schema", name: "out", schema: parseJson(CITY) } as const;
+const SCHEMA = formedAnswer("out", parseJson(CITY));
 const CONSTRAINS: ScriptedOptions = {
   capabilities: { constraints: ["json-schema", "json-object", "choice"] },
 };

@@ -13,6 +13,7 @@ import {
   userMessage,
 } from "../../harmony/messages.ts";
 import type { AnswerFormat, Turn } from "../../turn/turn.ts";
+import { compileEnforced } from "../enforced-schemas.ts";
 import { RequestError } from "../errors.ts";
 import {
   type NamedTool,
@@ -20,7 +21,7 @@ import {
   refuseDuplicates,
   type RequestedChoice,
   toOfferedFunction,
-  toOfferedTool,
+  toOfferedTools,
   toToolChoice,
 } from "../offered-functions.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
@@ -74,7 +75,7 @@ export function toTurn(request: ChatRequest, context: TurnContext): Turn {
       ...(developer === undefined ? [] : [developer]),
       ...history,
     ],
-    tools: functions.map((each) => toOfferedTool(each)),
+    tools: toOfferedTools(functions, toolChoice),
     toolChoice,
     parallelToolCalls: request.parallel_tool_calls ?? true,
     answer: toAnswerFormat(request, format),
@@ -277,15 +278,24 @@ function toFunctions(request: ChatRequest, { bodyText, tenant }: TurnContext): O
   const schemas = readOrdered(bodyText, "tools", request.tools, tenant);
   const legacySchemas = readOrdered(bodyText, "functions", request.functions, tenant);
   const functions = [
-    ...(request.tools ?? []).map((tool, index): OfferedFunction => {
+    ...(request.tools ?? []).map((tool, index) => {
       if (tool.type === "function") {
-        return toOfferedFunction(tool.function, jsonAt(schemas, [index, "function", "parameters"]));
+        return toOfferedFunction(
+          tool.function,
+          jsonAt(schemas, [index, "function", "parameters"]),
+          `tools[${index}].function.parameters`,
+        );
       }
       const { name, description } = tool.custom;
-      return { name, description: description ?? "", parameters: CUSTOM_PARAMETERS, strict: true };
+      const definition = { name, description, strict: true };
+      return toOfferedFunction(definition, CUSTOM_PARAMETERS, `tools[${index}].custom`);
     }),
     ...(request.functions ?? []).map((each, index) =>
-      toOfferedFunction(each, jsonAt(legacySchemas, [index, "parameters"])),
+      toOfferedFunction(
+        each,
+        jsonAt(legacySchemas, [index, "parameters"]),
+        `functions[${index}].parameters`,
+      ),
     ),
   ];
   refuseDuplicates(functions);
@@ -347,8 +357,11 @@ function toResponseFormat(
 }
 
 function toAnswerFormat(request: ChatRequest, format: ResponseFormat | undefined): AnswerFormat {
-  if (format !== undefined)
-    return { type: "json-schema", name: format.name, schema: format.schema };
+  if (format !== undefined) {
+    const { name, schema } = format;
+    const checker = compileEnforced(schema, "response_format.json_schema.schema");
+    return { type: "json-schema", name, schema, checker };
+  }
   return { type: request.response_format?.type === "json_object" ? "json-object" : "text" };
 }
 

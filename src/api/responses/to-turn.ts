@@ -12,6 +12,7 @@ import {
   userMessage,
 } from "../../harmony/messages.ts";
 import type { AnswerFormat, Turn } from "../../turn/turn.ts";
+import { compileEnforced } from "../enforced-schemas.ts";
 import { RequestError } from "../errors.ts";
 import {
   type NamedTool,
@@ -19,7 +20,7 @@ import {
   refuseDuplicates,
   type RequestedChoice,
   toOfferedFunction,
-  toOfferedTool,
+  toOfferedTools,
   toToolChoice,
 } from "../offered-functions.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
@@ -58,7 +59,7 @@ export function toTurn(request: ResponsesRequest, context: TurnContext): Turn {
     id: context.turnId,
     tenant: context.tenant,
     messages,
-    tools: functions.map((each) => toOfferedTool(each)),
+    tools: toOfferedTools(functions, toolChoice),
     toolChoice,
     parallelToolCalls: request.parallel_tool_calls ?? true,
     answer: toAnswerFormat(request, format),
@@ -224,7 +225,8 @@ function toFunctions(request: PromptRequest, context: PromptContext): OfferedFun
   const functions: OfferedFunction[] = [];
   for (const [index, tool] of (request.tools ?? []).entries()) {
     if (tool.type === "function") {
-      functions.push(toOfferedFunction(tool, jsonAt(schemas, [index, "parameters"])));
+      const schema = jsonAt(schemas, [index, "parameters"]);
+      functions.push(toOfferedFunction(tool, schema, `tools[${index}].parameters`));
     } else if (context.unsupported.kinds === "refuse") {
       throw refusal(`tools[${index}].type`, `${JSON.stringify(tool.kind)} tools are not supported`);
     }
@@ -289,7 +291,9 @@ function toResponseFormat(
 
 function toAnswerFormat(request: PromptRequest, format: ResponseFormat | undefined): AnswerFormat {
   if (format !== undefined) {
-    return { type: "json-schema", name: format.name, schema: format.schema };
+    const { name, schema } = format;
+    const checker = compileEnforced(schema, "text.format.schema");
+    return { type: "json-schema", name, schema, checker };
   }
   return { type: request.text?.format?.type === "json_object" ? "json-object" : "text" };
 }

@@ -1,0 +1,37 @@
+/**
+ * Compiles the schemas that a reply must satisfy, before the engine is asked: one that cannot be checked is a
+ * 400 that says why. Schemas that are only shown to the model are not looked at.
+ */
+import { type Json, toCompactJson } from "../harmony/json.ts";
+import {
+  CompileBudget,
+  compileSchema,
+  type SchemaChecker,
+  SchemaError,
+} from "../json-schema/index.ts";
+import { RequestError } from "./errors.ts";
+
+/**
+ * @param param The field the schema stands in, for the error.
+ * @param budget Shared by several schemas of one request.
+ */
+export function compileEnforced(
+  schema: Json,
+  param: string,
+  budget = new CompileBudget(),
+): SchemaChecker {
+  const key = typeof schema === "object" && schema !== null ? schema : undefined;
+  const known = key && compiled.get(key);
+  if (known) return known;
+  try {
+    const checker = compileSchema(JSON.parse(toCompactJson(schema)), budget);
+    if (key) compiled.set(key, checker);
+    return checker;
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error;
+    throw new RequestError(`${param}: the schema cannot be enforced: ${error.message}`, { param });
+  }
+}
+
+/** Clients send the same tools with every turn, and `readOrdered` then gives the same value. */
+const compiled = new WeakMap<object, SchemaChecker>();

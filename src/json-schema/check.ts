@@ -1,0 +1,527 @@
+/**
+ * A value against a compiled schema, in slices.
+ *
+ * A schema that is applied from several places remembers its result for each value, so the work is at most the
+ * size of the schema times the size of the value, whatever its references multiply to. That product is counted
+ * in steps and has a limit.
+ */
+import { toCanonicalForm } from "./canonical.ts";
+import type { SchemaGraph } from "./compile.ts";
+import { isMultipleOf } from "./multiple.ts";
+import type { SchemaNode } from "./node.ts";
+import { matchPattern, type Pattern } from "./pattern.ts";
+import { type Problem, problem, within } from "./problem.ts";
+import { quote } from "./schema-error.ts";
+import { type Sliced, TooMuchWork, type Work } from "./work.ts";
+
+/** Undefined: the value satisfies the schema. */
+export function* checkValue(
+  { root, tracksEvaluated }: SchemaGraph,
+  value: unknown,
+  work: Work,
+): Sliced<Problem | undefined> {
+  return (yield* new Check(tracksEvaluated, work).apply(root, value, 0)).problem;
+}
+
+interface Outcome {
+  readonly problem?: Problem;
+  /** Members or items that a schema has looked at, for `unevaluated…`. Only kept where that occurs. */
+  readonly evaluated?: Evaluated | undefined;
+}
+
+type Evaluated = "all" | ReadonlySet<string | number>;
+
+const PASSED: Outcome = {};
+
+/** Schemas inside one another, in place and by members. Each takes two frames of the stack. */
+const MAX_NESTING = 1000;
+/** What applying a schema costs at least, its share of memory included. */
+const APPLY_STEPS = 4;
+const REMEMBER_STEPS = 16;
+
+type JsonRecord = Readonly<Record<string, unknown>>;
+
+class Check {
+  readonly #tracks: boolean;
+  readonly #work: Work;
+  readonly #known = new Map<SchemaNode, Map<unknown, Outcome>>();
+
+  constructor(tracks: boolean, work: Work) {
+    this.#tracks = tracks;
+    this.#work = work;
+  }
+
+  *apply(node: SchemaNode, value: unknown, nesting: number): Sliced<Outcome> {
+    if (node.always === true) return PASSED;
+    if (node.always === false) {
+      return { problem: problem("false", () => "nothing is allowed here") };
+    }
+    if (nesting > MAX_NESTING) throw new TooMuchWork();
+    this.#work.spend(APPLY_STEPS);
+    if (this.#work.due) yield;
+    if (!node.shared) return yield* this.#evaluate(node, value, nesting);
+    // Equal strings and numbers have equal results; objects and arrays are told apart by where they are.
+    this.#work.spend(REMEMBER_STEPS + (typeof value === "string" ? value.length >> 5 : 0));
+    const results = getOrCreate(this.#known, node, () => new Map<unknown, Outcome>());
+    const known = results.get(value);
+    if (known) return known;
+    const outcome = yield* this.#evaluate(node, value, nesting);
+    results.set(value, outcome);
+    return outcome;
+  }
+
+  *#evaluate(node: SchemaNode, value: unknown, nesting: number): Sliced<Outcome> {
+    const wrong = yield* this.#findWrongValue(node, value);
+    if (wrong) return { problem: wrong };
+    const marks = new Marks(this.#tracks, this.#work);
+    const problems =
+      (yield* this.#applyInPlace(node, value, marks, nesting + 1)) ??
+      (isArray(value)
+        ? yield* this.#applyToItems(node, value, marks, nesting + 1)
+        : isRecord(value)
+          ? yield* this.#applyToMembers(node, value, marks, nesting + 1)
+          : undefined);
+    if (problems) return { problem: problems };
+    return this.#tracks ? { evaluated: marks.evaluated } : PASSED;
+  }
+
+  // Of the value alone
+
+  *#findWrongValue(node: SchemaNode, value: unknown): Sliced<Problem | undefined> {
+    const { types, allowed } = node;
+    if (types && !types.some((type) => isOfType(value, type))) {
+      return problem("type", () => `must be ${types.join(" or ")}, not ${typeName(value)}`);
+    }
+    if (allowed && !allowed.forms.has(yield* toCanonicalForm(value, this.#work))) {
+      const { keyword, shown } = allowed;
+      return problem(keyword, () =>
+        keyword === "const" ? `must be ${shown}` : `must be one of ${shown}`,
+      );
+    }
+    if (typeof value === "number") return findWrongNumber(node, value);
+    if (typeof value === "string") return yield* this.#findWrongString(node, value);
+    return undefined;
+  }
+
+  *#findWrongString(node: SchemaNode, text: string): Sliced<Problem | undefined> {
+    const { minLength, maxLength, pattern, format } = node;
+    if (minLength !== undefined || maxLength !== undefined) {
+      this.#work.spend(text.length >> 5);
+      const length = countCodePoints(text);
+      if (minLength !== undefined && length < minLength) {
+        return problem(
+          "minLength",
+          () => `must have at least ${minLength} characters, not ${length}`,
+        );
+      }
+      if (maxLength !== undefined && length > maxLength) {
+        return problem(
+          "maxLength",
+          () => `must have at most ${maxLength} characters, not ${length}`,
+        );
+      }
+    }
+    if (format) {
+      this.#work.spend(text.length >> 2);
+      if (!format.matches(text)) {
+        return problem("format", () => `must be of the format ${format.name}, not ${quote(text)}`);
+      }
+    }
+    if (pattern && !(yield* matchPattern(pattern, text, this.#work))) {
+      return problem("pattern", () => `must match the pattern ${pattern.source.slice(0, 500)}`);
+    }
+    return undefined;
+  }
+
+  // In place
+
+  *#applyInPlace(
+    node: SchemaNode,
+    value: unknown,
+    marks: Marks,
+    nesting: number,
+  ): Sliced<Problem | undefined> {
+    const every = [node.reference, ...(node.allOf ?? [])];
+    for (const [key, schema] of node.dependentSchemas ?? []) {
+      this.#work.spend(1);
+      if (isRecord(value) && Object.hasOwn(value, key)) every.push(schema);
+    }
+    for (const schema of every) {
+      if (!schema) continue;
+      const outcome = yield* this.apply(schema, value, nesting);
+      if (outcome.problem) return outcome.problem;
+      marks.merge(outcome.evaluated);
+    }
+    return (
+      (node.anyOf && (yield* this.#applyAny(node.anyOf, value, marks, nesting))) ??
+      (node.oneOf && (yield* this.#applyOne(node.oneOf, value, marks, nesting))) ??
+      (node.not && (yield* this.#applyNot(node.not, value, nesting))) ??
+      (node.condition && (yield* this.#applyIf(node.condition, node, value, marks, nesting)))
+    );
+  }
+
+  *#applyAny(
+    schemas: readonly SchemaNode[],
+    value: unknown,
+    marks: Marks,
+    nesting: number,
+  ): Sliced<Problem | undefined> {
+    let matched = false;
+    const problems: Problem[] = [];
+    for (const schema of schemas) {
+      const outcome = yield* this.apply(schema, value, nesting);
+      if (outcome.problem) {
+        problems.push(outcome.problem);
+        continue;
+      }
+      matched = true;
+      if (!this.#tracks) break;
+      marks.merge(outcome.evaluated);
+    }
+    return matched ? undefined : closest(problems);
+  }
+
+  *#applyOne(
+    schemas: readonly SchemaNode[],
+    value: unknown,
+    marks: Marks,
+    nesting: number,
+  ): Sliced<Problem | undefined> {
+    let matches = 0;
+    const problems: Problem[] = [];
+    for (const schema of schemas) {
+      const outcome = yield* this.apply(schema, value, nesting);
+      if (outcome.problem) {
+        problems.push(outcome.problem);
+        continue;
+      }
+      marks.merge(outcome.evaluated);
+      if (++matches > 1) {
+        return problem("oneOf", () => "must match one of the alternatives only, not several");
+      }
+    }
+    return matches === 1 ? undefined : closest(problems);
+  }
+
+  *#applyNot(schema: SchemaNode, value: unknown, nesting: number): Sliced<Problem | undefined> {
+    const outcome = yield* this.apply(schema, value, nesting);
+    return outcome.problem
+      ? undefined
+      : problem("not", () => "must not be what the schema under `not` describes");
+  }
+
+  *#applyIf(
+    condition: SchemaNode,
+    node: SchemaNode,
+    value: unknown,
+    marks: Marks,
+    nesting: number,
+  ): Sliced<Problem | undefined> {
+    const met = yield* this.apply(condition, value, nesting);
+    if (!met.problem) marks.merge(met.evaluated);
+    const schema = met.problem ? node.otherwise : node.whenMet;
+    if (!schema) return undefined;
+    const outcome = yield* this.apply(schema, value, nesting);
+    if (!outcome.problem) marks.merge(outcome.evaluated);
+    return outcome.problem;
+  }
+
+  // Of members and items
+
+  *#applyToMembers(
+    node: SchemaNode,
+    value: JsonRecord,
+    marks: Marks,
+    nesting: number,
+  ): Sliced<Problem | undefined> {
+    const keys = Object.keys(value);
+    const incomplete = this.#findMissing(node, value, keys.length);
+    if (incomplete) return incomplete;
+    const { properties, patternProperties, additionalProperties, propertyNames } = node;
+    for (const key of keys) {
+      this.#work.spend(1);
+      if (this.#work.due) yield;
+      if (propertyNames) {
+        const outcome = yield* this.apply(propertyNames, key, nesting);
+        if (outcome.problem) {
+          const { describe } = outcome.problem;
+          return problem(
+            "propertyNames",
+            () => `has the property ${quote(key)}, whose name is wrong: it ${describe()}`,
+          );
+        }
+      }
+      const schemas: SchemaNode[] = [];
+      const property = properties?.get(key);
+      if (property) schemas.push(property);
+      for (const { pattern, node: schema } of patternProperties ?? []) {
+        if (yield* this.#matches(pattern, key)) schemas.push(schema);
+      }
+      if (schemas.length === 0 && additionalProperties) {
+        if (additionalProperties.always === false) return unexpected(key, properties);
+        schemas.push(additionalProperties);
+      }
+      for (const schema of schemas) {
+        const outcome = yield* this.apply(schema, value[key], nesting);
+        if (outcome.problem) return within(key, outcome.problem);
+      }
+      if (schemas.length > 0) marks.add(key);
+    }
+    const { unevaluatedProperties } = node;
+    if (!unevaluatedProperties) return undefined;
+    for (const key of keys) {
+      this.#work.spend(1);
+      if (marks.has(key)) continue;
+      if (unevaluatedProperties.always === false) return unexpected(key, properties);
+      const outcome = yield* this.apply(unevaluatedProperties, value[key], nesting);
+      if (outcome.problem) return within(key, outcome.problem);
+    }
+    marks.addAll();
+    return undefined;
+  }
+
+  *#matches(pattern: Pattern, key: string): Sliced<boolean> {
+    this.#work.spend(1);
+    return yield* matchPattern(pattern, key, this.#work);
+  }
+
+  #findMissing(node: SchemaNode, value: JsonRecord, size: number): Problem | undefined {
+    const { minProperties, maxProperties, required = [], dependentRequired } = node;
+    this.#work.spend(required.length);
+    const missing = required.filter((key) => !Object.hasOwn(value, key));
+    if (missing.length > 0) return absent(missing, "");
+    for (const [key, needed] of dependentRequired ?? []) {
+      this.#work.spend(1);
+      if (!Object.hasOwn(value, key)) continue;
+      this.#work.spend(needed.length);
+      const absentOnes = needed.filter((each) => !Object.hasOwn(value, each));
+      if (absentOnes.length > 0) return absent(absentOnes, `, needed because of ${quote(key)}`);
+    }
+    if (minProperties !== undefined && size < minProperties) {
+      return problem(
+        "minProperties",
+        () => `must have at least ${minProperties} properties, not ${size}`,
+      );
+    }
+    if (maxProperties !== undefined && size > maxProperties) {
+      return problem(
+        "maxProperties",
+        () => `must have at most ${maxProperties} properties, not ${size}`,
+      );
+    }
+    return undefined;
+  }
+
+  *#applyToItems(
+    node: SchemaNode,
+    value: readonly unknown[],
+    marks: Marks,
+    nesting: number,
+  ): Sliced<Problem | undefined> {
+    const { minItems, maxItems, uniqueItems, contains, unevaluatedItems } = node;
+    const { prefixItems = [], items } = node;
+    const { length } = value;
+    if (minItems !== undefined && length < minItems) {
+      return problem("minItems", () => `must have at least ${minItems} items, not ${length}`);
+    }
+    if (maxItems !== undefined && length > maxItems) {
+      return problem("maxItems", () => `must have at most ${maxItems} items, not ${length}`);
+    }
+    const described = items ? length : Math.min(prefixItems.length, length);
+    for (let index = 0; index < described; index++) {
+      const schema = prefixItems[index] ?? items;
+      this.#work.spend(1);
+      const outcome = schema && (yield* this.apply(schema, value[index], nesting));
+      if (outcome?.problem) return within(index, outcome.problem);
+      marks.add(index);
+    }
+    const wrong =
+      (contains && (yield* this.#applyContains(contains, node, value, marks, nesting))) ??
+      (uniqueItems ? yield* this.#findRepeated(value) : undefined);
+    if (wrong || !unevaluatedItems) return wrong;
+    for (const [index, item] of value.entries()) {
+      this.#work.spend(1);
+      if (marks.has(index)) continue;
+      const outcome = yield* this.apply(unevaluatedItems, item, nesting);
+      if (outcome.problem) return within(index, outcome.problem);
+    }
+    marks.addAll();
+    return undefined;
+  }
+
+  *#applyContains(
+    schema: SchemaNode,
+    { minContains: least = 1, maxContains: most }: SchemaNode,
+    value: readonly unknown[],
+    marks: Marks,
+    nesting: number,
+  ): Sliced<Problem | undefined> {
+    let matches = 0;
+    for (const [index, item] of value.entries()) {
+      if (!this.#tracks && most === undefined && matches >= least) break;
+      this.#work.spend(1);
+      const outcome = yield* this.apply(schema, item, nesting);
+      if (outcome.problem) continue;
+      matches++;
+      marks.add(index);
+    }
+    if (matches < least) {
+      return problem(
+        "contains",
+        () => `must contain at least ${least} items that match \`contains\`, not ${matches}`,
+      );
+    }
+    if (most === undefined || matches <= most) return undefined;
+    return problem(
+      "contains",
+      () => `must contain at most ${most} items that match \`contains\`, not ${matches}`,
+    );
+  }
+
+  *#findRepeated(value: readonly unknown[]): Sliced<Problem | undefined> {
+    const seen = new Map<string, number>();
+    for (const [index, item] of value.entries()) {
+      this.#work.spend(2);
+      if (this.#work.due) yield;
+      const form = yield* toCanonicalForm(item, this.#work);
+      const first = seen.get(form);
+      if (first !== undefined) {
+        return problem(
+          "uniqueItems",
+          () => `must not repeat items: ${first} and ${index} are equal`,
+        );
+      }
+      seen.set(form, index);
+    }
+    return undefined;
+  }
+}
+
+/** What has been looked at of one value. Does nothing where nobody asks. */
+class Marks {
+  readonly #wanted: boolean;
+  readonly #work: Work;
+  #keys: Set<string | number> | "all" | undefined;
+
+  constructor(wanted: boolean, work: Work) {
+    this.#wanted = wanted;
+    this.#work = work;
+  }
+
+  get evaluated(): Evaluated | undefined {
+    return this.#keys;
+  }
+
+  has(key: string | number): boolean {
+    return this.#keys === "all" || this.#keys?.has(key) === true;
+  }
+
+  add(key: string | number): void {
+    if (!this.#wanted || this.#keys === "all") return;
+    this.#keys ??= new Set();
+    this.#keys.add(key);
+    this.#work.spend(1);
+  }
+
+  addAll(): void {
+    if (this.#wanted) this.#keys = "all";
+  }
+
+  merge(evaluated: Evaluated | undefined): void {
+    if (evaluated === "all") this.addAll();
+    else for (const key of evaluated ?? []) this.add(key);
+  }
+}
+
+function findWrongNumber(node: SchemaNode, value: number): Problem | undefined {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = node;
+  if (minimum !== undefined && value < minimum) {
+    return problem("minimum", () => `must be at least ${minimum}, not ${value}`);
+  }
+  if (maximum !== undefined && value > maximum) {
+    return problem("maximum", () => `must be at most ${maximum}, not ${value}`);
+  }
+  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) {
+    return problem("exclusiveMinimum", () => `must be more than ${exclusiveMinimum}, not ${value}`);
+  }
+  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) {
+    return problem("exclusiveMaximum", () => `must be less than ${exclusiveMaximum}, not ${value}`);
+  }
+  if (multipleOf !== undefined && !isMultipleOf(value, multipleOf)) {
+    return problem("multipleOf", () => `must be a multiple of ${multipleOf}, not ${value}`);
+  }
+  return undefined;
+}
+
+/** Of the alternatives that do not match, the one that came furthest: it is likely what was meant. */
+function closest(problems: readonly Problem[]): Problem | undefined {
+  const [first] = problems;
+  if (!first) return undefined;
+  const best = problems.reduce((most, each) => (score(each) > score(most) ? each : most), first);
+  if (problems.length === 1) return best;
+  const { describe } = best;
+  return {
+    ...best,
+    describe: () => `${describe()} (in the closest of ${problems.length} alternatives)`,
+  };
+}
+
+/** Alternatives are told apart by types and constants, so one that fails at something else is closer. */
+function score({ keyword, depth }: Problem): number {
+  return 2 * depth + (keyword === "type" || keyword === "const" || keyword === "enum" ? 0 : 1);
+}
+
+const MAX_NAMES = 20;
+
+function absent(names: readonly string[], why: string): Problem {
+  return problem("required", () => `${namesOf("lacks", names)}${why}`);
+}
+
+function unexpected(key: string, properties: ReadonlyMap<string, unknown> | undefined): Problem {
+  return problem("additionalProperties", () => {
+    const may = properties?.size ? namesOf("; it may have", [...properties.keys()]) : "";
+    return `must not have the property ${quote(key)}${may}`;
+  });
+}
+
+function namesOf(verb: string, names: readonly string[]): string {
+  const word = names.length === 1 ? "the property" : "the properties";
+  const shown = names.slice(0, MAX_NAMES).map((name) => quote(name));
+  return `${verb} ${word} ${shown.join(", ")}${names.length > MAX_NAMES ? ", …" : ""}`;
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  if (type === "integer") return Number.isInteger(value);
+  if (type === "number") return typeof value === "number";
+  return typeName(value) === type;
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return "null";
+  return isArray(value) ? "array" : typeof value;
+}
+
+function isArray(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function countCodePoints(text: string): number {
+  let count = text.length;
+  for (let at = 0; at < text.length - 1; at++) {
+    const isHigh = (text.charCodeAt(at) & 0xfc00) === 0xd800;
+    if (!isHigh || (text.charCodeAt(at + 1) & 0xfc00) !== 0xdc00) continue;
+    count--;
+    at++;
+  }
+  return count;
+}
+
+function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = create()));
+  return value;
+}

@@ -1,0 +1,62 @@
+/**
+ * JSON Schema, draft 2020-12: compiled once, checked in bounded slices.
+ *
+ * A pure leaf. Schemas and values are what `JSON.parse` gives.
+ */
+import { checkValue } from "./check.ts";
+import { CompileBudget } from "./compile-budget.ts";
+import { compileGraph } from "./compile.ts";
+import { printProblem } from "./problem.ts";
+import { TooMuchWork, Work } from "./work.ts";
+
+export { CompileBudget } from "./compile-budget.ts";
+export { SchemaError } from "./schema-error.ts";
+
+export interface SchemaChecker {
+  /** Rejects only with what `pause` rejects with. */
+  check(value: unknown, options: CheckOptions): Promise<Verdict>;
+}
+
+export interface CheckOptions {
+  /** Called between slices: others run until it resolves. */
+  readonly pause: () => Promise<void>;
+  /** The most steps; what takes more is not valid. */
+  readonly steps?: number;
+  /** Steps between two pauses. */
+  readonly slice?: number;
+}
+
+export type Verdict =
+  | { readonly valid: true; readonly steps: number }
+  /** `problem` says where and why, for a model that should do better. */
+  | { readonly valid: false; readonly problem: string; readonly steps: number };
+
+export const DEFAULT_STEPS = 10_000_000;
+export const DEFAULT_SLICE = 200_000;
+
+/** Throws a {@link SchemaError} for a schema that cannot be checked. */
+export function compileSchema(schema: unknown, budget = new CompileBudget()): SchemaChecker {
+  const graph = compileGraph(schema, budget);
+  return {
+    async check(value, { pause, steps = DEFAULT_STEPS, slice = DEFAULT_SLICE }) {
+      const work = new Work(steps, slice);
+      const run = checkValue(graph, value, work);
+      try {
+        for (let next = run.next(); ; next = run.next()) {
+          if (next.done) {
+            return next.value === undefined
+              ? { valid: true, steps: work.steps }
+              : { valid: false, problem: printProblem(next.value), steps: work.steps };
+          }
+          await pause();
+          work.startSlice();
+        }
+      } catch (error) {
+        if (!(error instanceof TooMuchWork)) throw error;
+        const problem =
+          "it is too large or too deeply nested to be checked against the schema; make it smaller";
+        return { valid: false, problem, steps: work.steps };
+      }
+    },
+  };
+}
