@@ -100,7 +100,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "For servers with an OpenAI-style `/v1/completions` that takes a string and applies no template: LM Studio, MLX-LM, " +
         "KoboldCpp, DeepInfra.",
       "Least can be done: text only, nothing is constrained, everything is checked. Whether control tokens are visible " +
-        "depends on the server; the probe says so.",
+        "depends on the server. One that hides them is found out by the probe, or by its first answer, and refused: see below.",
     ],
   },
 };
@@ -130,7 +130,12 @@ const ROWS: readonly Row[] = [
   { title: "sampling parameters without effect", of: missingSampling },
 ];
 
-const ANSWERS = { exact: "ids", lossy: "control ids, text", none: "text" } as const;
+const ANSWERS = {
+  exact: "ids",
+  lossy: "control ids, text",
+  none: "text",
+  unmarked: "text without control tokens",
+} as const;
 
 /** Spelled out rather than read off an engine: the compiler tells when one is missing. */
 const SAMPLING: Readonly<Record<keyof Sampling, string>> = {
@@ -199,6 +204,9 @@ A single engine is treated as a list of one.
 
 ## Traps
 
+- A server of text that hides control tokens leaves \`analysis…assistantfinal…\`, in which a thought cannot be told from
+  an answer for certain. The probe finds that out, and so does each answer; both are refused with status 502. Have the server
+  show special tokens. With the setting \`allowHiddenMarkers\` the words that are left are read instead.
 - A server that hangs is found out by the clock: \`firstTokenTimeoutMs\` is ten minutes, because a busy server may queue a
   request for that long. With several backends a shorter one makes sense.
 - Servers' own defaults never apply: every sampling parameter and a token limit go with every request.

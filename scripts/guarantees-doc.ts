@@ -24,7 +24,8 @@ const DEMANDS: readonly Demand[] = [
   { fields: "`response_format`: json_object", how: constrains("json-object") },
   {
     fields: "`reasoning.max_tokens`",
-    how: ({ idsOut }) => (idsOut === "none" ? "steered, at most" : "steered"),
+    how: ({ idsOut }) =>
+      idsOut === "none" || idsOut === "unmarked" ? "steered, at most" : "steered",
   },
   { fields: "`reasoning.effort`: none", how: steered },
   { fields: "`stop`", how: steered },
@@ -82,6 +83,10 @@ the above take one engine call. A server that ignores it costs that call and no 
 as without it. In llama.cpp the larger grammar made no measurable difference for the tokens (14.2 against 14.6 ms each,
 \`node bench/single-call-constraint.ts\`, the tests' tiny model on two busy cores). It has not been measured on a real vLLM, which is one
 reason why it is off by default.
+
+**Thought and answer** are told apart by the model's control tokens. A text engine that hides them is refused with
+status 502, because an odd answer would show a thought (\`allowHiddenMarkers\` reads the words that are left instead: then
+this page holds as far as those can be recognised).
 
 **A budget for reasoning.** When the thought has used it up it is closed and the answer is opened; with tools the model
 may choose a call instead, but begins no second thought. On engines that give only text, tokens are counted by our own

@@ -210,6 +210,15 @@ export const settingsSchema = z.lazy(() =>
           "vLLM and SGLang, token grammars of llama.cpp). Needs a recent server.",
       },
     ),
+    allowHiddenMarkers: setting(
+      "steering",
+      z.boolean().default(DEFAULT_STEERING.allowHiddenMarkers),
+      {
+        description:
+          "Take answers from a text engine that hides the control tokens, and tell thought from answer by the " +
+          "words that are left. Off, they are refused with status 502.",
+      },
+    ),
     defaultMaxOutputTokens: setting(
       "steering",
       count().default(DEFAULT_STEERING.defaultMaxOutputTokens),

@@ -71,7 +71,10 @@ process.send?.(
 function core(reads: readonly Uint8Array[]): number {
   const splitter = createSseSplitter();
   const completion = createCompletionReader(server);
-  const parser = createTurnParser(o200kHarmony(), ["note"]);
+  const parser = createTurnParser(o200kHarmony(), {
+    toolNames: ["note"],
+    allowHiddenMarkers: false,
+  });
   const emitter = createPartEmitter({
     stop: [],
     newCallId: () => "call_1",

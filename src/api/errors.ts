@@ -113,6 +113,8 @@ function describeTurnError(error: TurnError): ErrorDescription {
       return badRequest(error.message, "context_length_exceeded", "messages");
     case "unsupported":
       return badRequest(error.message, "invalid_request", null);
+    case "hidden-markers":
+      return serverError(502, error.message, "provider_unavailable");
     case "shutdown":
       return {
         ...serverError(503, `${error.message} Try again.`, "shutdown"),

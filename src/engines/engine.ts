@@ -139,8 +139,11 @@ export interface TokenLogprob {
 export interface Capabilities {
   /** Prompts may be sent as ids. Without this, user text is altered where it spells a control token. */
   readonly idsIn: boolean;
-  /** `exact`: every sampled id arrives. `lossy`: control ids do. `none`: only text. */
-  readonly idsOut: "exact" | "lossy" | "none";
+  /**
+   * `exact`: every sampled id arrives. `lossy`: control ids do. `none`: only text, in which control tokens are
+   * spelled out. `unmarked`: only text, without them, so that a thought cannot be told from an answer for certain.
+   */
+  readonly idsOut: "exact" | "lossy" | "none" | "unmarked";
   /** The end-of-generation token that was sampled is visible to us. */
   readonly stopIdVisible: boolean;
   /** `stopIds` are honoured. Elsewhere the turn stops reading by itself. */

@@ -319,7 +319,7 @@ function inCommon(a: Capabilities, b: Capabilities): Capabilities {
 }
 
 /** From least to most. */
-const IDS_OUT = ["none", "lossy", "exact"] as const;
+const IDS_OUT = ["unmarked", "none", "lossy", "exact"] as const;
 
 /** One working backend is enough; a failure counts when all have one. */
 function mergeProbes(

@@ -5,7 +5,12 @@ import { EngineError } from "./engine-error.ts";
 import type { Capabilities, CompletionRequest, Engine, Prompt, Sampling } from "./engine.ts";
 import { END_OF_GENERATION } from "./request-body.ts";
 
-const { "<|start|>": START, "<|message|>": MESSAGE, "<|return|>": RETURN } = SPECIAL_TOKENS;
+const {
+  "<|start|>": START,
+  "<|message|>": MESSAGE,
+  "<|end|>": END,
+  "<|return|>": RETURN,
+} = SPECIAL_TOKENS;
 
 /** `<|start|>user<|message|>`, as short as a prompt can be and still make sense to the model. */
 const PROMPT_IDS = [START, 1428, MESSAGE];
@@ -26,6 +31,18 @@ const GREEDY: Sampling = {
   repetitionPenalty: 1,
 };
 
+/** Where the model's answer to a first word begins: with `<|channel|>analysis`, or nearly always so. */
+const TURN_IDS = [START, 1428, MESSAGE, 12194, END, START, 173781];
+
+const TURN: Prompt = {
+  ids: TURN_IDS,
+  idsJson: () => TURN_IDS.join(","),
+  text: () => "<|start|>user<|message|>Hi<|end|><|start|>assistant",
+};
+
+/** Enough to see a header's marker and its channel, or the channel alone. */
+const HEADER_TOKENS = 4;
+
 /**
  * In what form tokens come out, and whether the one that ends a completion does. The sampled token is
  * biased towards `<|return|>`, so that one token answers both questions.
@@ -34,6 +51,24 @@ export async function probeTokens(
   engine: Engine,
   signal: AbortSignal,
 ): Promise<Pick<Capabilities, "idsOut" | "stopIdVisible">> {
+  const { sawMarker, ...found } = await probeEnd(engine, signal);
+  const isDoubtful = found.idsOut === "none" && !sawMarker;
+  return isDoubtful && (await hidesMarkers(engine, signal))
+    ? { ...found, idsOut: "unmarked" }
+    : found;
+}
+
+/** Whether a header comes as its words alone. Anything else tells nothing: the answers themselves have to. */
+async function hidesMarkers(engine: Engine, signal: AbortSignal): Promise<boolean> {
+  let text = "";
+  const request = toRequest(TURN, HEADER_TOKENS, GREEDY);
+  for await (const event of engine.complete(request, signal)) {
+    if (event.type === "text") text += event.text;
+  }
+  return /^\s*(?:analysis|commentary|final)/.test(text);
+}
+
+async function probeEnd(engine: Engine, signal: AbortSignal): Promise<Sampled> {
   if (!engine.capabilities.sampling.includes("logitBias")) return sampleOne(engine, GREEDY, signal);
   try {
     return await sampleOne(engine, { ...GREEDY, logitBias: new Map([[RETURN, 100]]) }, signal);
@@ -44,20 +79,20 @@ export async function probeTokens(
   }
 }
 
+interface Sampled extends Pick<Capabilities, "idsOut" | "stopIdVisible"> {
+  /** A control token was spelled out. */
+  readonly sawMarker: boolean;
+}
+
 async function sampleOne(
   engine: Engine,
   sampling: Sampling,
   signal: AbortSignal,
-): Promise<Pick<Capabilities, "idsOut" | "stopIdVisible">> {
-  const request: CompletionRequest = {
-    prompt: PROMPT,
-    maxTokens: 1,
-    sampling,
-    stopIds: [],
-    requestId: "probe",
-  };
+): Promise<Sampled> {
+  const request = toRequest(PROMPT, 1, sampling);
   let { idsOut, stopIdVisible } = engine.capabilities;
   let sawStopId = false;
+  let sawMarker = false;
   for await (const event of engine.complete(request, signal)) {
     switch (event.type) {
       case "open":
@@ -75,6 +110,7 @@ async function sampleOne(
       case "text":
         idsOut = "none";
         sawStopId ||= /<\|(return|call|endoftext)\|>/.test(event.text);
+        sawMarker ||= /<\|\w+\|>/.test(event.text);
         break;
       case "finish":
         // At `length` the bias had no effect, and nothing was learnt.
@@ -82,7 +118,11 @@ async function sampleOne(
         break;
     }
   }
-  return { idsOut, stopIdVisible };
+  return { idsOut, stopIdVisible, sawMarker };
+}
+
+function toRequest(prompt: Prompt, maxTokens: number, sampling: Sampling): CompletionRequest {
+  return { prompt, maxTokens, sampling, stopIds: [], requestId: "probe", tenant: "" };
 }
 
 function endsGeneration(id: TokenId): boolean {

@@ -162,13 +162,20 @@ function reportHealth(
 function report(model: Model, status: ModelStatus, print: (text: string) => void, log: Log): void {
   switch (status.state) {
     case "ready": {
-      const { description } = status.probe;
+      const { description, capabilities } = status.probe;
       print(`${model.id}: ready, ${description}.`);
       log.info("engine ready", {
         model: model.id,
         description,
         contextLength: model.contextLength,
       });
+      if (capabilities.idsOut === "unmarked") {
+        print(
+          `${model.id}: the engine hides control tokens, so its thoughts cannot be told from its answers for certain. ` +
+            "Have it show special tokens. Answers are refused unless allowHiddenMarkers is set.",
+        );
+        log.warn("engine hides control tokens", { model: model.id });
+      }
       return;
     }
     case "unavailable":

@@ -16,7 +16,7 @@ import { steer } from "./steer.ts";
 import type { Steering } from "./steering.ts";
 import { createTranscript, sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
-import { createTurnParser } from "./turn-parser.ts";
+import { createTurnParser, refuseHiddenMarkers } from "./turn-parser.ts";
 import type { TurnState } from "./turn-state.ts";
 import type { FinishReason, Turn, TurnEnd, TurnEvent } from "./turn.ts";
 import { createUsageCounter } from "./usage-counter.ts";
@@ -96,6 +96,9 @@ function prepare(
   const renderer = rendererFor(deps.layout);
   const length = sentLength(prompt, engine.capabilities) + prefillIds.length;
   if (contextLength !== undefined && length >= contextLength) throw tooLong(contextLength, length);
+  if (engine.capabilities.idsOut === "unmarked" && !steering.allowHiddenMarkers) {
+    refuseHiddenMarkers();
+  }
   if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {
     throw new TurnError("unsupported", "logprobs: the engine behind this model gives none.");
   }
@@ -111,10 +114,10 @@ function prepare(
     prefixes: createMessagePrefixes(renderer, tokenizer, deps.layout),
     transcript: createTranscript(prompt, tokenizer),
     prefillIds,
-    parser: createTurnParser(
-      tokenizer,
-      turn.tools.map((tool) => tool.name),
-    ),
+    parser: createTurnParser(tokenizer, {
+      toolNames: turn.tools.map((tool) => tool.name),
+      allowHiddenMarkers: steering.allowHiddenMarkers,
+    }),
     emitter: createPartEmitter({
       stop: turn.stop,
       newCallId: deps.newCallId,

@@ -15,6 +15,11 @@ export interface Steering {
    * the calls that may be made, the thought left free. Saves an engine call; needs a recent server.
    */
   readonly singleCallConstraint: boolean;
+  /**
+   * Take answers from an engine that hides the control tokens, and read from the words that are left what is
+   * thought and what is answer. Off, such answers are refused: an odd one would show a thought as the answer.
+   */
+  readonly allowHiddenMarkers: boolean;
   /** Output limit when neither the request nor the context length sets one. */
   readonly defaultMaxOutputTokens: number;
 }
@@ -26,5 +31,6 @@ export const DEFAULT_STEERING: Steering = {
   refuseUnofferedTools: false,
   openMissingAnswer: true,
   singleCallConstraint: false,
+  allowHiddenMarkers: false,
   defaultMaxOutputTokens: 32_768,
 };

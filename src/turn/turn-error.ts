@@ -5,7 +5,9 @@ export type TurnErrorKind =
   /** The engine cannot do what the turn demands, and it cannot be steered to. */
   | "unsupported"
   /** The gateway is shutting down. */
-  | "shutdown";
+  | "shutdown"
+  /** The engine hides the control tokens, so a thought cannot be told from an answer. */
+  | "hidden-markers";
 
 export class TurnError extends Error {
   readonly kind: TurnErrorKind;

@@ -6,6 +6,7 @@
 import type { EngineTokens } from "../engines/engine.ts";
 import { createParser, type ParseEvent, type Parser, type PartKind } from "../harmony/parse.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
+import { TurnError } from "./turn-error.ts";
 import { createTextMeter, type TextMeter } from "./text-meter.ts";
 
 export interface TurnParser {
@@ -27,23 +28,40 @@ export interface TurnParser {
   readonly recoveries: ReadonlyMap<string, number>;
 }
 
-export function createTurnParser(tokenizer: Tokenizer, toolNames: readonly string[]): TurnParser {
-  return new MessageParsers(tokenizer, toolNames);
+export interface TurnParserOptions {
+  readonly toolNames: readonly string[];
+  /** Whether text may come whose control tokens an engine has hidden; see {@link refuseHiddenMarkers}. */
+  readonly allowHiddenMarkers: boolean;
+}
+
+export function createTurnParser(tokenizer: Tokenizer, options: TurnParserOptions): TurnParser {
+  return new MessageParsers(tokenizer, options);
+}
+
+/** Throws where the control tokens of an answer are hidden, and nobody has allowed it. */
+export function refuseHiddenMarkers(): never {
+  throw new TurnError(
+    "hidden-markers",
+    "The engine behind this model hides the model's control tokens, so that its thoughts cannot be told from its " +
+      "answers. Have the engine show special tokens, or allow it with the setting allowHiddenMarkers.",
+  );
 }
 
 class MessageParsers implements TurnParser {
   readonly #tokenizer: Tokenizer;
-  readonly #toolNames: readonly string[];
+  readonly #options: TurnParserOptions;
   readonly #textMeter: TextMeter;
   readonly #earlierRecoveries = new Map<string, number>();
   #earlierTokens = 0;
+  /** The engine gives text alone. */
+  #isText = false;
   #parser: Parser;
 
-  constructor(tokenizer: Tokenizer, toolNames: readonly string[]) {
+  constructor(tokenizer: Tokenizer, options: TurnParserOptions) {
     this.#tokenizer = tokenizer;
-    this.#toolNames = toolNames;
+    this.#options = options;
     this.#textMeter = createTextMeter(tokenizer);
-    this.#parser = createParser(tokenizer, { toolNames });
+    this.#parser = createParser(tokenizer, options);
   }
 
   push(tokens: EngineTokens): ParseEvent[] {
@@ -53,7 +71,7 @@ class MessageParsers implements TurnParser {
       case "pieces":
         return this.#metered(this.#parser.openPart, this.#parser.pushPieces(tokens.pieces));
       case "text":
-        return this.#metered(this.#parser.openPart, this.#parser.pushText(tokens.text));
+        return this.#metered(this.#parser.openPart, this.#pushText(tokens.text));
       default:
         return tokens satisfies never;
     }
@@ -64,13 +82,28 @@ class MessageParsers implements TurnParser {
   }
 
   end(reason: "stop" | "length"): ParseEvent[] {
-    return this.#parser.end(reason);
+    const events = this.#parser.end(reason);
+    this.#expectMarkers();
+    return events;
+  }
+
+  #pushText(text: string): ParseEvent[] {
+    this.#isText = true;
+    const events = this.#parser.pushText(text);
+    this.#expectMarkers();
+    return events;
+  }
+
+  /** Asked before the events go out: the parser has held them until it knew. */
+  #expectMarkers(): void {
+    if (!this.#isText || this.#options.allowHiddenMarkers) return;
+    if (this.#parser.recoveries.has("lost-markers")) refuseHiddenMarkers();
   }
 
   restart(): void {
     this.#addRecoveries(this.#earlierRecoveries);
     this.#earlierTokens += this.#parser.tokens.reasoning;
-    this.#parser = createParser(this.#tokenizer, { toolNames: this.#toolNames });
+    this.#parser = createParser(this.#tokenizer, this.#options);
   }
 
   get done(): boolean {

@@ -359,4 +359,26 @@ describe("completions", () => {
       capabilities: { ...COMPLETIONS_CAPABILITIES, stopIdVisible: true },
     });
   });
+
+  test.each([
+    ["shows no control token, only a header's words", "analysis", "unmarked"],
+    ["shows a header's control token", "<|channel|>analysis<|message|>", "none"],
+    ["says something else, which proves nothing", "Hello", "none"],
+  ])("the probe of a server that %s", async (_, header, idsOut) => {
+    const { probe, engine } = serve(
+      createCompletionsEngine,
+      {
+        "/v1/completions": (body) =>
+          streamOf(
+            event({
+              text: body.includes('"max_tokens":1,') ? "" : header,
+              finish_reason: "length",
+            }),
+          ),
+      },
+      "http://engine:1234",
+    );
+    await probe();
+    expect(engine.capabilities.idsOut).toBe(idsOut);
+  });
 });

@@ -1,0 +1,63 @@
+/** Engines that give text without the control tokens: refused, unless the operator allows them. */
+import { describe, expect, test } from "vitest";
+import type { Script, ScriptedOptions } from "../helpers/scripted-engine.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { finishTurn, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
+
+const ANSWER = "analysisThey greet me.assistantfinalHello!";
+
+function textEngine(writes: readonly Script[], options: ScriptedOptions = {}) {
+  return scriptedEngine(writes, { form: "text", counts: false, ...options });
+}
+
+const REFUSED = { kind: "hidden-markers", message: expect.stringContaining("allowHiddenMarkers") };
+
+describe("an engine that was found to hide control tokens", () => {
+  test("is not asked", async () => {
+    const engine = textEngine([], { capabilities: { idsOut: "unmarked" } });
+    await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);
+    expect(engine.requests).toEqual([]);
+  });
+});
+
+describe("an answer whose control tokens are hidden", () => {
+  test.each([1, 4, 100])(
+    "is refused before anything of it is shown, in reads of %i",
+    async (batch) => {
+      const engine = textEngine([ANSWER], { batch });
+      const events: string[] = [];
+      const read = async () => {
+        for await (const { type } of startTurn(engine, turnWith())) events.push(type);
+      };
+      await expect(read()).rejects.toMatchObject(REFUSED);
+      expect(events).toEqual(["start"]);
+      expect(engine.open).toBe(0);
+    },
+  );
+
+  test("is refused too where only its cut end shows it", async () => {
+    const engine = textEngine([{ write: "analysisThey greet", finish: "length" }]);
+    await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);
+  });
+
+  test("is read where it is allowed", async () => {
+    const turn = await finishTurn(textEngine([ANSWER]), turnWith(), {
+      steering: { allowHiddenMarkers: true },
+    });
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "They greet me."],
+      ["content", "Hello!"],
+    ]);
+  });
+
+  test("is the model's own doing where ids came", async () => {
+    const turn = await finishTurn(scriptedEngine([ANSWER]), turnWith());
+    expect(partsOf(turn)).toHaveLength(2);
+  });
+});
+
+test("an answer that merely begins like a header is an answer", async () => {
+  const text = "analysis of this shows: finally done.";
+  const turn = await finishTurn(textEngine([text]), turnWith());
+  expect(partsOf(turn)).toEqual([["content", text]]);
+});
