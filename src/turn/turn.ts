@@ -28,7 +28,9 @@ export interface Turn {
   readonly sampling: Sampling;
   /** Log probabilities of the visible answer's tokens, with this many alternatives. */
   readonly topLogprobs?: number;
-  /** The beginning of the answer, to be continued. It is not repeated in the events. */
+  /**
+   * The beginning of the answer, to be continued (see `settlePrefill`). It is not repeated in the events.
+   */
   readonly prefill?: string;
   /** Whose request it is: separates caches and stores. */
   readonly tenant: string;

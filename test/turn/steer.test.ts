@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseJson } from "../../src/harmony/json.ts";
+import { settlePrefill } from "../../src/turn/prefill.ts";
+import type { Turn } from "../../src/turn/turn.ts";
 import type { ScriptedEngine, ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { spelledIds } from "../helpers/spelled.ts";
@@ -550,11 +552,58 @@ describe("a client that leaves between two engine calls", () => {
   });
 });
 
-test("the answer's given beginning is continued and not repeated", async () => {
-  const engine = scriptedEngine([" a time.<|return|>"]);
-  const turn = await finishTurn(engine, turnWith({ prefill: "Once upon" }));
-  expect(engine.prompts[0]).toMatch(
-    /<\|start\|>assistant<\|channel\|>final<\|message\|>Once upon$/,
-  );
-  expect(partsOf(turn)).toEqual([["content", " a time."]]);
+describe("a trailing assistant message", () => {
+  const settled = (fields: Partial<Turn>) => settlePrefill(turnWith(fields));
+
+  test("is the beginning of the answer: it is continued and not repeated", async () => {
+    const engine = scriptedEngine([" a time.<|return|>"]);
+    const turn = await finishTurn(engine, turnWith({ prefill: "Once upon" }));
+    expect(engine.prompts[0]).toMatch(
+      /<\|start\|>assistant<\|channel\|>final<\|message\|>Once upon$/,
+    );
+    expect(partsOf(turn)).toEqual([["content", " a time."]]);
+  });
+
+  test("is history where a call is required", async () => {
+    const engine = scriptedEngine(["Hm.<|end|>", '{"city":"Oslo"}<|call|>']);
+    const toolChoice = { type: "required", names: ["get_weather"] } as const;
+    await finishTurn(engine, settled({ prefill: "Sunny.", tools: [WEATHER], toolChoice }));
+    expect(engine.prompts[0]).toMatch(
+      /<\|start\|>assistant<\|channel\|>final<\|message\|>Sunny\.<\|end\|><\|start\|>assistant<\|channel\|>analysis<\|message\|>$/,
+    );
+  });
+
+  test.each([
+    ['{"ci', "a document that has begun"],
+    ['{"city": "Os', "one that ends in a string"],
+    ['{"city": "a\\u00', "one that ends in an escape"],
+    ['{"a": tr', "one that ends in a word"],
+    ['{"a": -1.', "one that ends in a number"],
+    ['{"a": 1,', "one that ends between members"],
+    [" \n{", "white space before it"],
+  ])("%j is the beginning of a document: %s", async (prefill) => {
+    const engine = scriptedEngine(["x<|return|>", "x<|return|>"]);
+    await finishTurn(engine, settled({ prefill, answer: SCHEMA }));
+    expect(engine.prompts[0]?.endsWith(`<|message|>${prefill}`)).toBe(true);
+  });
+
+  test.each([
+    ["It is sunny in Oslo.", "prose"],
+    ['{"city":"Oslo"}', "a document that is complete"],
+    ["[1,", "a document of another type"],
+    ["{city", "no JSON"],
+    ['{"a": 1 2', "JSON that is broken before its end"],
+  ])("%j is history where a document is demanded: %s", async (prefill) => {
+    const engine = scriptedEngine(['<|channel|>final<|message|>{"city":"Oslo"}<|return|>']);
+    const turn = await finishTurn(engine, settled({ prefill, answer: SCHEMA }));
+    expect(engine.prompts[0]?.endsWith(`${prefill}<|end|><|start|>assistant`)).toBe(true);
+    expect(partsOf(turn)).toEqual([["content", '{"city":"Oslo"}']]);
+  });
+
+  test("of a document is the beginning of what is tried again, too", async () => {
+    const engine = scriptedEngine(['": 1}<|return|>', '": "Oslo"}<|return|>']);
+    const turn = await finishTurn(engine, settled({ prefill: '{"city', answer: SCHEMA }));
+    expect(partsOf(turn)).toEqual([["content", '": "Oslo"}']]);
+    expect(engine.prompts[1]?.endsWith('final<|message|>{"city')).toBe(true);
+  });
 });

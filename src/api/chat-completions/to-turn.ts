@@ -12,6 +12,7 @@ import {
   toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
+import { settlePrefill } from "../../turn/prefill.ts";
 import type { AnswerFormat, Turn } from "../../turn/turn.ts";
 import { compileEnforced } from "../enforced-schemas.ts";
 import { RequestError } from "../errors.ts";
@@ -67,7 +68,7 @@ export function toTurn(request: ChatRequest, context: TurnContext): Turn {
   const affinity = request.prompt_cache_key ?? request.session_id ?? context.sessionId;
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
 
-  return {
+  return settlePrefill({
     id: context.turnId,
     tenant: context.tenant,
     messages: [
@@ -89,7 +90,7 @@ export function toTurn(request: ChatRequest, context: TurnContext): Turn {
     ...(request.logprobs && { topLogprobs: request.top_logprobs ?? 0 }),
     ...(prefill !== undefined && { prefill }),
     ...(affinity != null && { affinity }),
-  };
+  });
 }
 
 /** The effort that will be used, the budget, and whether reasoning is shown. */
