@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import * as z from "zod";
-import { type Sample, sampleSchema } from "./sampler.ts";
+import { type Sample, sampleSchema } from "./sample.ts";
 
 const ENTRY = join(import.meta.dirname, "../src/node.ts");
 const SAMPLER = new URL("sampler.ts", import.meta.url).href;

@@ -1,15 +1,5 @@
 /** Loaded into the gateway's process before it starts (`node --import`): answers with what that process holds. */
-import * as z from "zod";
-
-/** What one process holds after its garbage was collected. */
-export const sampleSchema = z.object({
-  heapBytes: z.number(),
-  externalBytes: z.number(),
-  /** Sockets, servers and the like, by kind. */
-  resources: z.record(z.string(), z.number()),
-});
-
-export type Sample = z.infer<typeof sampleSchema>;
+import type { Sample } from "./sample.ts";
 
 process.on("message", (message) => {
   if (message === "sample") void sample().then((each) => process.send?.(each));

@@ -5,7 +5,7 @@
 import { createRandom, type Random } from "../fuzz/random.ts";
 import { FAULTS, pause } from "./engine.ts";
 import { anyKind, expectHealed, expectQuiet, onStage, type Stage } from "./phase.ts";
-import type { Sample } from "./sampler.ts";
+import type { Sample } from "./sample.ts";
 
 interface Row {
   readonly minute: number;

@@ -1,0 +1,32 @@
+import { describe, expect, test } from "vitest";
+import { onStage } from "../../chaos/phase.ts";
+import { PHASES } from "../../chaos/phases.ts";
+import { createRandom } from "../../fuzz/random.ts";
+
+/** Times depend on what else the machine does; `npm run chaos` judges them, the tests do not. */
+function isTimed(violation: string): boolean {
+  return violation.startsWith("/health took");
+}
+
+describe("a phase of chaos, `npm run chaos` has all of them", { timeout: 60_000 }, () => {
+  test.each(["calm"])("%s", async (name) => {
+    const phase = PHASES.find((each) => each.name === name);
+    const { outcomes, violations } = (await phase?.run(createRandom(1))) ?? {};
+    expect(violations?.filter((violation) => !isTimed(violation))).toEqual([]);
+    expect(outcomes?.length).toBeGreaterThan(0);
+  });
+
+  test("what does not hold is reported: an answer that is cut, and one that is not what was asked", async () => {
+    const { violations } = await onStage({ engines: 1 }, async (stage) => {
+      // Two words more are expected than the engine writes.
+      await stage.ask("chat", "a", "words 10 ", 12);
+      const told = await stage.ask("chat-stream", "b", "fault cut ");
+      stage.expect(told.end === "whole", `it was ${told.end}`);
+      return undefined;
+    });
+    expect(violations.filter((violation) => !isTimed(violation))).toEqual([
+      "it was told",
+      expect.stringMatching(/^untold: chat 200 /),
+    ]);
+  });
+});
