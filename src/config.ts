@@ -98,7 +98,8 @@ export const settingsSchema = z.lazy(() =>
     }),
     shutdownGraceMs: setting("listening", milliseconds(0).default(30_000), {
       description:
-        "After SIGINT or SIGTERM, how long answers under way may take before they are cut.",
+        "After SIGINT or SIGTERM, how long in-flight requests and background responses may take. A second before the " +
+        "end, what is left is stopped and told so; then connections are cut.",
     }),
 
     engine: setting("engine", engineKind().default("demo"), {
@@ -358,6 +359,11 @@ export const settingsSchema = z.lazy(() =>
     }),
     keepAliveMs: setting("limits", milliseconds().default(15_000), {
       description: "Silence towards a streaming client after which a comment is sent.",
+    }),
+
+    clientIdleTimeoutMs: setting("limits", milliseconds().default(60_000), {
+      description:
+        "How long a client may read nothing of what waits for it before its connection is cut and its turn stopped.",
     }),
 
     log: setting("log", z.enum(["silent", "error", "warn", "info", "debug"]).default("info"), {

@@ -11,6 +11,8 @@ import type { ApiEnv } from "./client.ts";
 export interface SseOptions {
   /** Silence after which a comment is sent, so that proxies and clients keep the connection open. */
   readonly keepAliveMs: number;
+  /** How long a client may read nothing before it is given up. Where the runtime writes, it looks after this itself. */
+  readonly clientIdleTimeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Called when the client has left before the end. */
   readonly onCancel: (reason: unknown) => void;
@@ -52,10 +54,12 @@ export function sseResponse(
   });
 }
 
-function toStream({ frames, keepAliveMs, onCancel }: SseSource): ReadableStream {
+function toStream(source: SseSource): ReadableStream {
+  const { frames, keepAliveMs, clientIdleTimeoutMs, onCancel } = source;
   const encoder = new TextEncoder();
   let quiet = false;
   let keepAlive: ReturnType<typeof setInterval> | undefined;
+  let stalled: ReturnType<typeof setInterval> | undefined;
   /** Whoever waits until the client has read. */
   let room: PromiseWithResolvers<boolean> | undefined;
   let ended: Promise<void> | undefined;
@@ -68,6 +72,19 @@ function toStream({ frames, keepAliveMs, onCancel }: SseSource): ReadableStream 
         if (quiet && hasRoom()) controller.enqueue(encoder.encode(KEEP_ALIVE));
         quiet = true;
       }, keepAliveMs);
+      // Looked at now and then instead of timed for each frame: a client is given up after one to two times the timeout.
+      let seen: typeof room;
+      stalled = setInterval(() => {
+        if (room === undefined || room !== seen) {
+          seen = room;
+          return;
+        }
+        const error = new Error("the client reads nothing");
+        left = true;
+        onCancel(error);
+        controller.error(error);
+        room.resolve(false);
+      }, clientIdleTimeoutMs);
       const write = async () => {
         await frames.pushTo((frame) => {
           if (left) return false;
@@ -81,7 +98,10 @@ function toStream({ frames, keepAliveMs, onCancel }: SseSource): ReadableStream 
       };
       ended = write()
         .catch((error: unknown) => controller.error(error))
-        .finally(() => clearInterval(keepAlive));
+        .finally(() => {
+          clearInterval(keepAlive);
+          clearInterval(stalled);
+        });
     },
     pull() {
       room?.resolve(true);

@@ -1,7 +1,8 @@
-/** A port, and leaving it in order. */
+/** A port, and closing it in order. */
 import { createServer, Server } from "node:http";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
+import type { Shutdown } from "../turn/shutdown.ts";
 import { writeFramesDirectly } from "./direct-sse.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
@@ -10,13 +11,17 @@ export interface ListenOptions {
   /** 0: any free one. */
   readonly port: number;
   readonly webSockets?: WebSockets | undefined;
+  /** How long a client may leave unread what was written to it. */
+  readonly clientIdleTimeoutMs: number;
+  /** Begun and carried through by `close`. */
+  readonly shutdown: Shutdown;
 }
 
 export interface Listening {
   readonly port: number;
   /**
-   * Takes no more connections, lets answers under way end, and after `graceMs` cuts those that have
-   * not: which aborts their turns, and with them the engine's work.
+   * Takes no more connections and waits for in-flight requests and background work. Shortly before `graceMs` are over,
+   * what is left is stopped, so that there is time to tell clients and the store; then connections are cut.
    */
   close(graceMs: number): Promise<void>;
 }
@@ -27,8 +32,11 @@ export interface Listening {
  */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
-/** How often idle connections are looked for while leaving. */
+/** How often idle connections are looked for while shutting down. */
 const SWEEP_MS = 50;
+
+/** So much of the grace, at most half of it, is left to tell clients and the store what was stopped. */
+const STOP_BEFORE_END_MS = 1000;
 
 /** The port cannot be had. The message says what to do. */
 export class ListenError extends Error {
@@ -43,14 +51,20 @@ type Handler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 /** @throws ListenError */
 export async function listen(handler: Handler, options: ListenOptions): Promise<Listening> {
   const { webSockets } = options;
+  const connections = createConnections(options.clientIdleTimeoutMs);
+  const direct = writeFramesDirectly(handler);
   const server = createAdaptorServer({
-    fetch: writeFramesDirectly(handler),
+    fetch: (request, env) => {
+      // An upgrade has no response of its own: the connection is the WebSocket's from here on.
+      if (env.outgoing === undefined) connections.leaveTo(env.incoming.socket);
+      return direct(request, env);
+    },
     createServer,
     serverOptions: { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
     ...(webSockets && { websocket: { server: webSockets.server } }),
   });
   if (!(server instanceof Server)) throw new TypeError("the adapter made another kind of server");
-  const sockets = watchConnections(server);
+  connections.watch(server);
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error) => reject(explain(error, options));
     server.once("error", fail);
@@ -63,25 +77,58 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   const port = typeof address === "object" && address !== null ? address.port : options.port;
   return {
     port,
-    close(graceMs) {
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-      return drain(server, webSockets, graceMs);
-    },
+    close: (graceMs) => drain(server, connections, options, graceMs),
   };
 }
 
+interface Connections {
+  watch(server: Server): void;
+  /** Somebody else looks after this one. */
+  leaveTo(socket: Socket): void;
+  /** Ends all over which no request is in flight, half a head or not. */
+  closeIdle(): void;
+}
+
 /**
- * All connections. Clients and load balancers open some ahead of need, and Node does not count those among the idle
- * ones: leaving would wait for each of them. (No listener for requests and upgrades tells them apart: the adapter
- * leaves a refused upgrade to others as soon as there is another listener.)
+ * All connections, with the number of requests in flight over each. Clients and load balancers open some ahead of need, and
+ * some send half a head: Node counts neither among the idle ones, and a shutdown would wait for each of them.
+ *
+ * (There is no listener for upgrades: the adapter leaves a refused one to others as soon as there is another listener.)
  */
-function watchConnections(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  return sockets;
+function createConnections(clientIdleTimeoutMs: number): Connections {
+  const inFlight = new Map<Socket, number>();
+
+  function count(socket: Socket, change: number): void {
+    const before = inFlight.get(socket);
+    if (before !== undefined) inFlight.set(socket, before + change);
+  }
+
+  return {
+    watch(server) {
+      server.on("connection", (socket) => {
+        inFlight.set(socket, 0);
+        socket.once("close", () => inFlight.delete(socket));
+      });
+      server.on("request", ({ socket }, response) => {
+        count(socket, 1);
+        response.once("close", () => count(socket, -1));
+        // Node's own timer of the socket: it begins anew whenever some of what waits was written, and after the
+        // response with the time for keeping the connection alive.
+        socket.setTimeout(clientIdleTimeoutMs);
+      });
+      server.on("timeout", (socket) => {
+        // A client that waits for an answer is as quiet as one that does not read: what has been written tells.
+        if (inFlight.get(socket) === 0 || socket.writableLength > 0) socket.destroy();
+      });
+    },
+    leaveTo(socket) {
+      inFlight.delete(socket);
+      socket.setTimeout(0);
+    },
+    closeIdle() {
+      for (const [socket, requests] of inFlight) if (requests === 0) socket.destroySoon();
+    },
+  };
 }
 
 function explain(error: Error, { host, port }: ListenOptions): Error {
@@ -101,20 +148,28 @@ function explain(error: Error, { host, port }: ListenOptions): Error {
 
 async function drain(
   server: Server,
-  webSockets: WebSockets | undefined,
+  connections: Connections,
+  { webSockets, shutdown }: ListenOptions,
   graceMs: number,
 ): Promise<void> {
+  shutdown.begin();
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
+  connections.closeIdle();
   // Connections kept alive become idle one by one, as their answers end.
-  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
-  webSockets?.finish();
+  const sweep = setInterval(() => connections.closeIdle(), SWEEP_MS);
+  const stopAfterMs = Math.max(graceMs - STOP_BEFORE_END_MS, graceMs / 2);
+  const stop = setTimeout(() => shutdown.stop(), stopAfterMs);
+  const graceOver = Promise.withResolvers<void>();
   const cut = setTimeout(() => {
     server.closeAllConnections();
     webSockets?.cut();
+    graceOver.resolve();
   }, graceMs);
   await closed;
+  await Promise.race([shutdown.idle(), graceOver.promise]);
   clearInterval(sweep);
+  clearTimeout(stop);
   clearTimeout(cut);
 }

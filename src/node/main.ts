@@ -14,8 +14,6 @@ const EXIT_USAGE = 2;
 const EXIT_FAILURE = 1;
 /** Fast, but still seen to stream. */
 const DEMO_TOKENS_PER_SECOND = 100;
-/** What a shell reports for a process that SIGINT ended. */
-const EXIT_INTERRUPTED = 130;
 
 const COMMANDS = ["serve", "render", "parse", "key"];
 
@@ -67,9 +65,9 @@ async function serve(args: readonly string[]): Promise<void> {
     return failToStart(error);
   }
   await interruption();
-  print("Leaving, once the answers under way have ended. Interrupt again to leave at once.");
-  process.once("SIGINT", () => process.exit(EXIT_INTERRUPTED));
-  process.once("SIGTERM", () => process.exit(EXIT_INTERRUPTED));
+  print("Shutting down when in-flight requests have ended. Interrupt again to exit at once.");
+  process.once("SIGINT", () => process.exit(EXIT_FAILURE));
+  process.once("SIGTERM", () => process.exit(EXIT_FAILURE));
   await gateway.close();
   // Idle connections to engines would keep the process for a while.
   process.exit();

@@ -7,7 +7,8 @@ import type { Store } from "../store/store.ts";
 
 export interface OpenStore {
   readonly store: Store;
-  close(): void;
+  /** Waits for what is being written, but not long. */
+  close(): Promise<void>;
 }
 
 /**
@@ -16,7 +17,7 @@ export interface OpenStore {
  */
 export async function openStore(settings: Settings): Promise<OpenStore> {
   if (settings.store === "memory") {
-    return { store: toMemoryStore(settings), close: () => {} };
+    return { store: toMemoryStore(settings), close: async () => {} };
   }
   if (settings.store.startsWith("kv:")) {
     throw new SettingsError(["store kv: is there on Workers only; on Node, use Redis."]);
@@ -40,7 +41,20 @@ async function openRedis(url: string, timeoutMs: number): Promise<OpenStore> {
   const client = driver.getInstance?.();
   // Without a listener every lost connection is printed. Commands fail too, and that is what is reported.
   client?.on("error", () => {});
-  return { store: createDriverStore(driver), close: () => client?.disconnect() };
+  return {
+    store: createDriverStore(driver),
+    async close() {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, timeoutMs);
+      });
+      // Redis answers QUIT after everything before it. Lost connections are nothing new here.
+      const quit = Promise.resolve(client?.quit()).catch(() => {});
+      await Promise.race([quit, late]);
+      clearTimeout(timer);
+      client?.disconnect();
+    },
+  };
 }
 
 /** ioredis is an optional peer: only those who use Redis install it. */

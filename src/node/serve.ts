@@ -12,6 +12,7 @@ import type { Transport } from "../engines/transport.ts";
 import { createLog, type Log } from "../log.ts";
 import { lookAfter } from "../probing.ts";
 import { createPause } from "../turn/slices.ts";
+import { createShutdown } from "../turn/shutdown.ts";
 import { createModels, type Model, type ModelOptions, type ModelStatus } from "../turn/models.ts";
 import { listen } from "./listen.ts";
 import { createNativeLlama, type NativeLlama } from "./llama/engine.ts";
@@ -34,7 +35,7 @@ export interface ServeOptions {
 export interface Gateway {
   /** `http://127.0.0.1:8787/v1` */
   readonly baseUrl: string;
-  /** Lets answers under way end, for as long as the settings allow. */
+  /** Lets in-flight requests and background work end, for as long as the settings allow, and stops the rest. */
   close(): Promise<void>;
 }
 
@@ -63,20 +64,24 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     { steering: settings, newCallId: () => `call_${randomId()}`, pause: createPause(setImmediate) },
   );
   const opened = await openStore(settings);
-  const webSockets = await openWebSockets(settings.maxBodyBytes);
+  const shutdown = createShutdown();
+  const webSockets = await openWebSockets(settings.maxBodyBytes, shutdown.closing);
   const app = createApp({
     settings,
     models,
     store: opened.store,
+    shutdown,
     ...(webSockets && { webSockets: webSockets.options }),
     log,
     now: () => new Date(),
     randomId,
   });
-  const server = await listen(app.fetch, { ...settings, webSockets }).catch((error: unknown) => {
-    opened.close();
-    throw error;
-  });
+  const server = await listen(app.fetch, { ...settings, webSockets, shutdown }).catch(
+    async (error: unknown) => {
+      await opened.close();
+      throw error;
+    },
+  );
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
   const baseUrl = `http://${host}:${server.port}/v1`;
   log.info("start", { baseUrl, settings: withoutSecrets(settings) });
@@ -98,7 +103,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     async close() {
       stop.abort();
       await Promise.all([server.close(settings.shutdownGraceMs), looking]);
-      opened.close();
+      await opened.close();
       await Promise.all(llamas.map((llama) => llama.close()));
       log.info("stop");
     },

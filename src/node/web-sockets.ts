@@ -7,22 +7,21 @@ export interface WebSockets {
   readonly options: SocketOptions;
   /** For the HTTP server. */
   readonly server: WebSocketServerLike;
-  /** Lets connections end with the response that is under way. */
-  finish(): void;
-  /** Ends them at once. */
+  /** Ends all connections at once. */
   cut(): void;
 }
 
-/** Undefined when `ws` is not installed. */
-export async function openWebSockets(maxMessageBytes: number): Promise<WebSockets | undefined> {
+/** Undefined when `ws` is not installed. After `closing`, connections end with their in-flight response. */
+export async function openWebSockets(
+  maxMessageBytes: number,
+  closing: AbortSignal,
+): Promise<WebSockets | undefined> {
   const ws = await import("ws").catch(() => undefined);
   if (ws === undefined) return undefined;
   const server = new ws.WebSocketServer({ noServer: true, maxPayload: maxMessageBytes });
-  const closing = new AbortController();
   return {
-    options: { upgrade: upgradeWebSocket, closing: closing.signal },
+    options: { upgrade: upgradeWebSocket, closing },
     server,
-    finish: () => closing.abort(),
     cut() {
       for (const client of server.clients) client.terminate();
     },

@@ -1,17 +1,19 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { Hono } from "hono";
-import { onTestFinished, expect, test } from "vitest";
+import { describe, onTestFinished, expect, test } from "vitest";
 import type { ApiEnv } from "../../src/api/client.ts";
 import { sseResponse } from "../../src/api/sse.ts";
 import { createFlow, type Take } from "../../src/flow.ts";
+import type { FetchHandler } from "../../src/node/direct-sse.ts";
 import { listen } from "../../src/node/listen.ts";
+import { createShutdown } from "../../src/turn/shutdown.ts";
 
 type Write = (take: Take<string>) => Promise<void>;
 
 const HEAD = "Host: gateway\r\nContent-Length: 0\r\n";
 
-async function serve(write: Write, keepAliveMs = 10_000) {
+async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 60_000) {
   const app = new Hono<ApiEnv>();
   const left: unknown[] = [];
   app.use(async (c, next) => {
@@ -21,17 +23,35 @@ async function serve(write: Write, keepAliveMs = 10_000) {
   app.post("/", (c) =>
     sseResponse(c, createFlow(write), {
       keepAliveMs,
+      clientIdleTimeoutMs,
       headers: { "x-generation-id": "gen-1" },
       onCancel: (reason) => left.push(reason),
     }),
   );
   app.post("/refused", (c) => {
-    sseResponse(c, createFlow(write), { keepAliveMs, onCancel: (reason) => left.push(reason) });
+    sseResponse(c, createFlow(write), {
+      keepAliveMs,
+      clientIdleTimeoutMs,
+      onCancel: (reason) => left.push(reason),
+    });
     return c.text("no", 418);
   });
-  const server = await listen(app.fetch, { host: "127.0.0.1", port: 0 });
+  app.post("/text", (c) => c.text("x".repeat(50_000_000)));
+  /** Whether the response that was closed last had been written to its end. */
+  const closed = Promise.withResolvers<boolean>();
+  const fetch: FetchHandler = (request, env) => {
+    const { outgoing } = env;
+    outgoing.once("close", () => closed.resolve(outgoing.writableFinished));
+    return app.fetch(request, env);
+  };
+  const server = await listen(fetch, {
+    host: "127.0.0.1",
+    port: 0,
+    clientIdleTimeoutMs,
+    shutdown: createShutdown(),
+  });
   onTestFinished(() => server.close(0));
-  return { port: server.port, left };
+  return { port: server.port, left, closed: closed.promise };
 }
 
 async function open(port: number, request: string): Promise<Socket> {
@@ -190,4 +210,53 @@ test("frames that fail cut the connection: half an answer must not look whole", 
   });
   const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST" });
   await expect(response.text()).rejects.toThrow("terminated");
+});
+
+describe("a client that reads nothing for the idle timeout", () => {
+  const frame = `data: ${"x".repeat(10_000)}\n\n`;
+
+  async function stall(port: number, path: string): Promise<Socket> {
+    const socket = connect(port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    socket.pause();
+    socket.write(`POST ${path} HTTP/1.1\r\n${HEAD}\r\n`);
+    return socket;
+  }
+
+  test("is cut, and what was made for it stops", async () => {
+    const stopped = Promise.withResolvers<void>();
+    const { port, left } = await serve(
+      async (take) => {
+        while (await take(frame));
+        stopped.resolve();
+      },
+      10_000,
+      100,
+    );
+    await stall(port, "/");
+    await stopped.promise;
+    expect(left).toHaveLength(1);
+  });
+
+  test("is cut when it is a plain answer, too", async () => {
+    const { port, closed } = await serve(TWO, 10_000, 100);
+    await stall(port, "/text");
+    expect(await closed).toBe(false);
+  });
+
+  test("is not taken for one that waits for a slow answer", async () => {
+    const { port, left } = await serve(
+      async (take) => {
+        await take("data: one\n\n");
+        await pause(250);
+        await take("data: two\n\n");
+      },
+      10_000,
+      50,
+    );
+    const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
+    expect(await readUntil(socket)).toMatch(/data: two\n\n\r\n0\r\n\r\n$/);
+    expect(left).toEqual([]);
+  });
 });

@@ -79,9 +79,9 @@ describe("serving", () => {
     }).catch((error: unknown) => error);
     await vi.waitFor(() => expect(engine.requests()).toBeGreaterThan(asked), 5000);
     started.process.kill("SIGINT");
-    await vi.waitFor(() => expect(started.out()).toContain("Leaving"), 5000);
+    await vi.waitFor(() => expect(started.out()).toContain("Shutting down"), 5000);
     started.process.kill("SIGINT");
-    expect(await started.exit).toBe(130);
+    expect(await started.exit).toBe(1);
     expect(await failure).toBeInstanceOf(TypeError);
   });
 

@@ -5,8 +5,8 @@ import { testSettings } from "../helpers/gateway.ts";
 import { HAS_REDIS, startRedis, type TestRedis } from "../helpers/redis.ts";
 
 const opened: OpenStore[] = [];
-afterEach(() => {
-  for (const each of opened.splice(0)) each.close();
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((each) => each.close()));
 });
 
 async function open(settings: Readonly<Record<string, unknown>>): Promise<OpenStore["store"]> {

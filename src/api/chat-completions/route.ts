@@ -27,6 +27,8 @@ export interface ChatCompletionsDeps {
   readonly system: (now: Date) => TurnContext["system"];
   readonly limits: RequestLimits;
   readonly keepAliveMs: number;
+  /** How long a client may read nothing of what waits for it. */
+  readonly clientIdleTimeoutMs: number;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
@@ -90,6 +92,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       });
       return sseResponse(c, toFrames(begun, options, abort), {
         keepAliveMs: deps.keepAliveMs,
+        clientIdleTimeoutMs: deps.clientIdleTimeoutMs,
         headers,
         onCancel: (reason) => abort.abort(reason),
       });

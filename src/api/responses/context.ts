@@ -29,6 +29,8 @@ export interface ResponsesDeps extends EntryDeps {
   /** For everybody, whatever a key says. Absent: each client's own. */
   readonly reasoningEvents?: ReasoningEvents;
   readonly keepAliveMs: number;
+  /** How long a client may read nothing of what waits for it. */
+  readonly clientIdleTimeoutMs: number;
   /** Most responses that are made in the background at a time, for one tenant and for all. */
   readonly maxBackgroundPerKey: number;
   readonly maxBackground: number;

@@ -42,6 +42,7 @@ export function responses(context: ResponsesContext, webSockets?: SocketOptions)
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
     return sseResponse(c, toFrames(withFailure(begun, pending, context, signal)), {
       keepAliveMs: context.keepAliveMs,
+      clientIdleTimeoutMs: context.clientIdleTimeoutMs,
       headers,
       onCancel: (reason) => abort.abort(reason),
     });
@@ -68,6 +69,7 @@ async function answerInBackground(
   const events = context.background.follow(caller.client.tenant, id, -1, abort.signal);
   return sseResponse(c, toFrames(events), {
     keepAliveMs: context.keepAliveMs,
+    clientIdleTimeoutMs: context.clientIdleTimeoutMs,
     headers: toHeaders(pending),
     onCancel: (reason) => abort.abort(reason),
   });

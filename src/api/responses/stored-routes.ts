@@ -41,6 +41,7 @@ export function storedResponses(context: ResponsesContext): Hono<ApiEnv> {
       toFrames(await untilBegun(events, { patienceMs: context.keepAliveMs, signal: abort.signal })),
       {
         keepAliveMs: context.keepAliveMs,
+        clientIdleTimeoutMs: context.clientIdleTimeoutMs,
         onCancel: (reason) => abort.abort(reason),
       },
     );
