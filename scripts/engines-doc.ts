@@ -188,16 +188,35 @@ them can.
 
 - **Choice.** A conversation goes where it went before, so that the prefix cache is hit: by \`prompt_cache_key\`, else
   \`session_id\` (or the header \`x-session-id\`), else by its tenant and how it begins. It moves when its backend has more
-  than eight requests more under way than the idlest. No table is kept, so replicas of the gateway choose alike.
-- **Retry.** What fails before its first token is tried on another backend, on three in all. After its first token
-  never: the client has seen it, and gets a typed error. A request the server refuses is refused at once.
-- **Health.** Every \`healthIntervalMs\` each is asked whether it is well. One that is not there, or has failed
-  \`breakerFailures\` times in a row, gets no requests; a probe, or after a pause one request, brings it back. On Workers,
-  where nothing runs between requests, only requests and \`/ready\` find out.
-- **Queue.** With \`maxConcurrent\`, requests that find every backend full wait in the gateway, at most \`maxQueued\` of them
-  and \`queueTimeoutMs\` long. Further ones get 503 with \`Retry-After\`, as all do while every backend is down. A server's own
-  429 is passed on with its time.
-- **To see it.** \`/ready\` lists the backends, and so does \`/metrics\` (\`harmony_gateway_backend_…\`); the log has a line when one
+  than eight requests more in flight than the idlest. No table is kept, so replicas of the gateway choose alike.
+- **Retry.** After its first token nothing is retried: the client has seen it, and gets a typed error. Before it:
+  - what did not reach a backend, or was on one that went down, goes to another at once;
+  - what was cut off, timed out, or sent away by a busy server is sent three times in all;
+  - what was answered with an error is sent to one other backend, and only while such retries are fewer than a fifth of
+    the requests in flight (or three);
+  - what the server refuses as the request's own fault is refused at once.
+- **Ejection.** Failures to reach a backend (no connection, no first token in time) eject it after \`breakerFailures\` in a
+  row. Errors it answers with may be the fault of a request, so they count as a rate: more than half of at least ten
+  requests within 20 seconds, and for most of at least two clients (keys; conversations while only one key sends
+  requests). A request speaks against one backend only. An ejected backend gets no requests for a second, then twice as
+  long with each failed trial, up to 15 seconds; then one at a time, two after a first token, four, and all. The last one
+  left is never ejected: it shows as \`degraded\`.
+- **Health.** Every \`healthIntervalMs\` each is asked whether it is well, and given three seconds to say so. After two failed
+  checks, one second apart, it is \`down\`: it gets no requests, and those it has not begun to answer go elsewhere. A slow
+  check does not count while requests are being answered. A backend that refuses the gateway's key or does not know the
+  model is asked last and shows as \`degraded\`. On Workers, where nothing runs between requests, only requests and
+  \`/ready\` find out.
+- **Queue.** With \`maxConcurrent\`, requests that find every backend full wait in the gateway, \`queueTimeoutMs\` long. Each of
+  \`n\` choices counts as one. Nobody waits behind a request that can only go to a backend that is full.
+- **Fair shares.** Each key is a tenant with a queue of its own. A free place goes to the tenant that waits and has the
+  fewest requests in flight. So of n tenants that want more, each gets an n-th of the places, and one alone gets all. When
+  \`maxQueued\` wait, a newcomer takes the place of the latest request of the tenant with the most waiting.
+  \`maxQueuedPerKey\` and \`maxConcurrentPerKey\` set limits, for all keys or in an entry of \`keys\`. A tenant whose share is
+  used up gets 429, whoever finds the whole queue full 503, as all do while every backend is down; both with
+  \`Retry-After\`. Without \`maxConcurrent\` the inference server queues by itself, and only \`maxConcurrentPerKey\` is shared
+  out here. A server's own 429 is passed on with its time.
+- **To see it.** \`/ready\` lists the backends, and so does \`/metrics\` (\`harmony_gateway_backend_…\`, and
+  \`harmony_gateway_tenant_…\` by the number of the key in \`keys\`, from 0); the log has a line when one
   goes or comes.
 
 A single engine is treated as a list of one.

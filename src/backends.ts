@@ -1,10 +1,11 @@
 /** From configured backends to the models they stand for: those of one served name are one model. */
 import { type BackendSettings, type Settings, toBackends } from "./config.ts";
-import { DEFAULT_CIRCUIT } from "./engines/circuit.ts";
 import { createEngine } from "./engines/create-engine.ts";
 import type { Engine } from "./engines/engine.ts";
 import type { CreateNativeLlama } from "./engines/llama.ts";
 import { createPool, type Pool } from "./engines/pool.ts";
+import type { TenantLimits } from "./engines/pool/admission.ts";
+import { DEFAULT_BREAKER } from "./engines/pool/breaker.ts";
 import type { Transport } from "./engines/transport.ts";
 import type { ModelOptions } from "./turn/models.ts";
 
@@ -40,9 +41,23 @@ function toPool(backends: readonly BackendSettings[], settings: Settings, deps: 
     {
       maxQueued,
       queueTimeoutMs,
-      circuit: { ...DEFAULT_CIRCUIT, failures: breakerFailures },
+      tenants: toTenants(settings),
+      breaker: { ...DEFAULT_BREAKER, failures: breakerFailures },
     },
   );
+}
+
+/** Each key is a tenant. Without keys there is one, which may have everything. */
+function toTenants(settings: Settings): TenantLimits[] {
+  const { keys, maxQueued, maxQueuedPerKey, maxConcurrentPerKey } = settings;
+  return keys.map((key) => {
+    const maxConcurrent = key.maxConcurrentPerKey ?? maxConcurrentPerKey;
+    return {
+      name: key.name,
+      maxQueued: key.maxQueuedPerKey ?? maxQueuedPerKey ?? maxQueued,
+      ...(maxConcurrent !== undefined && { maxConcurrent }),
+    };
+  });
 }
 
 function toEngine(backend: BackendSettings, settings: Settings, deps: BackendDeps): Engine {

@@ -71,6 +71,8 @@ const clientKey = once(() =>
       reasoningPolicy: reasoningPolicy().optional(),
       reasoningContentMirror: z.boolean().optional(),
       reasoningEvents: reasoningEvents().optional(),
+      maxQueuedPerKey: z.int().min(0).optional(),
+      maxConcurrentPerKey: count().optional(),
     }),
   ),
 );
@@ -150,8 +152,8 @@ export const settingsSchema = z.lazy(() =>
     }),
     breakerFailures: setting("engine", count().default(3), {
       description:
-        "Failures in a row after which an inference server gets no requests for a while: a second, then " +
-        "longer, up to 15.",
+        "Failures to reach an inference server, in a row, after which it gets no requests for a while: a second, " +
+        "then longer, up to 15. The last one left gets them all the same.",
     }),
 
     identity: setting(
@@ -308,8 +310,8 @@ export const settingsSchema = z.lazy(() =>
     keys: setting("access", z.array(clientKey()).default([]), {
       description:
         "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256`, and, if they " +
-        "differ for this key, `reasoningPolicy`, `reasoningContentMirror` and `reasoningEvents`. Make one with " +
-        "`harmony-gateway key`. None: no key is asked for.",
+        "differ for this key, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `maxQueuedPerKey` and " +
+        "`maxConcurrentPerKey`. Make one with `harmony-gateway key`. None: no key is asked for.",
     }),
     open: setting("access", z.boolean().default(false), {
       description: "Serve without keys even where others can reach the gateway.",
@@ -336,6 +338,16 @@ export const settingsSchema = z.lazy(() =>
       description:
         "Most requests for a model that wait for one of its inference servers, where these have " +
         "`maxConcurrent`. Further ones are answered 503 with Retry-After.",
+    }),
+    maxQueuedPerKey: setting("limits", z.int().min(0).optional(), {
+      description:
+        "Most of them that are of one key. Further ones are answered 429 with Retry-After. Absent: `maxQueued`, of " +
+        "which others take their part when they need it. A key may have its own.",
+    }),
+    maxConcurrentPerKey: setting("limits", count().optional(), {
+      description:
+        "Most requests of one key that a model works on at a time, each of `n` choices counted; further ones wait. " +
+        "Absent: all there is room for, and an equal share while others wait. A key may have its own.",
     }),
     maxBackgroundPerKey: setting("limits", count().default(32), {
       description:

@@ -1,5 +1,6 @@
 /** The state of the backends as Prometheus sees it. Read when it is asked for: nothing is counted twice. */
-import type { BackendState } from "./engines/backend.ts";
+import type { TenantState } from "./engines/pool/admission.ts";
+import type { BackendState } from "./engines/pool/backend.ts";
 import type { Labels, Registry } from "./metrics.ts";
 import type { Models } from "./turn/models.ts";
 
@@ -41,5 +42,48 @@ export function readBackends(models: Models, registry: Registry): void {
     "Completions that wait for a backend with room.",
     "gauge",
     () => models.all.flatMap(({ id, pool }) => (pool ? [[{ model: id }, pool.queued]] : [])),
+  );
+  registry.readings(
+    "harmony_gateway_backend_ejections_total",
+    "How often failures of its requests have put a backend out for a while.",
+    "counter",
+    () => ofBackends(({ ejections }) => [[{}, ejections]]),
+  );
+  registry.readings(
+    "harmony_gateway_completion_retries_total",
+    "Completions that were tried again on another backend.",
+    "counter",
+    () => models.all.flatMap(({ id, pool }) => (pool ? [[{ model: id }, pool.retries]] : [])),
+  );
+  // A tenant's name may be a person's: its number among the configured keys says enough to its operator.
+  const ofTenants = (read: (tenant: TenantState) => number) => () =>
+    models.all.flatMap(({ id, pool }) =>
+      (pool?.tenants ?? []).map(
+        (tenant) => [{ model: id, tenant: String(tenant.index) }, read(tenant)] as const,
+      ),
+    );
+  registry.readings(
+    "harmony_gateway_tenant_completions_queued",
+    "Completions of a tenant that wait for a backend with room.",
+    "gauge",
+    ofTenants(({ queued }) => queued),
+  );
+  registry.readings(
+    "harmony_gateway_tenant_completions_in_flight",
+    "Completions of a tenant that backends are working on.",
+    "gauge",
+    ofTenants(({ inFlight }) => inFlight),
+  );
+  registry.readings(
+    "harmony_gateway_tenant_queue_waits_total",
+    "Completions of a tenant that had to wait, and have been admitted or refused.",
+    "counter",
+    ofTenants(({ waits }) => waits),
+  );
+  registry.readings(
+    "harmony_gateway_tenant_queue_wait_seconds_total",
+    "How long completions of a tenant have waited, together.",
+    "counter",
+    ofTenants(({ waitedMs }) => waitedMs / 1_000),
   );
 }

@@ -1,5 +1,5 @@
 /** Asking engines what they are until they say so, and from then on how they are. */
-import type { BackendState } from "./engines/backend.ts";
+import type { BackendState } from "./engines/pool/backend.ts";
 import type { Model, Models, ModelStatus } from "./turn/models.ts";
 
 export interface LookingOptions {

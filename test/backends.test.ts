@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { toModelOptions } from "../src/backends.ts";
 import { toBackends } from "../src/config.ts";
+import { EngineError } from "../src/engines/engine-error.ts";
 import { createLog } from "../src/log.ts";
 import { createApp } from "../src/app.ts";
 import { createModels } from "../src/turn/models.ts";
@@ -155,11 +156,14 @@ test("a server's own words about a request are passed on, without where it is", 
   });
 });
 
+/** What a transport rejects with where nobody listens. */
+const GONE = new EngineError("unreachable", "Cannot reach http://a:8000 (connection refused).");
+
 describe("backends one of which fails", () => {
   const isFirst = ({ url }: TransportRequest) => url.startsWith("http://a:8000");
   const failing = () =>
     serve({ backends: THREE.slice(0, 2), breakerFailures: 1 }, (request) =>
-      isFirst(request) ? jsonAnswer({ error: { message: "dead" } }, 500) : answerWell(request),
+      isFirst(request) ? GONE : answerWell(request),
     );
 
   /** Conversations enough for both backends to be chosen first. */
@@ -185,7 +189,7 @@ describe("backends one of which fails", () => {
               id: "vllm",
               engine: "vllm",
               health: "down",
-              reason: "vllm at http://a:8000 failed (500): dead.",
+              reason: "unreachable",
               under_way: 0,
               succeeded: 0,
               failed: 1,
@@ -225,10 +229,10 @@ describe("backends one of which fails", () => {
   });
 });
 
-test("a model that was ready is asked again when all its backends have gone down", async () => {
+test("a model that was ready is asked again when all its backends have failed", async () => {
   let well = true;
   const { models, get, post } = serve({ engine: "vllm", breakerFailures: 1 }, (request) =>
-    well ? answerWell(request) : jsonAnswer({ error: { message: "dead" } }, 500),
+    well ? answerWell(request) : GONE,
   );
   await models.all[0]?.probe(new AbortController().signal);
   expect((await get("/ready")).status).toBe(200);

@@ -183,6 +183,15 @@ function describeEngineError(error: EngineError): ErrorDescription {
         errorType: "rate_limit_exceeded",
         ...retryAfter(error),
       };
+    case "tenant-limit":
+      return {
+        status: 429,
+        message: error.message,
+        type: "rate_limit_error",
+        param: null,
+        errorType: "rate_limit_exceeded",
+        ...retryAfter(error),
+      };
     case "overloaded":
       return {
         ...serverError(503, "The engine is busy. Try again later.", "provider_overloaded"),

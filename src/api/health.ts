@@ -33,12 +33,13 @@ export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEn
 }
 
 /**
- * A model known to be ready is believed, unless all its backends have gone down since; any other is asked
+ * A model known to be ready is believed, unless all its backends have failed since; any other is asked
  * again, by one question at a time.
  */
 function currentStatus(model: Model, timeoutMs: number): ModelStatus | Promise<ModelStatus> {
-  const isDown = model.pool?.backends.every(({ health }) => health === "down") ?? false;
-  if (model.status.state === "ready" && !isDown) return model.status;
+  const isFailing =
+    model.pool?.backends.every(({ health }) => health === "down" || health === "degraded") ?? false;
+  if (model.status.state === "ready" && !isFailing) return model.status;
   let asking = underway.get(model);
   if (asking === undefined) {
     asking = model.probe(AbortSignal.timeout(timeoutMs)).finally(() => underway.delete(model));

@@ -10,6 +10,8 @@ export type EngineErrorKind =
   /** The server asks us to come back later: busy, loading, queue full (503). */
   | "overloaded"
   | "rate-limit"
+  /** The tenant has as many requests waiting or in flight as it may. The message is for the client. */
+  | "tenant-limit"
   /** The server refuses our key: the operator's mistake, not the client's. */
   | "auth"
   /** The server does not know the model or the path. */

@@ -75,6 +75,7 @@ const VERBS: Readonly<Record<EngineErrorKind, string>> = {
   timeout: "gave up waiting",
   overloaded: "cannot take the request now",
   "rate-limit": "limits the rate of requests",
+  "tenant-limit": "has no more room for this tenant",
   auth: "refused our key",
   "not-found": "does not know the path or the model",
   "context-length": "refused the request as too long",

@@ -5,7 +5,8 @@ import { createApp } from "../app.ts";
 import { toModelOptions } from "../backends.ts";
 import type { Settings } from "../config.ts";
 import { withoutSecrets } from "../config/resolve.ts";
-import type { BackendState } from "../engines/backend.ts";
+import type { BackendState } from "../engines/pool/backend.ts";
+import { describeKind } from "../engines/pool/judge.ts";
 import { createFetchTransport } from "../engines/fetch-transport.ts";
 import type { CreateNativeLlama } from "../engines/llama.ts";
 import type { Transport } from "../engines/transport.ts";
@@ -154,8 +155,9 @@ function reportHealth(
       log.info("backend up", { model: model.id, backend: id });
       return;
     case "down":
-      print(`${model.id}: backend ${id} is down. ${reason ?? ""}`);
-      log.warn("backend down", { model: model.id, backend: id, reason });
+    case "degraded":
+      print(`${model.id}: backend ${id} is ${health}${reason ? `: ${describeKind(reason)}` : ""}.`);
+      log.warn(`backend ${health}`, { model: model.id, backend: id, reason });
       return;
     case "unknown":
       return;

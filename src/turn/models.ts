@@ -1,5 +1,5 @@
 /** The models being served: a name clients use, and the engine that answers for it. */
-import type { BackendState } from "../engines/backend.ts";
+import type { BackendState } from "../engines/pool/backend.ts";
 import type { Capabilities, Engine, EngineProbe } from "../engines/engine.ts";
 import type { Pool, PoolState } from "../engines/pool.ts";
 import type { Message } from "../harmony/conversation.ts";

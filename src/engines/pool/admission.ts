@@ -1,0 +1,309 @@
+/**
+ * Admission: who gets a place at a backend, and who waits for one, fairly between tenants.
+ *
+ * Each tenant has a queue of its own. A place that becomes free goes to the waiting tenant that has the fewest
+ * completions in flight, and among equals to the one served longest ago. So each of n tenants that want more gets an
+ * n-th of the places, and a tenant alone gets all. Places in flight are counted, not requests or tokens: a long
+ * completion holds its place for as long as it runs, so its cost is charged without having to be estimated, and a request
+ * for n choices counts as n.
+ */
+import type { Clock } from "../clock.ts";
+import { EngineError } from "../engine-error.ts";
+import type { Attempt, Backend } from "./backend.ts";
+import type { Wish } from "./choose-backend.ts";
+import type { Source } from "./outcomes.ts";
+
+/** What one tenant may have at a time. Absent: as much as there is. */
+export interface TenantLimits {
+  readonly name: string;
+  readonly maxQueued?: number;
+  readonly maxConcurrent?: number;
+}
+
+export interface AdmissionOptions {
+  /** How many completions may wait, of all tenants together. */
+  readonly maxQueued: number;
+  /** How long one may wait. */
+  readonly queueTimeoutMs: number;
+  readonly tenants: readonly TenantLimits[];
+}
+
+export interface AdmissionRequest extends Wish {
+  readonly source: Source;
+  /** It has been admitted before: it waits first in its queue, and is not refused for want of room there. */
+  readonly isRetry: boolean;
+}
+
+/** A place at a backend. Whoever has one gives it back; a second time does nothing. */
+export interface Place {
+  readonly backend: Backend;
+  readonly attempt: Attempt;
+  release(): void;
+}
+
+/** A tenant's share for metrics. Tenants are told apart by their number, because names may be personal. */
+export interface TenantState {
+  /** As they are configured, from 0; those that are not share the number after the last. */
+  readonly index: number;
+  readonly queued: number;
+  readonly inFlight: number;
+  /** Completions that have had to wait, and how long they have together. */
+  readonly waits: number;
+  readonly waitedMs: number;
+}
+
+/** Finds a place for a completion, if there is one. Throws when no backend would take it. */
+export type FindPlace = (wish: Wish) => Backend | undefined;
+
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #find: FindPlace;
+  readonly #clock: Clock;
+  readonly #limits: ReadonlyMap<string, TenantLimits & { readonly index: number }>;
+  readonly #tenants = new Map<string, Tenant>();
+  readonly #waited = new Map<number, { waits: number; waitedMs: number }>();
+  #queued = 0;
+  #inFlight = 0;
+  #served = 0;
+
+  constructor(options: AdmissionOptions, find: FindPlace, clock: Clock) {
+    this.#options = options;
+    this.#find = find;
+    this.#clock = clock;
+    this.#limits = new Map(
+      options.tenants.map((limits, index) => [limits.name, { ...limits, index }]),
+    );
+  }
+
+  get queued(): number {
+    return this.#queued;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get tenants(): readonly TenantState[] {
+    const indexes = new Set([...this.#limits.values()].map(({ index }) => index));
+    for (const { index } of this.#tenants.values()) indexes.add(index);
+    for (const index of this.#waited.keys()) indexes.add(index);
+    return [...indexes]
+      .toSorted((a, b) => a - b)
+      .map((index) => {
+        const tenants = [...this.#tenants.values()].filter((each) => each.index === index);
+        const { waits, waitedMs } = this.#waited.get(index) ?? { waits: 0, waitedMs: 0 };
+        const queued = tenants.reduce((sum, { waiting }) => sum + waiting.length, 0);
+        const inFlight = tenants.reduce((sum, each) => sum + each.inFlight, 0);
+        return { index, queued, inFlight, waits, waitedMs };
+      });
+  }
+
+  /** Takes a place, after waiting for one if need be. Rejects with the signal's reason when that aborts. */
+  async enter(request: AdmissionRequest, signal: AbortSignal): Promise<Place> {
+    signal.throwIfAborted();
+    const tenant = this.#tenantOf(request.source.tenant);
+    try {
+      // Those who wait come first: the pause of a backend may have ended since.
+      this.dispatch();
+      const backend = tenant.inFlight < tenant.maxConcurrent ? this.#find(request) : undefined;
+      if (backend !== undefined) return this.#admit(tenant, request, backend);
+      if (!request.isRetry) this.#makeRoom(tenant);
+      return await this.#wait(tenant, request, signal);
+    } finally {
+      this.#forget(tenant);
+    }
+  }
+
+  /** Admits whoever can be: to be called when a backend may have room that had none. */
+  dispatch(): void {
+    while (this.#admitNext());
+  }
+
+  /** Whether somebody has been admitted, or refused because nobody would take them any more. */
+  #admitNext(): boolean {
+    let areAllFull = false;
+    for (const tenant of this.#inOrder()) {
+      for (const waiter of tenant.waiting) {
+        const isAnywhere = waiter.request.tried.size === 0;
+        // Of several choices that leave together, one gives back its place before the next has left the queue.
+        if (waiter.signal.aborted || (isAnywhere && areAllFull)) continue;
+        try {
+          const backend = this.#find(waiter.request);
+          if (backend === undefined) {
+            // Whoever waits behind it may be able to go where this one cannot.
+            areAllFull ||= isAnywhere;
+            continue;
+          }
+          waiter.remove();
+          waiter.resolve(this.#admit(tenant, waiter.request, backend));
+        } catch (error) {
+          waiter.remove();
+          waiter.reject(error);
+        }
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Tenants that wait and may have more, those first that have the fewest in flight. */
+  #inOrder(): Tenant[] {
+    if (this.#queued === 0) return [];
+    return [...this.#tenants.values()]
+      .filter(({ waiting, inFlight, maxConcurrent }) => {
+        return waiting.length > 0 && inFlight < maxConcurrent;
+      })
+      .toSorted((a, b) => a.inFlight - b.inFlight || a.servedAt - b.servedAt);
+  }
+
+  #admit(tenant: Tenant, request: AdmissionRequest, backend: Backend): Place {
+    const attempt = backend.begin(request.source);
+    tenant.inFlight += 1;
+    tenant.servedAt = this.#served += 1;
+    this.#inFlight += 1;
+    let isHeld = true;
+    return {
+      backend,
+      attempt,
+      release: () => {
+        if (!isHeld) return;
+        isHeld = false;
+        attempt.end();
+        tenant.inFlight -= 1;
+        this.#inFlight -= 1;
+        this.dispatch();
+        this.#forget(tenant);
+      },
+    };
+  }
+
+  /** Refuses the tenant whose share of the queue is used up, or makes another give way that has more than its share. */
+  #makeRoom(tenant: Tenant): void {
+    const waiting = tenant.waiting.length;
+    if (waiting >= tenant.maxQueued) throw toShareError(tenant);
+    if (this.#queued < this.#options.maxQueued) return;
+    const [longest = tenant] = [...this.#tenants.values()].toSorted(
+      (a, b) => b.waiting.length - a.waiting.length,
+    );
+    const last = longest.waiting.findLast(({ request }) => !request.isRetry);
+    if (last !== undefined && longest.waiting.length > waiting + 1) {
+      last.remove();
+      last.reject(toShareError(longest));
+    } else if (this.#isShared(tenant)) {
+      throw toShareError(tenant);
+    } else {
+      throw new EngineError(
+        "overloaded",
+        `All backends are busy, and no more requests may wait than the ${this.#queued} that do.`,
+        { retryAfter: 1 },
+      );
+    }
+  }
+
+  /** Others wait as well, and this one has at least as many waiting as its part of the queue. */
+  #isShared(tenant: Tenant): boolean {
+    const others = [...this.#tenants.values()].filter(
+      (each) => each !== tenant && each.waiting.length > 0,
+    );
+    const share = Math.ceil(this.#options.maxQueued / (others.length + 1));
+    return others.length > 0 && tenant.waiting.length >= share;
+  }
+
+  #wait(tenant: Tenant, request: AdmissionRequest, signal: AbortSignal): Promise<Place> {
+    const since = this.#clock.now();
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        request,
+        signal,
+        resolve,
+        reject,
+        remove: () => {
+          cancel();
+          signal.removeEventListener("abort", onAbort);
+          tenant.waiting.splice(tenant.waiting.indexOf(waiter), 1);
+          this.#queued -= 1;
+          this.#countWait(tenant, this.#clock.now() - since);
+        },
+      };
+      const onAbort = (): void => {
+        waiter.remove();
+        reject(signal.reason);
+      };
+      const cancel = this.#clock.after(this.#options.queueTimeoutMs, () => {
+        waiter.remove();
+        reject(this.#toTimeout(tenant));
+      });
+      signal.addEventListener("abort", onAbort, { once: true });
+      if (request.isRetry) tenant.waiting.unshift(waiter);
+      else tenant.waiting.push(waiter);
+      this.#queued += 1;
+    });
+  }
+
+  #toTimeout(tenant: Tenant): EngineError {
+    if (tenant.inFlight >= tenant.maxConcurrent) return toShareError(tenant);
+    return new EngineError(
+      "overloaded",
+      `All backends stayed busy for ${this.#options.queueTimeoutMs} ms.`,
+      { retryAfter: 1 },
+    );
+  }
+
+  #countWait({ index }: Tenant, ms: number): void {
+    const { waits, waitedMs } = this.#waited.get(index) ?? { waits: 0, waitedMs: 0 };
+    this.#waited.set(index, { waits: waits + 1, waitedMs: waitedMs + ms });
+  }
+
+  #tenantOf(name: string): Tenant {
+    const known = this.#tenants.get(name);
+    if (known !== undefined) return known;
+    const limits = this.#limits.get(name);
+    const tenant: Tenant = {
+      name,
+      index: limits?.index ?? this.#limits.size,
+      maxQueued: limits?.maxQueued ?? Infinity,
+      maxConcurrent: limits?.maxConcurrent ?? Infinity,
+      waiting: [],
+      inFlight: 0,
+      servedAt: 0,
+    };
+    this.#tenants.set(name, tenant);
+    return tenant;
+  }
+
+  /** A tenant that has nothing here is not remembered. */
+  #forget(tenant: Tenant): void {
+    const isIdle = tenant.inFlight === 0 && tenant.waiting.length === 0;
+    if (isIdle && this.#tenants.get(tenant.name) === tenant) this.#tenants.delete(tenant.name);
+  }
+}
+
+interface Tenant {
+  readonly name: string;
+  readonly index: number;
+  readonly maxQueued: number;
+  readonly maxConcurrent: number;
+  /** In the order in which they came, retries first. */
+  readonly waiting: Waiter[];
+  inFlight: number;
+  /** The number of the admission that was its last. */
+  servedAt: number;
+}
+
+interface Waiter {
+  readonly request: AdmissionRequest;
+  readonly signal: AbortSignal;
+  resolve(place: Place): void;
+  reject(error: unknown): void;
+  /** Leaves the queue. */
+  remove(): void;
+}
+
+function toShareError({ waiting, inFlight }: Tenant): EngineError {
+  return new EngineError(
+    "tenant-limit",
+    `Your share of this model is used up: ${inFlight} of your requests are in flight and ${waiting.length} are ` +
+      "waiting. Wait for some of them to end, then try again.",
+    { retryAfter: 1 },
+  );
+}

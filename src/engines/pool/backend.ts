@@ -1,0 +1,323 @@
+/** A backend: one configured engine, and what is known of how it is doing. */
+import { Breaker, type BreakerOptions, type Outcome } from "./breaker.ts";
+import type { Clock } from "../clock.ts";
+import { EngineError, type EngineErrorKind } from "../engine-error.ts";
+import type { Engine, EngineProbe } from "../engine.ts";
+import { describeKind, judge } from "./judge.ts";
+import type { Source } from "./outcomes.ts";
+import { withTimeout } from "./with-timeout.ts";
+
+export interface BackendOptions {
+  /** Distinguishes it from the others of its pool, in logs and metrics. */
+  readonly id: string;
+  readonly engine: Engine;
+  /** Tokens of prompt and completion together. Absent: what the probe says. */
+  readonly contextLength?: number;
+  /** Completions it gets at a time; more wait in the gateway. Absent: the server queues by itself. */
+  readonly maxConcurrent?: number;
+}
+
+/** A snapshot for `/ready`, logs and metrics. */
+export interface BackendState {
+  readonly id: string;
+  /** The kind of server: `vllm`. */
+  readonly engine: string;
+  /**
+   * `unknown`: it has not been asked anything yet. `degraded`: it fails, but gets requests: it is the last one left,
+   * or on its way back, or refuses our key or our model. `down`: it gets none.
+   */
+  readonly health: "unknown" | "up" | "degraded" | "down";
+  /** The kind of the last failure, while it is not up. No words of the server's: they may quote a prompt. */
+  readonly reason?: FailureKind;
+  /** Completions it is working on. */
+  readonly inFlight: number;
+  /** Completions so far, by how they ended. */
+  readonly succeeded: number;
+  readonly failed: number;
+  /** How often its failures have put it out for a while. */
+  readonly ejections: number;
+  readonly contextLength?: number;
+}
+
+/** `internal`: not an error of the engine's but of ours. */
+export type FailureKind = EngineErrorKind | "internal";
+
+/** One completion at a backend. It is in flight until `fail` or `end` is called; what is called later does nothing. */
+export interface Attempt {
+  /** Aborts when `abort` is called, or when the backend goes down before its first token. */
+  readonly signal: AbortSignal;
+  abort(reason: unknown): void;
+  /** The backend has sampled something. */
+  begin(): void;
+  /** @param counts whether it speaks against the backend: a request that fails everywhere speaks against one only. */
+  fail(error: unknown, counts: boolean): void;
+  /** It is over without a failure: to its end, or because the client has left. */
+  end(): void;
+}
+
+/** A server that is well says so at once. */
+const CHECK_TIMEOUT_MS = 3_000;
+/** A probe samples a token, for which it may have to queue at the server. */
+const PROBE_TIMEOUT_MS = 30_000;
+/** Failed health checks in a row after which a backend is down. */
+const CHECKS_TO_DOWN = 2;
+
+export class Backend {
+  readonly id: string;
+  readonly engine: Engine;
+  readonly #options: BackendOptions;
+  readonly #clock: Clock;
+  readonly #breaker: Breaker;
+  readonly #isLast: () => boolean;
+  /** What it has begun to work on without a token so far. */
+  readonly #unbegun = new Set<AbortController>();
+  #probed: EngineProbe | undefined;
+  #heard = false;
+  #heardAt = 0;
+  #failedChecks = 0;
+  /** It refuses our key or does not know the model: a probe has to tell whether that is true for all requests. */
+  #isMisconfigured = false;
+  #reason: FailureKind | undefined;
+  #inFlight = 0;
+  #succeeded = 0;
+  #failed = 0;
+  /** It said that it is busy: others are asked first until then. */
+  #restsUntil = 0;
+
+  /** @param isLast whether no other backend would be left without this one. */
+  constructor(
+    options: BackendOptions,
+    clock: Clock,
+    breaker?: BreakerOptions,
+    isLast: () => boolean = () => false,
+  ) {
+    this.id = options.id;
+    this.engine = options.engine;
+    this.#options = options;
+    this.#clock = clock;
+    this.#isLast = isLast;
+    this.#breaker = new Breaker(breaker, () => !isLast());
+  }
+
+  get contextLength(): number | undefined {
+    return this.#options.contextLength ?? this.#probed?.contextLength;
+  }
+
+  get maxConcurrent(): number {
+    return this.#options.maxConcurrent ?? Infinity;
+  }
+
+  /** Its health checks have failed: nothing is sent to it. */
+  get isDown(): boolean {
+    return this.#failedChecks >= CHECKS_TO_DOWN;
+  }
+
+  /** Its last health check has failed. */
+  get hasFailedCheck(): boolean {
+    return this.#failedChecks > 0;
+  }
+
+  /** It can be counted on: not down, and not put out by failures. */
+  get isStanding(): boolean {
+    return !this.isDown && this.#breaker.state(this.#clock.now()) === "closed";
+  }
+
+  /** It would take a request, if it has room. */
+  get isAdmitting(): boolean {
+    return !this.isDown && this.#breaker.admits(this.#clock.now());
+  }
+
+  /** A check would not tell enough: something has to be sampled to see how it is. */
+  get needsProbe(): boolean {
+    return (
+      this.#probed === undefined ||
+      this.#isMisconfigured ||
+      this.#breaker.isDoubtful ||
+      !this.isStanding
+    );
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** It has no more room of its own; somebody has to leave first. */
+  get isFull(): boolean {
+    return this.#inFlight >= this.maxConcurrent;
+  }
+
+  /** Others are asked first. */
+  get isResting(): boolean {
+    return this.#clock.now() < this.#restsUntil || this.#failedChecks > 0 || this.#isMisconfigured;
+  }
+
+  /** Milliseconds until `isAdmitting` may turn. */
+  get waitMs(): number {
+    return this.#breaker.waitMs(this.#clock.now());
+  }
+
+  get state(): BackendState {
+    const { contextLength } = this;
+    return {
+      id: this.id,
+      engine: this.engine.name,
+      health: this.#health(),
+      ...(this.#reason !== undefined && { reason: this.#reason }),
+      inFlight: this.#inFlight,
+      succeeded: this.#succeeded,
+      failed: this.#failed,
+      ejections: this.#breaker.ejections,
+      ...(contextLength !== undefined && { contextLength }),
+    };
+  }
+
+  #health(): BackendState["health"] {
+    if (this.isDown) return "down";
+    const isOut = this.#breaker.state(this.#clock.now()) !== "closed";
+    const isDoubtful = this.#breaker.isDoubtful || this.#isMisconfigured;
+    if (isOut && !isDoubtful && !this.#isLast()) return "down";
+    if (isOut || isDoubtful) return "degraded";
+    return this.#heard ? "up" : "unknown";
+  }
+
+  /** Counts a completion in. To be ended. */
+  begin(source: Source): Attempt {
+    const passage = this.#breaker.enter(this.#clock.now());
+    const controller = new AbortController();
+    this.#inFlight += 1;
+    this.#unbegun.add(controller);
+    let ended = false;
+    const end = (outcome: Outcome): void => {
+      ended = true;
+      this.#inFlight -= 1;
+      this.#unbegun.delete(controller);
+      this.#breaker.end(this.#clock.now(), passage, outcome, source);
+    };
+    return {
+      signal: controller.signal,
+      abort: (reason) => controller.abort(reason),
+      begin: () => {
+        if (ended) return;
+        this.#unbegun.delete(controller);
+        this.#isMisconfigured = false;
+        this.#breaker.begin(passage);
+        this.#hear();
+      },
+      fail: (error, counts) => {
+        if (ended) return;
+        this.#failed += 1;
+        const outcome = this.#toOutcome(error, !this.#unbegun.has(controller));
+        end(counts ? outcome : "unclear");
+      },
+      end: () => {
+        if (ended) return;
+        // With a token in hand the backend has shown that it is well.
+        if (this.#unbegun.has(controller)) return end("unclear");
+        this.#succeeded += 1;
+        end("served");
+        this.#hear();
+      },
+    };
+  }
+
+  /** Asks the engine what it is, and remembers the answer. Throws what the engine throws. */
+  async probe(signal: AbortSignal): Promise<EngineProbe> {
+    const ask = (limited: AbortSignal) => this.engine.probe(limited);
+    try {
+      this.#probed = await withTimeout(ask, PROBE_TIMEOUT_MS, signal, this.#clock);
+    } catch (error) {
+      if (!signal.aborted) this.#failCheck(error);
+      throw error;
+    }
+    this.#failedChecks = 0;
+    this.#isMisconfigured = false;
+    this.#breaker.close();
+    this.#hear();
+    return this.#probed;
+  }
+
+  /** Asks the server whether it is well, where there is such a question. Never throws. */
+  async check(signal: AbortSignal): Promise<void> {
+    const { engine } = this;
+    if (engine.check === undefined) return;
+    const askedAt = this.#clock.now();
+    try {
+      await withTimeout(
+        async (limited) => engine.check?.(limited),
+        CHECK_TIMEOUT_MS,
+        signal,
+        this.#clock,
+      );
+    } catch (error) {
+      // A server under load may be slow to say how it is. That it answers requests meanwhile says it better.
+      const isOnlySlow = isTimeout(error) && this.#heardAt > askedAt;
+      if (!signal.aborted && !isOnlySlow) this.#failCheck(error);
+      return;
+    }
+    // Being there again ends having been away. That completions go well again, one has to show.
+    if (this.isDown) this.#breaker.close();
+    this.#failedChecks = 0;
+    if (this.isStanding) this.#hear();
+    else this.#breaker.allowTrial(this.#clock.now());
+  }
+
+  #failCheck(error: unknown): void {
+    this.#reason = toFailureKind(error);
+    // One check may be lost. Of a backend that has never answered there is nothing to lose.
+    this.#failedChecks = this.#heard ? this.#failedChecks + 1 : CHECKS_TO_DOWN;
+    if (!this.isDown) return;
+    const reason = new EngineError(
+      "unavailable",
+      `The backend ${this.id} went down (${describeKind(this.#reason)}) before it had begun to answer.`,
+      { retryAfter: 1 },
+    );
+    for (const controller of this.#unbegun) controller.abort(reason);
+  }
+
+  #hear(): void {
+    this.#heard = true;
+    this.#heardAt = this.#clock.now();
+    if (this.isStanding && this.#failedChecks === 0 && !this.#isMisconfigured) {
+      this.#reason = undefined;
+    }
+  }
+
+  #toOutcome(error: unknown, began: boolean): Outcome {
+    const verdict = judge(error, began);
+    switch (verdict) {
+      case "refusal":
+        // The request was at fault, the backend is well.
+        this.#hear();
+        return "unclear";
+      case "busy":
+        this.#restsUntil = this.#clock.now() + Math.min(toRestMs(error), MAX_REST_MS);
+        return "unclear";
+      case "misconfigured":
+        this.#reason = toFailureKind(error);
+        this.#isMisconfigured = true;
+        return "unclear";
+      case "unreached":
+      case "failed":
+        this.#reason = toFailureKind(error);
+        return verdict;
+      default:
+        return verdict satisfies never;
+    }
+  }
+}
+
+const DEFAULT_REST_MS = 1_000;
+const MAX_REST_MS = 30_000;
+
+function toRestMs(error: unknown): number {
+  const seconds = error instanceof EngineError ? error.retryAfter : undefined;
+  return seconds === undefined ? DEFAULT_REST_MS : seconds * 1_000;
+}
+
+function toFailureKind(error: unknown): FailureKind {
+  return error instanceof EngineError ? error.kind : "internal";
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof EngineError && error.kind === "timeout";
+}

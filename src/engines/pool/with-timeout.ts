@@ -1,0 +1,24 @@
+/** A question that must be answered in time, by a clock that tests can own. */
+import type { Clock } from "../clock.ts";
+import { EngineError } from "../engine-error.ts";
+
+/** Rejects with a `timeout` when there is no answer after `ms`, also where the one asked does not heed its signal. */
+export async function withTimeout<T>(
+  ask: (signal: AbortSignal) => Promise<T>,
+  ms: number,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<T> {
+  const abort = new AbortController();
+  const late = Promise.withResolvers<never>();
+  const cancel = clock.after(ms, () => {
+    const error = new EngineError("timeout", `It did not answer within ${ms} ms.`);
+    abort.abort(error);
+    late.reject(error);
+  });
+  try {
+    return await Promise.race([ask(AbortSignal.any([signal, abort.signal])), late.promise]);
+  } finally {
+    cancel();
+  }
+}

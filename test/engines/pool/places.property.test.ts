@@ -1,0 +1,226 @@
+/** Places are given back, whatever happens in whatever order: nothing is counted once every request is over. */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { untilAnyBegun } from "../../../src/api/until-begun.ts";
+import type { CompletionRequest, Engine, EngineEvent } from "../../../src/engines/engine.ts";
+import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
+import type { Pool } from "../../../src/engines/pool.ts";
+import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
+import { createFlow } from "../../../src/flow.ts";
+import { requestOf } from "../support.ts";
+import { FINISH, OPEN, poolOf, settle, TOKEN } from "./support.ts";
+
+type Step = EngineEvent | EngineError;
+
+/** An engine whose every call waits to be told its next step. */
+function createDrivenEngine() {
+  const calls: { step: (next: Step) => void }[] = [];
+  let isWell = true;
+  const engine: Engine = {
+    name: "driven",
+    capabilities: VLLM_CAPABILITIES,
+    probe: async () => {
+      if (!isWell) throw new EngineError("unreachable", "gone");
+      return { description: "driven", capabilities: VLLM_CAPABILITIES };
+    },
+    check: async () => {
+      if (!isWell) throw new EngineError("unreachable", "gone");
+    },
+    complete: (_: CompletionRequest, signal) =>
+      createFlow(async (take) => {
+        let next = Promise.withResolvers<Step>();
+        const aborted = Promise.withResolvers<never>();
+        aborted.promise.catch(() => undefined);
+        signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
+        calls.push({ step: (step) => next.resolve(step) });
+        for (;;) {
+          const step = await Promise.race([next.promise, aborted.promise]);
+          next = Promise.withResolvers();
+          if (step instanceof Error) throw step;
+          if (!(await take(step)) || step.type === "finish") return;
+        }
+      }),
+  };
+  return {
+    engine,
+    calls,
+    setWell: (well: boolean) => {
+      isWell = well;
+    },
+  };
+}
+
+const KINDS: EngineErrorKind[] = [
+  "unreachable",
+  "timeout",
+  "overloaded",
+  "auth",
+  "bad-request",
+  "server-error",
+  "closed",
+];
+
+const action = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("open" as const),
+      choices: fc.integer({ min: 1, max: 4 }),
+      tenant: fc.constantFrom("a", "b"),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constantFrom("accept" as const, "token" as const, "finish" as const),
+      backend: fc.nat(2),
+      call: fc.nat(9),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("fail" as const),
+      backend: fc.nat(2),
+      call: fc.nat(9),
+      kind: fc.constantFrom(...KINDS),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom("leave" as const, "stop reading" as const, "drop" as const),
+      request: fc.nat(9),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom("go down" as const, "come back" as const),
+      backend: fc.nat(2),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("wait" as const),
+      ms: fc.constantFrom(100, 1_000, 30_000),
+    }),
+  },
+);
+
+type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
+
+/** A request for several choices, as the API runs it: begun together, read together, given up together. */
+function openRequest(pool: Pool, choices: number, tenant: string) {
+  const abort = new AbortController();
+  let wanted = true;
+  const completions = Array.from({ length: choices }, () =>
+    pool.complete(requestOf({ tenant }), abort.signal),
+  );
+  let flows: Awaited<ReturnType<typeof untilAnyBegun<EngineEvent>>> = [];
+  let isDropped = false;
+  const over = (async () => {
+    try {
+      flows = await untilAnyBegun(completions, { patienceMs: 1_000_000, signal: abort.signal });
+      if (isDropped) return;
+      const reading = flows.map((each) =>
+        (async () => {
+          for await (const _ of each) if (!wanted) return;
+        })(),
+      );
+      await Promise.all(reading);
+    } catch (error) {
+      abort.abort(error);
+    }
+  })();
+  return {
+    over,
+    leave: () => abort.abort(new Error("left")),
+    stopReading: () => {
+      wanted = false;
+    },
+    /** Nobody will read the answer, and only the signal will ever tell. */
+    drop: () => {
+      isDropped = true;
+    },
+  };
+}
+
+async function run(actions: readonly Action[]): Promise<void> {
+  const engines = [createDrivenEngine(), createDrivenEngine(), createDrivenEngine()];
+  const pool = poolOf(
+    engines.map(({ engine }) => engine),
+    {
+      maxConcurrent: 2,
+      maxQueued: 6,
+      queueTimeoutMs: 20_000,
+      tenants: [{ name: "a", maxQueued: 4, maxConcurrent: 5 }],
+    },
+  );
+  const requests: ReturnType<typeof openRequest>[] = [];
+  const { signal } = new AbortController();
+  for (const each of actions) {
+    switch (each.do) {
+      case "open":
+        requests.push(openRequest(pool, each.choices, each.tenant));
+        break;
+      case "accept":
+      case "token":
+      case "finish": {
+        const event = { accept: OPEN, token: TOKEN, finish: FINISH }[each.do];
+        engines[each.backend]?.calls[each.call]?.step(event);
+        break;
+      }
+      case "fail":
+        engines[each.backend]?.calls[each.call]?.step(new EngineError(each.kind, "failed"));
+        break;
+      case "leave":
+        requests[each.request]?.leave();
+        break;
+      case "stop reading":
+        requests[each.request]?.stopReading();
+        break;
+      case "drop":
+        requests[each.request]?.drop();
+        break;
+      case "go down":
+      case "come back":
+        engines[each.backend]?.setWell(each.do === "come back");
+        for (let n = 0; n < 2; n += 1) await pool.check(signal).catch(() => undefined);
+        break;
+      case "wait":
+        pool.clock.advance(each.ms);
+        break;
+      default:
+        each satisfies never;
+    }
+    await settle();
+    const { backends, tenants, queued } = pool.state;
+    // What tenants hold is what backends have, and never more than there is.
+    const held = tenants.reduce((sum, { inFlight }) => sum + inFlight, 0);
+    expect(backends.reduce((sum, { inFlight }) => sum + inFlight, 0)).toBe(held);
+    for (const { inFlight } of backends) expect(inFlight).toBeLessThanOrEqual(2);
+    expect(tenants.reduce((sum, each_) => sum + each_.queued, 0)).toBe(queued);
+  }
+  // Whoever is still there leaves.
+  for (const request of requests) request.leave();
+  await settle();
+  expect(pool.state.queued).toBe(0);
+  expect(pool.state.backends.map(({ inFlight }) => inFlight)).toEqual([0, 0, 0]);
+  expect(pool.state.tenants.every(({ inFlight, queued }) => inFlight + queued === 0)).toBe(true);
+  await Promise.all(requests.map(({ over }) => over));
+  // And the places can be had again.
+  for (const { setWell } of engines) setWell(true);
+  await pool.probe(signal);
+  const again = openRequest(pool, 4, "b");
+  await settle();
+  expect(pool.state.backends.reduce((sum, { inFlight }) => sum + inFlight, 0)).toBe(4);
+  again.leave();
+}
+
+test("any interleaving of open, accept, fail, finish, leave, drop and going down ends with nothing counted", async () => {
+  await fc.assert(fc.asyncProperty(fc.array(action, { maxLength: 60, size: "max" }), run), {
+    numRuns: 100,
+  });
+}, 60_000);
