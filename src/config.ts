@@ -358,7 +358,7 @@ export const settingsSchema = z.lazy(() =>
       description: "Most of them for all keys together. Further ones are answered 503.",
     }),
     queueTimeoutMs: setting("limits", milliseconds().default(60_000), {
-      description: "Longest such wait; 503 after it.",
+      description: "Longest wait of a request for one of its inference servers; 503 after it.",
     }),
     connectTimeoutMs: setting("limits", milliseconds().default(10_000), {
       description: "Longest wait for a connection to the inference server.",
