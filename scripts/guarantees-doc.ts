@@ -1,4 +1,5 @@
 /** `docs/guarantees.md`: what a request can demand, and how it is kept on each engine, made from the capabilities. */
+import { FAULTS } from "../test/fuzz/faults.ts";
 import type { Capabilities } from "../src/engines/engine.ts";
 import { ENGINE_KINDS, ENGINES } from "../src/engines/create-engine.ts";
 
@@ -105,6 +106,21 @@ it into the former). gpt-oss stops after each call; \`sampleMoreCalls\` asks it 
 returned. The engine never sees them.
 
 **Usage** counts the prompt once, as first sent, and all tokens that were sampled, those of discarded attempts included.
+
+## How it is checked
+
+\`npm run fuzz:turns -- --n 100000 --seed 1\` plays random turns through the whole application: a model that writes
+Harmony as gpt-oss does, with its odd headers, broken messages, cut characters, wrong JSON and endless thoughts, behind
+an engine that gives exact ids, control tokens by id and text, text with the markers, or text without them
+(\`--wire ids|pieces|markers|text\`); requests with random demands through each API (\`--api chat|responses\`), streamed
+and plain. It knows what the model wrote, so it checks that every token of the answer comes once and in order, that
+nothing changes sides between thought and answer, and every promise above. What breaks one is printed at its
+smallest, with the command that plays it again. A small search is part of the tests.
+
+\`npm run fuzz:planted\` shows that the search is not blind. It puts one defect after the other into the gateway, and
+each is found, most within a few turns:
+
+${FAULTS.map(({ name, rules }) => `- ${name} (${rules.map((rule) => `\`${rule}\``).join(", ")})`).join("\n")}
 `;
 
 export function toGuaranteesDocument(): string {

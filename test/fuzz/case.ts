@@ -44,6 +44,7 @@ export interface SearchSettings {
   readonly refuseUnofferedTools: boolean;
   readonly openMissingAnswer: boolean;
   readonly singleCallConstraint: boolean;
+  readonly allowHiddenMarkers: boolean;
   readonly layout: "reference" | "channel-first";
 }
 

@@ -60,7 +60,7 @@ function checkConduct(given: Case, run: Run, report: Report): void {
   if (session.open !== 0) report("engine-let-go", { open: session.open });
   const failure = observed?.error ?? observed?.choices.find(({ error }) => error)?.error ?? "";
   if (session.refusals.length > 0) report("within-limits", { refusals: session.refusals });
-  const isRefusal = answer.status === 400 && isHonestRefusal(given, failure);
+  const isRefusal = isHonestRefusal(given, answer.status, failure);
   if (answer.status !== 200 && !isRefusal) {
     report("answered", { status: answer.status, text: answer.text.slice(0, 300) });
   }
@@ -74,9 +74,10 @@ function checkConduct(given: Case, run: Run, report: Report): void {
   }
 }
 
-function isHonestRefusal({ engine, wire }: Case, failure: string): boolean {
-  const isTooLong = engine.contextLength !== undefined && /context length/.test(failure);
-  return isTooLong || (wire === "text" && /control tokens|markers/.test(failure));
+function isHonestRefusal({ engine, wire, settings }: Case, status: number, why: string): boolean {
+  const isTooLong = status === 400 && engine.contextLength !== undefined;
+  const isUnfit = status === 502 && wire === "text" && !settings.allowHiddenMarkers;
+  return (isTooLong && /context length/.test(why)) || (isUnfit && /hides/.test(why));
 }
 
 /** Most calls a turn may cost besides one for each further call it asks for. */
@@ -94,13 +95,16 @@ function checkCalls(
     ? calls.flatMap((call) => call.completion.messages.filter(({ role }) => role === "call")).length
     : 0;
   if (calls.length > MAX_CALLS + more) report("bounded-calls", { calls: calls.length });
+  const isIds = given.wire === "ids" || given.wire === "pieces";
   let left = maxTokens ?? Infinity;
   for (const [index, call] of calls.entries()) {
     if (call.request.maxTokens > left) {
       report("within-limits", { index, asked: call.request.maxTokens, left });
     }
     // Of a large read not all may have been taken.
-    if (isExact || call.isFinished) left -= call.read - hiddenTokens(given, call);
+    // Of text the tokens are estimated where the engine does not count them.
+    const isCounted = isIds || (call.isFinished && given.engine.reportsUsage);
+    if (isCounted && (isExact || call.isFinished)) left -= call.read - hiddenTokens(given, call);
     const next = calls[index + 1];
     if (next !== undefined) {
       const { showsStopId } = given.engine;
@@ -158,7 +162,9 @@ function checkGrowth(
   const isHidden = !showsStopId && isTaken && call.isFinished && completion.reason === "stop";
   if (last !== undefined && (isHidden || TRAILERS.has(last))) kept = kept.slice(0, -1);
   // A turn that has ended by what the model made up is let go one token later.
-  if (isMalformedCall(call) && !call.isFinished) kept = kept.slice(0, -1);
+  if (isMalformedCall(call) && !call.isFinished) kept = isExact ? kept.slice(0, -1) : [];
+  // Text may be cut within a token.
+  if (!call.isFinished && (wire === "markers" || wire === "text")) kept = kept.slice(0, -1);
   if (wire === "text") kept = kept.filter((id) => !isSpecial(id));
   // Text is encoded anew: its ids may differ, not what they spell.
   const [former, sent]: readonly ArrayLike<TokenId | string>[] =
@@ -204,7 +210,8 @@ function checkSame(plain: Observed, streamed: Observed, report: Report): void {
   }
   if (isDeepStrictEqual(a, b)) return;
   // A plain answer that fails has no choices; a stream may have begun some.
-  if (plain.error !== undefined && plain.error === streamed.error) return;
+  const failure = streamed.error ?? streamed.choices.find(({ error }) => error)?.error;
+  if (plain.error !== undefined && plain.error === failure) return;
   report("stream-equals-plain", { plain: a, streamed: b });
 }
 
@@ -310,13 +317,16 @@ function checkFinish({ choice, calls, case: given }: Look, report: Report): void
 
 /** Words of thoughts, preambles, answers and arguments tell where they come from. */
 function checkMixing({ choice, truth, case: given }: Look, report: Report): void {
-  if (given.wire === "text") return;
   const { content, reasoning } = choice;
-  if (/tho\d/.test(content)) report("thought-not-in-content", { content });
+  if (given.wire === "text" && given.settings.allowHiddenMarkers) return;
+  const isGarbled = given.wire === "text" && truth.some(({ isMalformed }) => isMalformed);
+  if (!isGarbled && /tho\d/.test(content)) report("thought-not-in-content", { content });
+  if (given.wire === "text") return;
   const isShownAsContent = truth.every(
     ({ role, text }) => role !== "call" || !text.includes("tho"),
   );
-  if (isShownAsContent && choice.calls.some(({ args }) => /(?:tho|ans|pre)\d/.test(args))) {
+  const isClean = isShownAsContent && truth.every(({ isMalformed }) => !isMalformed);
+  if (isClean && choice.calls.some(({ args }) => /(?:tho|ans|pre)\d/.test(args))) {
     report("only-arguments-in-calls", { calls: choice.calls });
   }
   if (/ans\d/.test(reasoning)) report("content-not-in-thought", { reasoning });

@@ -123,6 +123,7 @@ class Generator {
         refuseUnofferedTools: random.chance(0.2),
         openMissingAnswer: random.chance(0.85),
         singleCallConstraint: random.chance(0.3),
+        allowHiddenMarkers: this.#seed % 2 === 0,
         layout: random.chance(0.8) ? "reference" : "channel-first",
       },
     };

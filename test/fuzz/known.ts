@@ -27,5 +27,5 @@ export const KNOWN: Readonly<Record<Wire, ReadonlySet<string>>> = {
   ids: new Set(EVERYWHERE),
   pieces: new Set([...EVERYWHERE, "usage-adds-up"]),
   markers: new Set([...EVERYWHERE, ...TEXT]),
-  text: new Set([...EVERYWHERE, ...TEXT]),
+  text: new Set([...EVERYWHERE, ...TEXT, "thought-not-in-content"]),
 };

@@ -4,10 +4,12 @@ import { APIS } from "./apis.ts";
 import type { Case } from "./case.ts";
 import { checkRuns, type Run, type Violation } from "./check.ts";
 import { createSession } from "./engine.ts";
+import type { Fault } from "./faults.ts";
 import { type World, worldFor } from "./world.ts";
 
-export async function runCase(given: Case): Promise<Violation[]> {
-  const world = worldFor(given);
+/** `fault`: a defect that is put into the application, to see whether it is found. */
+export async function runCase(given: Case, fault?: Fault): Promise<Violation[]> {
+  const world = worldFor(given, fault);
   const plain = await ask(world, given, false);
   const streamed = await ask(world, given, true);
   return checkRuns(given, plain, streamed);

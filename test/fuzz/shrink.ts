@@ -70,6 +70,7 @@ const PLAIN_SETTINGS: Case["settings"] = {
   refuseUnofferedTools: false,
   openMissingAnswer: true,
   singleCallConstraint: false,
+  allowHiddenMarkers: false,
   layout: "reference",
 };
 

@@ -5,6 +5,7 @@ import { type SettingName, type Settings, settingsSchema } from "../../src/confi
 import { createLog } from "../../src/log.ts";
 import { createModels } from "../../src/turn/models.ts";
 import type { Case } from "./case.ts";
+import { type Fault, withFault, withFaultyRequests } from "./faults.ts";
 import { createSessionEngine, type Session, toCapabilities } from "./engine.ts";
 
 export interface World {
@@ -22,10 +23,11 @@ export interface WorldAnswer {
 const MAX_WORLDS = 256;
 const worlds = new Map<string, World>();
 
-export function worldFor({ wire, engine, settings }: Case): World {
+/** `fault`: a defect that is put into the application. */
+export function worldFor({ wire, engine, settings }: Case, fault?: Fault): World {
   const capabilities = toCapabilities(wire, engine);
   const { contextLength } = engine;
-  const key = JSON.stringify([capabilities, contextLength, settings]);
+  const key = JSON.stringify([capabilities, contextLength, settings, fault?.name]);
   const known = worlds.get(key);
   if (known !== undefined) return known;
   const [oldest] = worlds.keys();
@@ -35,6 +37,7 @@ export function worldFor({ wire, engine, settings }: Case): World {
     settings: { ...steering, layout, defaultMaxOutputTokens: 1200, date: "2026-01-31" },
     engine: (sessions) => createSessionEngine(capabilities, sessions),
     ...(contextLength !== undefined && { contextLength }),
+    ...(fault && { fault }),
   });
   worlds.set(key, world);
   return world;
@@ -46,6 +49,7 @@ export interface WorldOptions {
     sessions: ReadonlyMap<string, Session>,
   ) => ReturnType<typeof createSessionEngine>;
   readonly contextLength?: number;
+  readonly fault?: Fault;
 }
 
 export function createWorld(options: WorldOptions): World {
@@ -53,19 +57,22 @@ export function createWorld(options: WorldOptions): World {
   const sessions = new Map<string, Session>();
   let faults: string[] = [];
   let ids = 0;
+  const { fault } = options;
+  const engine = options.engine(sessions);
+  const models = createModels(
+    [
+      {
+        id: "openai/gpt-oss-20b",
+        engine: fault ? withFaultyRequests(engine, fault) : engine,
+        layout: settings.layout,
+        ...(options.contextLength !== undefined && { contextLength: options.contextLength }),
+      },
+    ],
+    { steering: settings, newCallId: () => `call_${++ids}` },
+  );
   const app = createApp({
     settings,
-    models: createModels(
-      [
-        {
-          id: "openai/gpt-oss-20b",
-          engine: options.engine(sessions),
-          layout: settings.layout,
-          ...(options.contextLength !== undefined && { contextLength: options.contextLength }),
-        },
-      ],
-      { steering: settings, newCallId: () => `call_${++ids}` },
-    ),
+    models: fault ? withFault(models, fault) : models,
     log: createLog({ level: "error", now: () => 0, write: (line) => faults.push(line) }),
     now: () => new Date(0),
     randomId: () => `id${++ids}`,

@@ -1,0 +1,12 @@
+/** `npm run fuzz:planted`: puts one defect after the other into the core, and tells how soon the search finds each. */
+import { FAULTS } from "./faults.ts";
+import { findFault } from "./plant.ts";
+
+const MAX_CASES = 3000;
+
+console.log("| planted defect | found by the rule | after turns |\n| --- | --- | --- |");
+for (const fault of FAULTS) {
+  const found = await findFault(fault, MAX_CASES);
+  if (found === undefined) process.exitCode = 1;
+  console.log(`| ${fault.name} | ${found?.rule ?? "not found"} | ${found?.cases ?? MAX_CASES} |`);
+}
