@@ -97,13 +97,13 @@ const CASES: readonly Case[] = [
     name: "9,999 bogus seals of 100 characters",
     limitMs: 50,
     path: "/v1/responses",
-    body: () => ({ model: "openai/gpt-oss-20b", input: [...seals(9_999, 100), user("Hi")] }),
+    body: () => ({ model: "openai/gpt-oss-20b", input: [...cipher(9_999, 100), user("Hi")] }),
   },
   {
     name: "one bogus seal of 1 MB",
     limitMs: 50,
     path: "/v1/responses",
-    body: () => ({ model: "openai/gpt-oss-20b", input: [...seals(1, MB), user("Hi")] }),
+    body: () => ({ model: "openai/gpt-oss-20b", input: [...cipher(1, MB), user("Hi")] }),
   },
   {
     name: "9,999 references to nothing",
@@ -196,7 +196,7 @@ function bomb(): object {
   };
 }
 
-function seals(count: number, length: number): object[] {
+function cipher(count: number, length: number): object[] {
   const encrypted_content = base64(length);
   return Array.from({ length: count }, () => ({
     type: "reasoning",

@@ -6,7 +6,7 @@
  *     node bench/many-streams.ts [streams] [chat|responses]
  */
 import type { SseSource } from "../src/api/sse.ts";
-import type { Take } from "../src/flow.ts";
+import type { Consumer } from "../src/streams/push-stream.ts";
 import { createBenchApp, toRequest } from "./inner/app.ts";
 import { toMeasured } from "./statistics.ts";
 import { fillIn, planCompletion, tokenEvent } from "./streaming/completion.ts";
@@ -21,7 +21,7 @@ const [streams = "64", wire = "chat"] = process.argv.slice(2);
 const events = fillIn(planCompletion("loop", 5000)).map((word) => Buffer.from(tokenEvent(word)));
 const trash = new Float64Array(EVICTING_BYTES / 8);
 
-const engines: Take<Uint8Array>[] = [];
+const engines: Consumer<Uint8Array>[] = [];
 const app = createBenchApp(async () => ({
   status: 200,
   headers: { get: (name) => (name === "content-type" ? "text/event-stream" : null) },

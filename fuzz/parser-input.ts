@@ -2,7 +2,7 @@
 import type { ParserPiece } from "../src/harmony/parse.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../src/tokenizer/index.ts";
 import { FIRST_SPECIAL_ID, LAST_SPECIAL_ID } from "../src/tokenizer/special-tokens.ts";
-import { once } from "../src/once.ts";
+import { lazy } from "../src/lazy.ts";
 import type { Random } from "./random.ts";
 
 /** What is pushed in one form; its elements may be cut apart anywhere. */
@@ -71,7 +71,7 @@ const TOOL_NAMES = [[], ["f"], ["get_weather", "search", "search_docs", "Web Sea
 const LIMITS = [{}, {}, {}, { maxHeaderLength: 128, maxHeldLength: 200 }];
 
 /** The ids of fragments; encoding at each use would be most of the time. */
-const fragments = once(() => {
+const fragments = lazy(() => {
   const marks = new RegExp(
     `(${Object.keys(SPECIAL_TOKENS)
       .map((name) => name.replaceAll("|", "\\|"))

@@ -6,11 +6,11 @@
 import * as z from "zod";
 import { createApp } from "../src/app.ts";
 import { resolveSettings } from "../src/config/resolve.ts";
-import { settingsSchema } from "../src/config.ts";
-import { toModelOptions } from "../src/backends.ts";
+import { settingsSchema } from "../src/config/settings.ts";
+import { toModelOptions } from "../src/models/backends.ts";
 import { createFetchTransport } from "../src/engines/fetch-transport.ts";
-import { createLog } from "../src/log.ts";
-import { createModels } from "../src/turn/models.ts";
+import { createLog } from "../src/telemetry/log.ts";
+import { createModels } from "../src/models/models.ts";
 import { findProblem } from "./check-response.ts";
 import { createRandom, seedOf } from "./random.ts";
 import { createTemplates, type KnownIds, type RouteTemplate } from "./request-bodies.ts";
@@ -234,7 +234,7 @@ async function prepare(app: App): Promise<KnownIds> {
 async function settle(app: App): Promise<string | undefined> {
   for (let tries = 0; tries < 100; tries++) {
     const state = JSON.stringify(await (await app.request("/ready")).json());
-    if (/"queued":0\b/.test(state) && /"(under_way|in_flight)":0\b/.test(state)) return undefined;
+    if (/"queued":0\b/.test(state) && /"(in_flight|in_flight)":0\b/.test(state)) return undefined;
     await new Promise((resolve) => {
       setTimeout(resolve, 100);
     });

@@ -14,15 +14,26 @@ import { createResponsesContext } from "./api/responses/context.ts";
 import { toResponsesErrorResponse } from "./api/responses/errors.ts";
 import { responses } from "./api/responses/route.ts";
 import type { SocketOptions } from "./api/responses/socket-route.ts";
-import type { Settings } from "./config.ts";
-import type { Log } from "./log.ts";
-import { createRegistry } from "./metrics.ts";
-import { createMeters, describeFailure, type Meters, observeModels } from "./observe.ts";
-import { readBackends } from "./observe-backends.ts";
-import { createKeeper, openSeals, reportCorrupt, toMemoryStore, watchStore } from "./reasoning.ts";
+import type { Settings } from "./config/settings.ts";
+import type { Log } from "./telemetry/log.ts";
+import { createRegistry } from "./telemetry/metrics.ts";
+import {
+  createMeters,
+  describeFailure,
+  type Meters,
+  observeModels,
+} from "./telemetry/observe-models.ts";
+import { registerBackendMetrics } from "./telemetry/backend-metrics.ts";
+import {
+  openReasoningStore,
+  createCipher,
+  reportCorrupt,
+  toMemoryStore,
+  watchStore,
+} from "./store/reasoning.ts";
 import type { Store } from "./store/store.ts";
-import type { Models } from "./turn/models.ts";
-import { createShutdown, type Shutdown } from "./turn/shutdown.ts";
+import type { Models } from "./models/models.ts";
+import { createShutdown, type Shutdown } from "./models/shutdown.ts";
 
 export interface AppDeps {
   readonly settings: Settings;
@@ -61,7 +72,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const { settings, log, shutdown = createShutdown() } = deps;
   const registry = createRegistry();
   const meters = createMeters(registry);
-  readBackends(deps.models, registry);
+  registerBackendMetrics(deps.models, registry);
   const models = observeModels(shutdown.watch(deps.models), {
     meters,
     log,
@@ -70,8 +81,8 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   });
   const watching = { log, meters, now: deps.now };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
-  const seals = openSeals(settings, log);
-  const reasoning = createKeeper(store, seals, settings, watching);
+  const cipher = createCipher(settings, log);
+  const reasoning = openReasoningStore(store, cipher, settings, watching);
   const app = new Hono<ApiEnv>();
 
   app.use(identify(deps.randomId), record({ log, meters, now: deps.now }));
@@ -86,7 +97,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const responsesContext = createResponsesContext({
     models,
     reasoning,
-    seals,
+    cipher,
     store,
     ttlSeconds: settings.storeTtlSeconds,
     onCorrupt: reportCorrupt(watching),

@@ -6,7 +6,7 @@
 
 // The application.
 export { createApp, type AppDeps } from "./app.ts";
-export { createLog, type Log, type LogOptions } from "./log.ts";
+export { createLog, type Log, type LogOptions } from "./telemetry/log.ts";
 
 // What outlives a request: this process's memory, a KV namespace, or anything with these three methods.
 export type { Store } from "./store/store.ts";
@@ -14,12 +14,12 @@ export { createMemoryStore, type MemoryStoreOptions } from "./store/memory-store
 export { createKvStore, type KvNamespace } from "./store/kv-store.ts";
 
 // Its settings.
-export { type Settings, settingsSchema } from "./config.ts";
-export { type Given, resolveSettings, SettingsError } from "./config/resolve.ts";
+export { type Settings, settingsSchema } from "./config/settings.ts";
+export { type SettingInput, resolveSettings, SettingsError } from "./config/resolve.ts";
 
 // The models it serves.
-export { toModelOptions, type BackendDeps } from "./backends.ts";
-export { createModels, type Model, type ModelOptions, type Models } from "./turn/models.ts";
+export { toModelOptions, type BackendDeps } from "./models/backends.ts";
+export { createModels, type Model, type ModelOptions, type Models } from "./models/models.ts";
 
 // Engines: the ones that come with it, and what one of your own has to be.
 export { createEngine, ENGINE_KINDS, type EngineKind } from "./engines/create-engine.ts";

@@ -4,16 +4,16 @@
  */
 import { upgradeWebSocket } from "hono/cloudflare-workers";
 import { createApp } from "./app.ts";
-import { toModelOptions } from "./backends.ts";
-import type { Settings } from "./config.ts";
+import { toModelOptions } from "./models/backends.ts";
+import type { Settings } from "./config/settings.ts";
 import { describedSettings } from "./config/describe.ts";
-import { fromText, type Given, resolveSettings, SettingsError } from "./config/resolve.ts";
+import { fromText, type SettingInput, resolveSettings, SettingsError } from "./config/resolve.ts";
 import { createFetchTransport } from "./engines/fetch-transport.ts";
-import { createLog } from "./log.ts";
+import { createLog } from "./telemetry/log.ts";
 import { createKvStore, isKvNamespace } from "./store/kv-store.ts";
-import { toMemoryStore } from "./reasoning.ts";
+import { toMemoryStore } from "./store/reasoning.ts";
 import type { Store } from "./store/store.ts";
-import { createModels, type Models } from "./turn/models.ts";
+import { createModels, type Models } from "./models/models.ts";
 
 export type WorkerEnv = Readonly<Record<string, unknown>>;
 
@@ -114,7 +114,7 @@ function createProbing(models: Models, timeoutMs: number): () => Promise<void> {
   };
 }
 
-function readBindings(env: WorkerEnv): Given[] {
+function readBindings(env: WorkerEnv): SettingInput[] {
   return describedSettings().flatMap((setting) => {
     const value = env[setting.variable];
     if (value === undefined) return [];

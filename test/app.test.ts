@@ -4,8 +4,8 @@ import { createApp } from "../src/app.ts";
 import { sha256Hex } from "../src/api/auth.ts";
 import { createDemoEngine } from "../src/engines/demo.ts";
 import { EngineError } from "../src/engines/engine-error.ts";
-import { createLog } from "../src/log.ts";
-import { createModels, type ModelOptions } from "../src/turn/models.ts";
+import { createLog } from "../src/telemetry/log.ts";
+import { createModels, type ModelOptions } from "../src/models/models.ts";
 import { fakeEngine } from "./helpers/fake-engine.ts";
 import { testSettings } from "./helpers/gateway.ts";
 
@@ -377,7 +377,7 @@ describe("what is recorded", () => {
       'harmony_gateway_requests_total{route="/v1/chat/completions",status="200"} 1',
       'harmony_gateway_requests_total{route="unknown",status="404"} 1',
       `harmony_gateway_turns_total{${model},finish="stop"} 1`,
-      "harmony_gateway_turns_under_way 0",
+      "harmony_gateway_turns_in_flight 0",
       `harmony_gateway_tokens_total{${model},kind="prompt"} ${usage.prompt_tokens}`,
       `harmony_gateway_tokens_total{${model},kind="completion"} ${usage.completion_tokens}`,
       `harmony_gateway_turn_seconds_count{${model}} 1`,

@@ -1,10 +1,10 @@
 /** The whole application without sockets: requests go in as text, the engine is a {@link Transport} of ours. */
 import { createApp } from "../../src/app.ts";
-import { settingsSchema } from "../../src/config.ts";
+import { settingsSchema } from "../../src/config/settings.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import type { Transport } from "../../src/engines/transport.ts";
-import { createLog } from "../../src/log.ts";
-import { createModels } from "../../src/turn/models.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { createModels } from "../../src/models/models.ts";
 import { MODEL } from "../streaming/requests.ts";
 
 export function createBenchApp(transport: Transport) {

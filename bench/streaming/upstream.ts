@@ -26,7 +26,7 @@ export interface PacedScript {
 }
 
 export interface UpstreamStats {
-  /** Tokens given to sockets. Of a bulk answer that is under way, what its socket has taken. */
+  /** Tokens given to sockets. Of a bulk answer that is in flight, what its socket has taken. */
   readonly tokens: number;
   readonly openStreams: number;
   /** Streams whose reader left before their end. */
@@ -61,7 +61,7 @@ let abandoned = 0;
 const open = new Set<Socket>();
 let nextPhase = 0;
 const phases = Array.from({ length: PHASES }, () => new Set<PacedStream>());
-let beat: NodeJS.Timeout | undefined;
+let heartbeat: NodeJS.Timeout | undefined;
 
 const server = createServer((request, response) => {
   // Only small bodies are looked at: a probe's is one.
@@ -160,7 +160,7 @@ function pace(socket: Socket, response: ServerResponse, of: PacedScript): void {
 }
 
 function startBeat(): void {
-  clearTimeout(beat);
+  clearTimeout(heartbeat);
   if (script.mode !== "paced") return;
   const interval = 1000 / script.tokensPerSecond / PHASES;
   let due = nowMs();
@@ -170,7 +170,7 @@ function startBeat(): void {
       for (const stream of phases[phase] ?? []) sendNext(stream);
       phase = (phase + 1) % PHASES;
     }
-    beat = setTimeout(tick, Math.max(0, due - nowMs()));
+    heartbeat = setTimeout(tick, Math.max(0, due - nowMs()));
   };
   tick();
 }

@@ -4,7 +4,7 @@
  */
 import { Hono } from "hono";
 import type { PoolState } from "../engines/pool.ts";
-import type { Model, Models, ModelStatus } from "../turn/models.ts";
+import type { Model, Models, ModelStatus } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
 
 export interface HealthOptions {
@@ -67,7 +67,7 @@ function toPoolFields({ queued, backends }: PoolState, { showReasons }: HealthOp
       engine,
       health,
       ...(reason !== undefined && showReasons && { reason }),
-      under_way: inFlight,
+      in_flight: inFlight,
       succeeded,
       failed,
     })),

@@ -4,7 +4,7 @@
  */
 import { Hono } from "hono";
 import type { Capabilities, Sampling } from "../engines/engine.ts";
-import type { Model, Models } from "../turn/models.ts";
+import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
 import { RequestError } from "./errors.ts";
 

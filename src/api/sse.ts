@@ -5,7 +5,7 @@
  * up as the stream's `cancel` on every runtime (on Workers as nothing else), which aborts the turn.
  */
 import type { Context } from "hono";
-import type { Flow } from "../flow.ts";
+import type { PushStream } from "../streams/push-stream.ts";
 import type { ApiEnv } from "./client.ts";
 
 export interface SseOptions {
@@ -20,7 +20,7 @@ export interface SseOptions {
 
 /** The frames of one response, for whoever writes them. They turn their own failures into frames. */
 export interface SseSource extends SseOptions {
-  readonly frames: Flow<string>;
+  readonly frames: PushStream<string>;
 }
 
 /** Sent into silence. */
@@ -37,7 +37,7 @@ export function sseFrame(data: string, event?: string): string {
  */
 export function sseResponse(
   c: Context<ApiEnv>,
-  frames: Flow<string>,
+  frames: PushStream<string>,
   options: SseOptions,
 ): Response {
   const source = { ...options, frames };

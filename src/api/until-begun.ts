@@ -1,5 +1,10 @@
 /** Holding back the status line until the engine has accepted, so that its refusal can still be a status. */
-import { createFlow, type Flow, forEachOf, type Take } from "../flow.ts";
+import {
+  createPushStream,
+  type PushStream,
+  consume,
+  type Consumer,
+} from "../streams/push-stream.ts";
 
 export interface BegunOptions {
   /** Longest wait for the first event: a client must not wait for headers as long as a model may take to load. */
@@ -15,7 +20,7 @@ export interface BegunOptions {
 export async function untilBegun<T>(
   events: AsyncIterable<T>,
   options: BegunOptions,
-): Promise<Flow<T>> {
+): Promise<PushStream<T>> {
   const held = hold(events, options.signal);
   await firstToBegin([held], options.patienceMs);
   return held.flow;
@@ -28,7 +33,7 @@ export async function untilBegun<T>(
 export async function untilAnyBegun<T>(
   all: readonly AsyncIterable<T>[],
   options: BegunOptions,
-): Promise<Flow<T>[]> {
+): Promise<PushStream<T>[]> {
   const held = all.map((events) => hold(events, options.signal));
   await firstToBegin(held, options.patienceMs);
   return held.map(({ flow }) => flow);
@@ -36,15 +41,15 @@ export async function untilAnyBegun<T>(
 
 interface Held<T> {
   readonly begun: Promise<void>;
-  readonly flow: Flow<T>;
+  readonly flow: PushStream<T>;
 }
 
 /** Starts to read. The maker of the events waits with the first one until there is a reader, or will be none. */
 function hold<T>(events: AsyncIterable<T>, signal: AbortSignal): Held<T> {
   const begun = Promise.withResolvers<void>();
   const reader = Promise.withResolvers<void>();
-  let take: Take<T> | undefined;
-  const attach = (reads: Take<T>): void => {
+  let take: Consumer<T> | undefined;
+  const attach = (reads: Consumer<T>): void => {
     signal.removeEventListener("abort", drop);
     take ??= reads;
     reader.resolve();
@@ -53,13 +58,13 @@ function hold<T>(events: AsyncIterable<T>, signal: AbortSignal): Held<T> {
   signal.addEventListener("abort", drop, { once: true });
   if (signal.aborted) drop();
 
-  const ended = forEachOf(events, (event) => {
+  const ended = consume(events, (event) => {
     if (take !== undefined) return take(event);
     begun.resolve();
     return reader.promise.then(() => take?.(event) ?? false);
   });
   ended.then(begun.resolve, begun.reject);
-  const flow = createFlow<T>((reads) => {
+  const flow = createPushStream<T>((reads) => {
     attach(reads);
     return ended;
   }, drop);

@@ -6,8 +6,8 @@ import {
   settingMetas,
   type SettingName,
   settingsSchema,
-} from "../config.ts";
-import { once } from "../once.ts";
+} from "./settings.ts";
+import { lazy } from "../lazy.ts";
 
 export interface SettingDescription {
   readonly name: SettingName;
@@ -35,7 +35,7 @@ export type SettingKind = "boolean" | "number" | "choice" | "text" | "list";
 export const VARIABLE_PREFIX = "HARMONY_GATEWAY_";
 
 /** All settings, in the order of the schema. */
-export const describedSettings: () => readonly SettingDescription[] = once(describeSettings);
+export const describedSettings: () => readonly SettingDescription[] = lazy(describeSettings);
 
 /** Off the schema's own objects: by way of a JSON Schema it takes ten times as long, in every isolate of a Worker. */
 function describeSettings(): SettingDescription[] {

@@ -3,12 +3,12 @@
  * reasons why not. Every reason names the setting the way the operator wrote it.
  */
 import type { z } from "zod";
-import { settingsSchema, toBackends, type SettingName, type Settings } from "../config.ts";
+import { settingsSchema, toBackends, type SettingName, type Settings } from "./settings.ts";
 import { ENGINES } from "../engines/create-engine.ts";
 import { describedSettings, type SettingDescription } from "./describe.ts";
 
 /** One value somebody gave. */
-export interface Given {
+export interface SettingInput {
   readonly name: SettingName;
   readonly value: unknown;
   /** Where it stands, as the operator wrote it: `--port`, `HARMONY_GATEWAY_PORT`, `port in gateway.json`. */
@@ -16,7 +16,7 @@ export interface Given {
 }
 
 /** Where the gateway will run: decides what is reachable by others. */
-export interface Surroundings {
+export interface Deployment {
   /** Others reach the gateway whatever `host` says, as on Workers. */
   readonly public: boolean;
 }
@@ -36,8 +36,8 @@ export class SettingsError extends Error {
  * The settings in force. Of several values for one setting the first in `given` wins.
  * @throws SettingsError
  */
-export function resolveSettings(given: readonly Given[], surroundings: Surroundings): Settings {
-  const byName = new Map<SettingName, Given>();
+export function resolveSettings(given: readonly SettingInput[], deployment: Deployment): Settings {
+  const byName = new Map<SettingName, SettingInput>();
   for (const each of given) if (!byName.has(each.name)) byName.set(each.name, each);
 
   const values = Object.fromEntries([...byName.values()].map((each) => [each.name, each.value]));
@@ -45,7 +45,7 @@ export function resolveSettings(given: readonly Given[], surroundings: Surroundi
   if (!result.success) {
     throw new SettingsError(result.error.issues.map((issue) => toProblem(issue, byName)));
   }
-  const problems = contradictions(result.data, byName, surroundings);
+  const problems = contradictions(result.data, byName, deployment);
   if (problems.length > 0) throw new SettingsError(problems);
   return result.data;
 }
@@ -104,7 +104,7 @@ export function suggest(name: string, known: readonly string[]): string {
   return best.known === "" ? "" : ` Did you mean ${best.known}?`;
 }
 
-function toProblem(issue: z.core.$ZodIssue, given: ReadonlyMap<SettingName, Given>): string {
+function toProblem(issue: z.core.$ZodIssue, given: ReadonlyMap<SettingName, SettingInput>): string {
   const [name, ...rest] = issue.path;
   const setting = describedSettings().find((each) => each.name === name);
   const source = setting && given.get(setting.name);
@@ -135,13 +135,13 @@ function got(setting: SettingDescription, value: unknown): string {
 /** What is wrong although every value is right by itself. */
 function contradictions(
   settings: Settings,
-  given: ReadonlyMap<SettingName, Given>,
-  surroundings: Surroundings,
+  given: ReadonlyMap<SettingName, SettingInput>,
+  deployment: Deployment,
 ): string[] {
   return [
     ...backendProblems(settings, given),
     ...sealingProblems(settings),
-    ...accessProblems(settings, surroundings),
+    ...accessProblems(settings, deployment),
   ];
 }
 
@@ -157,7 +157,10 @@ const SINGLE_ENGINE: readonly SettingName[] = [
   "tokenEndpoint",
 ];
 
-function backendProblems(settings: Settings, given: ReadonlyMap<SettingName, Given>): string[] {
+function backendProblems(
+  settings: Settings,
+  given: ReadonlyMap<SettingName, SettingInput>,
+): string[] {
   const problems: string[] = [];
   if (settings.backends.length > 0) {
     for (const name of SINGLE_ENGINE) {
@@ -183,23 +186,23 @@ function backendProblems(settings: Settings, given: ReadonlyMap<SettingName, Giv
 }
 
 function sealingProblems(settings: Settings): string[] {
-  const seals = [settings, ...settings.keys].some((each) => each.reasoningPolicy === "sealed");
-  if (!seals || settings.sealingKeys.length > 0) return [];
+  const cipher = [settings, ...settings.keys].some((each) => each.reasoningPolicy === "sealed");
+  if (!cipher || settings.sealingKeys.length > 0) return [];
   return ["reasoningPolicy sealed: needs sealingKeys; `harmony-gateway key --sealing` makes one."];
 }
 
-function accessProblems(settings: Settings, surroundings: Surroundings): string[] {
+function accessProblems(settings: Settings, deployment: Deployment): string[] {
   const problems: string[] = [];
   const problem = keyProblem(settings);
   if (problem !== undefined) problems.push(problem);
 
   if (settings.keys.length > 0 || settings.open) return problems;
-  if (surroundings.public && toBackends(settings).some((each) => each.engine !== "demo")) {
+  if (deployment.public && toBackends(settings).some((each) => each.engine !== "demo")) {
     problems.push(
       "keys: anybody could use the engine. Set keys (`harmony-gateway key` makes one), or open to allow it.",
     );
   }
-  if (!surroundings.public && !isLoopback(settings.host)) {
+  if (!deployment.public && !isLoopback(settings.host)) {
     problems.push(
       `host ${settings.host}: others could use the gateway without a key. ` +
         "Set keys (`harmony-gateway key` makes one), or --open to allow it.",

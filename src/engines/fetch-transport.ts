@@ -1,5 +1,5 @@
 /** The {@link Transport} for any runtime with `fetch`: Workers, Deno, Bun, and Node when need be. */
-import type { Take } from "../flow.ts";
+import type { Consumer } from "../streams/push-stream.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 import { toTimeoutError, toTransportError } from "./transport.ts";
 
@@ -99,7 +99,7 @@ class Connection {
       })();
     };
 
-    const pump = async (take: Take<Uint8Array>): Promise<void> => {
+    const pump = async (take: Consumer<Uint8Array>): Promise<void> => {
       for (let bytes = await read(); bytes !== undefined; bytes = await read()) {
         const more = take(bytes);
         if (!(typeof more === "boolean" ? more : await more)) return;
@@ -134,7 +134,7 @@ class SilenceWatch {
   readonly #ms: number;
   readonly #onSilence: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When the read that is under way began; undefined while there is none. */
+  /** When the read that is in flight began; undefined while there is none. */
   #since: number | undefined;
 
   constructor(ms: number, onSilence: () => void) {

@@ -1,7 +1,7 @@
 /** One event of a stream, parsed and checked: the slow and careful way in. */
 import type { ZodType } from "zod";
 
-import { findComplaint } from "./server-errors.ts";
+import { findServerError } from "./server-errors.ts";
 import type { Server } from "./server.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { Server } from "./server.ts";
  */
 export function readFrame<T>(event: string, schema: ZodType<T>, server: Server): T {
   const frame = parse(event);
-  const complaint = findComplaint(frame);
+  const complaint = findServerError(frame);
   if (complaint !== undefined) throw server.toError(complaint);
   const result = schema.safeParse(frame);
   if (!result.success) throw new Error(`unexpected event ${shorten(event)}`);

@@ -8,7 +8,7 @@ import * as z from "zod";
 
 import { isSpecial, specialTokenName } from "../tokenizer/special-tokens.ts";
 import { askOptional } from "./describe.ts";
-import { createFlow, type Flow, forEachOf } from "../flow.ts";
+import { createPushStream, type PushStream, consume } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
   Capabilities,
@@ -91,14 +91,14 @@ export function createLlamaCppEngine(options: ServerOptions): Engine {
  * when a token breaks off a multi-byte character. Sampling again is likely to go well, and harmless
  * while nothing has been given out.
  */
-function completeTwice(server: Server, body: string, signal: AbortSignal): Flow<EngineEvent> {
+function completeTwice(server: Server, body: string, signal: AbortSignal): PushStream<EngineEvent> {
   const call = () =>
     server.complete({ path: "/completion", body, reader: createLlamaCppReader(server) }, signal);
-  return createFlow(async (take) => {
+  return createPushStream(async (take) => {
     let opened = false;
     let sampled = false;
     try {
-      await forEachOf(call(), (event) => {
+      await consume(call(), (event) => {
         if (event.type === "open") opened = true;
         else sampled = true;
         return take(event);
@@ -107,7 +107,7 @@ function completeTwice(server: Server, body: string, signal: AbortSignal): Flow<
       const isParserFault =
         error instanceof EngineError && /expected Content-only format/i.test(error.message);
       if (!isParserFault || sampled) throw error;
-      await forEachOf(call(), (event) => (event.type === "open" && opened) || take(event));
+      await consume(call(), (event) => (event.type === "open" && opened) || take(event));
     }
   });
 }

@@ -6,7 +6,7 @@
  * judged by its requests (`pool/breaker.ts`) and by health checks (`pool/monitor.ts`).
  */
 import { type Clock, systemClock } from "./clock.ts";
-import { createFlow } from "../flow.ts";
+import { createPushStream } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Engine } from "./engine.ts";
 import {
@@ -123,7 +123,7 @@ export function createPool(
     backends,
     name: commonName(backends),
     complete: (request, signal) =>
-      createFlow((take) => completeWithFailover(request, signal, take, failover)),
+      createPushStream((take) => completeWithFailover(request, signal, take, failover)),
     get capabilities() {
       return commonCapabilities(backends);
     },

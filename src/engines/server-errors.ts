@@ -8,7 +8,7 @@
 import { EngineError, type EngineErrorKind } from "./engine-error.ts";
 
 /** The server's own words, taken out of whatever shape they came in. */
-export interface Complaint {
+export interface ServerErrorBody {
   readonly message: string;
   readonly type?: string;
   readonly param?: string;
@@ -17,23 +17,23 @@ export interface Complaint {
 }
 
 /** The error in a parsed stream frame, if it is one. To be asked before anything else is read from it. */
-export function findComplaint(frame: unknown): Complaint | undefined {
+export function findServerError(frame: unknown): ServerErrorBody | undefined {
   if (!isRecord(frame)) return undefined;
   if (frame["error"] !== undefined && frame["error"] !== null) {
-    return toComplaint(frame["error"], frame);
+    return toServerErrorBody(frame["error"], frame);
   }
-  return frame["object"] === "error" ? toComplaint(frame, frame) : undefined;
+  return frame["object"] === "error" ? toServerErrorBody(frame, frame) : undefined;
 }
 
 /** The error in the body of a failed response: never empty-handed. */
-export function readComplaint(body: string, status: number): Complaint {
+export function readServerError(body: string, status: number): ServerErrorBody {
   const parsed = parseJson(body);
   if (isRecord(parsed)) {
     const { detail, message } = parsed;
     const complaint =
-      findComplaint(parsed) ??
+      findServerError(parsed) ??
       (detail !== undefined || message !== undefined
-        ? toComplaint(message ?? detail, parsed)
+        ? toServerErrorBody(message ?? detail, parsed)
         : undefined);
     if (complaint !== undefined) return complaint;
   }
@@ -47,7 +47,7 @@ export function readComplaint(body: string, status: number): Complaint {
  */
 export function toEngineError(
   server: string,
-  complaint: Complaint,
+  complaint: ServerErrorBody,
   status = complaint.status,
   retryAfter?: number,
 ): EngineError {
@@ -96,7 +96,10 @@ const ADVICE: Partial<Readonly<Record<EngineErrorKind, string>>> = {
 const CONTEXT_LENGTH =
   /context[ _-]?(length|size|window)|max_model_len|max_seq_len|max_num_tokens|(prompt|input) is too long/i;
 
-function mapKind({ message, type, param }: Complaint, status: number | undefined): EngineErrorKind {
+function mapKind(
+  { message, type, param }: ServerErrorBody,
+  status: number | undefined,
+): EngineErrorKind {
   if (param === "input_tokens" || type === "exceed_context_size_error") return "context-length";
   if (status === undefined) {
     if (CONTEXT_LENGTH.test(message)) return "context-length";
@@ -129,7 +132,10 @@ function mapKind({ message, type, param }: Complaint, status: number | undefined
   }
 }
 
-function toComplaint(error: unknown, around: Readonly<Record<string, unknown>>): Complaint {
+function toServerErrorBody(
+  error: unknown,
+  around: Readonly<Record<string, unknown>>,
+): ServerErrorBody {
   if (!isRecord(error)) {
     return { message: toPlainText(toWords(error)), ...readDetails(around) };
   }

@@ -1,12 +1,18 @@
 /** The server behind an engine, reached over HTTP: its URL, its key, and how a completion is read from it. */
-import { andThen, createFlow, type Flow, type More, type Take } from "../flow.ts";
+import {
+  andThen,
+  createPushStream,
+  type PushStream,
+  type Demand,
+  type Consumer,
+} from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
 import {
-  type Complaint,
-  findComplaint,
-  readComplaint,
+  type ServerErrorBody,
+  findServerError,
+  readServerError,
   readRetryAfter,
   toEngineError,
 } from "./server-errors.ts";
@@ -63,9 +69,9 @@ export interface Server {
   /** Whether the server is well: any answer but an error will do. */
   check(path: string, signal: AbortSignal): Promise<void>;
   /** Runs one completion; see {@link Engine.complete} for what comes out and when the connection closes. */
-  complete(call: CompletionCall, signal: AbortSignal): Flow<EngineEvent>;
+  complete(call: CompletionCall, signal: AbortSignal): PushStream<EngineEvent>;
   /** An error in a stream, or an answer that breaks the protocol. */
-  toError(complaint: Complaint): EngineError;
+  toError(complaint: ServerErrorBody): EngineError;
 }
 
 export interface CompletionCall {
@@ -114,7 +120,7 @@ export function connectServer(kind: string, options: ServerOptions): Server {
       signal,
     });
 
-  const toError = (complaint: Complaint): EngineError => toEngineError(name, complaint);
+  const toError = (complaint: ServerErrorBody): EngineError => toEngineError(name, complaint);
 
   return {
     name,
@@ -148,7 +154,7 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     },
 
     complete: (call, signal) =>
-      createFlow((take) =>
+      createPushStream((take) =>
         readCompletion(name, post(call.path, call.body, signal, timeouts), call, { signal, take }),
       ),
   };
@@ -162,7 +168,7 @@ async function readCompletion(
   name: string,
   request: () => Promise<TransportResponse>,
   { reader, splitter = createSseSplitter(), openAtFirstEvent = false }: CompletionCall,
-  { signal, take }: { readonly signal: AbortSignal; readonly take: Take<EngineEvent> },
+  { signal, take }: { readonly signal: AbortSignal; readonly take: Consumer<EngineEvent> },
 ): Promise<void> {
   const response = await request();
   let graceMs: number | undefined;
@@ -170,7 +176,7 @@ async function readCompletion(
   let wanted = true;
   let failure: { readonly error: unknown } | undefined;
 
-  const takeBytes = (bytes: Uint8Array): More => {
+  const takeBytes = (bytes: Uint8Array): Demand => {
     let done = false;
     let events: readonly string[] = [];
     try {
@@ -184,7 +190,7 @@ async function readCompletion(
       failure = { error: error instanceof EngineError ? error : toProtocolError(name, error) };
     }
     const tokens = reader.take();
-    let more: More = true;
+    let more: Demand = true;
     if (!opened && (tokens !== undefined || (events.length > 0 && failure === undefined))) {
       opened = true;
       more = take({ type: "open" });
@@ -233,11 +239,11 @@ async function expectStream(name: string, response: TransportResponse): Promise<
   if (isSuccess && !/^(application\/json|text\/html)\b/i.test(type)) return;
   const body = await readText(response);
   if (!isSuccess) throw toHttpError(name, response, body);
-  const complaint = findComplaint(parseJson(body));
+  const complaint = findServerError(parseJson(body));
   if (complaint !== undefined) throw toEngineError(name, complaint);
   throw new EngineError(
     "server-error",
-    `${name} answered with ${type} instead of a stream: ${readComplaint(body, response.status).message} Is this the URL of an inference server?`,
+    `${name} answered with ${type} instead of a stream: ${readServerError(body, response.status).message} Is this the URL of an inference server?`,
     { status: response.status },
   );
 }
@@ -250,7 +256,7 @@ async function readAnswer(name: string, response: TransportResponse): Promise<un
   if (answer !== undefined) return answer;
   throw new EngineError(
     "server-error",
-    `${name} answered something that is not JSON: ${readComplaint(body, response.status).message} Is this the URL of an inference server?`,
+    `${name} answered something that is not JSON: ${readServerError(body, response.status).message} Is this the URL of an inference server?`,
     { status: response.status },
   );
 }
@@ -261,7 +267,7 @@ function toHttpError(name: string, response: TransportResponse, body: string): E
   const complaint =
     status < 400 && location !== null
       ? { message: `redirected to ${toSafeLocation(location)}` }
-      : readComplaint(body, status);
+      : readServerError(body, status);
   return toEngineError(name, complaint, status, readRetryAfter(headers));
 }
 

@@ -9,10 +9,10 @@ import type { EngineFinish, EngineTokens, TokenLogprob } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
 import type { CompletionReader, Server } from "./server.ts";
-import { once } from "../once.ts";
+import { lazy } from "../lazy.ts";
 
 /** `[logprob, id, text or null]`. */
-const tokenLogprob = once(() => z.tuple([z.number().nullable(), z.int()], z.unknown()));
+const tokenLogprob = lazy(() => z.tuple([z.number().nullable(), z.int()], z.unknown()));
 
 const sglangFrame = z.lazy(() =>
   z.object({

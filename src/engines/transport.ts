@@ -4,7 +4,7 @@
  * Two implementations: `fetch-transport.ts` for any runtime, `node/undici-transport.ts` for Node, where
  * `fetch` and web streams are a third of the cost of a streamed token.
  */
-import type { Take } from "../flow.ts";
+import type { Consumer } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 
 /**
@@ -43,7 +43,7 @@ export interface TransportResponse {
    * more bytes are wanted: `close` is still the caller's. Rejects with an {@link EngineError} (`closed`,
    * `timeout`), with the signal's reason, or with what `take` has thrown.
    */
-  pump(take: Take<Uint8Array>): Promise<void>;
+  pump(take: Consumer<Uint8Array>): Promise<void>;
   /**
    * Lets go of the response; harmless after its end. Without `graceMs` the connection is closed at
    * once, which is what makes a server stop generating. With it, the server has so long to end the

@@ -8,7 +8,7 @@ import { ServerResponse } from "node:http";
 import type { createAdaptorServer } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { KEEP_ALIVE, type SseSource } from "../api/sse.ts";
-import type { More } from "../flow.ts";
+import type { Demand } from "../streams/push-stream.ts";
 
 export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 
@@ -66,7 +66,7 @@ interface Client {
   write(frame: string): boolean;
   isFull(): boolean;
   /** Whether there is somebody to write to once it has drained. */
-  drained(): Exclude<More, boolean>;
+  drained(): Exclude<Demand, boolean>;
   end(): void;
 }
 

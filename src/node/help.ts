@@ -1,5 +1,5 @@
 /** What `--help` prints and the table in `docs/settings.md`, both made from the settings themselves. */
-import { SETTING_GROUPS } from "../config.ts";
+import { SETTING_GROUPS } from "../config/settings.ts";
 import { describedSettings, type SettingDescription } from "../config/describe.ts";
 import { ENGINE_KINDS, ENGINES } from "../engines/create-engine.ts";
 import { CONFIG_FLAG, CONFIG_VARIABLE } from "./settings.ts";
@@ -71,7 +71,7 @@ export function toSettingsDocument(): string {
 
 const DOCUMENT_HEAD = `# Settings
 
-<!-- Made by scripts/write-settings-doc.ts from src/config.ts: change it there. -->
+<!-- Made by scripts/write-settings-doc.ts from src/config/settings.ts: change it there. -->
 
 Each setting can be given as a flag, as an environment variable or in a JSON file named by
 \`${CONFIG_FLAG}\` or \`${CONFIG_VARIABLE}\`, where it goes by its name. A variable is the flag in capitals

@@ -2,7 +2,7 @@
 import { createServer, Server } from "node:http";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
-import type { Shutdown } from "../turn/shutdown.ts";
+import type { Shutdown } from "../models/shutdown.ts";
 import { writeFramesDirectly } from "./direct-sse.ts";
 import type { WebSockets } from "./web-sockets.ts";
 

@@ -1,8 +1,8 @@
 /** The store the settings name, on Node: this process's memory, or Redis. */
 import { SettingsError } from "../config/resolve.ts";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../config/settings.ts";
 import { createDriverStore } from "../store/driver-store.ts";
-import { toMemoryStore } from "../reasoning.ts";
+import { toMemoryStore } from "../store/reasoning.ts";
 import type { Store } from "../store/store.ts";
 
 export interface OpenStore {

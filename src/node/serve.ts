@@ -2,19 +2,19 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../app.ts";
-import { toModelOptions } from "../backends.ts";
-import type { Settings } from "../config.ts";
+import { toModelOptions } from "../models/backends.ts";
+import type { Settings } from "../config/settings.ts";
 import { withoutSecrets } from "../config/resolve.ts";
 import type { BackendState } from "../engines/pool/backend.ts";
 import { describeKind } from "../engines/pool/judge.ts";
 import { createFetchTransport } from "../engines/fetch-transport.ts";
 import type { CreateNativeLlama } from "../engines/llama.ts";
 import type { Transport } from "../engines/transport.ts";
-import { createLog, type Log } from "../log.ts";
-import { lookAfter } from "../probing.ts";
+import { createLog, type Log } from "../telemetry/log.ts";
+import { monitorModels } from "../models/monitor.ts";
 import { createPause } from "../turn/slices.ts";
-import { createShutdown } from "../turn/shutdown.ts";
-import { createModels, type Model, type ModelOptions, type ModelStatus } from "../turn/models.ts";
+import { createShutdown } from "../models/shutdown.ts";
+import { createModels, type Model, type ModelOptions, type ModelStatus } from "../models/models.ts";
 import { listen } from "./listen.ts";
 import { createNativeLlama, type NativeLlama } from "./llama/engine.ts";
 import { createDownloadReport } from "./llama/model-file.ts";
@@ -89,7 +89,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
   options.print(toGreeting(baseUrl, models.all, settings));
 
   const stop = new AbortController();
-  const looking = lookAfter(models, {
+  const looking = monitorModels(models, {
     timeoutMs: settings.connectTimeoutMs,
     firstWaitMs: FIRST_WAIT_MS,
     longestWaitMs: LONGEST_WAIT_MS,

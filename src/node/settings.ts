@@ -1,10 +1,10 @@
 /** Settings as Node finds them: the command line, the environment, and a JSON file one of them names. */
 import { readFileSync } from "node:fs";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../config/settings.ts";
 import { describedSettings, VARIABLE_PREFIX, type SettingDescription } from "../config/describe.ts";
 import {
   fromText,
-  type Given,
+  type SettingInput,
   resolveSettings,
   SettingsError,
   suggest,
@@ -40,8 +40,11 @@ export function loadSettings(
 }
 
 /** `--name value`, `--name=value`, `--yes`, `--no-yes`. A list may be given by several flags. */
-function readFlags(args: readonly string[]): { given: Given[]; configPath: string | undefined } {
-  const given: Given[] = [];
+function readFlags(args: readonly string[]): {
+  given: SettingInput[];
+  configPath: string | undefined;
+} {
+  const given: SettingInput[] = [];
   const problems: string[] = [];
   let configPath: string | undefined;
   const rest = [...args];
@@ -88,8 +91,8 @@ function unknownArgument(flag: string): string {
 }
 
 /** Lists given piece by piece become one; anything else may be given only once. */
-function joinRepeated(given: readonly Given[]): Given[] {
-  const joined = new Map<string, Given>();
+function joinRepeated(given: readonly SettingInput[]): SettingInput[] {
+  const joined = new Map<string, SettingInput>();
   for (const each of given) {
     const before = joined.get(each.name);
     if (before === undefined) {
@@ -104,10 +107,10 @@ function joinRepeated(given: readonly Given[]): Given[] {
 }
 
 function readVariables(environment: Readonly<Record<string, string | undefined>>): {
-  given: Given[];
+  given: SettingInput[];
   warnings: string[];
 } {
-  const given: Given[] = [];
+  const given: SettingInput[] = [];
   const warnings: string[] = [];
   for (const [variable, text] of Object.entries(environment)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || variable === CONFIG_VARIABLE) continue;
@@ -131,10 +134,10 @@ function isKubernetesLink(variable: string, text: string): boolean {
   return /_(SERVICE|PORT)_/.test(variable) || (variable.endsWith("_PORT") && text.includes("://"));
 }
 
-function readFile(path: string): Given[] {
+function readFile(path: string): SettingInput[] {
   const file = parseFile(path);
   const problems: string[] = [];
-  const given: Given[] = [];
+  const given: SettingInput[] = [];
   for (const [name, value] of Object.entries(file)) {
     const setting = describedSettings().find((each: SettingDescription) => each.name === name);
     if (setting !== undefined)

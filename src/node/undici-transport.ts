@@ -6,7 +6,7 @@
  */
 import { Agent, type Dispatcher } from "undici";
 
-import type { More, Take } from "../flow.ts";
+import type { Demand, Consumer } from "../streams/push-stream.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../engines/transport.ts";
 import { toTimeoutError, toTransportError } from "../engines/transport.ts";
 
@@ -48,7 +48,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #unreadBytes = 0;
   #discarding = false;
   /** Whoever takes the body, and what tells them of its end. */
-  #take: Take<Uint8Array> | undefined;
+  #take: Consumer<Uint8Array> | undefined;
   #pumped: PromiseWithResolvers<void> | undefined;
   /** A flush is about to come, or waits for room. */
   #flushing = false;
@@ -132,7 +132,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (stage !== "over") this.#finish({ error: this.#toError(error, stage) });
   }
 
-  #pump(take: Take<Uint8Array>): Promise<void> {
+  #pump(take: Consumer<Uint8Array>): Promise<void> {
     this.#take = take;
     this.#pumped = Promise.withResolvers();
     this.#flushing = true;
@@ -143,7 +143,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Hands on what there is. Bytes go before the end, and before a failure. */
   readonly #flush = (): void => {
     while (this.#unread.length > 0) {
-      let more: More;
+      let more: Demand;
       try {
         more = this.#take?.(this.#takeUnread()) ?? false;
       } catch (error) {

@@ -1,5 +1,5 @@
 /** A finished turn: the parts in order, and how it ended. What a plain (not streamed) answer is made of. */
-import { forEachOf } from "../flow.ts";
+import { consume } from "../streams/push-stream.ts";
 import type { TokenLogprob } from "../engines/engine.ts";
 import type { Part, TurnEnd, TurnEvent } from "./turn.ts";
 
@@ -20,7 +20,7 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
   const parts: FinishedPart[] = [];
   let open: { part: Part; text: string; logprobs: TokenLogprob[] } | undefined;
   let end: TurnEnd | undefined;
-  await forEachOf(events, (event) => {
+  await consume(events, (event) => {
     switch (event.type) {
       case "start":
         break;

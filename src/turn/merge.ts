@@ -1,9 +1,9 @@
 /** Several turns of one request read as one. */
-import { forEachOf, Gate, type More } from "../flow.ts";
+import { consume, SerialQueue, type Demand } from "../streams/push-stream.ts";
 import type { TurnEvent } from "./turn.ts";
 
 /** Takes an event of the turn of this number. */
-export type TakeIndexed = (event: TurnEvent, index: number) => More;
+export type TakeIndexed = (event: TurnEvent, index: number) => Demand;
 
 /**
  * Reads all turns at once, their events in the order they arrive. When one fails, the others are let go and the error is
@@ -14,11 +14,11 @@ export async function mergeTurns(
   take: TakeIndexed,
 ): Promise<void> {
   const [only] = turns;
-  if (only !== undefined && turns.length === 1) return forEachOf(only, (event) => take(event, 0));
-  const gate = new Gate();
+  if (only !== undefined && turns.length === 1) return consume(only, (event) => take(event, 0));
+  const gate = new SerialQueue();
   try {
     await Promise.all(
-      turns.map((turn, index) => forEachOf(turn, (event) => gate.pass(() => take(event, index)))),
+      turns.map((turn, index) => consume(turn, (event) => gate.pass(() => take(event, index)))),
     );
   } finally {
     gate.close();

@@ -1,6 +1,11 @@
 /** Running a turn: the conversation is rendered, the engine asked, and what it writes told as events. */
 import type { Engine } from "../engines/engine.ts";
-import { createFlow, type Flow, Gate, takeAll } from "../flow.ts";
+import {
+  createPushStream,
+  type PushStream,
+  SerialQueue,
+  deliverAll,
+} from "../streams/push-stream.ts";
 import { createMessagePrefixes } from "../harmony/message-prefixes.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
 import type { Layout } from "../harmony/render.ts";
@@ -39,10 +44,10 @@ export interface RunDeps {
  * Fails with a `TurnError` before the engine is asked, or an `EngineError` at any time. Aborting the signal
  * or wanting no more events closes the engine's connection.
  */
-export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): Flow<TurnEvent> {
-  return createFlow(async (take) => {
-    const gate = new Gate();
-    const emit = (events: readonly TurnEvent[]) => gate.pass(() => takeAll(events, take));
+export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStream<TurnEvent> {
+  return createPushStream(async (take) => {
+    const gate = new SerialQueue();
+    const emit = (events: readonly TurnEvent[]) => gate.pass(() => deliverAll(events, take));
     const encoding = encodeTurn(turn, deps, signal);
     // Waiting takes a turn of the microtask queue even where there is nothing to wait for.
     const encoded = encoding instanceof Promise ? await encoding : encoding;

@@ -7,7 +7,7 @@ import type {
   Sampling,
   TokenLogprob,
 } from "../engines/engine.ts";
-import { forEachOf, guard, type More } from "../flow.ts";
+import { consume, guard, type Demand } from "../streams/push-stream.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import { isSpecial, type TokenId } from "../tokenizer/index.ts";
 import { createTextMeter, type TextMeter } from "./text-meter.ts";
@@ -87,7 +87,7 @@ export async function sample<Cut extends string = never>(
     return joinDeltas(events);
   };
 
-  const reading = guard((event: EngineEvent): More => {
+  const reading = guard((event: EngineEvent): Demand => {
     switch (event.type) {
       case "open":
         return emitStart(state);
@@ -114,7 +114,7 @@ export async function sample<Cut extends string = never>(
   });
 
   usage.beginCall(promptLength, meter);
-  await forEachOf(state.engine.complete(request, state.signal), reading.take);
+  await consume(state.engine.complete(request, state.signal), reading.take);
   reading.check();
   if (end === undefined) {
     throw new EngineError("closed", `${state.engine.name} ended its stream without a finish`);

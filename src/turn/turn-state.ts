@@ -1,6 +1,6 @@
 /** What a turn carries from one engine call to the next. */
 import type { Constraint, Engine } from "../engines/engine.ts";
-import type { More } from "../flow.ts";
+import type { Demand } from "../streams/push-stream.ts";
 import type { MessagePrefixes } from "../harmony/message-prefixes.ts";
 import type { Renderer } from "../harmony/render.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
@@ -20,7 +20,7 @@ export interface TurnState {
   readonly contextLength: number | undefined;
   readonly signal: AbortSignal;
   /** Hands events over. False: the consumer wants no more, so nothing need be made. */
-  readonly emit: (events: readonly TurnEvent[]) => More;
+  readonly emit: (events: readonly TurnEvent[]) => Demand;
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly prefixes: MessagePrefixes;
@@ -50,7 +50,7 @@ export function countRepair(state: TurnState, name: string): void {
 }
 
 /** The turn has begun: to be called before anything else is emitted. Does nothing the second time. */
-export function emitStart(state: TurnState): More {
+export function emitStart(state: TurnState): Demand {
   if (state.started) return true;
   state.started = true;
   return state.emit([{ type: "start" }]);

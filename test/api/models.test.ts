@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { modelRoutes, toSupportedParameters } from "../../src/api/models.ts";
 import { toErrorResponse } from "../../src/api/errors.ts";
 import type { Capabilities } from "../../src/engines/engine.ts";
-import { createModels } from "../../src/turn/models.ts";
+import { createModels } from "../../src/models/models.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 
 const models = createModels(

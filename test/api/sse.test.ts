@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ApiEnv } from "../../src/api/client.ts";
 import { sseResponse } from "../../src/api/sse.ts";
-import { createFlow } from "../../src/flow.ts";
+import { createPushStream } from "../../src/streams/push-stream.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -17,7 +17,7 @@ async function stream() {
   const left: unknown[] = [];
   const state = { taken: 0, isStopped: false };
   app.get("/", (c) => {
-    const frames = createFlow<string>(async (take) => {
+    const frames = createPushStream<string>(async (take) => {
       while (await take("data: one\n\n")) state.taken += 1;
       state.isStopped = true;
     });

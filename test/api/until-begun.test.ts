@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { untilAnyBegun, untilBegun } from "../../src/api/until-begun.ts";
-import { createFlow, type Flow, forEachOf } from "../../src/flow.ts";
+import { createPushStream, type PushStream, consume } from "../../src/streams/push-stream.ts";
 
 const PATIENT = 1_000_000;
 
@@ -19,7 +19,7 @@ function createSource(signal: AbortSignal) {
     emit: () => steps.resolve("event"),
     end: () => steps.resolve("end"),
     fail: (error: Error) => failed.reject(error),
-    flow: createFlow<number>(async (take) => {
+    flow: createPushStream<number>(async (take) => {
       source.isHeld = true;
       try {
         for (let n = 0; ; n += 1) {
@@ -61,7 +61,7 @@ describe("one", () => {
     });
     source.emit();
     const taken: number[] = [];
-    const reading = forEachOf(await begun, (event) => taken.push(event) > 0);
+    const reading = consume(await begun, (event) => taken.push(event) > 0);
     await settle();
     source.end();
     await reading;
@@ -86,7 +86,7 @@ describe("one", () => {
     expect(await step).toEqual({ done: false, value: 0 });
   });
 
-  test.each<[string, (flow: Flow<number>, abort: AbortController) => unknown]>([
+  test.each<[string, (flow: PushStream<number>, abort: AbortController) => unknown]>([
     ["its request is aborted", (_, abort) => abort.abort(new Error("left"))],
     ["its iterator is left before the first step", (flow) => flow[Symbol.asyncIterator]().return()],
   ])("lets go of an event nobody reads when %s", async (_, drop) => {
@@ -148,7 +148,7 @@ describe("several", () => {
         fc.array(action, { maxLength: 20 }),
         async (count, actions) => {
           const { abort, sources, begin, held } = createSources(count);
-          let flows: Flow<number>[] = [];
+          let flows: PushStream<number>[] = [];
           const opened = new Set<number>();
           const begun = begin().then(
             (all) => (flows = all),

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { settingsSchema, toBackends } from "../../src/config.ts";
+import { settingsSchema, toBackends } from "../../src/config/settings.ts";
 import { describedSettings } from "../../src/config/describe.ts";
 import {
   fromText,
-  type Given,
+  type SettingInput,
   isLoopback,
   resolveSettings,
   SettingsError,
@@ -16,7 +16,7 @@ const HASH = "0123456789abcdef".repeat(4);
 const SEALING_KEY = "A".repeat(43);
 
 /** Values as flags would give them. */
-function given(values: Record<string, unknown>): Given[] {
+function given(values: Record<string, unknown>): SettingInput[] {
   return Object.entries(values).map(([name, value]) => ({
     name: settingsSchema.unwrap().keyof().parse(name),
     value,
@@ -24,9 +24,9 @@ function given(values: Record<string, unknown>): Given[] {
   }));
 }
 
-function problemsOf(values: Record<string, unknown>, surroundings = { public: false }) {
+function problemsOf(values: Record<string, unknown>, deployment = { public: false }) {
   try {
-    resolveSettings(given(values), surroundings);
+    resolveSettings(given(values), deployment);
   } catch (error) {
     if (error instanceof SettingsError) return error.problems;
     throw error;

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { EngineError } from "../../src/engines/engine-error.ts";
-import { findComplaint, readComplaint, toEngineError } from "../../src/engines/server-errors.ts";
+import {
+  findServerError,
+  readServerError,
+  toEngineError,
+} from "../../src/engines/server-errors.ts";
 
 describe("what a server says", () => {
   test.each([
@@ -27,7 +31,7 @@ describe("what a server says", () => {
     ["no error: another object", { object: "text_completion", message: "m" }, undefined],
     ["no error: no object", [1], undefined],
   ])("is found in a frame: %s", (_, frame, expected) => {
-    expect(findComplaint(frame)).toEqual(expected);
+    expect(findServerError(frame)).toEqual(expected);
   });
 
   test.each([
@@ -45,7 +49,7 @@ describe("what a server says", () => {
     ["too much", "x".repeat(600), `${"x".repeat(500)}…`],
     ["JSON of no known shape", "[1]", "[1]"],
   ])("is found in a body: %s", (_, body, message) => {
-    expect(readComplaint(body, 500).message).toBe(message);
+    expect(readServerError(body, 500).message).toBe(message);
   });
 });
 

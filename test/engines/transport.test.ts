@@ -1,5 +1,5 @@
 /** One table for both transports: what an engine may rely on, whichever runtime it is on. */
-import { createFlow, type Pulled } from "../../src/flow.ts";
+import { createPushStream, type PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { createServer } from "node:net";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -437,13 +437,13 @@ test("reads fail after an abort also where the runtime's fetch would go on givin
   await expect(read(response)).rejects.toThrow("left");
 });
 
-const reading = new WeakMap<TransportResponse, Pulled<Uint8Array>>();
+const reading = new WeakMap<TransportResponse, PushStreamIterator<Uint8Array>>();
 
 /** The next bytes of the body, undefined at the end. */
 async function read(response: TransportResponse): Promise<Uint8Array | undefined> {
   const reader =
     reading.get(response) ??
-    createFlow<Uint8Array>((take) => response.pump(take))[Symbol.asyncIterator]();
+    createPushStream<Uint8Array>((take) => response.pump(take))[Symbol.asyncIterator]();
   reading.set(response, reader);
   const { value } = await reader.next();
   return value ?? undefined;

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import type { CompletionRequest } from "../../src/engines/engine.ts";
 import type { Timeouts } from "../../src/engines/transport.ts";
-import { forEachOf } from "../../src/flow.ts";
+import { consume } from "../../src/streams/push-stream.ts";
 import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "../../src/engines/vllm.ts";
 import {
   type Answer,
@@ -400,7 +400,7 @@ describe("failures in the stream", () => {
     const tokens = 'data: {"choices":[{"finish_reason":null,"token_ids":[1]}]}\n\n';
     const { engine } = engineOf(streamOf(`${tokens}data: {oops}\n\n`));
     const taken: string[] = [];
-    await forEachOf(engine.complete(requestOf(), new AbortController().signal), ({ type }) => {
+    await consume(engine.complete(requestOf(), new AbortController().signal), ({ type }) => {
       taken.push(type);
       return type !== "ids";
     });

@@ -27,7 +27,7 @@ export interface CallRecord {
   isFinished: boolean;
 }
 
-/** A request under way: what the engine is to write for it, and what it was asked. */
+/** A request in flight: what the engine is to write for it, and what it was asked. */
 export interface Session {
   readonly case: Case;
   readonly batches: readonly number[];

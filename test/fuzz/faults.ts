@@ -3,9 +3,9 @@
  * out. Each is one that a change could bring in unseen, and each must be found by the search.
  */
 import type { CompletionRequest, Engine } from "../../src/engines/engine.ts";
-import { createFlow, forEachOf } from "../../src/flow.ts";
+import { createPushStream, consume } from "../../src/streams/push-stream.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
-import type { Models } from "../../src/turn/models.ts";
+import type { Models } from "../../src/models/models.ts";
 import type { Turn, TurnEvent } from "../../src/turn/turn.ts";
 import { spelledIds, spelledPrompt } from "../helpers/spelled.ts";
 
@@ -211,8 +211,8 @@ export function withFault(models: Models, { turn: change, events: changeEvents }
       const events = model.run(change?.(turn) ?? turn, signal);
       const map = changeEvents?.();
       if (map === undefined) return events;
-      return createFlow(async (take) => {
-        await forEachOf(events, async (event) => {
+      return createPushStream(async (take) => {
+        await consume(events, async (event) => {
           for (const each of map(event)) if (!(await take(each))) return false;
           return true;
         });

@@ -1,9 +1,9 @@
 /** Applications for cases: one for each combination of settings and engine, because making one costs as much as a turn. */
 import { createApp } from "../../src/app.ts";
 import { resolveSettings } from "../../src/config/resolve.ts";
-import { type SettingName, type Settings, settingsSchema } from "../../src/config.ts";
-import { createLog } from "../../src/log.ts";
-import { createModels } from "../../src/turn/models.ts";
+import { type SettingName, type Settings, settingsSchema } from "../../src/config/settings.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { createModels } from "../../src/models/models.ts";
 import type { Case } from "./case.ts";
 import { type Fault, withFault, withFaultyRequests } from "./faults.ts";
 import { createSessionEngine, type Session, toCapabilities } from "./engine.ts";

@@ -4,9 +4,9 @@
  */
 import { createApp } from "../../src/app.ts";
 import type { Engine } from "../../src/engines/engine.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createModels } from "../../src/turn/models.ts";
+import { createModels } from "../../src/models/models.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "./gateway.ts";
 import type { Post } from "./tool-loop.ts";
 

@@ -4,10 +4,10 @@
  */
 import { onTestFinished } from "vitest";
 import { resolveSettings } from "../../src/config/resolve.ts";
-import { type SettingName, type Settings, settingsSchema } from "../../src/config.ts";
+import { type SettingName, type Settings, settingsSchema } from "../../src/config/settings.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { startGateway } from "../../src/node/serve.ts";
-import type { ModelOptions } from "../../src/turn/models.ts";
+import type { ModelOptions } from "../../src/models/models.ts";
 
 export interface TestGatewayOptions {
   /** Settings that differ from the defaults, as they would stand in the config file. */

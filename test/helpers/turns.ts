@@ -2,7 +2,7 @@
 import { type Json, parseJson, toCompactJson } from "../../src/harmony/json.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { Engine } from "../../src/engines/engine.ts";
-import type { Pulled } from "../../src/flow.ts";
+import type { PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
 import { runTurn } from "../../src/turn/run.ts";
@@ -69,7 +69,7 @@ export function startTurn(
   engine: Engine,
   turn: Turn,
   { steering, contextLength, signal = new AbortController().signal }: RunOptions = {},
-): Pulled<TurnEvent> {
+): PushStreamIterator<TurnEvent> {
   let calls = 0;
   return runTurn(
     turn,

@@ -1,6 +1,6 @@
 /** What `startTestGateway` gives in the project `workerd`: the engine stays in this process, behind HTTP. */
 import { inject } from "vitest";
-import type { ModelOptions } from "../../src/turn/models.ts";
+import type { ModelOptions } from "../../src/models/models.ts";
 import { startEngineServer } from "./engine-server.ts";
 import type { TestGateway } from "./gateway.ts";
 import { startWorkerd } from "./workerd.ts";

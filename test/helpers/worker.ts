@@ -1,7 +1,7 @@
 /** The real bundle in the real Workers runtime, with the configuration that is deployed. */
 import { createTestHarness } from "wrangler";
 import { describedSettings } from "../../src/config/describe.ts";
-import type { SettingName } from "../../src/config.ts";
+import type { SettingName } from "../../src/config/settings.ts";
 
 export interface TestWorker {
   /** `http://127.0.0.1:<port>` */

@@ -4,12 +4,12 @@ import { Hono } from "hono";
 import { describe, onTestFinished, expect, test } from "vitest";
 import type { ApiEnv } from "../../src/api/client.ts";
 import { sseResponse } from "../../src/api/sse.ts";
-import { createFlow, type Take } from "../../src/flow.ts";
+import { createPushStream, type Consumer } from "../../src/streams/push-stream.ts";
 import type { FetchHandler } from "../../src/node/direct-sse.ts";
 import { listen } from "../../src/node/listen.ts";
-import { createShutdown } from "../../src/turn/shutdown.ts";
+import { createShutdown } from "../../src/models/shutdown.ts";
 
-type Write = (take: Take<string>) => Promise<void>;
+type Write = (take: Consumer<string>) => Promise<void>;
 
 const HEAD = "Host: gateway\r\nContent-Length: 0\r\n";
 
@@ -21,7 +21,7 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
     c.header("x-from-middleware", "yes");
   });
   app.post("/", (c) =>
-    sseResponse(c, createFlow(write), {
+    sseResponse(c, createPushStream(write), {
       keepAliveMs,
       clientIdleTimeoutMs,
       headers: { "x-generation-id": "gen-1" },
@@ -29,7 +29,7 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
     }),
   );
   app.post("/refused", (c) => {
-    sseResponse(c, createFlow(write), {
+    sseResponse(c, createPushStream(write), {
       keepAliveMs,
       clientIdleTimeoutMs,
       onCancel: (reason) => left.push(reason),

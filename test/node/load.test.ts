@@ -50,8 +50,8 @@ afterEach(async () => {
     });
 });
 
-/** What is under way once everybody has been answered. */
-const NOTHING = { underWay: [0, 0, 0], open: [0, 0, 0], turns: 0 };
+/** What is in flight once everybody has been answered. */
+const NOTHING = { inFlight: [0, 0, 0], open: [0, 0, 0], turns: 0 };
 
 interface Outcome {
   readonly prompt: number;
@@ -240,7 +240,7 @@ describe(`of ${STREAMS} streams`, { timeout: 20_000 }, () => {
 
 const readiness = z.object({
   models: z.array(
-    z.object({ backends: z.array(z.object({ health: z.string(), under_way: z.number() })) }),
+    z.object({ backends: z.array(z.object({ health: z.string(), in_flight: z.number() })) }),
   ),
 });
 
@@ -256,9 +256,9 @@ async function health(): Promise<string[]> {
 async function leftBehind() {
   const metrics = await (await fetch(`${gateway.origin}/metrics`)).text();
   return {
-    underWay: (await backends()).map((each) => each.under_way),
+    inFlight: (await backends()).map((each) => each.in_flight),
     open: servers.map(({ open }) => open),
-    turns: Number(/^harmony_gateway_turns_under_way (\d+)$/m.exec(metrics)?.[1]),
+    turns: Number(/^harmony_gateway_turns_in_flight (\d+)$/m.exec(metrics)?.[1]),
   };
 }
 

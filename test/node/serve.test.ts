@@ -50,7 +50,7 @@ async function closedPort(): Promise<number> {
 }
 
 describe("leaving", () => {
-  test("an answer under way ends, and nobody else gets in", async () => {
+  test("an answer in flight ends, and nobody else gets in", async () => {
     const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 300 }) });
     const response = await stream(gateway);
     const closing = gateway.close();
@@ -113,7 +113,7 @@ describe("leaving", () => {
     });
     await vi.waitFor(async () => {
       const metrics = await (await fetch(`${gateway.origin}/metrics`)).text();
-      expect(metrics).toContain("harmony_gateway_turns_under_way 1\n");
+      expect(metrics).toContain("harmony_gateway_turns_in_flight 1\n");
     });
     await gateway.close();
     expect((await response).status).toBe(503);
@@ -154,7 +154,7 @@ test("a client that sends its body in pieces and leaves ends its turn", async ()
   const failure = failureOf(answer);
   await vi.waitFor(async () => {
     const metrics = await fetch(`${gateway.origin}/metrics`);
-    expect(await metrics.text()).toContain("harmony_gateway_turns_under_way 1\n");
+    expect(await metrics.text()).toContain("harmony_gateway_turns_in_flight 1\n");
   });
   leaving.abort();
   expect(await failure).toMatchObject({ name: "AbortError" });

@@ -4,7 +4,7 @@ import { type Script, type ScriptedEngine, scriptedEngine } from "../helpers/scr
 
 const THOUGHT = "<|channel|>analysis<|message|>Let me think.";
 
-/** Long enough to be still under way when the client has left. */
+/** Long enough to be still in flight when the client has left. */
 const LONG = `<|channel|>final<|message|>${Array.from({ length: 20_000 }, (_, at) => ` ${at}`).join("")}`;
 
 let next: Script = "";
@@ -61,7 +61,7 @@ describe.each(streams)(
       const later = () => gateway.logged.filter(({ event }) => event === "turn").slice(turns);
       await expect.poll(later).toMatchObject([{ finish: "cancelled" }]);
       const metrics = await (await fetch(`${gateway.origin}/metrics`)).text();
-      expect(metrics).toMatch(/^harmony_gateway_turns_under_way 0$/m);
+      expect(metrics).toMatch(/^harmony_gateway_turns_in_flight 0$/m);
     });
   },
 );

@@ -64,7 +64,7 @@ export function testRequests(send: (path: string, sent?: Sent) => Promise<Respon
                 id: "demo",
                 engine: "demo",
                 health: "up",
-                under_way: 0,
+                in_flight: 0,
                 succeeded: expect.any(Number),
                 failed: 0,
               },

@@ -33,14 +33,14 @@ const STATE: SteeringState = {
   holdsCalls: false,
 };
 
-interface Given extends Partial<Omit<SteeringState, "demands" | "repairs">> {
+interface SettingInput extends Partial<Omit<SteeringState, "demands" | "repairs">> {
   readonly demands?: Partial<Demands>;
   readonly repaired?: string;
 }
 
 interface Row {
   readonly why: string;
-  readonly given?: Given;
+  readonly given?: SettingInput;
   readonly outcome: Outcome;
   readonly decision: Decision;
 }
@@ -381,7 +381,7 @@ const TABLE: Record<string, readonly Row[]> = {
   ],
 };
 
-function toState({ demands, repaired, ...given }: Given = {}): SteeringState {
+function toState({ demands, repaired, ...given }: SettingInput = {}): SteeringState {
   return {
     ...STATE,
     ...given,

@@ -1,5 +1,5 @@
 /** The reasoning a client sends back on an assistant message. */
-import type { LoopStep } from "../../store/reasoning-keeper.ts";
+import type { LoopStep } from "../../store/reasoning-store.ts";
 import { contentText } from "./content-text.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
 

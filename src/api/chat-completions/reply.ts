@@ -1,6 +1,6 @@
 /** What every form of a chat reply shares: who answers, how it is shaped, and the mapped values. */
 import type { TokenLogprob } from "../../engines/engine.ts";
-import { THOUGHT_SEPARATOR } from "../../store/reasoning-keeper.ts";
+import { THOUGHT_SEPARATOR } from "../../store/reasoning-store.ts";
 import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
 import { tokenText } from "../token-text.ts";
 import type { ChatRequest } from "./request.ts";

@@ -6,13 +6,13 @@
  */
 import * as z from "zod";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
-import { once } from "../../once.ts";
+import { lazy } from "../../lazy.ts";
 
-const textLike = once(() => z.string().nullish());
+const textLike = lazy(() => z.string().nullish());
 const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();
 
 /** A content part. Only `text` and `refusal` carry text; which others are refused is decided in `to-turn`. */
-const part = once(() =>
+const part = lazy(() =>
   z.object({
     type: z.string(),
     text: textLike(),
@@ -20,13 +20,13 @@ const part = once(() =>
   }),
 );
 
-const content = once(() =>
+const content = lazy(() =>
   z.union([z.string(), z.array(part())], {
     error: "must be a string or an array of content parts",
   }),
 );
 
-const toolCall = once(() =>
+const toolCall = lazy(() =>
   z.object({
     id: z.string(),
     type: z.string().nullish(),
@@ -36,7 +36,7 @@ const toolCall = once(() =>
 );
 
 /** `format`, `id` and `signature` are not looked at: clients mangle them. */
-const reasoningDetail = once(() =>
+const reasoningDetail = lazy(() =>
   z.looseObject({
     type: z.string().nullish(),
     text: textLike(),
@@ -46,18 +46,18 @@ const reasoningDetail = once(() =>
   }),
 );
 
-const instructionMessage = once(() =>
+const instructionMessage = lazy(() =>
   z.object({
     role: z.enum(["system", "developer"]),
     content: content().nullish(),
   }),
 );
 
-const userMessage = once(() =>
+const userMessage = lazy(() =>
   z.object({ role: z.literal("user"), content: content().nullish(), name: textLike() }),
 );
 
-const assistantMessage = once(() =>
+const assistantMessage = lazy(() =>
   z.object({
     role: z.literal("assistant"),
     content: content().nullish(),
@@ -72,7 +72,7 @@ const assistantMessage = once(() =>
   }),
 );
 
-const toolMessage = once(() =>
+const toolMessage = lazy(() =>
   z.object({
     role: z.literal("tool"),
     tool_call_id: z.string(),
@@ -81,7 +81,7 @@ const toolMessage = once(() =>
   }),
 );
 
-const functionMessage = once(() =>
+const functionMessage = lazy(() =>
   z.object({
     role: z.literal("function"),
     name: z.string(),
@@ -89,7 +89,7 @@ const functionMessage = once(() =>
   }),
 );
 
-const message = once(() =>
+const message = lazy(() =>
   z.discriminatedUnion("role", [
     instructionMessage(),
     userMessage(),
@@ -99,7 +99,7 @@ const message = once(() =>
   ]),
 );
 
-const functionDefinition = once(() =>
+const functionDefinition = lazy(() =>
   z.object({
     name: z
       .string()
@@ -110,7 +110,7 @@ const functionDefinition = once(() =>
   }),
 );
 
-const tool = once(() =>
+const tool = lazy(() =>
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("function"), function: functionDefinition() }),
     z.object({
@@ -123,14 +123,14 @@ const tool = once(() =>
   ]),
 );
 
-const namedTool = once(() =>
+const namedTool = lazy(() =>
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("function"), function: z.object({ name: z.string() }) }),
     z.object({ type: z.literal("custom"), custom: z.object({ name: z.string() }) }),
   ]),
 );
 
-const toolChoice = once(() =>
+const toolChoice = lazy(() =>
   z.union(
     [
       z.enum(["none", "auto", "required"]),
@@ -149,7 +149,7 @@ const toolChoice = once(() =>
   ),
 );
 
-const responseFormat = once(() =>
+const responseFormat = lazy(() =>
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("text") }),
     z.object({ type: z.literal("json_object") }),
@@ -166,7 +166,7 @@ const responseFormat = once(() =>
 );
 
 /** Control tokens are the gateway's alone: a bias could force or forbid the end of a message. */
-const ordinaryTokenId = once(() =>
+const ordinaryTokenId = lazy(() =>
   z
     .string()
     .refine(
@@ -178,9 +178,9 @@ const ordinaryTokenId = once(() =>
 /** As long as the gateway holds back text for it. */
 const MAX_STOP_LENGTH = 1_000;
 
-const stopString = once(() => z.string().max(MAX_STOP_LENGTH));
+const stopString = lazy(() => z.string().max(MAX_STOP_LENGTH));
 
-const effort = once(() => z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]));
+const effort = lazy(() => z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]));
 
 export const chatRequest = z.lazy(() =>
   z.object({

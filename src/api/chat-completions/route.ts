@@ -1,10 +1,10 @@
 /** `POST /v1/chat/completions`: the one place where requests, turns and replies meet. */
 import { Hono } from "hono";
-import { createFlow, type Flow } from "../../flow.ts";
-import { type ReasoningKeeper, worstOutcome } from "../../store/reasoning-keeper.ts";
+import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import { type ReasoningStore, worstOutcome } from "../../store/reasoning-store.ts";
 import { collectTurn } from "../../turn/collect.ts";
 import { mergeTurns } from "../../turn/merge.ts";
-import type { Model, Models } from "../../turn/models.ts";
+import type { Model, Models } from "../../models/models.ts";
 import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
@@ -22,7 +22,7 @@ import { chatReasoning, toTurn, type TurnContext } from "./to-turn.ts";
 
 export interface ChatCompletionsDeps {
   readonly models: Models;
-  readonly reasoning: ReasoningKeeper;
+  readonly reasoning: ReasoningStore;
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => TurnContext["system"];
   readonly limits: RequestLimits;
@@ -138,8 +138,8 @@ function toFrames(
   turns: readonly AsyncIterable<TurnEvent>[],
   options: ReplyOptions,
   abort: AbortController,
-): Flow<string> {
-  return createFlow(async (take) => {
+): PushStream<string> {
+  return createPushStream(async (take) => {
     const writers = turns.map((_, index) => createChunkWriter(options, index));
     const ended = new Map<number, TurnUsage>();
     try {

@@ -6,23 +6,23 @@
  * behind the same store; and when its own gateway dies, it is soon known to have failed.
  */
 import * as z from "zod";
-import { forEachOf } from "../../flow.ts";
+import { consume } from "../../streams/push-stream.ts";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";
 import { StoreError } from "../../store/store-error.ts";
-import { type Shutdown, shutdownError } from "../../turn/shutdown.ts";
+import { type Shutdown, shutdownError } from "../../models/shutdown.ts";
 import { describeError, RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
 import { ignoreStoreFailure, type PendingResponse, runResponse } from "./create-response.ts";
 import { toErrorMembers } from "./errors.ts";
 import { createEventLog } from "./event-log.ts";
-import { createJournal, type Journal } from "./journal.ts";
-import { isUnderWay, type ResponseStore, type StoredResponse } from "./response-store.ts";
+import { createBackgroundWriter, type BackgroundWriter } from "./background-writer.ts";
+import { isInFlight, type ResponseStore, type StoredResponse } from "./response-store.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
 /** How often new events are written. */
 const FLUSH_MS = 200;
 /** The response itself is written, and a wish to cancel it looked for, every so many flushes. */
-const TICKS_PER_BEAT = 5;
+const TICKS_PER_HEARTBEAT = 5;
 /** Silence after which whoever was making a response is taken for dead. */
 const DEAD_AFTER_MS = 30_000;
 /** How often whoever follows a response looks for new events. */
@@ -86,12 +86,12 @@ export function createBackground(deps: BackgroundDeps): Background {
     const { tenant } = pending.caller.client;
     admit(tenant);
     const isCancelled = async () => (await cancelled.get(tenant, pending.id)) !== undefined;
-    const journal = createJournal(pending, context, { log, isCancelled });
-    journal.add(pending.writer.queue());
+    const backgroundWriter = createBackgroundWriter(pending, context, { log, isCancelled });
+    backgroundWriter.add(pending.writer.queue());
     const abort = new AbortController();
-    const accepted = journal.keep();
+    const accepted = backgroundWriter.keep();
     const ended = accepted
-      .then(() => make(pending, context, journal, abort))
+      .then(() => make(pending, context, backgroundWriter, abort))
       .catch((error: unknown) => giveUp(tenant, pending.id, error))
       .catch(ignoreStoreFailure)
       .finally(() => running.delete(pending.id));
@@ -128,7 +128,7 @@ export function createBackground(deps: BackgroundDeps): Background {
 
   async function look(tenant: string, id: string): Promise<StoredResponse | undefined> {
     const entry = await responses.get(tenant, id);
-    if (entry === undefined || !isUnderWay(entry.response)) return entry;
+    if (entry === undefined || !isInFlight(entry.response)) return entry;
     if (now() - entry.storedAt < DEAD_AFTER_MS) return entry;
     return rewrite(tenant, entry, { status: "failed", error: DEATH });
   }
@@ -167,7 +167,7 @@ export function createBackground(deps: BackgroundDeps): Background {
       const { status } = entry.response;
       if (status === "cancelled" && polls++ > 0) return;
       // The last events are written after the response that they tell of.
-      if (!isUnderWay(entry.response) && polls++ >= POLLS_AFTER_END) {
+      if (!isInFlight(entry.response) && polls++ >= POLLS_AFTER_END) {
         if (status !== "failed") throw lostEvents(id);
         yield* deathOf(entry, sequence);
         return;
@@ -183,7 +183,7 @@ export function createBackground(deps: BackgroundDeps): Background {
       throw new RequestError(`The response ${id} was not made in the background.`);
     }
     if (entry.response.status === "cancelled") return entry;
-    if (!isUnderWay(entry.response)) {
+    if (!isInFlight(entry.response)) {
       throw new RequestError(`The response ${id} has ended already: ${entry.response.status}.`);
     }
     const own = running.get(id);
@@ -201,33 +201,35 @@ export function createBackground(deps: BackgroundDeps): Background {
 async function make(
   pending: PendingResponse,
   context: ResponsesContext,
-  journal: Journal,
+  backgroundWriter: BackgroundWriter,
   abort: AbortController,
 ): Promise<void> {
   const { writer } = pending;
   const { stopping } = context.shutdown;
-  const keep = () => persist(() => journal.keep(), stopping);
-  const flush = () => persist(() => journal.flush(), stopping);
+  const keep = () => persist(() => backgroundWriter.keep(), stopping);
+  const flush = () => persist(() => backgroundWriter.flush(), stopping);
   let ticks = 0;
   let isBusy = false;
   const timer = setInterval(() => {
     // A slow store is not asked for more before it has done what it was asked.
     if (isBusy) return;
     isBusy = true;
-    void journal
+    void backgroundWriter
       .flush()
-      .then(() => (++ticks % TICKS_PER_BEAT === 0 ? journal.beat(abort) : undefined))
+      .then(() =>
+        ++ticks % TICKS_PER_HEARTBEAT === 0 ? backgroundWriter.heartbeat(abort) : undefined,
+      )
       .catch(ignoreStoreFailure)
       .finally(() => (isBusy = false));
   }, FLUSH_MS);
   try {
-    await forEachOf(runResponse(pending, context, abort.signal, keep), (event) => {
-      journal.add([event]);
+    await consume(runResponse(pending, context, abort.signal, keep), (event) => {
+      backgroundWriter.add([event]);
       return true;
     });
   } catch (error) {
     if (abort.signal.aborted) writer.cancel();
-    else journal.add(writer.fail(describeError(error)));
+    else backgroundWriter.add(writer.fail(describeError(error)));
     await flush();
     await keep();
   } finally {

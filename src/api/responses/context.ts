@@ -1,11 +1,11 @@
 /** What the routes of the Responses API are given, and what they know of whoever asks. */
 import type { SystemOptions } from "../../harmony/messages.ts";
-import type { ReasoningKeeper, ReasoningOutcome } from "../../store/reasoning-keeper.ts";
-import type { Seals } from "../../store/seals.ts";
+import type { ReasoningStore, ReasoningOutcome } from "../../store/reasoning-store.ts";
+import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import type { EntryDeps } from "../../store/entries.ts";
 import type { GuardedStore } from "../../store/guarded-store.ts";
-import type { Shutdown } from "../../turn/shutdown.ts";
-import type { Models } from "../../turn/models.ts";
+import type { Shutdown } from "../../models/shutdown.ts";
+import type { Models } from "../../models/models.ts";
 import type { Client } from "../client.ts";
 import type { RequestLimits } from "../limits.ts";
 import { type Background, createBackground } from "./background.ts";
@@ -16,8 +16,8 @@ import type { Unsupported } from "./to-turn.ts";
 
 export interface ResponsesDeps extends EntryDeps {
   readonly models: Models;
-  readonly reasoning: ReasoningKeeper;
-  readonly seals: Seals;
+  readonly reasoning: ReasoningStore;
+  readonly cipher: ReasoningCipher;
   /** Rejects when it fails: what is kept here was promised to somebody. */
   readonly store: GuardedStore;
   /** What the operator says about the system message; the date is that of the request. */

@@ -10,7 +10,7 @@ import type { StoredConversation } from "./conversations.ts";
 import { inputItem, toWireItem, type WireItem } from "./items.ts";
 import { unknownConversation } from "./load-context.ts";
 import { metadataSchema } from "./request.ts";
-import { showItem, toList, toPage } from "./shown.ts";
+import { showItem, toList, toPage } from "./to-client.ts";
 
 const newConversation = z.lazy(() =>
   z.object({

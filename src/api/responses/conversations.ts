@@ -48,7 +48,7 @@ export function createConversationStore(deps: EntryDeps): ConversationStore {
     storedConversation,
     deps,
   );
-  /** The last change under way of each conversation. */
+  /** The last change in flight of each conversation. */
   const changing = new Map<string, Promise<unknown>>();
 
   const get: ConversationStore["get"] = (tenant, id) => entries.get(tenant, id);

@@ -2,9 +2,14 @@
  * Making a response: a request is checked, its conversation assembled and its turn run, and what comes of it kept.
  * Every way of asking (a POST, streamed or not, in the background, over a WebSocket) goes through here.
  */
-import { createFlow, type Flow, forEachOf, takeAll } from "../../flow.ts";
+import {
+  createPushStream,
+  type PushStream,
+  consume,
+  deliverAll,
+} from "../../streams/push-stream.ts";
 import { StoreError } from "../../store/store-error.ts";
-import type { Model, Models } from "../../turn/models.ts";
+import type { Model, Models } from "../../models/models.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { describeError, RequestError } from "../errors.ts";
@@ -93,22 +98,22 @@ export function runResponse(
   deps: ResponsesContext,
   signal: AbortSignal,
   keep: () => Promise<void> = () => keepResponse(pending, deps),
-): Flow<ResponseEvent> {
+): PushStream<ResponseEvent> {
   const { writer, turn, model, caller, seal } = pending;
-  return createFlow((take) => {
+  return createPushStream((take) => {
     const turnEvents = deps.reasoning.keep(model.run(turn, signal), {
       tenant: caller.client.tenant,
       seal,
     });
-    return forEachOf(turnEvents, (event) => {
+    return consume(turnEvents, (event) => {
       const events = writer.push(event);
-      if (event.type !== "end") return takeAll(events, take);
+      if (event.type !== "end") return deliverAll(events, take);
       return keep().then(
-        () => takeAll(events, take),
+        () => deliverAll(events, take),
         async (error: unknown) => {
           // What has failed anyway is told as it is. What claims to be done and kept is not told.
-          if (writer.response.status === "failed") return takeAll(events, take);
-          await takeAll(events.slice(0, -1), take);
+          if (writer.response.status === "failed") return deliverAll(events, take);
+          await deliverAll(events.slice(0, -1), take);
           throw error;
         },
       );
@@ -122,16 +127,16 @@ export function withFailure(
   pending: PendingResponse,
   deps: ResponsesContext,
   signal: AbortSignal,
-): Flow<ResponseEvent> {
-  return createFlow(async (take) => {
+): PushStream<ResponseEvent> {
+  return createPushStream(async (take) => {
     try {
-      await forEachOf(events, take);
+      await consume(events, take);
     } catch (error) {
       if (signal.aborted) return;
       const failure = pending.writer.fail(describeError(error));
       // The client is told of the failure, whether or not it can be kept.
       await keepResponse(pending, deps).catch(ignoreStoreFailure);
-      await takeAll(failure, take);
+      await deliverAll(failure, take);
     }
   });
 }

@@ -1,5 +1,5 @@
 /** Events as server-sent events. */
-import { createFlow, type Flow, forEachOf } from "../../flow.ts";
+import { createPushStream, type PushStream, consume } from "../../streams/push-stream.ts";
 import { describeError } from "../errors.ts";
 import { sseFrame } from "../sse.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
@@ -9,10 +9,10 @@ import type { ResponseEvent } from "./to-events.ts";
  * Each event in a frame, and so in a write, of its own: some parsers forget a frame that arrives in two reads.
  * Never fails: a failure that is no event yet becomes one.
  */
-export function toFrames(events: AsyncIterable<ResponseEvent>): Flow<string> {
-  return createFlow(async (take) => {
+export function toFrames(events: AsyncIterable<ResponseEvent>): PushStream<string> {
+  return createPushStream(async (take) => {
     try {
-      await forEachOf(events, ({ type, json }) => take(sseFrame(json, type)));
+      await consume(events, ({ type, json }) => take(sseFrame(json, type)));
     } catch (error) {
       const members = toErrorMembers(toResponsesError(describeError(error)));
       await take(sseFrame(JSON.stringify({ type: "error", ...members }), "error"));

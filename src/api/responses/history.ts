@@ -3,10 +3,10 @@
  * above all the chain of thought of the running tool loop, by whichever carrier it comes.
  */
 import {
-  type ReasoningKeeper,
+  type ReasoningStore,
   type ReasoningOutcome,
   worstOutcome,
-} from "../../store/reasoning-keeper.ts";
+} from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
 import type { Content, InputItem } from "./items.ts";
 
@@ -51,7 +51,7 @@ export interface LocatedItem {
 
 export interface HistoryDeps {
   readonly tenant: string;
-  readonly keeper: ReasoningKeeper;
+  readonly reasoningStore: ReasoningStore;
   /** What is kept of a reasoning item that came as a bare id. */
   readonly findThought: (id: string) => Promise<InputItem | undefined>;
   /** The summary in a compaction item, undefined if it is not ours to open. */
@@ -153,7 +153,7 @@ async function readThought(located: LocatedItem, deps: HistoryDeps): Promise<Tho
 
   const sealed = item.encrypted_content;
   if (sealed) {
-    const opened = await deps.keeper.open(deps.tenant, sealed);
+    const opened = await deps.reasoningStore.open(deps.tenant, sealed);
     if (opened.opened) return { text: opened.text, outcome: stored ? "stored" : "sealed" };
   }
   const kept = item.id ? await deps.findThought(item.id) : undefined;
@@ -178,7 +178,9 @@ async function restoreLost(
 ): Promise<ResolvedHistory> {
   const callIds = items.flatMap((item) => (item.type === "call" ? [item.callId] : []));
   if (callIds.length === 0) return { items, outcome: undefined };
-  const [step] = await deps.keeper.restore(deps.tenant, [{ sent: [], sealed: [], callIds }]);
+  const [step] = await deps.reasoningStore.restore(deps.tenant, [
+    { sent: [], sealed: [], callIds },
+  ]);
   const thoughts = (step?.thoughts ?? []).map((texts) =>
     texts.map((text): HistoryItem => ({ type: "reasoning", text })),
   );

@@ -4,20 +4,20 @@
  * `to-turn.ts`.
  */
 import * as z from "zod";
-import { once } from "../../once.ts";
+import { lazy } from "../../lazy.ts";
 
-const textLike = once(() => z.string().nullish());
+const textLike = lazy(() => z.string().nullish());
 
 /** A content part. Which kinds carry text, and what becomes of the others, is decided where they are read. */
-const part = once(() => z.looseObject({ type: z.string(), text: textLike(), refusal: textLike() }));
+const part = lazy(() => z.looseObject({ type: z.string(), text: textLike(), refusal: textLike() }));
 
-const content = once(() =>
+const content = lazy(() =>
   z.union([z.string(), z.array(part())], {
     error: "must be a string or an array of content parts",
   }),
 );
 
-const message = once(() =>
+const message = lazy(() =>
   z.looseObject({
     type: z.literal("message"),
     id: textLike(),
@@ -28,7 +28,7 @@ const message = once(() =>
   }),
 );
 
-const reasoning = once(() =>
+const reasoning = lazy(() =>
   z.looseObject({
     type: z.literal("reasoning"),
     id: textLike(),
@@ -38,7 +38,7 @@ const reasoning = once(() =>
   }),
 );
 
-const functionCall = once(() =>
+const functionCall = lazy(() =>
   z.looseObject({
     type: z.literal("function_call"),
     id: textLike(),
@@ -48,7 +48,7 @@ const functionCall = once(() =>
   }),
 );
 
-const functionCallOutput = once(() =>
+const functionCallOutput = lazy(() =>
   z.looseObject({
     type: z.literal("function_call_output"),
     id: textLike(),
@@ -57,11 +57,11 @@ const functionCallOutput = once(() =>
   }),
 );
 
-const itemReference = once(() =>
+const itemReference = lazy(() =>
   z.looseObject({ type: z.literal("item_reference"), id: z.string().min(1) }),
 );
 
-const compaction = once(() =>
+const compaction = lazy(() =>
   z.looseObject({
     type: z.literal("compaction"),
     id: textLike(),
@@ -69,7 +69,7 @@ const compaction = once(() =>
   }),
 );
 
-const known = once(() =>
+const known = lazy(() =>
   z.discriminatedUnion("type", [
     message(),
     reasoning(),
@@ -80,13 +80,13 @@ const known = once(() =>
   ]),
 );
 
-const knownTypes = once(
+const knownTypes = lazy(
   (): ReadonlySet<string> =>
     new Set(known().options.flatMap((option) => [...option.shape.type.values])),
 );
 
 /** A kind the model has no form for: hosted tools' items, and whatever clients invent next. */
-const unsupported = once(() =>
+const unsupported = lazy(() =>
   z
     .looseObject({ type: z.string().refine((type) => !knownTypes().has(type), "is not complete") })
     .transform((item) => ({ type: "unsupported" as const, item })),

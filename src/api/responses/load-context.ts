@@ -1,12 +1,12 @@
 /** What a request continues: the responses before it, or a conversation, and its own input. */
-import type { ReasoningOutcome } from "../../store/reasoning-keeper.ts";
+import type { ReasoningOutcome } from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { type HistoryItem, type LocatedItem, resolveHistory } from "./history.ts";
 import { type InputItem, inputItem, toWireItem, type WireItem } from "./items.ts";
 import type { PromptRequest } from "./request.ts";
 import { openSummary } from "./summary.ts";
-import { isUnderWay, toItemId } from "./response-store.ts";
+import { isInFlight, toItemId } from "./response-store.ts";
 import {
   createItemReads,
   type HistoryBudget,
@@ -57,12 +57,12 @@ export async function loadContext(
   });
   const { items: history, outcome } = await resolveHistory([...before, ...own], {
     tenant: client.tenant,
-    keeper: deps.reasoning,
+    reasoningStore: deps.reasoning,
     findThought: async (id) => {
       const item = await reads.find(id);
       return item && toInputItem(item);
     },
-    openSummary: (sealed) => openSummary(sealed, client.tenant, deps.seals),
+    openSummary: (sealed) => openSummary(sealed, client.tenant, deps.cipher),
     onRestored: deps.onRestored,
   });
   const input = own.map(({ item }, index) => withId(toWireItem(item), responseId, index));
@@ -116,7 +116,7 @@ async function loadEarlier(
     const chain = await readChain(responses, tenant, previous, { budget, refreshBefore, now });
     if (chain === undefined) throw unknownPrevious(previous);
     const last = chain.at(-1);
-    if (last && isUnderWay(last)) {
+    if (last && isInFlight(last)) {
       throw new RequestError(`previous_response_id: the response ${previous} is still being made`, {
         param: "previous_response_id",
       });

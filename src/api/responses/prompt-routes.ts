@@ -13,7 +13,7 @@ import type { WireItem } from "./items.ts";
 import { loadContext } from "./load-context.ts";
 import { compactRequest, inputTokensRequest } from "./request.ts";
 import { toItemId } from "./response-store.ts";
-import { showItem } from "./shown.ts";
+import { showItem } from "./to-client.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
 import { toResponseUsage } from "./to-response.ts";
 import { toMessages } from "./to-turn.ts";
@@ -72,7 +72,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const compaction = {
       id: toItemId(id, "cmp", instructions.length),
       type: "compaction",
-      encrypted_content: await sealSummary(summary, tenant, context.seals),
+      encrypted_content: await sealSummary(summary, tenant, context.cipher),
     };
     return c.json({
       id,

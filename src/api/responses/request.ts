@@ -6,12 +6,12 @@
  */
 import * as z from "zod";
 import { inputItem } from "./items.ts";
-import { once } from "../../once.ts";
+import { lazy } from "../../lazy.ts";
 
-const textLike = once(() => z.string().nullish());
+const textLike = lazy(() => z.string().nullish());
 const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();
 
-const functionTool = once(() =>
+const functionTool = lazy(() =>
   z.object({
     type: z.literal("function"),
     name: z
@@ -24,15 +24,15 @@ const functionTool = once(() =>
 );
 
 /** Hosted and client-side kinds gpt-oss has no form for. Codex sends several beside its functions. */
-const unsupportedTool = once(() =>
+const unsupportedTool = lazy(() =>
   z
     .looseObject({ type: z.string().refine((type) => type !== "function", "is not complete") })
     .transform(({ type }) => ({ type: "unsupported" as const, kind: type })),
 );
 
-const tool = once(() => z.union([functionTool(), unsupportedTool()]));
+const tool = lazy(() => z.union([functionTool(), unsupportedTool()]));
 
-const toolChoice = once(() =>
+const toolChoice = lazy(() =>
   z.union(
     [
       z.enum(["none", "auto", "required"]),
@@ -56,7 +56,7 @@ const toolChoice = once(() =>
   ),
 );
 
-const textFormat = once(() =>
+const textFormat = lazy(() =>
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("text") }),
     z.object({ type: z.literal("json_object") }),
@@ -76,7 +76,7 @@ const textFormat = once(() =>
   ]),
 );
 
-const include = once(() =>
+const include = lazy(() =>
   z.enum([
     "reasoning.encrypted_content",
     "message.output_text.logprobs",
@@ -91,16 +91,16 @@ const include = once(() =>
 );
 
 /** Open Responses' bounds, which are OpenAI's. */
-const metadata = once(() =>
+const metadata = lazy(() =>
   z
     .record(z.string().max(64), z.string().max(512))
     .refine((pairs) => Object.keys(pairs).length <= 16, "must have at most 16 pairs"),
 );
 
-const model = once(() => z.string().min(1));
+const model = lazy(() => z.string().min(1));
 
 /** What the prompt is made of: shared by creating, counting and compacting. */
-const promptFields = once(() => ({
+const promptFields = lazy(() => ({
   model: model(),
   input: z
     .union([z.string(), z.array(inputItem)], { error: "must be a string or an array of items" })
@@ -110,7 +110,7 @@ const promptFields = once(() => ({
   conversation: z.union([z.string(), z.object({ id: z.string() })]).nullish(),
 }));
 
-const controlFields = once(() => ({
+const controlFields = lazy(() => ({
   tools: z.array(tool()).nullish(),
   tool_choice: toolChoice().nullish(),
   parallel_tool_calls: z.boolean().nullish(),

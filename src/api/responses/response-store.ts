@@ -6,7 +6,7 @@
  * of n turns takes n entries and n reads, and none holds what another holds already.
  */
 import * as z from "zod";
-import { once } from "../../once.ts";
+import { lazy } from "../../lazy.ts";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";
 import { RequestError } from "../errors.ts";
 import type { WireItem } from "./items.ts";
@@ -29,7 +29,7 @@ export type StoredResource = Readonly<Record<string, unknown>> & {
 };
 
 /** Still being made, in the background. */
-export function isUnderWay({ status }: { readonly status: string }): boolean {
+export function isInFlight({ status }: { readonly status: string }): boolean {
   return status === "queued" || status === "in_progress";
 }
 
@@ -50,7 +50,7 @@ export interface PutOptions {
   readonly earlier: readonly WireItem[];
 }
 
-const wireItem = once(() => z.looseObject({ type: z.string() }));
+const wireItem = lazy(() => z.looseObject({ type: z.string() }));
 
 const storedResponse = z.lazy(() =>
   z.object({

@@ -1,6 +1,6 @@
 /** The Responses API: `POST /v1/responses`, answered as JSON, as a stream of events or in the background, and its kin. */
 import { type Context, Hono } from "hono";
-import { forEachOf } from "../../flow.ts";
+import { consume } from "../../streams/push-stream.ts";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
 import { sseResponse } from "../sse.ts";
@@ -14,7 +14,7 @@ import {
   withFailure,
 } from "./create-response.ts";
 import { toFrames } from "./frames.ts";
-import { outlive } from "./outlive.ts";
+import { waitUntil } from "./wait-until.ts";
 import { promptRoutes } from "./prompt-routes.ts";
 import { type SocketOptions, socketRoute } from "./socket-route.ts";
 import { storedResponses } from "./stored-routes.ts";
@@ -35,7 +35,7 @@ export function responses(context: ResponsesContext, webSockets?: SocketOptions)
     const events = runResponse(pending, context, signal);
     const headers = toHeaders(pending);
     if (!pending.request.stream) {
-      await forEachOf(events, () => true);
+      await consume(events, () => true);
       return c.json(pending.writer.response, 200, headers);
     }
     // Until the engine has accepted, its refusal can still be an HTTP status.
@@ -63,7 +63,7 @@ async function answerInBackground(
   const { id, caller, writer, request } = pending;
   const queued = writer.response;
   const { ended } = await context.background.start(pending, context);
-  outlive(c, ended);
+  waitUntil(c, ended);
   if (!request.stream) return c.json(queued, 200, toHeaders(pending));
   const abort = createAbort(c.req.raw.signal);
   const events = context.background.follow(caller.client.tenant, id, -1, abort.signal);

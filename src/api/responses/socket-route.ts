@@ -4,14 +4,14 @@ import type { UpgradeWebSocket, WSContext } from "hono/ws";
 import type { ApiEnv, Client } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
-import { outlive } from "./outlive.ts";
+import { waitUntil } from "./wait-until.ts";
 import { createSocketSession, type SocketPort, type SocketSession } from "./socket-session.ts";
 
 export interface SocketOptions {
   /** The runtime's way of turning a request into a WebSocket. */
   // oxlint-disable-next-line typescript/no-explicit-any -- each runtime has a socket of its own
   readonly upgrade: UpgradeWebSocket<any>;
-  /** Aborted when the server is about to leave: connections end with the response that is under way. */
+  /** Aborted when the server is about to leave: connections end with the response that is in flight. */
   readonly closing?: AbortSignal;
 }
 
@@ -51,7 +51,7 @@ export function socketRoute(context: ResponsesContext, options: SocketOptions): 
         onOpen: (_, socket) => void open(socket),
         onMessage({ data }, socket) {
           const message = typeof data === "string" ? data : undefined;
-          outlive(c, open(socket).receive(message));
+          waitUntil(c, open(socket).receive(message));
         },
         onClose: leave,
         onError: leave,

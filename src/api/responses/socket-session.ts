@@ -2,7 +2,7 @@
  * One WebSocket connection: `response.create` messages in, the events of their responses out, one response after the
  * other. Knows no runtime: messages are handed in, and what is to be sent is handed out.
  */
-import { forEachOf } from "../../flow.ts";
+import { consume } from "../../streams/push-stream.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { parseBody } from "../parse-request.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -14,9 +14,9 @@ import { toResponsesError } from "./errors.ts";
 export interface SocketSession {
   /** A text message. What is not text is given as undefined. Resolves when nothing is left to do. Never rejects. */
   receive(message: string | undefined): Promise<void>;
-  /** The client has left: whatever is under way is stopped. */
+  /** The client has left: whatever is in flight is stopped. */
   leave(): void;
-  /** Closes the connection as soon as no response is under way, saying why if there is more to say than the reason. */
+  /** Closes the connection as soon as no response is in flight, saying why if there is more to say than the reason. */
   finish(reason: string, error?: RequestError): void;
 }
 
@@ -26,7 +26,7 @@ export interface SocketPort {
   close(code: number, reason: string): void;
 }
 
-/** Requests that may wait behind the one under way. */
+/** Requests that may wait behind the one in flight. */
 const MAX_WAITING = 32;
 
 /** WebSocket close codes. */
@@ -95,7 +95,7 @@ export function createSocketSession(
         signal: abort.signal,
       });
       const told = withFailure(begun, pending, context, abort.signal);
-      await forEachOf(told, ({ json }) => port.send(json).then(() => true));
+      await consume(told, ({ json }) => port.send(json).then(() => true));
     } catch (error) {
       if (previous !== undefined) responses.evict(previous);
       if (!abort.signal.aborted) await refuse(error);

@@ -10,8 +10,8 @@ import { untilBegun } from "../until-begun.ts";
 import { unknownResponse } from "./background.ts";
 import type { ResponsesContext } from "./context.ts";
 import { toFrames } from "./frames.ts";
-import { isUnderWay, type StoredResponse } from "./response-store.ts";
-import { showResponse, toPage } from "./shown.ts";
+import { isInFlight, type StoredResponse } from "./response-store.ts";
+import { showResponse, toPage } from "./to-client.ts";
 
 const readQuery = z.lazy(() =>
   z.object({
@@ -50,7 +50,7 @@ export function storedResponses(context: ResponsesContext): Hono<ApiEnv> {
   app.delete("/responses/:id", async (c) => {
     const { response } = await find(c);
     const { tenant } = c.get("client");
-    if (isUnderWay(response)) await background.cancel(tenant, response.id);
+    if (isInFlight(response)) await background.cancel(tenant, response.id);
     await responses.delete(tenant, response.id);
     return c.json({ id: response.id, object: "response", deleted: true });
   });

@@ -1,7 +1,7 @@
 /** Compaction items: a summary of what came before, sealed, so that it is ours and this tenant's to read. */
 import * as z from "zod";
 import { readStored } from "../../store/entries.ts";
-import type { Seals } from "../../store/seals.ts";
+import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import type { HistoryItem } from "./history.ts";
 
 /** What the model is asked when a conversation is compacted. */
@@ -18,18 +18,22 @@ const PURPOSE = "compaction";
 
 const sealedSummary = z.lazy(() => z.object({ summary: z.string() }));
 
-export function sealSummary(summary: string, tenant: string, seals: Seals): Promise<string> {
+export function sealSummary(
+  summary: string,
+  tenant: string,
+  cipher: ReasoningCipher,
+): Promise<string> {
   const payload: z.infer<typeof sealedSummary> = { summary };
-  return seals.seal(JSON.stringify(payload), { tenant, purpose: PURPOSE });
+  return cipher.seal(JSON.stringify(payload), { tenant, purpose: PURPOSE });
 }
 
 /** What the model is told in place of what was summarized. Undefined for what was not sealed here, or for others. */
 export async function openSummary(
   sealed: string,
   tenant: string,
-  seals: Seals,
+  cipher: ReasoningCipher,
 ): Promise<string | undefined> {
-  const opened = await seals.open(sealed, { tenant, purpose: PURPOSE });
+  const opened = await cipher.open(sealed, { tenant, purpose: PURPOSE });
   if (!opened.opened) return undefined;
   const summary = readStored(sealedSummary, opened.text)?.summary;
   return summary === undefined ? undefined : `Summary of the conversation so far:\n\n${summary}`;

@@ -2,7 +2,7 @@
  * Makes a small JSON value that satisfies a JSON Schema: what is required, little else. It knows the
  * keywords that structured outputs use; `pattern`, `not` and conditions are only satisfied by luck.
  */
-import type { Clues } from "./clues.ts";
+import type { Clues } from "./hints.ts";
 
 type SchemaObject = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,7 @@
  * they are written. Otherwise a tool is mentioned by a word of its name: “What is the weather in
  * Oslo?” mentions `get_weather`. Nothing mentioned, nothing called.
  */
-import { createClues, wordPattern, type Wording } from "./clues.ts";
+import { createClues, wordPattern, type Wording } from "./hints.ts";
 import { instanceOf } from "./instance.ts";
 import type { DemoCall } from "./prompt.ts";
 import type { DemoTool } from "./signature.ts";

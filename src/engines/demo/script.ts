@@ -1,7 +1,7 @@
 /** Decides what the rest of the turn says and does; how it is written down is `compose.ts`. */
 import { EngineError } from "../engine-error.ts";
 import type { Constraint } from "../engine.ts";
-import { createClues, type Wording } from "./clues.ts";
+import { createClues, type Wording } from "./hints.ts";
 import { instanceOf } from "./instance.ts";
 import { argumentsOf, planCalls, remainingCalls, type PlannedCall } from "./plan.ts";
 import type { DemoPrompt } from "./prompt.ts";

@@ -2,7 +2,7 @@
  * One completion over several backends. What fails before its first token is tried elsewhere; after it never, because
  * the client has seen the token.
  */
-import { forEachOf, type Take } from "../../flow.ts";
+import { consume, type Consumer } from "../../streams/push-stream.ts";
 import { EngineError } from "../engine-error.ts";
 import type { CompletionRequest, EngineEvent } from "../engine.ts";
 import type { Admission, Place } from "./admission.ts";
@@ -22,7 +22,7 @@ export interface FailoverDeps {
 export async function completeWithFailover(
   request: CompletionRequest,
   signal: AbortSignal,
-  take: Take<EngineEvent>,
+  take: Consumer<EngineEvent>,
   deps: FailoverDeps,
 ): Promise<void> {
   const completion = new Completion(request, signal, take, deps);
@@ -39,7 +39,7 @@ const MAX_UNREACHED = 8;
 class Completion {
   readonly #request: CompletionRequest;
   readonly #signal: AbortSignal;
-  readonly #take: Take<EngineEvent>;
+  readonly #take: Consumer<EngineEvent>;
   readonly #deps: FailoverDeps;
   readonly #tried = new Set<Backend>();
   #attempts = 0;
@@ -53,7 +53,7 @@ class Completion {
   constructor(
     request: CompletionRequest,
     signal: AbortSignal,
-    take: Take<EngineEvent>,
+    take: Consumer<EngineEvent>,
     deps: FailoverDeps,
   ) {
     this.#request = request;
@@ -97,7 +97,7 @@ class Completion {
   async #runAt({ backend, attempt }: Place): Promise<"done" | "again"> {
     let sampled = false;
     try {
-      await forEachOf(backend.engine.complete(this.#request, attempt.signal), (event) => {
+      await consume(backend.engine.complete(this.#request, attempt.signal), (event) => {
         if (event.type !== "open") {
           if (!sampled) {
             sampled = true;

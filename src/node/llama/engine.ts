@@ -21,7 +21,7 @@ import {
 } from "./model.ts";
 
 export interface NativeLlama extends Engine {
-  /** Frees the model's memory, or stops loading it. Completions under way fail, and all later ones. */
+  /** Frees the model's memory, or stops loading it. Completions in flight fail, and all later ones. */
   close(): Promise<void>;
 }
 

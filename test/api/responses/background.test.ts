@@ -3,7 +3,7 @@ import { sha256Hex } from "../../../src/api/auth.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { createShutdown } from "../../../src/turn/shutdown.ts";
+import { createShutdown } from "../../../src/models/shutdown.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { consume } from "./consumer.ts";
 import { responseObject } from "./schemas.ts";

@@ -1,10 +1,10 @@
 /** Requests to the Responses API without a server around it, their answers checked by schema. */
 import { createApp } from "../../../src/app.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
-import { createLog } from "../../../src/log.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { createModels } from "../../../src/turn/models.ts";
-import type { Shutdown } from "../../../src/turn/shutdown.ts";
+import { createModels } from "../../../src/models/models.ts";
+import type { Shutdown } from "../../../src/models/shutdown.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "../../helpers/gateway.ts";
 import { consume } from "./consumer.ts";
 import { type ResponseObject, responseObject } from "./schemas.ts";

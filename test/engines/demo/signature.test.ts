@@ -1,7 +1,7 @@
 import { Validator } from "@cfworker/json-schema";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createClues } from "../../../src/engines/demo/clues.ts";
+import { createClues } from "../../../src/engines/demo/hints.ts";
 import { instanceOf } from "../../../src/engines/demo/instance.ts";
 import { readTools } from "../../../src/engines/demo/signature.ts";
 import { fromPlainJson, toolsSection } from "../../../src/harmony/index.ts";

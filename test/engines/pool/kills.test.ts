@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { CompletionRequest, Engine, EngineEvent } from "../../../src/engines/engine.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
-import { createFlow } from "../../../src/flow.ts";
+import { createPushStream } from "../../../src/streams/push-stream.ts";
 import { requestOf } from "../support.ts";
 import { FINISH, OPEN, poolOf, settle, TOKEN } from "./support.ts";
 
@@ -23,7 +23,7 @@ function createMortalEngine(tokens: number) {
       if (!isAlive) throw refuse();
     },
     complete: (_: CompletionRequest, signal) =>
-      createFlow<EngineEvent>(async (take) => {
+      createPushStream<EngineEvent>(async (take) => {
         if (!isAlive) throw refuse();
         let next = Promise.withResolvers<void>();
         const stream = {

@@ -6,7 +6,7 @@ import type { CompletionRequest, Engine, EngineEvent } from "../../../src/engine
 import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
 import type { Pool } from "../../../src/engines/pool.ts";
 import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
-import { createFlow } from "../../../src/flow.ts";
+import { createPushStream } from "../../../src/streams/push-stream.ts";
 import { requestOf } from "../support.ts";
 import { FINISH, OPEN, poolOf, settle, TOKEN } from "./support.ts";
 
@@ -27,7 +27,7 @@ function createDrivenEngine() {
       if (!isWell) throw new EngineError("unreachable", "gone");
     },
     complete: (_: CompletionRequest, signal) =>
-      createFlow(async (take) => {
+      createPushStream(async (take) => {
         let next = Promise.withResolvers<Step>();
         const aborted = Promise.withResolvers<never>();
         aborted.promise.catch(() => undefined);

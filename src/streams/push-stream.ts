@@ -10,29 +10,29 @@
  * Takes an event, and says whether more are wanted; a promise of that when there is no room yet: nothing further is
  * handed over before it is kept. After a `false`, or a throw, nothing is.
  */
-export type Take<T> = (event: T) => More;
-export type More = boolean | Promise<boolean>;
+export type Consumer<T> = (event: T) => Demand;
+export type Demand = boolean | Promise<boolean>;
 
-export interface Flow<T> extends AsyncIterable<T> {
+export interface PushStream<T> extends AsyncIterable<T> {
   /**
    * Makes the events; to be called once. Resolves when there are no more, or no more were wanted, and what was held for
    * them is let go. Rejects with what has failed.
    */
-  pushTo(take: Take<T>): Promise<void>;
-  [Symbol.asyncIterator](): Pulled<T>;
+  pushTo(take: Consumer<T>): Promise<void>;
+  [Symbol.asyncIterator](): PushStreamIterator<T>;
 }
 
 /** @param drop lets go of what is held already; called when an iterator is left before its first step. */
-export function createFlow<T>(
-  pushTo: (take: Take<T>) => Promise<void>,
+export function createPushStream<T>(
+  pushTo: (take: Consumer<T>) => Promise<void>,
   drop?: () => void,
-): Flow<T> {
-  return { pushTo, [Symbol.asyncIterator]: () => new Pulled(pushTo, drop) };
+): PushStream<T> {
+  return { pushTo, [Symbol.asyncIterator]: () => new PushStreamIterator(pushTo, drop) };
 }
 
 /** Reads to the end, or until `take` has had enough; rejects also with what `take` has thrown. */
-export async function forEachOf<T>(events: AsyncIterable<T>, take: Take<T>): Promise<void> {
-  if (isFlow(events)) return events.pushTo(take);
+export async function consume<T>(events: AsyncIterable<T>, take: Consumer<T>): Promise<void> {
+  if (isPushStream(events)) return events.pushTo(take);
   for await (const event of events) if (!(await take(event))) return;
 }
 
@@ -40,8 +40,8 @@ export async function forEachOf<T>(events: AsyncIterable<T>, take: Take<T>): Pro
  * Keeps what `take` throws from whoever makes the events, who would believe it to be a failure of their own: to them it
  * has had enough.
  */
-export function guard<T>(take: Take<T>): {
-  readonly take: Take<T>;
+export function guard<T>(take: Consumer<T>): {
+  readonly take: Consumer<T>;
   /** Throws what `take` has thrown. */
   check(): void;
 } {
@@ -66,12 +66,12 @@ export function guard<T>(take: Take<T>): {
 }
 
 /** The same events, each as `map` gives it: at once where it can. */
-export function mapFlow<T, U>(
+export function mapPushStream<T, U>(
   events: AsyncIterable<T>,
   map: (event: T) => U | Promise<U>,
-): Flow<U> {
-  return createFlow((take) =>
-    forEachOf(events, (event) => {
+): PushStream<U> {
+  return createPushStream((take) =>
+    consume(events, (event) => {
       const mapped = map(event);
       return mapped instanceof Promise ? mapped.then(take) : take(mapped);
     }),
@@ -79,32 +79,32 @@ export function mapFlow<T, U>(
 }
 
 /** Goes on when there is room, which may be at once. */
-export function andThen(more: More, next: () => More): More {
+export function andThen(more: Demand, next: () => Demand): Demand {
   return typeof more === "boolean" ? more && next() : goOnLater(more, next);
 }
 
-async function goOnLater(more: Promise<boolean>, next: () => More): Promise<boolean> {
+async function goOnLater(more: Promise<boolean>, next: () => Demand): Promise<boolean> {
   return (await more) && next();
 }
 
 /** Hands over several, one after the other. */
-export function takeAll<T>(events: readonly T[], take: Take<T>): More {
+export function deliverAll<T>(events: readonly T[], take: Consumer<T>): Demand {
   let taken = 0;
   for (const event of events) {
     taken++;
     const more = take(event);
     if (more === false) return false;
-    if (more !== true) return andThen(more, () => takeAll(events.slice(taken), take));
+    if (more !== true) return andThen(more, () => deliverAll(events.slice(taken), take));
   }
   return true;
 }
 
 /** For events that come while there is no room, or from several sides: they wait here, in order. */
-export class Gate {
-  #more: More = true;
+export class SerialQueue {
+  #more: Demand = true;
 
   /** Hands over when there is room. */
-  pass(handOver: () => More): More {
+  pass(handOver: () => Demand): Demand {
     const more = andThen(this.#more, handOver);
     this.#more = more;
     if (typeof more !== "boolean") void this.#settle(more);
@@ -117,7 +117,7 @@ export class Gate {
   }
 
   /** Whether more are wanted, when all that waits has been handed over. */
-  get more(): More {
+  get more(): Demand {
     return this.#more;
   }
 
@@ -132,13 +132,13 @@ export class Gate {
   }
 }
 
-function isFlow<T>(events: AsyncIterable<T>): events is Flow<T> {
+function isPushStream<T>(events: AsyncIterable<T>): events is PushStream<T> {
   return "pushTo" in events;
 }
 
 /** A flow, read step by step. The one who makes the events waits while nobody asks for the next. */
-export class Pulled<T> implements AsyncIterableIterator<T, void> {
-  readonly #pushTo: (take: Take<T>) => Promise<void>;
+export class PushStreamIterator<T> implements AsyncIterableIterator<T, void> {
+  readonly #pushTo: (take: Consumer<T>) => Promise<void>;
   readonly #drop: (() => void) | undefined;
   /** Whoever waits for the next event. */
   #reader: PromiseWithResolvers<IteratorResult<T, void>> | undefined;
@@ -150,7 +150,7 @@ export class Pulled<T> implements AsyncIterableIterator<T, void> {
   /** For the reader who asks next. */
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(pushTo: (take: Take<T>) => Promise<void>, drop?: () => void) {
+  constructor(pushTo: (take: Consumer<T>) => Promise<void>, drop?: () => void) {
     this.#pushTo = pushTo;
     this.#drop = drop;
   }
@@ -191,7 +191,7 @@ export class Pulled<T> implements AsyncIterableIterator<T, void> {
     reader?.resolve(this.#end());
   }
 
-  #take(event: T): More {
+  #take(event: T): Demand {
     if (this.#over) return false;
     this.#reader?.resolve({ done: false, value: event });
     this.#reader = undefined;

@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
 import {
   andThen,
-  createFlow,
-  type Flow,
-  forEachOf,
-  Gate,
+  createPushStream,
+  type PushStream,
+  consume,
+  SerialQueue,
   guard,
-  mapFlow,
-  type More,
-  takeAll,
-} from "../src/flow.ts";
+  mapPushStream,
+  type Demand,
+  deliverAll,
+} from "../../src/streams/push-stream.ts";
 
 /** Gives these, and remembers how far it came and that it let go. */
 function counted(events: readonly number[]) {
   const made: (number | "let go")[] = [];
-  const flow = createFlow<number>(async (take) => {
+  const flow = createPushStream<number>(async (take) => {
     try {
       for (const event of events) {
         made.push(event);
@@ -27,8 +27,8 @@ function counted(events: readonly number[]) {
   return { flow, made };
 }
 
-function failing(after: readonly number[]): Flow<number> {
-  return createFlow(async (take) => {
+function failing(after: readonly number[]): PushStream<number> {
+  return createPushStream(async (take) => {
     for (const event of after) await take(event);
     throw new Error("broken");
   });
@@ -44,26 +44,24 @@ describe("forEachOf", () => {
     ["any async iterable", plain],
   ])("reads %s to the end", async (_, events) => {
     const taken: number[] = [];
-    await forEachOf(events(), (event) => taken.push(event) > 0);
+    await consume(events(), (event) => taken.push(event) > 0);
     expect(taken).toEqual([1, 2, 3]);
   });
 
-  test.each<[string, (taken: number[]) => (event: number) => More]>([
+  test.each<[string, (taken: number[]) => (event: number) => Demand]>([
     ["at once", (taken) => (event) => taken.push(event) < 2],
     ["later", (taken) => async (event) => taken.push(event) < 2],
   ])("ends when no more are wanted, said %s", async (_, take) => {
     for (const events of [counted([1, 2, 3]).flow, plain()]) {
       const taken: number[] = [];
-      await forEachOf(events, take(taken));
+      await consume(events, take(taken));
       expect(taken).toEqual([1, 2]);
     }
   });
 
   test("rejects with what the events fail with, after the events", async () => {
     const taken: number[] = [];
-    await expect(forEachOf(failing([1]), (event) => taken.push(event) > 0)).rejects.toThrow(
-      "broken",
-    );
+    await expect(consume(failing([1]), (event) => taken.push(event) > 0)).rejects.toThrow("broken");
     expect(taken).toEqual([1]);
   });
 });
@@ -113,7 +111,7 @@ describe("a flow read step by step", () => {
   });
 
   test("a failure between two steps waits for the second", async () => {
-    const pulled = createFlow<number>(async (take) => {
+    const pulled = createPushStream<number>(async (take) => {
       void take(1);
       throw new Error("broken");
     })[Symbol.asyncIterator]();
@@ -123,14 +121,14 @@ describe("a flow read step by step", () => {
   });
 
   test("refuses a second step before the first is made", async () => {
-    const pulled = createFlow<number>(() => new Promise(() => {}))[Symbol.asyncIterator]();
+    const pulled = createPushStream<number>(() => new Promise(() => {}))[Symbol.asyncIterator]();
     void pulled.next();
     await expect(pulled.next()).rejects.toThrow("one event at a time");
   });
 });
 
 test("mapped events come in order, whether they are mapped at once or later", async () => {
-  const mapped = mapFlow(counted([1, 2, 3]).flow, (event) =>
+  const mapped = mapPushStream(counted([1, 2, 3]).flow, (event) =>
     event === 2 ? Promise.resolve("later 2") : `${event}`,
   );
   expect(await Array.fromAsync(mapped)).toEqual(["1", "later 2", "3"]);
@@ -155,7 +153,7 @@ describe("takeAll", () => {
   test("waits for room in the middle, and goes on in order", async () => {
     const room = Promise.withResolvers<boolean>();
     const taken: number[] = [];
-    const more = takeAll([1, 2, 3], (event) => {
+    const more = deliverAll([1, 2, 3], (event) => {
       taken.push(event);
       return event === 1 ? room.promise : true;
     });
@@ -165,12 +163,12 @@ describe("takeAll", () => {
     expect(taken).toEqual([1, 2, 3]);
   });
 
-  test.each<[string, (event: number) => More]>([
+  test.each<[string, (event: number) => Demand]>([
     ["at once", (event) => event !== 2],
     ["later", async (event) => event !== 2],
   ])("hands over nothing after a no, said %s", async (_, answer) => {
     const taken: number[] = [];
-    const more = takeAll([1, 2, 3], (event) => {
+    const more = deliverAll([1, 2, 3], (event) => {
       taken.push(event);
       return answer(event);
     });
@@ -179,7 +177,7 @@ describe("takeAll", () => {
   });
 });
 
-test.each<[More, boolean, number]>([
+test.each<[Demand, boolean, number]>([
   [true, true, 1],
   [false, false, 0],
   [Promise.resolve(true), true, 1],
@@ -193,16 +191,16 @@ test.each<[More, boolean, number]>([
 
 describe("a gate", () => {
   test("is a call while there is room", () => {
-    const gate = new Gate();
+    const gate = new SerialQueue();
     expect(gate.pass(() => true)).toBe(true);
     expect(gate.more).toBe(true);
   });
 
   test("keeps the order of what comes while there is none, and is a call again later", async () => {
-    const gate = new Gate();
+    const gate = new SerialQueue();
     const room = Promise.withResolvers<boolean>();
     const passed: number[] = [];
-    const pass = (event: number, more: More) =>
+    const pass = (event: number, more: Demand) =>
       gate.pass(() => {
         passed.push(event);
         return more;
@@ -217,12 +215,12 @@ describe("a gate", () => {
     expect(passed).toEqual([1, 2, 3]);
   });
 
-  test.each<[string, (gate: Gate) => unknown]>([
+  test.each<[string, (gate: SerialQueue) => unknown]>([
     ["a no", (gate) => gate.pass(() => false)],
     ["a later no", (gate) => gate.pass(async () => false)],
     ["it was closed", (gate) => gate.close()],
   ])("lets nothing through after %s", async (_, shut) => {
-    const gate = new Gate();
+    const gate = new SerialQueue();
     await shut(gate);
     let passed = false;
     expect(await gate.pass(() => (passed = true))).toBe(false);
@@ -230,7 +228,7 @@ describe("a gate", () => {
   });
 
   test("tells a failure to whoever comes after it too", async () => {
-    const gate = new Gate();
+    const gate = new SerialQueue();
     await expect(gate.pass(() => Promise.reject(new Error("full")))).rejects.toThrow("full");
     await expect(gate.pass(() => true)).rejects.toThrow("full");
   });

@@ -2,10 +2,10 @@
  * Shutting down in order. First nothing new is begun; then what is in flight may finish; near the end of the grace
  * whatever has not is stopped for a stated reason, while there is still time to tell clients and the store.
  */
-import { createFlow, forEachOf, type Take } from "../flow.ts";
+import { createPushStream, consume, type Consumer } from "../streams/push-stream.ts";
 import type { Model, Models } from "./models.ts";
-import { TurnError } from "./turn-error.ts";
-import type { Turn, TurnEvent } from "./turn.ts";
+import { TurnError } from "../turn/turn-error.ts";
+import type { Turn, TurnEvent } from "../turn/turn.ts";
 
 export interface Shutdown {
   /** Aborted when the shutdown begins. */
@@ -62,7 +62,7 @@ export function createShutdown(): Shutdown {
     return Object.create(model, {
       run: {
         value: (turn: Turn, signal: AbortSignal) =>
-          createFlow<TurnEvent>((take) => runStoppable(model, turn, signal, take)),
+          createPushStream<TurnEvent>((take) => runStoppable(model, turn, signal, take)),
       },
     });
   }
@@ -72,7 +72,7 @@ export function createShutdown(): Shutdown {
     model: Model,
     turn: Turn,
     signal: AbortSignal,
-    take: Take<TurnEvent>,
+    take: Consumer<TurnEvent>,
   ): Promise<void> {
     const abort = new AbortController();
     const leave = () => abort.abort(signal.reason);
@@ -83,7 +83,7 @@ export function createShutdown(): Shutdown {
     const isStopped = () => stopping.signal.aborted && !signal.aborted;
     let hasEnded = false;
     try {
-      await forEachOf(model.run(turn, abort.signal), (event) => {
+      await consume(model.run(turn, abort.signal), (event) => {
         hasEnded ||= event.type === "end";
         return take(event);
       });

@@ -1,10 +1,15 @@
 /** What is counted and logged of requests and turns. It looks on: nothing depends on it. */
-import { EngineError } from "./engines/engine-error.ts";
-import { createFlow, type Flow, forEachOf, type Take } from "./flow.ts";
+import { EngineError } from "../engines/engine-error.ts";
+import {
+  createPushStream,
+  type PushStream,
+  consume,
+  type Consumer,
+} from "../streams/push-stream.ts";
 import type { Log, LogFields } from "./log.ts";
 import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
-import type { Model, Models } from "./turn/models.ts";
-import type { Turn, TurnEnd, TurnEvent } from "./turn/turn.ts";
+import type { Model, Models } from "../models/models.ts";
+import type { Turn, TurnEnd, TurnEvent } from "../turn/turn.ts";
 
 /** The gateway's meters. All names begin with `harmony_gateway_`. */
 export interface Meters {
@@ -12,7 +17,7 @@ export interface Meters {
   readonly requests: Counter;
   /** By model and finish reason. */
   readonly turns: Counter;
-  readonly turnsUnderWay: Gauge;
+  readonly turnsInFlight: Gauge;
   /** By model and kind: `prompt`, `cached`, `completion`, `reasoning`. */
   readonly tokens: Counter;
   /** Repairs the parser made, by kind. */
@@ -35,7 +40,7 @@ export function createMeters(registry: Registry): Meters {
   return {
     requests: registry.counter("harmony_gateway_requests_total", "HTTP requests answered."),
     turns: registry.counter("harmony_gateway_turns_total", "Turns ended, by finish reason."),
-    turnsUnderWay: registry.gauge("harmony_gateway_turns_under_way", "Turns under way."),
+    turnsInFlight: registry.gauge("harmony_gateway_turns_in_flight", "Turns in flight."),
     tokens: registry.counter("harmony_gateway_tokens_total", "Tokens, as reported to clients."),
     recoveries: registry.counter(
       "harmony_gateway_recoveries_total",
@@ -95,8 +100,8 @@ function observeModel(model: Model, deps: ObserveDeps): Model {
   // A model's status changes: everything else is read through to the model itself.
   return Object.create(model, {
     run: {
-      value: (turn: Turn, signal: AbortSignal): Flow<TurnEvent> =>
-        createFlow((take) => new Observer(model, turn, deps).watch(signal, take)),
+      value: (turn: Turn, signal: AbortSignal): PushStream<TurnEvent> =>
+        createPushStream((take) => new Observer(model, turn, deps).watch(signal, take)),
     },
   });
 }
@@ -119,10 +124,10 @@ class Observer {
     this.#startedAt = deps.now();
   }
 
-  async watch(signal: AbortSignal, take: Take<TurnEvent>): Promise<void> {
-    this.#deps.meters.turnsUnderWay.add(1);
+  async watch(signal: AbortSignal, take: Consumer<TurnEvent>): Promise<void> {
+    this.#deps.meters.turnsInFlight.add(1);
     try {
-      await forEachOf(this.#model.run(this.#turn, signal), (event) => {
+      await consume(this.#model.run(this.#turn, signal), (event) => {
         this.#see(event);
         return take(event);
       });
@@ -156,7 +161,7 @@ class Observer {
     this.#isOver = true;
     const { log, logContent, meters } = this.#deps;
     const seconds = this.#seconds();
-    meters.turnsUnderWay.add(-1);
+    meters.turnsInFlight.add(-1);
     meters.turns.add({ ...this.#labels(), finish });
     meters.turnSeconds.observe(this.#labels(), seconds);
     log[level]("turn", {

@@ -9,13 +9,13 @@
  * Both APIs use it: `keep` on the way out, `restore` (or, item by item, `open`) on the way in.
  */
 import * as z from "zod";
-import { mapFlow } from "../flow.ts";
+import { mapPushStream } from "../streams/push-stream.ts";
 import type { Part, TurnEvent } from "../turn/turn.ts";
 import { createEntries } from "./entries.ts";
-import type { OpenedSeal, Seals, SealRefusal } from "./seals.ts";
+import type { OpenedSeal, ReasoningCipher, SealRefusal } from "./reasoning-cipher.ts";
 import type { Store } from "./store.ts";
 
-export interface ReasoningKeeper {
+export interface ReasoningStore {
   /**
    * The same events. Thoughts are kept when the call they led to begins, and its `part-end` is given only once they
    * are; reasoning parts end with their text sealed if `seal` is set.
@@ -56,7 +56,7 @@ export interface ReasoningKeeperDeps {
   /** One that never rejects: see `createForgivingStore`. */
   readonly store: Store;
   readonly ttlSeconds: number;
-  readonly seals: Seals;
+  readonly cipher: ReasoningCipher;
   readonly onRestored: (outcome: ReasoningOutcome) => void;
   readonly onSealRefused: (reason: SealRefusal) => void;
   readonly onCorrupt: (kind: string) => void;
@@ -73,8 +73,8 @@ const PURPOSE = "reasoning";
 /** What is kept of a call: the thoughts before it. */
 const keptThoughts = z.lazy(() => z.array(z.string()));
 
-export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeeper {
-  const { seals } = deps;
+export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore {
+  const { cipher } = deps;
   const kept = createEntries(PURPOSE, keptThoughts, deps);
 
   return { keep, restore, open };
@@ -115,11 +115,11 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
     }
 
     async function sealInto(event: TurnEvent, thought: string) {
-      const sealed = await seals.seal(thought, { tenant, purpose: PURPOSE });
+      const sealed = await cipher.seal(thought, { tenant, purpose: PURPOSE });
       return { ...event, sealed };
     }
 
-    return mapFlow(events, look);
+    return mapPushStream(events, look);
   }
 
   /** Also when there was no thought: that is how a call without one differs from one whose thought was lost. */
@@ -193,7 +193,7 @@ export function createReasoningKeeper(deps: ReasoningKeeperDeps): ReasoningKeepe
   }
 
   async function open(tenant: string, sealed: string): Promise<OpenedSeal> {
-    const seal = await seals.open(sealed, { tenant, purpose: PURPOSE });
+    const seal = await cipher.open(sealed, { tenant, purpose: PURPOSE });
     if (!seal.opened) deps.onSealRefused(seal.reason);
     return seal;
   }

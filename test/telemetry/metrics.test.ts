@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRegistry } from "../src/metrics.ts";
+import { createRegistry } from "../../src/telemetry/metrics.ts";
 
 test("counters, gauges and histograms are printed for Prometheus", () => {
   const registry = createRegistry();

@@ -7,10 +7,10 @@
  * `worker.ts` for the two places that collect them.
  */
 import * as z from "zod";
-import { ENGINE_KINDS } from "./engines/create-engine.ts";
-import { MAX_JSON_DEPTH } from "./harmony/json.ts";
-import { DEFAULT_STEERING } from "./turn/steering.ts";
-import { once } from "./once.ts";
+import { ENGINE_KINDS } from "../engines/create-engine.ts";
+import { MAX_JSON_DEPTH } from "../harmony/json.ts";
+import { DEFAULT_STEERING } from "../turn/steering.ts";
+import { lazy } from "../lazy.ts";
 
 /** The groups settings are listed in, in this order. */
 export const SETTING_GROUPS = {
@@ -39,7 +39,7 @@ const reasoningPolicy = () => z.enum(["raw", "sealed", "none"]);
 const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
 
 /** One configured engine, in `backends`. */
-const backend = once(() =>
+const backend = lazy(() =>
   z.strictObject({
     name: z
       .string()
@@ -60,7 +60,7 @@ const backend = once(() =>
 );
 
 /** One client key, in `keys`. The short form `name:hash` fits a flag or an environment variable. */
-const clientKey = once(() =>
+const clientKey = lazy(() =>
   z.preprocess(
     fromShortKey,
     z.strictObject({
@@ -77,7 +77,7 @@ const clientKey = once(() =>
   ),
 );
 
-const sealingKey = once(() =>
+const sealingKey = lazy(() =>
   z
     .string()
     .regex(

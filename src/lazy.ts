@@ -4,7 +4,7 @@
  * Most often the part of a schema: building all schemas took a Worker half of its start-up, before a request says
  * which it needs. Whole schemas are `z.lazy` instead, so that those who parse with them need not know.
  */
-export function once<T>(make: () => T): () => T {
+export function lazy<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }

@@ -10,7 +10,7 @@
  * is good for 2³² seals under one key; rotate long before that.
  */
 
-export interface Seals {
+export interface ReasoningCipher {
   readonly seal: (text: string, bound: SealBinding) => Promise<string>;
   readonly open: (sealed: string, bound: SealBinding) => Promise<OpenedSeal>;
 }
@@ -34,7 +34,7 @@ export type SealRefusal =
   /** Altered, or made for another tenant or purpose. */
   | "not-authentic";
 
-export interface SealsOptions {
+export interface ReasoningCipherOptions {
   /** At least one, newest first: the first seals, all open. Any text; its strength is the seal's. */
   readonly secrets: readonly [string, ...string[]];
   readonly randomBytes: (length: number) => Uint8Array<ArrayBuffer>;
@@ -47,7 +47,7 @@ const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES;
 const SHORTEST = HEADER_BYTES + NONCE_BYTES + TAG_BYTES;
 
-export function createSeals(options: SealsOptions): Seals {
+export function createReasoningCipher(options: ReasoningCipherOptions): ReasoningCipher {
   const [newest, ...older] = options.secrets;
   const sealing = deriveKey(newest);
   const all = Promise.all([sealing, ...older.map((secret) => deriveKey(secret))]);

@@ -4,11 +4,11 @@ import type { Capabilities, Engine, EngineProbe } from "../engines/engine.ts";
 import type { Pool, PoolState } from "../engines/pool.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Layout } from "../harmony/render.ts";
-import { renderPrompt } from "./prompt.ts";
-import { runTurn } from "./run.ts";
-import { createPause, type Pause } from "./slices.ts";
-import { DEFAULT_STEERING, type Steering } from "./steering.ts";
-import type { Turn, TurnEvent } from "./turn.ts";
+import { renderPrompt } from "../turn/prompt.ts";
+import { runTurn } from "../turn/run.ts";
+import { createPause, type Pause } from "../turn/slices.ts";
+import { DEFAULT_STEERING, type Steering } from "../turn/steering.ts";
+import type { Turn, TurnEvent } from "../turn/turn.ts";
 
 /** What the operator configures about one model. */
 export interface ModelOptions {

@@ -1,8 +1,8 @@
 /** Asking engines what they are until they say so, and from then on how they are. */
-import type { BackendState } from "./engines/pool/backend.ts";
-import type { Model, Models, ModelStatus } from "./turn/models.ts";
+import type { BackendState } from "../engines/pool/backend.ts";
+import type { Model, Models, ModelStatus } from "./models.ts";
 
-export interface LookingOptions {
+export interface MonitorOptions {
   /** Longest time an engine is given to answer. */
   readonly timeoutMs: number;
   /** Wait after the first failure; doubled after each, up to the longest. */
@@ -18,7 +18,7 @@ export interface LookingOptions {
 }
 
 /** Resolves when the signal is aborted, or when there is nothing left to look after. */
-export async function lookAfter(models: Models, options: LookingOptions): Promise<void> {
+export async function monitorModels(models: Models, options: MonitorOptions): Promise<void> {
   const { healthIntervalMs, onHealth, signal } = options;
   await Promise.all(
     models.all.map(async (model) => {
@@ -28,7 +28,7 @@ export async function lookAfter(models: Models, options: LookingOptions): Promis
   );
 }
 
-async function probeModel(model: Model, options: LookingOptions): Promise<void> {
+async function probeModel(model: Model, options: MonitorOptions): Promise<void> {
   const { timeoutMs, longestWaitMs, signal } = options;
   let reported: string | undefined;
   let waitMs = options.firstWaitMs;

@@ -1,13 +1,13 @@
 /** The store and what keeps chain of thought in it, put together from the settings, logged and counted. */
-import type { Settings } from "./config.ts";
-import type { Log } from "./log.ts";
-import type { Meters } from "./observe.ts";
-import { createForgivingStore } from "./store/forgiving-store.ts";
-import { createGuardedStore, type GuardedStore } from "./store/guarded-store.ts";
-import { createMemoryStore } from "./store/memory-store.ts";
-import { createReasoningKeeper, type ReasoningKeeper } from "./store/reasoning-keeper.ts";
-import { createSeals, type Seals } from "./store/seals.ts";
-import type { Store } from "./store/store.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Meters } from "../telemetry/observe-models.ts";
+import { createForgivingStore } from "./forgiving-store.ts";
+import { createGuardedStore, type GuardedStore } from "./guarded-store.ts";
+import { createMemoryStore } from "./memory-store.ts";
+import { createReasoningStore, type ReasoningStore } from "./reasoning-store.ts";
+import { createReasoningCipher, type ReasoningCipher } from "./reasoning-cipher.ts";
+import type { Store } from "./store.ts";
 
 export interface ReasoningDeps {
   readonly log: Log;
@@ -63,18 +63,18 @@ export function reportCorrupt({ log, meters }: ReasoningDeps): (kind: string) =>
 }
 
 /** Lost chain of thought costs quality, never correctness: here the store fails open. */
-export function createKeeper(
+export function openReasoningStore(
   store: GuardedStore,
-  seals: Seals,
+  cipher: ReasoningCipher,
   settings: Settings,
   deps: ReasoningDeps,
-): ReasoningKeeper {
+): ReasoningStore {
   const { meters } = deps;
-  return createReasoningKeeper({
+  return createReasoningStore({
     store: createForgivingStore(store),
     onCorrupt: reportCorrupt(deps),
     ttlSeconds: settings.storeTtlSeconds,
-    seals,
+    cipher,
     onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
     onSealRefused: (reason) => meters.sealsRefused.add({ reason }),
   });
@@ -84,21 +84,21 @@ export function createKeeper(
  * Without configured keys, with one of this process's own: a replica, or the same gateway after a restart, cannot open
  * what it sealed. That is said when something is first sealed with it, because most gateways seal nothing.
  */
-export function openSeals({ sealingKeys }: Settings, log: Log): Seals {
+export function createCipher({ sealingKeys }: Settings, log: Log): ReasoningCipher {
   const [newest = crypto.randomUUID() + crypto.randomUUID(), ...older] = sealingKeys;
-  const seals = createSeals({
+  const cipher = createReasoningCipher({
     secrets: [newest, ...older],
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
   });
-  if (sealingKeys.length > 0) return seals;
+  if (sealingKeys.length > 0) return cipher;
   let said = false;
   return {
-    open: seals.open,
+    open: cipher.open,
     seal(text, bound) {
       if (!said)
         log.warn("sealing without sealingKeys", { opens: "in this process, until it ends" });
       said = true;
-      return seals.seal(text, bound);
+      return cipher.seal(text, bound);
     },
   };
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import {
-  createReasoningKeeper,
+  createReasoningStore,
   type LoopStep,
   type ReasoningOutcome,
   worstOutcome,
-} from "../../src/store/reasoning-keeper.ts";
-import { createSeals } from "../../src/store/seals.ts";
+} from "../../src/store/reasoning-store.ts";
+import { createReasoningCipher } from "../../src/store/reasoning-cipher.ts";
 import type { Store } from "../../src/store/store.ts";
 import { collectTurn } from "../../src/turn/collect.ts";
 import type { Part, TurnEvent } from "../../src/turn/turn.ts";
@@ -54,10 +54,10 @@ function keeperWith(options: { store?: Store; secret?: string } = {}) {
   const refusals: string[] = [];
   const store =
     options.store ?? createMemoryStore({ maxEntries: 5000, maxBytes: 1e6, now: Date.now });
-  const keeper = createReasoningKeeper({
+  const reasoningStore = createReasoningStore({
     store,
     ttlSeconds: 60,
-    seals: createSeals({
+    cipher: createReasoningCipher({
       secrets: [options.secret ?? "secret"],
       randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     }),
@@ -67,10 +67,12 @@ function keeperWith(options: { store?: Store; secret?: string } = {}) {
   });
   /** Runs a turn; gives the seals of its thoughts. */
   const run = async (events: readonly TurnEvent[], tenant = "alice"): Promise<string[]> => {
-    const { parts } = await collectTurn(keeper.keep(stream(events), { tenant, seal: true }));
+    const { parts } = await collectTurn(
+      reasoningStore.keep(stream(events), { tenant, seal: true }),
+    );
     return parts.flatMap((part) => part.sealed ?? []);
   };
-  return { keeper, outcomes, refusals, run };
+  return { reasoningStore, outcomes, refusals, run };
 }
 
 function step(fields: Partial<LoopStep>): LoopStep {
@@ -79,16 +81,16 @@ function step(fields: Partial<LoopStep>): LoopStep {
 
 describe("on the way out", () => {
   test("the events are the same, in the same order", async () => {
-    const { keeper } = keeperWith();
+    const { reasoningStore } = keeperWith();
     const events = turnOf(think("hm, well"), say("Wait."), think("so"), call("c1"), call("c2"));
-    const kept = keeper.keep(stream(events), { tenant: "alice", seal: false });
+    const kept = reasoningStore.keep(stream(events), { tenant: "alice", seal: false });
     expect(await Array.fromAsync(kept)).toEqual(events);
   });
 
   test("sealing adds to the end of each thought, and to nothing else", async () => {
-    const { keeper } = keeperWith();
+    const { reasoningStore } = keeperWith();
     const events = turnOf(think("hm"), think(""), call("c1"));
-    const kept = keeper.keep(stream(events), { tenant: "alice", seal: true });
+    const kept = reasoningStore.keep(stream(events), { tenant: "alice", seal: true });
     const sealed = { type: "part-end", sealed: expect.stringMatching(/^[\w-]+$/) };
     expect(await Array.fromAsync(kept)).toEqual([
       ...events.slice(0, 4),
@@ -98,7 +100,7 @@ describe("on the way out", () => {
   });
 
   test("leaving the iteration ends the turn", async () => {
-    const { keeper } = keeperWith();
+    const { reasoningStore } = keeperWith();
     let left = false;
     async function* endless(): AsyncGenerator<TurnEvent> {
       try {
@@ -107,7 +109,7 @@ describe("on the way out", () => {
         left = true;
       }
     }
-    for await (const event of keeper.keep(endless(), { tenant: "alice", seal: false })) {
+    for await (const event of reasoningStore.keep(endless(), { tenant: "alice", seal: false })) {
       expect(event).toEqual({ type: "start" });
       break;
     }
@@ -115,38 +117,38 @@ describe("on the way out", () => {
   });
 
   test("what the turn throws is thrown", async () => {
-    const { keeper } = keeperWith();
+    const { reasoningStore } = keeperWith();
     // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
     async function* failing(): AsyncGenerator<TurnEvent> {
       throw new Error("engine gone");
     }
-    const kept = keeper.keep(failing(), { tenant: "alice", seal: false });
+    const kept = reasoningStore.keep(failing(), { tenant: "alice", seal: false });
     await expect(Array.fromAsync(kept)).rejects.toThrow("engine gone");
   });
 
   test("a client that stops reading once it knows the call's id can still come back with it", async () => {
-    const { keeper } = keeperWith();
-    for await (const event of keeper.keep(stream(turnOf(think("hm"), call("c1"))), {
+    const { reasoningStore } = keeperWith();
+    for await (const event of reasoningStore.keep(stream(turnOf(think("hm"), call("c1"))), {
       tenant: "alice",
       seal: false,
     })) {
       if (event.type === "part-start" && event.part.kind === "tool-call") break;
     }
     await expect
-      .poll(() => keeper.restore("alice", [step({ callIds: ["c1"] })]))
+      .poll(() => reasoningStore.restore("alice", [step({ callIds: ["c1"] })]))
       .toEqual([{ thoughts: [["hm"]], outcome: "stored" }]);
   });
 
   test("a call is not over before its thought is kept", async () => {
     const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
     const slow = Promise.withResolvers<void>();
-    const { keeper } = keeperWith({
+    const { reasoningStore } = keeperWith({
       store: {
         ...memory,
         set: (...args) => slow.promise.then(() => memory.set(...args)),
       },
     });
-    const kept = keeper.keep(stream(call("c1")), { tenant: "alice", seal: false });
+    const kept = reasoningStore.keep(stream(call("c1")), { tenant: "alice", seal: false });
     const iterator = kept[Symbol.asyncIterator]();
     for (let deltas = 0; deltas < 3; deltas++) await iterator.next();
     let over = false;
@@ -155,7 +157,7 @@ describe("on the way out", () => {
     expect(over).toBe(false);
     slow.resolve();
     await end;
-    expect(await keeper.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
+    expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
       { thoughts: [[]], outcome: undefined },
     ]);
   });
@@ -165,41 +167,46 @@ describe("on the way in", () => {
   /** One call after one thought, `c1`, and one after two, `c2`; with the seals of all three. */
   async function afterTwoCalls() {
     const all = keeperWith();
-    const seals = await all.run(
+    const cipher = await all.run(
       turnOf(think("one"), call("c1"), think("two"), think("three"), call("c2")),
     );
-    return { ...all, seals };
+    return { ...all, cipher };
   }
 
   test("kept thoughts come back before their calls, message by message", async () => {
-    const { keeper } = await afterTwoCalls();
-    expect(await keeper.restore("alice", [step({ callIds: ["c1", "c2"] })])).toEqual([
+    const { reasoningStore } = await afterTwoCalls();
+    expect(await reasoningStore.restore("alice", [step({ callIds: ["c1", "c2"] })])).toEqual([
       { thoughts: [["one"], ["two", "three"]], outcome: "stored" },
     ]);
   });
 
   test("sealed thoughts come back before the first call", async () => {
-    const { seals, keeper } = await afterTwoCalls();
-    expect(await keeper.restore("alice", [step({ sealed: seals, callIds: ["x", "y"] })])).toEqual([
-      { thoughts: [["one", "two", "three"]], outcome: "sealed" },
-    ]);
+    const { cipher, reasoningStore } = await afterTwoCalls();
+    expect(
+      await reasoningStore.restore("alice", [step({ sealed: cipher, callIds: ["x", "y"] })]),
+    ).toEqual([{ thoughts: [["one", "two", "three"]], outcome: "sealed" }]);
   });
 
   test("a sealed thought without a call stands by itself", async () => {
-    const { seals, keeper } = await afterTwoCalls();
-    expect(await keeper.restore("alice", [step({ sealed: seals.slice(0, 1) })])).toEqual([
+    const { cipher, reasoningStore } = await afterTwoCalls();
+    expect(await reasoningStore.restore("alice", [step({ sealed: cipher.slice(0, 1) })])).toEqual([
       { thoughts: [["one"]], outcome: "sealed" },
     ]);
   });
 
   const precedence: [
     string,
-    (seals: string[]) => Partial<LoopStep>,
+    (cipher: string[]) => Partial<LoopStep>,
     string[][],
     ReasoningOutcome,
   ][] = [
-    ["sent goes before all", (seals) => ({ sent: ["mine"], sealed: seals }), [["mine"]], "sent"],
-    ["sealed goes before stored", (seals) => ({ sealed: seals.slice(0, 1) }), [["one"]], "sealed"],
+    ["sent goes before all", (cipher) => ({ sent: ["mine"], sealed: cipher }), [["mine"]], "sent"],
+    [
+      "sealed goes before stored",
+      (cipher) => ({ sealed: cipher.slice(0, 1) }),
+      [["one"]],
+      "sealed",
+    ],
     ["stored comes last", () => ({}), [["one"]], "stored"],
     [
       "stored helps where a seal does not open",
@@ -209,15 +216,15 @@ describe("on the way in", () => {
     ],
     [
       "stored helps where one of several seals does not open",
-      (seals) => ({ sealed: [...seals.slice(0, 1), "forged"] }),
+      (cipher) => ({ sealed: [...cipher.slice(0, 1), "forged"] }),
       [["one"]],
       "stored",
     ],
   ];
   test.each(precedence)("%s", async (_, fields, thoughts, outcome) => {
-    const { seals, keeper } = await afterTwoCalls();
-    const given = step({ callIds: ["c1"], ...fields(seals) });
-    expect(await keeper.restore("alice", [given])).toEqual([{ thoughts, outcome }]);
+    const { cipher, reasoningStore } = await afterTwoCalls();
+    const given = step({ callIds: ["c1"], ...fields(cipher) });
+    expect(await reasoningStore.restore("alice", [given])).toEqual([{ thoughts, outcome }]);
   });
 
   test.each<[string, string[], string[][], ReasoningOutcome]>([
@@ -231,45 +238,45 @@ describe("on the way in", () => {
     ["something else: that is what counts", ["my own"], [["my own"]], "sent"],
     ["more than was kept", ["zero\n\ntwo\n\nthree"], [["zero\n\ntwo\n\nthree"]], "sent"],
   ])("sent, %s", async (_, sent, thoughts, outcome) => {
-    const { keeper } = await afterTwoCalls();
+    const { reasoningStore } = await afterTwoCalls();
     const given = step({ sent, callIds: ["c2"] });
-    expect(await keeper.restore("alice", [given])).toEqual([{ thoughts, outcome }]);
+    expect(await reasoningStore.restore("alice", [given])).toEqual([{ thoughts, outcome }]);
   });
 
   test("what was sent stands where the store knows nothing", async () => {
-    const { keeper } = keeperWith();
+    const { reasoningStore } = keeperWith();
     const given = step({ sent: ["mine"], callIds: ["c1"] });
-    expect(await keeper.restore("alice", [given])).toEqual([
+    expect(await reasoningStore.restore("alice", [given])).toEqual([
       { thoughts: [["mine"]], outcome: "sent" },
     ]);
   });
 
   test("unknown calls are lost; what was found beside them is used", async () => {
-    const { keeper } = await afterTwoCalls();
-    expect(await keeper.restore("alice", [step({ callIds: ["c0", "c2"] })])).toEqual([
+    const { reasoningStore } = await afterTwoCalls();
+    expect(await reasoningStore.restore("alice", [step({ callIds: ["c0", "c2"] })])).toEqual([
       { thoughts: [[], ["two", "three"]], outcome: "lost" },
     ]);
   });
 
   test("a call without an id is lost", async () => {
-    const { keeper } = keeperWith();
-    expect(await keeper.restore("alice", [step({ callIds: [undefined] })])).toEqual([
+    const { reasoningStore } = keeperWith();
+    expect(await reasoningStore.restore("alice", [step({ callIds: [undefined] })])).toEqual([
       { thoughts: [[]], outcome: "lost" },
     ]);
   });
 
   test("a seal that does not open is lost, and counted, when there is nothing else", async () => {
-    const { keeper, refusals } = keeperWith();
-    expect(await keeper.restore("alice", [step({ sealed: ["forged"] })])).toEqual([
+    const { reasoningStore, refusals } = keeperWith();
+    expect(await reasoningStore.restore("alice", [step({ sealed: ["forged"] })])).toEqual([
       { thoughts: [], outcome: "lost" },
     ]);
     expect(refusals).toEqual(["malformed"]);
   });
 
   test("a call made without a thought misses none", async () => {
-    const { keeper, outcomes, run } = keeperWith();
+    const { reasoningStore, outcomes, run } = keeperWith();
     await run(turnOf(call("c1")));
-    expect(await keeper.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
+    expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
       { thoughts: [[]], outcome: undefined },
     ]);
     expect(outcomes).toEqual([]);
@@ -278,8 +285,8 @@ describe("on the way in", () => {
   test("an entry that is no list of thoughts is a miss", async () => {
     for (const value of ["", "null", '{"a":1}', "[1]", "hm"]) {
       const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
-      const { keeper } = keeperWith({ store: { ...memory, get: async () => value } });
-      expect(await keeper.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
+      const { reasoningStore } = keeperWith({ store: { ...memory, get: async () => value } });
+      expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
         { thoughts: [[]], outcome: "lost" },
       ]);
     }
@@ -288,7 +295,7 @@ describe("on the way in", () => {
   test("of very many calls, the last thousand are looked up", async () => {
     let gets = 0;
     const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
-    const { keeper } = keeperWith({
+    const { reasoningStore } = keeperWith({
       store: {
         ...memory,
         get: async () => {
@@ -298,7 +305,7 @@ describe("on the way in", () => {
       },
     });
     const steps = Array.from({ length: 1500 }, (_, index) => step({ callIds: [`c${index}`] }));
-    const restored = await keeper.restore("alice", steps);
+    const restored = await reasoningStore.restore("alice", steps);
     expect(gets).toBe(1000);
     expect(restored.map(({ outcome }) => outcome)).toEqual([
       ...Array(500).fill("lost"),
@@ -309,19 +316,19 @@ describe("on the way in", () => {
 
 describe("tenants", () => {
   test("do not find each other's thoughts", async () => {
-    const { keeper, run } = keeperWith();
+    const { reasoningStore, run } = keeperWith();
     const sealed = await run(turnOf(think("hm"), call("c1")), "alice");
-    expect(await keeper.restore("bob", [step({ sealed, callIds: ["c1"] })])).toEqual([
+    expect(await reasoningStore.restore("bob", [step({ sealed, callIds: ["c1"] })])).toEqual([
       { thoughts: [[]], outcome: "lost" },
     ]);
   });
 
   test("may use the same ids", async () => {
-    const { keeper, run } = keeperWith();
+    const { reasoningStore, run } = keeperWith();
     await run(turnOf(think("alice's"), call("c1")), "alice");
     await run(turnOf(think("bob's"), call("c1")), "bob");
     const restored = await Promise.all(
-      ["alice", "bob"].map((tenant) => keeper.restore(tenant, [step({ callIds: ["c1"] })])),
+      ["alice", "bob"].map((tenant) => reasoningStore.restore(tenant, [step({ callIds: ["c1"] })])),
     );
     expect(restored.flat().map(({ thoughts }) => thoughts)).toEqual([[["alice's"]], [["bob's"]]]);
   });
@@ -329,9 +336,9 @@ describe("tenants", () => {
 
 describe("opening one by one", () => {
   test("gives the text", async () => {
-    const { keeper, run } = keeperWith();
+    const { reasoningStore, run } = keeperWith();
     const sealed = await run(turnOf(think("one"), call("c1"), think("two"), call("c2")));
-    expect(await Promise.all(sealed.map((each) => keeper.open("alice", each)))).toEqual([
+    expect(await Promise.all(sealed.map((each) => reasoningStore.open("alice", each)))).toEqual([
       { opened: true, text: "one" },
       { opened: true, text: "two" },
     ]);
@@ -340,8 +347,11 @@ describe("opening one by one", () => {
   test("says why not, and counts it", async () => {
     const { run } = keeperWith();
     const [sealed = ""] = await run(turnOf(think("one")));
-    const { keeper, refusals } = keeperWith({ secret: "another" });
-    expect(await keeper.open("alice", sealed)).toEqual({ opened: false, reason: "unknown-key" });
+    const { reasoningStore, refusals } = keeperWith({ secret: "another" });
+    expect(await reasoningStore.open("alice", sealed)).toEqual({
+      opened: false,
+      reason: "unknown-key",
+    });
     expect(refusals).toEqual(["unknown-key"]);
   });
 });

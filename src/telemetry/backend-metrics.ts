@@ -1,10 +1,10 @@
 /** The state of the backends as Prometheus sees it. Read when it is asked for: nothing is counted twice. */
-import type { TenantState } from "./engines/pool/admission.ts";
-import type { BackendState } from "./engines/pool/backend.ts";
+import type { TenantState } from "../engines/pool/admission.ts";
+import type { BackendState } from "../engines/pool/backend.ts";
 import type { Labels, Registry } from "./metrics.ts";
-import type { Models } from "./turn/models.ts";
+import type { Models } from "../models/models.ts";
 
-export function readBackends(models: Models, registry: Registry): void {
+export function registerBackendMetrics(models: Models, registry: Registry): void {
   const ofBackends = (read: (backend: BackendState) => readonly (readonly [Labels, number])[]) =>
     models.all.flatMap((model) =>
       (model.pool?.backends ?? []).flatMap((backend) =>
@@ -22,7 +22,7 @@ export function readBackends(models: Models, registry: Registry): void {
     () => ofBackends(({ health }) => [[{}, health === "down" ? 0 : 1]]),
   );
   registry.readings(
-    "harmony_gateway_backend_completions_under_way",
+    "harmony_gateway_backend_completions_in_flight",
     "Completions a backend is working on.",
     "gauge",
     () => ofBackends(({ inFlight }) => [[{}, inFlight]]),

@@ -1,14 +1,17 @@
 import { createDecipheriv, hkdfSync } from "node:crypto";
 import { assert, asyncProperty, string } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createSeals, type SealBinding } from "../../src/store/seals.ts";
+import { createReasoningCipher, type SealBinding } from "../../src/store/reasoning-cipher.ts";
 
 const BOUND: SealBinding = { tenant: "alice", purpose: "reasoning" };
 
 /** Nonces 1, 2, 3 …: what is sealed can be written down. */
 function sealsWith(...secrets: [string, ...string[]]) {
   let calls = 0;
-  return createSeals({ secrets, randomBytes: (length) => new Uint8Array(length).fill(++calls) });
+  return createReasoningCipher({
+    secrets,
+    randomBytes: (length) => new Uint8Array(length).fill(++calls),
+  });
 }
 
 function bytesOf(sealed: string): Uint8Array {
@@ -23,10 +26,10 @@ describe("what was sealed", () => {
   test.each(["", "a", "Let me think.", "日本語 👩‍🚀", "\u0000\u2028", "x".repeat(100_000)])(
     "opens to the same text",
     async (text) => {
-      const seals = sealsWith("secret");
-      const sealed = await seals.seal(text, BOUND);
+      const cipher = sealsWith("secret");
+      const sealed = await cipher.seal(text, BOUND);
       expect(sealed).toMatch(/^[\w-]+$/);
-      expect(await seals.open(sealed, BOUND)).toEqual({ opened: true, text });
+      expect(await cipher.open(sealed, BOUND)).toEqual({ opened: true, text });
     },
   );
 
@@ -51,8 +54,8 @@ describe("what was sealed", () => {
   });
 
   test("is never the same twice", async () => {
-    const seals = sealsWith("secret");
-    expect(await seals.seal("same", BOUND)).not.toBe(await seals.seal("same", BOUND));
+    const cipher = sealsWith("secret");
+    expect(await cipher.seal("same", BOUND)).not.toBe(await cipher.seal("same", BOUND));
   });
 
   test("shows neither text nor tenant", async () => {
@@ -86,30 +89,30 @@ describe("a seal is refused", () => {
     ];
 
   test.each(cases)("%s", async (_, alter, reason) => {
-    const seals = sealsWith("secret");
-    const altered = alter(bytesOf(await seals.seal("Let me think!", BOUND)));
+    const cipher = sealsWith("secret");
+    const altered = alter(bytesOf(await cipher.seal("Let me think!", BOUND)));
     const sealed = typeof altered === "string" ? altered : textOf(altered);
-    expect(await seals.open(sealed, BOUND)).toEqual({ opened: false, reason });
+    expect(await cipher.open(sealed, BOUND)).toEqual({ opened: false, reason });
   });
 
   test("whichever bit is turned", async () => {
-    const seals = sealsWith("secret");
-    const bytes = bytesOf(await seals.seal("Let me think.", BOUND));
+    const cipher = sealsWith("secret");
+    const bytes = bytesOf(await cipher.seal("Let me think.", BOUND));
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const at = bit >> 3;
       const turned = textOf(bytes.with(at, (bytes[at] ?? 0) ^ (1 << (bit & 7))));
-      expect(await seals.open(turned, BOUND)).toMatchObject({ opened: false });
+      expect(await cipher.open(turned, BOUND)).toMatchObject({ opened: false });
     }
   });
 
   test("in a second spelling of the same bytes", async () => {
-    const seals = sealsWith("secret");
+    const cipher = sealsWith("secret");
     // 44 bytes: the last character holds two bits that mean nothing.
-    const sealed = await seals.seal("1234567", BOUND);
+    const sealed = await cipher.seal("1234567", BOUND);
     const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const other = sealed.slice(0, -1) + digits[digits.indexOf(sealed.at(-1) ?? "") + 1];
     expect(bytesOf(other)).toEqual(bytesOf(sealed));
-    expect(await seals.open(other, BOUND)).toEqual({ opened: false, reason: "malformed" });
+    expect(await cipher.open(other, BOUND)).toEqual({ opened: false, reason: "malformed" });
   });
 
   test.each<[string, SealBinding]>([
@@ -119,16 +122,16 @@ describe("a seal is refused", () => {
     ["another purpose", { ...BOUND, purpose: "compaction" }],
     ["a tenant made to look like both", { tenant: 'alice"', purpose: 'reasoning","alice' }],
   ])("for %s", async (_, bound) => {
-    const seals = sealsWith("secret");
-    const sealed = await seals.seal("Let me think.", BOUND);
-    expect(await seals.open(sealed, bound)).toEqual({ opened: false, reason: "not-authentic" });
+    const cipher = sealsWith("secret");
+    const sealed = await cipher.seal("Let me think.", BOUND);
+    expect(await cipher.open(sealed, bound)).toEqual({ opened: false, reason: "not-authentic" });
   });
 
   test("whatever text it is, without an exception", async () => {
-    const seals = sealsWith("secret");
+    const cipher = sealsWith("secret");
     await assert(
       asyncProperty(string(), async (text) => {
-        expect(await seals.open(text, BOUND)).toMatchObject({ opened: false });
+        expect(await cipher.open(text, BOUND)).toMatchObject({ opened: false });
       }),
       { numRuns: 200 },
     );
@@ -162,8 +165,8 @@ describe("keys", () => {
   });
 
   test.each(["x", "long ".repeat(200), "ключ"])("may be any text: %j", async (secret) => {
-    const seals = sealsWith(secret);
-    expect(await seals.open(await seals.seal("then", BOUND), BOUND)).toMatchObject({
+    const cipher = sealsWith(secret);
+    expect(await cipher.open(await cipher.seal("then", BOUND), BOUND)).toMatchObject({
       opened: true,
     });
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLog, type LogOptions } from "../src/log.ts";
+import { createLog, type LogOptions } from "../../src/telemetry/log.ts";
 
 function logged(level: LogOptions["level"]): unknown[] {
   const lines: unknown[] = [];

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { createLog } from "../src/log.ts";
-import { createRegistry } from "../src/metrics.ts";
-import { createMeters } from "../src/observe.ts";
-import { createKeeper, openSeals, watchStore } from "../src/reasoning.ts";
-import { createMemoryStore } from "../src/store/memory-store.ts";
-import { StoreError } from "../src/store/store-error.ts";
-import { testSettings } from "./helpers/gateway.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { createRegistry } from "../../src/telemetry/metrics.ts";
+import { createMeters } from "../../src/telemetry/observe-models.ts";
+import { openReasoningStore, createCipher, watchStore } from "../../src/store/reasoning.ts";
+import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { StoreError } from "../../src/store/store-error.ts";
+import { testSettings } from "../helpers/gateway.ts";
 
 const BOUND = { tenant: "alice", purpose: "reasoning" };
 const KEY = Buffer.alloc(32, "k").toString("base64url");
@@ -48,21 +48,23 @@ test("a store's trouble is logged when it begins and when it ends, and counted a
 describe("seals", () => {
   test("without configured keys are this process's own, and that is logged at the first", async () => {
     const { deps, logged } = watching();
-    const seals = openSeals(testSettings(), deps.log);
+    const cipher = createCipher(testSettings(), deps.log);
     expect(logged).toEqual([]);
-    const sealed = await seals.seal("hm", BOUND);
-    await seals.seal("hm", BOUND);
+    const sealed = await cipher.seal("hm", BOUND);
+    await cipher.seal("hm", BOUND);
     expect(logged).toMatchObject([{ level: "warn", event: "sealing without sealingKeys" }]);
-    expect(await seals.open(sealed, BOUND)).toEqual({ opened: true, text: "hm" });
-    const restarted = openSeals(testSettings(), deps.log);
+    expect(await cipher.open(sealed, BOUND)).toEqual({ opened: true, text: "hm" });
+    const restarted = createCipher(testSettings(), deps.log);
     expect(await restarted.open(sealed, BOUND)).toEqual({ opened: false, reason: "unknown-key" });
   });
 
   test("with configured keys outlive the process", async () => {
     const { deps, logged } = watching();
     const settings = testSettings({ sealingKeys: [KEY] });
-    const sealed = await openSeals(settings, deps.log).seal("hm", BOUND);
-    expect(await openSeals(settings, deps.log).open(sealed, BOUND)).toMatchObject({ text: "hm" });
+    const sealed = await createCipher(settings, deps.log).seal("hm", BOUND);
+    expect(await createCipher(settings, deps.log).open(sealed, BOUND)).toMatchObject({
+      text: "hm",
+    });
     expect(logged).toEqual([]);
   });
 });
@@ -70,13 +72,13 @@ describe("seals", () => {
 test("outcomes and refused seals are counted", async () => {
   const { deps, metrics } = watching();
   const settings = testSettings({ sealingKeys: [KEY] });
-  const keeper = createKeeper(
+  const reasoningStore = openReasoningStore(
     watchStore(memory(), settings, deps),
-    openSeals(settings, deps.log),
+    createCipher(settings, deps.log),
     settings,
     deps,
   );
-  await keeper.restore("alice", [
+  await reasoningStore.restore("alice", [
     { sent: ["hm"], sealed: [], callIds: ["a"] },
     { sent: [], sealed: ["forged"], callIds: ["b"] },
   ]);

@@ -2,10 +2,10 @@
 import type { Context } from "hono";
 
 /**
- * Workers drop what is under way when a request ends or its WebSocket closes, letting go of connections included, unless
+ * Workers drop what is in flight when a request ends or its WebSocket closes, letting go of connections included, unless
  * they are asked to wait. Elsewhere the process goes on anyway.
  */
-export function outlive(c: Context, work: Promise<void>): void {
+export function waitUntil(c: Context, work: Promise<void>): void {
   try {
     c.executionCtx.waitUntil(work);
   } catch {

@@ -5,10 +5,10 @@
 import type { ResponsesContext } from "./context.ts";
 import { keepResponse, type PendingResponse } from "./create-response.ts";
 import type { EventLog } from "./event-log.ts";
-import { isUnderWay } from "./response-store.ts";
+import { isInFlight } from "./response-store.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
-export interface Journal {
+export interface BackgroundWriter {
   /** Events to be written with the next flush. */
   add(events: readonly ResponseEvent[]): void;
   /** Rejects when the store fails; the events stay for the next flush. */
@@ -16,20 +16,20 @@ export interface Journal {
   /** Writes the response as it is. Rejects when the store fails. */
   keep(): Promise<void>;
   /** Shows that it is still being made, and aborts if it is not wanted any more. */
-  beat(abort: AbortController): Promise<void>;
+  heartbeat(abort: AbortController): Promise<void>;
 }
 
-export interface JournalDeps {
+export interface BackgroundWriterDeps {
   readonly log: EventLog;
   /** Somebody wants it stopped, at this gateway or at another. */
   readonly isCancelled: () => Promise<boolean>;
 }
 
-export function createJournal(
+export function createBackgroundWriter(
   pending: PendingResponse,
   context: ResponsesContext,
-  { log, isCancelled }: JournalDeps,
-): Journal {
+  { log, isCancelled }: BackgroundWriterDeps,
+): BackgroundWriter {
   const { tenant } = pending.caller.client;
   let waiting: ResponseEvent[] = [];
   let pieces = 0;
@@ -54,10 +54,10 @@ export function createJournal(
         }
       }),
     keep: () => next(() => keepResponse(pending, context)),
-    beat: (abort) =>
+    heartbeat: (abort) =>
       next(async () => {
         if (await isCancelled()) abort.abort();
-        else if (isUnderWay(pending.writer.response)) await keepResponse(pending, context);
+        else if (isInFlight(pending.writer.response)) await keepResponse(pending, context);
       }),
   };
 }

@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
-import { once } from "../src/once.ts";
+import { lazy } from "../src/lazy.ts";
 
 test("a value is made at the first call, and the same one given at every other", () => {
   const make = vi.fn<() => object>(() => ({}));
-  const get = once(make);
+  const get = lazy(make);
   expect(make).not.toHaveBeenCalled();
   const first = get();
   expect(get()).toBe(first);
@@ -12,7 +12,7 @@ test("a value is made at the first call, and the same one given at every other",
 
 test("undefined is a value like any other", () => {
   const make = vi.fn<() => undefined>(() => undefined);
-  const get = once(make);
+  const get = lazy(make);
   expect([get(), get()]).toEqual([undefined, undefined]);
   expect(make).toHaveBeenCalledTimes(1);
 });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { toModelOptions } from "../src/backends.ts";
-import { toBackends } from "../src/config.ts";
-import { EngineError } from "../src/engines/engine-error.ts";
-import { createLog } from "../src/log.ts";
-import { createApp } from "../src/app.ts";
-import { createModels } from "../src/turn/models.ts";
-import { bodyOf, requestOf, type Answer, jsonAnswer, scriptTransport } from "./engines/support.ts";
-import { testSettings } from "./helpers/gateway.ts";
-import type { TransportRequest } from "../src/engines/transport.ts";
+import { toModelOptions } from "../../src/models/backends.ts";
+import { toBackends } from "../../src/config/settings.ts";
+import { EngineError } from "../../src/engines/engine-error.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { createApp } from "../../src/app.ts";
+import { createModels } from "../../src/models/models.ts";
+import { bodyOf, requestOf, type Answer, jsonAnswer, scriptTransport } from "../engines/support.ts";
+import { testSettings } from "../helpers/gateway.ts";
+import type { TransportRequest } from "../../src/engines/transport.ts";
 
 const THREE = [
   { engine: "vllm", url: "http://a:8000", aliases: ["small"], contextLength: 32_768 },
@@ -190,7 +190,7 @@ describe("backends one of which fails", () => {
               engine: "vllm",
               health: "down",
               reason: "unreachable",
-              under_way: 0,
+              in_flight: 0,
               succeeded: 0,
               failed: 1,
             },
@@ -198,7 +198,7 @@ describe("backends one of which fails", () => {
               id: "vllm-2",
               engine: "vllm",
               health: "up",
-              under_way: 0,
+              in_flight: 0,
               succeeded: conversations.length,
               failed: 0,
             },
@@ -211,7 +211,7 @@ describe("backends one of which fails", () => {
     for (const line of [
       `harmony_gateway_backend_up{${labels}"} 0`,
       `harmony_gateway_backend_up{${labels}-2"} 1`,
-      `harmony_gateway_backend_completions_under_way{${labels}-2"} 0`,
+      `harmony_gateway_backend_completions_in_flight{${labels}-2"} 0`,
       `harmony_gateway_backend_completions_total{${labels}",outcome="failed"} 1`,
       `harmony_gateway_backend_completions_total{${labels}-2",outcome="succeeded"} ${conversations.length}`,
     ]) {

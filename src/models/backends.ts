@@ -1,13 +1,13 @@
 /** From configured backends to the models they stand for: those of one served name are one model. */
-import { type BackendSettings, type Settings, toBackends } from "./config.ts";
-import { createEngine } from "./engines/create-engine.ts";
-import type { Engine } from "./engines/engine.ts";
-import type { CreateNativeLlama } from "./engines/llama.ts";
-import { createPool, type Pool } from "./engines/pool.ts";
-import type { TenantLimits } from "./engines/pool/admission.ts";
-import { DEFAULT_BREAKER } from "./engines/pool/breaker.ts";
-import type { Transport } from "./engines/transport.ts";
-import type { ModelOptions } from "./turn/models.ts";
+import { type BackendSettings, type Settings, toBackends } from "../config/settings.ts";
+import { createEngine } from "../engines/create-engine.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { CreateNativeLlama } from "../engines/llama.ts";
+import { createPool, type Pool } from "../engines/pool.ts";
+import type { TenantLimits } from "../engines/pool/admission.ts";
+import { DEFAULT_BREAKER } from "../engines/pool/breaker.ts";
+import type { Transport } from "../engines/transport.ts";
+import type { ModelOptions } from "./models.ts";
 
 export interface BackendDeps {
   /** How engines reach their servers: what this runtime does best. */
