@@ -140,8 +140,8 @@ async function readOccupied(origin: string): Promise<Occupied> {
   const metrics = await (await fetch(`${origin}/metrics`, patience())).text();
   const { models } = readiness.parse(ready);
   const backends = models.flatMap((model) => model.backends);
-  const inFlight = backends.map((each) => Number(each["in_flight"] ?? each["in_flight"]));
-  const turns = /^harmony_gateway_turns_(?:in_flight|in_flight) (\d+)$/m.exec(metrics)?.[1];
+  const inFlight = backends.map((each) => Number(each["in_flight"]));
+  const turns = /^harmony_gateway_turns_in_flight (\d+)$/m.exec(metrics)?.[1];
   return {
     inFlight: inFlight.reduce((sum, each) => sum + each, 0),
     queued: models.reduce((sum, { queued }) => sum + queued, 0),

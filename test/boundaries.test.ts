@@ -4,31 +4,35 @@ import { expect, test } from "vitest";
 
 const SOURCES = join(import.meta.dirname, "..", "src");
 
-/** What each folder may import besides itself: `app → api → turn → harmony → tokenizer`, `turn → engines`. */
+/**
+ * The folders from the bottom up. Each may import what stands above it in this list, which is below it in the house:
+ * `app → api → store → telemetry → models → config → turn → harmony, engines → tokenizer`.
+ */
 const ALLOWED: Record<string, readonly string[]> = {
+  lazy: [],
+  streams: [],
   tokenizer: [],
+  "json-schema": [],
   harmony: ["tokenizer"],
-  engines: ["flow", "once", "tokenizer"],
+  engines: ["lazy", "streams", "tokenizer"],
   // The demo engine stands in for a model as well as for a server, and a model speaks Harmony.
   "engines/demo": ["engines", "harmony", "tokenizer"],
-  flow: [],
-  once: [],
-  "json-schema": [],
-  store: ["flow", "harmony", "turn"],
-  turn: ["engines", "flow", "harmony", "json-schema", "tokenizer"],
+  turn: ["engines", "harmony", "json-schema", "streams", "tokenizer"],
+  config: ["engines", "harmony", "lazy", "turn"],
+  models: ["config", "engines", "harmony", "streams", "turn"],
+  telemetry: ["engines", "models", "streams", "turn"],
+  store: ["config", "streams", "telemetry", "turn"],
   api: [
     "engines",
-    "flow",
     "harmony",
     "json-schema",
-    "log",
-    "metrics",
-    "once",
+    "lazy",
+    "models",
     "store",
+    "streams",
     "tokenizer",
     "turn",
   ],
-  config: ["engines", "harmony", "once", "turn"],
 };
 
 /** Sources by path, `harmony/parse.ts`, and the paths each imports. */
