@@ -6,6 +6,7 @@ import {
   type Demand,
   type Consumer,
 } from "../streams/push-stream.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { EngineError } from "./engine-error.ts";
 import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
@@ -33,6 +34,7 @@ export interface ServerOptions {
   readonly extraBody?: Readonly<Record<string, unknown>>;
   readonly transport?: Transport;
   readonly timeouts?: Partial<Timeouts>;
+  readonly clock?: Clock;
 }
 
 /** Generous: a loaded engine may queue a request for minutes before its first byte. */
@@ -91,10 +93,12 @@ export interface CompletionCall {
 const MAX_SMALL_BODY_BYTES = 1024 * 1024;
 /** What a server needs to end a response after its last event, so that the connection can be used again. */
 const END_GRACE_MS = 250;
+/** After its finish a server has so long to give its usage and end: some never send `[DONE]` and keep the connection. */
+const USAGE_WAIT_MS = 1_000;
 
 export function connectServer(kind: string, options: ServerOptions): Server {
   const { base, authorization } = readUrl(options.url);
-  const transport = options.transport ?? createFetchTransport();
+  const { transport = createFetchTransport(), clock = systemClock } = options;
   const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const questionTimeouts: Timeouts = {
     connectMs: Math.min(timeouts.connectMs, QUESTION_TIMEOUTS.connectMs),
@@ -155,9 +159,19 @@ export function connectServer(kind: string, options: ServerOptions): Server {
 
     complete: (call, signal) =>
       createPushStream((take) =>
-        readCompletion(name, post(call.path, call.body, signal, timeouts), call, { signal, take }),
+        readCompletion(name, post(call.path, call.body, signal, timeouts), call, {
+          signal,
+          take,
+          clock,
+        }),
       ),
   };
+}
+
+interface CompletionDeps {
+  readonly signal: AbortSignal;
+  readonly take: Consumer<EngineEvent>;
+  readonly clock: Clock;
 }
 
 /**
@@ -168,15 +182,21 @@ async function readCompletion(
   name: string,
   request: () => Promise<TransportResponse>,
   { reader, splitter = createSseSplitter(), openAtFirstEvent = false }: CompletionCall,
-  { signal, take }: { readonly signal: AbortSignal; readonly take: Consumer<EngineEvent> },
+  { signal, take, clock }: CompletionDeps,
 ): Promise<void> {
   const response = await request();
   let graceMs: number | undefined;
   let opened = !openAtFirstEvent;
   let wanted = true;
   let failure: { readonly error: unknown } | undefined;
+  /** Settles when there is room again after the last hand-over: nothing more may be handed over before. */
+  let hasRoom = Promise.resolve(true);
+  const usageIsLate = Promise.withResolvers<void>();
+  let stopWaiting: (() => void) | undefined;
+  let isLeft = false;
 
   const takeBytes = (bytes: Uint8Array): Demand => {
+    if (isLeft) return false;
     let done = false;
     let events: readonly string[] = [];
     try {
@@ -197,7 +217,13 @@ async function readCompletion(
     }
     if (tokens !== undefined) more = andThen(more, () => take(tokens));
     if (typeof more === "boolean") wanted = more;
-    else more = more.then((answer) => (wanted = answer));
+    else more = hasRoom = more.then((answer) => (wanted = answer));
+    if (stopWaiting === undefined && reader.finish() !== undefined) {
+      stopWaiting = clock.after(USAGE_WAIT_MS, () => {
+        isLeft = true;
+        usageIsLate.resolve();
+      });
+    }
     return done || failure !== undefined || reader.done === true ? andThen(more, no) : more;
   };
 
@@ -205,7 +231,8 @@ async function readCompletion(
     await expectStream(name, response);
     if (opened && !(await take({ type: "open" }))) return;
     try {
-      await response.pump(takeBytes);
+      await Promise.race([response.pump(takeBytes), usageIsLate.promise]);
+      await hasRoom;
     } catch (error) {
       // A connection that breaks after the finish has cost us the usage at most.
       if (signal.aborted || reader.finish() === undefined) throw error;
@@ -217,9 +244,10 @@ async function readCompletion(
       throw new EngineError("closed", `${name} ended its answer without saying why.`);
     }
     // Before the finish is handed over: who has it need not come back for more.
-    graceMs = END_GRACE_MS;
+    if (!isLeft) graceMs = END_GRACE_MS;
     await take(finish);
   } finally {
+    stopWaiting?.();
     response.close(graceMs);
   }
 }

@@ -12,10 +12,16 @@ import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
 import { requestOf } from "../support.ts";
 
 /** A clock that stands still until it is told to go. */
-export function createFakeClock(): Clock & { advance(ms: number): void } {
+export function createFakeClock(): Clock & {
+  readonly timers: number;
+  advance(ms: number): void;
+} {
   let now = 0;
   let timers: { at: number; run: () => void }[] = [];
   return {
+    get timers() {
+      return timers.length;
+    },
     now: () => now,
     after(ms, run) {
       const timer = { at: now + ms, run };
