@@ -203,8 +203,7 @@ const socketEvent = z.looseObject({ type: z.string() });
 
 /** Two responses on one WebSocket, one after the other. */
 function overSocket(asking: Asking): Promise<Ended> {
-  const url = `${asking.origin.replace("http", "ws")}/v1/responses`;
-  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${asking.key}` } });
+  const socket = openSocket(asking);
   const { promise, resolve } = Promise.withResolvers<Ended>();
   const timer = setTimeout(() => {
     resolve({ end: "untold", status: 0, detail: "no end" });
@@ -238,6 +237,53 @@ function overSocket(asking: Asking): Promise<Ended> {
     clearTimeout(timer);
     socket.close();
   });
+}
+
+/** Sends messages one after the other, whatever they are; each must be answered. Gives what is wrong. */
+export function talk(
+  asking: Asking,
+  sent: readonly (string | Uint8Array<ArrayBuffer>)[],
+): Promise<string | undefined> {
+  const socket = openSocket(asking);
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  let next = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const sendNext = () => {
+    clearTimeout(timer);
+    const message = sent[next++];
+    if (message === undefined) return resolve(undefined);
+    timer = setTimeout(() => {
+      resolve(`no answer to ${String(message).slice(0, 300)}`);
+    }, PATIENCE_MS);
+    socket.send(message);
+  };
+  socket.addEventListener("open", sendNext);
+  socket.addEventListener("message", ({ data }) => {
+    const { type } = socketEvent.parse(JSON.parse(String(data)));
+    if (String(data).includes("failed to handle")) {
+      resolve(`a mistake of our own after ${String(sent[next - 1]).slice(0, 300)}`);
+    }
+    if (LAST_EVENTS.has(type)) sendNext();
+  });
+  socket.addEventListener("close", ({ code }) => {
+    resolve(`closed with ${code} after ${String(sent[next - 1]).slice(0, 300)}`);
+  });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    socket.close();
+  });
+}
+
+const LAST_EVENTS = new Set([
+  "response.completed",
+  "response.failed",
+  "response.incomplete",
+  "error",
+]);
+
+function openSocket({ origin, key }: Asking): WebSocket {
+  const url = `${origin.replace("http", "ws")}/v1/responses`;
+  return new WebSocket(url, { headers: { authorization: `Bearer ${key}` } });
 }
 
 /** Goes away in the middle of a stream, or before it has begun. */

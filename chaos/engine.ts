@@ -57,7 +57,7 @@ export interface ChaosEngine {
 }
 
 export interface ChaosEngineOptions {
-  /** Words of an answer; a prompt may say `words 20`. */
+  /** Words of an answer; a prompt may say `words 20`, and `bulk ` to have them as fast as they can be written. */
   readonly words: number;
   readonly tokenMs: number;
 }
@@ -103,7 +103,23 @@ export async function startChaosEngine(options: ChaosEngineOptions): Promise<Cha
     if (number === undefined) return writeAnswer(response, [], "none", undefined);
     const asks = FAULTS.find((fault) => prompt.includes(`fault ${fault} `));
     const words = Number(/words (\d+)/.exec(prompt)?.[1] ?? options.words);
-    return writeAnswer(response, answerIds(words), asks ?? engine.fault, Number(number));
+    const ids = answerIds(words);
+    if (prompt.includes("bulk ")) return writeBulk(response, ids, Number(number));
+    return writeAnswer(response, ids, asks ?? engine.fault, Number(number));
+  }
+
+  /** As fast as the other side takes it. */
+  async function writeBulk(response: ServerResponse, ids: readonly TokenId[], number: number) {
+    open++;
+    response.once("close", () => open--);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    begun.add(number);
+    for (const id of ids) {
+      if (response.destroyed) return;
+      if (!response.write(toFrame([id], null))) await drained(response);
+    }
+    response.write(toFrame([SPECIAL_TOKENS["<|return|>"]], "stop"));
+    response.end("data: [DONE]\n\n");
   }
 
   async function writeAnswer(
@@ -168,6 +184,17 @@ export async function startChaosEngine(options: ChaosEngineOptions): Promise<Cha
     },
   };
   return engine;
+}
+
+/** Resolves when there is room again, or nobody to write to. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off("drain", settle).off("close", settle);
+      resolve();
+    };
+    response.on("drain", settle).on("close", settle);
+  });
 }
 
 /** Whether the answer is over with it. */

@@ -1,6 +1,7 @@
 /** The phases of a run: what goes wrong in each, and what must hold all the same. */
 import { type Random } from "../fuzz/random.ts";
-import { type Outcome, sendHalf, stall } from "./clients.ts";
+import { type JsonValue, mutateBytes, mutateJson, toText } from "../fuzz/json-mutation.ts";
+import { type Outcome, sendHalf, stall, talk } from "./clients.ts";
 import { type ChaosEngine, type Fault, pause } from "./engine.ts";
 import {
   anyKind,
@@ -72,7 +73,15 @@ export const PHASES: readonly Phase[] = [
   {
     name: "rude",
     says: "clients that leave, read nothing or send half a request give everything back",
-    run: (random) => onStage({ engines: 2 }, (stage) => rude(stage, random)),
+    run: (random) =>
+      onStage({ engines: 2, settings: { clientIdleTimeoutMs: 2_000 } }, (stage) =>
+        rude(stage, random),
+      ),
+  },
+  {
+    name: "sockets",
+    says: "damaged messages over WebSockets; each is answered, and others are served",
+    run: (random) => onStage({ engines: 2 }, (stage) => damageMessages(stage, random)),
   },
   {
     name: "outage",
@@ -244,15 +253,43 @@ async function rude(stage: Stage, random: Random): Promise<string> {
   const halves = Array.from({ length: 30 }, (_, n) =>
     sendHalf(stage.gateway.origin, n % 2 === 0 ? "head" : "body"),
   );
+  // More than all the buffers on the way can hold.
   const stalled = await Promise.all(
-    Array.from({ length: 10 }, () => stall(stage.next("a", "words 3000 "))),
+    Array.from({ length: 8 }, () => stall(stage.next("a", "bulk words 60000 "))),
   );
   await crowd(stage, random, 120, ["leaver"]);
   const others = await crowd(stage, random, 30, ["chat", "chat-stream", "socket"]);
   stage.expect(notWhole(others).length === 0, tell(notWhole(others)));
+  // Those that read nothing are still there: they have lost their slots all the same.
+  await expectQuiet(stage, 20_000);
   for (const socket of [...halves, ...stalled]) socket.destroy();
+  return "30 half requests, 8 that read nothing, 120 leavers";
+}
+
+const CREATE: JsonValue = {
+  type: "response.create",
+  model: "openai/gpt-oss-20b",
+  input: [{ type: "message", role: "user", content: "words 1 number 0 ." }],
+  store: false,
+  reasoning: { effort: "low" },
+};
+
+const SOCKETS = 6;
+const MESSAGES = 40;
+
+async function damageMessages(stage: Stage, random: Random): Promise<string> {
+  const messages = () =>
+    Array.from({ length: MESSAGES }, () => {
+      const text = toText(mutateJson(CREATE, random));
+      return random.oneIn(5) ? mutateBytes(text, random) : text;
+    });
+  const talks = Array.from({ length: SOCKETS }, () => talk(stage.next("a"), messages()));
+  const others = await crowd(stage, random, 20, ["chat-stream", "socket"]);
+  stage.expect(notWhole(others).length === 0, tell(notWhole(others)));
+  const problems = (await Promise.all(talks)).filter((problem) => problem !== undefined);
+  stage.expect(problems.length === 0, problems.slice(0, 3).join("; "));
   await expectQuiet(stage);
-  return "30 half requests, 10 that read nothing, 120 leavers";
+  return `${SOCKETS * MESSAGES} messages`;
 }
 
 async function outage(stage: Stage, random: Random): Promise<string> {

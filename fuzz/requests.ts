@@ -18,7 +18,7 @@ import { createRequestInput, type RequestInput } from "./request-input.ts";
 import { shrinkJson, shrinkList } from "./shrink.ts";
 
 /** So many requests share an application and its store. */
-export const EPOCH = 500;
+export const EPOCH = 250;
 
 export interface RequestFailure {
   readonly problem: string;

@@ -75,11 +75,10 @@ async function run(job: Job): Promise<number> {
     console.log(`HANG at input ${stuckAt}\n  ${await describe(job, stuckAt)}`);
     from = stuckAt + 1;
   }
-  const seconds = (performance.now() - started) / 1000;
-  console.log(
-    `${job.kind}: ${seen.inputs} inputs, seed ${job.seed}, ${seconds.toFixed(0)} s ` +
-      `(${Math.round(seen.inputs / seconds)}/s), ${seen.failures} failures. ${seen.note}`,
-  );
+  const seconds = Math.round((performance.now() - started) / 1000);
+  console.log(`${job.kind}: ${Math.round(seen.inputs / Math.max(1, seconds))}/s. ${seen.note}`);
+  // A row for docs/reliability.md.
+  console.log(`| ${job.kind} | ${seen.inputs} | ${job.seed} | ${seconds} s | ${seen.failures} |`);
   return seen.failures;
 }
 
