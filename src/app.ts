@@ -59,6 +59,9 @@ const OPEN_RESPONSES_PREFIX = "/open-responses/v1";
 /** Asked every few seconds by machines: not worth a line each. */
 const WATCHED = new Set(["/health", "/ready", "/metrics"]);
 
+/** For the log and the metrics; no client sees it. nginx's code for the same. */
+const CLIENT_LEFT = 499;
+
 /** Response headers a web page may read. */
 const EXPOSED_HEADERS = [
   "x-request-id",
@@ -142,6 +145,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
 
   app.notFound(() => toErrorResponse(notFound()));
   app.onError((error, c) => {
+    if (isLeaving(error, c.req.raw.signal)) return new Response(null, { status: CLIENT_LEFT });
     const { status } = describeError(error);
     if (status === 500) log.error("failure", { id: c.get("requestId"), ...describeFailure(error) });
     const response = isResponsesPath(c.req.path)
@@ -151,6 +155,15 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     return response;
   });
   return app;
+}
+
+/**
+ * Whether a request failed because its client left: its signal aborted, or, while the body was still arriving, Node's
+ * error for a connection that closed. Nobody's mistake, and nobody is left to tell.
+ */
+function isLeaving(error: Error, signal: AbortSignal): boolean {
+  if (signal.aborted && (error === signal.reason || error.name === "AbortError")) return true;
+  return error.message === "aborted" && "code" in error && error.code === "ECONNRESET";
 }
 
 /** Whose errors have their own envelope. */
@@ -179,7 +192,8 @@ function record(deps: { log: Log; meters: Meters; now: () => Date }): Middleware
     const pattern = routePath(c, -1);
     const route = pattern.endsWith("*") ? "unknown" : pattern;
     deps.meters.requests.add({ route, status: String(status) });
-    deps.log[WATCHED.has(route) ? "debug" : "info"]("request", {
+    const isMinor = WATCHED.has(route) || status === CLIENT_LEFT;
+    deps.log[isMinor ? "debug" : "info"]("request", {
       id: c.get("requestId"),
       method: c.req.method,
       route,

@@ -328,6 +328,21 @@ describe("what is recorded", () => {
     expect(lines.join()).not.toContain(SECRET);
   });
 
+  test("a client that leaves before it is answered is no failure", async () => {
+    const { send, lines } = gateway();
+    const leaving = new AbortController();
+    const answered = send("/v1/chat/completions", {
+      method: "POST",
+      body: JSON.stringify(HELLO),
+      signal: leaving.signal,
+    });
+    leaving.abort();
+    expect((await answered).status).toBe(499);
+    const events = lines.map((line) => JSON.parse(line)).map(({ event, level }) => [event, level]);
+    expect(events).toContainEqual(["request", "debug"]);
+    expect(events.filter(([, level]) => level === "error")).toEqual([]);
+  });
+
   test("what was written is logged when it is asked for", async () => {
     const { post, lines } = gateway({ settings: { logContent: true } });
     await post({ ...HELLO, messages: [{ role: "user", content: SECRET }] });

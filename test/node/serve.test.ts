@@ -161,6 +161,23 @@ test("a client that sends its body in pieces and leaves ends its turn", async ()
   await vi.waitFor(() => expect(turnsOf(gateway)).toEqual(["cancelled"]));
 });
 
+test.each(["content-length: 500\r\n\r\n{", "transfer-encoding: chunked\r\n\r\n9\r\n{"])(
+  "a client that leaves while it sends its body is no failure: %j",
+  async (head) => {
+    const gateway = await start({ engine: createDemoEngine(), settings: { log: "debug" } });
+    const socket = connect(Number(new URL(gateway.origin).port), "127.0.0.1");
+    await once(socket, "connect");
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n${head}`);
+    // Answered behind it, so its head has been read.
+    await fetch(`${gateway.origin}/health`);
+    socket.destroy();
+    const requests = () => gateway.logged.filter(({ route }) => route === "/v1/chat/completions");
+    await vi.waitFor(() => expect(requests()).toHaveLength(1));
+    expect(requests()).toMatchObject([{ event: "request", level: "debug", status: 499 }]);
+    expect(gateway.logged.filter(({ level }) => level === "error")).toEqual([]);
+  },
+);
+
 describe("an engine that is not there", () => {
   test("is told to the operator, to load balancers and to clients", async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
