@@ -15,6 +15,7 @@ import { toResponsesErrorResponse } from "./api/responses/errors.ts";
 import { responses } from "./api/responses/route.ts";
 import type { SocketOptions } from "./api/responses/socket-route.ts";
 import type { Settings } from "./config/settings.ts";
+import { isLoopback } from "./config/resolve.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRegistry } from "./telemetry/metrics.ts";
 import {
@@ -44,6 +45,8 @@ export interface AppDeps {
   readonly shutdown?: Shutdown;
   /** Absent: this runtime has no WebSockets. */
   readonly webSockets?: SocketOptions;
+  /** The address that is listened on. Absent: the runtime decides who can reach the gateway. */
+  readonly host?: string;
   readonly log: Log;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
@@ -89,13 +92,16 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
 
   app.use(identify(deps.randomId), record({ log, meters, now: deps.now }));
-  app.use(webPages(settings));
+  app.use(checkHost(settings, deps.host), webPages(settings));
   app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, methods) => wrongMethod(methods) }));
 
   app.route("/", healthRoutes(models, toHealthOptions(settings, shutdown)));
-  app.get("/metrics", (c) => {
-    return c.text(registry.toText(), 200, { "content-type": "text/plain; version=0.0.4" });
-  });
+  if (settings.metrics === "key") app.use("/metrics", authenticate(settings));
+  if (settings.metrics !== "off") {
+    app.get("/metrics", (c) => {
+      return c.text(registry.toText(), 200, { "content-type": "text/plain; version=0.0.4" });
+    });
+  }
 
   const responsesContext = createResponsesContext({
     models,
@@ -202,6 +208,37 @@ function record(deps: { log: Log; meters: Meters; now: () => Date }): Middleware
       tenant: c.get("client")?.tenant,
     });
   };
+}
+
+/**
+ * Whether the gateway is called by a name of this machine, where nobody needs a key because nobody else can reach it. A
+ * web page can: when the name it was loaded from leads here all of a sudden, the browser takes the gateway for the page's
+ * own server, and only `Host` still tells the name.
+ */
+function checkHost(settings: Settings, host: string | undefined): MiddlewareHandler<ApiEnv> {
+  const { keys, open, allowedHosts } = settings;
+  const guarded = host !== undefined && isLoopback(host) && keys.length === 0 && !open;
+  if (!guarded) return (_, next) => next();
+  return (c, next) => {
+    const sent = c.req.header("host");
+    if (sent === undefined || isLocalHost(sent) || allowedHosts.includes(withoutPort(sent))) {
+      return next();
+    }
+    throw new RequestError(
+      `The gateway does not answer to the name ${withoutPort(sent)}; the setting allowedHosts allows it.`,
+      { status: 403, type: "permission_error", errorType: "permission_denied" },
+    );
+  };
+}
+
+/** An address, or a name that is this machine wherever it is resolved. */
+function isLocalHost(host: string): boolean {
+  const name = withoutPort(host);
+  return /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\]|([\w-]+\.)*localhost\.?)$/i.test(name);
+}
+
+function withoutPort(host: string): string {
+  return host.replace(/:\d*$/, "").toLowerCase();
 }
 
 /**

@@ -13,6 +13,7 @@ import { createLog } from "./telemetry/log.ts";
 import { createKvStore, isKvNamespace } from "./store/kv-store.ts";
 import { toMemoryStore } from "./store/reasoning.ts";
 import type { Store } from "./store/store.ts";
+import { createCacheSalts } from "./turn/cache-salt.ts";
 import { createModels, type Models } from "./models/models.ts";
 
 export type WorkerEnv = Readonly<Record<string, unknown>>;
@@ -61,6 +62,7 @@ function createGatewayHandler(env: WorkerEnv): Handler {
   const models = createModels(toModelOptions(settings, { transport: createFetchTransport() }), {
     steering: settings,
     newCallId: () => `call_${randomId()}`,
+    cacheSalts: createCacheSalts(settings),
   });
   const app = createApp({
     settings,

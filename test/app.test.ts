@@ -425,3 +425,25 @@ describe("the current date in the prompt", () => {
     expect(prompt).toContain("Knowledge cutoff: 2024-06");
   });
 });
+
+describe("metrics", () => {
+  const withKey = async (metrics?: string) => ({
+    keys: [`alice:${await sha256Hex("hg-1")}`],
+    ...(metrics && { metrics }),
+  });
+  const key = { headers: { authorization: "Bearer hg-1" } };
+
+  test.each([
+    ["are for those with a key", undefined, 401, 200],
+    ["are for everybody where the operator says so", "open", 200, 200],
+    ["are for nobody where the operator says so", "off", 404, 404],
+  ])("%s", async (_, metrics, without, withOne) => {
+    const { send } = gateway({ settings: await withKey(metrics) });
+    expect((await send("/metrics")).status).toBe(without);
+    expect((await send("/metrics", key)).status).toBe(withOne);
+  });
+
+  test("are for everybody where no key is asked for", async () => {
+    expect((await gateway().send("/metrics")).status).toBe(200);
+  });
+});

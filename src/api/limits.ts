@@ -4,7 +4,11 @@ import { RequestError } from "./errors.ts";
 export interface RequestLimits {
   /** Most messages, or input items. */
   readonly maxMessages: number;
+  /** Most content parts, calls and other entries of lists in all messages or input items together. */
+  readonly maxParts: number;
   readonly maxTools: number;
+  /** Most JSON values in all. */
+  readonly maxValues: number;
   /** Deepest nesting of objects and arrays, the body itself being the first. */
   readonly maxDepth: number;
 }
@@ -13,18 +17,37 @@ export interface RequestLimits {
 const MESSAGE_LISTS = ["messages", "input"];
 const TOOL_LISTS = ["tools", "functions"];
 
-/** @throws RequestError */
+/**
+ * Looks no deeper and no further than it must: no nesting overflows the stack, and a list that is too long is not
+ * looked through.
+ * @throws RequestError
+ */
 export function checkLimits(body: object, limits: RequestLimits): void {
   const members = new Map<string, unknown>(Object.entries(body));
   for (const name of MESSAGE_LISTS) checkLength(members.get(name), name, limits.maxMessages);
   for (const name of TOOL_LISTS) checkLength(members.get(name), name, limits.maxTools);
+  let values = 0;
   for (const [name, value] of members) {
-    if (isDeeperThan(value, limits.maxDepth - 1)) {
-      throw new RequestError(`${name}: is nested deeper than ${limits.maxDepth} levels.`, {
-        param: name,
-      });
-    }
+    const isMessages = MESSAGE_LISTS.includes(name) && Array.isArray(value);
+    const count = countValues(value, {
+      maxDepth: limits.maxDepth - 1,
+      maxValues: limits.maxValues - values,
+      maxEntries: isMessages ? limits.maxParts + value.length : Number.POSITIVE_INFINITY,
+    });
+    if (typeof count === "number") values += count;
+    else throw refusal(name, count, limits);
   }
+}
+
+type Excess = "depth" | "values" | "entries";
+
+function refusal(param: string, excess: Excess, limits: RequestLimits): RequestError {
+  const problems: Record<Excess, string> = {
+    depth: `is nested deeper than ${limits.maxDepth} levels`,
+    values: `takes the request over the ${limits.maxValues} JSON values allowed`,
+    entries: `has more than the ${limits.maxParts} parts allowed in all of its entries together`,
+  };
+  return new RequestError(`${param}: ${problems[excess]}.`, { param });
 }
 
 function checkLength(list: unknown, param: string, most: number): void {
@@ -34,10 +57,33 @@ function checkLength(list: unknown, param: string, most: number): void {
   });
 }
 
-/** Looks no deeper than it must, so that no nesting overflows the stack. */
-function isDeeperThan(value: unknown, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (depth === 0) return true;
-  const members: unknown[] = Array.isArray(value) ? value : Object.values(value);
-  return members.some((each) => isDeeperThan(each, depth - 1));
+interface Bounds {
+  readonly maxDepth: number;
+  readonly maxValues: number;
+  /** Of all lists together. */
+  readonly maxEntries: number;
+}
+
+/** How many values there are, this one included, or which bound they are over. */
+function countValues(value: unknown, { maxDepth, maxValues, maxEntries }: Bounds): number | Excess {
+  let values = 0;
+  let entries = 0;
+
+  /** The bound that was found to be exceeded. */
+  function visit(each: unknown, depth: number): Excess | undefined {
+    values++;
+    if (typeof each !== "object" || each === null) return undefined;
+    if (depth === 0) return "depth";
+    const members: unknown[] = Array.isArray(each) ? each : Object.values(each);
+    if (Array.isArray(each)) entries += members.length;
+    if (entries > maxEntries) return "entries";
+    if (values + members.length > maxValues) return "values";
+    for (const member of members) {
+      const excess = visit(member, depth - 1);
+      if (excess !== undefined) return excess;
+    }
+    return undefined;
+  }
+
+  return visit(value, maxDepth) ?? (values > maxValues ? "values" : values);
 }

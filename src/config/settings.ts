@@ -316,6 +316,21 @@ export const settingsSchema = z.lazy(() =>
     open: setting("access", z.boolean().default(false), {
       description: "Serve without keys even where others can reach the gateway.",
     }),
+    allowedHosts: setting("access", z.array(z.string().min(1)).default([]), {
+      description:
+        "Names the gateway may be called by, besides addresses, `localhost` and `*.localhost`, while it asks for no key " +
+        "and listens on this machine only. It guards against web pages that have their own name lead here (DNS rebinding).",
+    }),
+    isolateCaches: setting("access", z.enum(["auto", "on", "off"]).default("auto"), {
+      description:
+        "Keep what the inference server remembers of prompts apart by key, so that the time of an answer tells nobody " +
+        "what others have sent. A prompt that all keys share is then processed once for each. auto: with more than one key.",
+    }),
+    metrics: setting("access", z.enum(["key", "open", "off"]).default("key"), {
+      description:
+        "Who may read `/metrics`: whoever has a key (without `keys`, anybody), anybody, or nobody. They name models and " +
+        "backends and count requests and tokens.",
+    }),
     corsOrigins: setting("access", z.array(z.string().min(1)).optional(), {
       description:
         "Web pages that may call the gateway, by origin; `*` is any. Absent: any when `keys` or `open` " +
@@ -327,6 +342,13 @@ export const settingsSchema = z.lazy(() =>
     }),
     maxMessages: setting("limits", count().default(10_000), {
       description: "Most messages or input items in a request.",
+    }),
+    maxParts: setting("limits", count().default(20_000), {
+      description:
+        "Most content parts, tool calls and other list entries in all messages or input items of a request together.",
+    }),
+    maxValues: setting("limits", count().default(250_000), {
+      description: "Most JSON values in a request, whatever they are.",
     }),
     maxTools: setting("limits", count().default(512), {
       description: "Most tools in a request.",

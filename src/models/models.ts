@@ -4,6 +4,7 @@ import type { Capabilities, Engine, EngineProbe } from "../engines/engine.ts";
 import type { Pool, PoolState } from "../engines/pool.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Layout } from "../harmony/render.ts";
+import type { CacheSalts } from "../turn/cache-salt.ts";
 import { renderPrompt } from "../turn/prompt.ts";
 import { runTurn } from "../turn/run.ts";
 import { createPause, type Pause } from "../turn/slices.ts";
@@ -33,6 +34,8 @@ export interface ModelsDeps {
   readonly newCallId: () => string;
   /** How long work lets others have a turn. Absent: by a timer, as every runtime has it. */
   readonly pause?: Pause;
+  /** Absent: engines keep the prompts of all tenants in one cache. */
+  readonly cacheSalts?: CacheSalts;
 }
 
 /** What the engine turned out to be when it was last asked. */
@@ -142,6 +145,7 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
           steering: deps.steering ?? DEFAULT_STEERING,
           newCallId: deps.newCallId,
           pause,
+          cacheSalts: deps.cacheSalts,
         },
         signal,
       ),

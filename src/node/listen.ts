@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import type { Shutdown } from "../models/shutdown.ts";
 import { writeFramesDirectly } from "./direct-sse.ts";
+import { isSocketUpgrade, refuseDotSegments, refuseOtherUpgrades } from "./raw-requests.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
 export interface ListenOptions {
@@ -52,7 +53,7 @@ type Handler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 export async function listen(handler: Handler, options: ListenOptions): Promise<Listening> {
   const { webSockets } = options;
   const connections = createConnections(options.clientIdleTimeoutMs);
-  const direct = writeFramesDirectly(handler);
+  const direct = writeFramesDirectly(refuseDotSegments(handler));
   const server = createAdaptorServer({
     fetch: (request, env) => {
       // An upgrade has no response of its own: the connection is the WebSocket's from here on.
@@ -60,10 +61,14 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
       return direct(request, env);
     },
     createServer,
-    serverOptions: { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
+    serverOptions: {
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      ...(webSockets && { shouldUpgradeCallback: isSocketUpgrade }),
+    },
     ...(webSockets && { websocket: { server: webSockets.server } }),
   });
   if (!(server instanceof Server)) throw new TypeError("the adapter made another kind of server");
+  refuseOtherUpgrades(server);
   connections.watch(server);
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error) => reject(explain(error, options));

@@ -12,6 +12,7 @@ import type { CreateNativeLlama } from "../engines/llama.ts";
 import type { Transport } from "../engines/transport.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { monitorModels } from "../models/monitor.ts";
+import { createCacheSalts } from "../turn/cache-salt.ts";
 import { createPause } from "../turn/slices.ts";
 import { createShutdown } from "../models/shutdown.ts";
 import { createModels, type Model, type ModelOptions, type ModelStatus } from "../models/models.ts";
@@ -62,7 +63,12 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
           demoTokensPerSecond: options.demoTokensPerSecond,
         }),
       }),
-    { steering: settings, newCallId: () => `call_${randomId()}`, pause: createPause(setImmediate) },
+    {
+      steering: settings,
+      newCallId: () => `call_${randomId()}`,
+      pause: createPause(setImmediate),
+      cacheSalts: createCacheSalts(settings),
+    },
   );
   const opened = await openStore(settings);
   const shutdown = createShutdown();
@@ -73,6 +79,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     store: opened.store,
     shutdown,
     ...(webSockets && { webSockets: webSockets.options }),
+    host: settings.host,
     log,
     now: () => new Date(),
     randomId,

@@ -36,7 +36,7 @@ export async function chooseFunction(state: TurnState, names: readonly string[])
       stopIds: [],
       requestId: turn.id,
       tenant: turn.tenant,
-      cacheSalt: turn.tenant,
+      ...(state.cacheSalt !== undefined && { cacheSalt: state.cacheSalt }),
       ...(turn.affinity !== undefined && { affinity: turn.affinity }),
       ...(constraint && { constraint }),
     },

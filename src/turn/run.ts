@@ -11,6 +11,7 @@ import type { RenderedPrompt } from "../harmony/prompt.ts";
 import type { Layout } from "../harmony/render.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
 import { toAffinity } from "./affinity.ts";
+import type { CacheSalts } from "./cache-salt.ts";
 import type { Conclusion } from "./next-step.ts";
 import { createPartEmitter } from "./part-emitter.ts";
 import { encodeText, type PromptOptions, rendererFor, sharePrompt, tooLong } from "./prompt.ts";
@@ -34,6 +35,8 @@ export interface RunDeps {
   readonly layout: Layout;
   /** `call_` and something unguessable: it is the key under which the call's thought is kept. */
   readonly newCallId: () => string;
+  /** Absent: engines keep the prompts of all tenants in one cache. */
+  readonly cacheSalts?: CacheSalts | undefined;
   /** Between slices of long work. */
   readonly pause: Pause;
 }
@@ -51,7 +54,9 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
     const encoding = encodeTurn(turn, deps, signal);
     // Waiting takes a turn of the microtask queue even where there is nothing to wait for.
     const encoded = encoding instanceof Promise ? await encoding : encoding;
-    const state = prepare(turn, encoded, deps, emit, signal);
+    const salting = deps.cacheSalts?.(turn.tenant);
+    const cacheSalt = salting instanceof Promise ? await salting : salting;
+    const state = prepare(turn, { ...encoded, cacheSalt }, deps, emit, signal);
     try {
       const conclusion = await steer(state);
       await state.emit([toEnd(state, conclusion)]);
@@ -91,7 +96,7 @@ async function encodeWithPrefill(
 
 function prepare(
   turn: Turn,
-  { prompt, prefillIds }: EncodedTurn,
+  { prompt, prefillIds, cacheSalt }: EncodedTurn & Pick<TurnState, "cacheSalt">,
   deps: RunDeps,
   emit: TurnState["emit"],
   signal: AbortSignal,
@@ -119,6 +124,7 @@ function prepare(
     prefixes: createMessagePrefixes(renderer, tokenizer, deps.layout),
     transcript: createTranscript(prompt, tokenizer),
     prefillIds,
+    cacheSalt,
     parser: createTurnParser(tokenizer, {
       toolNames: turn.tools.map((tool) => tool.name),
       allowHiddenMarkers: steering.allowHiddenMarkers,

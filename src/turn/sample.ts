@@ -55,7 +55,7 @@ export async function sample<Cut extends string = never>(
     stopIds: options.stopIds ?? [],
     requestId: turn.id,
     tenant: turn.tenant,
-    cacheSalt: turn.tenant,
+    ...(state.cacheSalt !== undefined && { cacheSalt: state.cacheSalt }),
     ...(options.constraint && { constraint: options.constraint }),
     ...(turn.topLogprobs !== undefined && { topLogprobs: turn.topLogprobs }),
     ...(turn.affinity !== undefined && { affinity: turn.affinity }),

@@ -27,6 +27,8 @@ export interface TurnState {
   readonly transcript: Transcript;
   /** Of the answer to be continued. */
   readonly prefillIds: readonly TokenId[];
+  /** Keeps the engine's prefix cache apart from other tenants'. */
+  readonly cacheSalt: string | undefined;
   readonly parser: TurnParser;
   readonly emitter: PartEmitter;
   readonly usage: UsageCounter;

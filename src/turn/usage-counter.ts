@@ -37,13 +37,14 @@ export function createUsageCounter(): UsageCounter {
       current += tokens;
     },
     endCall(usage) {
-      if (usage?.completionTokens !== undefined) {
-        current = usage.completionTokens;
+      const completion = toCount(usage?.completionTokens);
+      if (completion !== undefined) {
+        current = completion;
         text = undefined;
       }
       if (engineCalls > 1) return;
-      promptTokens = usage?.promptTokens ?? promptTokens;
-      cachedTokens = usage?.cachedTokens ?? 0;
+      promptTokens = toCount(usage?.promptTokens) ?? promptTokens;
+      cachedTokens = Math.min(toCount(usage?.cachedTokens) ?? 0, promptTokens);
     },
     get completionTokens() {
       return completionTokens();
@@ -56,4 +57,14 @@ export function createUsageCounter(): UsageCounter {
       engineCalls,
     }),
   };
+}
+
+/** The most any context takes: above it, a server counts wrongly. */
+const MAX_COUNT = 1_000_000_000;
+
+/** What is no count is as if it were not given. */
+function toCount(value: number | undefined): number | undefined {
+  const isCount =
+    Number.isInteger(value) && value !== undefined && value >= 0 && value <= MAX_COUNT;
+  return isCount ? value : undefined;
 }

@@ -32,7 +32,7 @@ export function createTestApp(options: TestAppOptions): TestApp {
 }
 
 function inProcess({ engine, others = [], settings: given, store }: TestAppOptions): TestApp {
-  const settings = testSettings(given);
+  const settings = testSettings({ metrics: "open", ...given });
   const logged: Record<string, unknown>[] = [];
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
   const app = createApp({
@@ -59,7 +59,7 @@ function inProcess({ engine, others = [], settings: given, store }: TestAppOptio
 function onWorkers({ engine, others = [], settings }: TestAppOptions): TestApp {
   const gateway = lazyGateway({
     models: ["openai/gpt-oss-20b", ...others].map((id) => ({ id, engine })),
-    settings: { log: "debug", ...settings },
+    settings: { log: "debug", metrics: "open", ...settings },
   });
   return {
     get logged() {

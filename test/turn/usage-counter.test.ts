@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { createUsageCounter } from "../../src/turn/usage-counter.ts";
+
+function usageOf(given: Parameters<ReturnType<typeof createUsageCounter>["endCall"]>[0]) {
+  const usage = createUsageCounter();
+  usage.beginCall(100);
+  usage.add(7);
+  usage.endCall(given);
+  return usage.toUsage(0);
+}
+
+test("an engine's counts are taken", () => {
+  const given = { promptTokens: 101, cachedTokens: 64, completionTokens: 9 };
+  expect(usageOf(given)).toMatchObject(given);
+});
+
+test.each([-5, 1.5, 1e18, Number.NaN, Number.POSITIVE_INFINITY])(
+  "%s is no count: our own stands",
+  (wrong) => {
+    const given = { promptTokens: wrong, cachedTokens: wrong, completionTokens: wrong };
+    expect(usageOf(given)).toMatchObject({
+      promptTokens: 100,
+      cachedTokens: 0,
+      completionTokens: 7,
+    });
+  },
+);
+
+test("no more of a prompt can be cached than there is", () => {
+  expect(usageOf({ cachedTokens: 1_000 })).toMatchObject({ promptTokens: 100, cachedTokens: 100 });
+});
