@@ -2,7 +2,7 @@
 import { type Sliced, TooMuchWork, type Work } from "./work.ts";
 
 /** Beyond this the stack might not do. */
-const MAX_DEPTH = 500;
+const MAX_DEPTH = 300;
 
 /** A text that two JSON values share exactly when they are equal: members sorted, `1.0` and `1` alike. */
 export function* toCanonicalForm(value: unknown, work: Work, depth = 0): Sliced<string> {

@@ -33,11 +33,12 @@ type Evaluated = "all" | ReadonlySet<string | number>;
 
 const PASSED: Outcome = {};
 
-/** Schemas inside one another, in place and by members. Each takes two frames of the stack. */
-const MAX_NESTING = 1000;
+/** Schemas inside one another, in place and by members. Each takes up to eight frames of the stack. */
+const MAX_NESTING = 300;
 /** What applying a schema costs at least, its share of memory included. */
-const APPLY_STEPS = 4;
-const REMEMBER_STEPS = 16;
+const APPLY_STEPS = 20;
+const SIMPLE_STEPS = 2;
+const REMEMBER_STEPS = 20;
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
@@ -52,10 +53,8 @@ class Check {
   }
 
   *apply(node: SchemaNode, value: unknown, nesting: number): Sliced<Outcome> {
-    if (node.always === true) return PASSED;
-    if (node.always === false) {
-      return { problem: problem("false", () => "nothing is allowed here") };
-    }
+    const simple = this.#applySimple(node, value);
+    if (simple) return simple;
     if (nesting > MAX_NESTING) throw new TooMuchWork();
     this.#work.spend(APPLY_STEPS);
     if (this.#work.due) yield;
@@ -70,41 +69,47 @@ class Check {
     return outcome;
   }
 
+  /** Most schemas say little about a value, and most of the time goes there: no generator for those. */
+  #applySimple(node: SchemaNode, value: unknown): Outcome | undefined {
+    if (!node.isSimple) return undefined;
+    this.#work.spend(SIMPLE_STEPS);
+    if (node.always === true) return PASSED;
+    if (node.always === false) {
+      return { problem: problem("false", () => "nothing is allowed here") };
+    }
+    const wrong = this.#findWrongValue(node, value);
+    return wrong ? { problem: wrong } : PASSED;
+  }
+
   *#evaluate(node: SchemaNode, value: unknown, nesting: number): Sliced<Outcome> {
-    const wrong = yield* this.#findWrongValue(node, value);
+    const wrong = this.#findWrongValue(node, value) ?? (yield* this.#findUnequal(node, value));
     if (wrong) return { problem: wrong };
     const marks = new Marks(this.#tracks, this.#work);
-    const problems =
+    const found =
       (yield* this.#applyInPlace(node, value, marks, nesting + 1)) ??
       (isArray(value)
         ? yield* this.#applyToItems(node, value, marks, nesting + 1)
         : isRecord(value)
           ? yield* this.#applyToMembers(node, value, marks, nesting + 1)
           : undefined);
-    if (problems) return { problem: problems };
+    if (found) return { problem: found };
     return this.#tracks ? { evaluated: marks.evaluated } : PASSED;
   }
 
   // Of the value alone
 
-  *#findWrongValue(node: SchemaNode, value: unknown): Sliced<Problem | undefined> {
-    const { types, allowed } = node;
+  #findWrongValue(node: SchemaNode, value: unknown): Problem | undefined {
+    const { types } = node;
     if (types && !types.some((type) => isOfType(value, type))) {
       return problem("type", () => `must be ${types.join(" or ")}, not ${typeName(value)}`);
     }
-    if (allowed && !allowed.forms.has(yield* toCanonicalForm(value, this.#work))) {
-      const { keyword, shown } = allowed;
-      return problem(keyword, () =>
-        keyword === "const" ? `must be ${shown}` : `must be one of ${shown}`,
-      );
-    }
     if (typeof value === "number") return findWrongNumber(node, value);
-    if (typeof value === "string") return yield* this.#findWrongString(node, value);
+    if (typeof value === "string") return this.#findWrongString(node, value);
     return undefined;
   }
 
-  *#findWrongString(node: SchemaNode, text: string): Sliced<Problem | undefined> {
-    const { minLength, maxLength, pattern, format } = node;
+  #findWrongString(node: SchemaNode, text: string): Problem | undefined {
+    const { minLength, maxLength, format } = node;
     if (minLength !== undefined || maxLength !== undefined) {
       this.#work.spend(text.length >> 5);
       const length = countCodePoints(text);
@@ -121,16 +126,23 @@ class Check {
         );
       }
     }
-    if (format) {
-      this.#work.spend(text.length >> 2);
-      if (!format.matches(text)) {
-        return problem("format", () => `must be of the format ${format.name}, not ${quote(text)}`);
-      }
+    if (!format) return undefined;
+    this.#work.spend(text.length >> 2);
+    if (format.matches(text)) return undefined;
+    return problem("format", () => `must be of the format ${format.name}, not ${quote(text)}`);
+  }
+
+  /** What compares with a list or a pattern, which may take long. */
+  *#findUnequal({ allowed, pattern }: SchemaNode, value: unknown): Sliced<Problem | undefined> {
+    if (allowed && !allowed.forms.has(yield* toCanonicalForm(value, this.#work))) {
+      const { keyword, shown } = allowed;
+      return problem(keyword, () =>
+        keyword === "const" ? `must be ${shown}` : `must be one of ${shown}`,
+      );
     }
-    if (pattern && !(yield* matchPattern(pattern, text, this.#work))) {
-      return problem("pattern", () => `must match the pattern ${pattern.source.slice(0, 500)}`);
-    }
-    return undefined;
+    if (!pattern || typeof value !== "string") return undefined;
+    if (yield* matchPattern(pattern, value, this.#work)) return undefined;
+    return problem("pattern", () => `must match the pattern ${pattern.source.slice(0, 500)}`);
   }
 
   // In place
@@ -262,7 +274,8 @@ class Check {
         schemas.push(additionalProperties);
       }
       for (const schema of schemas) {
-        const outcome = yield* this.apply(schema, value[key], nesting);
+        const outcome =
+          this.#applySimple(schema, value[key]) ?? (yield* this.apply(schema, value[key], nesting));
         if (outcome.problem) return within(key, outcome.problem);
       }
       if (schemas.length > 0) marks.add(key);
@@ -331,7 +344,11 @@ class Check {
     for (let index = 0; index < described; index++) {
       const schema = prefixItems[index] ?? items;
       this.#work.spend(1);
-      const outcome = schema && (yield* this.apply(schema, value[index], nesting));
+      if (this.#work.due) yield;
+      const outcome =
+        schema &&
+        (this.#applySimple(schema, value[index]) ??
+          (yield* this.apply(schema, value[index], nesting)));
       if (outcome?.problem) return within(index, outcome.problem);
       marks.add(index);
     }

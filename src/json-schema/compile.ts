@@ -7,7 +7,7 @@
  */
 import type { CompileBudget } from "./compile-budget.ts";
 import { findFormat } from "./formats.ts";
-import { nodesInPlace, type SchemaNode, TYPE_NAMES, type TypeName } from "./node.ts";
+import { isSimple, nodesInPlace, type SchemaNode, TYPE_NAMES, type TypeName } from "./node.ts";
 import { asObject, type Place, Resources } from "./resources.ts";
 import { pointerTo, SchemaError } from "./schema-error.ts";
 import { toCanonicalForm } from "./canonical.ts";
@@ -90,7 +90,7 @@ class Compiler {
 
   #nodeAt(place: Place): SchemaNode {
     const { schema, pointer } = place;
-    if (typeof schema === "boolean") return { always: schema, shared: false };
+    if (typeof schema === "boolean") return { always: schema, shared: false, isSimple: true };
     if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
       throw new SchemaError(pointer, "must be a schema: an object, true or false");
     }
@@ -99,7 +99,7 @@ class Compiler {
       known.shared = true;
       return known;
     }
-    const node: SchemaNode = { always: undefined, shared: false };
+    const node: SchemaNode = { always: undefined, shared: false, isSimple: false };
     this.#nodes.set(schema, node);
     this.#pointers.set(node, pointer);
     this.#pending.push({ place, node });
@@ -108,129 +108,150 @@ class Compiler {
 
   #fill(node: SchemaNode, { schema, pointer, base }: Place): void {
     const place = this.#resources.locate(schema, pointer, base);
-    const keywords = new Keywords(place);
-    this.#fillAssertions(node, keywords);
-    this.#fillApplicators(node, keywords);
-    this.#fillReference(node, keywords, place);
-    for (const [key, value] of Object.entries(node)) {
-      if (value === undefined) Reflect.deleteProperty(node, key);
-    }
-  }
-
-  #fillReference(node: SchemaNode, keywords: Keywords, place: Place): void {
-    if (keywords.has("$recursiveRef")) {
-      keywords.refuse("$recursiveRef", "is not supported: use $ref");
-    }
-    const targets = (["$ref", "$dynamicRef"] as const)
-      .filter((keyword) => keywords.has(keyword))
-      .map((keyword) => this.#nodeAt(this.#resources.resolve(place, keyword)));
-    const [target, other] = targets;
-    if (target) node.reference = target;
-    if (other) node.allOf = [...(node.allOf ?? []), other];
-  }
-
-  #fillAssertions(node: SchemaNode, keywords: Keywords): void {
-    const types = keywords.types();
-    const allowed = this.#allowed(keywords);
-    const pattern = keywords.text("pattern");
-    const format = keywords.text("format");
-    Object.assign(node, {
-      types,
-      allowed,
-      minimum: keywords.number("minimum"),
-      maximum: keywords.number("maximum"),
-      exclusiveMinimum: keywords.number("exclusiveMinimum"),
-      exclusiveMaximum: keywords.number("exclusiveMaximum"),
-      multipleOf: keywords.positive("multipleOf"),
-      minLength: keywords.count("minLength"),
-      maxLength: keywords.count("maxLength"),
-      pattern:
-        pattern === undefined
-          ? undefined
-          : this.#budget.compilePattern(pattern, keywords.at("pattern")),
-      format: format === undefined ? undefined : findFormat(format),
-      minItems: keywords.count("minItems"),
-      maxItems: keywords.count("maxItems"),
-      uniqueItems: keywords.flag("uniqueItems"),
-      minProperties: keywords.count("minProperties"),
-      maxProperties: keywords.count("maxProperties"),
-      required: keywords.names("required"),
-      dependentRequired: keywords.namesByKey("dependentRequired"),
-    } satisfies Partial<Record<keyof SchemaNode, unknown>>);
-  }
-
-  #fillApplicators(node: SchemaNode, keywords: Keywords): void {
-    const one = (keyword: string) => {
-      const place = keywords.schema(keyword);
-      return place && this.#nodeAt(place);
-    };
-    const list = (keyword: string) => keywords.schemas(keyword)?.map((each) => this.#nodeAt(each));
-    const map = (keyword: string) => {
-      const places = keywords.schemasByKey(keyword);
-      return places && new Map(places.map(([key, each]) => [key, this.#nodeAt(each)]));
-    };
-    // Before draft 2020-12 a tuple was `items` with a list, and what follows it `additionalItems`.
-    const isTuple = Array.isArray(keywords.value("items"));
-    Object.assign(node, {
-      allOf: list("allOf"),
-      anyOf: list("anyOf"),
-      oneOf: list("oneOf"),
-      not: one("not"),
-      condition: one("if"),
-      whenMet: one("then"),
-      otherwise: one("else"),
-      dependentSchemas: map("dependentSchemas"),
-      properties: map("properties"),
-      patternProperties: keywords.schemasByKey("patternProperties")?.map(([source, each]) => ({
-        pattern: this.#budget.compilePattern(source, each.pointer),
-        node: this.#nodeAt(each),
-      })),
-      additionalProperties: one("additionalProperties"),
-      propertyNames: one("propertyNames"),
-      prefixItems: list(isTuple ? "items" : "prefixItems"),
-      items: one(isTuple ? "additionalItems" : "items"),
-      contains: one("contains"),
-      minContains: keywords.count("minContains"),
-      maxContains: keywords.count("maxContains"),
-      unevaluatedProperties: one("unevaluatedProperties"),
-      unevaluatedItems: one("unevaluatedItems"),
-    } satisfies Partial<Record<keyof SchemaNode, unknown>>);
-    this.#fillDependencies(node, keywords);
+    const given = new Keywords(place);
+    for (const keyword of given.names()) this.#fillKeyword(node, keyword, given);
+    this.#fillTuple(node, given);
+    this.#fillDependencies(node, given);
+    this.#fillReferences(node, given, place);
+    const allowed = this.#allowed(given);
+    if (allowed) node.allowed = allowed;
+    node.isSimple = isSimple(node);
     this.tracksEvaluated ||=
       node.unevaluatedProperties !== undefined || node.unevaluatedItems !== undefined;
   }
 
+  /** What is not listed is an annotation, or unknown: both demand nothing. */
+  #fillKeyword(node: SchemaNode, keyword: string, given: Keywords): void {
+    switch (keyword) {
+      case "type":
+        node.types = given.types();
+        break;
+      case "minimum":
+      case "maximum":
+      case "exclusiveMinimum":
+      case "exclusiveMaximum":
+        node[keyword] = given.number(keyword);
+        break;
+      case "multipleOf":
+        node.multipleOf = given.positive(keyword);
+        break;
+      case "minLength":
+      case "maxLength":
+      case "minItems":
+      case "maxItems":
+      case "minContains":
+      case "maxContains":
+      case "minProperties":
+      case "maxProperties":
+        node[keyword] = given.count(keyword);
+        break;
+      case "uniqueItems":
+        node.uniqueItems = given.flag(keyword);
+        break;
+      case "pattern":
+        node.pattern = this.#budget.compilePattern(given.text(keyword), given.at(keyword));
+        break;
+      case "format": {
+        const format = findFormat(given.text(keyword));
+        if (format) node.format = format;
+        break;
+      }
+      case "required":
+        node.required = given.strings(keyword);
+        break;
+      case "dependentRequired":
+        node.dependentRequired = given.stringsByKey(keyword);
+        break;
+      case "allOf":
+      case "anyOf":
+      case "oneOf":
+      case "prefixItems":
+        node[keyword] = given.schemas(keyword).map((each) => this.#nodeAt(each));
+        break;
+      case "not":
+      case "additionalProperties":
+      case "propertyNames":
+      case "contains":
+      case "unevaluatedProperties":
+      case "unevaluatedItems":
+        node[keyword] = this.#nodeAt(given.schema(keyword));
+        break;
+      case "if":
+        node.condition = this.#nodeAt(given.schema(keyword));
+        break;
+      case "then":
+        node.whenMet = this.#nodeAt(given.schema(keyword));
+        break;
+      case "else":
+        node.otherwise = this.#nodeAt(given.schema(keyword));
+        break;
+      case "properties":
+      case "dependentSchemas":
+        node[keyword] = new Map(
+          given.schemasByKey(keyword).map(([key, each]) => [key, this.#nodeAt(each)]),
+        );
+        break;
+      case "patternProperties":
+        node.patternProperties = given.schemasByKey(keyword).map(([source, each]) => ({
+          pattern: this.#budget.compilePattern(source, each.pointer),
+          node: this.#nodeAt(each),
+        }));
+        break;
+      default:
+    }
+  }
+
+  /** Before draft 2020-12 a tuple was `items` with a list, and what follows it `additionalItems`. */
+  #fillTuple(node: SchemaNode, given: Keywords): void {
+    if (!given.has("items")) return;
+    if (!Array.isArray(given.value("items"))) {
+      node.items = this.#nodeAt(given.schema("items"));
+      return;
+    }
+    node.prefixItems = given.schemas("items").map((each) => this.#nodeAt(each));
+    if (given.has("additionalItems")) node.items = this.#nodeAt(given.schema("additionalItems"));
+  }
+
   /** What draft 2019-09 split into `dependentRequired` and `dependentSchemas`. */
-  #fillDependencies(node: SchemaNode, keywords: Keywords): void {
-    if (!keywords.has("dependencies")) return;
+  #fillDependencies(node: SchemaNode, given: Keywords): void {
+    if (!given.has("dependencies")) return;
     const required = new Map(node.dependentRequired);
     const schemas = new Map(node.dependentSchemas);
-    for (const [key, value] of Object.entries(keywords.object("dependencies") ?? {})) {
-      const at = pointerTo(keywords.at("dependencies"), key);
-      if (Array.isArray(value)) required.set(key, namesIn(value, at));
-      else schemas.set(key, this.#nodeAt(keywords.place(value, at)));
+    for (const [key, value] of Object.entries(given.object("dependencies"))) {
+      const at = pointerTo(given.at("dependencies"), key);
+      if (Array.isArray(value)) required.set(key, stringsIn(value, at));
+      else schemas.set(key, this.#nodeAt(given.place(value, at)));
     }
     node.dependentRequired = required;
     node.dependentSchemas = schemas;
   }
 
-  #allowed(keywords: Keywords): SchemaNode["allowed"] {
-    const constant = keywords.has("const") ? [keywords.value("const")] : undefined;
-    const values = keywords.list("enum");
-    // Both are rare together: what satisfies the one must be among the other.
-    const chosen = values ?? constant;
-    if (!chosen) return undefined;
-    const keyword = values ? "enum" : "const";
-    const forms = new Set(chosen.map((value) => this.#canonical(value, keywords.at(keyword))));
-    const other = values && constant && this.#canonical(constant[0], keywords.at("const"));
-    const shown = chosen
+  #fillReferences(node: SchemaNode, given: Keywords, place: Place): void {
+    if (given.has("$recursiveRef")) given.refuse("$recursiveRef", "is not supported: use $ref");
+    for (const keyword of ["$ref", "$dynamicRef"] as const) {
+      if (!given.has(keyword)) continue;
+      const target = this.#nodeAt(this.#resources.resolve(place, keyword));
+      if (node.reference) node.allOf = [...(node.allOf ?? []), target];
+      else node.reference = target;
+    }
+  }
+
+  #allowed(given: Keywords): SchemaNode["allowed"] {
+    const keyword = given.has("enum") ? "enum" : "const";
+    if (!given.has(keyword)) return undefined;
+    const values = keyword === "enum" ? given.list(keyword) : [given.value(keyword)];
+    const forms = new Set(values.map((value) => this.#canonical(value, given.at(keyword))));
+    const shown = values
       .slice(0, 20)
       .map((value) => shorten(JSON.stringify(value), 100))
       .join(", ");
+    const both = keyword === "enum" && given.has("const");
     return {
       keyword,
-      forms: other === undefined ? forms : forms.intersection(new Set([other])),
-      shown: shorten(chosen.length > 20 ? `${shown}, …` : shown, 1000),
+      forms: both
+        ? forms.intersection(new Set([this.#canonical(given.value("const"), given.at("const"))]))
+        : forms,
+      shown: shorten(values.length > 20 ? `${shown}, …` : shown, 1000),
     };
   }
 
@@ -262,6 +283,10 @@ class Keywords {
     this.#place = place;
   }
 
+  names(): readonly string[] {
+    return Object.keys(this.#members);
+  }
+
   has(keyword: string): boolean {
     return this.#members[keyword] !== undefined;
   }
@@ -282,68 +307,57 @@ class Keywords {
     return { schema, pointer, base: this.#place.base };
   }
 
-  text(keyword: string): string | undefined {
+  text(keyword: string): string {
     const value = this.#members[keyword];
-    if (value === undefined || typeof value === "string") return value;
-    return this.refuse(keyword, "must be a string");
+    return typeof value === "string" ? value : this.refuse(keyword, "must be a string");
   }
 
-  number(keyword: string): number | undefined {
+  number(keyword: string): number {
     const value = this.#members[keyword];
-    if (value === undefined || typeof value === "number") return value;
-    return this.refuse(keyword, "must be a number");
+    return typeof value === "number" ? value : this.refuse(keyword, "must be a number");
   }
 
-  positive(keyword: string): number | undefined {
+  positive(keyword: string): number {
     const value = this.number(keyword);
-    if (value === undefined || value > 0) return value;
-    return this.refuse(keyword, "must be greater than 0");
+    return value > 0 ? value : this.refuse(keyword, "must be greater than 0");
   }
 
-  count(keyword: string): number | undefined {
+  count(keyword: string): number {
     const value = this.number(keyword);
-    if (value === undefined || (Number.isInteger(value) && value >= 0)) return value;
+    if (Number.isInteger(value) && value >= 0) return value;
     return this.refuse(keyword, "must be an integer that is not negative");
   }
 
-  flag(keyword: string): boolean | undefined {
+  flag(keyword: string): boolean {
     const value = this.#members[keyword];
-    if (value === undefined || typeof value === "boolean") return value;
-    return this.refuse(keyword, "must be true or false");
+    return typeof value === "boolean" ? value : this.refuse(keyword, "must be true or false");
   }
 
-  list(keyword: string): readonly unknown[] | undefined {
+  list(keyword: string): readonly unknown[] {
     const value = this.#members[keyword];
-    if (value === undefined || Array.isArray(value)) return value;
-    return this.refuse(keyword, "must be an array");
+    return Array.isArray(value) ? value : this.refuse(keyword, "must be an array");
   }
 
-  object(keyword: string): Readonly<Record<string, unknown>> | undefined {
-    const value = this.#members[keyword];
-    if (value === undefined) return undefined;
-    return asObject(value) ?? this.refuse(keyword, "must be an object");
+  object(keyword: string): Readonly<Record<string, unknown>> {
+    return asObject(this.#members[keyword]) ?? this.refuse(keyword, "must be an object");
   }
 
-  names(keyword: string): readonly string[] | undefined {
-    const list = this.list(keyword);
-    return list && namesIn(list, this.at(keyword));
+  strings(keyword: string): readonly string[] {
+    return stringsIn(this.list(keyword), this.at(keyword));
   }
 
-  namesByKey(keyword: string): ReadonlyMap<string, readonly string[]> | undefined {
-    const members = this.object(keyword);
-    if (!members) return undefined;
+  stringsByKey(keyword: string): ReadonlyMap<string, readonly string[]> {
     return new Map(
-      Object.entries(members).map(([key, value]) => {
+      Object.entries(this.object(keyword)).map(([key, value]) => {
         const at = pointerTo(this.at(keyword), key);
         if (!Array.isArray(value)) throw new SchemaError(at, "must be an array of strings");
-        return [key, namesIn(value, at)];
+        return [key, stringsIn(value, at)];
       }),
     );
   }
 
-  types(): readonly TypeName[] | undefined {
+  types(): readonly TypeName[] {
     const value = this.#members["type"];
-    if (value === undefined) return undefined;
     const names: readonly unknown[] = Array.isArray(value) ? value : [value];
     if (names.length === 0) this.refuse("type", "must name at least one type");
     return names.map((name) => {
@@ -352,33 +366,30 @@ class Keywords {
     });
   }
 
-  schema(keyword: string): Place | undefined {
-    const value = this.#members[keyword];
-    return value === undefined ? undefined : this.place(value, this.at(keyword));
+  schema(keyword: string): Place {
+    return this.place(this.#members[keyword], this.at(keyword));
   }
 
-  schemas(keyword: string): readonly Place[] | undefined {
+  schemas(keyword: string): readonly Place[] {
     const list = this.list(keyword);
     // One of nothing can never be satisfied; all of nothing always is.
-    if (list?.length === 0 && (keyword === "anyOf" || keyword === "oneOf")) {
+    if (list.length === 0 && (keyword === "anyOf" || keyword === "oneOf")) {
       this.refuse(keyword, "must not be empty");
     }
-    return list?.map((each, index) => this.place(each, `${this.at(keyword)}/${index}`));
+    const at = this.at(keyword);
+    return list.map((each, index) => this.place(each, `${at}/${index}`));
   }
 
-  schemasByKey(keyword: string): readonly (readonly [string, Place])[] | undefined {
-    const members = this.object(keyword);
-    return (
-      members &&
-      Object.entries(members).map(([key, each]) => [
-        key,
-        this.place(each, pointerTo(this.at(keyword), key)),
-      ])
-    );
+  schemasByKey(keyword: string): readonly (readonly [string, Place])[] {
+    const at = this.at(keyword);
+    return Object.entries(this.object(keyword)).map(([key, each]) => [
+      key,
+      this.place(each, pointerTo(at, key)),
+    ]);
   }
 }
 
-function namesIn(list: readonly unknown[], at: string): readonly string[] {
+function stringsIn(list: readonly unknown[], at: string): readonly string[] {
   return list.map((name, index) => {
     if (typeof name === "string") return name;
     throw new SchemaError(`${at}/${index}`, "must be a string");

@@ -32,7 +32,7 @@ export type Verdict =
   | { readonly valid: false; readonly problem: string; readonly steps: number };
 
 export const DEFAULT_STEPS = 10_000_000;
-export const DEFAULT_SLICE = 200_000;
+export const DEFAULT_SLICE = 50_000;
 
 /** Throws a {@link SchemaError} for a schema that cannot be checked. */
 export function compileSchema(schema: unknown, budget = new CompileBudget()): SchemaChecker {

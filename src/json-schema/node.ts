@@ -7,6 +7,8 @@ export interface SchemaNode {
   readonly always: boolean | undefined;
   /** More than one place applies it, so it may meet a value again: its results are remembered. */
   shared: boolean;
+  /** It is about the value alone, and says so without much work: see {@link isSimple}. */
+  isSimple: boolean;
 
   // Of the value alone
   types?: readonly TypeName[];
@@ -83,4 +85,24 @@ export function nodesInPlace(node: SchemaNode): SchemaNode[] {
     node.otherwise,
     ...(node.dependentSchemas?.values() ?? []),
   ].filter((each) => each !== undefined);
+}
+
+const SIMPLE: ReadonlySet<string> = new Set([
+  "always",
+  "exclusiveMaximum",
+  "exclusiveMinimum",
+  "format",
+  "isSimple",
+  "maximum",
+  "maxLength",
+  "minimum",
+  "minLength",
+  "multipleOf",
+  "shared",
+  "types",
+] satisfies (keyof SchemaNode)[]);
+
+/** Whether a schema can be checked at once, without pausing. */
+export function isSimple(node: SchemaNode): boolean {
+  return Object.keys(node).every((key) => SIMPLE.has(key));
 }

@@ -89,6 +89,7 @@ function* matchProgram(program: Program, text: string, work: Work): Sliced<boole
   const anchored = isAnchored(program);
   let current = new States(program.length);
   let next = new States(program.length);
+  const pending: number[] = [];
   work.spend(program.length >> 4);
   for (let at = 0; ;) {
     if (!anchored || at === 0) {
@@ -111,11 +112,12 @@ function* matchProgram(program: Program, text: string, work: Work): Sliced<boole
 
   /** Adds what is reached from a state without a character. True: the end of the pattern is. */
   function addState(from: number, states: States, at: number): boolean {
-    const pending = [from];
-    for (let state = pending.pop(); state !== undefined; state = pending.pop()) {
+    for (let state: number | undefined = from; state !== undefined; state = pending.pop()) {
       if (!states.add(state)) continue;
       const instruction = program[state];
       switch (instruction?.op) {
+        case "character":
+          break;
         case "match":
           return true;
         case "jump":

@@ -1,5 +1,5 @@
 /** What is wrong with a value, in words a model can act on, and where in the value. */
-import { quote } from "./schema-error.ts";
+import { quote, toToken } from "./schema-error.ts";
 
 export interface Problem {
   readonly keyword: string;
@@ -26,7 +26,8 @@ export function within(key: string | number, inner: Problem): Problem {
 export function printProblem(found: Problem): string {
   let path = "#";
   for (let at: Problem | undefined = found; at?.key !== undefined; at = at.inner) {
-    path += `/${toToken(at.key)}`;
+    const token = toToken(at.key);
+    path += `/${token.length > 100 ? quote(token) : token}`;
     if (path.length > MAX_PATH) {
       path += "/…";
       break;
@@ -37,9 +38,3 @@ export function printProblem(found: Problem): string {
 
 const MAX_PATH = 500;
 const MAX_MESSAGE = 3000;
-
-/** As in a JSON pointer. */
-function toToken(key: string | number): string {
-  const token = String(key).replaceAll("~", "~0").replaceAll("/", "~1");
-  return token.length > 100 ? quote(token) : token;
-}

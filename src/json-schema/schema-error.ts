@@ -5,7 +5,8 @@ export class SchemaError extends Error {
   readonly reason: string;
 
   constructor(pointer: string, reason: string) {
-    super(pointer === "" ? reason : `${pointer}: ${reason}`);
+    const shown = pointer.length > 300 ? `${pointer.slice(0, 300)}…` : pointer;
+    super(pointer === "" ? reason : `${shown}: ${reason}`);
     this.name = "SchemaError";
     this.pointer = pointer;
     this.reason = reason;
@@ -14,7 +15,12 @@ export class SchemaError extends Error {
 
 /** One more step of a JSON pointer. */
 export function pointerTo(pointer: string, key: string | number): string {
-  return `${pointer}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return `${pointer}/${toToken(key)}`;
+}
+
+/** A key as a part of a JSON pointer. */
+export function toToken(key: string | number): string {
+  return String(key).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 /** Text of a client in an error message: quoted, and no longer than is useful. */
