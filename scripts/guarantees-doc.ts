@@ -2,6 +2,7 @@
 import { FAULTS } from "../test/fuzz/faults.ts";
 import type { Capabilities } from "../src/engines/engine.ts";
 import { ENGINE_KINDS, ENGINES } from "../src/engines/create-engine.ts";
+import { formatNames } from "../src/json-schema/formats.ts";
 
 interface Demand {
   /** The fields of the request that make it. */
@@ -77,6 +78,26 @@ request is stopped at the answer's header and continued under the schema. The id
 meanwhile, because a JSON grammar lets them through inside strings. Two engine calls; the second begins with the whole
 prompt of the first, so it costs what is new. Preambles are shown as reasoning in such a turn: text beside a document
 would make it none. A document that the token limit cuts is cut, with \`finish_reason: "length"\`.
+
+**Schemas that must hold** are JSON Schema, draft 2020-12: those of response formats, of \`strict\` tools and of tools that
+must be called. They are compiled with the request, and one that cannot be checked is a 400 before the engine is asked;
+its \`param\` names the field (\`tools[3].function.parameters\`), its message the place in the schema and the reason. All
+other tools are only shown to the model, and their schemas are never refused.
+
+- *Enforced*: every keyword of the core, applicator, unevaluated and validation vocabularies, and from earlier drafts
+  \`definitions\`, \`dependencies\`, \`items\` with a list and \`additionalItems\`. \`format\` is enforced for
+  ${formatNames().join(", ")}; other formats and unknown keywords demand nothing.
+- *References* stay inside the schema: \`$ref\` to \`$defs\`, pointers, \`$id\` and \`$anchor\`. Nothing is fetched. A
+  \`$dynamicRef\` with one possible target is a \`$ref\`; with several it is refused, like \`$recursiveRef\`. Schemas may be
+  recursive, but must go down the value: what applies itself to the same value again is refused.
+- *Patterns* are ECMAScript's with the \`u\` flag, \`\\p{…}\` included, and matched in linear time. That excludes lookbehind,
+  backreferences, inline flags, counts over 1000, and lookahead other than right after a leading \`^\`, as in
+  \`^(?=.*\\d)(?!admin).+$\`. Such a pattern is refused, never skipped. Needless escapes (\`\\_\`, \`\\@\`) are accepted.
+- *Limits* for the schemas of all tools together, and for a response format: 20,000 subschemas, 500 different patterns
+  with 50,000 instructions and 100 Unicode properties. For one schema: 5,000 schemas applied to one value, 64 deep, once
+  references are followed.
+- *Checking* an answer takes at most the size of the schema times the size of the answer, counts its steps and lets
+  other requests run between slices. What takes more than ten million steps, or nests too deeply, counts as not valid.
 
 **In one call.** With the setting \`singleCallConstraint\`, engines that understand Harmony's tokens inside a constraint (structural
 tags: vLLM, SGLang; token grammars: llama.cpp) are given one for the whole turn, in which the thought is free, and both of

@@ -220,9 +220,10 @@ test("numbers JSON can spell and a double cannot hold", async () => {
 describe("a schema is refused when it", () => {
   const many = (size: number, make: (index: number) => unknown) =>
     Array.from({ length: size }, (_, index) => make(index));
+  const next = (index: number) => ({ $ref: `#/$defs/${index + 1}` });
   const chain = (size: number) => ({
     $ref: "#/$defs/0",
-    $defs: { ...many(size, (index) => ({ $ref: `#/$defs/${index + 1}` })), [size]: true },
+    $defs: Object.fromEntries([...many(size, next), true].entries()),
   });
   test.each<[string, unknown, RegExp]>([
     ["is none", 7, /must be a schema/],

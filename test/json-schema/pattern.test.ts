@@ -13,6 +13,8 @@ function match(
   return { matches: next.done === true && next.value, steps: work.steps };
 }
 
+const CHARACTERS = ["a", "b", "A", "1", "_", "-", " ", "é", "😀"];
+
 describe("a pattern matches what ECMAScript says", () => {
   test.each([
     [String.raw`^\d{4}-\d\d-\d\d$`, ["2026-11-21", "tomorrow", "2026-11-21\n", "٢٠٢٦-11-21"]],
@@ -41,7 +43,7 @@ describe("a pattern matches what ECMAScript says", () => {
 
   test("whatever it is made of", () => {
     const atom = constantFrom(
-      ..."abA1_- é😀",
+      ...CHARACTERS,
       ".",
       String.raw`\d`,
       String.raw`\W`,
@@ -66,7 +68,7 @@ describe("a pattern matches what ECMAScript says", () => {
         ),
       ),
     }));
-    const text = string({ unit: constantFrom(..."abA1_- é😀\n"), maxLength: 12 });
+    const text = string({ unit: constantFrom(...CHARACTERS, "\n"), maxLength: 12 });
     assert(
       property(source, array(text, { minLength: 1, maxLength: 8 }), (pattern, given) => {
         const native = new RegExp(pattern, "u");
