@@ -47,6 +47,26 @@ export const chat: Api = {
     };
   },
 
+  toFollowUp(given, answer, keepsReasoning) {
+    const completion = completionBody.parse(answer);
+    if ("error" in completion) throw new Error("a failed turn has no next one");
+    const { content, reasoning, tool_calls: calls = [] } = completion.choices[0]?.message ?? {};
+    const body = { messages: [], ...chat.toBody(given, false) };
+    return {
+      ...body,
+      messages: [
+        ...body.messages,
+        {
+          role: "assistant",
+          content,
+          tool_calls: calls.map((call) => ({ ...call, type: "function" })),
+          ...(keepsReasoning && { reasoning }),
+        },
+        ...calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "done" })),
+      ],
+    };
+  },
+
   readPlain(body) {
     const completion = completionBody.parse(body);
     if ("error" in completion)

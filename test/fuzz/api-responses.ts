@@ -38,6 +38,27 @@ export const responses: Api = {
     };
   },
 
+  toFollowUp(given, answer, keepsReasoning) {
+    const { output } = z
+      .object({ output: z.array(z.looseObject({ type: z.string() })) })
+      .parse(answer);
+    const body = { input: [], ...responses.toBody(given, false) };
+    return {
+      ...body,
+      input: [
+        ...body.input,
+        ...output.filter(({ type }) => keepsReasoning || type !== "reasoning"),
+        ...output
+          .filter(({ type }) => type === "function_call")
+          .map((call) => ({
+            type: "function_call_output",
+            call_id: call["call_id"],
+            output: "done",
+          })),
+      ],
+    };
+  },
+
   readPlain(body) {
     const failure = failureBody.safeParse(body);
     if (failure.success) {

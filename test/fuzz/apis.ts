@@ -9,6 +9,8 @@ import type { Case } from "./case.ts";
 export interface Api {
   readonly path: string;
   toBody(given: Case, stream: boolean): object;
+  /** The next request of a tool loop: the plain answer, and a result for each of its calls. */
+  toFollowUp(given: Case, answer: unknown, keepsReasoning: boolean): object;
   readPlain(body: unknown): Observed;
   /** Throws a {@link StreamError} where the stream is not what a client may rely on. */
   readStream(text: string): Observed;

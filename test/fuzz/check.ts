@@ -40,13 +40,24 @@ export function checkRuns(given: Case, plain: Run, streamed: Run): Violation[] {
     checkConduct(given, run, (rule, detail) => report(rule, { way, ...detail }));
   }
   if (plain.observed === undefined || streamed.observed === undefined) return violations;
-  checkSame(plain.observed, streamed.observed, report);
+  // Where a read is no list of ids, the tokens of what was cut off are estimated.
+  const isCounted =
+    given.wire === "ids" || [plain, streamed].every(({ session }) => isReadToTheEnd(session));
+  checkSame(
+    isCounted ? plain.observed : { ...plain.observed, usage: undefined },
+    isCounted ? streamed.observed : { ...streamed.observed, usage: undefined },
+    report,
+  );
   for (const [index, choice] of plain.observed.choices.entries()) {
     const calls = plain.session.calls.filter((call) => call.choice === index);
     checkChoice(new Look(given, choice, calls), report);
   }
   checkUsage(given, plain, report);
   return violations;
+}
+
+function isReadToTheEnd({ calls, case: given }: Session): boolean {
+  return given.engine.reportsUsage && calls.every(({ isFinished }) => isFinished);
 }
 
 type Report = (rule: string, detail: object) => void;
@@ -104,7 +115,8 @@ function checkCalls(
     // Of a large read not all may have been taken.
     // Of text the tokens are estimated where the engine does not count them.
     const isCounted = isIds || (call.isFinished && given.engine.reportsUsage);
-    if (isCounted && (isExact || call.isFinished)) left -= call.read - hiddenTokens(given, call);
+    const uncounted = hiddenTokens(given, call) + (isMalformedCall(call) ? 1 : 0);
+    if (isCounted && (isExact || call.isFinished)) left -= Math.max(0, call.read - uncounted);
     const next = calls[index + 1];
     if (next !== undefined) {
       const { showsStopId } = given.engine;
@@ -162,7 +174,7 @@ function checkGrowth(
   const isHidden = !showsStopId && isTaken && call.isFinished && completion.reason === "stop";
   if (last !== undefined && (isHidden || TRAILERS.has(last))) kept = kept.slice(0, -1);
   // A turn that has ended by what the model made up is let go one token later.
-  if (isMalformedCall(call) && !call.isFinished) kept = isExact ? kept.slice(0, -1) : [];
+  if (isMalformedCall(call)) kept = isExact ? kept.slice(0, -1) : [];
   // Text may be cut within a token.
   if (!call.isFinished && (wire === "markers" || wire === "text")) kept = kept.slice(0, -1);
   if (wire === "text") kept = kept.filter((id) => !isSpecial(id));
@@ -528,6 +540,36 @@ function checkOrder({ choice, truth }: Look, report: Report): void {
       at = found + 1;
     }
   }
+}
+
+/**
+ * A client that goes on in a tool loop, with or without the thoughts it was shown: the model gets all of them back, and its
+ * calls, in the order in which it wrote them. `next`: the first engine call of the turn after this one.
+ */
+export function checkFollowUp(
+  given: Case,
+  plain: Run,
+  next: CallRecord,
+  keepsReasoning: boolean,
+): Violation[] {
+  const [choice] = plain.observed?.choices ?? [];
+  if (choice === undefined) return [];
+  const look = new Look(given, choice, plain.session.calls);
+  // Where no attempt was discarded, all that was written is the model's to see again.
+  const made = look.truth.filter(({ role }) => role === "call");
+  const isWhole = made.length === choice.calls.length && given.demands.effort !== "none";
+  if (!isWhole || look.isMalformed || choice.finish !== "tool-calls") return [];
+  const expected = look.truth
+    .filter(({ role }) => role === "analysis" || role === "call")
+    .flatMap(({ text }) => wordsOf(text));
+  const text = o200kHarmony().decode(next.prompt);
+  const loop = text.slice(text.lastIndexOf("<|start|>user<|message|>"));
+  const returned = wordsOf(loop).filter((word) => expected.includes(word));
+  // Chat Completions has one place for all thoughts of a message: a client that sends them back has lost the order.
+  const isAnyOrder = given.api === "chat" && keepsReasoning;
+  const order = (words: readonly string[]) => (isAnyOrder ? words.toSorted() : words);
+  if (isDeepStrictEqual(order(returned), order(expected))) return [];
+  return [{ rule: "thoughts-come-back", detail: JSON.stringify({ expected, returned }) }];
 }
 
 function wordsOf(text: string): string[] {

@@ -243,6 +243,8 @@ class Generator {
     const random = this.#random;
     const roles: MessageRole[] = [];
     if (random.chance(0.85)) roles.push("analysis");
+    // It thinks on behind a call.
+    if (demands.tools.length > 0 && random.chance(0.15)) roles.push("call", "analysis");
     while (random.chance(0.2)) {
       roles.push(random.pick(["analysis", "preamble", "final", "call"] as const));
     }
@@ -365,7 +367,7 @@ class Generator {
     const random = this.#random;
     if (role === "call") {
       // The model stops at a call; now and then it does not, and goes on to the next message.
-      return isLast || random.chance(0.8) ? "<|call|>" : "<|end|><|start|>assistant";
+      return isLast || random.chance(0.6) ? "<|call|>" : "<|end|><|start|>assistant";
     }
     if (!isLast) return "<|end|><|start|>assistant";
     return role === "final" || random.chance(0.6)

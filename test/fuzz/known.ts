@@ -8,17 +8,12 @@ const EVERYWHERE = [
   "same-native-reason",
   "stream-equals-plain",
   "within-limits",
-  "usage-within-limit",
   "stop-not-shown",
   "whole-content",
   "no-thought-at-effort-none",
   "answer-satisfies-format",
-  "no-invented-call",
-  "prompt-grows",
-  "reasoning-budget",
-  "readable-answer",
   "logprob-bytes",
-  "bounded-calls",
+  "thoughts-come-back",
 ];
 
 const TEXT = ["usage-adds-up", "constraint-used"];

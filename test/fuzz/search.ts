@@ -1,8 +1,8 @@
 /** Running a case: plain and streamed, through the whole application, and everything checked. */
 import { z } from "zod";
-import { APIS } from "./apis.ts";
+import { type Api, APIS } from "./apis.ts";
 import type { Case } from "./case.ts";
-import { checkRuns, type Run, type Violation } from "./check.ts";
+import { checkFollowUp, checkRuns, type Run, type Violation } from "./check.ts";
 import { createSession } from "./engine.ts";
 import type { Fault } from "./faults.ts";
 import { type World, worldFor } from "./world.ts";
@@ -12,12 +12,42 @@ export async function runCase(given: Case, fault?: Fault): Promise<Violation[]> 
   const world = worldFor(given, fault);
   const plain = await ask(world, given, false);
   const streamed = await ask(world, given, true);
-  return checkRuns(given, plain, streamed);
+  return [
+    ...checkRuns(given, plain, streamed),
+    ...(fault === undefined ? await goOn(world, given, plain) : []),
+  ];
+}
+
+/** The next turn of a tool loop, by a client that may have forgotten the thoughts. */
+async function goOn(world: World, given: Case, plain: Run): Promise<Violation[]> {
+  const [choice] = plain.observed?.choices ?? [];
+  const isLoop = choice?.finish === "tool-calls" && given.demands.n === 1;
+  if (!isLoop || given.wire === "text" || given.engine.contextLength !== undefined) return [];
+  const next: Case = { ...given, choices: [ANSWER_PLAN] };
+  const api = apiOf(given);
+  const keepsReasoning = given.seed % 2 === 0;
+  const body = api.toFollowUp(next, JSON.parse(plain.answer.text), keepsReasoning);
+  const session = createSession(next, [1000]);
+  const answer = await world.send(api.path, body, session);
+  const [call] = session.calls;
+  if (answer.status !== 200 || call === undefined) {
+    return [{ rule: "loop-goes-on", detail: `${answer.status} ${answer.text.slice(0, 300)}` }];
+  }
+  return checkFollowUp(given, plain, call, keepsReasoning);
+}
+
+const ANSWER_PLAN: Case["choices"][number] = [
+  { role: "final", header: "<|channel|>final<|message|>", body: "ans1", end: "<|return|>" },
+];
+
+function apiOf(given: Case): Api {
+  const api = APIS[given.api];
+  if (api === undefined) throw new Error(`there is no API named ${given.api}`);
+  return api;
 }
 
 async function ask(world: World, given: Case, stream: boolean): Promise<Run> {
-  const api = APIS[given.api];
-  if (api === undefined) throw new Error(`there is no API named ${given.api}`);
+  const api = apiOf(given);
   const session = createSession(given, stream ? given.engine.batches : [1]);
   const answer = await world.send(api.path, api.toBody(given, stream), session);
   try {
