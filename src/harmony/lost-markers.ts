@@ -3,7 +3,7 @@
  * (rule S9).
  *
  * The words that are left are weak evidence, since a sentence may begin with “analysis”. The glued
- * ones are strong: nobody writes `assistantfinal`.
+ * ones are strong: nobody writes `assistantfinal`. A call may leave `assistant to=functions.`.
  */
 
 /** Whether a text without any marker begins like one whose markers were stripped. */
@@ -16,10 +16,20 @@ export function beginsLikeAnalysis(text: string): boolean {
   return /^\s*(?:assistant\s*)?analysis/.test(text);
 }
 
-const LOST_HEADER = /assistant(?=analysis|commentary|final)/;
-const LOST_HEADERS = ["assistantanalysis", "assistantcommentary", "assistantfinal"];
-/** The length of `assistantcommentary`. */
-export const LONGEST_LOST_HEADER = 19;
+/** The same where markers are known to be hidden: a call's header begins with its recipient. */
+export function isHiddenHeader(text: string): boolean {
+  return /^\s*(?:assistant\s*)?(?:analysis|commentary|final|to=functions\.)/.test(text);
+}
+
+const LOST_HEADER = /assistant(?=analysis|commentary|final| to=functions\.)/;
+const LOST_HEADERS = [
+  "assistantanalysis",
+  "assistantcommentary",
+  "assistantfinal",
+  "assistant to=functions.",
+];
+/** The length of `assistant to=functions.`. */
+export const LONGEST_LOST_HEADER = 23;
 
 /** Whether a header without markers stands anywhere in the text. */
 export function hasLostHeader(text: string): boolean {

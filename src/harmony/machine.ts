@@ -5,68 +5,35 @@
  * Whatever comes, it goes on: every marker means something in every state, if only that the text
  * before it has to be read differently. Text goes out as soon as it is certain where it belongs and is
  * never taken back; what is not certain waits, and the wait is bounded.
- *
- *     outside ──<|start|>, <|channel|>──▶ header ──<|message|>, or too long──▶ body
- *        ▲                                  │                                   │
- *        └──────────<|end|> and the like────┴───────────────────────────────────┘     … ──▶ ended
  */
 import { isHalfHeaderWord, isHalfRole, readCutHeader } from "./cut-header.ts";
 import { isHeaderText, isProse, readHeader } from "./header.ts";
-import type { Header, HeaderSection, Meaning } from "./header.ts";
+import type { Header, Meaning } from "./header.ts";
 import {
   beginsLikeAnalysis,
   beginsLikeHeader,
   createLostHeaderSplitter,
   hasLostHeader,
+  isHiddenHeader,
   LONGEST_LOST_HEADER,
 } from "./lost-markers.ts";
 import type { LostHeaderSplitter } from "./lost-markers.ts";
+import { between, firstHeader, positionOf, toHeader } from "./machine-state.ts";
+import type { Between, Body, Ended, FirstHeader, OpenHeader, State } from "./machine-state.ts";
 import type { Marker } from "./markers.ts";
 import { Parts } from "./parts.ts";
 import { findName } from "./recipient.ts";
 import type { OfferedNames } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
-export interface MachineLimits {
+export interface MachineOptions {
+  readonly offered: OfferedNames;
   /** Characters of a header, or of text outside messages, after which it is taken for a body. */
   readonly maxHeaderLength: number;
   /** Characters of anything else that waits until it is known what it is. */
   readonly maxHeldLength: number;
-}
-
-type State = Outside | OpenHeader | Body | Ended;
-
-/** No message is open and no marker of a header has come: header words, or text that has no header. */
-interface Outside {
-  readonly at: "outside";
-  /** `prompt`: nothing but text has come since the header that the prompt opened. */
-  readonly opener: "prompt" | "nothing";
-  text: string;
-  tokens: number;
-  /** Characters after which it must be known what the text is. */
-  limit: number;
-  /** How the last message ended, for what may follow. */
-  readonly last: "call" | "return" | "other";
-}
-
-interface OpenHeader extends Header {
-  readonly at: "header";
-  readonly sections: { readonly after: HeaderSection["after"]; text: string }[];
-  /** Characters so far; a marker counts as some, so that a flood of them ends as well. */
-  length: number;
-  tokens: number;
-}
-
-interface Body {
-  readonly at: "body";
-  readonly kind: "part" | "call" | "skipped";
-}
-
-/** The turn is over. */
-interface Ended {
-  readonly at: "ended";
-  /** What comes now is no surprise: the end itself was a repair, or something has come before. */
-  isExpected: boolean;
+  /** Text comes without its markers: the words of headers are headers wherever they stand. */
+  readonly hidesMarkers: boolean;
 }
 
 type Terminator = "end" | "call" | "return" | "endoftext";
@@ -78,19 +45,13 @@ const MARKER_LENGTH = 8;
 export class Machine {
   readonly parts: Parts;
   readonly recoveries = new Map<Recovery, number>();
-  readonly #offered: OfferedNames;
-  readonly #limits: MachineLimits;
+  readonly #options: MachineOptions;
   #state: State;
-  /** Reads on where the markers had been stripped. */
-  #splitter: LostHeaderSplitter | undefined;
-  /** `<|call|>` has ended a call: nothing but further complete calls is the model's to write. */
-  #isHandedOver = false;
 
-  constructor(offered: OfferedNames, limits: MachineLimits) {
-    this.parts = new Parts(limits.maxHeldLength, (recovery) => this.recover(recovery));
-    this.#offered = offered;
-    this.#limits = limits;
-    this.#state = this.#outside("prompt", "other");
+  constructor(options: MachineOptions) {
+    this.parts = new Parts(options.maxHeldLength, (recovery) => this.recover(recovery));
+    this.#options = options;
+    this.#state = firstHeader(options.maxHeaderLength);
   }
 
   get isDone(): boolean {
@@ -98,21 +59,18 @@ export class Machine {
   }
 
   get position(): "between" | "header" | "body" {
-    const state = this.#state;
-    if (state.at === "outside") return state.opener === "prompt" ? "header" : "between";
-    return state.at === "ended" ? "between" : state.at;
+    return positionOf(this.#state);
   }
 
   /** Whether ordinary text can be nothing but more of the body. */
   get isFlowing(): boolean {
-    return this.#state.at === "body" && this.#splitter === undefined;
+    return this.#state.at === "body";
   }
 
   /** Whether a marker here, spelled or real, would be where the first header is expected. */
   get isAtFirstHeader(): boolean {
     const state = this.#state;
-    const isOpening = state.at === "outside" && state.opener === "prompt";
-    return isOpening && isHeaderText(state.text, this.#offered);
+    return state.at === "first-header" && isHeaderText(state.text, this.#options.offered);
   }
 
   recover(recovery: Recovery): void {
@@ -121,8 +79,8 @@ export class Machine {
 
   /** Ordinary text, and how many tokens it was. */
   text(text: string, tokens: number): void {
-    if (this.#splitter === undefined) this.#text(text);
-    else this.#splitText(this.#splitter, text);
+    if (this.#options.hidesMarkers) this.#expectHidden();
+    this.#text(text);
     this.#count(tokens);
   }
 
@@ -149,11 +107,14 @@ export class Machine {
 
   /** Nothing more comes. `isCut`: the engine stopped the model, not the model itself. */
   end(isCut: boolean): void {
+    if (this.#state.at === "first-header" && this.#isHiddenHeader(this.#state)) {
+      this.#readStripped(this.#state);
+    }
     this.#endSplitting();
     const closer = isCut ? "cut" : "next";
     const state = this.#state;
-    if (state.at === "outside") this.#closeOutside(state, closer);
-    else if (state.at === "header") this.#closeHeader(state, state.tokens, closer);
+    if (state.at === "first-header" || state.at === "between") this.#closeText(state, closer);
+    else if (state.at === "header") this.#closeHeader(state, state, closer);
     else if (state.at === "body") this.#closeBody(state, closer);
     this.#finish();
   }
@@ -162,44 +123,63 @@ export class Machine {
 
   #start(): void {
     const state = this.#state;
-    if (state.at === "outside") {
-      if (state.last === "return") this.recover("continued-after-return");
-      if (state.opener === "prompt" && isRoleAlone(state.text)) this.recover("repeated-start");
-      else this.#closeOutside(state, "next");
-    } else if (state.at === "header") {
-      const [role] = state.sections;
-      const isEmpty = state.sections.length === 1 && isRoleAlone(role?.text ?? "");
-      if (isEmpty) this.recover("repeated-start");
-      else this.#closeHeader(state, state.tokens, "next");
-    } else if (state.at === "body") {
-      this.recover("implicit-close");
-      this.#closeBody(state, "next");
+    switch (state.at) {
+      case "first-header":
+        if (isRoleAlone(state.text)) this.recover("repeated-start");
+        else this.#closeText(state, "next");
+        break;
+      case "between":
+        if (state.last === "return") this.recover("continued-after-return");
+        this.#closeText(state, "next");
+        break;
+      case "header": {
+        const [role] = state.sections;
+        const isEmpty = state.sections.length === 1 && isRoleAlone(role?.text ?? "");
+        if (isEmpty) this.recover("repeated-start");
+        else this.#closeHeader(state, state, "next");
+        break;
+      }
+      case "body":
+        this.recover("implicit-close");
+        this.#closeBody(state, "next");
+        break;
+      case "after-call":
+      case "stripped":
+      case "ended":
+        break;
     }
     this.#openHeader("start", "");
   }
 
   #section(marker: "channel" | "constrain"): void {
     const state = this.#state;
-    if (state.at === "outside") {
-      const { opener, role } = this.#toRole(state);
-      this.#openHeader(opener, role, marker);
-    } else if (state.at === "header") {
-      this.#nextSection(state, marker);
-    } else if (state.at === "body" && marker === "channel") {
-      this.recover("implicit-close");
-      this.#closeBody(state, "next");
-      this.#openHeader("nothing", "", marker);
-    } else if (state.at === "body") {
-      this.recover("stray-marker");
+    switch (state.at) {
+      case "first-header":
+      case "between": {
+        const { opener, role } = this.#toRole(state);
+        return this.#openHeader(opener, role, marker);
+      }
+      case "after-call":
+        return this.#endAfterCall();
+      case "header":
+        return this.#nextSection(state, marker);
+      case "body":
+        if (marker === "constrain") return this.recover("stray-marker");
+        this.recover("implicit-close");
+        this.#closeBody(state, "next");
+        return this.#openHeader("nothing", "", marker);
+      case "stripped":
+      case "ended":
+        return;
     }
   }
 
   #nextSection(state: OpenHeader, marker: "channel" | "constrain"): void {
     if (marker === "channel" && this.#hasBody(state)) {
-      this.#closeHeader(state, state.tokens, "next");
+      this.#closeHeader(state, state, "next");
       this.#openHeader("nothing", "", marker);
-    } else if (state.length + MARKER_LENGTH > this.#limits.maxHeaderLength) {
-      this.#overflow(state, state.tokens);
+    } else if (state.length + MARKER_LENGTH > this.#options.maxHeaderLength) {
+      this.#overflow(state, state);
       this.marker(marker);
     } else {
       state.sections.push({ after: marker, text: "" });
@@ -209,58 +189,85 @@ export class Machine {
 
   #message(): void {
     const state = this.#state;
-    if (state.at === "outside") {
-      const { opener, role } = this.#toRole(state);
-      if (!this.isDone) this.#openBody({ opener, sections: [{ after: "start", text: role }] });
-    } else if (state.at === "header") {
-      this.#openBody(state);
-    } else if (state.at === "body") {
-      this.recover("stray-marker");
+    switch (state.at) {
+      case "first-header":
+      case "between": {
+        const { opener, role } = this.#toRole(state);
+        if (this.isDone) return;
+        return this.#openBody({ opener, sections: [{ after: "start", text: role }] }, false);
+      }
+      case "after-call":
+        return this.#endAfterCall();
+      case "header":
+        return this.#openBody(state, state.isAfterCall);
+      case "body":
+        return this.recover("stray-marker");
+      case "stripped":
+      case "ended":
+        return;
     }
   }
 
   #terminator(marker: Terminator): void {
     const state = this.#state;
-    if (state.at === "header") {
-      this.#closeHeader(state, state.tokens, marker);
-    } else if (state.at === "body") {
-      this.#closeBody(state, marker);
-    } else if (state.at === "outside") {
-      const isBlank = state.text.trim() === "";
-      if (isBlank) this.recover("stray-terminator");
-      else this.#closeOutside(state, marker);
-      if (isBlank && marker === "call" && state.last === "call") this.#isHandedOver = true;
-      const isComplete = this.parts.hasResult || this.parts.hasOutside;
-      if (endsTurn(marker) && isComplete) this.#finish();
+    switch (state.at) {
+      case "header":
+        return this.#closeHeader(state, state, marker);
+      case "body":
+        return this.#closeBody(state, marker);
+      case "first-header":
+      case "between":
+        if (state.text.trim() !== "") {
+          this.#closeText(state, marker);
+        } else {
+          this.recover("stray-terminator");
+          const endsCall = marker === "call" && state.at === "between" && state.last === "call";
+          if (endsCall) this.#state = { at: "after-call" };
+        }
+        break;
+      case "after-call":
+        this.recover("stray-terminator");
+        break;
+      case "stripped":
+      case "ended":
+        return;
     }
+    const isComplete = this.parts.hasResult || this.parts.hasOutside;
+    if (endsTurn(marker) && isComplete) this.#finish();
   }
 
   /** Opens a header, with the role's section over already where a marker has shown it. */
   #openHeader(opener: Header["opener"], role: string, marker?: "channel" | "constrain"): void {
     if (this.isDone) return;
+    const isAfterCall = this.#isAfterCall;
     const sections: OpenHeader["sections"] = [{ after: "start", text: role }];
     if (marker !== undefined) sections.push({ after: marker, text: "" });
     const length = role.length + sections.length * MARKER_LENGTH;
-    this.#state = { at: "header", opener, sections, length, tokens: 0 };
+    this.#state = { at: "header", opener, sections, length, tokens: 0, isAfterCall };
+  }
+
+  get #isAfterCall(): boolean {
+    const state = this.#state;
+    return state.at === "after-call" || (state.at === "header" && state.isAfterCall);
   }
 
   /** A marker shows what the text before it was: a role, or text outside messages with one at its end. */
-  #toRole(state: Outside): { opener: Header["opener"]; role: string } {
-    if (this.#isHandedOver) this.#endAfterCall();
-    else if (state.opener === "nothing") this.recover("missing-start");
-    if (this.isDone || isHeaderText(state.text, this.#offered)) {
-      return { opener: state.opener, role: state.text };
+  #toRole(state: FirstHeader | Between): { opener: Header["opener"]; role: string } {
+    if (state.at === "between") this.recover("missing-start");
+    if (isHeaderText(state.text, this.#options.offered)) {
+      return { opener: toHeader(state).opener, role: state.text };
     }
     const [, text = state.text, role = ""] = /^(.*\s)(assistant\s*)$/s.exec(state.text) ?? [];
-    this.#closeOutside({ ...state, text }, "next");
+    this.#closeText({ ...state, text }, "next");
     return { opener: "nothing", role };
   }
 
   /** Whether a header without `<|message|>` has run into a body: there is more than odd header words. */
   #hasBody(state: OpenHeader): boolean {
-    const { meaning, body } = readCutHeader(state, this.#offered);
+    const { offered } = this.#options;
+    const { meaning, body } = readCutHeader(state, offered);
     if (meaning?.kind === "tool-call") return body !== "";
-    return isProse(body) && !/to\s*=/i.test(body) && findName(body, this.#offered) === undefined;
+    return isProse(body) && !/to\s*=/i.test(body) && findName(body, offered) === undefined;
   }
 
   // ---- Text --------------------------------------------------------------------------------------
@@ -269,74 +276,94 @@ export class Machine {
     let rest = text;
     while (rest !== "") {
       const state = this.#state;
-      if (state.at === "body") {
-        if (state.kind !== "skipped") this.parts.write(rest);
-        return;
+      switch (state.at) {
+        case "body":
+          if (state.kind !== "skipped") this.parts.write(rest);
+          return;
+        case "header":
+          rest = this.#headerText(state, rest);
+          break;
+        case "first-header":
+        case "between":
+          rest = this.#undecidedText(state, rest);
+          break;
+        case "after-call":
+          if (rest.trim() !== "") this.#endAfterCall();
+          return;
+        case "stripped":
+          this.#state = state.inner;
+          return this.#splitText(state.splitter, rest);
+        case "ended":
+          return this.#ignore(state);
       }
-      if (state.at === "ended") return this.#ignore(state);
-      rest = state.at === "header" ? this.#headerText(state, rest) : this.#outsideText(state, rest);
     }
   }
 
   #headerText(state: OpenHeader, text: string): string {
-    const { taken, rest, isFull } = take(text, this.#limits.maxHeaderLength - state.length);
+    const { taken, rest, isFull } = take(text, this.#options.maxHeaderLength - state.length);
     const section = state.sections.at(-1);
     if (section !== undefined) section.text += taken;
     state.length += taken.length;
-    if (isFull) this.#overflow(state, state.tokens);
+    if (isFull) this.#overflow(state, state);
     return rest;
   }
 
-  #outsideText(state: Outside, text: string): string {
-    if (this.#isHandedOver) {
-      if (text.trim() !== "") this.#endAfterCall();
-      return "";
-    }
+  #undecidedText(state: FirstHeader | Between, text: string): string {
     const searched = Math.max(0, state.text.length - LONGEST_LOST_HEADER);
     const { taken, rest, isFull } = take(text, state.limit - state.text.length);
     state.text += taken;
-    const looksStripped = state.opener === "prompt" && beginsLikeHeader(state.text);
-    if (looksStripped && hasLostHeader(state.text.slice(searched))) this.#readStripped(state);
-    else if (isFull) this.#decideOutside(state, looksStripped);
-    if (this.#splitter === undefined) return rest;
-    this.#splitText(this.#splitter, rest);
-    return "";
+    if (state.text.length > LONGEST_LOST_HEADER && this.#isHiddenHeader(state)) {
+      this.#readStripped(state);
+    } else if (state.at === "first-header" && beginsLikeHeader(state.text)) {
+      if (hasLostHeader(state.text.slice(searched))) this.#readStripped(state);
+      else if (isFull) this.#decideFirstHeader(state);
+    } else if (isFull) {
+      this.#decideText(state);
+    }
+    return rest;
+  }
+
+  /** Text that begins like a header has reached its limit. */
+  #decideFirstHeader(state: FirstHeader): void {
+    const { maxHeldLength } = this.#options;
+    if (state.limit < maxHeldLength) state.limit = maxHeldLength;
+    else if (beginsLikeAnalysis(state.text)) this.#readStripped(state);
+    else this.#decideText(state);
   }
 
   /** The text has reached its limit: it must be known now what it is. */
-  #decideOutside(state: Outside, looksStripped: boolean): void {
-    const { maxHeldLength } = this.#limits;
+  #decideText(state: FirstHeader | Between): void {
     if (state.text.trim() === "") state.text = "";
-    else if (looksStripped && state.limit < maxHeldLength) state.limit = maxHeldLength;
-    else if (looksStripped && beginsLikeAnalysis(state.text)) this.#readStripped(state);
-    else this.#overflow(toHeader(state), state.tokens);
+    else this.#overflow(toHeader(state), { tokens: state.tokens, isAfterCall: false });
   }
 
   /** A header, or text outside messages, has grown too long to be one: its body has begun. */
-  #overflow(header: Header, tokens: number): void {
-    if (this.#isHandedOver) return this.#endAfterCall();
-    const { meaning, body, recoveries } = readCutHeader(header, this.#offered);
+  #overflow(
+    header: Header,
+    { tokens, isAfterCall }: Pick<OpenHeader, "tokens" | "isAfterCall">,
+  ): void {
+    if (isAfterCall) return this.#endAfterCall();
+    const { meaning, body, recoveries } = readCutHeader(header, this.#options.offered);
     for (const recovery of recoveries) this.recover(recovery);
     this.recover(meaning === undefined ? "text-outside" : "long-header");
     // A name and no arguments after all these words: they are no call.
     const isNoCall = meaning?.kind === "tool-call" && body === "";
-    this.#begin(isNoCall ? { kind: "reasoning" } : (meaning ?? { kind: "content" }), tokens);
+    this.#begin(isNoCall ? { kind: "reasoning" } : (meaning ?? { kind: "content" }), tokens, false);
     this.#text(body);
   }
 
   #count(tokens: number): void {
-    const state = this.#state;
+    const state = this.#state.at === "stripped" ? this.#state.inner : this.#state;
     if (state.at === "body") this.parts.count(tokens);
-    else if (state.at !== "ended") state.tokens += tokens;
+    else if ("tokens" in state) state.tokens += tokens;
   }
 
   // ---- Text whose markers were stripped ----------------------------------------------------------
 
-  #readStripped(state: Outside): void {
+  #readStripped(state: FirstHeader): void {
     this.recover("lost-markers");
     this.#openHeader("prompt", "", "channel");
-    this.#splitter = createLostHeaderSplitter();
-    this.#splitText(this.#splitter, state.text.replace(/^\s*(?:assistant\s*)?/, ""));
+    this.#splitText(createLostHeaderSplitter(), state.text.replace(/^\s*(?:assistant\s*)?/, ""));
     this.#count(state.tokens);
   }
 
@@ -349,29 +376,49 @@ export class Machine {
       this.#section("channel");
       this.#text(message);
     }
+    this.#strip(splitter);
+  }
+
+  #strip(splitter: LostHeaderSplitter): void {
+    const inner = this.#state;
+    if (inner.at === "header" || inner.at === "body") {
+      this.#state = { at: "stripped", splitter, inner };
+    }
   }
 
   #endSplitting(): void {
-    const waiting = this.#splitter?.end() ?? "";
-    this.#splitter = undefined;
-    this.#text(waiting);
+    const state = this.#state;
+    if (state.at !== "stripped") return;
+    this.#state = state.inner;
+    this.#text(state.splitter.end());
+  }
+
+  /** A header or body that the gateway opened goes on without markers. */
+  #expectHidden(): void {
+    const { at } = this.#state;
+    if (at === "body" || at === "header") this.#strip(createLostHeaderSplitter());
+  }
+
+  /** Where markers are known to be hidden, a header's words are a header, also when one stands alone. */
+  #isHiddenHeader(state: FirstHeader | Between): state is FirstHeader {
+    return this.#options.hidesMarkers && state.at === "first-header" && isHiddenHeader(state.text);
   }
 
   // ---- Messages ----------------------------------------------------------------------------------
 
   /** `<|message|>` has closed this header. */
-  #openBody(header: Header): void {
-    const { meaning, recoveries } = readHeader(header, this.#offered);
+  #openBody(header: Header, isAfterCall: boolean): void {
+    const { meaning, recoveries } = readHeader(header, this.#options.offered);
     const role = header.sections[0]?.text ?? "";
     const isOwnCall =
       meaning.kind === "tool-call" && header.opener === "start" && /^\s*assistant/.test(role);
-    if (this.#isHandedOver && !isOwnCall) return this.#endAfterCall();
+    if (isAfterCall && !isOwnCall) return this.#endAfterCall();
     for (const recovery of recoveries) this.recover(recovery);
-    this.#begin(meaning, 0);
+    this.#begin(meaning, 0, isAfterCall);
   }
 
   /** Opens a message. `tokens`: how many of its body the header had swallowed. */
-  #begin(meaning: Meaning, tokens: number): void {
+  #begin(meaning: Meaning, tokens: number, isAfterCall: boolean): void {
     switch (meaning.kind) {
       case "other-role":
         this.recover("imagined-turn");
@@ -379,20 +426,20 @@ export class Machine {
         break;
       case "tool-result":
         this.recover("imagined-tool-result");
-        this.#state = { at: "body", kind: "skipped" };
+        this.#state = { at: "body", kind: "skipped", isAfterCall };
         break;
       case "tool-call":
-        this.#state = { at: "body", kind: "call" };
+        this.#state = { at: "body", kind: "call", isAfterCall };
         this.parts.start(
           { type: "part-start", part: "tool-call", name: meaning.name },
-          this.#isHandedOver,
+          isAfterCall,
         );
         this.parts.count(tokens);
         break;
       case "reasoning":
       case "preamble":
       case "content":
-        this.#state = { at: "body", kind: "part" };
+        this.#state = { at: "body", kind: "part", isAfterCall };
         this.parts.start({ type: "part-start", part: meaning.kind }, false);
         this.parts.count(tokens);
         break;
@@ -402,24 +449,28 @@ export class Machine {
   #closeBody(state: Body, closer: Closer): void {
     const isCall = state.kind === "call";
     const isResult = state.kind !== "skipped" && this.parts.end(closer === "cut");
-    const last = isCall ? "call" : endsTurn(closer) ? "return" : "other";
-    this.#state = this.#outside("nothing", last);
-    if (isCall && closer === "call") this.#isHandedOver = true;
+    if (state.isAfterCall || (isCall && closer === "call")) this.#state = { at: "after-call" };
+    else this.#between(isCall ? "call" : endsTurn(closer) ? "return" : "other");
     if (isResult && endsTurn(closer)) this.#finish();
   }
 
   /** A header has ended without `<|message|>`: with a body, with nothing, or as text outside messages. */
-  #closeHeader(header: Header, tokens: number, closer: Closer): void {
-    if (this.#isHandedOver) return this.#endAfterCall();
-    this.#state = this.#outside("nothing", "other");
-    const { meaning, body, recoveries } = readCutHeader(header, this.#offered);
+  #closeHeader(
+    header: Header,
+    { tokens, isAfterCall }: Pick<OpenHeader, "tokens" | "isAfterCall">,
+    closer: Closer,
+  ): void {
+    if (isAfterCall) return this.#endAfterCall();
+    this.#between("other");
+    const { offered } = this.#options;
+    const { meaning, body, recoveries } = readCutHeader(header, offered);
     for (const recovery of recoveries) this.recover(recovery);
     const isHalf = closer === "cut" && (isHalfHeaderWord(body) || isHalfRole(body));
     // A lone `final` between messages is a header; where nothing came before, it is the answer.
     const isHeader =
-      meaning === undefined && header.opener !== "prompt" && isHeaderText(body, this.#offered);
+      meaning === undefined && header.opener !== "prompt" && isHeaderText(body, offered);
     if (meaning?.kind === "other-role") {
-      this.#begin(meaning, 0);
+      this.#begin(meaning, 0, false);
     } else if (meaning?.kind === "tool-result") {
       this.recover("imagined-tool-result");
     } else if (body.trim() === "" || isHalf || isHeader) {
@@ -429,7 +480,7 @@ export class Machine {
       if (endsTurn(closer)) this.#finish();
     } else {
       this.recover("missing-message");
-      this.#begin(meaning, tokens);
+      this.#begin(meaning, tokens, false);
       this.#text(body);
       this.#closeOpenBody(closer);
     }
@@ -439,27 +490,32 @@ export class Machine {
     if (this.#state.at === "body") this.#closeBody(this.#state, closer);
   }
 
-  /** Text outside messages is over: it was header words and nothing else, or it was said. */
-  #closeOutside(state: Outside, closer: Closer): void {
-    const { text, tokens, opener, last } = state;
-    this.#state = this.#outside("nothing", last);
+  /** Text without a marker is over: it was header words and nothing else, or it was said. */
+  #closeText(state: FirstHeader | Between, closer: Closer): void {
+    const { text, tokens } = state;
+    this.#between(state.at === "between" ? state.last : "other");
     if (text.trim() === "") return;
     const header = toHeader(state);
-    const isCutOpening = opener === "prompt" && closer === "cut" && !isHalfRole(text);
+    const open = { tokens, isAfterCall: false };
+    const isCutOpening = state.at === "first-header" && closer === "cut" && !isHalfRole(text);
     if (!isCutOpening) {
-      this.#closeHeader(header, tokens, closer);
+      this.#closeHeader(header, open, closer);
     } else if (
       beginsLikeAnalysis(text) &&
-      readCutHeader(header, this.#offered).meaning === undefined
+      readCutHeader(header, this.#options.offered).meaning === undefined
     ) {
       this.recover("lost-markers");
-      this.#begin({ kind: "reasoning" }, tokens);
+      this.#begin({ kind: "reasoning" }, tokens, false);
       this.#text(text.replace(/^\s*(?:assistant\s*)?analysis/, ""));
       this.#closeOpenBody(closer);
     } else {
       // No header was begun: even a word that could begin one is the answer.
-      this.#closeHeader(header, tokens, "next");
+      this.#closeHeader(header, open, "next");
     }
+  }
+
+  #between(last: Between["last"]): void {
+    this.#state = between(last, this.#options.maxHeaderLength);
   }
 
   // ---- The end -----------------------------------------------------------------------------------
@@ -480,11 +536,6 @@ export class Machine {
     if (!state.isExpected) this.recover("after-end");
     state.isExpected = true;
   }
-
-  #outside(opener: Outside["opener"], last: Outside["last"]): Outside {
-    const limit = this.#limits.maxHeaderLength;
-    return { at: "outside", opener, text: "", tokens: 0, limit, last };
-  }
 }
 
 function endsTurn(closer: Closer): boolean {
@@ -493,10 +544,6 @@ function endsTurn(closer: Closer): boolean {
 
 function isRoleAlone(text: string): boolean {
   return /^\s*(?:assistant\s*)?$/i.test(text);
-}
-
-function toHeader({ opener, text }: Outside): Header {
-  return { opener, sections: [{ after: "start", text }] };
 }
 
 /** At most `room` characters of the text, never half of a surrogate pair. */

@@ -9,12 +9,11 @@
 import { FIRST_SPECIAL_ID } from "../tokenizer/special-tokens.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";
 import { Machine } from "./machine.ts";
-import type { MachineLimits } from "./machine.ts";
+import type { MachineOptions } from "./machine.ts";
 import { createMarkerScanner, isHalfMarker, markerOf } from "./markers.ts";
 import type { Scanned } from "./markers.ts";
 import type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
 import { createOfferedNames } from "./recipient.ts";
-import type { OfferedNames } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
 export type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
@@ -33,6 +32,11 @@ export interface ParserOptions {
    * after a call, text outside messages. Default 16384.
    */
   readonly maxHeldLength?: number;
+  /**
+   * `hidden`: the engine is known to leave markers out of its text, so the words of headers are headers wherever
+   * they stand. Default `shown`: only words that nobody would write are.
+   */
+  readonly markers?: "shown" | "hidden";
 }
 
 /** A special token by its id, or ordinary text in which nothing is a marker. */
@@ -63,12 +67,18 @@ export interface Parser {
 
 /** A parser that stands right behind `<|start|>assistant`. */
 export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}): Parser {
-  const { toolNames = [], maxHeaderLength = 400, maxHeldLength = 16_384 } = options;
-  const limits = {
+  const {
+    toolNames = [],
+    maxHeaderLength = 400,
+    maxHeldLength = 16_384,
+    markers = "shown",
+  } = options;
+  return new HarmonyParser(tokenizer, {
+    offered: createOfferedNames(toolNames),
+    hidesMarkers: markers === "hidden",
     maxHeaderLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength),
     maxHeldLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength, maxHeldLength),
-  };
-  return new HarmonyParser(tokenizer, createOfferedNames(toolNames), limits);
+  });
 }
 
 /** How the turn ended, in the words of the turn: a cut is a cut, even when it left calls behind. */
@@ -101,10 +111,10 @@ class HarmonyParser implements Parser {
   #spelling: Spelling = "undecided";
   #doubted = "";
 
-  constructor(tokenizer: Tokenizer, offered: OfferedNames, limits: MachineLimits) {
-    this.#machine = new Machine(offered, limits);
+  constructor(tokenizer: Tokenizer, options: MachineOptions) {
+    this.#machine = new Machine(options);
     this.#decoder = tokenizer.createDecoder();
-    this.#maxDoubted = limits.maxHeldLength;
+    this.#maxDoubted = options.maxHeldLength;
   }
 
   get done(): boolean {

@@ -128,6 +128,7 @@ function prepare(
     parser: createTurnParser(tokenizer, {
       toolNames: turn.tools.map((tool) => tool.name),
       allowHiddenMarkers: steering.allowHiddenMarkers,
+      markers: engine.capabilities.idsOut === "unmarked" ? "hidden" : "shown",
     }),
     emitter: createPartEmitter({
       stop: turn.stop,

@@ -32,6 +32,8 @@ export interface TurnParserOptions {
   readonly toolNames: readonly string[];
   /** Whether text may come whose control tokens an engine has hidden; see {@link refuseHiddenMarkers}. */
   readonly allowHiddenMarkers: boolean;
+  /** `hidden`: the engine is known to hide them. */
+  readonly markers?: "shown" | "hidden";
 }
 
 export function createTurnParser(tokenizer: Tokenizer, options: TurnParserOptions): TurnParser {

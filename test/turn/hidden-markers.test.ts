@@ -20,6 +20,15 @@ describe("an engine that was found to hide control tokens", () => {
   });
 });
 
+test("where it is allowed, an engine that is known to hide them is read by the words", async () => {
+  const turn = await finishTurn(
+    textEngine(["finalHello!"], { capabilities: { idsOut: "unmarked" } }),
+    turnWith(),
+    { steering: { allowHiddenMarkers: true } },
+  );
+  expect(partsOf(turn)).toEqual([["content", "Hello!"]]);
+});
+
 describe("an answer whose control tokens are hidden", () => {
   test.each([1, 4, 100])(
     "is refused before anything of it is shown, in reads of %i",

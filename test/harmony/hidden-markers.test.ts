@@ -1,0 +1,52 @@
+/** Text whose markers an engine is known to hide: what the parser makes of the words that are left. */
+import { describe, expect, test } from "vitest";
+import { createParser } from "../../src/harmony/parse.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { spelledIds } from "../helpers/spelled.ts";
+import { read, toParts } from "./parse-cases.ts";
+
+const OPTIONS = { toolNames: ["get_weather"], markers: "hidden" } as const;
+
+function partsOf(pushes: readonly string[], reason: "stop" | "length" = "stop"): string[] {
+  const { parts } = read({ form: "text", pushes }, reason, OPTIONS);
+  return parts.map((part) =>
+    part.type === "tool_call" ? `${part.name} ${part.arguments}` : `${part.type} ${part.text}`,
+  );
+}
+
+describe.each([1, 7, 1000])("in pieces of %i", (size) => {
+  test.each([
+    ["finalHello!", ["content Hello!"]],
+    ["final{}", ["content {}"]],
+    ["assistantfinalHello!", ["content Hello!"]],
+    ["analysisHm.assistantfinalHello!", ["reasoning Hm.", "content Hello!"]],
+    ["analysisThey greet me", ["reasoning They greet me"]],
+    ["commentaryOne moment.assistantfinalDone.", ["commentary One moment.", "content Done."]],
+    [' to=functions.get_weathercommentary json{"a":1}', ['get_weather {"a":1}']],
+    ['commentary to=functions.get_weather json{"a":1}', ['get_weather {"a":1}']],
+    [
+      'analysisHm.assistant to=functions.get_weathercommentary json{"a":1}',
+      ["reasoning Hm.", 'get_weather {"a":1}'],
+    ],
+    [
+      'analysisHm.assistantcommentary to=functions.get_weather json{"a":1}',
+      ["reasoning Hm.", 'get_weather {"a":1}'],
+    ],
+    ["Hello!", ["content Hello!"]],
+  ])("%j", (text, expected) => {
+    expect(partsOf(text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [])).toEqual(expected);
+  });
+});
+
+test("behind a header that the gateway opened, the text is its body up to the next header", () => {
+  const parser = createParser(o200kHarmony(), OPTIONS);
+  const events = [
+    ...parser.pushIds(spelledIds("<|channel|>analysis<|message|>")),
+    ...["Hm.assis", "tantfinalHel", "lo!"].flatMap((text) => parser.pushText(text)),
+    ...parser.end("stop"),
+  ];
+  expect(toParts(events)).toEqual([
+    { type: "reasoning", text: "Hm." },
+    { type: "content", text: "Hello!" },
+  ]);
+});
