@@ -27,7 +27,7 @@ export type OpenedSeal =
   | { readonly opened: false; readonly reason: SealRefusal };
 
 export type SealRefusal =
-  /** It is no seal of this version, or it was cut. */
+  /** It is no seal of this version, it was cut, or it is longer than any seal. */
   | "malformed"
   /** Sealed with a key that is not, or no longer, configured. */
   | "unknown-key"
@@ -46,6 +46,10 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES;
 const SHORTEST = HEADER_BYTES + NONCE_BYTES + TAG_BYTES;
+/** Characters. A whole context of thoughts fits, at eight bytes a token; what is longer is refused before it is decoded. */
+const LONGEST = 1_500_000;
+/** Characters that name the version and the key. */
+const HEADER_CHARACTERS = (HEADER_BYTES / 3) * 4;
 
 export function createReasoningCipher(options: ReasoningCipherOptions): ReasoningCipher {
   const [newest, ...older] = options.secrets;
@@ -53,6 +57,7 @@ export function createReasoningCipher(options: ReasoningCipherOptions): Reasonin
   const all = Promise.all([sealing, ...older.map((secret) => deriveKey(secret))]);
   // Whoever seals or opens first is told, should the runtime lack an algorithm.
   all.catch(() => {});
+  const long = createTurns();
 
   return {
     async seal(text, bound) {
@@ -68,14 +73,17 @@ export function createReasoningCipher(options: ReasoningCipherOptions): Reasonin
     },
 
     async open(sealed, bound) {
-      const bytes = fromBase64Url(sealed);
-      if (bytes === undefined || bytes.length < SHORTEST || bytes[0] !== VERSION) {
-        return { opened: false, reason: "malformed" };
-      }
-      const header = bytes.slice(0, HEADER_BYTES);
+      if (sealed.length > LONGEST) return { opened: false, reason: "malformed" };
+      const header = fromBase64Url(sealed.slice(0, HEADER_CHARACTERS));
+      if (header?.[0] !== VERSION) return { opened: false, reason: "malformed" };
       const id = header.slice(1);
       const derived = (await all).find((each) => equal(each.id, id));
       if (derived === undefined) return { opened: false, reason: "unknown-key" };
+      await long.waitFor(sealed.length);
+      const bytes = fromBase64Url(sealed);
+      if (bytes === undefined || bytes.length < SHORTEST) {
+        return { opened: false, reason: "malformed" };
+      }
       try {
         const text = await crypto.subtle.decrypt(
           {
@@ -150,6 +158,26 @@ function equal(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
+/** Characters decoded before others get their turn. */
+const SLICE = 250_000;
+
+/** Of many long seals that are opened at the same time, one is decoded in each turn of the event loop. */
+function createTurns() {
+  let last = Promise.resolve();
+  return {
+    waitFor(length: number): Promise<void> | undefined {
+      if (length < SLICE) return undefined;
+      return (last = last.then(nextTurn));
+    },
+  };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 0);
+  });
+}
+
 function toBase64Url(bytes: Uint8Array): string {
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
@@ -165,6 +193,9 @@ function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   } catch {
     return undefined;
   }
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
-  return toBase64Url(bytes) === text ? bytes : undefined;
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  // Only bits behind the last byte can be spelled in several ways.
+  const tail = bytes.subarray(bytes.length - (bytes.length % 3));
+  return text.endsWith(toBase64Url(tail)) ? bytes : undefined;
 }

@@ -204,16 +204,6 @@ describe("a response over a WebSocket", () => {
     expect((await connection.response()).status).toBe("completed");
   });
 
-  test("refuses to keep too many requests waiting", async () => {
-    const { connect: dial } = await open([{ write: "<|channel|>final<|message|>Hel", hang: true }]);
-    const connection = await dial();
-    for (let count = 0; count < 34; count++) connection.send({ ...CREATE, input: "Hi." });
-    let last = await connection.next();
-    while (last.type !== "error") last = await connection.next();
-    expect(last).toMatchObject({ status: 400, error: { message: expect.stringContaining("32") } });
-    connection.close();
-  });
-
   test("ends with the client: the engine stops", async () => {
     const { engine, connect: dial } = await open([
       { write: "<|channel|>final<|message|>Hel", hang: true },

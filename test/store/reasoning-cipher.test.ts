@@ -1,6 +1,6 @@
 import { createDecipheriv, hkdfSync } from "node:crypto";
 import { assert, asyncProperty, string } from "fast-check";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { createReasoningCipher, type SealBinding } from "../../src/store/reasoning-cipher.ts";
 
 const BOUND: SealBinding = { tenant: "alice", purpose: "reasoning" };
@@ -169,5 +169,35 @@ describe("keys", () => {
     expect(await cipher.open(await cipher.seal("then", BOUND), BOUND)).toMatchObject({
       opened: true,
     });
+  });
+});
+
+describe("long seals", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  test("longer than any are refused before they are decoded", async () => {
+    const decode = vi.spyOn(globalThis, "atob");
+    const opened = await sealsWith("secret").open("A".repeat(2_000_000), BOUND);
+    expect(opened).toEqual({ opened: false, reason: "malformed" });
+    expect(decode).not.toHaveBeenCalled();
+  });
+
+  test("of unknown keys are refused by their first characters", async () => {
+    const sealed = await sealsWith("other").seal("x".repeat(300_000), BOUND);
+    const decode = vi.spyOn(globalThis, "atob");
+    const opened = await sealsWith("secret").open(sealed, BOUND);
+    expect(opened).toEqual({ opened: false, reason: "unknown-key" });
+    expect(decode.mock.calls.map(([text]) => text.length)).toEqual([12]);
+  });
+
+  test("are decoded one in each turn of the event loop", async () => {
+    const cipher = sealsWith("secret");
+    const sealed = await cipher.seal("x".repeat(300_000), BOUND);
+    const turns = vi.spyOn(globalThis, "setTimeout");
+    const opened = await Promise.all([1, 2, 3].map(() => cipher.open(sealed, BOUND)));
+    expect(opened.every((each) => each.opened)).toBe(true);
+    expect(turns).toHaveBeenCalledTimes(3);
   });
 });

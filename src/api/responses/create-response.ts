@@ -2,6 +2,8 @@
  * Making a response: a request is checked, its conversation assembled and its turn run, and what comes of it kept.
  * Every way of asking (a POST, streamed or not, in the background, over a WebSocket) goes through here.
  */
+import type { Message } from "../../harmony/conversation.ts";
+import { userMessage } from "../../harmony/messages.ts";
 import {
   createPushStream,
   type PushStream,
@@ -23,8 +25,8 @@ import { type ResponsesRequest, responsesRequest } from "./request.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createEventWriter, type EventWriter, type ResponseEvent } from "./to-events.ts";
 import { createResponseWriter } from "./to-response.ts";
-import { skippedTools, toTurn, type TurnContext } from "./to-turn.ts";
-import { truncateHistory } from "./truncate.ts";
+import { skippedTools, toHistory, toTurn, type TurnContext } from "./to-turn.ts";
+import { type TokenCounts, truncateHistory } from "./truncate.ts";
 
 /** A request that is ready to run. */
 export interface PendingResponse {
@@ -242,17 +244,24 @@ export async function toFittingTurn(
   if (request.truncation !== "auto" || contextLength === undefined) return toTurn(request, context);
   const room = Math.min(request.max_output_tokens ?? DEFAULT_ROOM, Math.floor(contextLength / 4));
   const turnOf = (history: readonly HistoryItem[]) => toTurn(request, { ...context, history });
-  const fits = async (history: readonly HistoryItem[]) => {
+  const count = async (messages: readonly Message[]) => {
     try {
-      const { messages, tenant } = turnOf(history);
-      return (await model.countPromptTokens(messages, tenant)) + room <= contextLength;
+      return await model.countPromptTokens(messages, context.tenant);
     } catch (error) {
       // So long that nobody counted to the end.
-      if (error instanceof TurnError && error.kind === "context-length") return false;
+      if (error instanceof TurnError && error.kind === "context-length") return Infinity;
       throw error;
     }
   };
-  return turnOf(await truncateHistory(context.history, fits));
+  const counts: TokenCounts = {
+    prompt: (history) => count(turnOf(history).messages),
+    async items(items) {
+      const { leading, history } = toHistory(items, context.unsupported);
+      const instructions = leading.map((text) => userMessage(text));
+      return (await count([...instructions, ...history])) - (await count([]));
+    },
+  };
+  return turnOf(await truncateHistory(context.history, counts, contextLength - room));
 }
 
 function toSeconds(date: Date): number {

@@ -39,7 +39,8 @@ export function socketRoute(context: ResponsesContext, options: SocketOptions): 
 
       // Where the runtime tells of no opening, the first message opens.
       const open = (socket: WSContext) => {
-        session ??= createSocketSession(toPort(socket), { client, requestId }, context);
+        const port = toPort(socket, context.clientIdleTimeoutMs, () => session?.leave());
+        session ??= createSocketSession(port, { client, requestId }, context);
         return session;
       };
       const leave = () => {
@@ -73,19 +74,40 @@ const LIMIT = new RequestError("A connection may last for 60 minutes. Open a new
 
 const OPEN = 1;
 
-function toPort(socket: WSContext): SocketPort {
+/** `onStalled`: the client has read nothing for the idle timeout; the connection is cut. */
+function toPort(socket: WSContext, clientIdleTimeoutMs: number, onStalled: () => void): SocketPort {
+  const isOpen = () => socket.readyState === OPEN;
   return {
     async send(message) {
-      if (socket.readyState !== OPEN) return;
+      if (!isOpen()) return;
       socket.send(message);
-      while (socket.readyState === OPEN && bufferedBytes(socket) > MAX_BUFFERED_BYTES) {
+      let before = bufferedBytes(socket);
+      let unreadMs = 0;
+      while (isOpen() && bufferedBytes(socket) > MAX_BUFFERED_BYTES) {
         await new Promise((resolve) => {
           setTimeout(resolve, DRAIN_POLL_MS);
         });
+        const now = bufferedBytes(socket);
+        unreadMs = now === before ? unreadMs + DRAIN_POLL_MS : 0;
+        before = now;
+        if (unreadMs < clientIdleTimeoutMs) continue;
+        onStalled();
+        // A closing handshake would wait behind all that is not read.
+        callRaw(socket, "terminate");
+        return;
       }
     },
+    pause: () => callRaw(socket, "pause"),
+    resume: () => callRaw(socket, "resume"),
     close: (code, reason) => socket.close(code, reason),
   };
+}
+
+/** What the sockets of Node can do and others cannot. */
+function callRaw({ raw }: WSContext, name: "pause" | "resume" | "terminate"): void {
+  if (typeof raw !== "object" || raw === null) return;
+  const method: unknown = Reflect.get(raw, name);
+  if (typeof method === "function") Reflect.apply(method, raw, []);
 }
 
 /** 0 where the runtime does not say. */

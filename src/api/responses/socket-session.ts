@@ -21,13 +21,20 @@ export interface SocketSession {
 }
 
 export interface SocketPort {
-  /** Sends a text message. Resolves when there is room for the next one. */
+  /** Sends a text message. Resolves when there is room for the next one, or nobody to read it. */
   send(message: string): Promise<void>;
+  /** Stops reading, so that TCP makes the client wait, and goes on with it. Does nothing where the runtime cannot. */
+  pause(): void;
+  resume(): void;
   close(code: number, reason: string): void;
 }
 
-/** Requests that may wait behind the one in flight. */
+/** Requests that wait behind the one in flight before no more are read. */
+const PAUSE_AT = 2;
+/** Requests that may wait where reading cannot be paused, or more had been read already. */
 const MAX_WAITING = 32;
+
+const BUSY = { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded" } as const;
 
 /** WebSocket close codes. */
 const NORMAL = 1000;
@@ -39,7 +46,9 @@ export function createSocketSession(
 ): SocketSession {
   const responses = createConnectionStore(context.responses);
   const abort = new AbortController();
-  const waiting: string[] = [];
+  let waiting: string[] = [];
+  let waitingSize = 0;
+  let isPaused = false;
   let requests = 0;
   let isBusy = false;
   let ending: { reason: string; error: RequestError | undefined } | undefined;
@@ -49,32 +58,57 @@ export function createSocketSession(
       if (ending !== undefined || abort.signal.aborted) return;
       if (message === undefined) {
         await refuse(new RequestError("Messages must be JSON texts."));
-      } else if (waiting.length >= MAX_WAITING) {
-        await refuse(new RequestError(`More than ${MAX_WAITING} requests are waiting.`));
+      } else if (isBusy && !hasRoomFor(message)) {
+        await refuse(new RequestError("Too many requests are waiting. Wait for a response.", BUSY));
       } else {
         waiting.push(message);
+        waitingSize += message.length;
         await work();
       }
     },
     leave() {
-      waiting.length = 0;
+      dropWaiting();
       abort.abort();
     },
     finish(reason, error) {
       ending ??= { reason, error };
-      waiting.length = 0;
+      dropWaiting();
       if (!isBusy) void end(ending);
     },
   };
 
   async function work(): Promise<void> {
-    if (isBusy) return;
+    if (isBusy) {
+      pauseWhenFull();
+      return;
+    }
     isBusy = true;
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      waitingSize -= next.length;
+      pauseWhenFull();
       await answer(next);
     }
     isBusy = false;
     if (ending !== undefined) await end(ending);
+  }
+
+  function hasRoomFor(message: string): boolean {
+    return waiting.length < MAX_WAITING && waitingSize + message.length <= context.maxBodyBytes;
+  }
+
+  function dropWaiting(): void {
+    waiting = [];
+    waitingSize = 0;
+    pauseWhenFull();
+  }
+
+  /** Half of what may wait, because a message that was begun is read to its end. */
+  function pauseWhenFull(): void {
+    const isFull = waiting.length >= PAUSE_AT || waitingSize > context.maxBodyBytes / 2;
+    if (isFull === isPaused) return;
+    isPaused = isFull;
+    if (isFull) port.pause();
+    else port.resume();
   }
 
   async function end({ reason, error }: NonNullable<typeof ending>): Promise<void> {

@@ -116,13 +116,14 @@ export function skippedTools(request: PromptRequest): readonly string[] {
 
 // History
 
-interface History {
+export interface History {
   /** System and developer texts before anything else. */
   readonly leading: readonly string[];
   readonly history: readonly Message[];
 }
 
-function toHistory(items: readonly HistoryItem[], unsupported: Unsupported): History {
+/** Items as messages of the model. An output needs its call among them. */
+export function toHistory(items: readonly HistoryItem[], unsupported: Unsupported): History {
   const leading: string[] = [];
   const history: Message[] = [];
   const names = new Map<string, string>();

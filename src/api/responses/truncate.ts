@@ -6,29 +6,44 @@
  */
 import type { HistoryItem } from "./history.ts";
 
+export interface TokenCounts {
+  /** Of the whole prompt with this history. `Infinity` when it is too long to be counted. */
+  prompt(history: readonly HistoryItem[]): Promise<number>;
+  /** Of these items alone. */
+  items(items: readonly HistoryItem[]): Promise<number>;
+}
+
 /**
- * The longest rest of the history that fits. All that may be dropped is dropped when nothing fits; the turn
- * itself then says that the prompt is too long.
+ * The longest rest of the history with which the prompt has at most `limit` tokens. All that may be dropped is dropped when
+ * nothing fits; the turn itself then says that the prompt is too long.
+ *
+ * Items are counted one by one from the newest, each once, until the next does not fit: what is dropped costs nothing.
  */
 export async function truncateHistory(
   history: readonly HistoryItem[],
-  fits: (history: readonly HistoryItem[]) => Promise<boolean>,
+  counts: TokenCounts,
+  limit: number,
 ): Promise<readonly HistoryItem[]> {
-  if (await fits(history)) return history;
+  if ((await counts.prompt(history)) <= limit) return history;
   const order = dropOrder(history);
   const without = (count: number) => {
     const dropped = new Set(order.slice(0, count).flat());
     return history.filter((_, index) => !dropped.has(index));
   };
-  // Each further drop makes the prompt shorter, so the first that fits is found by halving.
-  let tooFew = 0;
-  let enough = order.length;
-  while (enough - tooFew > 1) {
-    const middle = Math.floor((tooFew + enough) / 2);
-    if (await fits(without(middle))) enough = middle;
-    else tooFew = middle;
+  let tokens = await counts.prompt(without(order.length));
+  let drop = order.length;
+  while (drop > 0) {
+    const unit = (order[drop - 1] ?? []).flatMap((index) => history[index] ?? []);
+    tokens += await counts.items(unit);
+    if (tokens > limit) break;
+    drop -= 1;
   }
-  return without(enough);
+  // Items may take a few tokens more between others than alone.
+  for (let more = 1; drop < order.length; more *= 2) {
+    if ((await counts.prompt(without(drop))) <= limit) break;
+    drop = Math.min(drop + more, order.length);
+  }
+  return without(drop);
 }
 
 /** What may be dropped, oldest first, each as the places that leave together. */
@@ -38,6 +53,8 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
   );
   const lastAnswer = history.findLastIndex((item) => item.type === "assistant" && item.isAnswer);
   const order: number[][] = [];
+  /** By call id, the call that an output belongs to. */
+  const calls = new Map<string, number[]>();
   for (const [index, item] of history.entries()) {
     switch (item.type) {
       case "message":
@@ -50,14 +67,14 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
         if (index < lastAnswer) order.push([index]);
         break;
       case "call": {
-        const { callId } = item;
-        const outputs = history.flatMap((each, place) =>
-          each.type === "output" && each.callId === callId ? [place] : [],
-        );
-        order.push([index, ...outputs]);
+        const unit = [index];
+        calls.set(item.callId, unit);
+        order.push(unit);
         break;
       }
       case "output":
+        calls.get(item.callId)?.push(index);
+        break;
       case "summary":
       case "unsupported":
         break;

@@ -11,8 +11,21 @@ import { MODEL } from "./support.ts";
 const CREATE = JSON.stringify({ type: "response.create", model: MODEL, input: "Hi." });
 
 /** A socket whose client is this test, and whose buffer fills as the test likes. */
-async function open(engine: ScriptedEngine, closing?: AbortSignal) {
-  const raw = { bufferedAmount: 0 };
+async function open(
+  engine: ScriptedEngine,
+  closing?: AbortSignal,
+  settings: Readonly<Record<string, unknown>> = {},
+) {
+  const raw = {
+    bufferedAmount: 0,
+    isPaused: false,
+    pause: () => void (raw.isPaused = true),
+    resume: () => void (raw.isPaused = false),
+    terminate() {
+      readyState = 3;
+      closed.push([undefined, "terminated"]);
+    },
+  };
   const sent: string[] = [];
   const closed: [number | undefined, string | undefined][] = [];
   let readyState: 1 | 3 = 1;
@@ -29,7 +42,7 @@ async function open(engine: ScriptedEngine, closing?: AbortSignal) {
   });
   let events: WSEvents = {};
   const app = createApp({
-    settings: testSettings(),
+    settings: testSettings(settings),
     models: createModels([{ id: MODEL, engine }], { newCallId: () => "call_1" }),
     webSockets: {
       upgrade: defineWebSocketHelper((_, created) => {
@@ -111,6 +124,57 @@ describe("a connection", () => {
     });
   });
 
+  test("whose client reads nothing for the idle timeout is cut, and its turn stopped", async () => {
+    vi.useFakeTimers();
+    const engine = scriptedEngine([HANGING]);
+    const { raw, closed, message } = await open(engine, undefined, { clientIdleTimeoutMs: 60_000 });
+    raw.bufferedAmount = 10_000_000;
+    message(CREATE);
+    await vi.advanceTimersByTimeAsync(50_000);
+    // It has read a little.
+    raw.bufferedAmount = 9_000_000;
+    await vi.advanceTimersByTimeAsync(50_000);
+    expect(closed).toEqual([]);
+    expect(engine.open).toBe(1);
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(closed).toEqual([[undefined, "terminated"]]);
+    expect(engine.open).toBe(0);
+  });
+
+  test("is read no further while two requests wait, and again when they are answered", async () => {
+    const engine = scriptedEngine([{ ...HANGING, hang: false }, ANSWER, ANSWER]);
+    const { raw, sent, message } = await open(engine);
+    for (const isPaused of [false, false, true]) {
+      message(CREATE);
+      expect(raw.isPaused).toBe(isPaused);
+    }
+    await vi.waitFor(() => expect(typesOf(sent, "response.completed")).toBe(3));
+    expect(raw.isPaused).toBe(false);
+  });
+
+  test("holds no more bytes waiting than one request may have", async () => {
+    const engine = scriptedEngine([HANGING]);
+    const large = JSON.stringify({ ...JSON.parse(CREATE), input: "x".repeat(70_000) });
+    const { raw, sent, message } = await open(engine, undefined, { maxBodyBytes: 100_000 });
+    message(CREATE);
+    expect(raw.isPaused).toBe(false);
+    message(large);
+    expect(raw.isPaused).toBe(true);
+    // As one that had been read before it was paused.
+    for (let count = 0; count < 20; count++) message(large);
+    await vi.waitFor(() => expect(typesOf(sent, "error")).toBe(20));
+    expect(sent.map((each) => JSON.parse(each)).at(-1)).toMatchObject({
+      status: 429,
+      error: { code: "rate_limit_exceeded" },
+    });
+  });
+
+  test("refuses to keep many requests waiting where reading cannot be paused", async () => {
+    const { sent, message } = await open(scriptedEngine([HANGING]));
+    for (let count = 0; count < 40; count++) message(CREATE);
+    await vi.waitFor(() => expect(typesOf(sent, "error")).toBe(7));
+  });
+
   test("stops the engine when its client leaves", async () => {
     const engine = scriptedEngine([HANGING]);
     const { message, leave } = await open(engine);
@@ -127,6 +191,10 @@ describe("a connection", () => {
     await vi.waitFor(() => expect(closed).toEqual([[1000, "The server is about to leave."]]));
   });
 });
+
+function typesOf(sent: readonly string[], type: string): number {
+  return sent.filter((each) => JSON.parse(each).type === type).length;
+}
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { HistoryItem } from "../../../src/api/responses/history.ts";
-import { truncateHistory } from "../../../src/api/responses/truncate.ts";
+import { type TokenCounts, truncateHistory } from "../../../src/api/responses/truncate.ts";
 
 const param = "input";
 
@@ -35,6 +35,12 @@ const history = fc
     return items;
   });
 
+/** As if each item were a token. */
+const LENGTHS: TokenCounts = {
+  prompt: async (items) => items.length,
+  items: async (items) => items.length,
+};
+
 function callIds(items: readonly HistoryItem[], type: "call" | "output"): string[] {
   return items.flatMap((item) => (item.type === type && "callId" in item ? [item.callId] : []));
 }
@@ -43,7 +49,7 @@ describe("a history that is too long", () => {
   test("keeps its order, its instructions and its calls whole, and what the model works from", async () => {
     await fc.assert(
       fc.asyncProperty(history, fc.nat(30), async (items, most) => {
-        const kept = await truncateHistory(items, async (each) => each.length <= most);
+        const kept = await truncateHistory(items, LENGTHS, most);
 
         expect(items.filter((item) => kept.includes(item))).toEqual(kept);
         for (const callId of callIds(kept, "output"))
@@ -74,11 +80,45 @@ describe("a history that is too long", () => {
       return { type: "message", role: "user", content, param };
     });
     for (const most of [4, 3, 2, 1]) {
-      expect(await truncateHistory(items, async (each) => each.length <= most)).toEqual(
-        items.slice(-most),
-      );
+      expect(await truncateHistory(items, LENGTHS, most)).toEqual(items.slice(-most));
     }
     // The last question stays even so.
-    expect(await truncateHistory(items, async () => false)).toEqual(items.slice(-1));
+    expect(await truncateHistory(items, LENGTHS, 0)).toEqual(items.slice(-1));
+  });
+
+  test("is counted item by item, each once, and what is dropped not at all", async () => {
+    const items: HistoryItem[] = [{ type: "message", role: "user", content: "Go.", param }];
+    for (let call = 0; call < 5000; call++) {
+      const callId = `call_${call}`;
+      items.push({ type: "call", callId, name: "f", args: "{}" });
+      items.push({ type: "output", callId, content: "done", param });
+    }
+    let prompts = 0;
+    let counted = 0;
+    const counts: TokenCounts = {
+      async prompt(each) {
+        prompts += 1;
+        return each.length;
+      },
+      async items(each) {
+        counted += each.length;
+        return each.length;
+      },
+    };
+    const kept = await truncateHistory(items, counts, 2001);
+    expect(kept).toEqual([items[0], ...items.slice(-2000)]);
+    expect(prompts).toBe(3);
+    expect(counted).toBe(2002);
+  });
+
+  test("gives up a little more when items take more room together than alone", async () => {
+    const items = Array.from({ length: 100 }, (_, index): HistoryItem => {
+      return { type: "message", role: "user", content: `${index}`, param };
+    });
+    const counts: TokenCounts = { ...LENGTHS, prompt: async (each) => each.length * 1.1 };
+    const kept = await truncateHistory(items, counts, 50);
+    expect(kept.length * 1.1).toBeLessThanOrEqual(50);
+    expect(kept.length).toBeGreaterThan(40);
+    expect(kept).toEqual(items.slice(-kept.length));
   });
 });
