@@ -63,11 +63,11 @@ describe("leaving", () => {
 
   test.each([
     ["nothing was asked", ""],
-    ["half a head came", "GET /health HTTP/1.1\r\nHost: gateway\r\nX-Slow: "],
-    ["a request was answered", "GET /health HTTP/1.1\r\nHost: gateway\r\n\r\n"],
+    ["half a head came", "GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "],
+    ["a request was answered", "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"],
     [
       "half a head came after an answer",
-      "GET /health HTTP/1.1\r\nHost: gateway\r\n\r\nGET /health HTTP/1.1\r\nHost: ",
+      "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /health HTTP/1.1\r\nHost: ",
     ],
   ])("connections over which %s are not waited for", async (_, sent) => {
     const gateway = await start({ settings: { shutdownGraceMs: 600_000 } });
@@ -139,6 +139,23 @@ test("a client that leaves ends its turn", async () => {
   await stream(gateway, leaving.signal);
   leaving.abort();
   await vi.waitFor(() => expect(turnsOf(gateway)).toEqual(["cancelled"]));
+});
+
+test("a client that leaves while it sends its body is no failure of ours", async () => {
+  const gateway = await start({ settings: { log: "debug" } });
+  const { port, hostname } = new URL(gateway.origin);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"messages": ',
+  );
+  // The gateway has begun to read the body when it answers this.
+  await fetch(`${gateway.origin}/health`);
+  socket.destroy();
+  const requests = () => {
+    return gateway.logged.filter(({ route }) => route === "/v1/chat/completions");
+  };
+  await vi.waitFor(() => expect(requests()).toMatchObject([{ level: "debug", status: 499 }]));
+  expect(gateway.logged.filter(({ level }) => level === "error")).toEqual([]);
 });
 
 test("a client that sends its body in pieces and leaves ends its turn", async () => {
