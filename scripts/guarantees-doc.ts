@@ -113,10 +113,11 @@ this page holds as far as those can be recognised).
 **A budget for reasoning.** When the thought has used it up it is closed and the answer is opened; with tools the model
 may choose a call instead, but begins no second thought. On engines that give only text, tokens are counted by our own
 tokenizer and the thought may end a little early. \`effort: "none"\` opens the answer at once, or with tools closes an
-empty thought; that is ours, gpt-oss has no such level.
+empty thought; that is ours, gpt-oss has no such level. A thought that the model begins all the same is closed at its
+first token and not shown. The tokens of its header are counted as output, because they were sampled.
 
 **No answer.** A turn that ends with a thought alone has its answer opened once (setting \`openMissingAnswer\`). A thought
-that has begun to repeat itself is cut (\`repetitionGuard\`). With \`answerReserve\` a thought cannot use up the tokens of
+that has begun to repeat itself is cut (\`repetitionGuard\`), at the same token in whatever reads it arrives. With \`answerReserve\` a thought cannot use up the tokens of
 the answer.
 
 **Calls.** A call that may not be made is answered with an error the client does not see; the second time the answer is
@@ -124,9 +125,18 @@ opened. A tool nobody offered is passed on by default, so that the client can sa
 it into the former). gpt-oss stops after each call; \`sampleMoreCalls\` asks it whether there is another.
 
 **Stop strings** are matched on the answer's text, across any pieces; the text before is kept and the match is not
-returned. The engine never sees them.
+returned. The engine never sees them. In Chat Completions a preamble and the answer are one text: a match that begins
+in the preamble ends the answer before its first character. The preamble has been shown by then, so the part of the
+match in it stays, and a stop string that a preamble holds by itself does not end the turn: the call behind it would be
+lost. With a response format the text before a stop string must be the whole document. It is checked like any other, so
+half a document is tried once more and then ends with \`finish_reason: "error"\`.
+
+**A trailing assistant message** is the beginning of the answer, which is continued. Where it cannot be that, because a
+call is required or because no document of the response format begins with it, it is a message of the history.
 
 **Usage** counts the prompt once, as first sent, and all tokens that were sampled, those of discarded attempts included.
+\`cached_tokens\` is what the engine reports for the first engine call. It is 0 where the gateway ends that call early,
+because engines report it at the end of a call only; later calls find the whole first prompt cached and say nothing of it.
 
 ## How it is checked
 

@@ -77,6 +77,7 @@ function core(reads: readonly Uint8Array[]): number {
   });
   const emitter = createPartEmitter({
     stop: [],
+    textSeparator: undefined,
     newCallId: () => "call_1",
     foldPreambles: false,
     omits: [],

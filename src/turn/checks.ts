@@ -33,7 +33,9 @@ export async function whyAnswerIsWrong({
     ? emitter.held("content").map(({ text }) => text)
     : [emitter.text];
   const checker = turn.answer.type === "json-schema" ? turn.answer.checker : undefined;
-  return whyInvalid((turn.prefill ?? "") + texts.join(""), checker, signal);
+  const problem = await whyInvalid((turn.prefill ?? "") + texts.join(""), checker, signal);
+  if (problem === undefined || emitter.stopSequence === undefined) return problem;
+  return `the stop string ${JSON.stringify(emitter.stopSequence)} ended it: ${problem}`;
 }
 
 /** The first call whose arguments must satisfy a schema and do not. */

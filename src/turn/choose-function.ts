@@ -53,8 +53,12 @@ export async function chooseFunction(state: TurnState, names: readonly string[])
         if (event.reason === "length" && left <= MAX_NAME_TOKENS) return { type: "out-of-tokens" };
         return toOutcome(names, text + decoder.end());
       case "ids":
-        usage.add(event.ids.length);
-        for (const id of event.ids) text += decoder.push(id);
+        // What an engine sends behind the name does not count, in whatever read it comes.
+        for (const id of event.ids) {
+          if (isOver(text)) break;
+          usage.add(1);
+          text += decoder.push(id);
+        }
         break;
       case "pieces":
         usage.add(event.tokens);
@@ -68,10 +72,14 @@ export async function chooseFunction(state: TurnState, names: readonly string[])
       default:
         event satisfies never;
     }
-    // The name is over where something begins that no name holds.
-    if (/[^\w.-]/.test(text)) return toOutcome(names, text);
+    if (isOver(text)) return toOutcome(names, text);
   }
   return toOutcome(names, text);
+}
+
+/** The name is over where something begins that no name holds. */
+function isOver(text: string): boolean {
+  return /[^\w.-]/.test(text);
 }
 
 /** The longest of the names that the text begins with. */

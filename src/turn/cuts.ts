@@ -22,7 +22,7 @@ export function findCut(state: TurnState): Cut | undefined {
     case "arguments":
       return emitter.part?.kind === "tool-call" ? undefined : "call-completed";
     case "more-calls":
-      return emitter.part && emitter.part.kind !== "tool-call" ? "not-a-call" : undefined;
+      return parser.openPart && parser.openPart !== "tool-call" ? "not-a-call" : undefined;
     default:
       return stage satisfies never;
   }
@@ -33,6 +33,7 @@ export function needsExactCuts({ stage, turn, steering }: TurnState): boolean {
   return (
     (stage !== "free" && stage !== "constrained-turn") ||
     turn.answer.type !== "text" ||
+    !turn.reasoning.enabled ||
     turn.reasoning.maxTokens !== undefined ||
     turn.toolChoice.type === "allowed" ||
     turn.toolChoice.type === "required" ||
@@ -75,9 +76,10 @@ function findCutBeforeCall(state: TurnState): Cut | undefined {
   return emitter.count("tool-call") > 0 && !emitter.part ? "call-completed" : undefined;
 }
 
-/** The thought has used up its budget, reaches into the tokens kept for the answer, or repeats itself. */
+/** The thought may not be, has used up its budget, reaches into the tokens kept for the answer, or repeats itself. */
 function isThoughtLongEnough({ turn, steering, usage, parser, repetition }: TurnState): boolean {
-  const { maxTokens } = turn.reasoning;
+  const { enabled, maxTokens } = turn.reasoning;
+  if (!enabled) return true;
   if (maxTokens !== undefined && parser.reasoningTokens >= maxTokens) return true;
   if (repetition?.looping) return true;
   const { maxOutputTokens } = turn;

@@ -23,7 +23,7 @@ export type Stage =
 
 /** Why reading was stopped before the model ended. */
 export type Cut =
-  /** The thought has used up its budget, reaches into the answer's reserve, or repeats itself. */
+  /** The thought may not be, has used up its budget, reaches into the answer's reserve, or repeats itself. */
   | "reasoning-budget"
   /** A thought is complete after which a call is forced. */
   | "thought-completed"
@@ -162,7 +162,8 @@ export function nextStep(state: SteeringState, outcome: Outcome): Decision {
     case "out-of-tokens":
       return { type: "finish", reason: "length" };
     case "stop-sequence":
-      return STOP;
+      // The text before it must be the whole document all the same.
+      return state.demands.document && state.calls === 0 ? { type: "check-answer" } : STOP;
     case "cut":
       return afterCut(state, outcome.cut);
     case "function-chosen":
@@ -183,6 +184,14 @@ const NO_FUNCTION: Decision = {
   failure: {
     kind: "invalid_tool_call",
     message: "The model did not name an offered function.",
+  },
+};
+
+const NO_ANSWER: Decision = {
+  type: "fail",
+  failure: {
+    kind: "invalid_answer",
+    message: "The model ended without the answer that the response format asks for.",
   },
 };
 
@@ -232,7 +241,9 @@ function afterFreeStop(state: SteeringState): Decision {
   }
   if (calls > 0) return demands.moreCalls ? { type: "ask-for-more-calls" } : STOP;
   if (answers > 0) return demands.document ? { type: "check-answer" } : STOP;
-  if (!demands.openMissingAnswer || repairs.has("missing-answer")) return STOP;
+  if (!demands.openMissingAnswer || repairs.has("missing-answer")) {
+    return demands.document ? NO_ANSWER : STOP;
+  }
   return { type: "open-answer", repair: "missing-answer" };
 }
 
@@ -241,6 +252,8 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
   switch (cut) {
     case "reasoning-budget":
       if (demands.requiredCalls) return forceCall(demands.requiredCalls, "cut-thought");
+      // It came behind what was asked for.
+      if (state.calls > 0 || state.answers > 0) return afterFreeStop(state);
       // With tools the model may still want to call one. It is not asked twice.
       return demands.tools && !repairs.has("cut-thought")
         ? { type: "open-message", repair: "cut-thought" }

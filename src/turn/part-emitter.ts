@@ -46,6 +46,8 @@ export interface HeldPart {
 
 export interface PartEmitterOptions {
   readonly stop: readonly string[];
+  /** Between preamble and answer, where they are one text to the client. */
+  readonly textSeparator: string | undefined;
   readonly newCallId: () => string;
   /**
    * Show preambles as reasoning: beside an answer that must be a document, text for the user would make
@@ -80,6 +82,10 @@ class Emitter implements PartEmitter {
   /** The start of the open part has been given out. */
   #shown = false;
   #matcher: StopMatcher | undefined;
+  /** The end of the text shown before this part: so much of it as a stop string can begin in. Undefined: none was. */
+  #textBefore: string | undefined;
+  /** What the matcher was shown of that text, and has not yet given back. */
+  #shownBefore = 0;
   #waitingLogprobs: TokenLogprob[] = [];
   #holding: ReadonlySet<PartKind> = new Set();
   #held: { readonly kind: PartKind; readonly event: TurnEvent }[] = [];
@@ -101,7 +107,7 @@ class Emitter implements PartEmitter {
           this.#start(event);
           break;
         case "part-delta":
-          if (!this.#omitting) this.#write(this.#matcher?.push(event.text) ?? event.text, out);
+          if (!this.#omitting) this.#write(this.#beforeStop(event.text), out);
           break;
         case "part-end":
           this.#end(out);
@@ -143,7 +149,11 @@ class Emitter implements PartEmitter {
 
   discard(...kinds: readonly PartKind[]): void {
     this.#held = this.#held.filter(({ kind }) => !kinds.includes(kind));
-    for (const kind of kinds) if (this.#holding.has(kind)) this.#counts[kind] = 0;
+    for (const kind of kinds) {
+      if (!this.#holding.has(kind)) continue;
+      this.#counts[kind] = 0;
+      if (kind === "content") this.#forgetStop();
+    }
   }
 
   count(kind: PartKind): number {
@@ -160,8 +170,40 @@ class Emitter implements PartEmitter {
     this.text = "";
     this.#counts[part.kind]++;
     const stoppable = part.kind === "content" && this.#options.stop.length > 0;
-    this.#matcher = stoppable ? createStopMatcher(this.#options.stop) : undefined;
+    this.#matcher = stoppable ? this.#createMatcher() : undefined;
     this.#shown = false;
+  }
+
+  /** It begins with the end of the text before, so that a stop string is found across the separator. */
+  #createMatcher(): StopMatcher {
+    const { stop, textSeparator } = this.#options;
+    const matcher = createStopMatcher(stop);
+    this.#shownBefore = 0;
+    if (textSeparator !== undefined && this.#textBefore !== undefined) {
+      const before = this.#textBefore + textSeparator;
+      this.#shownBefore = before.length - matcher.push(before).length;
+    }
+    return matcher;
+  }
+
+  /** What of the text is certainly before any stop string. */
+  #beforeStop(text: string): string {
+    if (this.#matcher === undefined) return text;
+    return this.#withoutBefore(this.#matcher.push(text));
+  }
+
+  #withoutBefore(text: string): string {
+    if (this.#shownBefore === 0) return text;
+    const before = Math.min(this.#shownBefore, text.length);
+    this.#shownBefore -= before;
+    return text.slice(before);
+  }
+
+  /** The answer in which it was met has been discarded. */
+  #forgetStop(): void {
+    if (this.stopSequence === undefined) return;
+    this.stopSequence = undefined;
+    this.part = undefined;
   }
 
   #toPart(event: PartStart): Part {
@@ -178,6 +220,7 @@ class Emitter implements PartEmitter {
       if (!this.#shown && this.part) this.#give({ type: "part-start", part: this.part }, out);
       this.#shown = true;
       this.text += text;
+      if (this.#options.textSeparator !== undefined) this.#rememberText(text);
       this.#give({ type: "part-delta", text, ...this.#takeLogprobs() }, out);
     }
     const matched = this.#matcher?.matched;
@@ -185,6 +228,15 @@ class Emitter implements PartEmitter {
       this.stopSequence = matched;
       if (this.#shown) this.#give({ type: "part-end" }, out);
     }
+  }
+
+  #rememberText(text: string): void {
+    const kind = this.part?.kind;
+    const { stop } = this.#options;
+    if (stop.length === 0 || (kind !== "preamble" && kind !== "content")) return;
+    const longest = Math.max(...stop.map((each) => each.length));
+    const whole = (this.#textBefore ?? "") + text;
+    this.#textBefore = whole.slice(Math.max(0, whole.length - longest + 1));
   }
 
   #takeLogprobs(): { readonly logprobs?: readonly TokenLogprob[] } | undefined {
@@ -196,7 +248,7 @@ class Emitter implements PartEmitter {
 
   #end(out: TurnEvent[]): void {
     if (!this.#omitting) {
-      this.#write(this.#matcher?.end() ?? "", out);
+      this.#write(this.#withoutBefore(this.#matcher?.end() ?? ""), out);
       if (this.#shown) this.#give({ type: "part-end" }, out);
       // It was cut before its arguments began: a complete call without any has `{}`.
       else if (this.part?.kind === "tool-call") this.#counts["tool-call"]--;

@@ -1,47 +1,151 @@
 /**
  * Notices a model that has begun to repeat itself and will not stop: the last stretch of tokens is the
- * same few tokens over and over.
+ * same few tokens over and over. On engines that give no ids, characters stand for tokens.
  */
-import type { TokenId } from "../tokenizer/index.ts";
+import type { Capabilities, EngineTokens } from "../engines/engine.ts";
 
 /** The longest period looked for, in tokens. */
 const MAX_PERIOD = 64;
-/** So many tokens must be periodic before anybody speaks of a loop: lists and tables repeat, too. */
+/** So many tokens must be periodic to be a loop: lists and tables repeat, too. */
 const MIN_REPEATED = 384;
-/** Looking costs up to `MAX_PERIOD × MIN_REPEATED` comparisons, so it is done this often only. */
+/** A check costs up to `MAX_PERIOD × MIN_REPEATED` comparisons, so it is made this often only. */
 const INTERVAL = 32;
+const CHARACTERS_PER_TOKEN = 4;
 
 export interface RepetitionGuard {
-  push(ids: readonly TokenId[]): void;
+  push(tokens: EngineTokens): void;
+  /** As of the last check. */
   readonly looping: boolean;
+  /** Whether so many tokens can be pushed at once without passing over a check. */
+  hasRoomFor(tokens: EngineTokens): boolean;
+  /** The same tokens in parts that each end where a check is made, so that it does not matter how they arrived. */
+  split(tokens: EngineTokens): Iterable<EngineTokens>;
 }
 
-export function createRepetitionGuard(): RepetitionGuard {
-  let recent: TokenId[] = [];
-  let sinceLook = 0;
-  let looping = false;
-  return {
-    push(ids) {
-      for (const id of ids) recent.push(id);
-      sinceLook += ids.length;
-      if (sinceLook < INTERVAL) return;
-      sinceLook = 0;
-      recent = recent.slice(-MIN_REPEATED - MAX_PERIOD);
-      looping = isPeriodic(recent);
-    },
-    get looping() {
-      return looping;
-    },
-  };
+export function createRepetitionGuard(idsOut: Capabilities["idsOut"]): RepetitionGuard {
+  return new Guard(idsOut === "exact" ? 1 : CHARACTERS_PER_TOKEN);
 }
 
-function isPeriodic(ids: readonly TokenId[]): boolean {
-  for (let period = 1; period <= MAX_PERIOD; period++) {
-    const from = ids.length - MIN_REPEATED;
-    if (from - period < 0) return false;
-    let at = ids.length - 1;
-    while (at >= from && ids[at] === ids[at - period]) at--;
-    if (at < from) return true;
+class Guard implements RepetitionGuard {
+  looping = false;
+  readonly #maxPeriod: number;
+  readonly #minRepeated: number;
+  readonly #interval: number;
+  #recent: number[] = [];
+  #sinceCheck = 0;
+
+  /** `scale`: units to a token. A unit is an id or a character. */
+  constructor(scale: number) {
+    this.#maxPeriod = MAX_PERIOD * scale;
+    this.#minRepeated = MIN_REPEATED * scale;
+    this.#interval = INTERVAL * scale;
   }
-  return false;
+
+  push(tokens: EngineTokens): void {
+    switch (tokens.type) {
+      case "ids":
+        for (const id of tokens.ids) this.#recent.push(id);
+        break;
+      case "pieces":
+        for (const piece of tokens.pieces) {
+          if ("text" in piece) this.#pushText(piece.text);
+          else this.#recent.push(piece.special);
+        }
+        break;
+      case "text":
+        this.#pushText(tokens.text);
+        break;
+      default:
+        tokens satisfies never;
+    }
+    this.#sinceCheck += countUnits(tokens);
+    if (this.#sinceCheck >= this.#interval) this.#check();
+  }
+
+  hasRoomFor(tokens: EngineTokens): boolean {
+    return countUnits(tokens) <= this.#untilCheck;
+  }
+
+  *split(tokens: EngineTokens): Generator<EngineTokens> {
+    switch (tokens.type) {
+      case "ids":
+        for (let at = 0; at < tokens.ids.length;) {
+          const ids = tokens.ids.slice(at, at + this.#untilCheck);
+          at += ids.length;
+          yield { type: "ids", ids };
+        }
+        return;
+      case "pieces":
+        for (const [index, piece] of tokens.pieces.entries()) {
+          let counted = index === 0 ? tokens.tokens : 0;
+          for (const part of "text" in piece ? this.#splitText(piece.text) : [undefined]) {
+            const pieces = [part === undefined ? piece : { text: part }];
+            yield { type: "pieces", pieces, tokens: counted };
+            counted = 0;
+          }
+        }
+        return;
+      case "text": {
+        let counted = tokens.tokens;
+        for (const text of this.#splitText(tokens.text)) {
+          yield { type: "text", text, ...(counted !== undefined && { tokens: counted }) };
+          counted &&= 0;
+        }
+        return;
+      }
+      default:
+        tokens satisfies never;
+    }
+  }
+
+  get #untilCheck(): number {
+    return this.#interval - this.#sinceCheck;
+  }
+
+  /** Each part must have been pushed before the next is asked for. */
+  *#splitText(text: string): Generator<string> {
+    for (let at = 0; at < text.length;) {
+      const part = text.slice(at, at + this.#untilCheck);
+      at += part.length;
+      yield part;
+    }
+  }
+
+  #pushText(text: string): void {
+    for (let at = 0; at < text.length; at++) this.#recent.push(text.charCodeAt(at));
+  }
+
+  #check(): void {
+    this.#sinceCheck = 0;
+    this.#recent = this.#recent.slice(-this.#minRepeated - this.#maxPeriod);
+    this.looping = this.#isPeriodic();
+  }
+
+  #isPeriodic(): boolean {
+    const units = this.#recent;
+    const from = units.length - this.#minRepeated;
+    for (let period = 1; period <= this.#maxPeriod; period++) {
+      if (from - period < 0) return false;
+      let at = units.length - 1;
+      while (at >= from && units[at] === units[at - period]) at--;
+      if (at < from) return true;
+    }
+    return false;
+  }
+}
+
+function countUnits(tokens: EngineTokens): number {
+  switch (tokens.type) {
+    case "ids":
+      return tokens.ids.length;
+    case "pieces":
+      return tokens.pieces.reduce(
+        (sum, piece) => sum + ("text" in piece ? piece.text.length : 1),
+        0,
+      );
+    case "text":
+      return tokens.text.length;
+    default:
+      return tokens satisfies never;
+  }
 }

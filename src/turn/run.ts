@@ -24,7 +24,7 @@ import { createTranscript, sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
 import { createTurnParser, refuseHiddenMarkers } from "./turn-parser.ts";
 import type { TurnState } from "./turn-state.ts";
-import type { FinishReason, Turn, TurnEnd, TurnEvent } from "./turn.ts";
+import type { FinishReason, Part, Turn, TurnEnd, TurnEvent } from "./turn.ts";
 import { createUsageCounter } from "./usage-counter.ts";
 
 export interface RunDeps {
@@ -132,14 +132,16 @@ function prepare(
     }),
     emitter: createPartEmitter({
       stop: turn.stop,
+      textSeparator: turn.textSeparator,
       newCallId: deps.newCallId,
       foldPreambles: turn.answer.type !== "text",
-      // What is demanded is a call: an answer beside it is none.
-      omits: turn.toolChoice.type === "required" ? ["content"] : [],
+      omits: toOmittedParts(turn),
       refuses: refusedCalls(turn, steering),
     }),
     usage: createUsageCounter(),
-    repetition: steering.repetitionGuard ? createRepetitionGuard() : undefined,
+    repetition: steering.repetitionGuard
+      ? createRepetitionGuard(engine.capabilities.idsOut)
+      : undefined,
     singleCallConstraint: toSingleCallConstraint(turn, engine, steering),
     stage: "free",
     callsBefore: 0,
@@ -160,6 +162,14 @@ function toEnd(state: TurnState, conclusion: Conclusion): TurnEnd {
     ...(emitter.stopSequence !== undefined && { stopSequence: emitter.stopSequence }),
     ...(conclusion.type === "fail" && { failure: conclusion.failure }),
   };
+}
+
+/** What the request has no place for, should the model write it all the same. */
+function toOmittedParts({ toolChoice, reasoning }: Turn): Part["kind"][] {
+  const omitted: Part["kind"][] = [];
+  if (toolChoice.type === "required") omitted.push("content");
+  if (!reasoning.enabled) omitted.push("reasoning");
+  return omitted;
 }
 
 function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean {

@@ -78,9 +78,17 @@ export async function sample<Cut extends string = never>(
     return true;
   };
 
-  const readEach = (tokens: EngineTokens): TurnEvent[] => {
+  const readAll = (tokens: EngineTokens): TurnEvent[] => {
+    const { repetition } = state;
+    if (repetition && !repetition.hasRoomFor(tokens)) return readEach(repetition.split(tokens));
+    const events = read(state, tokens, meter);
+    isEnough(tokens);
+    return events;
+  };
+
+  const readEach = (units: Iterable<EngineTokens>): TurnEvent[] => {
     const events: TurnEvent[] = [];
-    for (const unit of oneByOne(tokens)) {
+    for (const unit of units) {
       events.push(...read(state, unit, meter));
       if (isEnough(unit)) break;
     }
@@ -103,8 +111,7 @@ export async function sample<Cut extends string = never>(
           end = atLastToken ?? { why: "stop" };
           return false;
         }
-        const events = looking ? readEach(event) : read(state, event, meter);
-        if (!looking) isEnough(event);
+        const events = looking ? readEach(oneByOne(event)) : readAll(event);
         const more = state.emit(events);
         return end === undefined && more;
       }
@@ -126,7 +133,7 @@ function read(state: TurnState, tokens: EngineTokens, meter: TextMeter): TurnEve
   if (state.turn.topLogprobs !== undefined) expectLogprobs(tokens);
   count(state, tokens, meter);
   state.transcript.append(tokens);
-  if (tokens.type === "ids") state.repetition?.push(tokens.ids);
+  state.repetition?.push(tokens);
   return state.emitter.push(
     state.parser.push(tokens),
     tokens.type === "ids" ? tokens.logprobs : undefined,

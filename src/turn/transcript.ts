@@ -6,15 +6,16 @@
 import type { Capabilities, EngineTokens, Prompt } from "../engines/engine.ts";
 import { createMarkerScanner, idOfMarker, isHalfMarker } from "../harmony/markers.ts";
 import { toPromptText } from "../harmony/prompt-text.ts";
-import { CALL, END, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
-import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
+import { CALL, CHANNEL, END, END_OF_TEXT, RETURN, START } from "../harmony/tokens.ts";
+import { isSpecial, type TokenId, type Tokenizer } from "../tokenizer/index.ts";
 
 export interface Transcript {
   appendIds(ids: readonly TokenId[]): void;
   append(tokens: EngineTokens): void;
   /**
    * Ends the message that is open, with `<|end|>` unless told otherwise. A `<|return|>` or `<|endoftext|>` at the end is replaced, as in
-   * any history: the model wrote it as the last token, so no engine has continued from it.
+   * any history: the model wrote it as the last token, so no engine has continued from it. A header behind which nothing
+   * was written is dropped.
    */
   closeMessage(terminator?: TokenId): void;
   /** Begins another with these ids, which are those the prompt ends with: `<|start|>assistant`. */
@@ -72,6 +73,32 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
     else runs.push(text);
   }
 
+  /** Where the last message is a header alone, begins it again. */
+  function dropBareHeader(): void {
+    let header = "";
+    for (const [at, run] of [...runs.entries()].toReversed()) {
+      if (typeof run === "string") {
+        header = run.slice(-MAX_BARE_HEADER) + header;
+        continue;
+      }
+      for (let index = run.length - 1; index >= 0; index--) {
+        const id = run[index] ?? END;
+        if (header.length > MAX_BARE_HEADER || (isSpecial(id) && !OPENERS.has(id))) return;
+        if (id === START) {
+          if (!BARE_HEADER.test(header)) return;
+          runs.length = at + 1;
+          run.length = index;
+          if (index === 0) runs.pop();
+          return;
+        }
+        header = (id === CHANNEL ? CHANNEL_MARK : tokenizer.decode([id])) + header;
+      }
+    }
+    if (!BARE_HEADER.test(header)) return;
+    runs.length = 0;
+    atMessageStart = true;
+  }
+
   return {
     appendIds,
     append(tokens) {
@@ -95,10 +122,11 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
       // Half a marker is none, and what follows would be read as its other half.
       if (!isHalfMarker(waiting)) appendText(waiting);
       const ids = runs.at(-1);
-      const last = typeof ids === "object" ? ids.at(-1) : undefined;
-      if (last === END || last === CALL) return;
+      const last = lastIdOf(ids);
       if (typeof ids === "object" && (last === RETURN || last === END_OF_TEXT)) ids.pop();
-      appendIds([terminator]);
+      dropBareHeader();
+      const kept = lastIdOf(runs.at(-1));
+      if (!atMessageStart && kept !== END && kept !== CALL) appendIds([terminator]);
     },
     openMessage(start) {
       appendIds(start);
@@ -112,6 +140,15 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
       return runs.length === 0 ? base : withRuns(base, runs, tokenizer);
     },
   };
+}
+
+const OPENERS: ReadonlySet<TokenId> = new Set([START, CHANNEL]);
+const CHANNEL_MARK = "|";
+const BARE_HEADER = /^(?:assistant)?(?:\|(?:analysis|commentary|final)?)?$/;
+const MAX_BARE_HEADER = "assistant|commentary".length;
+
+function lastIdOf(run: readonly TokenId[] | string | undefined): TokenId | undefined {
+  return typeof run === "object" ? run.at(-1) : undefined;
 }
 
 /** A snapshot: later runs do not change it. */

@@ -71,10 +71,8 @@ export function openMessage(state: TurnState, header: readonly TokenId[] = []): 
   const { parser, transcript, prefixes } = state;
   endMessage(state);
   parser.restart();
-  if (!transcript.atMessageStart) {
-    transcript.closeMessage();
-    transcript.openMessage(prefixes.assistant);
-  }
+  if (!transcript.atMessageStart) transcript.closeMessage();
+  if (!transcript.atMessageStart) transcript.openMessage(prefixes.assistant);
   transcript.appendIds(header);
   void state.emit(state.emitter.push(parser.pushIds(header)));
 }

@@ -23,6 +23,11 @@ export interface Turn {
   readonly reasoning: ReasoningDemand;
   /** Strings that end the answer; matched on the final channel only, never returned. */
   readonly stop: readonly string[];
+  /**
+   * What stands between preamble and answer where a client reads them as one text: no stop string is shown across it.
+   * Absent: they are shown apart.
+   */
+  readonly textSeparator?: string;
   /** Most tokens over all engine calls, reasoning included. Absent: what the context leaves. */
   readonly maxOutputTokens?: number;
   readonly sampling: Sampling;

@@ -145,6 +145,18 @@ const TABLE: Record<string, readonly Row[]> = {
       decision: finish,
     },
     {
+      why: "without the document, and the operator does not want it opened",
+      given: { demands: { document: true, openMissingAnswer: false } },
+      outcome: stopped,
+      decision: {
+        type: "fail",
+        failure: {
+          kind: "invalid_answer",
+          message: "The model ended without the answer that the response format asks for.",
+        },
+      },
+    },
+    {
       why: "in its thought, after which a call is forced",
       given: { stage: "thought", demands: { requiredCalls: ["f"] } },
       outcome: stopped,
@@ -201,6 +213,12 @@ const TABLE: Record<string, readonly Row[]> = {
       decision: { type: "finish", reason: "length" },
     },
     {
+      why: "a stop string ends a document only if it is whole",
+      given: { stage: "answer", answers: 1, demands: { document: true } },
+      outcome: { type: "stop-sequence" },
+      decision: { type: "check-answer" },
+    },
+    {
       why: "a stop string ends the answer",
       given: { answers: 1 },
       outcome: { type: "stop-sequence" },
@@ -224,6 +242,12 @@ const TABLE: Record<string, readonly Row[]> = {
       given: { demands: { tools: true }, repaired: "cut-thought" },
       outcome: cut("reasoning-budget"),
       decision: { type: "open-answer", repair: "cut-thought" },
+    },
+    {
+      why: "a thought behind the answer: the answer is all that was asked for",
+      given: { answers: 1 },
+      outcome: cut("reasoning-budget"),
+      decision: finish,
     },
     {
       why: "the thought is long enough, and a call is forced after it",

@@ -382,6 +382,25 @@ describe("the thought's budget", () => {
     expect(turn.end.usage.reasoningTokens).toBeLessThan(1000);
     expect(turn.end.recoveries).toEqual(new Map([["cut-thought", 1]]));
   });
+
+  test("where it is cut does not depend on how it arrived", async () => {
+    const circle = spelledIds("<|channel|>analysis<|message|>" + " again and".repeat(2000));
+    const thoughts = await Promise.all(
+      [1, 7, 32, 1000, 5000].map(async (batch) => {
+        const engine = scriptedEngine([circle, "Done.<|return|>"], { batch });
+        return partsOf(await finishTurn(engine, turnWith()))[0]?.[1];
+      }),
+    );
+    expect(new Set(thoughts).size).toBe(1);
+  });
+
+  test.each(["pieces", "text"] as const)("it is cut on engines that give %s, too", async (form) => {
+    const circle = spelledIds("<|channel|>analysis<|message|>" + " again and".repeat(2000));
+    const engine = scriptedEngine([circle, "Done.<|return|>"], { form, batch: 5 });
+    const turn = await finishTurn(engine, turnWith());
+    expect(partsOf(turn).at(-1)).toEqual(["content", "Done."]);
+    expect(turn.end.usage.reasoningTokens).toBeLessThan(1000);
+  });
 });
 
 describe("no reasoning", () => {
@@ -416,6 +435,103 @@ describe("no reasoning", () => {
   });
 });
 
+describe("a thought that is begun without reasoning", () => {
+  const none = { reasoning: { enabled: false } };
+
+  test.each(["ids", "pieces", "text"] as const)("is cut and not shown: %s", async (form) => {
+    const engine = scriptedEngine([`${THOUGHT}<|start|>assistant${FINAL}`, FINAL], {
+      form,
+      batch: 4,
+    });
+    const turn = await finishTurn(engine, turnWith({ ...none, tools: [TIME] }));
+    expect(partsOf(turn)).toEqual([["content", "Hello!"]]);
+    expect(turn.end.usage.reasoningTokens).toBe(0);
+    expect(turn.end.recoveries).toEqual(new Map([["cut-thought", 1]]));
+    expectGrowingPrompts(engine);
+  });
+
+  test("twice: the answer is opened", async () => {
+    const engine = scriptedEngine([THOUGHT, THOUGHT, "Hi.<|return|>"]);
+    const turn = await finishTurn(engine, turnWith({ ...none, tools: [TIME] }));
+    expect(partsOf(turn)).toEqual([["content", "Hi."]]);
+  });
+
+  test("behind the answer: the answer is all there is", async () => {
+    const engine = scriptedEngine([`Hi.<|end|><|start|>assistant${THOUGHT}`]);
+    const turn = await finishTurn(engine, turnWith(none));
+    expect(partsOf(turn)).toEqual([["content", "Hi."]]);
+    expect(turn.end.usage.reasoningTokens).toBe(0);
+  });
+});
+
+describe("a stop string", () => {
+  const early = '<|channel|>final<|message|>{"city": "Oslo STOP';
+
+  test("that cuts a document short is no end of it: it is tried again", async () => {
+    const engine = scriptedEngine([early, '{"city":"Oslo"}<|return|>']);
+    const turn = await finishTurn(engine, turnWith({ answer: SCHEMA, stop: ["STOP"] }));
+    expect(partsOf(turn)).toEqual([["content", '{"city":"Oslo"}']]);
+    expect(turn.end.finish).toBe("stop");
+    expect(turn.end).not.toHaveProperty("stopSequence");
+  });
+
+  test("that cuts it short again is an honest error", async () => {
+    const engine = scriptedEngine([early, '{"city": "STOP']);
+    const turn = await finishTurn(engine, turnWith({ answer: SCHEMA, stop: ["STOP"] }));
+    expect(partsOf(turn)).toEqual([]);
+    expect(turn.end).toMatchObject({
+      finish: "error",
+      failure: { message: expect.stringContaining('the stop string "STOP" ended it') },
+    });
+  });
+
+  test("behind a document ends it", async () => {
+    const engine = scriptedEngine(['<|channel|>final<|message|>{"city":"Oslo"}STOP and more']);
+    const turn = await finishTurn(engine, turnWith({ answer: SCHEMA, stop: ["STOP"] }));
+    expect(partsOf(turn)).toEqual([["content", '{"city":"Oslo"}']]);
+    expect(turn.end).toMatchObject({ finish: "stop", stopSequence: "STOP" });
+  });
+
+  describe("across preamble and answer, where a client reads them as one text", () => {
+    const write =
+      "<|channel|>commentary<|message|>One moment<|end|><|start|>assistant" +
+      "<|channel|>final<|message|>Hello there<|return|>";
+
+    test.each([
+      ["\n\n", [["preamble", "One moment"]]],
+      ["ent\n\nHel", [["preamble", "One moment"]]],
+      ["\n\nHello t", [["preamble", "One moment"]]],
+      [
+        "moment",
+        [
+          ["preamble", "One moment"],
+          ["content", "Hello there"],
+        ],
+      ],
+      [
+        "ent\n\nHex",
+        [
+          ["preamble", "One moment"],
+          ["content", "Hello there"],
+        ],
+      ],
+    ])("%j", async (stop, expected) => {
+      for (const batch of [1, 3, 50]) {
+        const turn = await finishTurn(
+          scriptedEngine([write], { batch }),
+          turnWith({ stop: [stop], textSeparator: "\n\n" }),
+        );
+        expect(partsOf(turn)).toEqual(expected);
+      }
+    });
+
+    test("and not where they are apart", async () => {
+      const turn = await finishTurn(scriptedEngine([write]), turnWith({ stop: ["\n\n"] }));
+      expect(partsOf(turn).length).toBe(2);
+    });
+  });
+});
+
 describe("a missing answer", () => {
   test.each([
     ["only a thought", `${THOUGHT}<|return|>`],
@@ -433,6 +549,29 @@ describe("a missing answer", () => {
     const turn = await finishTurn(engine, turnWith(), { steering: { openMissingAnswer: false } });
     expect(partsOf(turn)).toEqual([["reasoning", "Let me think."]]);
     expect(turn.end.finish).toBe("stop");
+  });
+
+  test("that must be a document is an honest error where it is not opened", async () => {
+    const engine = scriptedEngine([`${THOUGHT}<|return|>`]);
+    const turn = await finishTurn(engine, turnWith({ answer: SCHEMA }), {
+      steering: { openMissingAnswer: false },
+    });
+    expect(turn.end).toMatchObject({ finish: "error", failure: { kind: "invalid_answer" } });
+  });
+
+  test.each([
+    ["<|return|>", ""],
+    [`${THOUGHT}<|start|>assistant<|return|>`, THOUGHT],
+    ["<|channel|>analysis<|return|>", ""],
+    [`${THOUGHT}<|start|>assistant<|channel|>commentary<|return|>`, THOUGHT],
+  ])("leaves no header without a message in the prompt: %s", async (write, kept) => {
+    for (const form of ["ids", "pieces", "text"] as const) {
+      const engine = scriptedEngine([write, "Here.<|return|>"], { form });
+      await finishTurn(engine, turnWith());
+      const start = kept === "" ? "" : `${kept}<|start|>assistant`;
+      expect(addedTo(engine, 1)).toBe(`${start}<|channel|>final<|message|>`);
+      expectGrowingPrompts(engine);
+    }
   });
 
   test("is not opened when the limit cut the thought", async () => {

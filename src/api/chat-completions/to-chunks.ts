@@ -58,7 +58,9 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
       case "end":
         return [
           ...sealedDetails(),
-          event.failure ? fail(describeFailure(event.failure)) : finish(event),
+          event.failure
+            ? failed(describeFailure(event.failure), event.nativeReason)
+            : finish(event),
         ];
       default:
         return event satisfies never;
@@ -171,10 +173,16 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
     );
   }
 
+  /** The engine has not said how it ended. */
   function fail(error: ErrorDescription): string {
+    return failed(error, "error");
+  }
+
+  function failed(error: ErrorDescription, nativeReason: string | null): string {
     return (
       `${top},"error":${JSON.stringify(toErrorBody(error).error)},"choices":[{"index":${index},` +
-      `"delta":{${takeRole()}"content":""},"finish_reason":"error","native_finish_reason":"error","logprobs":null}]}`
+      `"delta":{${takeRole()}"content":""},"finish_reason":"error",` +
+      `"native_finish_reason":${JSON.stringify(nativeReason)},"logprobs":null}]}`
     );
   }
 

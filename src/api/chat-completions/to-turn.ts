@@ -30,6 +30,7 @@ import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.
 import { toSampling } from "../sampling.ts";
 import { contentText } from "./content-text.ts";
 import { sentReasoning } from "./reasoning-in.ts";
+import { PART_SEPARATOR } from "./reply.ts";
 import type { AssistantMessage, ChatMessage, ChatRequest } from "./request.ts";
 
 /** What a request does not say. */
@@ -85,6 +86,7 @@ export function toTurn(request: ChatRequest, context: TurnContext): Turn {
       ...(reasoning.maxTokens !== undefined && { maxTokens: reasoning.maxTokens }),
     },
     stop: toStop(request.stop),
+    textSeparator: PART_SEPARATOR,
     sampling: toSampling(request),
     ...(maxOutputTokens != null && { maxOutputTokens }),
     ...(request.logprobs && { topLogprobs: request.top_logprobs ?? 0 }),

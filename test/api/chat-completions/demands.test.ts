@@ -199,11 +199,37 @@ describe("a form that the model does not meet", () => {
     expect(usage.completion_tokens).toBeGreaterThan(4);
   });
 
+  test.each([false, true])(
+    "leaves the engine's own word for its end, stream: %s",
+    async (stream) => {
+      scripts = [...wrong];
+      const response = await fetch(`${gateway.baseURL}/chat/completions`, {
+        method: "POST",
+        body: JSON.stringify({ messages, ...body, stream }),
+      });
+      expect(await response.text()).toMatch(
+        /"finish_reason":"error","native_finish_reason":"stop"/,
+      );
+    },
+  );
+
   test("is thrown by the client of a stream", async () => {
     scripts = [...wrong];
     const stream = await client.chat.completions.create({ model, messages, ...body, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow(/does not satisfy the response format/);
   });
+});
+
+test("no stop string is shown across preamble and answer", async () => {
+  const written =
+    "<|channel|>commentary<|message|>One moment.<|end|><|start|>assistant" +
+    "<|channel|>final<|message|>Hello<|return|>";
+  const { plain, chunks } = await both([written], { stop: ["\n\n"] });
+  const deltas = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "");
+  expect([plain.choices[0]?.message.content, deltas.join("")]).toEqual([
+    "One moment.",
+    "One moment.",
+  ]);
 });
 
 test("the usage of a turn of several engine calls is the first prompt and all that was sampled", async () => {
