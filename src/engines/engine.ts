@@ -144,6 +144,8 @@ export interface Capabilities {
    * spelled out. `unmarked`: only text, without them, so that a thought cannot be told from an answer for certain.
    */
   readonly idsOut: "exact" | "lossy" | "none" | "unmarked";
+  /** Text engines: control tokens were seen in its text. Absent: not known, each answer has to show it. */
+  readonly showsMarkers?: boolean;
   /** The end-of-generation token that was sampled is visible to us. */
   readonly stopIdVisible: boolean;
   /** `stopIds` are honoured. Elsewhere the turn stops reading by itself. */

@@ -50,22 +50,26 @@ const HEADER_TOKENS = 4;
 export async function probeTokens(
   engine: Engine,
   signal: AbortSignal,
-): Promise<Pick<Capabilities, "idsOut" | "stopIdVisible">> {
+): Promise<Pick<Capabilities, "idsOut" | "stopIdVisible" | "showsMarkers">> {
   const { sawMarker, ...found } = await probeEnd(engine, signal);
-  const isDoubtful = found.idsOut === "none" && !sawMarker;
-  return isDoubtful && (await hidesMarkers(engine, signal))
-    ? { ...found, idsOut: "unmarked" }
-    : found;
+  if (found.idsOut !== "none") return found;
+  const markers = sawMarker ? "shown" : await probeHeader(engine, signal);
+  if (markers === "shown") return { ...found, showsMarkers: true };
+  return markers === "hidden" ? { ...found, idsOut: "unmarked" } : found;
 }
 
-/** Whether a header comes as its words alone. Anything else tells nothing: the answers themselves have to. */
-async function hidesMarkers(engine: Engine, signal: AbortSignal): Promise<boolean> {
+/** Whether a header comes with its markers, or as its words alone. Anything else tells nothing. */
+async function probeHeader(
+  engine: Engine,
+  signal: AbortSignal,
+): Promise<"shown" | "hidden" | "unknown"> {
   let text = "";
   const request = toRequest(TURN, HEADER_TOKENS, GREEDY);
   for await (const event of engine.complete(request, signal)) {
     if (event.type === "text") text += event.text;
   }
-  return /^\s*(?:analysis|commentary|final)/.test(text);
+  if (MARKER.test(text)) return "shown";
+  return /^\s*(?:analysis|commentary|final)/.test(text) ? "hidden" : "unknown";
 }
 
 async function probeEnd(engine: Engine, signal: AbortSignal): Promise<Sampled> {
@@ -78,6 +82,8 @@ async function probeEnd(engine: Engine, signal: AbortSignal): Promise<Sampled> {
     return sampleOne(engine, GREEDY, signal);
   }
 }
+
+const MARKER = /<\|\w+\|>/;
 
 interface Sampled extends Pick<Capabilities, "idsOut" | "stopIdVisible"> {
   /** A control token was spelled out. */
@@ -110,7 +116,7 @@ async function sampleOne(
       case "text":
         idsOut = "none";
         sawStopId ||= /<\|(return|call|endoftext)\|>/.test(event.text);
-        sawMarker ||= /<\|\w+\|>/.test(event.text);
+        sawMarker ||= MARKER.test(event.text);
         break;
       case "finish":
         // At `length` the bias had no effect, and nothing was learnt.

@@ -22,6 +22,7 @@ import { steer } from "./steer.ts";
 import type { Steering } from "./steering.ts";
 import { createTranscript, sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
+import { hasShownMarkers, rememberShownMarkers } from "./shown-markers.ts";
 import { createTurnParser, refuseHiddenMarkers } from "./turn-parser.ts";
 import type { TurnState } from "./turn-state.ts";
 import type { FinishReason, Part, Turn, TurnEnd, TurnEvent } from "./turn.ts";
@@ -127,7 +128,8 @@ function prepare(
     cacheSalt,
     parser: createTurnParser(tokenizer, {
       toolNames: turn.tools.map((tool) => tool.name),
-      allowHiddenMarkers: steering.allowHiddenMarkers,
+      allowHiddenMarkers: steering.allowHiddenMarkers || hasShownMarkers(engine),
+      onShownMarker: () => rememberShownMarkers(engine),
       markers: engine.capabilities.idsOut === "unmarked" ? "hidden" : "shown",
     }),
     emitter: createPartEmitter({

@@ -32,6 +32,8 @@ export interface TurnParserOptions {
   readonly toolNames: readonly string[];
   /** Whether text may come whose control tokens an engine has hidden; see {@link refuseHiddenMarkers}. */
   readonly allowHiddenMarkers: boolean;
+  /** Called when a control token stands in an engine's text: it hides none. */
+  readonly onShownMarker?: () => void;
   /** `hidden`: the engine is known to hide them. */
   readonly markers?: "shown" | "hidden";
 }
@@ -39,6 +41,9 @@ export interface TurnParserOptions {
 export function createTurnParser(tokenizer: Tokenizer, options: TurnParserOptions): TurnParser {
   return new MessageParsers(tokenizer, options);
 }
+
+/** The length of `<|startoftext|>`. */
+const LONGEST_MARKER = 15;
 
 /** Throws where the control tokens of an answer are hidden, and nobody has allowed it. */
 export function refuseHiddenMarkers(): never {
@@ -57,6 +62,9 @@ class MessageParsers implements TurnParser {
   #earlierTokens = 0;
   /** The engine gives text alone. */
   #isText = false;
+  #hasShownMarker = false;
+  /** The end of the text so far: a control token may come in several reads. */
+  #tail = "";
   #parser: Parser;
 
   constructor(tokenizer: Tokenizer, options: TurnParserOptions) {
@@ -91,14 +99,22 @@ class MessageParsers implements TurnParser {
 
   #pushText(text: string): ParseEvent[] {
     this.#isText = true;
+    if (!this.#hasShownMarker) this.#findMarker(text);
     const events = this.#parser.pushText(text);
     this.#expectMarkers();
     return events;
   }
 
+  #findMarker(text: string): void {
+    const seen = this.#tail + text;
+    this.#hasShownMarker = /<\|[a-z]+\|>/.test(seen);
+    this.#tail = seen.slice(-LONGEST_MARKER);
+    if (this.#hasShownMarker) this.#options.onShownMarker?.();
+  }
+
   /** Asked before the events go out: the parser has held them until it knew. */
   #expectMarkers(): void {
-    if (!this.#isText || this.#options.allowHiddenMarkers) return;
+    if (!this.#isText || this.#hasShownMarker || this.#options.allowHiddenMarkers) return;
     if (this.#parser.recoveries.has("lost-markers")) refuseHiddenMarkers();
   }
 

@@ -356,7 +356,7 @@ describe("completions", () => {
       description: "completions",
       models: ["gpt-oss"],
       contextLength: 131072,
-      capabilities: { ...COMPLETIONS_CAPABILITIES, stopIdVisible: true },
+      capabilities: { ...COMPLETIONS_CAPABILITIES, stopIdVisible: true, showsMarkers: true },
     });
   });
 

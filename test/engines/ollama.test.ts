@@ -213,7 +213,7 @@ describe("probe", () => {
       description: "ollama 0.31.2",
       models: ["gpt-oss:20b", "other:latest"],
       contextLength: 32768,
-      capabilities: OLLAMA_CAPABILITIES,
+      capabilities: { ...OLLAMA_CAPABILITIES, showsMarkers: true },
     });
     const generate = transport.requests.find(({ url }) => url.endsWith("generate"));
     expect(bodyOf(generate)).not.toHaveProperty("options.logit_bias");

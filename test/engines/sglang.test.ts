@@ -343,7 +343,7 @@ describe("probe", () => {
       description: "sglang",
       models: ["openai/gpt-oss-20b"],
       contextLength: 131072,
-      capabilities: { ...SGLANG_CAPABILITIES, idsOut: "none" },
+      capabilities: { ...SGLANG_CAPABILITIES, idsOut: "none", showsMarkers: true },
     });
   });
 

@@ -671,7 +671,7 @@ describe("probe", () => {
       description: "vllm",
       models: ["openai/gpt-oss-20b", "my-lora"],
       contextLength: 131072,
-      capabilities: { ...VLLM_CAPABILITIES, idsOut: "none" },
+      capabilities: { ...VLLM_CAPABILITIES, idsOut: "none", showsMarkers: true },
     });
     expect(engine.capabilities.idsOut).toBe("none");
   });

@@ -55,6 +55,7 @@ export function scriptedEngine(
     capabilities: {
       idsIn: true,
       idsOut: form === "ids" ? "exact" : form === "pieces" ? "lossy" : "none",
+      ...(form === "text" && { showsMarkers: true }),
       stopIdVisible: true,
       stopIds: true,
       constraints: [],

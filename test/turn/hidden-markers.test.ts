@@ -7,7 +7,12 @@ import { finishTurn, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
 const ANSWER = "analysisThey greet me.assistantfinalHello!";
 
 function textEngine(writes: readonly Script[], options: ScriptedOptions = {}) {
-  return scriptedEngine(writes, { form: "text", counts: false, ...options });
+  return scriptedEngine(writes, {
+    form: "text",
+    counts: false,
+    ...options,
+    capabilities: { showsMarkers: false, ...options.capabilities },
+  });
 }
 
 const REFUSED = { kind: "hidden-markers", message: expect.stringContaining("allowHiddenMarkers") };
@@ -57,6 +62,17 @@ describe("an answer whose control tokens are hidden", () => {
       ["reasoning", "They greet me."],
       ["content", "Hello!"],
     ]);
+  });
+
+  test("is the model's own doing where an earlier answer has shown some", async () => {
+    const engine = textEngine(["<|channel|>final<|message|>Hi<|return|>", ANSWER]);
+    await finishTurn(engine, turnWith());
+    expect(partsOf(await finishTurn(engine, turnWith()))).toHaveLength(2);
+  });
+
+  test("is the model's own doing where the probe has seen some", async () => {
+    const engine = textEngine([ANSWER], { capabilities: { showsMarkers: true } });
+    expect(partsOf(await finishTurn(engine, turnWith()))).toHaveLength(2);
   });
 
   test("is the model's own doing where ids came", async () => {

@@ -40,6 +40,7 @@ function inCommon(a: Capabilities, b: Capabilities): Capabilities {
   return {
     idsIn: a.idsIn && b.idsIn,
     idsOut: IDS_OUT.find((each) => each === a.idsOut || each === b.idsOut) ?? "none",
+    ...(a.showsMarkers === true && b.showsMarkers === true && { showsMarkers: true }),
     stopIdVisible: a.stopIdVisible && b.stopIdVisible,
     stopIds: a.stopIds && b.stopIds,
     constraints: a.constraints.filter((each) => b.constraints.includes(each)),
