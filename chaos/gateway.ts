@@ -34,8 +34,10 @@ export interface Occupied {
 
 const PATIENCE_MS = 10_000;
 
+/** `key` is one of the settings' keys, to read the metrics with. */
 export async function startChaosGateway(
   settings: Readonly<Record<string, unknown>>,
+  key: string,
 ): Promise<ChaosGateway> {
   const folder = mkdtempSync(join(tmpdir(), "gateway-chaos-"));
   const config = join(folder, "config.json");
@@ -48,7 +50,9 @@ export async function startChaosGateway(
   const ended = new Promise<void>((resolve) => {
     child.once("close", () => resolve());
   });
-  process.once("exit", () => child.kill("SIGKILL"));
+  const endChild = () => child.kill("SIGKILL");
+  process.once("exit", endChild);
+  void ended.then(() => process.off("exit", endChild));
   let port: number;
   try {
     port = await portOf(child);
@@ -64,7 +68,7 @@ export async function startChaosGateway(
     get slowestHealthMs() {
       return watch.slowestMs;
     },
-    occupied: () => readOccupied(origin),
+    occupied: () => readOccupied(origin, key),
     sample: () =>
       new Promise((resolve) => {
         child.once("message", (message) => resolve(sampleSchema.parse(message)));
@@ -134,8 +138,11 @@ const readiness = z.object({
   ),
 });
 
-async function readOccupied(origin: string): Promise<Occupied> {
-  const patience = () => ({ signal: AbortSignal.timeout(PATIENCE_MS) });
+async function readOccupied(origin: string, key: string): Promise<Occupied> {
+  const patience = () => ({
+    signal: AbortSignal.timeout(PATIENCE_MS),
+    headers: { authorization: `Bearer ${key}` },
+  });
   const ready = await (await fetch(`${origin}/ready`, patience())).json();
   const metrics = await (await fetch(`${origin}/metrics`, patience())).text();
   const { models } = readiness.parse(ready);

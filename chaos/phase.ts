@@ -75,19 +75,22 @@ export async function onStage(
   const violations: string[] = [];
   let gateway: ChaosGateway | undefined;
   try {
-    gateway = await startChaosGateway({
-      backends: engines.map(({ url }) => ({
-        engine: "vllm",
-        url,
-        ...(options.maxConcurrent !== undefined && { maxConcurrent: options.maxConcurrent }),
-      })),
-      keys: KEYS,
-      firstTokenTimeoutMs: 3_000,
-      idleTimeoutMs: 2_000,
-      connectTimeoutMs: 1_000,
-      healthIntervalMs: 500,
-      ...options.settings,
-    });
+    gateway = await startChaosGateway(
+      {
+        backends: engines.map(({ url }) => ({
+          engine: "vllm",
+          url,
+          ...(options.maxConcurrent !== undefined && { maxConcurrent: options.maxConcurrent }),
+        })),
+        keys: KEYS,
+        firstTokenTimeoutMs: 3_000,
+        idleTimeoutMs: 2_000,
+        connectTimeoutMs: 1_000,
+        healthIntervalMs: 500,
+        ...options.settings,
+      },
+      TENANTS.a,
+    );
     const { origin } = gateway;
     const next: Stage["next"] = (tenant, says) => ({
       origin,

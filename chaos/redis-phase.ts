@@ -14,7 +14,7 @@ export const redisPhase: Phase = {
   async run() {
     const redis = await startRedis();
     try {
-      const settings = { store: redis.url, storeTimeoutMs: 300 };
+      const settings = { store: redis.url, storeTimeoutMs: 1_000 };
       return await onStage({ engines: 2, settings }, async (stage) => {
         await expectKept(stage, "at first");
         for (const [name, fail, heal] of redis.failures) {
