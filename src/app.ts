@@ -153,7 +153,8 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   app.onError((error, c) => {
     if (isLeaving(error, c.req.raw.signal)) return new Response(null, { status: CLIENT_LEFT });
     const { status } = describeError(error);
-    if (status === 500) log.error("failure", { id: c.get("requestId"), ...describeFailure(error) });
+    if (status === 500)
+      log.error("failure", { id: c.get("requestId"), ...describeFailure(error, settings) });
     const response = isResponsesPath(c.req.path)
       ? toResponsesErrorResponse(error)
       : toErrorResponse(error);
@@ -295,7 +296,7 @@ function limitBody(maxBytes: number): MiddlewareHandler<ApiEnv> {
 
 function toHealthOptions(settings: Settings, { closing }: Shutdown) {
   return {
-    showReasons: settings.keys.length === 0,
+    showReasons: settings.keys.length === 0 && !settings.open,
     probeTimeoutMs: settings.connectTimeoutMs,
     closing,
   };

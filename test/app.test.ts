@@ -380,6 +380,36 @@ describe("what is recorded", () => {
     expect(lines.join()).not.toContain(SECRET);
   });
 
+  test.each([
+    [
+      "by its length and a hash",
+      false,
+      {
+        serverMessageLength: SECRET.length,
+        serverMessageHash: expect.stringMatching(/^[0-9a-f]{16}$/),
+      },
+    ],
+    ["in full where content is logged", true, { serverMessage: SECRET }],
+  ])("what an engine said is there %s", async (_, logContent, words) => {
+    const engine = {
+      ...fakeEngine(),
+      // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
+      async *complete() {
+        throw new EngineError("server-error", "vllm failed (500).", { serverMessage: SECRET });
+      },
+    };
+    const { post, lines } = gateway({ models: [{ id: "m", engine }], settings: { logContent } });
+    await post({ ...HELLO, model: "m" });
+    const turn: unknown = JSON.parse(lines[0] ?? "");
+    expect(turn).toMatchObject({
+      event: "turn",
+      error: "server-error",
+      message: "vllm failed (500).",
+      ...words,
+    });
+    expect(lines.join().includes(SECRET)).toBe(logContent);
+  });
+
   test("counts are given to Prometheus", async () => {
     const { send, post } = gateway();
     const { usage } = COMPLETION.parse(await (await post(HELLO)).json());

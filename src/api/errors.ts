@@ -231,9 +231,17 @@ function serverError(status: number, message: string, errorType: string): ErrorD
   return { status, message, type: "server_error", param: null, errorType };
 }
 
+/** Characters: servers repeat whole prompts. */
+const MAX_SERVER_WORDS = 300;
+
 /** The error's own message names the server's URL, which is no business of the client's. */
 function withServerWords(sentence: string, { serverMessage }: EngineError): string {
-  return serverMessage === undefined ? `${sentence}.` : `${sentence}: ${serverMessage}`;
+  if (serverMessage === undefined) return `${sentence}.`;
+  const words =
+    serverMessage.length > MAX_SERVER_WORDS
+      ? `${serverMessage.slice(0, MAX_SERVER_WORDS)}…`
+      : serverMessage;
+  return `${sentence}: ${words}`;
 }
 
 function retryAfter(error: EngineError | RequestError): { retryAfter?: number } {

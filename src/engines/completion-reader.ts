@@ -74,7 +74,10 @@ export function createCompletionReader(server: Server, topLogprobs?: number): Co
         logprobs.push({ id: stopReason, logprob: NO_LOGPROB, top: [] });
     }
     if (reason === "abort" || reason === "error") {
-      throw server.toError({ message: `the completion ended with "${reason}"` });
+      throw server.toError({
+        message: `the completion ended with "${reason}"`,
+        isOurs: true,
+      });
     }
     finish = { type: "finish", reason: mapFinishReason(reason), nativeReason: reason };
   };

@@ -13,18 +13,15 @@ export function readFrame<T>(event: string, schema: ZodType<T>, server: Server):
   const complaint = findServerError(frame);
   if (complaint !== undefined) throw server.toError(complaint);
   const result = schema.safeParse(frame);
-  if (!result.success) throw new Error(`unexpected event ${shorten(event)}`);
+  // Errors do not quote the event: what the model wrote is in it.
+  if (!result.success) throw new Error(`unexpected event of ${event.length} characters`);
   return result.data;
 }
 
 function parse(event: string): unknown {
   try {
     return JSON.parse(event);
-  } catch (cause) {
-    throw new Error(`an event that is not JSON, ${shorten(event)}`, { cause });
+  } catch {
+    throw new Error(`an event of ${event.length} characters that is not JSON`);
   }
-}
-
-function shorten(event: string): string {
-  return event.length > 100 ? `${event.slice(0, 100)}…` : event;
 }

@@ -105,7 +105,8 @@ function completeTwice(server: Server, body: string, signal: AbortSignal): PushS
       });
     } catch (error) {
       const isParserFault =
-        error instanceof EngineError && /expected Content-only format/i.test(error.message);
+        error instanceof EngineError &&
+        /expected Content-only format/i.test(error.serverMessage ?? "");
       if (!isParserFault || sampled) throw error;
       await consume(call(), (event) => (event.type === "open" && opened) || take(event));
     }

@@ -12,6 +12,8 @@ export interface ServerErrorBody {
   readonly message: string;
   readonly type?: string;
   readonly param?: string;
+  /** The words are ours: they quote neither a prompt nor a key, and may stand in a log. */
+  readonly isOurs?: boolean;
   /** An HTTP status, when the server repeats one inside. */
   readonly status?: number;
 }
@@ -52,7 +54,8 @@ export function toEngineError(
   retryAfter?: number,
 ): EngineError {
   const kind = mapKind(complaint, status);
-  const message = `${server} ${VERBS[kind]}${status === undefined ? "" : ` (${status})`}: ${withStop(complaint.message)}${ADVICE[kind] ?? ""}`;
+  const told = complaint.isOurs === true ? `: ${withStop(complaint.message)}` : ".";
+  const message = `${server} ${VERBS[kind]}${status === undefined ? "" : ` (${status})`}${told}${ADVICE[kind] ?? ""}`;
   return new EngineError(kind, message, {
     serverMessage: complaint.message,
     ...(status !== undefined && { status }),

@@ -8,6 +8,7 @@ import {
 } from "../streams/push-stream.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { EngineError } from "./engine-error.ts";
+import { redact, toSecrets } from "./redact.ts";
 import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
 import {
@@ -113,6 +114,7 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     ...options.headers,
   };
   const name = `${kind} at ${toPublicUrl(base)}`;
+  const identity: Identity = { name, secrets: toSecrets(headers) };
 
   const post = (path: string, body: string, signal: AbortSignal, limits: Timeouts) => () =>
     transport({
@@ -124,7 +126,7 @@ export function connectServer(kind: string, options: ServerOptions): Server {
       signal,
     });
 
-  const toError = (complaint: ServerErrorBody): EngineError => toEngineError(name, complaint);
+  const toError = (complaint: ServerErrorBody): EngineError => toServerError(identity, complaint);
 
   return {
     name,
@@ -138,11 +140,11 @@ export function connectServer(kind: string, options: ServerOptions): Server {
         timeouts: questionTimeouts,
         signal,
       });
-      return readAnswer(name, response);
+      return readAnswer(identity, response);
     },
 
     async post(path, body, signal) {
-      return readAnswer(name, await post(path, body, signal, questionTimeouts)());
+      return readAnswer(identity, await post(path, body, signal, questionTimeouts)());
     },
 
     async check(path, signal) {
@@ -154,12 +156,12 @@ export function connectServer(kind: string, options: ServerOptions): Server {
         signal,
       });
       const body = await readText(response);
-      if (response.status >= 400) throw toHttpError(name, response, body);
+      if (response.status >= 400) throw toHttpError(identity, response, body);
     },
 
     complete: (call, signal) =>
       createPushStream((take) =>
-        readCompletion(name, post(call.path, call.body, signal, timeouts), call, {
+        readCompletion(identity, post(call.path, call.body, signal, timeouts), call, {
           signal,
           take,
           clock,
@@ -179,7 +181,7 @@ interface CompletionDeps {
  * many it brought.
  */
 async function readCompletion(
-  name: string,
+  identity: Identity,
   request: () => Promise<TransportResponse>,
   { reader, splitter = createSseSplitter(), openAtFirstEvent = false }: CompletionCall,
   { signal, take, clock }: CompletionDeps,
@@ -207,7 +209,7 @@ async function readCompletion(
       }
     } catch (error) {
       // What came before the error in the same read has been sampled: it goes out first.
-      failure = { error: error instanceof EngineError ? error : toProtocolError(name, error) };
+      failure = { error: error instanceof EngineError ? error : toProtocolError(identity, error) };
     }
     const tokens = reader.take();
     let more: Demand = true;
@@ -228,7 +230,7 @@ async function readCompletion(
   };
 
   try {
-    await expectStream(name, response);
+    await expectStream(identity, response);
     if (opened && !(await take({ type: "open" }))) return;
     try {
       await Promise.race([response.pump(takeBytes), usageIsLate.promise]);
@@ -241,7 +243,7 @@ async function readCompletion(
     if (failure !== undefined) throw failure.error;
     const finish = reader.finish();
     if (finish === undefined) {
-      throw new EngineError("closed", `${name} ended its answer without saying why.`);
+      throw new EngineError("closed", `${identity.name} ended its answer without saying why.`);
     }
     // Before the finish is handed over: who has it need not come back for more.
     if (!isLeft) graceMs = END_GRACE_MS;
@@ -254,49 +256,70 @@ async function readCompletion(
 
 const no = (): boolean => false;
 
-function toProtocolError(name: string, cause: unknown): EngineError {
+/** Whom errors speak of, and what must not stand in them. */
+interface Identity {
+  readonly name: string;
+  readonly secrets: readonly string[];
+}
+
+function toServerError(
+  { name, secrets }: Identity,
+  complaint: ServerErrorBody,
+  status?: number,
+  retryAfter?: number,
+): EngineError {
+  const message = redact(complaint.message, secrets);
+  return toEngineError(name, { ...complaint, message }, status, retryAfter);
+}
+
+function toProtocolError({ name }: Identity, cause: unknown): EngineError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new EngineError("server-error", `${name} broke the protocol: ${why}.`, { cause });
 }
 
 /** A stream, or the error that came instead of one, also under status 200. */
-async function expectStream(name: string, response: TransportResponse): Promise<void> {
+async function expectStream(identity: Identity, response: TransportResponse): Promise<void> {
   const type = response.headers.get("content-type") ?? "";
   const isSuccess = response.status >= 200 && response.status < 300;
   // A server without a content type, or with an odd one, is given the benefit of the doubt.
   if (isSuccess && !/^(application\/json|text\/html)\b/i.test(type)) return;
   const body = await readText(response);
-  if (!isSuccess) throw toHttpError(name, response, body);
+  if (!isSuccess) throw toHttpError(identity, response, body);
   const complaint = findServerError(parseJson(body));
-  if (complaint !== undefined) throw toEngineError(name, complaint);
-  throw new EngineError(
-    "server-error",
-    `${name} answered with ${type} instead of a stream: ${readServerError(body, response.status).message} Is this the URL of an inference server?`,
-    { status: response.status },
-  );
+  if (complaint !== undefined) throw toServerError(identity, complaint);
+  throw toNoServer(identity, `${type} instead of a stream`, response, body);
 }
 
-async function readAnswer(name: string, response: TransportResponse): Promise<unknown> {
+async function readAnswer(identity: Identity, response: TransportResponse): Promise<unknown> {
   const body = await readText(response);
   if (response.status === 404 || response.status === 405) return undefined;
-  if (response.status < 200 || response.status > 299) throw toHttpError(name, response, body);
+  if (response.status < 200 || response.status > 299) throw toHttpError(identity, response, body);
   const answer = parseJson(body);
   if (answer !== undefined) return answer;
-  throw new EngineError(
+  throw toNoServer(identity, "something that is not JSON", response, body);
+}
+
+function toNoServer(
+  { name, secrets }: Identity,
+  what: string,
+  { status }: TransportResponse,
+  body: string,
+): EngineError {
+  return new EngineError(
     "server-error",
-    `${name} answered something that is not JSON: ${readServerError(body, response.status).message} Is this the URL of an inference server?`,
-    { status: response.status },
+    `${name} answered with ${what}. Is this the URL of an inference server?`,
+    { status, serverMessage: redact(readServerError(body, status).message, secrets) },
   );
 }
 
-function toHttpError(name: string, response: TransportResponse, body: string): EngineError {
+function toHttpError(identity: Identity, response: TransportResponse, body: string): EngineError {
   const { status, headers } = response;
   const location = headers.get("location");
   const complaint =
     status < 400 && location !== null
-      ? { message: `redirected to ${toSafeLocation(location)}` }
+      ? { message: `redirected to ${toSafeLocation(location)}`, isOurs: true }
       : readServerError(body, status);
-  return toEngineError(name, complaint, status, readRetryAfter(headers));
+  return toServerError(identity, complaint, status, readRetryAfter(headers));
 }
 
 function toSafeLocation(location: string): string {

@@ -6,6 +6,7 @@ import {
   consume,
   type Consumer,
 } from "../streams/push-stream.ts";
+import { hashWords } from "./hash-words.ts";
 import type { Log, LogFields } from "./log.ts";
 import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
 import type { Model, Models } from "../models/models.ts";
@@ -134,7 +135,7 @@ class Observer {
       this.#end("cancelled", {});
     } catch (error) {
       if (signal.aborted) this.#end("cancelled", {});
-      else this.#end("failed", describeFailure(error), "warn");
+      else this.#end("failed", describeFailure(error, this.#deps), "warn");
       throw error;
     }
   }
@@ -207,19 +208,26 @@ function toEndFields({ nativeReason, usage, recoveries }: TurnEnd): LogFields {
 }
 
 /**
- * An error for the log. Messages may quote what a user wrote (`JSON.parse` does, engines do when they
- * refuse a prompt), so only those that cannot are kept; of our own mistakes, the stack.
+ * An error for the log. What a server said may quote a prompt, so it is there only where content is logged; otherwise its
+ * length and a hash tell whether it is always the same. Of our own mistakes, the stack without the message.
  */
-export function describeFailure(error: unknown): LogFields {
+export function describeFailure(error: unknown, { logContent = false } = {}): LogFields {
   if (error instanceof EngineError) {
-    const quotes = error.kind === "bad-request" || error.kind === "context-length";
+    const { kind, status, message, serverMessage } = error;
+    const mayQuote = kind === "bad-request" || kind === "context-length";
     return {
-      error: error.kind,
-      ...(error.status !== undefined && { status: error.status }),
-      ...(!quotes && { message: error.message }),
+      error: kind,
+      ...(status !== undefined && { status }),
+      ...((logContent || !mayQuote) && { message }),
+      ...(serverMessage !== undefined && describeWords(serverMessage, logContent)),
     };
   }
   if (!(error instanceof Error)) return { error: typeof error };
   const frames = error.stack?.split("\n").filter((line) => line.startsWith("    at ")) ?? [];
   return { error: error.name, stack: frames.map((line) => line.trim()) };
+}
+
+function describeWords(serverMessage: string, logContent: boolean): LogFields {
+  if (logContent) return { serverMessage };
+  return { serverMessageLength: serverMessage.length, serverMessageHash: hashWords(serverMessage) };
 }

@@ -121,13 +121,14 @@ describe.each(table)("$kind over $transport", ({ kind, create }) => {
     expect(result.ids ?? result.pieces ?? result.text).toBeUndefined();
   });
 
-  test("an HTML page: the server's failure, in the words of the page", async () => {
+  test("an HTML page: the server's failure, which asks for the right URL", async () => {
     upstream.handle((exchange) =>
       exchange.reply(200, "<html><title>Log in</title></html>", { "content-type": "text/html" }),
     );
     const { error } = await complete(engine);
     expect(error?.kind).toBe("server-error");
-    expect(error?.message).toContain("Log in");
+    expect(error?.message).not.toContain("Log in");
+    expect(error?.message).toContain("Is this the URL of an inference server?");
   });
 
   test.each([

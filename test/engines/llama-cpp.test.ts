@@ -215,7 +215,7 @@ describe("failures", () => {
       tokens: 2,
       error: {
         kind: "server-error",
-        message: `${NAME} failed (500): Unexpected empty grammar stack after accepting piece.`,
+        message: `${NAME} failed (500).`,
       },
     });
   });
@@ -239,7 +239,7 @@ describe("failures", () => {
     const { engine } = engineOf(() => jsonAnswer(body, status));
     expect((await complete(engine)).error).toMatchObject({
       kind,
-      message: expect.stringContaining(`(${status}): ${message}`),
+      message: expect.stringContaining(`(${status}).`),
     });
   });
 

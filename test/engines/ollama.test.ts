@@ -138,7 +138,7 @@ describe("failures", () => {
       text: "<|channel|>analysis",
       error: {
         kind: "server-error",
-        message: `${NAME} failed: an error was encountered while running the model: CUDA error.`,
+        message: `${NAME} failed.`,
       },
     });
   });

@@ -109,7 +109,17 @@ describe("what it means", () => {
       status: 429,
       retryAfter: 30,
       serverMessage: "slow down!",
-      message: "vllm at http://e limits the rate of requests (429): slow down!",
+      message: "vllm at http://e limits the rate of requests (429).",
     });
   });
+});
+
+test("its words are never in the message, ours are", () => {
+  const words = { message: "Incorrect API key provided: sk-secret" };
+  expect(toEngineError("e", words, 401).message).toBe(
+    "e refused our key (401). Set the engine's API key.",
+  );
+  expect(toEngineError("e", { message: "it ended", isOurs: true }, 500).message).toBe(
+    "e failed (500): it ended.",
+  );
 });

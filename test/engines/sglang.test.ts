@@ -263,7 +263,7 @@ describe("failures", () => {
       opens: 0,
       error: {
         kind: "context-length",
-        message: `${NAME} refused the request as too long (400): The input (200000 tokens) is longer than the model's context length (131072 tokens).`,
+        message: `${NAME} refused the request as too long (400).`,
       },
     });
   });
@@ -274,7 +274,7 @@ describe("failures", () => {
       ids: [200005, 35644],
       error: {
         kind: "overloaded",
-        message: `${NAME} cannot take the request now (503): The request queue is full.`,
+        message: `${NAME} cannot take the request now (503).`,
       },
     });
   });
