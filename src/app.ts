@@ -116,7 +116,10 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput },
     keepAliveMs: settings.keepAliveMs,
     clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
-    maxBackgroundPerKey: settings.maxBackgroundPerKey,
+    maxBackgroundOf: (tenant) => {
+      const key = settings.keys.find(({ name }) => name === tenant);
+      return key?.maxBackgroundPerKey ?? settings.maxBackgroundPerKey;
+    },
     maxBackground: settings.maxBackground,
     shutdown,
     now: deps.now,

@@ -10,7 +10,11 @@ export { createLog, type Log, type LogOptions } from "./telemetry/log.ts";
 
 // What outlives a request: this process's memory, a KV namespace, or anything with these three methods.
 export type { Store } from "./store/store.ts";
-export { createMemoryStore, type MemoryStoreOptions } from "./store/memory-store.ts";
+export {
+  createMemoryStore,
+  type MemoryStoreOptions,
+  type StoreQuota,
+} from "./store/memory-store.ts";
 export { createKvStore, type KvNamespace } from "./store/kv-store.ts";
 
 // Its settings.

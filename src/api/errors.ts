@@ -117,7 +117,7 @@ function describeTurnError(error: TurnError): ErrorDescription {
       return serverError(502, error.message, "provider_unavailable");
     case "shutdown":
       return {
-        ...serverError(503, `${error.message} Try again.`, "shutdown"),
+        ...serverError(503, error.message, "shutdown"),
         retryAfter: SHUTDOWN_RETRY_AFTER,
       };
     default:

@@ -73,6 +73,9 @@ const clientKey = lazy(() =>
       reasoningEvents: reasoningEvents().optional(),
       maxQueuedPerKey: z.int().min(0).optional(),
       maxConcurrentPerKey: count().optional(),
+      maxBackgroundPerKey: count().optional(),
+      storeMaxBytesPerKey: bytes().optional(),
+      storeMaxEntriesPerKey: count().optional(),
     }),
   ),
 );
@@ -310,8 +313,8 @@ export const settingsSchema = z.lazy(() =>
     keys: setting("access", z.array(clientKey()).default([]), {
       description:
         "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256`, and, if they " +
-        "differ for this key, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `maxQueuedPerKey` and " +
-        "`maxConcurrentPerKey`. Make one with `harmony-gateway key`. None: no key is asked for.",
+        "differ for this key, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `maxQueuedPerKey`, " +
+        "`maxConcurrentPerKey`, `maxBackgroundPerKey`, `storeMaxBytesPerKey` and `storeMaxEntriesPerKey`. Make one with `harmony-gateway key`. None: no key is asked for.",
     }),
     open: setting("access", z.boolean().default(false), {
       description: "Serve without keys even where others can reach the gateway.",
@@ -374,7 +377,7 @@ export const settingsSchema = z.lazy(() =>
     maxBackgroundPerKey: setting("limits", count().default(32), {
       description:
         "Most responses that are made in the background at a time for one key, queued ones included. Further ones " +
-        "are answered 429 with Retry-After.",
+        "are answered 429 with Retry-After. A key may have its own.",
     }),
     maxBackground: setting("limits", count().default(256), {
       description: "Most of them for all keys together. Further ones are answered 503.",

@@ -11,11 +11,15 @@ export interface MemoryStoreOptions {
   readonly maxEntries: number;
   /** Keys and values together, in UTF-8. An entry larger than this is not kept. */
   readonly maxBytes: number;
-  /** Most that one tenant holds, even where there is room. Absent: all. */
-  readonly maxEntriesPerTenant?: number | undefined;
-  readonly maxBytesPerTenant?: number | undefined;
+  /** Most that a tenant holds, even where there is room. Absent: all. */
+  readonly quotaOf?: (tenant: string) => StoreQuota;
   /** Milliseconds. */
   readonly now: () => number;
+}
+
+export interface StoreQuota {
+  readonly maxEntries?: number | undefined;
+  readonly maxBytes?: number | undefined;
 }
 
 interface Entry {
@@ -37,8 +41,6 @@ interface Owner {
 /** No timers: entries whose time is over leave when they are asked for, or when room is needed. */
 export function createMemoryStore(options: MemoryStoreOptions): Store {
   const { maxEntries, maxBytes, now } = options;
-  const ownEntries = Math.min(maxEntries, options.maxEntriesPerTenant ?? maxEntries);
-  const ownBytes = Math.min(maxBytes, options.maxBytesPerTenant ?? maxBytes);
   const entries = new Map<string, Entry>();
   const owners = new Map<string, Owner>();
   let bytes = 0;
@@ -76,9 +78,17 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     }
   }
 
+  function quotaOf(tenant: string): { readonly maxEntries: number; readonly maxBytes: number } {
+    const quota = options.quotaOf?.(tenant);
+    return {
+      maxEntries: Math.min(maxEntries, quota?.maxEntries ?? maxEntries),
+      maxBytes: Math.min(maxBytes, quota?.maxBytes ?? maxBytes),
+    };
+  }
+
   /** Whether an entry of this size stays, once everybody who holds more than it has given way. */
   function hasRoom(tenant: string, size: number): boolean {
-    if (size > ownBytes) return false;
+    if (size > quotaOf(tenant).maxBytes) return false;
     if (bytes + size <= maxBytes) return true;
     let least = size;
     for (const owner of owners.values()) {
@@ -92,7 +102,8 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   }
 
   function makeRoom(writer: Owner): void {
-    dropOldest(writer, () => writer.keys.size <= ownEntries && writer.bytes <= ownBytes);
+    const own = quotaOf(writer.tenant);
+    dropOldest(writer, () => writer.keys.size <= own.maxEntries && writer.bytes <= own.maxBytes);
     while (isFull()) {
       const owner = largest(writer, (each) => (bytes > maxBytes ? each.bytes : each.keys.size));
       const before = owner.keys.size;
@@ -119,7 +130,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     },
     async set(key, value, ttlSeconds, tenant) {
       // Before anything is counted: a text has at least a byte for each of its units.
-      if (value.length > ownBytes) return false;
+      if (value.length > maxBytes) return false;
       const size = byteLength(key) + byteLength(value);
       if (!hasRoom(tenant, size)) return false;
       take(key);

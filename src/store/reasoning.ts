@@ -17,11 +17,14 @@ export interface ReasoningDeps {
 
 /** The default store. */
 export function toMemoryStore(settings: Settings): Store {
+  const keys = new Map(settings.keys.map((key) => [key.name, key]));
   return createMemoryStore({
     maxEntries: settings.storeMaxEntries,
     maxBytes: settings.storeMaxBytes,
-    maxEntriesPerTenant: settings.storeMaxEntriesPerKey,
-    maxBytesPerTenant: settings.storeMaxBytesPerKey,
+    quotaOf: (tenant) => ({
+      maxEntries: keys.get(tenant)?.storeMaxEntriesPerKey ?? settings.storeMaxEntriesPerKey,
+      maxBytes: keys.get(tenant)?.storeMaxBytesPerKey ?? settings.storeMaxBytesPerKey,
+    }),
     now: Date.now,
   });
 }

@@ -96,7 +96,7 @@ describe("leaving", () => {
     const error = {
       code: 503,
       type: "server_error",
-      message: "The gateway is shutting down. Try again.",
+      message: "The gateway is shutting down.",
     };
     expect(JSON.parse(events.at(-1)?.slice("data: ".length) ?? "")).toMatchObject({ error });
     expect(turnsOf(gateway)).toEqual(["failed"]);

@@ -141,10 +141,11 @@ describe("between tenants", () => {
   });
 
   test("a quota holds even where there is room", async () => {
-    const bytes = storeAt({ maxBytesPerTenant: 30 });
+    const bytes = storeAt({ quotaOf: (tenant) => (tenant === "al" ? { maxBytes: 30 } : {}) });
     expect(await bytes.held(...(await fill(bytes.store, "al", 5)))).toHaveLength(3);
     expect(await bytes.store.set("big", "x".repeat(40), 60, "al")).toBe(false);
-    const entries = storeAt({ maxEntriesPerTenant: 2 });
+    expect(await bytes.store.set("big", "x".repeat(40), 60, "bob")).toBe(true);
+    const entries = storeAt({ quotaOf: () => ({ maxEntries: 2 }) });
     expect(await entries.held(...(await fill(entries.store, "al", 5)))).toHaveLength(2);
   });
 

@@ -57,7 +57,7 @@ export interface Started {
 export interface BackgroundDeps extends EntryDeps {
   readonly responses: ResponseStore;
   /** Most that are made at a time, for one tenant and for all. */
-  readonly maxPerTenant: number;
+  readonly maxOf: (tenant: string) => number;
   readonly maxInAll: number;
   readonly shutdown: Shutdown;
   /** Milliseconds since 1970. */
@@ -111,7 +111,7 @@ export function createBackground(deps: BackgroundDeps): Background {
       );
     }
     const own = [...running.values()].filter((each) => each.tenant === tenant).length;
-    if (own < deps.maxPerTenant) return;
+    if (own < deps.maxOf(tenant)) return;
     throw new RequestError(
       `background: ${own} background responses of this key are being made, as many as may be. Wait for one to end.`,
       { ...TOO_MANY, status: 429, type: "rate_limit_error", param: "background" },

@@ -32,7 +32,7 @@ export interface ResponsesDeps extends EntryDeps {
   /** How long a client may read nothing of what waits for it. */
   readonly clientIdleTimeoutMs: number;
   /** Most responses that are made in the background at a time, for one tenant and for all. */
-  readonly maxBackgroundPerKey: number;
+  readonly maxBackgroundOf: (tenant: string) => number;
   readonly maxBackground: number;
   readonly shutdown: Shutdown;
   readonly now: () => Date;
@@ -61,7 +61,7 @@ export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
     background: createBackground({
       ...deps,
       responses,
-      maxPerTenant: deps.maxBackgroundPerKey,
+      maxOf: deps.maxBackgroundOf,
       maxInAll: deps.maxBackground,
       now,
     }),

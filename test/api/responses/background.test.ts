@@ -234,15 +234,17 @@ describe("the number of responses in the background", () => {
   }
 
   test("is bounded for each key, and counts down when they end", async () => {
-    const keys = await keyed("alice", "bob");
+    const [alice, bob] = await keyed("alice", "bob");
+    const keys = [{ ...alice, maxBackgroundPerKey: 3 }, bob];
     const engine = scriptedEngine(() => ({ write: ANSWER.slice(0, 60), hang: true }));
-    const app = responsesApp({ engine, settings: { keys, maxBackgroundPerKey: 3 } });
+    const app = responsesApp({ engine, settings: { keys, maxBackgroundPerKey: 1 } });
     const flood = await Promise.all(Array.from({ length: 50 }, () => post(app, "alice")));
     expect(flood.filter(({ status }) => status === 200)).toHaveLength(3);
     const refused = flood.find(({ status }) => status !== 200);
     expect(refused?.status).toBe(429);
     expect(refused?.headers.get("retry-after")).toBe("5");
     expect((await post(app, "bob")).status).toBe(200);
+    expect((await post(app, "bob")).status).toBe(429);
 
     const kept = flood.find(({ status }) => status === 200);
     const { id } = responseObject.parse(await kept?.json());
