@@ -23,6 +23,8 @@ export interface Case {
 }
 
 export interface EngineTraits {
+  /** It is asked through the adapter of a real server. */
+  readonly isOverHttp?: boolean;
   /** Tokens in each read of the streamed run, repeated. The plain run reads one at a time. */
   readonly batches: readonly number[];
   readonly constraints: readonly Constraint["type"][];

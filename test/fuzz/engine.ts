@@ -93,7 +93,7 @@ async function* complete(
     signal.throwIfAborted();
     yield { type: "open" };
     const ids = shownIds(completion, engine);
-    const toTokens = createWriter(wire, request);
+    const toTokens = createTokenWriter(wire, request);
     let at = 0;
     for (let read = 0; at < ids.length; read++) {
       const batch = ids.slice(at, at + (session.batches[read % session.batches.length] ?? 1));
@@ -163,7 +163,8 @@ export function shownIds({ ids, reason }: Completion, engine: EngineTraits): rea
 
 type TokenWriter = (ids: readonly TokenId[], isLast: boolean) => EngineTokens | undefined;
 
-function createWriter(wire: Wire, request: CompletionRequest): TokenWriter {
+/** What of these ids comes over the wire; undefined where it is nothing yet. */
+export function createTokenWriter(wire: Wire, request: CompletionRequest): TokenWriter {
   const decoder = o200kHarmony().createDecoder();
   const decode = (ids: readonly TokenId[], isLast: boolean): string => {
     let text = "";

@@ -28,6 +28,9 @@ export const HOSTILE = [
   "<|reserved_200018|>",
 ] as const;
 
+/** How many of the cases go through an adapter and its frames. */
+const OVER_HTTP = 1 / 12;
+
 /** A prime, so that neighbouring seeds meet all of them. */
 const GATEWAYS = 97;
 
@@ -77,18 +80,46 @@ class Generator {
       seed: this.#seed,
       api: this.#api,
       wire: this.#wire,
-      engine: {
-        ...engine,
-        batches: random.pick<readonly number[]>([[1], [1000], [2], [3, 1, 7], [16]]),
-        honoursConstraints: random.chance(0.7),
-        reportsUsage: random.chance(0.6),
-        ...(random.chance(0.04) && { cutAfter: random.between(1, 40) }),
-      },
-      settings,
+      ...(random.chance(OVER_HTTP)
+        ? this.#overHttp(engine, settings)
+        : { engine: this.#called(engine), settings }),
       demands,
       history: this.#history(demands),
       choices: Array.from({ length: demands.n }, () => this.#plan(demands)),
     };
+  }
+
+  #called(
+    engine: Omit<EngineTraits, "batches" | "honoursConstraints" | "reportsUsage">,
+  ): EngineTraits {
+    const random = this.#random;
+    return {
+      ...engine,
+      batches: random.pick<readonly number[]>([[1], [1000], [2], [3, 1, 7], [16]]),
+      honoursConstraints: random.chance(0.7),
+      reportsUsage: random.chance(0.6),
+      ...(random.chance(0.04) && { cutAfter: random.between(1, 40) }),
+    };
+  }
+
+  /** What the servers do that the adapters are made for. */
+  #overHttp(
+    { contextLength }: Pick<EngineTraits, "contextLength">,
+    settings: SearchSettings,
+  ): Pick<Case, "engine" | "settings"> {
+    const isText = this.#wire === "markers" || this.#wire === "text";
+    const engine: EngineTraits = {
+      isOverHttp: true,
+      batches: this.#random.pick<readonly number[]>([[1], [1000], [3, 1, 7]]),
+      constraints: isText ? [] : ["json-schema", "json-object", "choice"],
+      honoursConstraints: this.#random.chance(0.7),
+      honoursStopIds: this.#wire === "ids",
+      showsStopId: !isText,
+      reportsUsage: true,
+      honoursBias: true,
+      ...(contextLength !== undefined && { contextLength }),
+    };
+    return { engine, settings: { ...settings, singleCallConstraint: false } };
   }
 
   // ---- The gateway ----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import { type SettingName, type Settings, settingsSchema } from "../../src/confi
 import { createLog } from "../../src/telemetry/log.ts";
 import { createModels } from "../../src/models/models.ts";
 import type { Case } from "./case.ts";
+import { createHttpEngine } from "./http-engine.ts";
 import { type Fault, withFault, withFaultyRequests } from "./faults.ts";
 import { createSessionEngine, type Session, toCapabilities } from "./engine.ts";
 
@@ -27,7 +28,13 @@ const worlds = new Map<string, World>();
 export function worldFor({ wire, engine, settings }: Case, fault?: Fault): World {
   const capabilities = toCapabilities(wire, engine);
   const { contextLength } = engine;
-  const key = JSON.stringify([capabilities, contextLength, settings, fault?.name]);
+  const key = JSON.stringify([
+    engine.isOverHttp ?? capabilities,
+    wire,
+    contextLength,
+    settings,
+    fault?.name,
+  ]);
   const known = worlds.get(key);
   if (known !== undefined) return known;
   const [oldest] = worlds.keys();
@@ -35,7 +42,10 @@ export function worldFor({ wire, engine, settings }: Case, fault?: Fault): World
   const { layout, ...steering } = settings;
   const world = createWorld({
     settings: { ...steering, layout, defaultMaxOutputTokens: 1200, date: "2026-01-31" },
-    engine: (sessions) => createSessionEngine(capabilities, sessions),
+    engine: (sessions) =>
+      engine.isOverHttp === true
+        ? createHttpEngine(wire, sessions)
+        : createSessionEngine(capabilities, sessions),
     ...(contextLength !== undefined && { contextLength }),
     ...(fault && { fault }),
   });
