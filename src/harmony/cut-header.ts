@@ -41,8 +41,11 @@ export function readCutHeader(header: Header, offered: OfferedNames): CutHeaderR
   if (word !== undefined) {
     const body = bodyFrom(pieces, last);
     // `commentary?commentary?We need …`: a header that broke while thinking, not a preamble.
-    const isGarbled = /^[?!.,;:\u2026\uFFFD]/.test(pieces[last]?.text ?? "");
-    if (isGarbled && word.channel !== "final") {
+    // `commentary 42`: a number alone is none either.
+    const isGarbled =
+      /^[?!.,;:\u2026\uFFFD]/.test(pieces[last]?.text ?? "") ||
+      (word.channel === "commentary" && !/\p{L}/u.test(body));
+    if (isGarbled && body.trim() !== "" && word.channel !== "final") {
       recoveries.push("garbled-header");
       return { meaning: { kind: "reasoning" }, body: withoutGarble(body), recoveries };
     }
@@ -153,5 +156,6 @@ function withoutHeaderWords({ after, text }: Piece): string {
 }
 
 function withoutGarble(body: string): string {
-  return body.replace(/^(?:[?!.,;:\u2026\uFFFD\s]|analysis|commentary|final)+/i, "");
+  const words = body.replace(/^(?:[?!.,;:\u2026\uFFFD\s]|analysis|commentary|final)+/i, "");
+  return /\p{L}/u.test(words) ? words : "";
 }

@@ -31,6 +31,12 @@ export interface BodyTokens {
 
 export type PartStart = Extract<ParseEvent, { type: "part-start" }>;
 
+interface Outside {
+  readonly type: "outside";
+  readonly text: string;
+  readonly tokens: number;
+}
+
 interface OpenPart {
   readonly start: PartStart;
   /** Something else than white space has come. */
@@ -49,7 +55,9 @@ export class Parts {
   /** Text of the open part that is not among the events yet: one push gives one delta. */
   #delta = "";
   #open: OpenPart | undefined;
-  #outside: { readonly text: string; readonly tokens: number }[] = [];
+  /** Text outside messages, and the reasoning behind it, which keeps its place. */
+  #held: (Outside | ParseEvent)[] = [];
+  #heldLength = 0;
   #hasResult = false;
 
   constructor(maxHeldLength: number, recover: (recovery: Recovery) => void) {
@@ -68,12 +76,12 @@ export class Parts {
   }
 
   get hasOutside(): boolean {
-    return this.#outside.length > 0;
+    return this.#held.length > 0;
   }
 
   /** Opens a part. `isTentative`: a call that comes out only if it is complete. */
   start(start: PartStart, isTentative: boolean): void {
-    if (start.part !== "reasoning" && !isTentative) this.#showOutsideAsReasoning();
+    if (start.part !== "reasoning" && !isTentative) this.#showHeld("reasoning");
     const filter = start.part === "tool-call" ? createArgumentsFilter() : undefined;
     this.#open = { start, filter, isVisible: false, withheld: isTentative ? "" : undefined };
     if (!isTentative) this.#emit(start);
@@ -128,15 +136,14 @@ export class Parts {
   /** Text outside messages. */
   addOutside(text: string, tokens: number): void {
     this.#recover("text-outside");
-    this.#outside.push({ text, tokens });
-    const length = this.#outside.reduce((sum, outside) => sum + outside.text.length, 0);
-    if (length > this.#maxHeldLength) this.#showOutsideAsReasoning();
+    this.#flush();
+    this.#held.push({ type: "outside", text, tokens });
+    this.#hold(text.length);
   }
 
   /** Nothing follows: text outside messages was the answer. */
   finish(): void {
-    for (const { text, tokens } of this.#outside) this.#put("content", text, tokens);
-    this.#outside = [];
+    this.#showHeld("content");
   }
 
   /** The events since the last call. */
@@ -147,20 +154,34 @@ export class Parts {
     return events;
   }
 
-  #showOutsideAsReasoning(): void {
-    for (const { text, tokens } of this.#outside) this.#put("reasoning", text.trim(), tokens);
-    this.#outside = [];
+  #hold(length: number): void {
+    this.#heldLength += length;
+    if (this.#heldLength > this.#maxHeldLength) this.#showHeld("reasoning");
   }
 
-  #put(part: "reasoning" | "content", text: string, tokens: number): void {
+  /** It is known now what the text outside messages was. */
+  #showHeld(part: "reasoning" | "content"): void {
+    this.#flush();
+    const held = this.#held;
+    this.#held = [];
+    this.#heldLength = 0;
+    for (const each of held) {
+      if (each.type === "outside") this.#put(part, each);
+      else if (each.type === "part-delta") this.#delta += each.text;
+      else this.#emit(each);
+    }
+    this.#flush();
+  }
+
+  #put(part: "reasoning" | "content", { text, tokens }: Outside): void {
     this.#emit({ type: "part-start", part });
-    this.#delta += text;
+    this.#delta += part === "reasoning" ? text.trim() : text;
     this.#emit({ type: "part-end" });
     this.tokens[part] += tokens;
   }
 
   #release(open: OpenPart): void {
-    this.#showOutsideAsReasoning();
+    this.#showHeld("reasoning");
     this.#emit(open.start);
     this.#delta += open.withheld ?? "";
     open.withheld = undefined;
@@ -168,12 +189,19 @@ export class Parts {
 
   #emit(event: ParseEvent): void {
     this.#flush();
-    this.#events.push(event);
+    if (this.#held.length === 0) this.#events.push(event);
+    else this.#held.push(event);
   }
 
   #flush(): void {
     if (this.#delta === "") return;
-    this.#events.push({ type: "part-delta", text: this.#delta });
+    const delta = { type: "part-delta", text: this.#delta } as const;
     this.#delta = "";
+    if (this.#held.length === 0) {
+      this.#events.push(delta);
+    } else {
+      this.#held.push(delta);
+      this.#hold(delta.text.length);
+    }
   }
 }
