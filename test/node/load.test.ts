@@ -162,7 +162,9 @@ describe(`of ${STREAMS} streams`, { timeout: 20_000 }, () => {
     const outcomes = await runThrough((server) => void server.kill());
     expect(lossesOf(outcomes)).toEqual(begunOnly(BROKEN));
     await expect.poll(health).toEqual(["down", "up", "up"]);
-    expect(gateway.printed.at(-1)).toMatch(/^openai\/gpt-oss-20b: backend vllm is down\. /);
+    expect(gateway.printed.at(-1)).toMatch(
+      /^openai\/gpt-oss-20b: backend vllm is down: it cannot be reached\.$/,
+    );
 
     await ill?.revive();
     await expect.poll(health, { timeout: 5_000 }).toEqual(["up", "up", "up"]);
