@@ -4,7 +4,7 @@
 export type Pause = () => Promise<void>;
 
 /** Steps of a few milliseconds that are taken without a pause. */
-const STEPS_PER_SLICE = 4;
+const STEPS_PER_SLICE = 2;
 
 export interface SliceOptions {
   readonly pause: Pause;

@@ -24,13 +24,13 @@ function options(fields: { check?: (value: number) => void; signal?: AbortSignal
 
 describe("work in slices", () => {
   test("is synchronous when it is over within the first", () => {
-    expect(runInSlices(work(4), options())).toBe("done");
+    expect(runInSlices(work(2), options())).toBe("done");
   });
 
-  test("pauses after every four steps", async () => {
+  test("pauses after every two steps", async () => {
     const given = options();
     expect(await runInSlices(work(41), given)).toBe("done");
-    expect(given.pauses).toBe(10);
+    expect(given.pauses).toBe(20);
   });
 
   test("ends when the check says so", async () => {
