@@ -15,7 +15,11 @@ for (;;) {
   const started = performance.now();
   const isWell = await fetch(`${origin}/health`, { signal: AbortSignal.timeout(PATIENCE_MS) }).then(
     async (response) => (await response.text()) !== "" && response.ok,
-    () => false,
+    (error: unknown) => {
+      const cause = error instanceof Error ? (error.cause ?? error.message) : error;
+      console.error(`/health, after ${Math.round(performance.now() - started)} ms:`, cause);
+      return false;
+    },
   );
   const ms = isWell ? performance.now() - started : Infinity;
   slowestMs[0] = Math.max(slowestMs[0] ?? 0, ms);
