@@ -101,7 +101,8 @@ export async function sample<Cut extends string = never>(
         return emitStart(state);
       case "finish":
         usage.endCall(event.usage);
-        state.nativeReason = event.nativeReason;
+        // Whether the engine still says how it ended depends on how its tokens arrived.
+        if (atLastToken?.why !== "stop-sequence") state.nativeReason = event.nativeReason;
         end = atLastToken ?? { why: event.reason };
         return false;
       case "ids":
@@ -120,6 +121,7 @@ export async function sample<Cut extends string = never>(
     }
   });
 
+  state.nativeReason = null;
   usage.beginCall(promptLength, meter);
   await consume(state.engine.complete(request, state.signal), reading.take);
   reading.check();

@@ -6,7 +6,7 @@
 import type { Capabilities, EngineTokens, Prompt } from "../engines/engine.ts";
 import { createMarkerScanner, idOfMarker, isHalfMarker } from "../harmony/markers.ts";
 import { toPromptText } from "../harmony/prompt-text.ts";
-import { CALL, CHANNEL, END, END_OF_TEXT, RETURN, START } from "../harmony/tokens.ts";
+import { CALL, END, END_OF_TEXT, RETURN, START } from "../harmony/tokens.ts";
 import { isSpecial, type TokenId, type Tokenizer } from "../tokenizer/index.ts";
 
 export interface Transcript {
@@ -14,8 +14,8 @@ export interface Transcript {
   append(tokens: EngineTokens): void;
   /**
    * Ends the message that is open, with `<|end|>` unless told otherwise. A `<|return|>` or `<|endoftext|>` at the end is replaced, as in
-   * any history: the model wrote it as the last token, so no engine has continued from it. A header behind which nothing
-   * was written is dropped.
+   * any history: the model wrote it as the last token, so no engine has continued from it. Where nothing is
+   * written of it, it stays open: see `atMessageStart`.
    */
   closeMessage(terminator?: TokenId): void;
   /** Begins another with these ids, which are those the prompt ends with: `<|start|>assistant`. */
@@ -73,30 +73,21 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
     else runs.push(text);
   }
 
-  /** Where the last message is a header alone, begins it again. */
-  function dropBareHeader(): void {
+  /** Whether nothing is written of the last message but `<|start|>assistant`. */
+  function endsWithStart(): boolean {
     let header = "";
-    for (const [at, run] of [...runs.entries()].toReversed()) {
+    for (const run of runs.toReversed()) {
       if (typeof run === "string") {
-        header = run.slice(-MAX_BARE_HEADER) + header;
-        continue;
-      }
-      for (let index = run.length - 1; index >= 0; index--) {
-        const id = run[index] ?? END;
-        if (header.length > MAX_BARE_HEADER || (isSpecial(id) && !OPENERS.has(id))) return;
-        if (id === START) {
-          if (!BARE_HEADER.test(header)) return;
-          runs.length = at + 1;
-          run.length = index;
-          if (index === 0) runs.pop();
-          return;
+        header = run.slice(-ROLE.length - 1) + header;
+      } else {
+        for (const id of run.toReversed()) {
+          if (id === START) return header === ROLE;
+          if (isSpecial(id) || header.length > ROLE.length) return false;
+          header = tokenizer.decode([id]) + header;
         }
-        header = (id === CHANNEL ? CHANNEL_MARK : tokenizer.decode([id])) + header;
       }
     }
-    if (!BARE_HEADER.test(header)) return;
-    runs.length = 0;
-    atMessageStart = true;
+    return header === "";
   }
 
   return {
@@ -124,9 +115,8 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
       const ids = runs.at(-1);
       const last = lastIdOf(ids);
       if (typeof ids === "object" && (last === RETURN || last === END_OF_TEXT)) ids.pop();
-      dropBareHeader();
-      const kept = lastIdOf(runs.at(-1));
-      if (!atMessageStart && kept !== END && kept !== CALL) appendIds([terminator]);
+      if (endsWithStart()) atMessageStart = true;
+      else if (last !== END && last !== CALL) appendIds([terminator]);
     },
     openMessage(start) {
       appendIds(start);
@@ -142,10 +132,7 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
   };
 }
 
-const OPENERS: ReadonlySet<TokenId> = new Set([START, CHANNEL]);
-const CHANNEL_MARK = "|";
-const BARE_HEADER = /^(?:assistant)?(?:\|(?:analysis|commentary|final)?)?$/;
-const MAX_BARE_HEADER = "assistant|commentary".length;
+const ROLE = "assistant";
 
 function lastIdOf(run: readonly TokenId[] | string | undefined): TokenId | undefined {
   return typeof run === "object" ? run.at(-1) : undefined;

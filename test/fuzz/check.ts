@@ -430,7 +430,10 @@ function checkDemands(look: Look, report: Report): void {
     engine.honoursConstraints &&
     engine.constraints.includes("choice") &&
     engine.constraints.includes("json-object") &&
-    demands.prefill === undefined;
+    demands.prefill === undefined &&
+    // What a stop string cuts short, or nobody opens, is no document.
+    demands.stop.length === 0 &&
+    look.case.settings.openMissingAnswer;
   if (canHold && choice.finish === "error" && look.calls.every((call) => !isMalformedCall(call))) {
     report("constraint-used", { error: choice.error, hasTools });
   }

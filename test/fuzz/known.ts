@@ -8,10 +8,7 @@ const EVERYWHERE = [
   "same-native-reason",
   "stream-equals-plain",
   "within-limits",
-  "stop-not-shown",
   "whole-content",
-  "no-thought-at-effort-none",
-  "answer-satisfies-format",
   "logprob-bytes",
   "thoughts-come-back",
 ];

@@ -99,6 +99,14 @@ describe("stop strings", () => {
     }
   });
 
+  test("the engine's own word for the end is not told, in whatever reads its tokens arrive", async () => {
+    for (const batch of [1, 2, 50]) {
+      const engine = scriptedEngine(["<|channel|>final<|message|>6 END<|return|>"], { batch });
+      const turn = await finishTurn(engine, turnWith({ stop: ["END"] }));
+      expect(turn.end.nativeReason).toBeNull();
+    }
+  });
+
   test("the engine is let go as soon as one is met", async () => {
     const engine = scriptedEngine([{ write: "<|channel|>final<|message|>a END b", hang: true }]);
     const turn = await finishTurn(engine, turnWith({ stop: ["END"] }));

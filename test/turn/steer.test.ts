@@ -562,9 +562,11 @@ describe("a missing answer", () => {
   test.each([
     ["<|return|>", ""],
     [`${THOUGHT}<|start|>assistant<|return|>`, THOUGHT],
-    ["<|channel|>analysis<|return|>", ""],
-    [`${THOUGHT}<|start|>assistant<|channel|>commentary<|return|>`, THOUGHT],
-  ])("leaves no header without a message in the prompt: %s", async (write, kept) => {
+    [
+      "<|channel|>analysis<|message|>x<|start|>assistant<|return|>",
+      "<|channel|>analysis<|message|>x",
+    ],
+  ])("leaves no empty message in the prompt: %s", async (write, kept) => {
     for (const form of ["ids", "pieces", "text"] as const) {
       const engine = scriptedEngine([write, "Here.<|return|>"], { form });
       await finishTurn(engine, turnWith());
