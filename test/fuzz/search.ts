@@ -46,7 +46,7 @@ function apiOf(given: Case): Api {
   return api;
 }
 
-async function ask(world: World, given: Case, stream: boolean): Promise<Run> {
+export async function ask(world: World, given: Case, stream: boolean): Promise<Run> {
   const api = apiOf(given);
   const session = createSession(given, stream ? given.engine.batches : [1]);
   const answer = await world.send(api.path, api.toBody(given, stream), session);
