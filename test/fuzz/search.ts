@@ -50,6 +50,8 @@ export async function ask(world: World, given: Case, stream: boolean): Promise<R
   const api = apiOf(given);
   const session = createSession(given, stream ? given.engine.batches : [1]);
   const answer = await world.send(api.path, api.toBody(given, stream), session);
+  // What has failed is let go of behind the answer.
+  if (session.open > 0) await new Promise((resolve) => void setImmediate(resolve));
   try {
     const isStream = stream && answer.status === 200;
     const observed = isStream
