@@ -18,8 +18,11 @@ const SAMPLES = 15;
 const WARM_UP_SAMPLES = 5;
 const CLIENTS = 24;
 
-/** Growth over the whole run that is put down to chance. */
-const HEAP_SLACK_BYTES = 4_000_000;
+/**
+ * Growth over the whole run that is put down to chance. The memory of encoded texts keeps two generations, so the heap
+ * rises and falls by some 4 MB every few thousand requests.
+ */
+const HEAP_SLACK_BYTES = 6_000_000;
 const RESOURCE_SLACK = 8;
 
 /** Whether nothing grew and every invariant held. */
