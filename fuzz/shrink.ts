@@ -1,5 +1,28 @@
 /** Makes failing inputs smaller while they still fail. */
 
+/** Tries smaller inputs until none of them fails, or `maxTries` are used up. */
+export async function shrink<T>(
+  given: T,
+  /** Smaller inputs, from the largest step to the smallest. */
+  smallerThan: (input: T) => Iterable<T>,
+  fails: (smaller: T) => Promise<boolean>,
+  maxTries = 600,
+): Promise<T> {
+  let smallest = given;
+  let tries = 0;
+  for (;;) {
+    let isSmaller = false;
+    for (const candidate of smallerThan(smallest)) {
+      if (tries++ >= maxTries) return smallest;
+      if (!(await fails(candidate))) continue;
+      smallest = candidate;
+      isSmaller = true;
+      break;
+    }
+    if (!isSmaller) return smallest;
+  }
+}
+
 /** Removes halves, then quarters, down to single elements. */
 export async function shrinkList<T>(
   list: readonly T[],

@@ -1,5 +1,5 @@
 /** `docs/guarantees.md`: what a request can demand, and how it is kept on each engine, made from the capabilities. */
-import { FAULTS } from "../test/fuzz/faults.ts";
+import { FAULTS } from "../fuzz/turns/faults.ts";
 import type { Capabilities } from "../src/engines/engine.ts";
 import { ENGINE_KINDS, ENGINES } from "../src/engines/create-engine.ts";
 import { formatNames } from "../src/json-schema/formats.ts";

@@ -1,12 +1,12 @@
 /** What the `openai` package puts together from a stream is what the search's own strict reading makes of it. */
 import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
-import type { Observed } from "./apis.ts";
-import type { Case } from "./case.ts";
-import type { Run } from "./check.ts";
-import { generateCase } from "./generate.ts";
-import { ask } from "./search.ts";
-import { worldFor } from "./world.ts";
+import type { Observed } from "../../fuzz/turns/apis.ts";
+import type { Case } from "../../fuzz/turns/case.ts";
+import type { Run } from "../../fuzz/turns/check.ts";
+import { generateCase } from "../../fuzz/turns/generate.ts";
+import { ask } from "../../fuzz/turns/search.ts";
+import { worldFor } from "../../fuzz/turns/world.ts";
 
 const CASES = 60;
 

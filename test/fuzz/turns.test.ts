@@ -1,11 +1,12 @@
 /** The search in small, so that a change that breaks a promise is seen at once. `npm run fuzz:turns` runs it at length. */
 import { describe, expect, test } from "vitest";
-import { APIS } from "./apis.ts";
-import { WIRES } from "./case.ts";
-import { generateCase } from "./generate.ts";
-import { KNOWN } from "./known.ts";
-import { runCase } from "./search.ts";
-import { shrink } from "./shrink.ts";
+import { shrink } from "../../fuzz/shrink.ts";
+import { APIS } from "../../fuzz/turns/apis.ts";
+import { WIRES } from "../../fuzz/turns/case.ts";
+import { generateCase } from "../../fuzz/turns/generate.ts";
+import { KNOWN } from "../../fuzz/turns/known.ts";
+import { runCase } from "../../fuzz/turns/search.ts";
+import { smallerCases } from "../../fuzz/turns/smaller-cases.ts";
 
 const CASES = 60;
 
@@ -39,7 +40,7 @@ describe("shrinking", () => {
     };
     const isFailing = (candidate: typeof given) =>
       Promise.resolve(JSON.stringify(candidate.choices).includes("needle"));
-    const smallest = await shrink(marked, isFailing);
+    const smallest = await shrink(marked, smallerCases, isFailing);
     expect(smallest.choices).toHaveLength(1);
     expect(smallest.choices[0]).toHaveLength(1);
     expect(smallest.choices[0]?.[0]?.body.length).toBeLessThan(12);

@@ -10,7 +10,7 @@ import type {
   SearchSettings,
   Wire,
 } from "./case.ts";
-import { Random } from "./random.ts";
+import { createRandom, type Random, spreadSeed } from "../random.ts";
 import { ANSWER, FUNCTIONS, toDocument, toWrongDocument } from "./schemas.ts";
 
 export function generateCase(seed: number, wire: Wire, api: string): Case {
@@ -67,7 +67,7 @@ class Generator {
 
   constructor(seed: number, wire: Wire, api: string) {
     this.#seed = seed;
-    this.#random = new Random(seed);
+    this.#random = createRandom(spreadSeed(seed));
     this.#wire = wire;
     this.#api = api;
   }
@@ -132,7 +132,7 @@ class Generator {
     readonly engine: Omit<EngineTraits, "batches" | "honoursConstraints" | "reportsUsage">;
     readonly settings: SearchSettings;
   } {
-    const random = new Random(this.#seed % GATEWAYS);
+    const random = createRandom(spreadSeed(this.#seed % GATEWAYS));
     return {
       engine: {
         constraints: random.pick<EngineTraits["constraints"]>([
@@ -195,7 +195,7 @@ class Generator {
 
   #toolChoice(names: readonly string[]): RequestedToolChoice {
     const random = this.#random;
-    const name = random.pick(names);
+    const name = random.pickOrNone(names);
     if (name === undefined) return { type: random.chance(0.8) ? "auto" : "none" };
     if (random.chance(0.45)) return { type: "auto" };
     if (random.chance(0.1)) return { type: "none" };
@@ -225,7 +225,7 @@ class Generator {
       "1",
       "answer: to",
     ];
-    return Array.from({ length: random.between(1, 2) }, () => random.pick(stops) ?? "");
+    return Array.from({ length: random.between(1, 2) }, () => random.pick(stops));
   }
 
   #prefill(format: Demands["format"]): string {
@@ -248,7 +248,7 @@ class Generator {
       });
     }
     history.push({ role: "user", text: this.#clientText() });
-    const name = random.pick(demands.tools)?.name;
+    const name = random.pickOrNone(demands.tools)?.name;
     if (name !== undefined && random.chance(0.2)) {
       history.push({
         role: "call",
@@ -307,7 +307,7 @@ class Generator {
 
   #name(demands: Demands): string {
     const random = this.#random;
-    const offered = random.pick(demands.tools)?.name;
+    const offered = random.pickOrNone(demands.tools)?.name;
     if (offered !== undefined && random.chance(0.85)) return offered;
     return random.pick(["unknown_function", "get_weather", "search"] as const);
   }

@@ -1,5 +1,5 @@
 /** The functions and the answer format that cases use, with documents that satisfy their schemas and some that do not. */
-import type { Random } from "./random.ts";
+import type { Random } from "../random.ts";
 
 export interface Schema {
   readonly type: "object" | "string" | "integer" | "boolean" | "array";

@@ -11,9 +11,9 @@ import {
   SPECIAL_TOKENS,
   type TokenId,
 } from "../../src/tokenizer/index.ts";
-import { spelledIds } from "../helpers/spelled.ts";
+import { spelledIds } from "../../test/helpers/spelled.ts";
 import type { Case, MessageRole, PlannedMessage } from "./case.ts";
-import { Random } from "./random.ts";
+import { createRandom, type Random, spreadSeed } from "../random.ts";
 import {
   ANSWER,
   FUNCTIONS,
@@ -89,7 +89,7 @@ class Writer {
       if (prompt[at] === START && prompt[at + 1] === ASSISTANT) begun++;
     }
     this.#begun = begun;
-    this.#random = new Random(given.seed + 7919 * begun + prompt.length);
+    this.#random = createRandom(spreadSeed(given.seed + 7919 * begun + prompt.length));
   }
 
   write(): Completion {
@@ -141,7 +141,7 @@ class Writer {
     const wanted = this.#plan.find(
       ({ role, name }) => role === "call" && options.includes(`.${name}`),
     );
-    const option = wanted ? `.${wanted.name}` : (this.#random.pick(options) ?? "");
+    const option = wanted ? `.${wanted.name}` : (this.#random.pickOrNone(options) ?? "");
     this.#messages.push({
       role: "call",
       from: 0,
@@ -159,9 +159,7 @@ class Writer {
     const wanted = this.#plan.find(({ role }) => role === "call");
     const offered = this.#case.demands.tools.map(({ name }) => name);
     const name =
-      wanted?.name ??
-      this.#random.pick([...offered, ...offered, "unknown_function", "-1 of"]) ??
-      "x";
+      wanted?.name ?? this.#random.pick([...offered, ...offered, "unknown_function", "-1 of"]);
     this.#messages.push({
       role: "call",
       from: 0,
@@ -198,7 +196,7 @@ class Writer {
       demands.toolChoice.type === "required" ||
       demands.toolChoice.type === "named" ||
       (demands.toolChoice.type === "allowed" && demands.toolChoice.mode === "required");
-    const name = wanted?.name ?? (mustCall ? this.#random.pick(callable) : undefined);
+    const name = wanted?.name ?? (mustCall ? this.#random.pickOrNone(callable) : undefined);
     if (name === undefined) {
       this.#append("<|channel|>final <|constrain|>json<|message|>");
       const text = this.#conforming("final", undefined);

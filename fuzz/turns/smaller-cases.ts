@@ -1,29 +1,8 @@
-/** Making a failing case smaller, as long as it breaks the same rule: greedily, and the same way every time. */
+/** The cases a little smaller than one, to be tried in its place when it fails. */
 import type { Case, PlannedMessage } from "./case.ts";
 
-/** Tries smaller cases until none of them fails any more. */
-export async function shrink(
-  given: Case,
-  fails: (candidate: Case) => Promise<boolean>,
-  maxTries = 600,
-): Promise<Case> {
-  let smallest = given;
-  let tries = 0;
-  for (;;) {
-    let isSmaller = false;
-    for (const candidate of smallerCases(smallest)) {
-      if (tries++ >= maxTries) return smallest;
-      if (!(await fails(candidate))) continue;
-      smallest = candidate;
-      isSmaller = true;
-      break;
-    }
-    if (!isSmaller) return smallest;
-  }
-}
-
 /** From the largest step to the smallest. */
-function* smallerCases(given: Case): Generator<Case> {
+export function* smallerCases(given: Case): Generator<Case> {
   const { demands, history, engine, settings, choices } = given;
   if (demands.n > 1) {
     for (const plan of choices) yield { ...given, choices: [plan], demands: { ...demands, n: 1 } };

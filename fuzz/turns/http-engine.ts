@@ -11,8 +11,8 @@ import {
   SERVED_MODEL,
   type Wire as ServerWire,
   WIRES,
-} from "../helpers/llama-wires.ts";
-import { spelledRequest } from "../helpers/spelled.ts";
+} from "../../test/helpers/llama-wires.ts";
+import { spelledRequest } from "../../test/helpers/spelled.ts";
 import type { Wire } from "./case.ts";
 import { beginCall, createTokenWriter, type Session, shownIds } from "./engine.ts";
 

@@ -7,7 +7,7 @@ import { createPushStream, consume } from "../../src/streams/push-stream.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import type { Models } from "../../src/models/models.ts";
 import type { Turn, TurnEvent } from "../../src/turn/turn.ts";
-import { spelledIds, spelledPrompt } from "../helpers/spelled.ts";
+import { spelledIds, spelledPrompt } from "../../test/helpers/spelled.ts";
 
 export interface Fault {
   /** What goes wrong, as a sentence for the table. */

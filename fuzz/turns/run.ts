@@ -3,12 +3,13 @@
  * `--api` says which. What fails is printed at its smallest, with the command that runs it again.
  */
 import { parseArgs } from "node:util";
+import { shrink } from "../shrink.ts";
 import { APIS } from "./apis.ts";
 import { type Case, type Wire, WIRES } from "./case.ts";
 import type { Violation } from "./check.ts";
 import { generateCase } from "./generate.ts";
 import { runCase } from "./search.ts";
-import { shrink } from "./shrink.ts";
+import { smallerCases } from "./smaller-cases.ts";
 
 const { values } = parseArgs({
   options: {
@@ -60,6 +61,7 @@ async function printFailure(given: Case, rule: string): Promise<void> {
     (await runCase(candidate)).find((violation) => violation.rule === rule);
   const smallest = await shrink(
     given,
+    smallerCases,
     async (candidate) => (await broken(candidate)) !== undefined,
   );
   const violation = await broken(smallest);

@@ -9,7 +9,7 @@ import type {
 } from "../../src/engines/engine.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { isSpecial, o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
-import { spelledIds } from "../helpers/spelled.ts";
+import { spelledIds } from "../../test/helpers/spelled.ts";
 import type { Case, EngineTraits, Wire } from "./case.ts";
 import { type Completion, writeCompletion } from "./model.ts";
 
