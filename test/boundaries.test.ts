@@ -23,6 +23,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   telemetry: ["engines", "models", "streams", "turn"],
   store: ["config", "streams", "telemetry", "turn"],
   api: [
+    "config",
     "engines",
     "harmony",
     "json-schema",
@@ -30,6 +31,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     "models",
     "store",
     "streams",
+    "telemetry",
     "tokenizer",
     "turn",
   ],

@@ -2,8 +2,9 @@
  * Keys: who may use the gateway. Only hashes are configured; a presented key is hashed and compared.
  * The keys are long and random, so a plain SHA-256 is enough: there is nothing to guess.
  */
-import type { MiddlewareHandler } from "hono";
-import type { ApiEnv, Client } from "./client.ts";
+import type { HonoRequest } from "hono";
+import type { Authentication } from "./api.ts";
+import type { Client } from "./client.ts";
 import { RequestError } from "./errors.ts";
 
 export interface ClientKey {
@@ -12,53 +13,39 @@ export interface ClientKey {
   /** 64 lower-case hex digits. */
   readonly sha256: string;
   readonly reasoningPolicy?: Client["reasoningPolicy"] | undefined;
-  readonly reasoningContentMirror?: boolean | undefined;
-  readonly reasoningEvents?: Client["reasoningEvents"] | undefined;
 }
 
 export interface AuthOptions {
   /** None: everybody is the tenant `anonymous`, whatever key they send. */
   readonly keys: readonly ClientKey[];
   readonly reasoningPolicy: Client["reasoningPolicy"];
-  readonly reasoningContentMirror: boolean;
-  readonly reasoningEvents: Client["reasoningEvents"];
 }
 
-/** Sets `client`, or refuses with 401. */
-export function authenticate(options: AuthOptions): MiddlewareHandler<ApiEnv> {
-  const { keys, reasoningPolicy, reasoningContentMirror, reasoningEvents } = options;
-  const anonymous: Client = {
-    tenant: "anonymous",
-    reasoningPolicy,
-    mirrorReasoning: reasoningContentMirror,
-    reasoningEvents,
-  };
+/** Finds the client of a request. Rejects with a {@link RequestError} of status 401 when it has no known key. */
+export type Authenticate = (
+  request: HonoRequest,
+  authentication: Authentication,
+) => Client | Promise<Client>;
+
+export function createAuthenticate({ keys, reasoningPolicy }: AuthOptions): Authenticate {
+  const anonymous: Client = { tenant: "anonymous", reasoningPolicy };
+  if (keys.length === 0) return () => anonymous;
   const clients = keys.map((key) => ({
     sha256: key.sha256,
-    client: {
-      tenant: key.name,
-      reasoningPolicy: key.reasoningPolicy ?? reasoningPolicy,
-      mirrorReasoning: key.reasoningContentMirror ?? reasoningContentMirror,
-      reasoningEvents: key.reasoningEvents ?? reasoningEvents,
-    },
+    client: { tenant: key.name, reasoningPolicy: key.reasoningPolicy ?? reasoningPolicy },
   }));
 
-  return async (c, next) => {
-    if (keys.length === 0) {
-      c.set("client", anonymous);
-      return next();
-    }
-    const presented = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
-    if (presented === undefined) {
-      throw unauthorized("A key is needed: send it as `Authorization: Bearer <key>`.");
-    }
-    const hash = await sha256Hex(presented);
-    // Every key is compared, and each to its end, so that time says nothing about which were close.
+  return async (request, { presentedKeys, instruction }) => {
+    const presented = presentedKeys(request);
+    if (presented.length === 0) throw unauthorized(`A key is needed. ${instruction}`);
     let client: Client | undefined;
-    for (const each of clients) if (equal(each.sha256, hash)) client = each.client;
+    for (const key of presented) {
+      const hash = await sha256Hex(key);
+      // Compares with every key, and to the end of each, so that the time taken does not depend on which is close.
+      for (const each of clients) if (equal(each.sha256, hash)) client = each.client;
+    }
     if (client === undefined) throw unauthorized("The key is not known here.");
-    c.set("client", client);
-    return next();
+    return client;
   };
 }
 

@@ -1,7 +1,6 @@
 /**
- * Errors as clients see them: one description of what went wrong, whatever class it came from. Each API
- * prints it in its own envelope (`toErrorBody` here for Chat Completions; the integer `code`, OpenAI's
- * `type` and `param`, and OpenRouter's `metadata.error_type` together satisfy the SDKs of both).
+ * Errors as clients see them: one description of what went wrong, whatever class it came from. Each API puts it into its
+ * own envelope (`errorEnvelope` in `api.ts`).
  */
 import { EngineError } from "../engines/engine-error.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -71,35 +70,6 @@ export function describeError(error: unknown): ErrorDescription {
   if (error instanceof TurnError) return describeTurnError(error);
   if (error instanceof StoreError) return describeStoreError(error);
   return serverError(500, "The gateway failed to handle this request.", "server");
-}
-
-/** The body of an error response, and the `error` member of a chunk in a stream that has begun. */
-export function toErrorBody(description: ErrorDescription): {
-  error: {
-    code: number;
-    message: string;
-    type: ErrorType;
-    param: string | null;
-    metadata: { error_type: string };
-  };
-} {
-  const { status, message, type, param, errorType } = description;
-  return {
-    error: { code: status, message, type, param, metadata: { error_type: errorType } },
-  };
-}
-
-/** An error before the stream has begun: status, envelope and `Retry-After`. */
-export function toErrorResponse(error: unknown): Response {
-  const description = describeError(error);
-  const headers = new Headers({ "content-type": "application/json" });
-  if (description.retryAfter !== undefined) {
-    headers.set("retry-after", String(Math.ceil(description.retryAfter)));
-  }
-  return new Response(JSON.stringify(toErrorBody(description)), {
-    status: description.status,
-    headers,
-  });
 }
 
 /** A demand the model did not meet. The turn ended in order, so this is part of a reply, not instead of one. */

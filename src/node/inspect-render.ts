@@ -1,10 +1,10 @@
 /** `harmony-gateway render`: the prompt a chat request becomes, for people who want to look. */
 import { readFileSync } from "node:fs";
 import { parseArgs, styleText } from "node:util";
-import { toSystemOptions } from "../app.ts";
 import { chatRequest } from "../api/chat-completions/request.ts";
 import { toTurn } from "../api/chat-completions/to-turn.ts";
 import { parseBody, parseWith } from "../api/parse-request.ts";
+import { systemOptions } from "../config/system-options.ts";
 import { type DroppedMessage, dropFinishedAnalysis } from "../harmony/analysis.ts";
 import type { Message } from "../harmony/conversation.ts";
 import { createRenderer } from "../harmony/render.ts";
@@ -53,7 +53,7 @@ export function runRender(args: readonly string[], environment: NodeJS.ProcessEn
 
   const bodyText = readFileSync(file === "-" ? 0 : file, "utf8");
   const { settings } = loadSettings([], environment);
-  const system = toSystemOptions(settings, new Date());
+  const system = systemOptions(settings, new Date());
   const turn = toTurn(parseWith(chatRequest, parseBody(bodyText)), {
     turnId: "render",
     tenant: "render",

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import type { Shutdown } from "../models/shutdown.ts";
 import { writeFramesDirectly } from "./direct-sse.ts";
-import { isSocketUpgrade, refuseDotSegments, refuseOtherUpgrades } from "./raw-requests.ts";
+import { isWebSocketUpgrade, refuseDotSegments, refuseOtherUpgrades } from "./raw-requests.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
 export interface ListenOptions {
@@ -12,6 +12,8 @@ export interface ListenOptions {
   /** 0: any free one. */
   readonly port: number;
   readonly webSockets?: WebSockets | undefined;
+  /** Where a request may become a WebSocket. Absent: nowhere. */
+  readonly webSocketPaths?: ReadonlySet<string>;
   /** How long a client may leave unread what was written to it. */
   readonly clientIdleTimeoutMs: number;
   /** Begun and carried through by `close`. */
@@ -51,7 +53,7 @@ type Handler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 
 /** @throws ListenError */
 export async function listen(handler: Handler, options: ListenOptions): Promise<Listening> {
-  const { webSockets } = options;
+  const { webSockets, webSocketPaths = new Set() } = options;
   const connections = createConnections(options.clientIdleTimeoutMs);
   const direct = writeFramesDirectly(refuseDotSegments(handler));
   const server = createAdaptorServer({
@@ -63,12 +65,14 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     createServer,
     serverOptions: {
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      ...(webSockets && { shouldUpgradeCallback: isSocketUpgrade }),
+      ...(webSockets && {
+        shouldUpgradeCallback: (request) => isWebSocketUpgrade(request, webSocketPaths),
+      }),
     },
     ...(webSockets && { websocket: { server: webSockets.server } }),
   });
   if (!(server instanceof Server)) throw new TypeError("the adapter made another kind of server");
-  refuseOtherUpgrades(server);
+  refuseOtherUpgrades(server, webSocketPaths);
   connections.watch(server);
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error) => reject(explain(error, options));

@@ -4,9 +4,6 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FetchHandler } from "./direct-sse.ts";
 
-/** Where the Responses API is spoken over a WebSocket. */
-const SOCKET_PATH = /^\/(api\/|open-responses\/)?v1\/responses(\?|$)/;
-
 /**
  * `/v1/%2e%2e/metrics` is `/metrics` to whoever resolves it, and something below `/v1` to a proxy that lets only that
  * pass: such paths are refused. `%5c` is a backslash, which URLs take for a slash.
@@ -38,20 +35,25 @@ function refuseDotSegment(): Response {
  * Every other upgrade is ignored, as HTTP allows, and the request answered over HTTP/1.1. Java's client and
  * `curl --http2` ask for `h2c` with each first request.
  */
-export function isSocketUpgrade({ headers, url = "" }: IncomingMessage): boolean {
-  return headers.upgrade?.toLowerCase() === "websocket" && SOCKET_PATH.test(url);
+export function isWebSocketUpgrade(
+  { headers, url = "" }: IncomingMessage,
+  paths: ReadonlySet<string>,
+): boolean {
+  if (headers.upgrade?.toLowerCase() !== "websocket") return false;
+  const query = url.indexOf("?");
+  return paths.has(query < 0 ? url : url.slice(0, query));
 }
 
 /**
  * For versions of Node that hand every upgrade to the listener, whatever `shouldUpgradeCallback` says (before 24.9): what
  * the adapter would leave unanswered is refused.
  */
-export function refuseOtherUpgrades(server: EventEmitter): void {
+export function refuseOtherUpgrades(server: EventEmitter, paths: ReadonlySet<string>): void {
   const [take, ...others] = server.listeners("upgrade");
   if (take === undefined || others.length > 0 || "shouldUpgradeCallback" in server) return;
   server.removeAllListeners("upgrade");
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (isSocketUpgrade(request)) take.call(server, request, socket, head);
+    if (isWebSocketUpgrade(request, paths)) take.call(server, request, socket, head);
     else socket.end(REFUSAL);
   });
 }

@@ -1,7 +1,7 @@
 /** Serving: engines, models, the application and a port, put together and taken apart in order. */
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { createApp } from "../app.ts";
+import { createApp, WEB_SOCKET_PATHS } from "../app.ts";
 import { toModelOptions } from "../models/backends.ts";
 import type { Settings } from "../config/settings.ts";
 import { withoutSecrets } from "../config/resolve.ts";
@@ -84,12 +84,15 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     now: () => new Date(),
     randomId,
   });
-  const server = await listen(app.fetch, { ...settings, webSockets, shutdown }).catch(
-    async (error: unknown) => {
-      await opened.close();
-      throw error;
-    },
-  );
+  const server = await listen(app.fetch, {
+    ...settings,
+    webSockets,
+    webSocketPaths: WEB_SOCKET_PATHS,
+    shutdown,
+  }).catch(async (error: unknown) => {
+    await opened.close();
+    throw error;
+  });
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
   const baseUrl = `http://${host}:${server.port}/v1`;
   log.info("start", { baseUrl, settings: withoutSecrets(settings) });

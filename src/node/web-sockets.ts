@@ -1,10 +1,10 @@
 /** WebSockets on Node, by the package `ws`. It is optional: without it the gateway serves everything else. */
 import { upgradeWebSocket, type WebSocketServerLike } from "@hono/node-server";
-import type { SocketOptions } from "../api/responses/socket-route.ts";
+import type { WebSocketOptions } from "../api/web-sockets.ts";
 
 export interface WebSockets {
   /** For the application. */
-  readonly options: SocketOptions;
+  readonly options: WebSocketOptions;
   /** For the HTTP server. */
   readonly server: WebSocketServerLike;
   /** Ends all connections at once. */

@@ -1,4 +1,5 @@
 /** The store and what keeps chain of thought in it, put together from the settings, logged and counted. */
+import { createKeySetting } from "../config/key-setting.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Meters } from "../telemetry/observe-models.ts";
@@ -17,14 +18,12 @@ export interface ReasoningDeps {
 
 /** The default store. */
 export function toMemoryStore(settings: Settings): Store {
-  const keys = new Map(settings.keys.map((key) => [key.name, key]));
+  const maxEntriesOf = createKeySetting(settings, "storeMaxEntriesPerKey");
+  const maxBytesOf = createKeySetting(settings, "storeMaxBytesPerKey");
   return createMemoryStore({
     maxEntries: settings.storeMaxEntries,
     maxBytes: settings.storeMaxBytes,
-    quotaOf: (tenant) => ({
-      maxEntries: keys.get(tenant)?.storeMaxEntriesPerKey ?? settings.storeMaxEntriesPerKey,
-      maxBytes: keys.get(tenant)?.storeMaxBytesPerKey ?? settings.storeMaxBytesPerKey,
-    }),
+    quotaOf: (tenant) => ({ maxEntries: maxEntriesOf(tenant), maxBytes: maxBytesOf(tenant) }),
     now: Date.now,
   });
 }

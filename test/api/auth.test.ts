@@ -1,40 +1,40 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import { type AuthOptions, authenticate, sha256Hex } from "../../src/api/auth.ts";
+import { type Authentication, BEARER } from "../../src/api/api.ts";
+import { type AuthOptions, createAuthenticate, sha256Hex } from "../../src/api/auth.ts";
 import type { ApiEnv } from "../../src/api/client.ts";
-import { toErrorResponse } from "../../src/api/errors.ts";
+import { describeError } from "../../src/api/errors.ts";
 
 const ALICE = "hg-alice";
 const BOB = "hg-bob";
 
+/** As an API has it whose clients may also send `x-api-key`. */
+const EITHER: Authentication = {
+  presentedKeys: (request) => [
+    ...BEARER.presentedKeys(request),
+    ...[request.header("x-api-key") ?? []].flat(),
+  ],
+  instruction: "Send it as `x-api-key`.",
+};
+
 async function keys(): Promise<AuthOptions["keys"]> {
   return [
     { name: "alice", sha256: await sha256Hex(ALICE) },
-    {
-      name: "bob",
-      sha256: await sha256Hex(BOB),
-      reasoningPolicy: "none",
-      reasoningContentMirror: true,
-      reasoningEvents: "reasoning",
-    },
+    { name: "bob", sha256: await sha256Hex(BOB), reasoningPolicy: "none" },
   ];
 }
 
-/** What a route sees as `client`, or the error's status and type. */
-async function ask(options: Partial<AuthOptions>, authorization?: string): Promise<unknown> {
+/** The client found, or the error's description. */
+async function ask(
+  options: Partial<AuthOptions>,
+  headers: Record<string, string> = {},
+  authentication = BEARER,
+): Promise<unknown> {
+  const authenticate = createAuthenticate({ keys: [], reasoningPolicy: "raw", ...options });
   const app = new Hono<ApiEnv>();
-  app.use(
-    authenticate({
-      keys: [],
-      reasoningPolicy: "raw",
-      reasoningContentMirror: false,
-      reasoningEvents: "reasoning_text",
-      ...options,
-    }),
-  );
-  app.get("/", (c) => c.json(c.get("client")));
-  app.onError((error) => toErrorResponse(error));
-  const response = await app.request("/", authorization ? { headers: { authorization } } : {});
+  app.get("/", async (c) => c.json(await authenticate(c.req, authentication)));
+  app.onError((error, c) => c.json(describeError(error)));
+  const response = await app.request("/", { headers });
   return response.json();
 }
 
@@ -45,58 +45,65 @@ test("SHA-256 is the one everybody knows", async () => {
 });
 
 describe("without configured keys", () => {
-  const anonymous = {
-    tenant: "anonymous",
-    reasoningPolicy: "sealed",
-    mirrorReasoning: true,
-    reasoningEvents: "reasoning_text",
-  };
-  const options = { reasoningPolicy: "sealed", reasoningContentMirror: true } as const;
+  const anonymous = { tenant: "anonymous", reasoningPolicy: "sealed" };
 
   test("everybody is anonymous", async () => {
-    expect(await ask(options)).toEqual(anonymous);
+    expect(await ask({ reasoningPolicy: "sealed" })).toEqual(anonymous);
   });
 
   test("a key that SDKs insist on sending is ignored", async () => {
-    expect(await ask(options, "Bearer sk-anything")).toEqual(anonymous);
+    const headers = { authorization: "Bearer sk-anything" };
+    expect(await ask({ reasoningPolicy: "sealed" }, headers)).toEqual(anonymous);
   });
 });
 
 describe("with configured keys", () => {
+  const alice = { tenant: "alice", reasoningPolicy: "raw" };
+  const bob = { tenant: "bob", reasoningPolicy: "none" };
+
   test("a key makes its tenant, with the gateway's policy unless it has its own", async () => {
     const options = { keys: await keys() };
-    expect(await ask(options, `Bearer ${ALICE}`)).toEqual({
-      tenant: "alice",
-      reasoningPolicy: "raw",
-      mirrorReasoning: false,
-      reasoningEvents: "reasoning_text",
-    });
-    expect(await ask(options, `bearer  ${BOB}`)).toEqual({
-      tenant: "bob",
-      reasoningPolicy: "none",
-      mirrorReasoning: true,
-      reasoningEvents: "reasoning",
+    expect(await ask(options, { authorization: `Bearer ${ALICE}` })).toEqual(alice);
+    expect(await ask(options, { authorization: `bearer  ${BOB}` })).toEqual(bob);
+  });
+
+  test.each<[string, Record<string, string>, object]>([
+    ["where the API has it", { "x-api-key": ALICE }, alice],
+    ["as a bearer", { authorization: `Bearer ${BOB}` }, bob],
+    ["beside an unknown one", { authorization: "Bearer sk-env", "x-api-key": ALICE }, alice],
+    ["before an unknown one", { authorization: `Bearer ${BOB}`, "x-api-key": "sk-env" }, bob],
+  ])("an API may look for it in several places: %s", async (_, headers, client) => {
+    expect(await ask({ keys: await keys() }, headers, EITHER)).toEqual(client);
+  });
+
+  test("an API without a key tells how it wants it", async () => {
+    expect(await ask({ keys: await keys() }, {}, EITHER)).toMatchObject({
+      message: "A key is needed. Send it as `x-api-key`.",
     });
   });
 
-  test.each<[string, string | undefined, RegExp]>([
-    ["none", undefined, /A key is needed/],
-    ["an empty one", "Bearer ", /A key is needed/],
-    ["another scheme", `Basic ${ALICE}`, /A key is needed/],
-    ["an unknown one", "Bearer hg-mallory", /not known/],
-    ["one that only begins right", `Bearer ${ALICE}x`, /not known/],
-    ["the hash itself", "Bearer <hash>", /not known/],
-  ])("%s is refused", async (_, header, message) => {
+  test.each<[string, Record<string, string>, RegExp]>([
+    ["none", {}, /A key is needed/],
+    ["an empty one", { authorization: "Bearer " }, /A key is needed/],
+    ["another scheme", { authorization: `Basic ${ALICE}` }, /A key is needed/],
+    ["another API's place", { "x-api-key": ALICE }, /A key is needed/],
+    ["an unknown one", { authorization: "Bearer hg-mallory" }, /not known/],
+    ["one that only begins right", { authorization: `Bearer ${ALICE}x` }, /not known/],
+    ["the hash itself", { authorization: "Bearer <hash>" }, /not known/],
+  ])("%s is refused", async (_, headers, message) => {
     const options = { keys: await keys() };
-    const sent = header?.replace("<hash>", options.keys[0]?.sha256 ?? "");
+    const sent = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [
+        name,
+        value.replace("<hash>", options.keys[0]?.sha256 ?? ""),
+      ]),
+    );
     expect(await ask(options, sent)).toEqual({
-      error: {
-        code: 401,
-        message: expect.stringMatching(message),
-        type: "authentication_error",
-        param: null,
-        metadata: { error_type: "authentication" },
-      },
+      status: 401,
+      message: expect.stringMatching(message),
+      type: "authentication_error",
+      param: null,
+      errorType: "authentication",
     });
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { modelRoutes, toSupportedParameters } from "../../src/api/models.ts";
-import { toErrorResponse } from "../../src/api/errors.ts";
+import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
+import { toErrorResponse } from "../../src/api/error-response.ts";
 import type { Capabilities } from "../../src/engines/engine.ts";
 import { createModels } from "../../src/models/models.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
@@ -15,7 +16,7 @@ const models = createModels(
 
 async function get(path: string): Promise<{ status: number; body: unknown }> {
   const routes = modelRoutes(models);
-  routes.onError((error) => toErrorResponse(error));
+  routes.onError((error) => toErrorResponse(error, chatCompletionsApi.errorEnvelope, "req_1"));
   const response = await routes.request(path);
   return { status: response.status, body: await response.json() };
 }

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { isSocketUpgrade, refuseOtherUpgrades } from "../../src/node/raw-requests.ts";
+import { isWebSocketUpgrade, refuseOtherUpgrades } from "../../src/node/raw-requests.ts";
 import { sha256Hex } from "../../src/api/auth.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 
@@ -32,6 +32,7 @@ async function sendRaw(origin: string, lines: readonly string[]): Promise<string
 }
 
 const HOST = "Host: localhost";
+const PATHS = new Set(["/v1/responses"]);
 
 describe("an upgrade", () => {
   test("to HTTP/2 is ignored: the request is answered over HTTP/1.1", async () => {
@@ -74,7 +75,7 @@ describe("an upgrade", () => {
     const server = new EventEmitter();
     const taken: string[] = [];
     server.on("upgrade", ({ url }: { url: string }) => taken.push(url));
-    refuseOtherUpgrades(server);
+    refuseOtherUpgrades(server, PATHS);
     const ask = (url: string, upgrade: string) => {
       let answer = "";
       server.emit(
@@ -92,12 +93,13 @@ describe("an upgrade", () => {
 
   test.each([
     ["/v1/responses", "WebSocket", true],
+    ["/v1/responses?x=1", "websocket", true],
     ["/v1/responses/x", "websocket", false],
     ["/v1/models", "websocket", false],
     ["/v1/responses", "h2c", false],
   ])("%s by %s: %s", (url, upgrade, expected) => {
     const request = Object.assign(Object.create(null), { url, headers: { upgrade } });
-    expect(isSocketUpgrade(request)).toBe(expected);
+    expect(isWebSocketUpgrade(request, PATHS)).toBe(expected);
   });
 });
 

@@ -8,11 +8,12 @@ import type { Model, Models } from "../../models/models.ts";
 import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
-import { describeError, RequestError, toErrorBody } from "../errors.ts";
+import { describeError, RequestError } from "../errors.ts";
 import { checkLimits, type RequestLimits } from "../limits.ts";
 import { parseBody, parseWith } from "../parse-request.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
 import { untilAnyBegun } from "../until-begun.ts";
+import { toErrorBody } from "./errors.ts";
 import { runningSteps } from "./reasoning-in.ts";
 import { addUsage, customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
 import { type ChatRequest, chatRequest } from "./request.ts";
@@ -26,6 +27,8 @@ export interface ChatCompletionsDeps {
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => TurnContext["system"];
   readonly limits: RequestLimits;
+  /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
+  readonly mirrorReasoning: (tenant: string) => boolean;
   readonly keepAliveMs: number;
   /** How long a client may read nothing of what waits for it. */
   readonly clientIdleTimeoutMs: number;
@@ -62,7 +65,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       model: request.model ?? model.id,
       provider: model.provider,
       reasoning: exclude ? "hidden" : SHOWN[client.reasoningPolicy],
-      mirrorReasoning: client.mirrorReasoning,
+      mirrorReasoning: deps.mirrorReasoning(client.tenant),
       legacyFunctions: !request.tools && Boolean(request.functions),
       customTools: customToolNames(request),
       usageWithoutChoices: request.stream_options?.include_usage ?? false,

@@ -6,7 +6,8 @@
  * object belongs; exactly one finish reason; usage never beside one.
  */
 import type { TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import { describeFailure, type ErrorDescription, toErrorBody } from "../errors.ts";
+import { describeFailure, type ErrorDescription } from "../errors.ts";
+import { toErrorBody } from "./errors.ts";
 import {
   mapFinishReason,
   PART_SEPARATOR,

@@ -1,6 +1,7 @@
 /** From a finished turn to a `chat.completion`. */
 import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
-import { describeFailure, toErrorBody } from "../errors.ts";
+import { describeFailure } from "../errors.ts";
+import { toErrorBody } from "./errors.ts";
 import { CUSTOM_INPUT } from "./to-turn.ts";
 import {
   addUsage,

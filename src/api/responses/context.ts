@@ -11,7 +11,7 @@ import type { RequestLimits } from "../limits.ts";
 import { type Background, createBackground } from "./background.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
-import type { ReasoningEvents } from "../client.ts";
+import type { ReasoningEvents } from "./to-events.ts";
 import type { Unsupported } from "./to-turn.ts";
 
 export interface ResponsesDeps extends EntryDeps {
@@ -26,8 +26,7 @@ export interface ResponsesDeps extends EntryDeps {
   /** Longest message on a WebSocket; bodies of requests are limited before they get here. */
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
-  /** For everybody, whatever a key says. Absent: each client's own. */
-  readonly reasoningEvents?: ReasoningEvents;
+  readonly reasoningEvents: (tenant: string) => ReasoningEvents;
   readonly keepAliveMs: number;
   /** How long a client may read nothing of what waits for it. */
   readonly clientIdleTimeoutMs: number;

@@ -83,7 +83,7 @@ export async function prepareResponse(
     now: () => toSeconds(deps.now()),
     reasoningEvents: request.model.endsWith(OPEN_RESPONSES_SUFFIX)
       ? "reasoning"
-      : (deps.reasoningEvents ?? caller.client.reasoningEvents),
+      : deps.reasoningEvents(caller.client.tenant),
     showReasoning: policy === "raw",
     queued: request.background ?? false,
   });

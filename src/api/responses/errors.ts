@@ -1,5 +1,5 @@
 /** Errors in the envelope of the Responses API: `code` is a word or null, and all four keys are always there. */
-import { describeError, type ErrorDescription } from "../errors.ts";
+import type { ErrorDescription } from "../errors.ts";
 
 export interface ResponsesError {
   readonly message: string;
@@ -29,19 +29,6 @@ export function toResponsesError(description: ErrorDescription): ResponsesError 
  */
 export function toErrorMembers({ message, type, param, code }: ResponsesError) {
   return { code, message, param, error: { type, code, message, param } };
-}
-
-/** An error before anything was answered: status, envelope and `Retry-After`. */
-export function toResponsesErrorResponse(error: unknown): Response {
-  const description = describeError(error);
-  const headers = new Headers({ "content-type": "application/json" });
-  if (description.retryAfter !== undefined) {
-    headers.set("retry-after", String(Math.ceil(description.retryAfter)));
-  }
-  return new Response(JSON.stringify({ error: toResponsesError(description) }), {
-    status: description.status,
-    headers,
-  });
 }
 
 /** Open Responses' names, except that its own example and every SDK call a 400 `invalid_request_error`. */

@@ -5,6 +5,7 @@ import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
 import { sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
+import type { WebSocketOptions } from "../web-sockets.ts";
 import type { ResponsesContext } from "./context.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
 import {
@@ -16,10 +17,10 @@ import {
 import { toFrames } from "./frames.ts";
 import { waitUntil } from "./wait-until.ts";
 import { promptRoutes } from "./prompt-routes.ts";
-import { type SocketOptions, socketRoute } from "./socket-route.ts";
+import { socketRoute } from "./socket-route.ts";
 import { storedResponses } from "./stored-routes.ts";
 
-export function responses(context: ResponsesContext, webSockets?: SocketOptions): Hono<ApiEnv> {
+export function responses(context: ResponsesContext, webSockets?: WebSocketOptions): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
 
   app.post("/responses", async (c) => {

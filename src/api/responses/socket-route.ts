@@ -1,19 +1,12 @@
 /** `GET /v1/responses` as a WebSocket, on runtimes that have them. */
 import { Hono } from "hono";
-import type { UpgradeWebSocket, WSContext } from "hono/ws";
+import type { WSContext } from "hono/ws";
 import type { ApiEnv, Client } from "../client.ts";
 import { RequestError } from "../errors.ts";
+import type { WebSocketOptions } from "../web-sockets.ts";
 import type { ResponsesContext } from "./context.ts";
 import { waitUntil } from "./wait-until.ts";
 import { createSocketSession, type SocketPort, type SocketSession } from "./socket-session.ts";
-
-export interface SocketOptions {
-  /** The runtime's way of turning a request into a WebSocket. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- each runtime has a socket of its own
-  readonly upgrade: UpgradeWebSocket<any>;
-  /** Aborted when the server is about to leave: connections end with the response that is in flight. */
-  readonly closing?: AbortSignal;
-}
 
 /** How long a connection may last: as long as OpenAI's. */
 const MAX_CONNECTION_MS = 3_600_000;
@@ -24,7 +17,7 @@ const MAX_BUFFERED_BYTES = 1_048_576;
 /** How often a slow client is looked at. */
 const DRAIN_POLL_MS = 10;
 
-export function socketRoute(context: ResponsesContext, options: SocketOptions): Hono<ApiEnv> {
+export function socketRoute(context: ResponsesContext, options: WebSocketOptions): Hono<ApiEnv> {
   const { closing } = options;
   const app = new Hono<ApiEnv>();
   app.get(

@@ -5,7 +5,6 @@
  * and text is the same in each event that repeats it, because strict clients compare them (OpenAI's stream
  * helper throws).
  */
-import type { ReasoningEvents } from "../client.ts";
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { describeFailure, type ErrorDescription } from "../errors.ts";
@@ -18,6 +17,12 @@ import type {
   ResponseResource,
   ResponseState,
 } from "./to-response.ts";
+
+/**
+ * How the events of reasoning are named: `response.reasoning_text.…`, which most clients read, or `response.reasoning.…`,
+ * the spelling of Open Responses.
+ */
+export type ReasoningEvents = "reasoning_text" | "reasoning";
 
 /** One event: its type, and its body as JSON text. */
 export interface ResponseEvent {

@@ -1,0 +1,94 @@
+/**
+ * What an API is to the application. Each has a folder of its own whose `api.ts` exports an {@link Api}; `src/app.ts`
+ * lists them. Everything one API has and another has not stays in its folder.
+ */
+import type { Hono, HonoRequest } from "hono";
+import type { Settings } from "../config/settings.ts";
+import type { Models } from "../models/models.ts";
+import type { Shutdown } from "../models/shutdown.ts";
+import type { GuardedStore } from "../store/guarded-store.ts";
+import type { ReasoningCipher } from "../store/reasoning-cipher.ts";
+import type { ReasoningStore } from "../store/reasoning-store.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Meters } from "../telemetry/observe-models.ts";
+import type { ApiEnv } from "./client.ts";
+import type { ErrorDescription } from "./errors.ts";
+import type { WebSocketOptions } from "./web-sockets.ts";
+
+export interface Api {
+  /**
+   * Whether a request belongs to this API: by its path, or by a header where two APIs share a path. The first API of the
+   * application that claims a request authenticates it and words its errors, also where no route matches.
+   */
+  readonly claims: (request: HonoRequest) => boolean;
+  /** Called once, when the application is created. */
+  readonly routes: (services: ApiServices) => readonly ApiRoutes[];
+  readonly authentication: Authentication;
+  readonly errorEnvelope: ErrorEnvelope;
+  readonly limits: (settings: Settings) => ApiLimits;
+  /** Whole paths, such as `/v1/responses`, where a GET may open a WebSocket. */
+  readonly webSocketPaths?: readonly string[];
+}
+
+/** Routes below a prefix. Requests that reach them are authenticated and their bodies limited in size. */
+export interface ApiRoutes {
+  /** `/v1` */
+  readonly prefix: string;
+  readonly app: Hono<ApiEnv>;
+}
+
+export interface ApiLimits {
+  /** A longer request body is answered with 413. */
+  readonly maxBodyBytes: number;
+}
+
+export interface Authentication {
+  /** The keys a request carries where this API's clients put them. One known key among them is enough. */
+  readonly presentedKeys: (request: HonoRequest) => readonly string[];
+  /** Told to a request without a key: how to send one. A sentence. */
+  readonly instruction: string;
+}
+
+/** Puts an error into the form of this API. */
+export type ErrorEnvelope = (error: ErrorDescription, requestId: string) => ErrorReply;
+
+export interface ErrorReply {
+  /** May differ from that of the description, except 404: a path is checked for other methods by it. */
+  readonly status: number;
+  /** Sent as JSON. */
+  readonly body: object;
+  /** Beyond `content-type`, `retry-after` and `www-authenticate`, which all APIs share. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What the application gives to every API. */
+export interface ApiServices {
+  readonly settings: Settings;
+  readonly models: Models;
+  readonly reasoning: ReasoningStore;
+  readonly cipher: ReasoningCipher;
+  /** Rejects with a `StoreError` when it fails. */
+  readonly store: GuardedStore;
+  /** Reports a stored entry of this kind that could not be read. */
+  readonly onCorrupt: (kind: string) => void;
+  readonly shutdown: Shutdown;
+  /** Absent: this runtime has no WebSockets. */
+  readonly webSockets: WebSocketOptions | undefined;
+  readonly log: Log;
+  readonly meters: Meters;
+  readonly now: () => Date;
+  /** Letters and digits, unguessable. */
+  readonly randomId: () => string;
+}
+
+/** Where OpenAI-compatible APIs are mounted: OpenAI's clients are given `…/v1` as base URL, OpenRouter's `…/api/v1`. */
+export const OPENAI_PREFIXES = ["/v1", "/api/v1"];
+
+/** `Authorization: Bearer <key>`, as most APIs have it. */
+export const BEARER: Authentication = {
+  presentedKeys(request) {
+    const key = /^Bearer +(\S+)$/i.exec(request.header("authorization") ?? "")?.[1];
+    return key === undefined ? [] : [key];
+  },
+  instruction: "Send it as `Authorization: Bearer <key>`.",
+};

@@ -1,0 +1,30 @@
+/** Chat Completions and the list of models, as OpenAI and OpenRouter have them. */
+import { systemOptions } from "../../config/system-options.ts";
+import { createKeySetting } from "../../config/key-setting.ts";
+import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
+import { modelRoutes } from "../models.ts";
+import { toErrorBody } from "./errors.ts";
+import { chatCompletions } from "./route.ts";
+
+export const chatCompletionsApi: Api = {
+  // What belongs to no other API: most clients that ask for an unknown path speak this one.
+  claims: () => true,
+  routes({ settings, ...services }) {
+    const chat = chatCompletions({
+      ...services,
+      system: (now) => systemOptions(settings, now),
+      limits: settings,
+      mirrorReasoning: createKeySetting(settings, "reasoningContentMirror"),
+      keepAliveMs: settings.keepAliveMs,
+      clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
+    });
+    const models = modelRoutes(services.models);
+    return OPENAI_PREFIXES.flatMap((prefix) => [
+      { prefix, app: models },
+      { prefix, app: chat },
+    ]);
+  },
+  authentication: BEARER,
+  errorEnvelope: (error) => ({ status: error.status, body: toErrorBody(error) }),
+  limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
+};

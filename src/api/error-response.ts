@@ -1,0 +1,19 @@
+/** A failed request as a response in the envelope of an API. */
+import type { ErrorEnvelope } from "./api.ts";
+import { describeError } from "./errors.ts";
+
+/** Only before a response has begun: afterwards an error is a part of the stream. */
+export function toErrorResponse(
+  error: unknown,
+  toEnvelope: ErrorEnvelope,
+  requestId: string,
+): Response {
+  const description = describeError(error);
+  const { status, body, headers } = toEnvelope(description, requestId);
+  const response = Response.json(body, { status, headers: { ...headers } });
+  if (description.retryAfter !== undefined) {
+    response.headers.set("retry-after", String(Math.ceil(description.retryAfter)));
+  }
+  if (status === 401) response.headers.set("www-authenticate", "Bearer");
+  return response;
+}

@@ -1,0 +1,40 @@
+/**
+ * Protects a gateway without keys on loopback from DNS rebinding. No key is needed there because only this machine can
+ * connect, but a web page can too: its own host name starts to resolve to this machine, the browser takes the gateway for
+ * the page's own server, and only the `Host` header still has the page's name.
+ */
+import type { MiddlewareHandler } from "hono";
+import { isLoopback } from "../../config/resolve.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { ApiEnv } from "../client.ts";
+import { RequestError } from "../errors.ts";
+
+/**
+ * Refuses requests whose `Host` is no name of this machine with a {@link RequestError} of status 403.
+ * @param host The address that is listened on. Undefined: the runtime decides who can reach the gateway.
+ */
+export function checkHost(settings: Settings, host: string | undefined): MiddlewareHandler<ApiEnv> {
+  const { keys, open, allowedHosts } = settings;
+  const guarded = host !== undefined && isLoopback(host) && keys.length === 0 && !open;
+  if (!guarded) return (_, next) => next();
+  return (c, next) => {
+    const sent = c.req.header("host");
+    if (sent === undefined || isLocalHost(sent) || allowedHosts.includes(withoutPort(sent))) {
+      return next();
+    }
+    throw new RequestError(
+      `The gateway does not answer to the name ${withoutPort(sent)}; the setting allowedHosts allows it.`,
+      { status: 403, type: "permission_error", errorType: "permission_denied" },
+    );
+  };
+}
+
+/** An address, or a name that always resolves to this machine. */
+function isLocalHost(host: string): boolean {
+  const name = withoutPort(host);
+  return /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\]|([\w-]+\.)*localhost\.?)$/i.test(name);
+}
+
+function withoutPort(host: string): string {
+  return host.replace(/:\d*$/, "").toLowerCase();
+}

@@ -1,0 +1,71 @@
+/** Puts APIs into an application: their routes, and around them authentication, limits and errors as each API has them. */
+import type { Context, Hono } from "hono";
+import { methodNotAllowed } from "hono/method-not-allowed";
+import type { Api, ApiServices } from "./api.ts";
+import type { Authenticate } from "./auth.ts";
+import type { ApiEnv } from "./client.ts";
+import { toErrorResponse } from "./error-response.ts";
+import { RequestError } from "./errors.ts";
+import { limitBody } from "./middleware/limit-body.ts";
+
+/** Words an error as the API that claims the request does. */
+export type ApiErrorHandler = (error: unknown, c: Context<ApiEnv>) => Response;
+
+/** The first API that claims a request. The last one of `apis` claims all. */
+function findApi(apis: readonly Api[], c: Context<ApiEnv>): Api {
+  const api = apis.find((each) => each.claims(c.req));
+  if (api === undefined) throw new Error("the last API must claim every request");
+  return api;
+}
+
+export function createApiErrorHandler(apis: readonly Api[]): ApiErrorHandler {
+  return (error, c) => toErrorResponse(error, findApi(apis, c).errorEnvelope, c.get("requestId"));
+}
+
+/** Answers a known path with an unknown method, and unknown paths. Comes before all routes. */
+export function refuseUnknown(app: Hono<ApiEnv>, toResponse: ApiErrorHandler): void {
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed(c, methods) {
+        const response = toResponse(wrongMethod(methods), c);
+        response.headers.set("allow", methods.join(", "));
+        return response;
+      },
+    }),
+  );
+  app.notFound((c) => toResponse(notFound(), c));
+}
+
+export function mountApis(
+  app: Hono<ApiEnv>,
+  apis: readonly Api[],
+  authenticate: Authenticate,
+  services: ApiServices,
+): void {
+  const bodyLimits = new Map(
+    apis.map((api) => [api, limitBody(api.limits(services.settings).maxBodyBytes)]),
+  );
+  const mounts = apis.flatMap((api) => api.routes(services));
+  for (const prefix of new Set(mounts.map((each) => each.prefix))) {
+    app.use(`${prefix}/*`, async (c, next) => {
+      const api = findApi(apis, c);
+      c.set("client", await authenticate(c.req, api.authentication));
+      return bodyLimits.get(api)?.(c, next);
+    });
+  }
+  for (const mount of mounts) app.route(mount.prefix, mount.app);
+}
+
+function wrongMethod(methods: readonly string[]): RequestError {
+  const allow = methods.join(", ");
+  return new RequestError(`This address answers to ${allow} only.`, { status: 405 });
+}
+
+function notFound(): RequestError {
+  return new RequestError("There is nothing at this address. The API begins at /v1.", {
+    status: 404,
+    type: "not_found_error",
+    errorType: "not_found",
+  });
+}

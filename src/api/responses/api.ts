@@ -1,0 +1,47 @@
+/** The Responses API and its conversations, over HTTP and WebSocket, in OpenAI's spelling and in that of Open Responses. */
+import { systemOptions } from "../../config/system-options.ts";
+import { createKeySetting } from "../../config/key-setting.ts";
+import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
+import { createResponsesContext } from "./context.ts";
+import { toResponsesError } from "./errors.ts";
+import { responses } from "./route.ts";
+
+/** The same API with the event names of the Open Responses schema. */
+const OPEN_RESPONSES_PREFIX = "/open-responses/v1";
+
+export const responsesApi: Api = {
+  claims: ({ path }) =>
+    path.startsWith(`${OPEN_RESPONSES_PREFIX}/`) ||
+    /^(\/api)?\/v1\/(responses|conversations)(\/|$)/.test(path),
+  routes({ settings, webSockets, log, meters, ...services }) {
+    const context = createResponsesContext({
+      ...services,
+      ttlSeconds: settings.storeTtlSeconds,
+      system: (now) => systemOptions(settings, now),
+      limits: settings,
+      maxBodyBytes: settings.maxBodyBytes,
+      unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput },
+      reasoningEvents: createKeySetting(settings, "reasoningEvents"),
+      keepAliveMs: settings.keepAliveMs,
+      clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
+      maxBackgroundOf: createKeySetting(settings, "maxBackgroundPerKey"),
+      maxBackground: settings.maxBackground,
+      onSkippedTools: (id, kinds) => log.info("tools skipped", { id, kinds }),
+      onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
+    });
+    const app = responses(context, webSockets);
+    return [
+      ...OPENAI_PREFIXES.map((prefix) => ({ prefix, app })),
+      {
+        prefix: OPEN_RESPONSES_PREFIX,
+        app: responses({ ...context, reasoningEvents: () => "reasoning" }, webSockets),
+      },
+    ];
+  },
+  authentication: BEARER,
+  errorEnvelope: (error) => ({ status: error.status, body: { error: toResponsesError(error) } }),
+  limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
+  webSocketPaths: [...OPENAI_PREFIXES, OPEN_RESPONSES_PREFIX].map(
+    (prefix) => `${prefix}/responses`,
+  ),
+};

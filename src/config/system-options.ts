@@ -1,0 +1,12 @@
+/** What the operator says about the system message, on a given day. */
+import type { SystemOptions } from "../harmony/messages.ts";
+import type { Settings } from "./settings.ts";
+
+export function systemOptions(settings: Settings, now: Date): Omit<SystemOptions, "effort"> {
+  const { identity, knowledgeCutoff, date } = settings;
+  return {
+    identity,
+    knowledgeCutoff,
+    ...(date !== "none" && { date: date === "today" ? now.toISOString().slice(0, 10) : date }),
+  };
+}

@@ -1,0 +1,171 @@
+import { Hono } from "hono";
+import { describe, expect, test } from "vitest";
+import { createApp } from "../../src/app.ts";
+import type { Api, ApiServices } from "../../src/api/api.ts";
+import { createAuthenticate, sha256Hex } from "../../src/api/auth.ts";
+import type { ApiEnv } from "../../src/api/client.ts";
+import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
+import { createApiErrorHandler, mountApis, refuseUnknown } from "../../src/api/mount.ts";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createModels } from "../../src/models/models.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { testSettings } from "../helpers/gateway.ts";
+
+/** How each API words an error: the members its clients look for. */
+const ENVELOPES: Record<string, (status: number) => object> = {
+  chat: (code) => ({ error: { code, metadata: { error_type: expect.any(String) } } }),
+  responses: () => ({ error: { message: expect.any(String), type: expect.any(String) } }),
+};
+
+describe.each([
+  ["chat", "/v1/chat/completions", "POST"],
+  ["chat", "/api/v1/models", "GET, HEAD"],
+  ["responses", "/v1/responses", "POST"],
+  ["responses", "/api/v1/conversations", "POST"],
+  ["responses", "/open-responses/v1/responses", "POST"],
+])("the envelope of %s at %s", (api, path, methods) => {
+  const knownKey = { authorization: "Bearer hg-1" };
+
+  async function gateway() {
+    const settings = testSettings({
+      keys: [`alice:${await sha256Hex("hg-1")}`],
+      maxBodyBytes: 100,
+    });
+    return createApp({
+      settings,
+      models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
+      log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+      now: () => new Date(),
+      randomId: () => "0123456789abcdef",
+    });
+  }
+
+  /** The status, and whose envelope it came in. */
+  async function seen(response: Response) {
+    const body: unknown = await response.json();
+    expect(body).toMatchObject(ENVELOPES[api]?.(response.status) ?? {});
+    const isChat = JSON.stringify(body).includes("metadata");
+    return { status: response.status, api: isChat ? "chat" : "responses" };
+  }
+
+  test("401, and how to authenticate", async () => {
+    const response = await (await gateway()).request(path);
+    expect(await seen(response)).toEqual({ status: 401, api });
+    expect(response.headers.get("www-authenticate")).toBe("Bearer");
+  });
+
+  test("404", async () => {
+    const response = await (await gateway()).request(`${path}/a/b/c/d`, { headers: knownKey });
+    expect(await seen(response)).toEqual({ status: 404, api });
+  });
+
+  test("405, with the methods there are", async () => {
+    const response = await (await gateway()).request(path, { method: "PATCH", headers: knownKey });
+    expect(await seen(response)).toEqual({ status: 405, api });
+    expect(response.headers.get("allow")).toContain(methods);
+  });
+
+  test("413", async () => {
+    const init = { method: "POST", body: "x".repeat(101), headers: knownKey };
+    const response = await (await gateway()).request(path, init);
+    expect(await seen(response)).toEqual({ status: 413, api });
+  });
+});
+
+test.each([
+  ["chat", "/v1/chat/completions"],
+  ["responses", "/v1/responses"],
+])("a web page that may not use the gateway is told in the envelope of %s", async (api, path) => {
+  const app = createApp({
+    settings: testSettings(),
+    models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
+    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+    now: () => new Date(),
+    randomId: () => "0123456789abcdef",
+  });
+  const headers = { origin: "https://evil.example" };
+  const response = await app.request(path, { method: "POST", headers });
+  expect(response.status).toBe(403);
+  expect(await response.json()).toMatchObject(ENVELOPES[api]?.(403) ?? {});
+});
+
+describe("an API of its own", () => {
+  /** Claims a path that it shares, by a header; has its own key header, envelope, status and limit. */
+  const ownApi: Api = {
+    claims: (request) => request.header("own-version") !== undefined,
+    routes: () => [
+      {
+        prefix: "/v1",
+        app: new Hono<ApiEnv>()
+          .post("/own", async (c) => c.json({ tenant: c.get("client").tenant }))
+          .get("/models", (c, next) =>
+            c.req.header("own-version") === undefined ? next() : Promise.resolve(c.text("own")),
+          ),
+      },
+    ],
+    authentication: {
+      presentedKeys: (request) => [request.header("own-key") ?? []].flat(),
+      instruction: "Send own-key.",
+    },
+    errorEnvelope: ({ status, message }, requestId) => ({
+      status: status === 404 ? 404 : status + 100,
+      body: { own: message, requestId },
+      headers: { "own-id": requestId },
+    }),
+    limits: () => ({ maxBodyBytes: 3 }),
+  };
+  const shared: Api = {
+    ...chatCompletionsApi,
+    routes: () => [
+      { prefix: "/v1", app: new Hono<ApiEnv>().get("/models", (c) => c.text("shared")) },
+    ],
+  };
+
+  async function ask(path: string, init: RequestInit = {}) {
+    const settings = testSettings({ keys: [`alice:${await sha256Hex("hg-1")}`] });
+    // Only the settings are used by these two.
+    const services: ApiServices = Object.assign(Object.create(null), { settings });
+    const apis = [ownApi, shared];
+    const toErrorResponse = createApiErrorHandler(apis);
+    const app = new Hono<ApiEnv>();
+    app.use((c, next) => {
+      c.set("requestId", "req_1");
+      return next();
+    });
+    refuseUnknown(app, toErrorResponse);
+    mountApis(app, apis, createAuthenticate(settings), services);
+    app.onError(toErrorResponse);
+    return app.request(path, init);
+  }
+
+  const own = { "own-version": "1", "own-key": "hg-1" };
+  const bearer = { authorization: "Bearer hg-1" };
+
+  test("is asked by its own key, and shares paths with others", async () => {
+    expect(await (await ask("/v1/own", { method: "POST", headers: own })).json()).toEqual({
+      tenant: "alice",
+    });
+    expect(await (await ask("/v1/models", { headers: own })).text()).toBe("own");
+    expect(await (await ask("/v1/models", { headers: bearer })).text()).toBe("shared");
+  });
+
+  test.each<[number, string, string, RequestInit]>([
+    [501, "an unknown key", "/v1/own", { method: "POST", headers: { ...own, "own-key": "x" } }],
+    [404, "an unknown path", "/v1/nothing", { headers: own }],
+    [505, "an unknown method", "/v1/own", { method: "PUT", headers: own }],
+    [513, "a body over its limit", "/v1/own", { method: "POST", headers: own, body: "four" }],
+  ])("words its errors itself: %i for %s", async (status, _, path, init) => {
+    const response = await ask(path, init);
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual({ own: expect.any(String), requestId: "req_1" });
+    expect(response.headers.get("own-id")).toBe("req_1");
+  });
+
+  test("leaves the errors of others to them", async () => {
+    expect(await (await ask("/v1/nothing", { headers: bearer })).json()).toMatchObject({
+      error: { code: 404 },
+    });
+    // Its own key is not a key there.
+    expect((await ask("/v1/models", { headers: { "own-key": "hg-1" } })).status).toBe(401);
+  });
+});
