@@ -82,6 +82,7 @@ function core(reads: readonly Uint8Array[]): number {
     foldPreambles: false,
     omits: [],
     refuses: () => false,
+    checks: () => false,
   });
   const writer = createChunkWriter(
     {

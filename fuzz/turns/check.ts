@@ -574,8 +574,13 @@ export function checkFollowUp(
   const made = look.truth.filter(({ role }) => role === "call");
   const isWhole = made.length === choice.calls.length && given.demands.effort !== "none";
   if (!isWhole || look.isMalformed || choice.finish !== "tool-calls") return [];
+  // Where the API has a place for an answer beside a call, the thoughts before it are not read again.
+  const answer =
+    given.api === "responses"
+      ? look.truth.findLastIndex(({ role, text }) => role === "final" && text !== "")
+      : -1;
   const expected = look.truth
-    .filter(({ role }) => role === "analysis" || role === "call")
+    .filter(({ role }, at) => (role === "analysis" && at > answer) || role === "call")
     .flatMap(({ text }) => wordsOf(text));
   const text = o200kHarmony().decode(next.prompt);
   const loop = text.slice(text.lastIndexOf("<|start|>user<|message|>"));

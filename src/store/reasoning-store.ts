@@ -43,10 +43,21 @@ export interface LoopStep {
 }
 
 export interface RestoredStep {
-  /** The thoughts before the first call, before the second …, one text for each analysis message. */
-  readonly thoughts: readonly (readonly string[])[];
+  /** Of the first call, of the second …; of one alone in a step without calls. */
+  readonly thoughts: readonly CallThoughts[];
   /** Undefined: there were no thoughts, and none are missed. */
   readonly outcome: ReasoningOutcome | undefined;
+}
+
+/** The thoughts around a call, one text for each analysis message. */
+export interface CallThoughts {
+  /**
+   * Those since the call before: first those before each text the model wrote for the user, and last those right
+   * before the call. One list alone stands before everything.
+   */
+  readonly before: readonly (readonly string[])[];
+  /** Behind the last call of a step. */
+  readonly after: readonly string[];
 }
 
 /** Where the thoughts of a step were found; `lost` when any of them were not. */
@@ -70,8 +81,11 @@ const MAX_LOOKUPS = 1000;
 
 const PURPOSE = "reasoning";
 
-/** What is kept of a call: the thoughts before it. */
-const keptThoughts = z.lazy(() => z.array(z.string()));
+const keptThoughts = z.lazy(() =>
+  z.object({ before: z.array(z.array(z.string())), after: z.array(z.string()) }),
+);
+
+const NO_THOUGHTS: CallThoughts = { before: [], after: [] };
 
 export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore {
   const { cipher } = deps;
@@ -86,6 +100,8 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
     let part: Part | undefined;
     let text = "";
     let thoughts: string[] = [];
+    let beforeTexts: string[][] = [];
+    let lastCall: { readonly id: string; readonly before: string[][] } | undefined;
     let writing: Promise<void> | undefined;
 
     function look(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
@@ -93,8 +109,13 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
         case "part-start":
           part = event.part;
           text = "";
-          if (part.kind === "tool-call") {
-            writing = write(tenant, part.id, thoughts);
+          if (part.kind === "preamble" || part.kind === "content") {
+            beforeTexts.push(thoughts);
+            thoughts = [];
+          } else if (part.kind === "tool-call") {
+            lastCall = { id: part.id, before: [...beforeTexts, thoughts] };
+            writing = write(tenant, part.id, { before: lastCall.before, after: [] });
+            beforeTexts = [];
             thoughts = [];
           }
           return event;
@@ -107,11 +128,19 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
           thoughts.push(text);
           return seal ? sealInto(event, text) : event;
         case "start":
-        case "end":
           return event;
+        case "end":
+          return writeThoughtsBehindCalls()?.then(() => event) ?? event;
         default:
           return event satisfies never;
       }
+    }
+
+    /** The model thought on after its last call. */
+    function writeThoughtsBehindCalls(): Promise<void> | undefined {
+      const after = [...beforeTexts.flat(), ...thoughts];
+      if (lastCall === undefined || after.length === 0) return undefined;
+      return write(tenant, lastCall.id, { before: lastCall.before, after });
     }
 
     async function sealInto(event: TurnEvent, thought: string) {
@@ -123,7 +152,11 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
   }
 
   /** Also when there was no thought: that is how a call without one differs from one whose thought was lost. */
-  async function write(tenant: string, callId: string, thoughts: string[]): Promise<void> {
+  async function write(
+    tenant: string,
+    callId: string,
+    thoughts: z.input<typeof keptThoughts>,
+  ): Promise<void> {
     await kept.set(thoughts, tenant, callId);
   }
 
@@ -150,16 +183,16 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
     const opened = await Promise.all(step.sealed.map((sealed) => open(tenant, sealed)));
     const carried = opened.flatMap((each) => (each.opened ? [each.text] : []));
     if (opened.length > 0 && carried.length === opened.length) {
-      return { thoughts: [carried], outcome: "sealed" };
+      return { thoughts: [aheadOfAll(carried)], outcome: "sealed" };
     }
 
     const known = await readAll(tenant, step, mayLookUp);
-    const found = known.map((each) => each ?? []);
+    const found = known.map((each) => each ?? NO_THOUGHTS);
     if (known.length > 0 && !known.includes(undefined)) {
-      return { thoughts: found, outcome: found.flat().length > 0 ? "stored" : undefined };
+      return { thoughts: found, outcome: toTexts(found).length > 0 ? "stored" : undefined };
     }
     if (known.length === 0 && opened.length === 0) return { thoughts: [], outcome: undefined };
-    return { thoughts: carried.length > 0 ? [carried] : found, outcome: "lost" };
+    return { thoughts: carried.length > 0 ? [aheadOfAll(carried)] : found, outcome: "lost" };
   }
 
   /**
@@ -174,11 +207,11 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
   ): Promise<RestoredStep> {
     const known = (await readAll(tenant, step, mayLookUp)).filter((each) => each !== undefined);
     const sentText = step.sent.join(THOUGHT_SEPARATOR);
-    const keptText = known.flat().join(THOUGHT_SEPARATOR);
+    const keptText = toTexts(known).join(THOUGHT_SEPARATOR);
     if (known.length === step.callIds.length && keptText.endsWith(sentText)) {
       return { thoughts: known, outcome: keptText === sentText ? "sent" : "stored" };
     }
-    return { thoughts: [step.sent], outcome: "sent" };
+    return { thoughts: [aheadOfAll(step.sent)], outcome: "sent" };
   }
 
   /** What is kept of each call. */
@@ -186,7 +219,7 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
     tenant: string,
     { callIds }: LoopStep,
     mayLookUp: boolean,
-  ): Promise<(string[] | undefined)[]> {
+  ): Promise<(CallThoughts | undefined)[]> {
     return Promise.all(
       callIds.map(async (id) => (mayLookUp && id !== undefined ? kept.get(tenant, id) : undefined)),
     );
@@ -197,6 +230,15 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
     if (!seal.opened) deps.onSealRefused(seal.reason);
     return seal;
   }
+}
+
+/** Thoughts of which nobody knows what stood between them. */
+function aheadOfAll(texts: readonly string[]): CallThoughts {
+  return { before: [texts], after: [] };
+}
+
+function toTexts(thoughts: readonly CallThoughts[]): string[] {
+  return thoughts.flatMap(({ before, after }) => [...before.flat(), ...after]);
 }
 
 const WORST_FIRST: readonly ReasoningOutcome[] = ["lost", "stored", "sealed", "sent"];

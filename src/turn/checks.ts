@@ -9,11 +9,15 @@ export function toAnswerSchema({ answer }: Turn): Json | undefined {
   return answer.type === "json-schema" ? answer.schema : undefined;
 }
 
+/** The tool of this name, if the arguments of its calls must satisfy the schema. */
+export function findCheckedTool(turn: Turn, name: string): OfferedTool | undefined {
+  const tool = turn.tools.find((each) => each.name === name);
+  return tool && (tool.strict || turn.toolChoice.type === "required") ? tool : undefined;
+}
+
 /** The tool a call goes to, if its arguments must satisfy the schema. */
 export function toCheckedTool(turn: Turn, part: Part | undefined): OfferedTool | undefined {
-  if (part?.kind !== "tool-call") return undefined;
-  const tool = turn.tools.find((each) => each.name === part.name);
-  return tool && (tool.strict || turn.toolChoice.type === "required") ? tool : undefined;
+  return part?.kind === "tool-call" ? findCheckedTool(turn, part.name) : undefined;
 }
 
 /** Calls are complete, and held until their arguments have been checked. */

@@ -58,6 +58,8 @@ export interface PartEmitterOptions {
   readonly omits: readonly PartKind[];
   /** Calls that may not be made: they are left out too, and `refused` says so. */
   readonly refuses: (name: string) => boolean;
+  /** Calls whose arguments will be checked: no others are held. */
+  readonly checks: (name: string) => boolean;
 }
 
 export function createPartEmitter(options: PartEmitterOptions): PartEmitter {
@@ -72,6 +74,13 @@ class Emitter implements PartEmitter {
   stopSequence: string | undefined;
   readonly #options: PartEmitterOptions;
   readonly #counts: Record<PartKind, number> = {
+    reasoning: 0,
+    preamble: 0,
+    content: 0,
+    "tool-call": 0,
+  };
+  /** Parts that were given out, and cannot be discarded. */
+  readonly #given: Record<PartKind, number> = {
     reasoning: 0,
     preamble: 0,
     content: 0,
@@ -130,6 +139,9 @@ class Emitter implements PartEmitter {
 
   release(): TurnEvent[] {
     const released = this.#held.map(({ event }) => event);
+    for (const event of released) {
+      if (event.type === "part-start") this.#given[event.part.kind]++;
+    }
     this.#held = [];
     this.#holding = new Set();
     return released;
@@ -151,7 +163,7 @@ class Emitter implements PartEmitter {
     this.#held = this.#held.filter(({ kind }) => !kinds.includes(kind));
     for (const kind of kinds) {
       if (!this.#holding.has(kind)) continue;
-      this.#counts[kind] = 0;
+      this.#counts[kind] = this.#given[kind];
       if (kind === "content") this.#forgetStop();
     }
   }
@@ -260,7 +272,17 @@ class Emitter implements PartEmitter {
 
   #give(event: TurnEvent, out: TurnEvent[]): void {
     const { part } = this;
-    if (part && this.#holding.has(part.kind)) this.#held.push({ kind: part.kind, event });
-    else out.push(event);
+    if (part && this.#isHeld(part)) {
+      this.#held.push({ kind: part.kind, event });
+    } else {
+      if (event.type === "part-start") this.#given[event.part.kind]++;
+      out.push(event);
+    }
+  }
+
+  #isHeld(part: Part): boolean {
+    if (!this.#holding.has(part.kind)) return false;
+    // What follows a call that nothing is checked of would overtake it.
+    return part.kind !== "tool-call" || this.#options.checks(part.name);
   }
 }

@@ -12,6 +12,7 @@ import type { Layout } from "../harmony/render.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
 import { toAffinity } from "./affinity.ts";
 import type { CacheSalts } from "./cache-salt.ts";
+import { findCheckedTool } from "./checks.ts";
 import type { Conclusion } from "./next-step.ts";
 import { createPartEmitter } from "./part-emitter.ts";
 import { encodeText, type PromptOptions, rendererFor, sharePrompt, tooLong } from "./prompt.ts";
@@ -139,6 +140,7 @@ function prepare(
       foldPreambles: turn.answer.type !== "text",
       omits: toOmittedParts(turn),
       refuses: refusedCalls(turn, steering),
+      checks: (name) => findCheckedTool(turn, name) !== undefined,
     }),
     usage: createUsageCounter(),
     repetition: steering.repetitionGuard

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import {
+  type CallThoughts,
   createReasoningStore,
   type LoopStep,
   type ReasoningOutcome,
@@ -75,6 +76,13 @@ function keeperWith(options: { store?: Store; secret?: string } = {}) {
   return { reasoningStore, outcomes, refusals, run };
 }
 
+/** Of each call, the thoughts right before it. */
+function beforeCalls(...texts: readonly string[][]): CallThoughts[] {
+  return texts.map((each) => ({ before: [each], after: [] }));
+}
+
+const NOT_KEPT: CallThoughts = { before: [], after: [] };
+
 function step(fields: Partial<LoopStep>): LoopStep {
   return { sent: [], sealed: [], callIds: [], ...fields };
 }
@@ -136,7 +144,7 @@ describe("on the way out", () => {
     }
     await expect
       .poll(() => reasoningStore.restore("alice", [step({ callIds: ["c1"] })]))
-      .toEqual([{ thoughts: [["hm"]], outcome: "stored" }]);
+      .toEqual([{ thoughts: beforeCalls(["hm"]), outcome: "stored" }]);
   });
 
   test("a call is not over before its thought is kept", async () => {
@@ -158,7 +166,7 @@ describe("on the way out", () => {
     slow.resolve();
     await end;
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
-      { thoughts: [[]], outcome: undefined },
+      { thoughts: beforeCalls([]), outcome: undefined },
     ]);
   });
 });
@@ -176,7 +184,33 @@ describe("on the way in", () => {
   test("kept thoughts come back before their calls, message by message", async () => {
     const { reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c1", "c2"] })])).toEqual([
-      { thoughts: [["one"], ["two", "three"]], outcome: "stored" },
+      { thoughts: beforeCalls(["one"], ["two", "three"]), outcome: "stored" },
+    ]);
+  });
+
+  test("kept thoughts come back around what was said, and behind the last call", async () => {
+    const { reasoningStore, run } = keeperWith();
+    await run(
+      turnOf(
+        think("plan"),
+        say("Wait."),
+        think("so"),
+        call("c1"),
+        think("next"),
+        call("c2"),
+        think("done"),
+        say("There."),
+        think("or not"),
+      ),
+    );
+    expect(await reasoningStore.restore("alice", [step({ callIds: ["c1", "c2"] })])).toEqual([
+      {
+        thoughts: [
+          { before: [["plan"], ["so"]], after: [] },
+          { before: [["next"]], after: ["done", "or not"] },
+        ],
+        outcome: "stored",
+      },
     ]);
   });
 
@@ -184,13 +218,13 @@ describe("on the way in", () => {
     const { cipher, reasoningStore } = await afterTwoCalls();
     expect(
       await reasoningStore.restore("alice", [step({ sealed: cipher, callIds: ["x", "y"] })]),
-    ).toEqual([{ thoughts: [["one", "two", "three"]], outcome: "sealed" }]);
+    ).toEqual([{ thoughts: beforeCalls(["one", "two", "three"]), outcome: "sealed" }]);
   });
 
   test("a sealed thought without a call stands by itself", async () => {
     const { cipher, reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ sealed: cipher.slice(0, 1) })])).toEqual([
-      { thoughts: [["one"]], outcome: "sealed" },
+      { thoughts: beforeCalls(["one"]), outcome: "sealed" },
     ]);
   });
 
@@ -224,7 +258,9 @@ describe("on the way in", () => {
   test.each(precedence)("%s", async (_, fields, thoughts, outcome) => {
     const { cipher, reasoningStore } = await afterTwoCalls();
     const given = step({ callIds: ["c1"], ...fields(cipher) });
-    expect(await reasoningStore.restore("alice", [given])).toEqual([{ thoughts, outcome }]);
+    expect(await reasoningStore.restore("alice", [given])).toEqual([
+      { thoughts: beforeCalls(...thoughts), outcome },
+    ]);
   });
 
   test.each<[string, string[], string[][], ReasoningOutcome]>([
@@ -240,28 +276,30 @@ describe("on the way in", () => {
   ])("sent, %s", async (_, sent, thoughts, outcome) => {
     const { reasoningStore } = await afterTwoCalls();
     const given = step({ sent, callIds: ["c2"] });
-    expect(await reasoningStore.restore("alice", [given])).toEqual([{ thoughts, outcome }]);
+    expect(await reasoningStore.restore("alice", [given])).toEqual([
+      { thoughts: beforeCalls(...thoughts), outcome },
+    ]);
   });
 
   test("what was sent stands where the store knows nothing", async () => {
     const { reasoningStore } = keeperWith();
     const given = step({ sent: ["mine"], callIds: ["c1"] });
     expect(await reasoningStore.restore("alice", [given])).toEqual([
-      { thoughts: [["mine"]], outcome: "sent" },
+      { thoughts: beforeCalls(["mine"]), outcome: "sent" },
     ]);
   });
 
   test("unknown calls are lost; what was found beside them is used", async () => {
     const { reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c0", "c2"] })])).toEqual([
-      { thoughts: [[], ["two", "three"]], outcome: "lost" },
+      { thoughts: [NOT_KEPT, ...beforeCalls(["two", "three"])], outcome: "lost" },
     ]);
   });
 
   test("a call without an id is lost", async () => {
     const { reasoningStore } = keeperWith();
     expect(await reasoningStore.restore("alice", [step({ callIds: [undefined] })])).toEqual([
-      { thoughts: [[]], outcome: "lost" },
+      { thoughts: [NOT_KEPT], outcome: "lost" },
     ]);
   });
 
@@ -277,17 +315,17 @@ describe("on the way in", () => {
     const { reasoningStore, outcomes, run } = keeperWith();
     await run(turnOf(call("c1")));
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
-      { thoughts: [[]], outcome: undefined },
+      { thoughts: beforeCalls([]), outcome: undefined },
     ]);
     expect(outcomes).toEqual([]);
   });
 
   test("an entry that is no list of thoughts is a miss", async () => {
-    for (const value of ["", "null", '{"a":1}', "[1]", "hm"]) {
+    for (const value of ["", "null", '{"before":[]}', '["hm"]', "hm"]) {
       const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
       const { reasoningStore } = keeperWith({ store: { ...memory, get: async () => value } });
       expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
-        { thoughts: [[]], outcome: "lost" },
+        { thoughts: [NOT_KEPT], outcome: "lost" },
       ]);
     }
   });
@@ -300,7 +338,7 @@ describe("on the way in", () => {
         ...memory,
         get: async () => {
           gets += 1;
-          return '["hm"]';
+          return '{"before":[["hm"]],"after":[]}';
         },
       },
     });
@@ -319,7 +357,7 @@ describe("tenants", () => {
     const { reasoningStore, run } = keeperWith();
     const sealed = await run(turnOf(think("hm"), call("c1")), "alice");
     expect(await reasoningStore.restore("bob", [step({ sealed, callIds: ["c1"] })])).toEqual([
-      { thoughts: [[]], outcome: "lost" },
+      { thoughts: [NOT_KEPT], outcome: "lost" },
     ]);
   });
 
@@ -330,7 +368,10 @@ describe("tenants", () => {
     const restored = await Promise.all(
       ["alice", "bob"].map((tenant) => reasoningStore.restore(tenant, [step({ callIds: ["c1"] })])),
     );
-    expect(restored.flat().map(({ thoughts }) => thoughts)).toEqual([[["alice's"]], [["bob's"]]]);
+    expect(restored.flat().map(({ thoughts }) => thoughts)).toEqual([
+      beforeCalls(["alice's"]),
+      beforeCalls(["bob's"]),
+    ]);
   });
 });
 

@@ -319,6 +319,19 @@ describe("a strict tool", () => {
   });
 });
 
+test("a call that nothing is checked of is not overtaken by what follows it", async () => {
+  const engine = scriptedEngine([
+    " to=functions.get_time<|channel|>commentary <|constrain|>json<|message|>{}<|end|><|start|>assistant" +
+      "<|channel|>analysis<|message|>Now wait.<|end|><|return|>",
+  ]);
+  const turn = await finishTurn(engine, turnWith({ tools: [TIME, { ...WEATHER, strict: true }] }));
+  expect(partsOf(turn)).toEqual([
+    ["tool-call", "{}", "get_time"],
+    ["reasoning", "Now wait."],
+  ]);
+  expect(turn.end.finish).toBe("tool-calls");
+});
+
 describe("the thought's budget", () => {
   const budget = (maxTokens: number) => ({ reasoning: { enabled: true, maxTokens } });
   const long = "<|channel|>analysis<|message|>one two three four five six seven";

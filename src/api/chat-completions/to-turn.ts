@@ -27,6 +27,7 @@ import {
 } from "../offered-functions.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
+import type { CallThoughts } from "../../store/reasoning-store.ts";
 import { toSampling } from "../sampling.ts";
 import { contentText } from "./content-text.ts";
 import { sentReasoning } from "./reasoning-in.ts";
@@ -41,10 +42,10 @@ export interface TurnContext {
   /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
   readonly bodyText: string;
   /**
-   * What was found of the running loop's reasoning: by the message's index, the thoughts before each of its
+   * What was found of the running loop's reasoning: by the message's index, the thoughts around each of its
    * calls. For other messages, what they say themselves.
    */
-  readonly restored: ReadonlyMap<number, readonly (readonly string[])[]>;
+  readonly restored: ReadonlyMap<number, readonly CallThoughts[]>;
   /** The `x-session-id` header. */
   readonly sessionId?: string | undefined;
 }
@@ -161,7 +162,7 @@ function toHistory(messages: readonly ChatMessage[], restored: TurnContext["rest
         for (const call of parts.calls) calls.set(call.id, call.name);
         if (last && parts.calls.length === 0 && parts.text !== "") {
           prefill = parts.text;
-          history.push(...(parts.thoughts[0] ?? []).map((text) => analysisMessage(text)));
+          history.push(...toThoughts(parts.thoughts[0]?.before.flat()));
         } else {
           history.push(...toAssistantMessages(parts));
         }
@@ -200,8 +201,8 @@ function toAuthorName(name: string | null | undefined): string | undefined {
 const MAX_NAME_LENGTH = 64;
 
 interface AssistantParts {
-  /** Before each call; without calls, before the text. */
-  readonly thoughts: readonly (readonly string[])[];
+  /** Around each call; without calls, before the text. */
+  readonly thoughts: readonly CallThoughts[];
   readonly text: string;
   readonly calls: readonly { readonly id: string; readonly name: string; readonly args: string }[];
 }
@@ -209,7 +210,7 @@ interface AssistantParts {
 function assistantParts(
   message: AssistantMessage,
   param: string,
-  restored: readonly (readonly string[])[] | undefined,
+  restored: readonly CallThoughts[] | undefined,
 ): AssistantParts {
   const calls = (message.tool_calls ?? []).map((call, index) => {
     if (call.function) {
@@ -227,27 +228,38 @@ function assistantParts(
     calls.push({ id: "", name, args: args ?? "" });
   }
   return {
-    thoughts: restored ?? [optional(sentReasoning(message))],
+    thoughts: restored ?? [{ before: [optional(sentReasoning(message))], after: [] }],
     text: contentText(message.content, param) || (message.refusal ?? ""),
     calls,
   };
 }
 
-/** Thought, then what was said to the user, then the calls: the order in which the model wrote them. */
+/** In the order in which the model wrote them. The client has joined what was said to the user into one text. */
 function toAssistantMessages({ thoughts, text, calls }: AssistantParts): Message[] {
-  const [first = [], ...others] = thoughts.map((texts) =>
-    texts.map((each) => analysisMessage(each)),
-  );
-  if (calls.length === 0) return [...first, ...(text === "" ? [] : [finalMessage(text)])];
-  return [
-    ...first,
-    // Continue sends " " and LangChain "" beside calls: nothing was said.
-    ...(text.trim() === "" ? [] : [preambleMessage(text)]),
-    ...calls.flatMap(({ name, args }, index) => [
-      ...(index === 0 ? [] : (others[index - 1] ?? [])),
+  if (calls.length === 0) {
+    return [
+      ...toThoughts(thoughts.flatMap(({ before }) => before.flat())),
+      ...(text === "" ? [] : [finalMessage(text)]),
+    ];
+  }
+  // Continue sends " " and LangChain "" beside calls: nothing was said.
+  const preamble = text.trim() === "" ? [] : [preambleMessage(text)];
+  return calls.flatMap(({ name, args }, index) => {
+    const { before = [], after } = thoughts[index] ?? {};
+    const beforeText = before.length > 1 ? before.slice(0, -1) : before;
+    const beforeCall = before.slice(beforeText.length);
+    return [
+      ...toThoughts(beforeText.flat()),
+      ...(index === 0 ? preamble : []),
+      ...toThoughts(beforeCall.flat()),
       toolCallMessage(name, args),
-    ]),
-  ];
+      ...toThoughts(after),
+    ];
+  });
+}
+
+function toThoughts(texts: readonly string[] = []): Message[] {
+  return texts.map((text) => analysisMessage(text));
 }
 
 /** By id, because results may come in any order; a name on the message itself is the last resort. */

@@ -3,6 +3,7 @@
  * above all the chain of thought of the running tool loop, by whichever carrier it comes.
  */
 import {
+  type CallThoughts,
   type ReasoningStore,
   type ReasoningOutcome,
   worstOutcome,
@@ -74,8 +75,8 @@ export async function resolveHistory(
   // Thoughts before the last answer are not read again, so nothing is looked up for them.
   const running = items.findLastIndex((_, index) => isAnswer(items, index)) + 1;
   const steps = [
-    ...toSteps(items.slice(0, running), false),
-    ...toSteps(items.slice(running), true),
+    ...toSteps(items.slice(0, running), "finished"),
+    ...toSteps(items.slice(running), running > 0 ? "behind-answer" : "running"),
   ];
   const resolved = await Promise.all(steps.map((step) => resolveStep(step, deps)));
   return { items: resolved.flatMap((step) => step.items), outcome: worstOutcome(resolved) };
@@ -93,22 +94,27 @@ function isAnswer(items: readonly LocatedItem[], index: number): boolean {
 interface Step {
   readonly items: StepItem[];
   readonly isByModel: boolean;
-  /** Part of the tool loop that has not come to an answer yet. */
-  readonly isRunning: boolean;
+  /**
+   * `finished`: an answer has followed. `running`: part of the tool loop that has not come to an answer yet.
+   * `behind-answer`: the same, and the model wrote on after an answer.
+   */
+  readonly place: "finished" | "running" | "behind-answer";
 }
 
 interface StepItem extends LocatedItem {
   readonly isAnswer: boolean;
 }
 
-function toSteps(items: readonly LocatedItem[], isRunning: boolean): Step[] {
+/** `first`: the place of the first item; the steps after it are not right behind an answer. */
+function toSteps(items: readonly LocatedItem[], first: Step["place"]): Step[] {
+  const later = first === "finished" ? "finished" : "running";
   const steps: Step[] = [];
   for (const [index, located] of items.entries()) {
     const each = { ...located, isAnswer: isAnswer(items, index) };
     const isByModel = isFromModel(each.item);
     const last = steps.at(-1);
     if (isByModel && last?.isByModel) last.items.push(each);
-    else steps.push({ items: [each], isByModel, isRunning });
+    else steps.push({ items: [each], isByModel, place: index === 0 ? first : later });
   }
   return steps;
 }
@@ -125,16 +131,16 @@ async function resolveStep(step: Step, deps: HistoryDeps): Promise<ResolvedHisto
   for (const each of step.items) {
     if (each.item.type !== "reasoning") {
       items.push(await toHistoryItem(each, deps));
-    } else if (step.isRunning) {
+    } else if (step.place !== "finished") {
       const thought = await readThought(each, deps);
       if (thought === undefined) continue;
       outcomes.push(thought);
       items.push({ type: "reasoning", text: thought.text });
     }
   }
-  if (!step.isRunning) return { items, outcome: undefined };
+  if (step.place === "finished") return { items, outcome: undefined };
   const outcome = worstOutcome(outcomes);
-  if (outcome === undefined) return restoreLost(items, deps);
+  if (outcome === undefined) return restoreLost(items, step.place, deps);
   deps.onRestored(outcome);
   return { items, outcome };
 }
@@ -174,6 +180,7 @@ function thoughtText(item: Extract<InputItem, { type: "reasoning" }>): string {
 /** Calls that came without any thought: a client that forgets them, and the keeper may know them. */
 async function restoreLost(
   items: readonly HistoryItem[],
+  place: Step["place"],
   deps: HistoryDeps,
 ): Promise<ResolvedHistory> {
   const callIds = items.flatMap((item) => (item.type === "call" ? [item.callId] : []));
@@ -181,17 +188,44 @@ async function restoreLost(
   const [step] = await deps.reasoningStore.restore(deps.tenant, [
     { sent: [], sealed: [], callIds },
   ]);
-  const thoughts = (step?.thoughts ?? []).map((texts) =>
-    texts.map((text): HistoryItem => ({ type: "reasoning", text })),
-  );
-  // The first call's thoughts came before anything else in the step, a preamble included.
-  const restored = [...(thoughts[0] ?? [])];
-  let calls = 0;
-  for (const item of items) {
-    if (item.type === "call" && calls++ > 0) restored.push(...(thoughts[calls - 1] ?? []));
-    restored.push(item);
+  const restored: HistoryItem[] = [];
+  let rest = items;
+  for (const [index, thoughts] of (step?.thoughts ?? []).entries()) {
+    const end = rest.findIndex(({ type }) => type === "call") + 1;
+    const isBehindAnswer = index === 0 && place === "behind-answer";
+    restored.push(...withThoughts(rest.slice(0, end), thoughts, isBehindAnswer));
+    rest = rest.slice(end);
   }
-  return { items: restored, outcome: step?.outcome };
+  return { items: [...restored, ...rest], outcome: step?.outcome };
+}
+
+/**
+ * A call, the items since the call before it, and the thoughts between them. The lists of thoughts are counted from the call
+ * backwards: those that an answer stands behind are not read again, and of texts that the client has left out the thoughts
+ * come first.
+ */
+function withThoughts(
+  items: readonly HistoryItem[],
+  { before, after }: CallThoughts,
+  isBehindAnswer: boolean,
+): HistoryItem[] {
+  const places = items.flatMap(({ type }, at) =>
+    type === "assistant" || type === "call" ? [at] : [],
+  );
+  const surplus = Math.max(0, before.length - places.length);
+  const lists = new Map(
+    before.slice(surplus).map((texts, at) => [places.at(at - before.length + surplus), texts]),
+  );
+  const first = isBehindAnswer ? [] : before.slice(0, surplus).flat();
+  return [
+    ...first.map((text) => toThought(text)),
+    ...items.flatMap((item, at) => [...(lists.get(at) ?? []).map((text) => toThought(text)), item]),
+    ...after.map((text) => toThought(text)),
+  ];
+}
+
+function toThought(text: string): HistoryItem {
+  return { type: "reasoning", text };
 }
 
 async function toHistoryItem(

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { chatRequest } from "../../../src/api/chat-completions/request.ts";
-import { toTurn } from "../../../src/api/chat-completions/to-turn.ts";
+import { toTurn, type TurnContext } from "../../../src/api/chat-completions/to-turn.ts";
 import { RequestError } from "../../../src/api/errors.ts";
 import { parseBody, parseWith } from "../../../src/api/parse-request.ts";
 import { dropFinishedAnalysis } from "../../../src/harmony/analysis.ts";
@@ -30,12 +30,20 @@ const cases = readFileSync(
 
 const renderer = createRenderer();
 
-function turnOf(bodyText: string, date = "2025-06-28"): Turn {
+interface TurnOptions {
+  readonly date?: string | undefined;
+  readonly restored?: TurnContext["restored"];
+}
+
+function turnOf(
+  bodyText: string,
+  { date = "2025-06-28", restored = new Map() }: TurnOptions = {},
+): Turn {
   return toTurn(parseWith(chatRequest, parseBody(bodyText)), {
     turnId: "turn-1",
     tenant: "anonymous",
     bodyText,
-    restored: new Map(),
+    restored,
     system: {
       identity: "You are ChatGPT, a large language model trained by OpenAI.",
       knowledgeCutoff: "2024-06",
@@ -59,7 +67,9 @@ test("there are as many chat cases as there should be", () => {
 
 describe("a chat request becomes the prompt that the cases expect", () => {
   test.each(cases)("$id $note", ({ line, request, expected_text, expected_token_ids }) => {
-    const prompt = promptOf(turnOf(memberText(line, "request") ?? "", request?.current_date));
+    const prompt = promptOf(
+      turnOf(memberText(line, "request") ?? "", { date: request?.current_date }),
+    );
     expect(prompt.text().replaceAll("\u200b", "")).toBe(expected_text);
     expect(prompt.ids).toEqual(expected_token_ids);
   });
@@ -285,6 +295,42 @@ describe("reasoning sent back is taken from one source", () => {
       expected === undefined ? [] : [expected],
     );
   });
+});
+
+test("restored thoughts stand where the model wrote them", () => {
+  const messages = [
+    { role: "user", content: "Go." },
+    {
+      role: "assistant",
+      content: "Wait.",
+      tool_calls: ["a", "b"].map((id) => ({
+        id,
+        type: "function",
+        function: { name: "f", arguments: "{}" },
+      })),
+    },
+  ];
+  const turn = turnOf(JSON.stringify({ messages }), {
+    restored: new Map([
+      [
+        1,
+        [
+          { before: [["one"], ["two"]], after: [] },
+          { before: [["three"]], after: ["four"] },
+        ],
+      ],
+    ]),
+  });
+  const written = turn.messages.filter(({ role }) => role === "assistant");
+  expect(written.map(({ content }) => content)).toEqual([
+    "one",
+    "Wait.",
+    "two",
+    "{}",
+    "three",
+    "{}",
+    "four",
+  ]);
 });
 
 test("a schema keeps the key order and the numbers of the request's text", () => {

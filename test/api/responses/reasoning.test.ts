@@ -86,6 +86,37 @@ describe("where thoughts come from", () => {
     );
   });
 
+  const call = " to=functions.step<|channel|>commentary <|constrain|>json<|message|>{}";
+  const analysis = (text: string) =>
+    `<|channel|>analysis<|message|>${text}<|end|><|start|>assistant`;
+  const forget: Carrier = {
+    carry: (item) => (item.type === "reasoning" ? undefined : item),
+  };
+
+  test.each([
+    [
+      "around a preamble, and behind the call",
+      `${analysis("One.")}<|channel|>commentary<|message|>Wait.<|end|><|start|>assistant${analysis("Two.")}${call}`,
+    ],
+    ["behind the call alone", call],
+  ])("what was kept goes where it was: %s", async (_, written) => {
+    const script = `${written}<|end|><|start|>assistant<|channel|>analysis<|message|>Three.<|end|>`;
+    const { prompt } = await afterOneCall({}, forget, [`${script}<|return|>`, ANSWER]);
+    expect(prompt).toContain(
+      `${written}<|call|><|start|>assistant<|channel|>analysis<|message|>Three.<|end|><|start|>functions.step`,
+    );
+  });
+
+  test("a thought before an answer is not read again behind it", async () => {
+    const answer = "<|channel|>final<|message|>Done.<|end|><|start|>assistant";
+    const { prompt } = await afterOneCall({}, forget, [
+      `${analysis("Old.")}${answer}${analysis("New.")}${call}<|call|>`,
+      ANSWER,
+    ]);
+    expect(prompt).not.toContain("Old.");
+    expect(prompt).toContain(`${answer}${analysis("New.")}${call}<|call|>`);
+  });
+
   test("lost thoughts are said to be lost, and the request is answered", async () => {
     const engine = scriptedEngine([ANSWER]);
     const app = responsesApp({ engine });
