@@ -100,7 +100,12 @@ export function createPool(
   const failover = {
     backends,
     admission,
-    budget: new RetryBudget(),
+    budget: new RetryBudget({
+      inFlight: () => admission.inFlight,
+      maxWaiting: limits.maxQueued,
+      timeoutMs: limits.queueTimeoutMs,
+      clock,
+    }),
     maxAttempts,
     onRetry: () => {
       retries += 1;

@@ -8,7 +8,7 @@ import type { CompletionRequest, EngineEvent } from "../engine.ts";
 import type { Admission, Place } from "./admission.ts";
 import type { Backend } from "./backend.ts";
 import { judge, type Verdict } from "./judge.ts";
-import type { RetryBudget } from "./retry-budget.ts";
+import type { GiveBack, RetryBudget } from "./retry-budget.ts";
 
 export interface FailoverDeps {
   readonly backends: readonly Backend[];
@@ -27,10 +27,22 @@ export async function completeWithFailover(
 ): Promise<void> {
   const completion = new Completion(request, signal, take, deps);
   try {
-    while ((await completion.attempt()) === "again");
+    for (;;) {
+      const failed = await completion.attempt();
+      if (failed === undefined) return;
+      if (failed.isBudgeted && !(await completion.takeBudget())) throw failed.error;
+      deps.onRetry();
+    }
   } finally {
     completion.end();
   }
+}
+
+/** An attempt that another backend may make good. */
+interface Failed {
+  readonly error: unknown;
+  /** Only within the budget: the request may be to blame. */
+  readonly isBudgeted: boolean;
 }
 
 /** Connections that are refused, and backends that go down first, cost nothing but the try: only a loop has to be avoided. */
@@ -47,8 +59,9 @@ class Completion {
   #hasOpened = false;
   /** It has spoken against a backend, and does not against a second. */
   #hasSpoken = false;
-  /** It has been retried after an error that the request may be to blame for. */
-  #hasBudget = false;
+  /** It has been retried after an error that the request may be to blame for, and is not a second time. */
+  #isBudgeted = false;
+  #giveBack: GiveBack | undefined;
 
   constructor(
     request: CompletionRequest,
@@ -63,7 +76,7 @@ class Completion {
   }
 
   /** Runs it at one backend. Throws what that fails with, unless another may do better. */
-  async attempt(): Promise<"done" | "again"> {
+  async attempt(): Promise<Failed | undefined> {
     const { tenant = "", affinity } = this.#request;
     const place = await this.#deps.admission.enter(
       {
@@ -90,11 +103,19 @@ class Completion {
     }
   }
 
-  end(): void {
-    if (this.#hasBudget) this.#deps.budget.giveBack();
+  /** Whether the budget has a retry for it, maybe after waiting for one. */
+  async takeBudget(): Promise<boolean> {
+    const { tenant = "" } = this.#request;
+    this.#isBudgeted = true;
+    this.#giveBack = await this.#deps.budget.take(tenant, this.#signal);
+    return this.#giveBack !== undefined;
   }
 
-  async #runAt({ backend, attempt }: Place): Promise<"done" | "again"> {
+  end(): void {
+    this.#giveBack?.();
+  }
+
+  async #runAt({ backend, attempt }: Place): Promise<Failed | undefined> {
     let sampled = false;
     try {
       await consume(backend.engine.complete(this.#request, attempt.signal), (event) => {
@@ -102,6 +123,7 @@ class Completion {
           if (!sampled) {
             sampled = true;
             attempt.begin();
+            this.#giveBack?.();
             // The token of a trial makes room for more.
             this.#deps.admission.dispatch();
           }
@@ -112,7 +134,7 @@ class Completion {
         }
         return this.#take(event);
       });
-      return "done";
+      return undefined;
     } catch (error) {
       if (this.#signal.aborted) throw error;
       // An engine may say no more than that it was aborted.
@@ -122,8 +144,7 @@ class Completion {
       attempt.fail(failure, !(speaks && this.#hasSpoken));
       this.#hasSpoken ||= speaks;
       if (sampled || !this.#mayRetry(backend, failure, verdict)) throw failure;
-      this.#deps.onRetry();
-      return "again";
+      return { error: failure, isBudgeted: isAnswered(failure, verdict) };
     }
   }
 
@@ -142,15 +163,10 @@ class Completion {
         return this.#goElsewhere(backend, (other) => !other.isDown);
       case "misconfigured":
       case "failed":
-        // A stream that was cut before its first token need not be paid for: nothing has been sampled.
-        if (failure instanceof EngineError && failure.kind === "closed") {
+        if (!isAnswered(failure, verdict)) {
           return this.#goElsewhere(backend, (other) => !other.isDown);
         }
-        return (
-          !this.#hasBudget &&
-          this.#goElsewhere(backend, (other) => other.isAdmitting) &&
-          this.#takeBudget()
-        );
+        return !this.#isBudgeted && this.#goElsewhere(backend, (other) => other.isAdmitting);
       default:
         return verdict satisfies never;
     }
@@ -170,11 +186,12 @@ class Completion {
   #tryAgain(failure: unknown): boolean {
     return this.#attempts === 1 && failure instanceof EngineError && failure.kind === "unreachable";
   }
+}
 
-  #takeBudget(): boolean {
-    this.#hasBudget = this.#deps.budget.tryTake(this.#deps.admission.inFlight);
-    return this.#hasBudget;
-  }
+/** An error in words, for which the request may be to blame. A stream that is cut before its first token says nothing. */
+function isAnswered(failure: unknown, verdict: Verdict): boolean {
+  if (failure instanceof EngineError && failure.kind === "closed") return false;
+  return verdict === "misconfigured" || verdict === "failed";
 }
 
 /** The request has not got there, or the backend is gone before it has begun. */

@@ -142,23 +142,6 @@ describe("requests", () => {
     expect(healthOf(pool).filter((health) => health === "down")).toHaveLength(1);
   });
 
-  test("are retried after an answered error only while few are", async () => {
-    const held = Promise.withResolvers<void>();
-    const failing = createScriptedEngine([errorOf("server-error")]);
-    const slow = createScriptedEngine([OPEN, held.promise, TOKEN, FINISH]);
-    const pool = poolOf([slow, failing]);
-    const ends = Array.from({ length: 12 }, () => complete(pool));
-    await settle();
-    held.resolve();
-    const results = await Promise.all(ends);
-    // Twelve in flight are worth three retries at a time.
-    expect(results.filter(({ error }) => error?.kind === "server-error").length).toBe(
-      failing.requests.length - 3,
-    );
-    expect(pool.state.retries).toBe(3);
-    expect((await complete(pool)).finish).toBeDefined();
-  });
-
   test("a long stream that is the trial lets others in with its first token", async () => {
     const gone = createScriptedEngine([errorOf("unreachable")], [errorOf("unreachable")], WHOLE);
     const other = createScriptedEngine();
