@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import * as z from "zod";
-import { type Sample, sampleSchema } from "./sample.ts";
+import { messageSchema, type Sample } from "./sample.ts";
 
 const ENTRY = join(import.meta.dirname, "../src/node.ts");
 const SAMPLER = new URL("sampler.ts", import.meta.url).href;
@@ -16,6 +16,8 @@ export interface ChaosGateway {
   readonly port: number;
   /** Longest time `/health` took so far; Infinity where it did not answer. */
   readonly slowestHealthMs: number;
+  /** The most its event loop worked between two turns. */
+  readonly longestHoldMs: number;
   /** Requests that are with engines, and that wait for one. */
   occupied(): Promise<Occupied>;
   sample(): Promise<Sample>;
@@ -61,6 +63,22 @@ export async function startChaosGateway(
   }
   const origin = `http://127.0.0.1:${port}`;
   const watch = watchHealth(origin);
+  let longestHoldMs = 0;
+  const samples: ((sample: Sample) => void)[] = [];
+  child.on("message", (text) => {
+    const message = messageSchema.parse(text);
+    switch (message.type) {
+      case "hold":
+        longestHoldMs = message.ms;
+        break;
+      case "sample":
+        samples.shift()?.(message.sample);
+        break;
+      default:
+        message satisfies never;
+    }
+  });
+  child.send("watch");
 
   return {
     origin,
@@ -68,10 +86,13 @@ export async function startChaosGateway(
     get slowestHealthMs() {
       return watch.slowestMs;
     },
+    get longestHoldMs() {
+      return longestHoldMs;
+    },
     occupied: () => readOccupied(origin, key),
     sample: () =>
       new Promise((resolve) => {
-        child.once("message", (message) => resolve(sampleSchema.parse(message)));
+        samples.push(resolve);
         child.send("sample");
       }),
     async terminate() {

@@ -39,8 +39,10 @@ async function runPhases(): Promise<boolean> {
   const deadline = performance.now() + Number(values.minutes ?? 0) * 60_000;
   let violations = 0;
   let round = 0;
-  console.log("| phase | requests | whole | refused | told | left | slowest /health | s | |");
-  console.log("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |");
+  console.log(
+    "| phase | requests | whole | refused | told | left | slowest /health | longest hold | s | |",
+  );
+  console.log("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |");
   do {
     for (const phase of phases) violations += await runPhase(phase, seed + round);
     round++;
@@ -51,7 +53,7 @@ async function runPhases(): Promise<boolean> {
 
 async function runPhase(phase: Phase, phaseSeed: number): Promise<number> {
   if (phase.missing !== undefined) {
-    console.log(`| ${phase.name} | | | | | | | | skipped: ${phase.missing} |`);
+    console.log(`| ${phase.name} | | | | | | | | | skipped: ${phase.missing} |`);
     return 0;
   }
   const started = performance.now();
@@ -60,15 +62,21 @@ async function runPhase(phase: Phase, phaseSeed: number): Promise<number> {
     process.exit(1);
   }, PHASE_LIMIT_MS);
   const random = createRandom(seedOf(phaseSeed, PHASES.indexOf(phase)));
-  const { outcomes, slowestHealthMs, violations, note = "" } = await phase.run(random);
+  const {
+    outcomes,
+    slowestHealthMs,
+    longestHoldMs,
+    violations,
+    note = "",
+  } = await phase.run(random);
   clearTimeout(stuck);
   const count = (end: Outcome["end"]) => outcomes.filter((each) => each.end === end).length;
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
   const counts = [outcomes.length, count("whole"), count("refused"), count("told"), count("left")];
   const verdict = violations.length === 0 ? "ok" : `${violations.length} VIOLATED`;
-  const health = Math.round(slowestHealthMs);
+  const times = `${Math.round(slowestHealthMs)} ms | ${Math.round(longestHoldMs)} ms`;
   console.log(
-    `| ${phase.name} | ${counts.join(" | ")} | ${health} ms | ${seconds} | ${verdict}${note && `; ${note}`} |`,
+    `| ${phase.name} | ${counts.join(" | ")} | ${times} | ${seconds} | ${verdict}${note && `; ${note}`} |`,
   );
   for (const violation of violations) console.log(`    ${phase.name}: ${violation}`);
   return violations.length;
