@@ -16,6 +16,16 @@ export function beginsLikeAnalysis(text: string): boolean {
   return /^\s*(?:assistant\s*)?analysis/.test(text);
 }
 
+/**
+ * Whether a text without any marker begins with a header glued to its body, as nobody writes: `analysisThey greet`,
+ * `final json{}`. Enough to read it as a header, though no second one follows.
+ */
+export function beginsWithGluedHeader(text: string): boolean {
+  return /^\s*(?:assistant\s*)?(?:analysis[\p{L}\p{N}]|(?:final|commentary) ?json\s*[{["])/u.test(
+    text,
+  );
+}
+
 /** The same where markers are known to be hidden: a call's header begins with its recipient. */
 export function isHiddenHeader(text: string): boolean {
   return /^\s*(?:assistant\s*)?(?:analysis|commentary|final|to=functions\.)/.test(text);

@@ -12,6 +12,7 @@ import type { Header, Meaning } from "./header.ts";
 import {
   beginsLikeAnalysis,
   beginsLikeHeader,
+  beginsWithGluedHeader,
   createLostHeaderSplitter,
   hasLostHeader,
   isHiddenHeader,
@@ -107,7 +108,7 @@ export class Machine {
 
   /** Nothing more comes. `isCut`: the engine stopped the model, not the model itself. */
   end(isCut: boolean): void {
-    if (this.#state.at === "first-header" && this.#isHiddenHeader(this.#state)) {
+    if (this.#state.at === "first-header" && this.#isLostHeader(this.#state)) {
       this.#readStripped(this.#state);
     }
     this.#endSplitting();
@@ -327,8 +328,9 @@ export class Machine {
   #decideFirstHeader(state: FirstHeader): void {
     const { maxHeldLength } = this.#options;
     if (state.limit < maxHeldLength) state.limit = maxHeldLength;
-    else if (beginsLikeAnalysis(state.text)) this.#readStripped(state);
-    else this.#decideText(state);
+    else if (beginsLikeAnalysis(state.text) || beginsWithGluedHeader(state.text)) {
+      this.#readStripped(state);
+    } else this.#decideText(state);
   }
 
   /** The text has reached its limit: it must be known now what it is. */
@@ -402,6 +404,11 @@ export class Machine {
   /** Where markers are known to be hidden, a header's words are a header, also when one stands alone. */
   #isHiddenHeader(state: FirstHeader | Between): state is FirstHeader {
     return this.#options.hidesMarkers && state.at === "first-header" && isHiddenHeader(state.text);
+  }
+
+  /** At its end, text without any marker is a header whose markers are lost. */
+  #isLostHeader(state: FirstHeader): boolean {
+    return this.#isHiddenHeader(state) || beginsWithGluedHeader(state.text);
   }
 
   // ---- Messages ----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
  */
 import type { EngineTokens } from "../engines/engine.ts";
 import { createParser, type ParseEvent, type Parser, type PartKind } from "../harmony/parse.ts";
+import { START } from "../harmony/tokens.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import { TurnError } from "./turn-error.ts";
 import { createTextMeter, type TextMeter } from "./text-meter.ts";
@@ -65,6 +66,8 @@ class MessageParsers implements TurnParser {
   #hasShownMarker = false;
   /** The end of the text so far: a control token may come in several reads. */
   #tail = "";
+  /** The model is to begin with a header: no part of one has been written for it. */
+  #expectsHeader = true;
   #parser: Parser;
 
   constructor(tokenizer: Tokenizer, options: TurnParserOptions) {
@@ -88,12 +91,14 @@ class MessageParsers implements TurnParser {
   }
 
   pushIds(ids: readonly TokenId[]): ParseEvent[] {
+    // Behind `<|start|>assistant`.
+    if (ids.length > 0) this.#expectsHeader = ids.at(-2) === START;
     return this.#parser.pushIds(ids);
   }
 
   end(reason: "stop" | "length"): ParseEvent[] {
     const events = this.#parser.end(reason);
-    this.#expectMarkers();
+    this.#expectMarkers(events);
     return events;
   }
 
@@ -101,7 +106,7 @@ class MessageParsers implements TurnParser {
     this.#isText = true;
     if (!this.#hasShownMarker) this.#findMarker(text);
     const events = this.#parser.pushText(text);
-    this.#expectMarkers();
+    this.#expectMarkers(events);
     return events;
   }
 
@@ -112,16 +117,21 @@ class MessageParsers implements TurnParser {
     if (this.#hasShownMarker) this.#options.onShownMarker?.();
   }
 
-  /** Asked before the events go out: the parser has held them until it knew. */
-  #expectMarkers(): void {
+  /**
+   * Asked before the events go out: the parser has held them until it knew. A completion begins with a control token, so
+   * one without any comes from an engine that hides them, unless it is known not to.
+   */
+  #expectMarkers(events: readonly ParseEvent[]): void {
     if (!this.#isText || this.#hasShownMarker || this.#options.allowHiddenMarkers) return;
-    if (this.#parser.recoveries.has("lost-markers")) refuseHiddenMarkers();
+    const lacksHeader = this.#expectsHeader && events.length > 0;
+    if (lacksHeader || this.#parser.recoveries.has("lost-markers")) refuseHiddenMarkers();
   }
 
   restart(): void {
     this.#addRecoveries(this.#earlierRecoveries);
     this.#earlierTokens += this.#parser.tokens.reasoning;
     this.#parser = createParser(this.#tokenizer, this.#options);
+    this.#expectsHeader = true;
   }
 
   get done(): boolean {

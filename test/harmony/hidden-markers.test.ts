@@ -50,3 +50,21 @@ test("behind a header that the gateway opened, the text is its body up to the ne
     { type: "content", text: "Hello!" },
   ]);
 });
+
+describe("a header glued to its body, in text that has no other header, is read as one", () => {
+  test.each([
+    ["analysisThey greet me", { type: "reasoning", text: "They greet me" }],
+    ["assistantanalysis42 is", { type: "reasoning", text: "42 is" }],
+    ['final json{"a":1}', { type: "content", text: '{"a":1}' }],
+    ["finaljson[]", { type: "content", text: "[]" }],
+    [`final json["${"a".repeat(20_000)}"]`, { type: "content" }],
+    ["analysis of this: done", { type: "content", text: "analysis of this: done" }],
+    ["final json is here", { type: "content", text: "final json is here" }],
+    ["analysis: done", { type: "content", text: "analysis: done" }],
+  ])("%.30s", (text, expected) => {
+    const parser = createParser(o200kHarmony());
+    const events = [...parser.pushText(text), ...parser.end("stop")];
+    expect(toParts(events)).toMatchObject([expected]);
+    expect(parser.recoveries.has("lost-markers")).toBe(expected.text !== text);
+  });
+});

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Script, ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
-import { finishTurn, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
+import { finishTurn, offeredTool, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
 
 const ANSWER = "analysisThey greet me.assistantfinalHello!";
 
@@ -54,6 +54,25 @@ describe("an answer whose control tokens are hidden", () => {
     await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);
   });
 
+  test.each([
+    "analysisThey greet me. assistant",
+    "analysisThey greet me.",
+    "Analysis They greet me.",
+    "thinkingThey greet me",
+    "finalHello!",
+    "Hello!",
+    `analysis ${"word ".repeat(5000)}`,
+    'final json{"a":1}',
+  ])("is refused too where no second header shows it: %.30s", async (text) => {
+    await expect(finishTurn(textEngine([text]), turnWith())).rejects.toMatchObject(REFUSED);
+  });
+
+  test("is refused too behind an empty thought that the gateway wrote", async () => {
+    const engine = textEngine(["thinkingThey greet me"]);
+    const turn = turnWith({ reasoning: { enabled: false }, tools: [offeredTool("find")] });
+    await expect(finishTurn(engine, turn)).rejects.toMatchObject(REFUSED);
+  });
+
   test("is read where it is allowed", async () => {
     const turn = await finishTurn(textEngine([ANSWER]), turnWith(), {
       steering: { allowHiddenMarkers: true },
@@ -81,8 +100,11 @@ describe("an answer whose control tokens are hidden", () => {
   });
 });
 
-test("an answer that merely begins like a header is an answer", async () => {
+test("where control tokens have been seen, an answer that merely begins like a header is an answer", async () => {
   const text = "analysis of this shows: finally done.";
-  const turn = await finishTurn(textEngine([text]), turnWith());
+  const turn = await finishTurn(
+    textEngine([text], { capabilities: { showsMarkers: true } }),
+    turnWith(),
+  );
   expect(partsOf(turn)).toEqual([["content", text]]);
 });
