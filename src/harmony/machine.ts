@@ -408,7 +408,7 @@ export class Machine {
 
   /** At its end, text without any marker is a header whose markers are lost. */
   #isLostHeader(state: FirstHeader): boolean {
-    return this.#isHiddenHeader(state) || beginsWithGluedHeader(state.text);
+    return beginsWithGluedHeader(state.text) || this.#isHiddenHeader(state);
   }
 
   // ---- Messages ----------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ describe("a header glued to its body, in text that has no other header, is read 
     ["assistantanalysis42 is", { type: "reasoning", text: "42 is" }],
     ['final json{"a":1}', { type: "content", text: '{"a":1}' }],
     ["finaljson[]", { type: "content", text: "[]" }],
-    [`final json["${"a".repeat(20_000)}"]`, { type: "content" }],
+    [`final json["${"a".repeat(20_000)}"]`, { type: "content", text: `["${"a".repeat(20_000)}"]` }],
     ["analysis of this: done", { type: "content", text: "analysis of this: done" }],
     ["final json is here", { type: "content", text: "final json is here" }],
     ["analysis: done", { type: "content", text: "analysis: done" }],
