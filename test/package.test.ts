@@ -69,6 +69,7 @@ const CONSUMER = `
 import { createApp, createFetchTransport, createLog, createMemoryStore, createModels, resolveSettings, type Store, toModelOptions } from "harmony-gateway";
 import { START } from "harmony-gateway/harmony";
 import { loadSettings, startGateway } from "harmony-gateway/node";
+import { parseOpenChatML } from "harmony-gateway/openchatml";
 import manifest from "harmony-gateway/package.json" with { type: "json" };
 import { o200kHarmony } from "harmony-gateway/tokenizer";
 import worker from "harmony-gateway/worker";
@@ -98,7 +99,8 @@ const statuses = {
 };
 await gateway.close();
 const ids = [START, ...o200kHarmony().encode("Hello")];
-console.log(JSON.stringify({ ...statuses, ids, version: manifest.version }));
+const { messages } = parseOpenChatML("<|start|>user<|message|>Hi<|end|>");
+console.log(JSON.stringify({ ...statuses, ids, said: messages[0]?.content, version: manifest.version }));
 process.exit();
 `;
 
@@ -138,6 +140,7 @@ describe("a program that uses each of its exports", () => {
       node: 200,
       worker: 200,
       ids: [200_006, 13_225],
+      said: "Hi",
       version: manifest.version,
     });
   });

@@ -54,6 +54,7 @@ export type {
 } from "./parse.ts";
 
 // The parts of rendered messages
+export { bodyText, offersFunctions } from "./body.ts";
 export { developerText } from "./developer-message.ts";
 export { systemText } from "./system-message.ts";
 export { toolsSection } from "./tools.ts";

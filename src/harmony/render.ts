@@ -11,15 +11,18 @@
 import { o200kHarmony } from "../tokenizer/index.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
 import { dropAnalysisLikeReference } from "./analysis.ts";
-import type { ContentPart, Conversation, Message, Role } from "./conversation.ts";
-import { developerText } from "./developer-message.ts";
+import { contentParts, offersFunctions, partText } from "./body.ts";
+import type { Conversation, Message, Role } from "./conversation.ts";
+import { HarmonyRenderError } from "./render-error.ts";
 import { createPieceEncoder, specialPiece } from "./pieces.ts";
 import type { Piece, PieceEncoder } from "./pieces.ts";
 import { createPrompt } from "./prompt.ts";
 import type { RenderedPrompt, RenderedSegment } from "./prompt.ts";
-import { systemText } from "./system-message.ts";
 import { MemoryBudget } from "./text-memory.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "./tokens.ts";
+
+export { HarmonyRenderError } from "./render-error.ts";
+export type { RenderErrorCode } from "./render-error.ts";
 
 /**
  * Where a recipient on `commentary` stands, and how content types are written.
@@ -83,22 +86,6 @@ export interface Renderer {
 export interface Opening extends Pick<Message, "recipient" | "channel" | "contentType"> {
   /** How the body begins. */
   readonly text?: string;
-}
-
-export type RenderErrorCode =
-  | "tool-without-name"
-  | "misplaced-system-content"
-  | "misplaced-developer-content";
-
-/** The conversation cannot be written in the format. The reference refuses the same ones. */
-export class HarmonyRenderError extends Error {
-  readonly code: RenderErrorCode;
-
-  constructor(code: RenderErrorCode, message: string) {
-    super(message);
-    this.name = "HarmonyRenderError";
-    this.code = code;
-  }
 }
 
 const DEFAULT_CACHE_BYTES = 16 * 1024 * 1024;
@@ -308,35 +295,7 @@ function writeContentType(out: Writer, contentType: string, layout: Layout): voi
   }
 }
 
-function contentParts({ content }: Message): readonly ContentPart[] {
-  return typeof content === "string" ? [{ type: "text", text: content }] : content;
-}
-
-function partText(part: ContentPart, role: Role, hasFunctions: boolean): string {
-  if (part.type === "text") return part.text;
-  if (part.type !== role) {
-    throw new HarmonyRenderError(
-      `misplaced-${part.type}-content`,
-      `Content of type ${part.type} belongs in ${part.type} messages, not in a ${role} message`,
-    );
-  }
-  return part.type === "system" ? systemText(part, hasFunctions) : developerText(part);
-}
-
 /** A set recipient makes an assistant message a call, even the unwritten `all` and the empty one. */
 function terminator({ role, recipient }: Message): Piece {
   return role === "assistant" && recipient !== undefined ? PIECES.call : PIECES.end;
-}
-
-/** Whether any developer content, wherever it stands, has a function under the key `functions`. */
-function offersFunctions(messages: readonly Message[]): boolean {
-  return messages.some(
-    ({ content }) =>
-      typeof content !== "string" &&
-      content.some(
-        (part) =>
-          part.type === "developer" &&
-          part.namespaces?.findLast(({ key }) => key === "functions")?.functions.length,
-      ),
-  );
 }

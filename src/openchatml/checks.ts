@@ -1,0 +1,58 @@
+/** What must hold for a message, whether it is read or to be written. */
+import { isBuiltIn, isCall } from "./document.ts";
+import type { Message, Terminator } from "./document.ts";
+import type { WarningCode } from "./errors.ts";
+import { FrameError, type FrameHeader } from "./frame.ts";
+
+export interface HeaderRules {
+  /** HIP-1: assistant and tool frames need their channel. */
+  readonly hip1: boolean;
+}
+
+/** Who may write what where. */
+export function checkHeader(header: FrameHeader, { hip1 }: HeaderRules): void {
+  const { role, channel, to } = header;
+  if (hip1 && channel === undefined && (role === "assistant" || role === "tool")) {
+    throw new FrameError(
+      `with Harmony's profile, every ${role} message needs a channel`,
+      "E-PARSE-CHANNEL-MISSING",
+    );
+  }
+  if (!isCall(header) || channel === "commentary") return;
+  if (channel === "analysis" && isBuiltIn(to ?? "")) return;
+  throw new FrameError(`a call of ${to} belongs on commentary, not on ${channel ?? "final"}`);
+}
+
+/** Which warnings the closing token deserves. */
+export function checkTerminator(
+  message: Pick<Message, "role" | "to" | "channel">,
+  end: Terminator,
+): readonly WarningCode[] {
+  const calls = isCall(message);
+  if (end === "call" && !calls) throw new FrameError("<|call|> closes a message that calls nobody");
+  if (calls && end !== "call") return ["W-CALL-TERMINATOR"];
+  const answers = message.role === "assistant" && message.channel === "final";
+  return end === "return" && !answers ? ["W-RETURN-CHANNEL"] : [];
+}
+
+/** The body against the constraint, and the arguments of a call. */
+export function checkBody(message: Pick<Message, "role" | "to" | "constrain" | "content">): void {
+  const { constrain, content } = message;
+  const calls = isCall(message);
+  if (constrain === "json") {
+    const value = readJson(content);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    if (calls && !isObject) throw new FrameError("the arguments are no object", "E-CALL-SCHEMA");
+  } else if (calls && content.trim() === "") {
+    throw new FrameError("the arguments are missing", "E-CALL-SCHEMA");
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new FrameError(`the body is no JSON: ${reason}`, "E-BODY-CONSTRAINT-VIOLATION");
+  }
+}

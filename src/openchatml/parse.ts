@@ -1,0 +1,69 @@
+/** A whole OpenChatML document, from its text. */
+import { isChatML, readChatML } from "./chatml.ts";
+import type { Document, DocumentHeader, Message } from "./document.ts";
+import type { Warning } from "./errors.ts";
+import { type MessageStart, Reader, type ReaderOptions, type ReaderSink } from "./reader.ts";
+
+export interface ParseOptions {
+  /** Harmony's rules hold (HIP-1), also when the header does not say so. Default false. */
+  readonly hip1?: boolean;
+  /** Accept calls and replies without `call_id`, and make one. Default false. */
+  readonly lenient?: boolean;
+  /** Refuse a document without a header. Default false: it is a warning. */
+  readonly requireHeader?: boolean;
+}
+
+export interface ParsedDocument extends Document {
+  readonly warnings: readonly Warning[];
+}
+
+/** Throws an `OpenChatMLError` that says what is wrong and where. */
+export function parseOpenChatML(text: string, options: ParseOptions = {}): ParsedDocument {
+  if (isChatML(text)) return readChatML(text, options.requireHeader ?? false);
+  const { document, reader } = read(text, options, new Set());
+  // An id that was made stands further down: once more, with others.
+  return reader.calls.hasCollided ? read(text, options, reader.calls.written).document : document;
+}
+
+/** What an absent option means. */
+export function toReaderOptions(
+  { hip1 = false, lenient = false, requireHeader = false }: ParseOptions,
+  reservedIds: ReadonlySet<string>,
+): ReaderOptions {
+  return { hip1, lenient, requireHeader, reservedIds };
+}
+
+function read(
+  text: string,
+  options: ParseOptions,
+  reservedIds: ReadonlySet<string>,
+): { readonly document: ParsedDocument; readonly reader: Reader } {
+  const collector = new Collector();
+  const reader = new Reader(toReaderOptions(options, reservedIds), collector);
+  reader.push(text);
+  reader.finish();
+  const { documentHeader: header, messages } = collector;
+  return { document: { header, messages, warnings: reader.warnings }, reader };
+}
+
+class Collector implements ReaderSink {
+  readonly messages: Message[] = [];
+  documentHeader: DocumentHeader | null = null;
+  #start: MessageStart | undefined;
+
+  header(header: DocumentHeader | null): void {
+    this.documentHeader = header;
+  }
+
+  start(message: MessageStart): void {
+    this.#start = message;
+  }
+
+  text(): void {
+    // The whole body comes with its end.
+  }
+
+  end(end: Message["end"], content: string): void {
+    if (this.#start !== undefined) this.messages.push({ ...this.#start, content, end });
+  }
+}

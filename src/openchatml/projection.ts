@@ -1,0 +1,163 @@
+/** A document as JSON, as a Chat Completions history, and the envelope of a tool's reply. */
+import { isCall } from "./document.ts";
+import type { Document, Message } from "./document.ts";
+
+/** One object for each message; analysis directly before an assistant message becomes its `thinking`. */
+export interface JsonMessage {
+  readonly role: Message["role"];
+  readonly channel: Message["channel"];
+  readonly name?: string;
+  readonly call_id?: string;
+  readonly intent?: string;
+  readonly content_type?: string;
+  readonly thinking?: string;
+  readonly content?: string;
+  readonly tool_call?: {
+    readonly id: string;
+    readonly recipient: string;
+    readonly content_type?: string;
+    readonly arguments: string;
+  };
+}
+
+export function toJsonMessages({ messages }: Document): JsonMessage[] {
+  const projected: JsonMessage[] = [];
+  let thoughts: Message[] = [];
+  for (const message of messages) {
+    if (isThought(message)) {
+      thoughts.push(message);
+      continue;
+    }
+    if (message.role === "assistant") {
+      projected.push({ ...toJsonMessage(message), ...thinkingOf(thoughts) });
+    } else {
+      projected.push(...thoughts.map(toJsonMessage), toJsonMessage(message));
+    }
+    thoughts = [];
+  }
+  return [...projected, ...thoughts.map(toJsonMessage)];
+}
+
+function isThought(message: Message): boolean {
+  return message.role === "assistant" && message.channel === "analysis" && !isCall(message);
+}
+
+function thinkingOf(thoughts: readonly Message[]): { thinking?: string } {
+  if (thoughts.length === 0) return {};
+  return { thinking: thoughts.map(({ content }) => content).join("\n\n") };
+}
+
+function toJsonMessage(message: Message): JsonMessage {
+  const { role, channel, name, callId = "", to = "", intent, contentType, constrain } = message;
+  const type = constrain ?? contentType;
+  const typed = type === undefined ? {} : { content_type: type };
+  const common = { role, channel, ...(name !== undefined && { name }), ...(intent && { intent }) };
+  if (isCall(message)) {
+    const call = { id: callId, recipient: to, ...typed, arguments: message.content };
+    return { ...common, tool_call: call };
+  }
+  return {
+    ...common,
+    ...(role === "tool" && { call_id: callId }),
+    ...typed,
+    content: message.content,
+  };
+}
+
+/** A message of Chat Completions, with the reasoning as OpenRouter has it. */
+export type ChatMessage =
+  | {
+      readonly role: "system" | "developer" | "user";
+      readonly content: string;
+      readonly name?: string;
+    }
+  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
+  | ChatAssistantMessage;
+
+export interface ChatAssistantMessage {
+  readonly role: "assistant";
+  readonly content: string | null;
+  readonly name?: string;
+  readonly reasoning?: string;
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly type: "function";
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
+}
+
+/** Hidden commentary is left out: a chat client would show it. */
+export function toChatMessages({ messages }: Document): ChatMessage[] {
+  const chat: ChatMessage[] = [];
+  let open: ChatAssistantMessage | undefined;
+  const flush = () => {
+    if (open !== undefined) chat.push(open);
+    open = undefined;
+  };
+  for (const message of messages) {
+    const { role, channel, name, callId = "", to = "", intent, content } = message;
+    const named = name === undefined ? {} : { name };
+    if (role === "tool") {
+      flush();
+      chat.push({ role, tool_call_id: callId, content });
+    } else if (role !== "assistant") {
+      flush();
+      chat.push({ role, content, ...named });
+    } else if (isCall(message)) {
+      const call = {
+        id: callId,
+        type: "function" as const,
+        function: { name: to.replace(/^functions\./, ""), arguments: content },
+      };
+      open = { role, content: null, ...open, tool_calls: [...(open?.tool_calls ?? []), call] };
+    } else if (channel === "analysis") {
+      if (open?.content != null || open?.tool_calls !== undefined) flush();
+      const reasoning: string =
+        open?.reasoning === undefined ? content : `${open.reasoning}\n\n${content}`;
+      open = { role, content: null, ...named, reasoning };
+    } else if (channel === "commentary") {
+      if (intent !== "preamble") continue;
+      if (open?.content != null || open?.tool_calls !== undefined) flush();
+      open = { role, ...open, ...named, content };
+    } else {
+      if (open?.content != null || open?.tool_calls !== undefined) flush();
+      chat.push({ role, ...open, ...named, content });
+      open = undefined;
+    }
+  }
+  flush();
+  return chat;
+}
+
+/** What a tool answered. */
+export interface ToolReply {
+  readonly ok: boolean;
+  /** The error's code, `E-TOOL-TIMEOUT` for instance. */
+  readonly code?: string;
+  /** JSON where the body is JSON, otherwise its text. */
+  readonly content: unknown;
+}
+
+/** Reads the recommended envelope `{ok, content, error}`. A body without a boolean `ok` is plain content. */
+export function readToolReply(body: string): ToolReply {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return { ok: true, content: body };
+  }
+  if (typeof value !== "object" || value === null || !("ok" in value)) {
+    return { ok: true, content: value };
+  }
+  const { ok } = value;
+  if (typeof ok !== "boolean") return { ok: true, content: value };
+  const content = "content" in value ? (value.content ?? null) : null;
+  const code = "error" in value ? codeOf(value.error) : undefined;
+  return { ok, ...(code !== undefined && { code }), content };
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (typeof error === "string") return error;
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

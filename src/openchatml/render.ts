@@ -1,0 +1,99 @@
+/** An OpenChatML document as text. What could not be read back as it is, is refused. */
+import { checkBody, checkHeader, checkTerminator } from "./checks.ts";
+import { escapeControl } from "./control-tokens.ts";
+import { isCall } from "./document.ts";
+import type { Document, Message, Terminator } from "./document.ts";
+import { OpenChatMLError } from "./errors.ts";
+import { FrameError, isHeaderValue } from "./frame.ts";
+import { writeDocumentHeader } from "./header.ts";
+
+export interface RenderOptions {
+  /**
+   * How messages are closed. Absent: as the document says.
+   * - `history`: nothing ends with `<|return|>`
+   * - `training`: the last message does, if it is the assistant's on `final`
+   * - `completion`: as `history`, and the assistant's next message is opened
+   */
+  readonly mode?: "history" | "training" | "completion";
+}
+
+/** Throws an `OpenChatMLError` for a document that the format cannot hold. */
+export function renderOpenChatML(document: Document, { mode }: RenderOptions = {}): string {
+  const { header, messages } = document;
+  const frames = messages.map((message, index) => {
+    const isLast = index === messages.length - 1;
+    const end = mode === undefined ? message.end : endIn(mode, message, isLast);
+    return renderChecked({ ...message, end }, index);
+  });
+  if (mode === "completion") frames.push("<|start|>assistant");
+  return (header === null ? "" : writeDocumentHeader(header)) + frames.join("\n");
+}
+
+function endIn(
+  mode: NonNullable<RenderOptions["mode"]>,
+  message: Message,
+  isLast: boolean,
+): Terminator {
+  const { role, channel, end } = message;
+  const answers = role === "assistant" && channel === "final" && end !== "call";
+  if (mode === "training" && isLast && answers) return "return";
+  return end === "return" ? "end" : end;
+}
+
+function renderChecked(message: Message, index: number): string {
+  try {
+    const { channel, implicitChannel, ...header } = message;
+    checkHeader({ ...header, ...(!implicitChannel && { channel }) }, { hip1: false });
+    checkTerminator(message, message.end);
+    checkBody(message);
+    return renderMessage(message);
+  } catch (error) {
+    if (!(error instanceof FrameError)) throw error;
+    throw new OpenChatMLError(error.code, error.message, { messageIndex: index });
+  }
+}
+
+function renderMessage(message: Message): string {
+  const { role, channel, implicitChannel, constrain, content, end } = message;
+  const start = [role, ...attributes(message)].join(" ");
+  const isWritten = !(implicitChannel && channel === "final");
+  return [
+    `<|start|>${section(start)}`,
+    isWritten ? `<|channel|>${channel}` : "",
+    constrain === undefined ? "" : `<|constrain|>${section(value("constraint", constrain))}`,
+    `<|message|>${renderBody(content)}<|${end}|>`,
+  ].join("");
+}
+
+function attributes(message: Message): string[] {
+  const { role, to, callId, name, intent, contentType } = message;
+  if (role === "tool" && name === undefined) throw new FrameError("a tool needs a name");
+  if (callId === undefined && (role === "tool" || isCall(message))) {
+    throw new FrameError(`a ${role === "tool" ? "reply" : "call"} needs a call id`);
+  }
+  const first = { to, call_id: callId, name, intent, content_type: contentType };
+  const named = { name, call_id: callId, to, intent, content_type: contentType };
+  return Object.entries(role === "tool" ? named : first).flatMap(([key, text]) =>
+    text === undefined ? [] : [`${key}=${value(`${key}=`, text)}`],
+  );
+}
+
+function value(what: string, text: string): string {
+  if (!isHeaderValue(text)) {
+    const problem = "a header value is one word, without spaces and control characters";
+    throw new FrameError(`${what} ${JSON.stringify(text)} cannot be written: ${problem}`);
+  }
+  return escapeControl(text);
+}
+
+/** Behind a `<` the next token would be read as an escape. */
+function section(text: string): string {
+  return text.endsWith("<") ? `${text} ` : text;
+}
+
+/** A `<` at the end stands in a literal block, for the same reason. */
+function renderBody(content: string): string {
+  const [run = ""] = /<+$/.exec(content) ?? [];
+  const text = escapeControl(content.slice(0, content.length - run.length));
+  return run === "" ? text : `${text}<|literal|>${run}<|endliteral|>`;
+}

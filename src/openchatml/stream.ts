@@ -1,0 +1,163 @@
+/**
+ * OpenChatML that streams in, as events. They are the same however the input is cut, but for the places where
+ * deltas are divided.
+ */
+import { isCall } from "./document.ts";
+import type { Channel, Role, Terminator } from "./document.ts";
+import { OpenChatMLError, type Warning } from "./errors.ts";
+import { toReaderOptions, type ParseOptions } from "./parse.ts";
+import { type MessageStart, Reader, type ReaderSink } from "./reader.ts";
+
+export type StreamEvent =
+  /** A header is complete; its body follows. */
+  | {
+      readonly type: "message.start";
+      readonly role: Role;
+      readonly channel: Channel;
+      readonly name?: string;
+      readonly to?: string;
+      readonly call_id?: string;
+      readonly intent?: string;
+    }
+  /** Text of the assistant's answer, to be shown. */
+  | { readonly type: "response.delta"; readonly text: string }
+  /** A paragraph of the answer is complete: a good place to show what has come. */
+  | { readonly type: "response.delta.flush" }
+  /** Text of any other body. */
+  | { readonly type: "message.delta"; readonly text: string }
+  | { readonly type: "message.done"; readonly end: Terminator }
+  /** For each call without reply, when the response is cancelled. */
+  | { readonly type: "tool.cancel"; readonly call_id: string; readonly reason: string }
+  | { readonly type: "response.cancel"; readonly reason: string }
+  /** The last event of a stream that cannot be read on. */
+  | { readonly type: "error"; readonly error: OpenChatMLError };
+
+export interface StreamOptions extends ParseOptions {
+  /** The stream begins behind `<|start|>` and this role, as a completion does. */
+  readonly prefill?: Role;
+}
+
+export interface OpenChatMLStream {
+  push(text: string): StreamEvent[];
+  /** The input is over. A stream that has not reached `<|return|>` or `<|call|>` ends in an error. */
+  end(): StreamEvent[];
+  /** Nothing more is read. */
+  cancel(reason: string): StreamEvent[];
+  readonly warnings: readonly Warning[];
+}
+
+export function createOpenChatMLStream(options: StreamOptions = {}): OpenChatMLStream {
+  const sink = new EventSink();
+  const reader = new Reader(toReaderOptions(options, new Set()), sink);
+  let isOver = false;
+  if (options.prefill !== undefined) reader.openFrame(options.prefill);
+
+  function read(step: () => void): StreamEvent[] {
+    if (isOver) return [];
+    try {
+      step();
+      if (reader.calls.hasCollided) throw collided();
+    } catch (error) {
+      if (!(error instanceof OpenChatMLError)) throw error;
+      isOver = true;
+      sink.events.push({ type: "error", error });
+    }
+    return sink.take();
+  }
+
+  return {
+    push: (text) => read(() => reader.push(text)),
+    end: () =>
+      read(() => {
+        reader.finish();
+        if (reader.lastEnd !== "return" && reader.lastEnd !== "call") throw truncated();
+        isOver = true;
+      }),
+    cancel(reason) {
+      if (isOver) return [];
+      isOver = true;
+      return [
+        ...sink.doneCalls(reader.calls.unanswered()).map((id) => {
+          return { type: "tool.cancel" as const, call_id: id, reason };
+        }),
+        { type: "response.cancel", reason },
+      ];
+    },
+    get warnings() {
+      return reader.warnings;
+    },
+  };
+}
+
+/** A whole document is read again with other ids; of a stream they are given out. */
+function collided(): OpenChatMLError {
+  return new OpenChatMLError("E-PARSE-HEADER", "a call_id= is written that was made before");
+}
+
+function truncated(): OpenChatMLError {
+  const problem = "the stream ends without <|return|> or <|call|>";
+  return new OpenChatMLError("E-STREAM-TRUNCATED", problem);
+}
+
+class EventSink implements ReaderSink {
+  events: StreamEvent[] = [];
+  readonly #done = new Set<string>();
+  #open: MessageStart | undefined;
+  #isAnswer = false;
+  /** The text of the answer so far ends in one newline. */
+  #endsLine = false;
+
+  take(): StreamEvent[] {
+    const { events } = this;
+    this.events = [];
+    return events;
+  }
+
+  /** Those of the calls that are complete. */
+  doneCalls(ids: readonly string[]): string[] {
+    return ids.filter((id) => this.#done.has(id));
+  }
+
+  header(): void {
+    // No event: what it says is about the whole transcript.
+  }
+
+  start(message: MessageStart): void {
+    const { role, channel, name, to, callId, intent } = message;
+    this.#open = message;
+    this.#isAnswer = role === "assistant" && channel === "final" && !isCall(message);
+    this.#endsLine = false;
+    this.events.push({
+      type: "message.start",
+      role,
+      channel,
+      ...(name !== undefined && { name }),
+      ...(to !== undefined && { to }),
+      ...(callId !== undefined && { call_id: callId }),
+      ...(intent !== undefined && { intent }),
+    });
+  }
+
+  text(text: string): void {
+    if (!this.#isAnswer) {
+      this.events.push({ type: "message.delta", text });
+      return;
+    }
+    let from = 0;
+    for (let at = 0; at < text.length; at++) {
+      const isNewline = text[at] === "\n";
+      const endsParagraph = isNewline && this.#endsLine;
+      this.#endsLine = isNewline && !endsParagraph;
+      if (!endsParagraph) continue;
+      this.events.push({ type: "response.delta", text: text.slice(from, at + 1) });
+      this.events.push({ type: "response.delta.flush" });
+      from = at + 1;
+    }
+    if (from < text.length) this.events.push({ type: "response.delta", text: text.slice(from) });
+  }
+
+  end(end: Terminator): void {
+    if (this.#open?.callId !== undefined) this.#done.add(this.#open.callId);
+    this.events.push({ type: "message.done", end });
+  }
+}

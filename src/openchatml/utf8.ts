@@ -1,0 +1,26 @@
+/** How many bytes a text is in UTF-8. A lone surrogate counts as the replacement character it becomes. */
+export function utf8Length(text: string, from = 0, to = text.length): number {
+  let bytes = to - from;
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x80) continue;
+    bytes += code < 0x800 ? 1 : 2;
+    if (code < 0xd800 || code > 0xdbff || at + 1 >= to) continue;
+    const next = text.charCodeAt(at + 1);
+    if (next >= 0xdc00 && next <= 0xdfff) at++;
+  }
+  return bytes;
+}
+
+/** Byte offsets of places in a text. Cheap where they are asked for in order. */
+export class ByteOffsets {
+  #at = 0;
+  #bytes = 0;
+
+  of(text: string, at: number): number {
+    const isBehind = at >= this.#at;
+    this.#bytes = (isBehind ? this.#bytes : 0) + utf8Length(text, isBehind ? this.#at : 0, at);
+    this.#at = at;
+    return this.#bytes;
+  }
+}

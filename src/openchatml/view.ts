@@ -1,0 +1,70 @@
+/** What of a document is shown to people, and what goes back to the model. */
+import { isCall } from "./document.ts";
+import type { Channel, Document, Message } from "./document.ts";
+import { OpenChatMLError } from "./errors.ts";
+
+export interface ViewOptions {
+  /** Show everything, for those who debug. Default false. */
+  readonly debug?: boolean;
+  /** Only messages on these channels. */
+  readonly channels?: readonly Channel[];
+}
+
+/** The messages an end user may see. Asking for analysis without `debug` is an error. */
+export function viewOpenChatML(
+  { messages }: Document,
+  { debug = false, channels }: ViewOptions = {},
+): readonly Message[] {
+  if (!debug && channels?.includes("analysis")) {
+    throw new OpenChatMLError("E-PERM-VISIBILITY", "analysis is shown only in a debug view");
+  }
+  return messages.filter(
+    (message) =>
+      (channels === undefined || channels.includes(message.channel)) && (debug || isShown(message)),
+  );
+}
+
+function isShown(message: Message): boolean {
+  const { role, channel, intent } = message;
+  if (role === "user") return true;
+  if (role !== "assistant" || isCall(message)) return false;
+  return channel === "final" || (channel === "commentary" && intent === "preamble");
+}
+
+export interface SamplingOptions {
+  /** Harmony's rule, without the exception for calls that wait for their reply. Default false. */
+  readonly hip1?: boolean;
+}
+
+/**
+ * The indexes of the messages that are kept for the next sampling: all but the analysis before the last final
+ * message. Analysis that led to a call without reply stays.
+ */
+export function keptForSampling(
+  { messages }: Document,
+  { hip1 = false }: SamplingOptions = {},
+): readonly number[] {
+  const last = messages.findLastIndex(isFinal);
+  const excepted = hip1 ? new Set<number>() : leadingToOpenCalls(messages);
+  return [...messages.entries()].flatMap(([index, { channel }]) =>
+    channel !== "analysis" || index > last || excepted.has(index) ? [index] : [],
+  );
+}
+
+function isFinal(message: Message): boolean {
+  return message.role === "assistant" && message.channel === "final" && !isCall(message);
+}
+
+function leadingToOpenCalls(messages: readonly Message[]): ReadonlySet<number> {
+  const answered = new Set(
+    messages.filter(({ role }) => role === "tool").map(({ callId }) => callId),
+  );
+  const leading = new Set<number>();
+  let leads = false;
+  for (const [index, message] of [...messages.entries()].toReversed()) {
+    if (isCall(message)) leads = !answered.has(message.callId);
+    else if (message.role !== "assistant" || isFinal(message)) leads = false;
+    if (leads) leading.add(index);
+  }
+  return leading;
+}
