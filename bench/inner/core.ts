@@ -73,7 +73,9 @@ function core(reads: readonly Uint8Array[]): number {
   const completion = createCompletionReader(server);
   const parser = createTurnParser(o200kHarmony(), {
     toolNames: ["note"],
+    markers: "shown",
     allowHiddenMarkers: false,
+    onShownMarker: () => undefined,
   });
   const emitter = createPartEmitter({
     stop: [],

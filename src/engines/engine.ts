@@ -23,8 +23,8 @@ export interface Engine {
    */
   check?(signal: AbortSignal): Promise<void>;
   /**
-   * Continue a prompt. The stream is `open` once the server has accepted the request, then tokens,
-   * then exactly one `finish`. Failures throw an {@link EngineError}, before or after the first token.
+   * Continue a prompt. The stream is `open` once the server has accepted the request (again when another server takes
+   * over before the first token), then tokens, then exactly one `finish`. Failures throw an {@link EngineError}, before or after the first token.
    * Aborting the signal, or leaving the iteration early, closes the connection, which makes
    * the server stop generating.
    */
@@ -96,7 +96,13 @@ export type Constraint =
   /** One of these texts, and nothing after it. */
   | { readonly type: "choice"; readonly options: readonly string[] };
 
-export type EngineEvent = { readonly type: "open" } | EngineTokens | EngineFinish;
+export type EngineEvent = EngineOpen | EngineTokens | EngineFinish;
+
+export interface EngineOpen {
+  readonly type: "open";
+  /** The engine that answers, where this one stands for several. */
+  readonly engine?: Engine;
+}
 
 /** What one read from the server brought: often one token, many when they queued up. */
 export type EngineTokens =

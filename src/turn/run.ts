@@ -23,8 +23,8 @@ import { steer } from "./steer.ts";
 import type { Steering } from "./steering.ts";
 import { createTranscript, sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
-import { hasShownMarkers, rememberShownMarkers } from "./shown-markers.ts";
-import { createTurnParser, refuseHiddenMarkers } from "./turn-parser.ts";
+import { toMarkerReading } from "./shown-markers.ts";
+import { createTurnParser } from "./turn-parser.ts";
 import type { TurnState } from "./turn-state.ts";
 import type { FinishReason, Part, Turn, TurnEnd, TurnEvent } from "./turn.ts";
 import { createUsageCounter } from "./usage-counter.ts";
@@ -108,9 +108,7 @@ function prepare(
   const renderer = rendererFor(deps.layout);
   const length = sentLength(prompt, engine.capabilities) + prefillIds.length;
   if (contextLength !== undefined && length >= contextLength) throw tooLong(contextLength, length);
-  if (engine.capabilities.idsOut === "unmarked" && !steering.allowHiddenMarkers) {
-    refuseHiddenMarkers();
-  }
+  const reading = toMarkerReading(engine, steering);
   if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {
     throw new TurnError("unsupported", "logprobs: the engine behind this model gives none.");
   }
@@ -129,9 +127,7 @@ function prepare(
     cacheSalt,
     parser: createTurnParser(tokenizer, {
       toolNames: turn.tools.map((tool) => tool.name),
-      allowHiddenMarkers: steering.allowHiddenMarkers || hasShownMarkers(engine),
-      onShownMarker: () => rememberShownMarkers(engine),
-      markers: engine.capabilities.idsOut === "unmarked" ? "hidden" : "shown",
+      ...reading,
     }),
     emitter: createPartEmitter({
       stop: turn.stop,

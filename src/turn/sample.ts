@@ -10,6 +10,7 @@ import type {
 import { consume, guard, type Demand } from "../streams/push-stream.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import { isSpecial, type TokenId } from "../tokenizer/index.ts";
+import { toMarkerReading } from "./shown-markers.ts";
 import { createTextMeter, type TextMeter } from "./text-meter.ts";
 import { sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
@@ -98,6 +99,7 @@ export async function sample<Cut extends string = never>(
   const reading = guard((event: EngineEvent): Demand => {
     switch (event.type) {
       case "open":
+        if (event.engine) parser.readAs(toMarkerReading(event.engine, state.steering));
         return emitStart(state);
       case "finish":
         usage.endCall(event.usage);

@@ -7,10 +7,12 @@ import type { EngineTokens } from "../engines/engine.ts";
 import { createParser, type ParseEvent, type Parser, type PartKind } from "../harmony/parse.ts";
 import { START } from "../harmony/tokens.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
-import { TurnError } from "./turn-error.ts";
+import { type MarkerReading, refuseHiddenMarkers } from "./shown-markers.ts";
 import { createTextMeter, type TextMeter } from "./text-meter.ts";
 
 export interface TurnParser {
+  /** Another engine of a pool answers: its text is read in another way, from the next message on at the latest. */
+  readAs(reading: MarkerReading): void;
   /** What an engine has sampled. */
   push(tokens: EngineTokens): ParseEvent[];
   /** A header that the gateway writes. */
@@ -29,14 +31,8 @@ export interface TurnParser {
   readonly recoveries: ReadonlyMap<string, number>;
 }
 
-export interface TurnParserOptions {
+export interface TurnParserOptions extends MarkerReading {
   readonly toolNames: readonly string[];
-  /** Whether text may come whose control tokens an engine has hidden; see {@link refuseHiddenMarkers}. */
-  readonly allowHiddenMarkers: boolean;
-  /** Called when a control token stands in an engine's text: it hides none. */
-  readonly onShownMarker?: () => void;
-  /** `hidden`: the engine is known to hide them. */
-  readonly markers?: "shown" | "hidden";
 }
 
 export function createTurnParser(tokenizer: Tokenizer, options: TurnParserOptions): TurnParser {
@@ -46,18 +42,9 @@ export function createTurnParser(tokenizer: Tokenizer, options: TurnParserOption
 /** The length of `<|startoftext|>`. */
 const LONGEST_MARKER = 15;
 
-/** Throws where the control tokens of an answer are hidden, and nobody has allowed it. */
-export function refuseHiddenMarkers(): never {
-  throw new TurnError(
-    "hidden-markers",
-    "The engine behind this model hides the model's control tokens, so that its thoughts cannot be told from its " +
-      "answers. Have the engine show special tokens, or allow it with the setting allowHiddenMarkers.",
-  );
-}
-
 class MessageParsers implements TurnParser {
   readonly #tokenizer: Tokenizer;
-  readonly #options: TurnParserOptions;
+  #options: TurnParserOptions;
   readonly #textMeter: TextMeter;
   readonly #earlierRecoveries = new Map<string, number>();
   #earlierTokens = 0;
@@ -68,6 +55,8 @@ class MessageParsers implements TurnParser {
   #tail = "";
   /** The model is to begin with a header: no part of one has been written for it. */
   #expectsHeader = true;
+  /** The parser has read nothing. */
+  #isUntouched = true;
   #parser: Parser;
 
   constructor(tokenizer: Tokenizer, options: TurnParserOptions) {
@@ -77,7 +66,16 @@ class MessageParsers implements TurnParser {
     this.#parser = createParser(tokenizer, options);
   }
 
+  readAs(reading: MarkerReading): void {
+    const isKnown = reading.markers === this.#options.markers;
+    this.#options = { ...this.#options, ...reading };
+    this.#hasShownMarker = false;
+    this.#tail = "";
+    if (this.#isUntouched && !isKnown) this.#parser = createParser(this.#tokenizer, this.#options);
+  }
+
   push(tokens: EngineTokens): ParseEvent[] {
+    this.#isUntouched = false;
     switch (tokens.type) {
       case "ids":
         return this.#parser.pushIds(tokens.ids);
@@ -91,6 +89,7 @@ class MessageParsers implements TurnParser {
   }
 
   pushIds(ids: readonly TokenId[]): ParseEvent[] {
+    this.#isUntouched = false;
     // Behind `<|start|>assistant`.
     if (ids.length > 0) this.#expectsHeader = ids.at(-2) === START;
     return this.#parser.pushIds(ids);
@@ -114,7 +113,7 @@ class MessageParsers implements TurnParser {
     const seen = this.#tail + text;
     this.#hasShownMarker = /<\|[a-z]+\|>/.test(seen);
     this.#tail = seen.slice(-LONGEST_MARKER);
-    if (this.#hasShownMarker) this.#options.onShownMarker?.();
+    if (this.#hasShownMarker) this.#options.onShownMarker();
   }
 
   /**
@@ -132,6 +131,7 @@ class MessageParsers implements TurnParser {
     this.#earlierTokens += this.#parser.tokens.reasoning;
     this.#parser = createParser(this.#tokenizer, this.#options);
     this.#expectsHeader = true;
+    this.#isUntouched = true;
   }
 
   get done(): boolean {

@@ -128,10 +128,17 @@ describe("trying again", () => {
     ]);
   });
 
-  test("an open stream that fails before a token is opened only once", async () => {
+  test("an open stream that fails before a token is opened again by the engine that takes over", async () => {
     const failing = createScriptedEngine([OPEN, errorOf("server-error")]);
-    const pool = poolOf([createScriptedEngine(), failing]);
-    expect(await complete(pool)).toEqual(join(WHOLE));
+    const good = createScriptedEngine();
+    const pool = poolOf([good, failing]);
+    const events = await Array.fromAsync(pool.complete(requestOf(), new AbortController().signal));
+    expect(events).toEqual([
+      { type: "open", engine: failing },
+      { type: "open", engine: good },
+      TOKEN,
+      FINISH,
+    ]);
     expect(failing.requests).toHaveLength(1);
   });
 
@@ -196,6 +203,20 @@ describe("trying again", () => {
 });
 
 describe("as one engine", () => {
+  test("asks a backend that hides control tokens only where there is no other", async () => {
+    const hiding = createScriptedEngine();
+    hiding.capabilities = { ...VLLM_CAPABILITIES, idsOut: "unmarked" };
+    const good = createScriptedEngine();
+    const pool = poolOf([hiding, good]);
+    expect(pool.capabilities.idsOut).toBe("exact");
+    for (let i = 0; i < 4; i += 1) await complete(pool);
+    expect([hiding.requests.length, good.requests.length]).toEqual([0, 4]);
+    const alone = poolOf([hiding, hiding]);
+    expect(alone.capabilities.idsOut).toBe("unmarked");
+    await complete(alone);
+    expect(hiding.requests.length).toBe(1);
+  });
+
   test("has the capabilities all backends have in common", () => {
     const text = createScriptedEngine();
     text.capabilities = OLLAMA_CAPABILITIES;

@@ -1,5 +1,6 @@
 /** Engines that give text without the control tokens: refused, unless the operator allows them. */
 import { describe, expect, test } from "vitest";
+import type { Engine } from "../../src/engines/engine.ts";
 import type { Script, ScriptedOptions } from "../helpers/scripted-engine.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { finishTurn, offeredTool, partsOf, startTurn, turnWith } from "../helpers/turns.ts";
@@ -97,6 +98,50 @@ describe("an answer whose control tokens are hidden", () => {
   test("is the model's own doing where ids came", async () => {
     const turn = await finishTurn(scriptedEngine([ANSWER]), turnWith());
     expect(partsOf(turn)).toHaveLength(2);
+  });
+});
+
+describe("behind several backends, each is judged by itself", () => {
+  const good = ["<|channel|>final<|message|>Hi<|return|>"];
+
+  /** Answers with one engine after the other. */
+  function inTurn(...engines: readonly Engine[]): Engine {
+    let calls = 0;
+    const [first] = engines;
+    if (first === undefined) throw new Error("no engine");
+    return {
+      ...first,
+      capabilities: first.capabilities,
+      async *complete(request, signal) {
+        const engine = engines[calls++ % engines.length] ?? first;
+        for await (const event of engine.complete(request, signal)) {
+          yield event.type === "open" ? { type: "open", engine } : event;
+        }
+      },
+    };
+  }
+
+  test("control tokens that one has shown say nothing of another", async () => {
+    const engine = inTurn(textEngine(good), textEngine([ANSWER]));
+    await finishTurn(engine, turnWith());
+    await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);
+  });
+
+  test("one that is known to hide them is refused before its answer, the others are not", async () => {
+    const hiding = textEngine(["finalHello!"], { capabilities: { idsOut: "unmarked" } });
+    const engine = inTurn(textEngine(good), hiding);
+    expect(partsOf(await finishTurn(engine, turnWith()))).toEqual([["content", "Hi"]]);
+    await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);
+    expect(hiding.open).toBe(0);
+  });
+
+  test("one that is known to hide them is read by the words where that is allowed", async () => {
+    const hiding = textEngine(["finalHello!"], { capabilities: { idsOut: "unmarked" } });
+    const engine = inTurn(textEngine(good), hiding);
+    const allowed = { steering: { allowHiddenMarkers: true } };
+    await finishTurn(engine, turnWith(), allowed);
+    const turn = await finishTurn(engine, turnWith(), allowed);
+    expect(partsOf(turn)).toEqual([["content", "Hello!"]]);
   });
 });
 

@@ -26,7 +26,13 @@ export function findCandidates(
 ): readonly Backend[] {
   const untried = backends.filter((backend) => !backend.isDown && !tried.has(backend));
   const admitting = untried.filter((backend) => backend.isAdmitting);
-  return admitting.length > 0 ? admitting : untried;
+  return preferMarked(admitting.length > 0 ? admitting : untried);
+}
+
+/** What comes without control tokens is refused or guessed at: such an engine is asked when there is no other. */
+function preferMarked(backends: readonly Backend[]): readonly Backend[] {
+  const marked = backends.filter(({ engine }) => engine.capabilities.idsOut !== "unmarked");
+  return marked.length > 0 ? marked : backends;
 }
 
 /** The one among them that takes it, undefined while all are full. */

@@ -39,7 +39,7 @@ export function mergeProbes(
 function inCommon(a: Capabilities, b: Capabilities): Capabilities {
   return {
     idsIn: a.idsIn && b.idsIn,
-    idsOut: IDS_OUT.find((each) => each === a.idsOut || each === b.idsOut) ?? "none",
+    idsOut: worseIdsOut(a.idsOut, b.idsOut),
     ...(a.showsMarkers === true && b.showsMarkers === true && { showsMarkers: true }),
     stopIdVisible: a.stopIdVisible && b.stopIdVisible,
     stopIds: a.stopIds && b.stopIds,
@@ -49,5 +49,13 @@ function inCommon(a: Capabilities, b: Capabilities): Capabilities {
   };
 }
 
+type IdsOut = Capabilities["idsOut"];
+
+/** Hidden markers are in common only where all hide them: others are preferred (see `choose-backend.ts`). */
+function worseIdsOut(a: IdsOut, b: IdsOut): IdsOut {
+  if (a === "unmarked" && b === "unmarked") return "unmarked";
+  return IDS_OUT.find((each) => each === a || each === b) ?? "none";
+}
+
 /** From least to most. */
-const IDS_OUT = ["unmarked", "none", "lossy", "exact"] as const;
+const IDS_OUT: readonly IdsOut[] = ["none", "lossy", "exact"];

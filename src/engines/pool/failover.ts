@@ -56,7 +56,6 @@ class Completion {
   readonly #tried = new Set<Backend>();
   #attempts = 0;
   #unreached = 0;
-  #hasOpened = false;
   /** It has spoken against a backend, and does not against a second. */
   #hasSpoken = false;
   /** It has been retried after an error that the request may be to blame for, and is not a second time. */
@@ -119,18 +118,13 @@ class Completion {
     let sampled = false;
     try {
       await consume(backend.engine.complete(this.#request, attempt.signal), (event) => {
-        if (event.type !== "open") {
-          if (!sampled) {
-            sampled = true;
-            attempt.begin();
-            this.#giveBack?.();
-            // The token of a trial makes room for more.
-            this.#deps.admission.dispatch();
-          }
-        } else if (this.#hasOpened) {
-          return true;
-        } else {
-          this.#hasOpened = true;
+        if (event.type === "open") return this.#take({ type: "open", engine: backend.engine });
+        if (!sampled) {
+          sampled = true;
+          attempt.begin();
+          this.#giveBack?.();
+          // The token of a trial makes room for more.
+          this.#deps.admission.dispatch();
         }
         return this.#take(event);
       });
