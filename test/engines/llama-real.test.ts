@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createLlamaCppEngine } from "../../src/engines/llama-cpp.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
@@ -170,7 +170,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       await expect(async () => {
         for await (const event of turn) if (event.type === "part-delta") abort.abort(reason);
       }).rejects.toBe(reason);
-      await vi.waitFor(() => expect(server.running).toBe(0));
+      await expect.poll(() => server.running).toBe(0);
       const { parts } = await finishTurn(engine, turnWith({ sampling: GREEDY }));
       expect(parts).toHaveLength(2);
     });

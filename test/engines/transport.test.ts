@@ -202,7 +202,7 @@ describe.each([
     expect(upstream.connections).toBe(1);
   });
 
-  describe("the server sees its socket close within 100 ms", () => {
+  describe("the server sees its socket close", () => {
     const endless = (exchange: FakeExchange): void => exchange.write("x");
 
     test.each<[string, (response: TransportResponse, abort: AbortController) => unknown]>([
@@ -229,10 +229,8 @@ describe.each([
       stream(endless);
       const abort = new AbortController();
       const response = await send({ signal: abort.signal });
-      const begin = performance.now();
       await leave(response, abort);
-      await upstream.exchanges[0]?.closed;
-      expect(performance.now() - begin).toBeLessThan(100);
+      await expect(upstream.exchanges[0]?.closed).resolves.toBeUndefined();
     });
 
     test("on abort before the response begins", async () => {
@@ -241,11 +239,9 @@ describe.each([
       const abort = new AbortController();
       const pending = send({ signal: abort.signal });
       const exchange = await arrived.promise;
-      const begin = performance.now();
       abort.abort(new Error("left"));
       await expect(pending).rejects.toThrow("left");
       await exchange.closed;
-      expect(performance.now() - begin).toBeLessThan(100);
     });
   });
 

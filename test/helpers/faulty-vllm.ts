@@ -27,6 +27,8 @@ export interface FaultyVllm {
   readonly open: number;
   /** Called with the number of a prompt whose answer the client did not wait for. */
   onLeft: (prompt: number) => void;
+  /** Awaited before it writes the token with this index of the answer to this prompt. */
+  hold: (prompt: number, index: number) => Promise<void> | undefined;
   /** Breaks every connection and takes no new one. */
   kill(): Promise<void>;
   /** Listens again, where it did. */
@@ -55,6 +57,7 @@ export async function startFaultyVllm({ text, tokenMs }: FaultyVllmOptions): Pro
     response.flushHeaders();
     for (const [at, id] of ids.entries()) {
       await pause(vllm.illness === "slow" ? 3 * tokenMs : tokenMs);
+      await vllm.hold(prompt, at);
       if (response.destroyed || vllm.illness === "hang") return;
       if (vllm.illness === "corrupt") return corrupt(prompt, response);
       begun.add(prompt);
@@ -103,6 +106,7 @@ export async function startFaultyVllm({ text, tokenMs }: FaultyVllmOptions): Pro
       return open;
     },
     onLeft: () => {},
+    hold: () => undefined,
     kill() {
       for (const socket of sockets) socket.destroy();
       return new Promise((resolve) => {

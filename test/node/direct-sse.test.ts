@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { Hono } from "hono";
-import { describe, onTestFinished, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ApiEnv } from "../../src/api/client.ts";
 import { sseResponse } from "../../src/api/sse.ts";
 import { createPushStream, type Consumer } from "../../src/streams/push-stream.ts";
@@ -135,17 +135,30 @@ test("a client of HTTP/1.0 gets the frames as they are", async () => {
 });
 
 test("comments go out into silence, and not between frames that come in time", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const silence = Promise.withResolvers<void>();
   const { port } = await serve(async (take) => {
     await take("data: one\n\n");
-    await pause(120);
+    await vi.advanceTimersByTimeAsync(39);
     await take("data: two\n\n");
+    await vi.advanceTimersByTimeAsync(39);
+    await take("data: three\n\n");
+    await silence.promise;
+    await take("data: four\n\n");
   }, 40);
   const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
-  const text = await readUntil(socket);
-  const lines = text.split(/\r\n/).filter((line) => /^(data|:)/.test(line));
-  expect(lines[0]).toBe("data: one\n\n");
-  expect(lines.at(-1)).toBe("data: two\n\n");
-  expect(new Set(lines.slice(1, -1))).toEqual(new Set([": HARMONY-GATEWAY PROCESSING\n\n"]));
+  const begun = await readUntil(socket, "data: three\n\n\r\n");
+  await vi.advanceTimersByTimeAsync(80);
+  silence.resolve();
+  const text = begun + (await readUntil(socket));
+  expect(text.split(/\r\n/).filter((line) => /^(data|:)/.test(line))).toEqual([
+    "data: one\n\n",
+    "data: two\n\n",
+    "data: three\n\n",
+    ": HARMONY-GATEWAY PROCESSING\n\n",
+    "data: four\n\n",
+  ]);
 });
 
 test("a client that does not read is not written to without end", async () => {
@@ -165,7 +178,7 @@ test("a client that does not read is not written to without end", async () => {
         before = taken;
         return stopped;
       },
-      { interval: 100, timeout: 5000 },
+      { interval: 100 },
     )
     .toBe(true);
   const atStop = taken;
@@ -178,17 +191,20 @@ test("a client that does not read is not written to without end", async () => {
 });
 
 test("a client that leaves cancels, and no more is wanted", async () => {
+  const read = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<boolean>();
   const { port, left } = await serve(async (take) => {
     let more = await take("data: one\n\n");
+    await read.promise;
     while (more) {
-      await pause(5);
+      await nextTurn();
       more = await take("data: more\n\n");
     }
     ended.resolve(more);
   });
   const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}\r\n`);
   await readUntil(socket, "data: one\n\n\r\n");
+  read.resolve();
   socket.destroy();
   expect(await ended.promise).toBe(false);
   expect(left).toHaveLength(1);
@@ -203,13 +219,17 @@ test("frames are let go where another response takes their place", async () => {
 });
 
 test("frames that fail cut the connection: half an answer must not look whole", async () => {
+  const read = Promise.withResolvers<void>();
   const { port } = await serve(async (take) => {
     await take("data: one\n\n");
-    await pause(20);
+    await read.promise;
     throw new Error("broken");
   });
   const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST" });
-  await expect(response.text()).rejects.toThrow("terminated");
+  const reader = response.body?.getReader();
+  expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("data: one\n\n");
+  read.resolve();
+  await expect(reader?.read()).rejects.toThrow("terminated");
 });
 
 describe("a client that reads nothing for the idle timeout", () => {

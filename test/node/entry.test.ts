@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { eventually } from "../helpers/eventually.ts";
 import { listenAnywhere } from "../helpers/listen.ts";
 
 const ENTRY = join(import.meta.dirname, "../../src/node.ts");
@@ -39,11 +40,11 @@ function run(args: readonly string[], nodeArgs: readonly string[] = []): Started
 }
 
 async function listening(started: Started): Promise<string> {
-  return vi.waitFor(() => {
+  return eventually(() => {
     const url = /listens at (http:\S+)/.exec(started.out())?.[1];
     if (url === undefined) throw new Error(`not listening yet: ${started.err()}`);
     return url;
-  }, 10_000);
+  });
 }
 
 /** A server that takes requests and never answers. */
@@ -77,9 +78,9 @@ describe("serving", () => {
       method: "POST",
       body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
     }).catch((error: unknown) => error);
-    await vi.waitFor(() => expect(engine.requests()).toBeGreaterThan(asked), 5000);
+    await expect.poll(() => engine.requests()).toBeGreaterThan(asked);
     started.process.kill("SIGINT");
-    await vi.waitFor(() => expect(started.out()).toContain("Shutting down"), 5000);
+    await expect.poll(() => started.out()).toContain("Shutting down");
     started.process.kill("SIGINT");
     expect(await started.exit).toBe(1);
     expect(await failure).toBeInstanceOf(TypeError);

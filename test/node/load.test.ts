@@ -1,15 +1,17 @@
 /** A gateway over three servers under load, one of which falls ill in the middle of it. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type FaultyVllm, startFaultyVllm } from "../helpers/faulty-vllm.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 
 const STREAMS = 200;
-const TOKEN_MS = 40;
+const TOKEN_MS = 10;
 const TEXT = Array.from({ length: 14 }, (_, n) => ` word${n}`).join("");
-const TIMEOUT_MS = 800;
+/** No stream may be silent for as long: not even while all of them begin on a machine that is busy. */
+const TIMEOUT_MS = 4_000;
 
 let servers: readonly FaultyVllm[];
 let gateway: TestGateway;
@@ -41,14 +43,13 @@ afterEach(async () => {
     server.begun.clear();
     server.onLeft = () => {};
   }
-  await vi.waitUntil(async () => (await health()).every((each) => each === "up"), 10_000);
-  const left = () => leftBehind().then(JSON.stringify);
-  await vi
-    .waitUntil(async () => (await left()) === JSON.stringify(NOTHING), 5_000)
-    .catch(async () => {
-      throw new Error(`Left behind: ${await left()}`);
-    });
+  await expectRest();
 });
+
+async function expectRest(): Promise<void> {
+  await expect.poll(health).toEqual(["up", "up", "up"]);
+  await expect.poll(leftBehind).toEqual(NOTHING);
+}
 
 /** What is in flight once everybody has been answered. */
 const NOTHING = { inFlight: [0, 0, 0], open: [0, 0, 0], turns: 0 };
@@ -108,18 +109,45 @@ async function ask(prompt: number, signal?: AbortSignal): Promise<Outcome> {
   };
 }
 
-/** Half of the streams are in their middle when the first server falls ill, the others begin then. */
+/** Half of the streams are in their middle when the first server falls ill; of the others none has got a token. */
 async function runThrough(fault: (server: FaultyVllm) => void): Promise<readonly Outcome[]> {
   const [ill] = servers;
   if (ill === undefined) throw new Error("no server");
-  const start = () => Array.from({ length: STREAMS / 2 }, () => ask(next++));
-  const early = start();
-  await pause(8 * TOKEN_MS);
-  const late = start();
-  // Some of these have been accepted, and none has got a token.
-  await pause(TOKEN_MS / 2);
+  const firstLate = next + STREAMS / 2;
+  const stop = stopStreams((prompt) => (prompt < firstLate ? 8 : 0));
+  const asked = Array.from({ length: STREAMS }, () => ask(next++));
+  await stop.until(STREAMS);
   fault(ill);
-  return Promise.all([...early, ...late]);
+  stop.release();
+  return Promise.all(asked);
+}
+
+interface StopStreams {
+  /** Waits until so many streams have come to where they stop. */
+  until(count: number): Promise<void>;
+  release(): void;
+}
+
+/** Stops each stream before the token with the index given for its prompt. */
+function stopStreams(indexOf: (prompt: number) => number): StopStreams {
+  const stopped = new Set<number>();
+  const released = Promise.withResolvers<void>();
+  for (const server of servers) {
+    server.hold = (prompt, index) => {
+      if (index !== indexOf(prompt)) return undefined;
+      stopped.add(prompt);
+      return released.promise;
+    };
+  }
+  return {
+    async until(count) {
+      await expect.poll(() => stopped.size).toBe(count);
+    },
+    release() {
+      for (const server of servers) server.hold = () => undefined;
+      released.resolve();
+    },
+  };
 }
 
 function isWhole(outcome: Outcome): boolean {
@@ -156,7 +184,7 @@ const BROKEN = {
 
 const LATE = { code: 504, type: "server_error", metadata: { error_type: "timeout" } };
 
-describe(`of ${STREAMS} streams`, { timeout: 20_000 }, () => {
+describe(`of ${STREAMS} streams`, { timeout: 60_000 }, () => {
   test("a server that is killed loses those it had begun, and is used again when it is back", async () => {
     const [ill] = servers;
     const outcomes = await runThrough((server) => void server.kill());
@@ -167,7 +195,7 @@ describe(`of ${STREAMS} streams`, { timeout: 20_000 }, () => {
     );
 
     await ill?.revive();
-    await expect.poll(health, { timeout: 5_000 }).toEqual(["up", "up", "up"]);
+    await expect.poll(health).toEqual(["up", "up", "up"]);
     ill?.begun.clear();
     const after = await Promise.all(Array.from({ length: 30 }, () => ask(next++)));
     expect(after.filter((outcome) => !isWhole(outcome))).toEqual([]);
@@ -195,29 +223,20 @@ describe(`of ${STREAMS} streams`, { timeout: 20_000 }, () => {
     expect(lossesOf(outcomes)).toEqual(begunOnly(BROKEN));
   });
 
-  test("those whose clients leave leave the servers, within 100 ms as a rule", async () => {
-    const leftAt = new Map<number, number>();
-    for (const server of servers) {
-      server.onLeft = (prompt) => leftAt.set(prompt, performance.now());
-    }
+  test("those whose clients leave leave the servers while these have nothing to write", async () => {
+    const left = new Set<number>();
+    for (const server of servers) server.onLeft = (prompt) => left.add(prompt);
+    const stop = stopStreams(() => 8);
     const abort = new AbortController();
-    const leaving = Array.from({ length: 40 }, async () => {
-      const prompt = next++;
-      await ask(prompt, abort.signal).catch(() => undefined);
-      return prompt;
-    });
+    const leaving = Array.from({ length: 40 }, () => next++);
+    const gone = leaving.map((prompt) => ask(prompt, abort.signal).catch(() => "gone"));
     const staying = Array.from({ length: STREAMS - 40 }, () => ask(next++));
-    await pause(8 * TOKEN_MS);
-    const abortedAt = performance.now();
+    await stop.until(STREAMS);
     abort.abort();
-    const prompts = await Promise.all(leaving);
+    await expect.poll(() => [...left].toSorted((a, b) => a - b)).toEqual(leaving);
+    expect(new Set(await Promise.all(gone))).toEqual(new Set(["gone"]));
+    stop.release();
     expect((await Promise.all(staying)).filter((outcome) => !isWhole(outcome))).toEqual([]);
-    const took = prompts
-      .map((prompt) => (leftAt.get(prompt) ?? Infinity) - abortedAt)
-      .toSorted((a, b) => a - b);
-    // The median: this machine's other work must not decide whether the test passes.
-    expect(took[took.length / 2]).toBeLessThan(100);
-    expect(took.at(-1)).toBeLessThan(1_000);
   });
 
   test("nothing is kept, whatever became of them", async () => {
@@ -270,13 +289,7 @@ const collectGarbage = z.function().parse(runInNewContext("gc"));
 async function heapBytes(): Promise<number> {
   for (let n = 0; n < 3; n += 1) {
     collectGarbage();
-    await pause(50);
+    await nextTurn();
   }
   return process.memoryUsage().heapUsed;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

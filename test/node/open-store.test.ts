@@ -33,7 +33,7 @@ test("KV is on Workers only", async () => {
 
 test("a Redis that cannot be reached is opened all the same, and does not answer", async () => {
   const store = await open({ store: "redis://127.0.0.1:1", storeTimeoutMs: 100 });
-  await expect(store.get("a")).rejects.toThrow(/./);
+  await expect(store.get("a")).rejects.toThrow("Command timed out");
 });
 
 describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)", () => {

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect } from "node:net";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
+import { eventually } from "../helpers/eventually.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
 import { listenAnywhere } from "../helpers/listen.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../helpers/gateway.ts";
@@ -111,7 +112,7 @@ describe("leaving", () => {
       method: "POST",
       body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
     });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const metrics = await (await fetch(`${gateway.origin}/metrics`)).text();
       expect(metrics).toContain("harmony_gateway_turns_in_flight 1\n");
     });
@@ -138,7 +139,7 @@ test("a client that leaves ends its turn", async () => {
   const leaving = new AbortController();
   await stream(gateway, leaving.signal);
   leaving.abort();
-  await vi.waitFor(() => expect(turnsOf(gateway)).toEqual(["cancelled"]));
+  await expect.poll(() => turnsOf(gateway)).toEqual(["cancelled"]);
 });
 
 test("a client that leaves while it sends its body is no failure of ours", async () => {
@@ -154,7 +155,7 @@ test("a client that leaves while it sends its body is no failure of ours", async
   const requests = () => {
     return gateway.logged.filter(({ route }) => route === "/v1/chat/completions");
   };
-  await vi.waitFor(() => expect(requests()).toMatchObject([{ level: "debug", status: 499 }]));
+  await expect.poll(() => requests()).toMatchObject([{ level: "debug", status: 499 }]);
   expect(gateway.logged.filter(({ level }) => level === "error")).toEqual([]);
 });
 
@@ -169,13 +170,13 @@ test("a client that sends its body in pieces and leaves ends its turn", async ()
     signal: leaving.signal,
   });
   const failure = failureOf(answer);
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const metrics = await fetch(`${gateway.origin}/metrics`);
     expect(await metrics.text()).toContain("harmony_gateway_turns_in_flight 1\n");
   });
   leaving.abort();
   expect(await failure).toMatchObject({ name: "AbortError" });
-  await vi.waitFor(() => expect(turnsOf(gateway)).toEqual(["cancelled"]));
+  await expect.poll(() => turnsOf(gateway)).toEqual(["cancelled"]);
 });
 
 test.each(["content-length: 500\r\n\r\n{", "transfer-encoding: chunked\r\n\r\n9\r\n{"])(
@@ -189,7 +190,7 @@ test.each(["content-length: 500\r\n\r\n{", "transfer-encoding: chunked\r\n\r\n9\
     await fetch(`${gateway.origin}/health`);
     socket.destroy();
     const requests = () => gateway.logged.filter(({ route }) => route === "/v1/chat/completions");
-    await vi.waitFor(() => expect(requests()).toHaveLength(1));
+    await expect.poll(() => requests()).toHaveLength(1);
     expect(requests()).toMatchObject([{ event: "request", level: "debug", status: 499 }]);
     expect(gateway.logged.filter(({ level }) => level === "error")).toEqual([]);
   },
@@ -200,7 +201,7 @@ describe("an engine that is not there", () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const gateway = await start({ settings: { engine: "vllm", url } });
     const reason = `Cannot reach ${url}`;
-    await vi.waitFor(() => expect(gateway.printed.join("\n")).toContain(reason));
+    await expect.poll(() => gateway.printed.join("\n")).toContain(reason);
     expect(gateway.printed.join("\n")).toContain("openai/gpt-oss-20b: not ready.");
 
     const ready = await fetch(`${gateway.origin}/ready`);
@@ -232,7 +233,7 @@ describe("an engine that is not there", () => {
       return fakeEngine().probe(signal);
     });
     const gateway = await start({ engine: late });
-    await vi.waitFor(() => expect(gateway.printed).toHaveLength(3), 5000);
+    await expect.poll(() => gateway.printed).toHaveLength(3);
     expect(gateway.printed.slice(1)).toEqual([
       "openai/gpt-oss-20b: not ready. The engine is loading. It is asked again until it is.",
       "openai/gpt-oss-20b: ready, fake engine.",

@@ -56,7 +56,7 @@ describe.each(streams)(
       await reader?.read();
       await expect.poll(() => engine.open).toBe(1);
       leave();
-      await expect.poll(() => engine.open, { timeout: 5000 }).toBe(0);
+      await expect.poll(() => engine.open).toBe(0);
       // And what was counted while it was there is taken back.
       const later = () => gateway.logged.filter(({ event }) => event === "turn").slice(turns);
       await expect.poll(later).toMatchObject([{ finish: "cancelled" }]);

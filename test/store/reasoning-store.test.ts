@@ -161,7 +161,7 @@ describe("on the way out", () => {
     for (let deltas = 0; deltas < 3; deltas++) await iterator.next();
     let over = false;
     const end = iterator.next().then(() => (over = true));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise(setImmediate);
     expect(over).toBe(false);
     slow.resolve();
     await end;

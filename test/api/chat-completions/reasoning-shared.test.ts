@@ -260,9 +260,7 @@ describe("processes", { timeout: 120_000 }, () => {
         expect(down.replies.at(-1)?.content).toBe("one done");
         await redis.start();
         await expect
-          .poll(async () => (await runLoop(posts, { remember: forgetful })).outcomes, {
-            timeout: 15_000,
-          })
+          .poll(async () => (await runLoop(posts, { remember: forgetful })).outcomes)
           .toEqual([null, "stored", "stored", "stored"]);
       });
     },

@@ -1,9 +1,10 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../../src/api/auth.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createShutdown } from "../../../src/models/shutdown.ts";
+import { eventually } from "../../helpers/eventually.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { consume } from "./consumer.ts";
 import { responseObject } from "./schemas.ts";
@@ -43,14 +44,11 @@ async function look(app: ResponsesApp, id: string) {
 }
 
 function until(app: ResponsesApp, id: string, status: string) {
-  return vi.waitFor(
-    async () => {
-      const response = await look(app, id);
-      expect(response.status).toBe(status);
-      return response;
-    },
-    { timeout: 5000, interval: 20 },
-  );
+  return eventually(async () => {
+    const response = await look(app, id);
+    expect(response.status).toBe(status);
+    return response;
+  });
 }
 
 async function follow(app: ResponsesApp, id: string, after?: number) {
@@ -150,12 +148,12 @@ describe("a response made in the background", () => {
     const engine = scriptedEngine([{ write: ANSWER.slice(0, 60), hang: true }]);
     const app = responsesApp({ engine });
     const id = await start(app);
-    await vi.waitFor(() => expect(engine.open).toBe(1));
+    await expect.poll(() => engine.open).toBe(1);
     const cancelled = await app.send("POST", `/v1/responses/${id}/cancel`);
     expect(cancelled.status).toBe(200);
     const response = responseObject.parse(await cancelled.json());
     expect(response.status).toBe("cancelled");
-    await vi.waitFor(() => expect(engine.open).toBe(0));
+    await expect.poll(() => engine.open).toBe(0);
     const again = await app.send("POST", `/v1/responses/${id}/cancel`);
     expect(await again.json()).toEqual(response);
     expect(await look(app, id)).toEqual(response);
@@ -174,9 +172,9 @@ describe("a response made in the background", () => {
     const engine = scriptedEngine([{ write: ANSWER.slice(0, 60), hang: true }]);
     const app = responsesApp({ engine });
     const id = await start(app);
-    await vi.waitFor(() => expect(engine.open).toBe(1));
+    await expect.poll(() => engine.open).toBe(1);
     expect((await app.send("DELETE", `/v1/responses/${id}`)).status).toBe(200);
-    await vi.waitFor(() => expect(engine.open).toBe(0));
+    await expect.poll(() => engine.open).toBe(0);
     expect((await app.send("GET", `/v1/responses/${id}`)).status).toBe(404);
   });
 });
@@ -202,10 +200,10 @@ describe("through another gateway behind the same store", () => {
     const engine = scriptedEngine([{ write: ANSWER.slice(0, 60), hang: true }]);
     const { one, other } = twoGateways(engine);
     const id = await start(one);
-    await vi.waitFor(() => expect(engine.open).toBe(1));
+    await expect.poll(() => engine.open).toBe(1);
     const cancelled = await other.send("POST", `/v1/responses/${id}/cancel`);
     expect(responseObject.parse(await cancelled.json()).status).toBe("cancelled");
-    await vi.waitFor(() => expect(engine.open).toBe(0), { timeout: 5000 });
+    await expect.poll(() => engine.open).toBe(0);
     expect((await look(one, id)).status).toBe("cancelled");
   });
 
@@ -288,7 +286,7 @@ describe("with a store that fails", () => {
     expect(engine.requests).toEqual([]);
     // Nothing that was refused counts.
     state.isDown = false;
-    await vi.waitFor(() => start(app), { timeout: 5000, interval: 100 });
+    await eventually(() => start(app));
   });
 
   test("an answer made meanwhile is written when it works again", async () => {
@@ -299,7 +297,7 @@ describe("with a store that fails", () => {
     const id = await start(app);
     state.isDown = true;
     open();
-    await vi.waitFor(() => expect(state.failures).toBeGreaterThan(1), { timeout: 5000 });
+    await expect.poll(() => state.failures).toBeGreaterThan(1);
     state.isDown = false;
     const done = await until(app, id, "completed");
     expect(consume(await follow(app, id))).toEqual(done);
@@ -327,7 +325,7 @@ describe("at a shutdown", () => {
     const app = responsesApp({ engine, store, shutdown });
     const replica = responsesApp({ engine: scriptedEngine([]), store });
     const id = await start(app);
-    await vi.waitFor(() => expect(engine.open).toBe(1));
+    await expect.poll(() => engine.open).toBe(1);
     shutdown.stop();
     await shutdown.idle();
     expect(engine.open).toBe(0);
@@ -362,7 +360,7 @@ describe("at a shutdown", () => {
       stream: true,
     });
     const events = readEvents(response);
-    await vi.waitFor(() => expect(engine.open).toBe(1));
+    await expect.poll(() => engine.open).toBe(1);
     shutdown.stop();
     expect((await events).slice(-2)).toMatchObject([
       { type: "error", code: "server_error", message: expect.stringContaining("shutting down") },

@@ -163,10 +163,8 @@ describe("a client that leaves", () => {
     const reader = response.body?.getReader();
     await reader?.read();
     expect(engine.open).toBe(1);
-    const left = Date.now();
     await reader?.cancel();
     await expect.poll(() => engine.open).toBe(0);
-    expect(Date.now() - left).toBeLessThan(1000);
   });
 
   test("leaves nothing behind that looks like a response", async () => {

@@ -35,7 +35,7 @@ describe.skipIf(!HAS_REDIS)("gateways that come and go behind one Redis", () => 
       background: true,
     });
     await expect
-      .poll(async () => (await client.responses.retrieve(later.id)).status, { timeout: 5000 })
+      .poll(async () => (await client.responses.retrieve(later.id)).status)
       .toBe("completed");
     await one.stop();
 

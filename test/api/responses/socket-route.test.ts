@@ -107,21 +107,20 @@ describe("a connection", () => {
   test("takes text only", async () => {
     const { sent, message } = await open(scriptedEngine([]));
     message(new ArrayBuffer(3));
-    await vi.waitFor(() => expect(sent.length).toBe(1));
+    await expect.poll(() => sent.length).toBe(1);
     expect(sent.map((each) => JSON.parse(each))).toMatchObject([{ type: "error", status: 400 }]);
   });
 
   test("whose client reads slowly holds the engine back instead of filling memory", async () => {
+    vi.useFakeTimers();
     const { raw, sent, message } = await open(scriptedEngine([ANSWER]));
     raw.bufferedAmount = 10_000_000;
     message(CREATE);
-    await vi.waitFor(() => expect(sent.length).toBe(1));
-    await pause(100);
+    await vi.advanceTimersByTimeAsync(10_000);
     expect(sent.length).toBe(1);
     raw.bufferedAmount = 0;
-    await vi.waitFor(() => {
-      expect(JSON.parse(sent.at(-1) ?? "").type).toBe("response.completed");
-    });
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(JSON.parse(sent.at(-1) ?? "").type).toBe("response.completed");
   });
 
   test("whose client reads nothing for the idle timeout is cut, and its turn stopped", async () => {
@@ -148,7 +147,7 @@ describe("a connection", () => {
       message(CREATE);
       expect(raw.isPaused).toBe(isPaused);
     }
-    await vi.waitFor(() => expect(typesOf(sent, "response.completed")).toBe(3));
+    await expect.poll(() => typesOf(sent, "response.completed")).toBe(3);
     expect(raw.isPaused).toBe(false);
   });
 
@@ -162,7 +161,7 @@ describe("a connection", () => {
     expect(raw.isPaused).toBe(true);
     // As one that had been read before it was paused.
     for (let count = 0; count < 20; count++) message(large);
-    await vi.waitFor(() => expect(typesOf(sent, "error")).toBe(20));
+    await expect.poll(() => typesOf(sent, "error")).toBe(20);
     expect(sent.map((each) => JSON.parse(each)).at(-1)).toMatchObject({
       status: 429,
       error: { code: "rate_limit_exceeded" },
@@ -172,34 +171,28 @@ describe("a connection", () => {
   test("refuses to keep many requests waiting where reading cannot be paused", async () => {
     const { sent, message } = await open(scriptedEngine([HANGING]));
     for (let count = 0; count < 40; count++) message(CREATE);
-    await vi.waitFor(() => expect(typesOf(sent, "error")).toBe(7));
+    await expect.poll(() => typesOf(sent, "error")).toBe(7);
   });
 
   test("stops the engine when its client leaves", async () => {
     const engine = scriptedEngine([HANGING]);
     const { message, leave } = await open(engine);
     message(CREATE);
-    await vi.waitFor(() => expect(engine.open).toBe(1));
+    await expect.poll(() => engine.open).toBe(1);
     leave();
-    await vi.waitFor(() => expect(engine.open).toBe(0));
+    await expect.poll(() => engine.open).toBe(0);
   });
 
   test("ends when the server is about to leave", async () => {
     const closing = new AbortController();
     const { closed } = await open(scriptedEngine([]), closing.signal);
     closing.abort();
-    await vi.waitFor(() => expect(closed).toEqual([[1000, "The server is about to leave."]]));
+    await expect.poll(() => closed).toEqual([[1000, "The server is about to leave."]]);
   });
 });
 
 function typesOf(sent: readonly string[], type: string): number {
   return sent.filter((each) => JSON.parse(each).type === type).length;
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
 }
 
 test("where there are no WebSockets, the address answers to POST only", async () => {

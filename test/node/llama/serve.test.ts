@@ -1,10 +1,11 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
+import { eventually } from "../../helpers/eventually.ts";
 import { startTestGateway } from "../../helpers/gateway.ts";
 
 it("is the engine of a gateway that is told so, and says why it is not ready", async () => {
   const gateway = await startTestGateway({ settings: { engine: "llama", model: "/none.gguf" } });
   const reason = 'No model /none.gguf: No model file found at "/none.gguf"';
-  await vi.waitFor(() =>
+  await eventually(() =>
     expect(gateway.printed.join("\n")).toContain(`/none.gguf: not ready. ${reason}`),
   );
   const response = await fetch(`${gateway.baseURL}/chat/completions`, {
