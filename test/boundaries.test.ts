@@ -86,3 +86,42 @@ test("only the Node entry imports what knows Node", () => {
     .filter(([, imports]) => imports.some((imported) => folderOf(imported) === "node"));
   expect(wrong).toEqual([]);
 });
+
+test("no files import each other in a circle, not even their types", () => {
+  expect(findCycle(IMPORTS)).toEqual([]);
+});
+
+test("a circle would be found", () => {
+  const imports = new Map([
+    ["a.ts", ["b.ts", "c.ts"]],
+    ["b.ts", ["c.ts"]],
+    ["c.ts", ["d.ts"]],
+    ["d.ts", ["b.ts"]],
+  ]);
+  expect(findCycle(imports)).toEqual(["b.ts", "c.ts", "d.ts", "b.ts"]);
+});
+
+/** The first circle: its paths in order, the first one repeated at the end. */
+function findCycle(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const path: string[] = [];
+
+  function visit(file: string): string[] | undefined {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    path.push(file);
+    for (const imported of imports.get(file) ?? []) {
+      const cycle = visit(imported);
+      if (cycle !== undefined) return cycle;
+    }
+    path.pop();
+    done.add(file);
+    return undefined;
+  }
+
+  for (const file of imports.keys()) {
+    const cycle = visit(file);
+    if (cycle !== undefined) return cycle;
+  }
+  return [];
+}

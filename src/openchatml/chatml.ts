@@ -6,11 +6,10 @@
  *
  * Bodies are verbatim but for one newline at each end. Nothing is escaped.
  */
-import type { Message } from "./document.ts";
+import type { Message, ParsedDocument } from "./document.ts";
 import { type ErrorCode, OpenChatMLError, type Warning } from "./errors.ts";
 import { FrameError, readFrame } from "./frame.ts";
 import { readDocumentHeader } from "./header.ts";
-import type { ParsedDocument } from "./parse.ts";
 import { ByteOffsets } from "./utf8.ts";
 
 const START = "<|im_start|>";

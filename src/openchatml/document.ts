@@ -1,9 +1,14 @@
 /** The OpenChatML data model: a header for the whole transcript, and messages. */
+import type { Warning } from "./errors.ts";
 
 export interface Document {
   /** `null`: the document has none. */
   readonly header: DocumentHeader | null;
   readonly messages: readonly Message[];
+}
+
+export interface ParsedDocument extends Document {
+  readonly warnings: readonly Warning[];
 }
 
 /** What the document header says, unknown keys included. */

@@ -7,6 +7,7 @@ export type {
   DocumentHeader,
   HeaderValue,
   Message,
+  ParsedDocument,
   Role,
   Terminator,
 } from "./document.ts";
@@ -15,7 +16,7 @@ export type { ErrorCode, Warning, WarningCode } from "./errors.ts";
 
 // Text to documents and back
 export { parseOpenChatML } from "./parse.ts";
-export type { ParsedDocument, ParseOptions } from "./parse.ts";
+export type { ParseOptions } from "./parse.ts";
 export { renderOpenChatML } from "./render.ts";
 export type { RenderOptions } from "./render.ts";
 

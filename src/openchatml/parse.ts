@@ -1,7 +1,6 @@
 /** A whole OpenChatML document, from its text. */
 import { isChatML, readChatML } from "./chatml.ts";
-import type { Document, DocumentHeader, Message } from "./document.ts";
-import type { Warning } from "./errors.ts";
+import type { DocumentHeader, Message, ParsedDocument } from "./document.ts";
 import { type MessageStart, Reader, type ReaderOptions, type ReaderSink } from "./reader.ts";
 
 export interface ParseOptions {
@@ -11,10 +10,6 @@ export interface ParseOptions {
   readonly lenient?: boolean;
   /** Refuse a document without a header. Default false: it is a warning. */
   readonly requireHeader?: boolean;
-}
-
-export interface ParsedDocument extends Document {
-  readonly warnings: readonly Warning[];
 }
 
 /** Throws an `OpenChatMLError` that says what is wrong and where. */

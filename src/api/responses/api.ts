@@ -2,6 +2,7 @@
 import { systemOptions } from "../../config/system-options.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
+import { createBackground } from "./background.ts";
 import { createResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import { responses } from "./route.ts";
@@ -29,12 +30,13 @@ export const responsesApi: Api = {
       onSkippedTools: (id, kinds) => log.info("tools skipped", { id, kinds }),
       onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
     });
-    const app = responses(context, webSockets);
+    const background = createBackground(context);
+    const app = responses(context, background, webSockets);
     return [
       ...OPENAI_PREFIXES.map((prefix) => ({ prefix, app })),
       {
         prefix: OPEN_RESPONSES_PREFIX,
-        app: responses({ ...context, reasoningEvents: () => "reasoning" }, webSockets),
+        app: responses({ ...context, reasoningEvents: () => "reasoning" }, background, webSockets),
       },
     ];
   },

@@ -7,16 +7,17 @@
  */
 import * as z from "zod";
 import { consume } from "../../streams/push-stream.ts";
-import { createEntries, type EntryDeps } from "../../store/entries.ts";
+import { createEntries } from "../../store/entries.ts";
 import { StoreError } from "../../store/store-error.ts";
-import { type Shutdown, shutdownError } from "../../models/shutdown.ts";
+import { shutdownError } from "../../models/shutdown.ts";
 import { describeError, RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
-import { ignoreStoreFailure, type PendingResponse, runResponse } from "./create-response.ts";
+import { ignoreStoreFailure, type PendingResponse } from "./create-response.ts";
 import { toErrorMembers } from "./errors.ts";
 import { createEventLog } from "./event-log.ts";
 import { createBackgroundWriter, type BackgroundWriter } from "./background-writer.ts";
-import { isInFlight, type ResponseStore, type StoredResponse } from "./response-store.ts";
+import { isInFlight, type StoredResponse } from "./response-store.ts";
+import { type StreamedResponse, streamResponse, withEvents } from "./stream-response.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
 /** How often new events are written. */
@@ -35,7 +36,7 @@ export interface Background {
    * Begins to make it. Resolves when it can be found by its id. Throws a {@link RequestError} when too many are being made,
    * and rejects when the store cannot keep it.
    */
-  start(pending: PendingResponse, context: ResponsesContext): Promise<Started>;
+  start(pending: PendingResponse): Promise<Started>;
   /** A response as it stands; one whose gateway has died has failed. */
   look(tenant: string, id: string): Promise<StoredResponse | undefined>;
   /** Its events, those already there and those to come, from after a sequence number. */
@@ -54,16 +55,6 @@ export interface Started {
   readonly ended: Promise<void>;
 }
 
-export interface BackgroundDeps extends EntryDeps {
-  readonly responses: ResponseStore;
-  /** Most that are made at a time, for one tenant and for all. */
-  readonly maxOf: (tenant: string) => number;
-  readonly maxInAll: number;
-  readonly shutdown: Shutdown;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-}
-
 const cancelMark = z.lazy(() => z.literal("cancelled"));
 
 /** A response that this process is making. */
@@ -73,25 +64,27 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
-export function createBackground(deps: BackgroundDeps): Background {
-  const { responses, now, shutdown } = deps;
-  const log = createEventLog(deps);
-  const cancelled = createEntries("response-cancelled", cancelMark, deps);
+export function createBackground(context: ResponsesContext): Background {
+  const { responses, shutdown } = context;
+  const now = () => context.now().getTime();
+  const log = createEventLog(context);
+  const cancelled = createEntries("response-cancelled", cancelMark, context);
   /** By the response's id. */
   const running = new Map<string, Running>();
 
   return { start, look, follow, cancel };
 
-  async function start(pending: PendingResponse, context: ResponsesContext): Promise<Started> {
+  async function start(pending: PendingResponse): Promise<Started> {
     const { tenant } = pending.caller.client;
     admit(tenant);
+    const streamed = withEvents(pending, context);
     const isCancelled = async () => (await cancelled.get(tenant, pending.id)) !== undefined;
     const backgroundWriter = createBackgroundWriter(pending, context, { log, isCancelled });
-    backgroundWriter.add(pending.writer.queue());
+    backgroundWriter.add(streamed.writer.queue());
     const abort = new AbortController();
     const accepted = backgroundWriter.keep();
     const ended = accepted
-      .then(() => make(pending, context, backgroundWriter, abort))
+      .then(() => make(streamed, context, backgroundWriter, abort))
       .catch((error: unknown) => giveUp(tenant, pending.id, error))
       .catch(ignoreStoreFailure)
       .finally(() => running.delete(pending.id));
@@ -104,14 +97,14 @@ export function createBackground(deps: BackgroundDeps): Background {
 
   function admit(tenant: string): void {
     if (shutdown.closing.aborted) throw shutdownError();
-    if (running.size >= deps.maxInAll) {
+    if (running.size >= context.maxBackground) {
       throw new RequestError(
         "The gateway makes as many background responses as it may. Try again later.",
         { ...TOO_MANY, status: 503, type: "server_error" },
       );
     }
     const own = [...running.values()].filter((each) => each.tenant === tenant).length;
-    if (own < deps.maxOf(tenant)) return;
+    if (own < context.maxBackgroundOf(tenant)) return;
     throw new RequestError(
       `background: ${own} background responses of this key are being made, as many as may be. Wait for one to end.`,
       { ...TOO_MANY, status: 429, type: "rate_limit_error", param: "background" },
@@ -199,12 +192,12 @@ export function createBackground(deps: BackgroundDeps): Background {
 
 /** Rejects when the end of it could not be kept. */
 async function make(
-  pending: PendingResponse,
+  streamed: StreamedResponse,
   context: ResponsesContext,
   backgroundWriter: BackgroundWriter,
   abort: AbortController,
 ): Promise<void> {
-  const { writer } = pending;
+  const { writer, builder } = streamed;
   const { stopping } = context.shutdown;
   const keep = () => persist(() => backgroundWriter.keep(), stopping);
   const flush = () => persist(() => backgroundWriter.flush(), stopping);
@@ -223,12 +216,12 @@ async function make(
       .finally(() => (isBusy = false));
   }, FLUSH_MS);
   try {
-    await consume(runResponse(pending, context, abort.signal, keep), (event) => {
+    await consume(streamResponse(streamed, context, abort.signal, keep), (event) => {
       backgroundWriter.add([event]);
       return true;
     });
   } catch (error) {
-    if (abort.signal.aborted) writer.cancel();
+    if (abort.signal.aborted) builder.cancel();
     else backgroundWriter.add(writer.fail(describeError(error)));
     await flush();
     await keep();

@@ -8,7 +8,6 @@ import type { Shutdown } from "../../models/shutdown.ts";
 import type { Models } from "../../models/models.ts";
 import type { Client } from "../client.ts";
 import type { RequestLimits } from "../limits.ts";
-import { type Background, createBackground } from "./background.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
@@ -47,23 +46,13 @@ export interface ResponsesDeps extends EntryDeps {
 export interface ResponsesContext extends ResponsesDeps {
   readonly conversations: ConversationStore;
   readonly responses: ResponseStore;
-  readonly background: Background;
 }
 
 export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
-  const now = () => deps.now().getTime();
-  const responses = createResponseStore(deps);
   return {
     ...deps,
     conversations: createConversationStore(deps),
-    responses,
-    background: createBackground({
-      ...deps,
-      responses,
-      maxOf: deps.maxBackgroundOf,
-      maxInAll: deps.maxBackground,
-      now,
-    }),
+    responses: createResponseStore(deps),
   };
 }
 

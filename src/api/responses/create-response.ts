@@ -4,17 +4,12 @@
  */
 import type { Message } from "../../harmony/conversation.ts";
 import { userMessage } from "../../harmony/messages.ts";
-import {
-  createPushStream,
-  type PushStream,
-  consume,
-  deliverAll,
-} from "../../streams/push-stream.ts";
+import { consume } from "../../streams/push-stream.ts";
 import { StoreError } from "../../store/store-error.ts";
 import type { Model, Models } from "../../models/models.ts";
 import { TurnError } from "../../turn/turn-error.ts";
-import type { Turn } from "../../turn/turn.ts";
-import { describeError, RequestError } from "../errors.ts";
+import type { Turn, TurnEvent } from "../../turn/turn.ts";
+import { RequestError } from "../errors.ts";
 import { checkLimits } from "../limits.ts";
 import { parseBody, parseWith } from "../parse-request.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
@@ -23,8 +18,8 @@ import type { HistoryItem } from "./history.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
 import { type ResponsesRequest, responsesRequest } from "./request.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
-import { createEventWriter, type EventWriter, type ResponseEvent } from "./to-events.ts";
-import { createResponseWriter } from "./to-response.ts";
+import { createResponseBuilder, type ResponseBuilder } from "./response-builder.ts";
+import { createResponseWriter, type ResponseResource } from "./to-response.ts";
 import { skippedTools, toHistory, toTurn, type TurnContext } from "./to-turn.ts";
 import { type TokenCounts, truncateHistory } from "./truncate.ts";
 
@@ -38,11 +33,8 @@ export interface PendingResponse {
   readonly caller: Caller;
   /** Clients that carry reasoning sealed get it so. */
   readonly seal: boolean;
-  readonly writer: EventWriter;
+  readonly builder: ResponseBuilder;
 }
-
-/** A model name with this suffix asks for the events of the Open Responses schema. */
-const OPEN_RESPONSES_SUFFIX = ":open-responses";
 
 /** Everything up to the engine. Throws a {@link RequestError}. */
 export async function prepareResponse(
@@ -73,7 +65,7 @@ export async function prepareResponse(
 
   const policy = caller.client.reasoningPolicy;
   const asked = request.include?.includes("reasoning.encrypted_content") ?? false;
-  const writer = createEventWriter({
+  const builder = createResponseBuilder({
     toResponse: createResponseWriter(request, {
       id,
       createdAt: toSeconds(now),
@@ -81,66 +73,41 @@ export async function prepareResponse(
     }),
     toItemId: (prefix, index) => toItemId(id, prefix, index),
     now: () => toSeconds(deps.now()),
-    reasoningEvents: request.model.endsWith(OPEN_RESPONSES_SUFFIX)
-      ? "reasoning"
-      : deps.reasoningEvents(caller.client.tenant),
     showReasoning: policy === "raw",
     queued: request.background ?? false,
   });
   const seal = policy === "sealed" || (policy === "raw" && asked);
-  return { id, request, model, turn, context, caller, seal, writer };
+  return { id, request, model, turn, context, caller, seal, builder };
 }
 
-/**
- * Runs it. What the turn throws is thrown. The response is kept before its last event is given, so that
- * a client that continues at once finds it.
- */
-export function runResponse(
+/** The events of its turn. Reasoning is kept for the requests to come. */
+export function runPending(
+  { model, turn, caller, seal }: PendingResponse,
+  deps: ResponsesContext,
+  signal: AbortSignal,
+): AsyncIterable<TurnEvent> {
+  const { tenant } = caller.client;
+  return deps.reasoning.keep(model.run(turn, signal), { tenant, seal });
+}
+
+/** Runs it without events. Rejects with what the turn throws, or when the response cannot be stored. */
+export async function collectResponse(
   pending: PendingResponse,
   deps: ResponsesContext,
   signal: AbortSignal,
-  keep: () => Promise<void> = () => keepResponse(pending, deps),
-): PushStream<ResponseEvent> {
-  const { writer, turn, model, caller, seal } = pending;
-  return createPushStream((take) => {
-    const turnEvents = deps.reasoning.keep(model.run(turn, signal), {
-      tenant: caller.client.tenant,
-      seal,
-    });
-    return consume(turnEvents, (event) => {
-      const events = writer.push(event);
-      if (event.type !== "end") return deliverAll(events, take);
-      return keep().then(
-        () => deliverAll(events, take),
-        async (error: unknown) => {
-          // What has failed anyway is told as it is. What claims to be done and kept is not told.
-          if (writer.response.status === "failed") return deliverAll(events, take);
-          await deliverAll(events.slice(0, -1), take);
-          throw error;
-        },
-      );
-    });
+): Promise<ResponseResource> {
+  const { builder } = pending;
+  await consume(runPending(pending, deps, signal), (event) => {
+    builder.push(event);
+    return true;
   });
-}
-
-/** The same events, with a failure as the last of them. Where the client has left, there is nobody to tell. */
-export function withFailure(
-  events: AsyncIterable<ResponseEvent>,
-  pending: PendingResponse,
-  deps: ResponsesContext,
-  signal: AbortSignal,
-): PushStream<ResponseEvent> {
-  return createPushStream(async (take) => {
-    try {
-      await consume(events, take);
-    } catch (error) {
-      if (signal.aborted) return;
-      const failure = pending.writer.fail(describeError(error));
-      // The client is told of the failure, whether or not it can be kept.
-      await keepResponse(pending, deps).catch(ignoreStoreFailure);
-      await deliverAll(failure, take);
-    }
-  });
+  try {
+    await keepResponse(pending, deps);
+  } catch (error) {
+    // A failure is reported whether or not it could be stored. Success is not: it would promise a stored response.
+    if (builder.response.status !== "failed") throw error;
+  }
+  return builder.response;
 }
 
 /** Writes the response as it stands to the store, and into its conversation once it has ended. */
@@ -148,10 +115,10 @@ export async function keepResponse(
   pending: PendingResponse,
   deps: ResponsesContext,
 ): Promise<void> {
-  const { request, context, caller, writer } = pending;
+  const { request, context, caller, builder } = pending;
   const { tenant } = caller.client;
-  const { response } = writer;
-  const output = writer.output.map((item) => ({ ...item }));
+  const { response } = builder;
+  const output = builder.output.map((item) => ({ ...item }));
   await caller.responses.put(
     tenant,
     {

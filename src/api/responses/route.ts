@@ -1,26 +1,26 @@
 /** The Responses API: `POST /v1/responses`, answered as JSON, as a stream of events or in the background, and its kin. */
 import { type Context, Hono } from "hono";
-import { consume } from "../../streams/push-stream.ts";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
 import { sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
+import type { Background } from "./background.ts";
 import type { ResponsesContext } from "./context.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
-import {
-  type PendingResponse,
-  prepareResponse,
-  runResponse,
-  withFailure,
-} from "./create-response.ts";
+import { collectResponse, type PendingResponse, prepareResponse } from "./create-response.ts";
 import { toFrames } from "./frames.ts";
 import { waitUntil } from "./wait-until.ts";
 import { promptRoutes } from "./prompt-routes.ts";
 import { socketRoute } from "./socket-route.ts";
 import { storedResponses } from "./stored-routes.ts";
+import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
 
-export function responses(context: ResponsesContext, webSockets?: WebSocketOptions): Hono<ApiEnv> {
+export function responses(
+  context: ResponsesContext,
+  background: Background,
+  webSockets?: WebSocketOptions,
+): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
 
   app.post("/responses", async (c) => {
@@ -30,18 +30,18 @@ export function responses(context: ResponsesContext, webSockets?: WebSocketOptio
       responses: context.responses,
     };
     const pending = await prepareResponse(await c.req.text(), caller, context);
-    if (pending.request.background) return answerInBackground(c, pending, context);
+    if (pending.request.background) return answerInBackground(c, pending, context, background);
     const abort = createAbort(c.req.raw.signal);
     const { signal } = abort;
-    const events = runResponse(pending, context, signal);
     const headers = toHeaders(pending);
     if (!pending.request.stream) {
-      await consume(events, () => true);
-      return c.json(pending.writer.response, 200, headers);
+      return c.json(await collectResponse(pending, context, signal), 200, headers);
     }
+    const streamed = withEvents(pending, context);
+    const events = streamResponse(streamed, context, signal);
     // Until the engine has accepted, its refusal can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
-    return sseResponse(c, toFrames(withFailure(begun, pending, context, signal)), {
+    return sseResponse(c, toFrames(withFailure(begun, streamed, context, signal)), {
       keepAliveMs: context.keepAliveMs,
       clientIdleTimeoutMs: context.clientIdleTimeoutMs,
       headers,
@@ -49,9 +49,9 @@ export function responses(context: ResponsesContext, webSockets?: WebSocketOptio
     });
   });
   if (webSockets) app.route("/", socketRoute(context, webSockets));
-  for (const routes of [promptRoutes, storedResponses, conversationRoutes]) {
-    app.route("/", routes(context));
-  }
+  app.route("/", promptRoutes(context));
+  app.route("/", storedResponses(context, background));
+  app.route("/", conversationRoutes(context));
   return app;
 }
 
@@ -60,14 +60,15 @@ async function answerInBackground(
   c: Context<ApiEnv>,
   pending: PendingResponse,
   context: ResponsesContext,
+  background: Background,
 ): Promise<Response> {
-  const { id, caller, writer, request } = pending;
-  const queued = writer.response;
-  const { ended } = await context.background.start(pending, context);
+  const { id, caller, builder, request } = pending;
+  const queued = builder.response;
+  const { ended } = await background.start(pending);
   waitUntil(c, ended);
   if (!request.stream) return c.json(queued, 200, toHeaders(pending));
   const abort = createAbort(c.req.raw.signal);
-  const events = context.background.follow(caller.client.tenant, id, -1, abort.signal);
+  const events = background.follow(caller.client.tenant, id, -1, abort.signal);
   return sseResponse(c, toFrames(events), {
     keepAliveMs: context.keepAliveMs,
     clientIdleTimeoutMs: context.clientIdleTimeoutMs,

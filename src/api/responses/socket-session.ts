@@ -8,8 +8,9 @@ import { parseBody } from "../parse-request.ts";
 import { untilBegun } from "../until-begun.ts";
 import { createConnectionStore } from "./connection-store.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
-import { prepareResponse, runResponse, withFailure } from "./create-response.ts";
+import { prepareResponse } from "./create-response.ts";
 import { toResponsesError } from "./errors.ts";
+import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
 
 export interface SocketSession {
   /** A text message. What is not text is given as undefined. Resolves when nothing is left to do. Never rejects. */
@@ -123,12 +124,13 @@ export function createSocketSession(
       previous = readCreate(message, context.maxBodyBytes);
       const requestId = `${caller.requestId}-${++requests}`;
       const pending = await prepareResponse(message, { ...caller, requestId, responses }, context);
-      const events = runResponse(pending, context, abort.signal);
+      const streamed = withEvents(pending, context);
+      const events = streamResponse(streamed, context, abort.signal);
       const begun = await untilBegun(events, {
         patienceMs: context.keepAliveMs,
         signal: abort.signal,
       });
-      const told = withFailure(begun, pending, context, abort.signal);
+      const told = withFailure(begun, streamed, context, abort.signal);
       await consume(told, ({ json }) => port.send(json).then(() => true));
     } catch (error) {
       if (previous !== undefined) responses.evict(previous);

@@ -7,7 +7,7 @@ import { RequestError } from "../errors.ts";
 import { parseWith } from "../parse-request.ts";
 import { sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
-import { unknownResponse } from "./background.ts";
+import { type Background, unknownResponse } from "./background.ts";
 import type { ResponsesContext } from "./context.ts";
 import { toFrames } from "./frames.ts";
 import { isInFlight, type StoredResponse } from "./response-store.ts";
@@ -20,8 +20,8 @@ const readQuery = z.lazy(() =>
   }),
 );
 
-export function storedResponses(context: ResponsesContext): Hono<ApiEnv> {
-  const { responses, background } = context;
+export function storedResponses(context: ResponsesContext, background: Background): Hono<ApiEnv> {
+  const { responses } = context;
   const app = new Hono<ApiEnv>();
 
   app.get("/responses/:id", async (c) => {

@@ -1,22 +1,15 @@
 /**
- * From turn events to the events of a response, as text.
+ * The events of a response, as text, while it is built.
  *
- * A push machine without clock, randomness or I/O. Items open and close strictly one after the other; every id, index
- * and text is the same in each event that repeats it, because strict clients compare them (OpenAI's stream
- * helper throws).
+ * Every id, index and text is the same in each event that repeats it, because strict clients compare them (OpenAI's
+ * stream helper throws).
  */
-import type { TokenLogprob } from "../../engines/engine.ts";
-import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import { describeFailure, type ErrorDescription } from "../errors.ts";
-import { tokenText } from "../token-text.ts";
-import { toErrorMembers, toResponsesError } from "./errors.ts";
-import type {
-  ItemStatus,
-  OutputItem,
-  OutputText,
-  ResponseResource,
-  ResponseState,
-} from "./to-response.ts";
+import type { TurnEvent } from "../../turn/turn.ts";
+import type { ErrorDescription } from "../errors.ts";
+import { type ResponsesError, toErrorMembers } from "./errors.ts";
+import { isMessage, type OpenItem, toItem, toOutputText } from "./output-item.ts";
+import type { ResponseBuilder } from "./response-builder.ts";
+import type { OutputItem, OutputLogprob } from "./to-response.ts";
 
 /**
  * How the events of reasoning are named: `response.reasoning_text.…`, which most clients read, or `response.reasoning.…`,
@@ -31,12 +24,6 @@ export interface ResponseEvent {
 }
 
 export interface EventWriterOptions {
-  /** Writes the response object. */
-  readonly toResponse: (state: ResponseState) => ResponseResource;
-  /** A new item's id. `prefix` says its kind, `index` its place in the output. */
-  readonly toItemId: (prefix: string, index: number) => string;
-  /** Seconds since 1970. */
-  readonly now: () => number;
   readonly reasoningEvents: ReasoningEvents;
   /** False: reasoning items come without their text. */
   readonly showReasoning: boolean;
@@ -44,214 +31,140 @@ export interface EventWriterOptions {
   readonly queued: boolean;
 }
 
+/** Drives a builder. Each method gives the events of what it has changed. */
 export interface EventWriter {
   /** Only where the response is queued: what is said before the turn runs. */
   queue(): ResponseEvent[];
   push(event: TurnEvent): ResponseEvent[];
-  /** The turn has thrown, or its end, which was not told yet, could not be kept: `error`, then `response.failed`. */
+  /**
+   * `error`, then `response.failed`. After the end of the turn this replaces the last event, which the caller must not
+   * have sent.
+   */
   fail(error: ErrorDescription): ResponseEvent[];
-  /** The turn was stopped by the client. There is no event for it. */
-  cancel(): void;
-  /** The response as the client may see it now. */
-  readonly response: ResponseResource;
-  /** The items that are finished, with all reasoning in them: for the store. */
-  readonly output: readonly OutputItem[];
 }
 
-/** The item being written. */
-interface OpenItem {
-  readonly part: Part;
-  readonly id: string;
+/** What all events of the open item share. */
+interface ItemText {
   /** Where it stands, as the members that all its events begin with. */
   readonly place: string;
-  /** Its deltas: their type, undefined where they are not told, and the JSON around number and text. */
-  readonly delta: {
-    readonly type: string | undefined;
-    readonly head: string;
-    readonly tail: string;
-  };
-  text: string;
-  readonly logprobs: OutputText["logprobs"][number][];
-  /** Complete, unless the turn turns out to have been cut here. */
-  isOver: boolean;
-  sealed: string | undefined;
+  /** Its deltas: their type, undefined where they are not sent, and the JSON around number and text. */
+  readonly deltaType: string | undefined;
+  readonly deltaHead: string;
+  readonly deltaTail: string;
 }
 
-const ID_PREFIXES: Record<Part["kind"], string> = {
-  reasoning: "rs",
-  preamble: "msg",
-  content: "msg",
-  "tool-call": "fc",
-};
-
-export function createEventWriter(options: EventWriterOptions): EventWriter {
+export function createEventWriter(
+  builder: ResponseBuilder,
+  options: EventWriterOptions,
+): EventWriter {
   const reasoning = `response.${options.reasoningEvents}`;
-  const output: OutputItem[] = [];
+  let events: ResponseEvent[] = [];
   let sequence = 0;
-  let state: ResponseState = { status: options.queued ? "queued" : "in_progress", output: [] };
-  let hasBegun = false;
-  let open: OpenItem | undefined;
+  let hasEnded = false;
+  let itemText: ItemText | undefined;
+
+  builder.listen({ onStart, onItemStart, onDelta, onItemEnd, onEnd, onFailure });
 
   return {
-    queue: () => [lifecycle("created"), lifecycle("queued")],
-    push,
+    queue() {
+      lifecycle("created");
+      lifecycle("queued");
+      return drain();
+    },
+    push(event) {
+      builder.push(event);
+      return drain();
+    },
     fail(error) {
-      if (state.completedAt !== undefined || state.status === "incomplete") {
-        // The last event was not given to anybody: its number is free again.
-        sequence -= 1;
-        state = { ...state, completedAt: undefined };
-      }
-      const begun = hasBegun ? [] : begin();
-      const closed = open?.isOver ? close("completed") : [];
-      return [...begun, ...closed, ...failed(error)];
+      builder.fail(error);
+      return drain();
     },
-    cancel() {
-      state = { ...state, status: "cancelled" };
-    },
-    get response() {
-      return options.toResponse(state);
-    },
-    output,
   };
 
-  function push(event: TurnEvent): ResponseEvent[] {
-    switch (event.type) {
-      case "start":
-        return begin();
-      case "part-start":
-        return [...close("completed"), ...start(event.part)];
-      case "part-delta":
-        return open ? delta(open, event.text, event.logprobs) : [];
-      case "part-end":
-        // What comes next says whether the part is complete or was cut, and closes it.
-        if (open) {
-          open.isOver = true;
-          open.sealed = event.sealed;
-        }
-        return [];
-      case "end":
-        return finish(event);
-      default:
-        return event satisfies never;
-    }
+  function drain(): ResponseEvent[] {
+    const written = events;
+    events = [];
+    return written;
   }
 
-  function begin(): ResponseEvent[] {
-    hasBegun = true;
-    state = { ...state, status: "in_progress" };
-    const created = options.queued ? [] : [lifecycle("created")];
-    return [...created, lifecycle("in_progress")];
+  function onStart(): void {
+    if (!options.queued) lifecycle("created");
+    lifecycle("in_progress");
   }
 
-  function start(part: Part): ResponseEvent[] {
-    const index = output.length;
-    const id = options.toItemId(ID_PREFIXES[part.kind], index);
+  function onItemStart(item: OpenItem): void {
+    const { part, id, index } = item;
     const content = part.kind === "tool-call" ? "" : '"content_index":0,';
     const place = `"item_id":${JSON.stringify(id)},"output_index":${index},${content}`;
-    const deltaType = deltaTypeOf(part);
-    open = {
-      part,
-      id,
+    const deltaType = deltaTypeOf(item);
+    itemText = {
       place,
-      delta: {
-        type: deltaType,
-        head: `{"type":"${deltaType}","sequence_number":`,
-        tail: `,${place}"delta":`,
-      },
-      text: "",
-      logprobs: [],
-      isOver: false,
-      sealed: undefined,
+      deltaType,
+      deltaHead: `{"type":"${deltaType}","sequence_number":`,
+      deltaTail: `,${place}"delta":`,
     };
-    const item = JSON.stringify(toItem(open, "in_progress", "empty"));
-    const added = write("response.output_item.added", `"output_index":${index},"item":${item}`);
-    if (!hasContentPart(open)) return [added];
-    return [added, write("response.content_part.added", `${open.place}"part":${toPart(open)}`)];
+    const added = JSON.stringify(toItem(item, "in_progress", "empty"));
+    write("response.output_item.added", `"output_index":${index},"item":${added}`);
+    if (hasContentPart(item)) {
+      write("response.content_part.added", `${place}"part":${toPart(item)}`);
+    }
   }
 
-  function delta(
-    item: OpenItem,
+  function onDelta(
+    { part }: OpenItem,
     text: string,
-    logprobs: readonly TokenLogprob[] | undefined,
-  ): ResponseEvent[] {
-    item.text += text;
-    const { type, head, tail } = item.delta;
-    if (type === undefined) return [];
+    logprobs: readonly OutputLogprob[] | undefined,
+  ): void {
+    if (itemText?.deltaType === undefined) return;
+    const { deltaType, deltaHead, deltaTail } = itemText;
     // Only the number and the text differ from the last delta: put together from parts that are made
     // once, an event with its frame costs 220 ns, written anew 380.
-    const json = `${head}${sequence++}${tail}${JSON.stringify(text)}`;
-    if (!isMessage(item.part)) return [{ type, json: `${json}}` }];
-    if (!logprobs) return [{ type, json: `${json},"logprobs":[]}` }];
-    const shown = logprobs.map((each) => toLogprob(each));
-    item.logprobs.push(...shown);
-    return [{ type, json: `${json},"logprobs":${JSON.stringify(shown)}}` }];
+    const json = `${deltaHead}${sequence++}${deltaTail}${JSON.stringify(text)}`;
+    if (!isMessage(part)) events.push({ type: deltaType, json: `${json}}` });
+    else if (!logprobs) events.push({ type: deltaType, json: `${json},"logprobs":[]}` });
+    else events.push({ type: deltaType, json: `${json},"logprobs":${JSON.stringify(logprobs)}}` });
   }
 
-  function close(status: ItemStatus): ResponseEvent[] {
-    const item = open;
-    if (item === undefined) return [];
-    open = undefined;
-    const events: ResponseEvent[] = [];
+  function onItemEnd(item: OpenItem, done: OutputItem): void {
+    const place = itemText?.place ?? "";
     const text = JSON.stringify(item.text);
     if (item.part.kind === "tool-call") {
-      const members = `${item.place}"arguments":${text}`;
-      events.push(write("response.function_call_arguments.done", members));
+      write("response.function_call_arguments.done", `${place}"arguments":${text}`);
     } else if (item.part.kind !== "reasoning") {
-      const members = `${item.place}"text":${text},"logprobs":${JSON.stringify(item.logprobs)}`;
-      events.push(write("response.output_text.done", members));
+      const members = `${place}"text":${text},"logprobs":${JSON.stringify(item.logprobs)}`;
+      write("response.output_text.done", members);
     } else if (options.showReasoning) {
-      events.push(write(`${reasoning}.done`, `${item.place}"text":${text}`));
+      write(`${reasoning}.done`, `${place}"text":${text}`);
     }
     if (hasContentPart(item)) {
-      events.push(write("response.content_part.done", `${item.place}"part":${toPart(item)}`));
+      write("response.content_part.done", `${place}"part":${toPart(item)}`);
     }
-    const shown = toItem(item, status, options.showReasoning ? "full" : "hidden");
-    const members = `"output_index":${output.length},"item":${JSON.stringify(shown)}`;
-    events.push(write("response.output_item.done", members));
-    output.push(toItem(item, status, "full"));
-    state = { ...state, output: [...state.output, shown] };
-    return events;
+    const members = `"output_index":${item.index},"item":${JSON.stringify(done)}`;
+    write("response.output_item.done", members);
   }
 
-  function finish(end: TurnEnd): ResponseEvent[] {
-    if (end.failure) {
-      // A call or an answer that is known to be wrong stays open: nobody is to act on it.
-      const isWrong = open?.part.kind === "tool-call" || open?.part.kind === "content";
-      const closed = isWrong ? [] : close("completed");
-      return [...closed, ...failed(describeFailure(end.failure), end.usage)];
-    }
-    const isCut = end.finish === "length";
-    const closed = close(isCut ? "incomplete" : "completed");
-    const { usage } = end;
-    state = isCut
-      ? { ...state, status: "incomplete", usage }
-      : { ...state, status: "completed", usage, completedAt: options.now() };
-    return [...closed, lifecycle(state.status)];
+  function onEnd(status: string): void {
+    hasEnded = true;
+    lifecycle(status);
   }
 
-  function failed(error: ErrorDescription, usage?: TurnUsage): ResponseEvent[] {
-    const described = toResponsesError(error);
-    const { code, message } = described;
-    state = {
-      ...state,
-      status: "failed",
-      error: { code: code ?? "server_error", message },
-      ...(usage && { usage }),
-    };
-    const members = JSON.stringify(toErrorMembers(described));
-    return [write("error", members.slice(1, -1)), lifecycle("failed")];
+  function onFailure(error: ResponsesError): void {
+    // The last event was not sent to anybody: its number is free again.
+    if (hasEnded) sequence -= 1;
+    write("error", JSON.stringify(toErrorMembers(error)).slice(1, -1));
+    lifecycle("failed");
   }
 
-  function lifecycle(name: string): ResponseEvent {
-    return write(`response.${name}`, `"response":${JSON.stringify(options.toResponse(state))}`);
+  function lifecycle(name: string): void {
+    write(`response.${name}`, `"response":${JSON.stringify(builder.response)}`);
   }
 
   /** `members` as JSON text without braces: most events differ from the last in one of them only. */
-  function write(type: string, members: string): ResponseEvent {
-    return { type, json: `{"type":"${type}","sequence_number":${sequence++},${members}}` };
+  function write(type: string, members: string): void {
+    events.push({ type, json: `{"type":"${type}","sequence_number":${sequence++},${members}}` });
   }
 
-  function deltaTypeOf(part: Part): string | undefined {
+  function deltaTypeOf({ part }: OpenItem): string | undefined {
     if (part.kind === "tool-call") return "response.function_call_arguments.delta";
     if (isMessage(part)) return "response.output_text.delta";
     return options.showReasoning ? `${reasoning}.delta` : undefined;
@@ -262,62 +175,9 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   }
 }
 
-function isMessage({ kind }: Part): boolean {
-  return kind === "preamble" || kind === "content";
-}
-
-/** `empty`: as it is announced, before anything is written. `hidden`: complete, without its reasoning. */
-function toItem(item: OpenItem, status: ItemStatus, form: "empty" | "hidden" | "full"): OutputItem {
-  const { part, id, text } = item;
-  switch (part.kind) {
-    case "reasoning":
-      return {
-        id,
-        type: "reasoning",
-        status,
-        summary: [],
-        content: form === "full" ? [{ type: "reasoning_text", text }] : [],
-        ...(item.sealed !== undefined && { encrypted_content: item.sealed }),
-      };
-    case "preamble":
-    case "content":
-      return {
-        id,
-        type: "message",
-        status,
-        role: "assistant",
-        phase: part.kind === "preamble" ? "commentary" : "final_answer",
-        content: form === "empty" ? [] : [toOutputText(item)],
-      };
-    case "tool-call":
-      return {
-        id,
-        type: "function_call",
-        status,
-        call_id: part.id,
-        name: part.name,
-        arguments: text,
-      };
-    default:
-      return part satisfies never;
-  }
-}
-
 function toPart(item: OpenItem): string {
   const { part, text } = item;
   return JSON.stringify(
     part.kind === "reasoning" ? { type: "reasoning_text", text } : toOutputText(item),
   );
-}
-
-function toOutputText({ text, logprobs }: OpenItem): OutputText {
-  return { type: "output_text", text, annotations: [], logprobs: [...logprobs] };
-}
-
-function toLogprob({ id, logprob, top }: TokenLogprob): OutputText["logprobs"][number] {
-  return {
-    ...tokenText(id),
-    logprob,
-    top_logprobs: top.map((other) => ({ ...tokenText(other.id), logprob: other.logprob })),
-  };
 }

@@ -3,6 +3,7 @@ import { EngineError } from "../engine-error.ts";
 import type { Constraint } from "../engine.ts";
 import { createClues, type Wording } from "./hints.ts";
 import { instanceOf } from "./instance.ts";
+import type { Move } from "./move.ts";
 import { argumentsOf, planCalls, remainingCalls, type PlannedCall } from "./plan.ts";
 import type { DemoPrompt } from "./prompt.ts";
 import { answerText, preambleText, thoughtText } from "./texts.ts";
@@ -22,18 +23,6 @@ export interface Script {
   completeRecipient(begun: string): string;
   /** A text that satisfies the constraint. */
   textFor(constraint: Constraint, recipient: string | undefined): string;
-}
-
-export type Move =
-  | { readonly type: "call"; readonly tool: string; readonly input: string; readonly step: Step }
-  | { readonly type: "answer" }
-  /** All calls are written, results have not come. */
-  | { readonly type: "wait" };
-
-/** The `number`th call of `of`, counted from 1. */
-export interface Step {
-  readonly number: number;
-  readonly of: number;
 }
 
 export function writeScript(prompt: DemoPrompt, seed: number): Script {
@@ -72,9 +61,9 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
   function chooseMove(): Move {
     const [next] = planned;
     if (next !== undefined) {
-      const step = { number: calls.length + 1, of: calls.length + planned.length };
+      const position = { number: calls.length + 1, of: calls.length + planned.length };
       const input = argumentsOf(next, results);
-      return { type: "call", tool: next.tool.name, input, step };
+      return { type: "call", tool: next.tool.name, input, position };
     }
     return { type: prompt.awaitsResult ? "wait" : "answer" };
   }

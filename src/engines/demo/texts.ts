@@ -1,6 +1,6 @@
 /** Everything the demo engine says, in its own words. */
+import type { Move } from "./move.ts";
 import type { DemoPrompt } from "./prompt.ts";
-import type { Move } from "./script.ts";
 
 /** A thought names the step it belongs to: no two thoughts of a turn are the same. */
 export function thoughtText(prompt: DemoPrompt, move: Move): string {
@@ -61,8 +61,8 @@ function observation(prompt: DemoPrompt): string[] {
 function decision(move: Move): string {
   if (move.type === "answer") return "I have everything I need to answer.";
   if (move.type === "wait") return "I should wait for the results.";
-  const { tool, input, step } = move;
-  return `Step ${step.number} of ${step.of}: I should call ${tool} with ${shorten(input, 120)}.`;
+  const { tool, input, position } = move;
+  return `Step ${position.number} of ${position.of}: I should call ${tool} with ${shorten(input, 120)}.`;
 }
 
 /** Proof, for whoever reads the thoughts, that earlier ones came back with the prompt. */

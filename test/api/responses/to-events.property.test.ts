@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { FinishReason, Part, TurnEvent } from "../../../src/turn/turn.ts";
 import { consume } from "./consumer.ts";
-import { end, eventWriter, part, write } from "./turn-events.ts";
+import { end, eventWriter, part, responseBuilder, write } from "./turn-events.ts";
 
 interface RandomPart {
   readonly kind: Part["kind"];
@@ -51,7 +51,13 @@ describe("whatever a turn says, a strict client follows", () => {
         const waiting = queued ? writer.queue().map(({ json }): unknown => JSON.parse(json)) : [];
         const response = consume([...waiting, ...write(writer, turn)], events);
         expect(response.status).toBe(STATUS[reason]);
-        expect(response).toEqual(JSON.parse(JSON.stringify(writer.response)));
+        expect(response).toEqual(JSON.parse(JSON.stringify(writer.builder.response)));
+
+        // A plain answer is built without any events, and is the same.
+        const plain = responseBuilder({ queued });
+        for (const event of turn) plain.push(event);
+        expect(plain.response).toEqual(writer.builder.response);
+        expect(plain.output).toEqual(writer.builder.output);
 
         const isWrong =
           reason === "error" && ["content", "tool-call"].includes(given.at(-1)?.kind ?? "");
@@ -99,7 +105,7 @@ describe("whatever a turn says, a strict client follows", () => {
         );
         const thoughts = shown.output.filter((item) => item.type === "reasoning");
         for (const item of thoughts) expect(item.content).toEqual([]);
-        const kept = writer.output.filter((item) => item.type === "reasoning");
+        const kept = writer.builder.output.filter((item) => item.type === "reasoning");
         expect(kept.map((item) => textOf(item))).toEqual(
           given.filter(({ kind }) => kind === "reasoning").map(({ deltas }) => deltas.join("")),
         );

@@ -294,7 +294,7 @@ describe("options", () => {
       { type: "response.output_item.done", output_index: 0, item },
     ]);
     expect(JSON.stringify(events)).not.toContain("Secret");
-    expect(writer.output).toEqual([
+    expect(writer.builder.output).toEqual([
       { ...item, content: [{ type: "reasoning_text", text: "Secret." }] },
     ]);
   });
@@ -302,7 +302,7 @@ describe("options", () => {
   test("a response that waits says so first", () => {
     const writer = eventWriter({ queued: true });
     const events = writer.queue().map(({ json }) => JSON.parse(json));
-    expect(writer.response.status).toBe("queued");
+    expect(writer.builder.response.status).toBe("queued");
     events.push(...write(writer, [START, ...part(content, "Hi."), end("stop")]));
     expect(events.map(({ type }) => type).slice(0, 3)).toEqual([
       "response.created",
@@ -315,7 +315,7 @@ describe("options", () => {
   test("a cancelled response says so, without an event", () => {
     const writer = eventWriter();
     write(writer, [START, ...part(content, "Hi.")]);
-    writer.cancel();
-    expect(writer.response.status).toBe("cancelled");
+    writer.builder.cancel();
+    expect(writer.builder.response.status).toBe("cancelled");
   });
 });

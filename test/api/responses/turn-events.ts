@@ -1,5 +1,9 @@
 /** Turn events written short, and the events a writer makes of them. */
 import {
+  createResponseBuilder,
+  type ResponseBuilder,
+} from "../../../src/api/responses/response-builder.ts";
+import {
   createEventWriter,
   type EventWriter,
   type EventWriterOptions,
@@ -43,19 +47,35 @@ export function end(finish: TurnEnd["finish"], more: Partial<TurnEnd> = {}): Tur
   };
 }
 
-export function eventWriter(options: Partial<EventWriterOptions> = {}): EventWriter {
-  return createEventWriter({
+export function responseBuilder({
+  showReasoning = true,
+  queued = false,
+}: Partial<EventWriterOptions> = {}): ResponseBuilder {
+  return createResponseBuilder({
     toResponse: createResponseWriter(
-      { model: MODEL, input: "Hello!", background: options.queued ?? false },
+      { model: MODEL, input: "Hello!", background: queued },
       { id: "resp_0", createdAt: 1_700_000_000 },
     ),
     toItemId: (prefix, index) => `${prefix}_0_${index}`,
     now: () => NOW,
+    showReasoning,
+    queued,
+  });
+}
+
+export interface TestWriter extends EventWriter {
+  readonly builder: ResponseBuilder;
+}
+
+export function eventWriter(options: Partial<EventWriterOptions> = {}): TestWriter {
+  const builder = responseBuilder(options);
+  const writer = createEventWriter(builder, {
     reasoningEvents: "reasoning_text",
     showReasoning: true,
     queued: false,
     ...options,
   });
+  return { ...writer, builder };
 }
 
 export function write(writer: EventWriter, events: readonly TurnEvent[]): unknown[] {

@@ -1,0 +1,79 @@
+/** One output item while the model writes it, and the forms it takes on the wire. */
+import type { TokenLogprob } from "../../engines/engine.ts";
+import type { Part } from "../../turn/turn.ts";
+import { tokenText } from "../token-text.ts";
+import type { ItemStatus, OutputItem, OutputLogprob, OutputText } from "./to-response.ts";
+
+/** An item that is being written. */
+export interface OpenItem {
+  readonly part: Part;
+  readonly id: string;
+  /** Its place in the output. */
+  readonly index: number;
+  text: string;
+  /** Only of messages. */
+  readonly logprobs: OutputLogprob[];
+  /** Complete, unless the turn turns out to have been cut here. */
+  isOver: boolean;
+  /** Sealed reasoning, known once the item is over. */
+  sealed: string | undefined;
+}
+
+/** `empty`: as announced, before anything is written. `hidden`: complete, without its reasoning. */
+export type ItemForm = "empty" | "hidden" | "full";
+
+export function createOpenItem(part: Part, id: string, index: number): OpenItem {
+  return { part, id, index, text: "", logprobs: [], isOver: false, sealed: undefined };
+}
+
+export function isMessage({ kind }: Part): boolean {
+  return kind === "preamble" || kind === "content";
+}
+
+export function toItem(item: OpenItem, status: ItemStatus, form: ItemForm): OutputItem {
+  const { part, id, text } = item;
+  switch (part.kind) {
+    case "reasoning":
+      return {
+        id,
+        type: "reasoning",
+        status,
+        summary: [],
+        content: form === "full" ? [{ type: "reasoning_text", text }] : [],
+        ...(item.sealed !== undefined && { encrypted_content: item.sealed }),
+      };
+    case "preamble":
+    case "content":
+      return {
+        id,
+        type: "message",
+        status,
+        role: "assistant",
+        phase: part.kind === "preamble" ? "commentary" : "final_answer",
+        content: form === "empty" ? [] : [toOutputText(item)],
+      };
+    case "tool-call":
+      return {
+        id,
+        type: "function_call",
+        status,
+        call_id: part.id,
+        name: part.name,
+        arguments: text,
+      };
+    default:
+      return part satisfies never;
+  }
+}
+
+export function toOutputText({ text, logprobs }: OpenItem): OutputText {
+  return { type: "output_text", text, annotations: [], logprobs: [...logprobs] };
+}
+
+export function toOutputLogprob({ id, logprob, top }: TokenLogprob): OutputLogprob {
+  return {
+    ...tokenText(id),
+    logprob,
+    top_logprobs: top.map((other) => ({ ...tokenText(other.id), logprob: other.logprob })),
+  };
+}

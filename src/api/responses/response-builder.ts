@@ -1,0 +1,181 @@
+/**
+ * Builds a response from the events of its turn: output items, status, usage. Pure: no clock, randomness or I/O.
+ *
+ * A plain answer is the response that has been built. A streamed one is made of what the builder tells its
+ * {@link ResponseListener}; `to-events.ts` is one.
+ */
+import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import type { TokenLogprob } from "../../engines/engine.ts";
+import { describeFailure, type ErrorDescription } from "../errors.ts";
+import { type ResponsesError, toResponsesError } from "./errors.ts";
+import {
+  createOpenItem,
+  isMessage,
+  type OpenItem,
+  toItem,
+  toOutputLogprob,
+} from "./output-item.ts";
+import type {
+  ItemStatus,
+  OutputItem,
+  OutputLogprob,
+  ResponseResource,
+  ResponseState,
+} from "./to-response.ts";
+
+export interface ResponseBuilderOptions {
+  /** Makes the response object. */
+  readonly toResponse: (state: ResponseState) => ResponseResource;
+  /** A new item's id. `prefix` says its kind, `index` its place in the output. */
+  readonly toItemId: (prefix: string, index: number) => string;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  /** False: reasoning items in the response have no text. */
+  readonly showReasoning: boolean;
+  /** The response waits before it runs. */
+  readonly queued: boolean;
+}
+
+export interface ResponseBuilder {
+  push(event: TurnEvent): void;
+  /** The turn has thrown, or its end, which no client has seen yet, could not be stored. */
+  fail(error: ErrorDescription): void;
+  /** The client has stopped the turn. The listener is not told: there is no event for it. */
+  cancel(): void;
+  /** Tells this listener of every change from now on, instead of the one before. */
+  listen(listener: ResponseListener): void;
+  /** The response as the client may see it now. */
+  readonly response: ResponseResource;
+  /** The items that are finished, with all reasoning in them: for the store. */
+  readonly output: readonly OutputItem[];
+}
+
+/** Called synchronously, after the change. Items open and close strictly one after the other. */
+export interface ResponseListener {
+  onStart(): void;
+  onItemStart(item: OpenItem): void;
+  /** `logprobs` are those of this text, where the item has any. */
+  onDelta(item: OpenItem, text: string, logprobs: readonly OutputLogprob[] | undefined): void;
+  /** `done`: the item as the client may see it. */
+  onItemEnd(item: OpenItem, done: OutputItem): void;
+  onEnd(status: "completed" | "incomplete"): void;
+  /** The response has failed. May follow `onEnd`, which then does not count. */
+  onFailure(error: ResponsesError): void;
+}
+
+const ID_PREFIXES: Record<Part["kind"], string> = {
+  reasoning: "rs",
+  preamble: "msg",
+  content: "msg",
+  "tool-call": "fc",
+};
+
+export function createResponseBuilder(options: ResponseBuilderOptions): ResponseBuilder {
+  const output: OutputItem[] = [];
+  let state: ResponseState = { status: options.queued ? "queued" : "in_progress", output: [] };
+  let hasStarted = false;
+  let open: OpenItem | undefined;
+  let listener: ResponseListener | undefined;
+
+  return {
+    push,
+    fail(error) {
+      state = { ...state, completedAt: undefined };
+      if (!hasStarted) start();
+      if (open?.isOver) close("completed");
+      failed(error);
+    },
+    cancel() {
+      state = { ...state, status: "cancelled" };
+    },
+    listen(next) {
+      listener = next;
+    },
+    get response() {
+      return options.toResponse(state);
+    },
+    output,
+  };
+
+  function push(event: TurnEvent): void {
+    switch (event.type) {
+      case "start":
+        return start();
+      case "part-start":
+        close("completed");
+        return startItem(event.part);
+      case "part-delta":
+        return append(event.text, event.logprobs);
+      case "part-end":
+        // What comes next tells whether the part is complete or was cut, and closes it.
+        if (open) {
+          open.isOver = true;
+          open.sealed = event.sealed;
+        }
+        return undefined;
+      case "end":
+        return finish(event);
+      default:
+        return event satisfies never;
+    }
+  }
+
+  function start(): void {
+    hasStarted = true;
+    state = { ...state, status: "in_progress" };
+    listener?.onStart();
+  }
+
+  function startItem(part: Part): void {
+    const index = output.length;
+    open = createOpenItem(part, options.toItemId(ID_PREFIXES[part.kind], index), index);
+    listener?.onItemStart(open);
+  }
+
+  function append(text: string, logprobs: readonly TokenLogprob[] | undefined): void {
+    if (open === undefined) return;
+    open.text += text;
+    const shown =
+      logprobs && isMessage(open.part) ? logprobs.map((each) => toOutputLogprob(each)) : undefined;
+    if (shown) open.logprobs.push(...shown);
+    listener?.onDelta(open, text, shown);
+  }
+
+  function close(status: ItemStatus): void {
+    const item = open;
+    if (item === undefined) return;
+    open = undefined;
+    const done = toItem(item, status, options.showReasoning ? "full" : "hidden");
+    output.push(toItem(item, status, "full"));
+    state = { ...state, output: [...state.output, done] };
+    listener?.onItemEnd(item, done);
+  }
+
+  function finish(end: TurnEnd): void {
+    if (end.failure) {
+      // A call or an answer that is known to be wrong stays open, so that no client acts on it.
+      const isWrong = open?.part.kind === "tool-call" || open?.part.kind === "content";
+      if (!isWrong) close("completed");
+      return failed(describeFailure(end.failure), end.usage);
+    }
+    const isCut = end.finish === "length";
+    close(isCut ? "incomplete" : "completed");
+    const { usage } = end;
+    state = isCut
+      ? { ...state, status: "incomplete", usage }
+      : { ...state, status: "completed", usage, completedAt: options.now() };
+    listener?.onEnd(isCut ? "incomplete" : "completed");
+  }
+
+  function failed(error: ErrorDescription, usage?: TurnUsage): void {
+    const described = toResponsesError(error);
+    const { code, message } = described;
+    state = {
+      ...state,
+      status: "failed",
+      error: { code: code ?? "server_error", message },
+      ...(usage && { usage }),
+    };
+    listener?.onFailure(described);
+  }
+}

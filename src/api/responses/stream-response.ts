@@ -1,0 +1,84 @@
+/** A response as a stream of events: over HTTP, a WebSocket, or kept for later when it is made in the background. */
+import {
+  consume,
+  createPushStream,
+  deliverAll,
+  type PushStream,
+} from "../../streams/push-stream.ts";
+import { describeError } from "../errors.ts";
+import type { ResponsesContext } from "./context.ts";
+import {
+  ignoreStoreFailure,
+  keepResponse,
+  type PendingResponse,
+  runPending,
+} from "./create-response.ts";
+import { createEventWriter, type EventWriter, type ResponseEvent } from "./to-events.ts";
+
+/** A pending response whose events are wanted. */
+export interface StreamedResponse extends PendingResponse {
+  readonly writer: EventWriter;
+}
+
+/** A model name with this suffix asks for the events of the Open Responses schema. */
+const OPEN_RESPONSES_SUFFIX = ":open-responses";
+
+export function withEvents(pending: PendingResponse, context: ResponsesContext): StreamedResponse {
+  const { request, caller, builder } = pending;
+  const writer = createEventWriter(builder, {
+    reasoningEvents: request.model.endsWith(OPEN_RESPONSES_SUFFIX)
+      ? "reasoning"
+      : context.reasoningEvents(caller.client.tenant),
+    showReasoning: caller.client.reasoningPolicy === "raw",
+    queued: request.background ?? false,
+  });
+  return { ...pending, writer };
+}
+
+/**
+ * Runs it. Throws what the turn throws. The response is stored before its last event is delivered, so that
+ * a client that continues at once finds it.
+ */
+export function streamResponse(
+  streamed: StreamedResponse,
+  context: ResponsesContext,
+  signal: AbortSignal,
+  keep: () => Promise<void> = () => keepResponse(streamed, context),
+): PushStream<ResponseEvent> {
+  const { writer, builder } = streamed;
+  return createPushStream((take) =>
+    consume(runPending(streamed, context, signal), (event) => {
+      const events = writer.push(event);
+      if (event.type !== "end") return deliverAll(events, take);
+      return keep().then(
+        () => deliverAll(events, take),
+        async (error: unknown) => {
+          // A failure is reported whether or not it could be stored. Success is not: it would promise a stored response.
+          if (builder.response.status === "failed") return deliverAll(events, take);
+          await deliverAll(events.slice(0, -1), take);
+          throw error;
+        },
+      );
+    }),
+  );
+}
+
+/** The same events, with a failure as the last of them. After the client has left, a failure is dropped. */
+export function withFailure(
+  events: AsyncIterable<ResponseEvent>,
+  streamed: StreamedResponse,
+  context: ResponsesContext,
+  signal: AbortSignal,
+): PushStream<ResponseEvent> {
+  return createPushStream(async (take) => {
+    try {
+      await consume(events, take);
+    } catch (error) {
+      if (signal.aborted) return;
+      const failure = streamed.writer.fail(describeError(error));
+      // The client is told of the failure, whether or not it can be stored.
+      await keepResponse(streamed, context).catch(ignoreStoreFailure);
+      await deliverAll(failure, take);
+    }
+  });
+}
