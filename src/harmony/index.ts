@@ -53,6 +53,19 @@ export type {
   Recovery,
 } from "./parse.ts";
 
+// Parsing: whole transcripts, to messages
+export { createTranscriptParser, parseConversation, TranscriptError } from "./transcript.ts";
+export type {
+  MessageEnd,
+  ParsedConversation,
+  TranscriptErrorCode,
+  TranscriptMessage,
+  TranscriptOptions,
+  TranscriptParser,
+  TranscriptProblem,
+} from "./transcript.ts";
+export { readDeveloperText, readParts, readSystemText } from "./read-parts.ts";
+
 // The parts of rendered messages
 export { bodyText, offersFunctions } from "./body.ts";
 export { developerText } from "./developer-message.ts";

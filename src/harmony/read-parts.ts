@@ -1,0 +1,103 @@
+/**
+ * The parts of system and developer messages, from their text.
+ *
+ * A text is taken for a part only if the part is written as exactly this text, so a conversation is rendered to the
+ * same ids with its parts read back as without.
+ */
+import { offersFunctions } from "./body.ts";
+import type { DeveloperContent, Message, ReasoningEffort, SystemContent } from "./conversation.ts";
+import { developerText } from "./developer-message.ts";
+import { readResponseFormats } from "./read-formats.ts";
+import { readToolsSection } from "./read-tools.ts";
+import { systemText } from "./system-message.ts";
+
+/** The messages, with parts where their text is canonical. */
+export function readParts(messages: readonly Message[]): readonly Message[] {
+  const developed = messages.map((message) => {
+    if (message.role !== "developer" || typeof message.content !== "string") return message;
+    const part = readDeveloperText(message.content);
+    return part === undefined ? message : { ...message, content: [part] };
+  });
+  const hasFunctions = offersFunctions(developed);
+  const read = developed.map((message) => {
+    if (message.role !== "system" || typeof message.content !== "string") return message;
+    const part = readSystemText(message.content, hasFunctions);
+    return part === undefined ? message : { ...message, content: [part] };
+  });
+  return read;
+}
+
+/** Undefined where the text is not as the renderer writes it. */
+export function readDeveloperText(text: string): DeveloperContent | undefined {
+  if (!/^# (?:Instructions|Tools|Response Formats)\n\n/.test(text)) return undefined;
+  const formats = splitAt(text, "# Response Formats");
+  const responseFormats = formats && readResponseFormats(formats.section);
+  const rest = responseFormats === undefined ? text : (formats?.before ?? "");
+  const tools = splitAt(rest, "# Tools");
+  const namespaces = tools && readToolsSection(tools.section);
+  const instructions = namespaces === undefined ? rest : (tools?.before ?? "");
+  const heading = "# Instructions\n\n";
+  if (instructions !== "" && !instructions.startsWith(heading)) return undefined;
+  const content: DeveloperContent = {
+    type: "developer",
+    ...(instructions !== "" && { instructions: instructions.slice(heading.length) }),
+    ...(namespaces !== undefined && { namespaces }),
+    ...(responseFormats !== undefined && { responseFormats }),
+  };
+  return developerText(content) === text ? content : undefined;
+}
+
+/** A text with neither effort nor channels is some other system's. */
+export function readSystemText(text: string, hasFunctions: boolean): SystemContent | undefined {
+  const channelLine =
+    /(?:^|\n\n)# Valid channels: ([^\n]*?)\.( Channel must be included for every message\.)?(?:\n[^\n]*)?$/.exec(
+      text,
+    );
+  let rest = channelLine === null ? text : text.slice(0, channelLine.index);
+  const tools = splitAt(rest, "# Tools");
+  const namespaces = tools && readToolsSection(tools.section);
+  if (namespaces !== undefined) rest = tools?.before ?? "";
+  const effortLine = /(?:^|\n\n)Reasoning: (low|medium|high)$/.exec(rest);
+  if (effortLine === null && channelLine === null) return undefined;
+  if (effortLine !== null) rest = rest.slice(0, effortLine.index);
+  const efforts: readonly ReasoningEffort[] = ["low", "medium", "high"];
+  const effort = efforts.find((each) => each === effortLine?.[1]);
+  const content: SystemContent = {
+    type: "system",
+    ...(effort !== undefined && { effort }),
+    ...readAbout(rest),
+    ...(channelLine !== null && {
+      channels: (channelLine[1] ?? "").split(", "),
+      channelsRequired: channelLine[2] !== undefined,
+    }),
+    ...(namespaces !== undefined && { namespaces }),
+  };
+  return systemText(content, hasFunctions) === text ? content : undefined;
+}
+
+/** Identity, cutoff and date, a line each; an identity may be several. */
+function readAbout(text: string): Pick<SystemContent, "identity" | "knowledgeCutoff" | "date"> {
+  const lines = text === "" ? [] : text.split("\n");
+  const take = (label: string) => {
+    if (!lines.at(-1)?.startsWith(label)) return undefined;
+    return lines.pop()?.slice(label.length);
+  };
+  const date = take("Current date: ");
+  const knowledgeCutoff = take("Knowledge cutoff: ");
+  return {
+    ...(lines.length > 0 && { identity: lines.join("\n") }),
+    ...(knowledgeCutoff !== undefined && { knowledgeCutoff }),
+    ...(date !== undefined && { date }),
+  };
+}
+
+/** The last section of this heading, without it. */
+function splitAt(
+  text: string,
+  heading: string,
+): { readonly before: string; readonly section: string } | undefined {
+  const start = `${heading}\n\n`;
+  const at = text.lastIndexOf(`\n\n${start}`);
+  if (at >= 0) return { before: text.slice(0, at), section: text.slice(at + 2 + start.length) };
+  return text.startsWith(start) ? { before: "", section: text.slice(start.length) } : undefined;
+}
