@@ -110,7 +110,7 @@ class Writer {
   // ---- Where the prompt ends -----------------------------------------------------------------------
 
   #continueBody(header: string, constraint: CompletionRequest["constraint"]): void {
-    const name = /functions\.([\w.-]+)/.exec(header)?.[1];
+    const name = /(?:functions\.)+([\w.-]+)/.exec(header)?.[1];
     const role = name !== undefined ? "call" : toRole(header);
     const stop = role === "call" ? "<|call|>" : "<|return|>";
     if (constraint?.type === "json-schema" || constraint?.type === "json-object") {

@@ -37,6 +37,7 @@ export function toTruth(calls: readonly CallRecord[]): TrueMessage[] {
         written.isForced &&
         before !== undefined &&
         last?.role === written.role &&
+        last.name === written.name &&
         call.prompt.length === before.prompt.length + before.read;
       if (isContinued && last) {
         last.ids.push(...ids);

@@ -197,14 +197,13 @@ type LlamaFrame = z.infer<typeof llamaFrame>;
 
 export function createLlamaCppReader(server: Server): CompletionReader {
   let pieces: Piece[] = [];
-  let text = "";
   let counted = 0;
   let given = 0;
   let finish: EngineFinish | undefined;
 
-  const endText = (): void => {
+  /** One piece for each event, so that a turn can end at any token of a read. */
+  const pushText = (text: string): void => {
     if (text !== "") pieces.push({ text });
-    text = "";
   };
 
   return {
@@ -214,11 +213,11 @@ export function createLlamaCppReader(server: Server): CompletionReader {
       if (frame.prompt_progress != null) return;
       const content = frame.content ?? "";
       const special = frame.tokens?.find(isSpecial);
-      if (special === undefined) text += content;
-      else {
+      if (special === undefined) {
+        pushText(content);
+      } else {
         // What stands before the spelling is left over from a character that was broken off.
-        text += content.replace(CONTROL_AT_END, "");
-        endText();
+        pushText(content.replace(CONTROL_AT_END, ""));
         pieces.push({ special });
       }
       if (frame.stop === true) finish = toFinish(frame);
@@ -227,7 +226,6 @@ export function createLlamaCppReader(server: Server): CompletionReader {
     },
 
     take(): EngineTokens | undefined {
-      endText();
       if (pieces.length === 0) return undefined;
       const tokens: EngineTokens = { type: "pieces", pieces, tokens: counted - given };
       pieces = [];

@@ -95,6 +95,8 @@ class Emitter implements PartEmitter {
   #textBefore: string | undefined;
   /** What the matcher was shown of that text, and has not yet given back. */
   #shownBefore = 0;
+  /** How a preamble behind an answer begins, until it is known whether a stop string reaches into it. */
+  #behindAnswer: string | undefined;
   #waitingLogprobs: TokenLogprob[] = [];
   #holding: ReadonlySet<PartKind> = new Set();
   #held: { readonly kind: PartKind; readonly event: TurnEvent }[] = [];
@@ -183,6 +185,10 @@ class Emitter implements PartEmitter {
     this.#counts[part.kind]++;
     const stoppable = part.kind === "content" && this.#options.stop.length > 0;
     this.#matcher = stoppable ? this.#createMatcher() : undefined;
+    this.#behindAnswer =
+      part.kind === "preamble" && this.#counts.content > 0 && this.#textBefore !== undefined
+        ? ""
+        : undefined;
     this.#shown = false;
   }
 
@@ -200,8 +206,24 @@ class Emitter implements PartEmitter {
 
   /** What of the text is certainly before any stop string. */
   #beforeStop(text: string): string {
+    if (this.#behindAnswer !== undefined) return this.#unlessStopped(text, false);
     if (this.#matcher === undefined) return text;
     return this.#withoutBefore(this.#matcher.push(text));
+  }
+
+  /** A stop string that begins in the answer, or right behind it, ends the answer before the preamble is shown. */
+  #unlessStopped(text: string, isWhole: boolean): string {
+    const begun = (this.#behindAnswer ?? "") + text;
+    const { stop, textSeparator = "" } = this.#options;
+    const before = (this.#textBefore ?? "") + textSeparator;
+    const found = stop.find((each) => each !== "" && isAcross(before, begun, each));
+    if (found === undefined && !isWhole && begun.length < longestOf(stop)) {
+      this.#behindAnswer = begun;
+      return "";
+    }
+    this.#behindAnswer = undefined;
+    this.stopSequence = found;
+    return found === undefined ? begun : "";
   }
 
   #withoutBefore(text: string): string {
@@ -246,9 +268,8 @@ class Emitter implements PartEmitter {
     const kind = this.part?.kind;
     const { stop } = this.#options;
     if (stop.length === 0 || (kind !== "preamble" && kind !== "content")) return;
-    const longest = Math.max(...stop.map((each) => each.length));
     const whole = (this.#textBefore ?? "") + text;
-    this.#textBefore = whole.slice(Math.max(0, whole.length - longest + 1));
+    this.#textBefore = whole.slice(Math.max(0, whole.length - longestOf(stop) + 1));
   }
 
   #takeLogprobs(): { readonly logprobs?: readonly TokenLogprob[] } | undefined {
@@ -260,7 +281,7 @@ class Emitter implements PartEmitter {
 
   #end(out: TurnEvent[]): void {
     if (!this.#omitting) {
-      this.#write(this.#withoutBefore(this.#matcher?.end() ?? ""), out);
+      this.#write(this.#rest(), out);
       if (this.#shown) this.#give({ type: "part-end" }, out);
       // It was cut before its arguments began: a complete call without any has `{}`.
       else if (this.part?.kind === "tool-call") this.#counts["tool-call"]--;
@@ -268,6 +289,12 @@ class Emitter implements PartEmitter {
     this.part = undefined;
     this.refused = undefined;
     this.#omitting = false;
+  }
+
+  /** What was held back of the text that is over. */
+  #rest(): string {
+    if (this.#behindAnswer !== undefined) return this.#unlessStopped("", true);
+    return this.#withoutBefore(this.#matcher?.end() ?? "");
   }
 
   #give(event: TurnEvent, out: TurnEvent[]): void {
@@ -285,4 +312,14 @@ class Emitter implements PartEmitter {
     // What follows a call that nothing is checked of would overtake it.
     return part.kind !== "tool-call" || this.#options.checks(part.name);
   }
+}
+
+function longestOf(stop: readonly string[]): number {
+  return Math.max(...stop.map((each) => each.length));
+}
+
+/** Whether the string begins in the first text, and may end in the second. */
+function isAcross(first: string, second: string, searched: string): boolean {
+  const at = (first + second).indexOf(searched);
+  return at >= 0 && at < first.length;
 }

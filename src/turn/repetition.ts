@@ -12,6 +12,8 @@ const MIN_REPEATED = 384;
 const INTERVAL = 32;
 const CHARACTERS_PER_TOKEN = 4;
 
+type SplittableTokens = Exclude<EngineTokens, { type: "pieces" }>;
+
 export interface RepetitionGuard {
   push(tokens: EngineTokens): void;
   /** As of the last check. */
@@ -19,7 +21,7 @@ export interface RepetitionGuard {
   /** Whether so many tokens can be pushed at once without passing over a check. */
   hasRoomFor(tokens: EngineTokens): boolean;
   /** The same tokens in parts that each end where a check is made, so that it does not matter how they arrived. */
-  split(tokens: EngineTokens): Iterable<EngineTokens>;
+  split(tokens: SplittableTokens): Iterable<EngineTokens>;
 }
 
 export function createRepetitionGuard(idsOut: Capabilities["idsOut"]): RepetitionGuard {
@@ -66,23 +68,13 @@ class Guard implements RepetitionGuard {
     return countUnits(tokens) <= this.#untilCheck;
   }
 
-  *split(tokens: EngineTokens): Generator<EngineTokens> {
+  *split(tokens: SplittableTokens): Generator<EngineTokens> {
     switch (tokens.type) {
       case "ids":
         for (let at = 0; at < tokens.ids.length;) {
           const ids = tokens.ids.slice(at, at + this.#untilCheck);
           at += ids.length;
           yield { type: "ids", ids };
-        }
-        return;
-      case "pieces":
-        for (const [index, piece] of tokens.pieces.entries()) {
-          let counted = index === 0 ? tokens.tokens : 0;
-          for (const part of "text" in piece ? this.#splitText(piece.text) : [undefined]) {
-            const pieces = [part === undefined ? piece : { text: part }];
-            yield { type: "pieces", pieces, tokens: counted };
-            counted = 0;
-          }
         }
         return;
       case "text": {

@@ -4,12 +4,13 @@ import type {
   Constraint,
   EngineEvent,
   EngineTokens,
+  Piece,
   Sampling,
   TokenLogprob,
 } from "../engines/engine.ts";
 import { consume, guard, type Demand } from "../streams/push-stream.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
-import { isSpecial, type TokenId } from "../tokenizer/index.ts";
+import { isSpecial, type TokenId, type Tokenizer } from "../tokenizer/index.ts";
 import { toMarkerReading } from "./shown-markers.ts";
 import { createTextMeter, type TextMeter } from "./text-meter.ts";
 import { sentLength } from "./transcript.ts";
@@ -79,9 +80,15 @@ export async function sample<Cut extends string = never>(
     return true;
   };
 
+  /** In one step, where nothing can end before the last of the tokens. */
   const readAll = (tokens: EngineTokens): TurnEvent[] => {
     const { repetition } = state;
-    if (repetition && !repetition.hasRoomFor(tokens)) return readEach(repetition.split(tokens));
+    const isLong = repetition !== undefined && !repetition.hasRoomFor(tokens);
+    // A piece is looked at as a whole: a cut within it would leave a part of a token in the transcript.
+    if (endsWithin(tokens) || (isLong && tokens.type === "pieces")) {
+      return readEach(oneByOne(tokens, state.tokenizer));
+    }
+    if (isLong && tokens.type !== "pieces") return readEach(repetition.split(tokens));
     const events = read(state, tokens, meter);
     isEnough(tokens);
     return events;
@@ -90,10 +97,17 @@ export async function sample<Cut extends string = never>(
   const readEach = (units: Iterable<EngineTokens>): TurnEvent[] => {
     const events: TurnEvent[] = [];
     for (const unit of units) {
+      if (isOver()) break;
       events.push(...read(state, unit, meter));
-      if (isEnough(unit)) break;
+      if (isEnough(unit) && end !== undefined) break;
     }
     return joinDeltas(events);
+  };
+
+  /** Whether more comes than what counts. */
+  const isOver = (): boolean => {
+    if (atLastToken || parser.done) end = atLastToken ?? { why: "stop" };
+    return end !== undefined;
   };
 
   const reading = guard((event: EngineEvent): Demand => {
@@ -110,11 +124,8 @@ export async function sample<Cut extends string = never>(
       case "ids":
       case "pieces":
       case "text": {
-        if (atLastToken || parser.done) {
-          end = atLastToken ?? { why: "stop" };
-          return false;
-        }
-        const events = looking ? readEach(oneByOne(event)) : readAll(event);
+        if (isOver()) return false;
+        const events = looking ? readEach(oneByOne(event, state.tokenizer)) : readAll(event);
         const more = state.emit(events);
         return end === undefined && more;
       }
@@ -195,8 +206,27 @@ function withBan(
   return { ...sampling, logitBias };
 }
 
+/** Whether the model's turn may be over before the last of these tokens: only a control token ends it. */
+function endsWithin(tokens: EngineTokens): boolean {
+  switch (tokens.type) {
+    case "ids":
+      for (let at = tokens.ids.length - 2; at >= 0; at--) {
+        if (isSpecial(tokens.ids[at] ?? 0)) return true;
+      }
+      return false;
+    case "pieces":
+      return tokens.pieces.slice(0, -1).some((piece) => "special" in piece);
+    case "text": {
+      const marker = tokens.text.indexOf("|>");
+      return marker >= 0 && marker + 2 < tokens.text.length;
+    }
+    default:
+      return tokens satisfies never;
+  }
+}
+
 /** The same tokens in the smallest steps in which something can begin or end. */
-function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
+function* oneByOne(tokens: EngineTokens, tokenizer: Tokenizer): Generator<EngineTokens> {
   switch (tokens.type) {
     case "ids":
       for (const [index, id] of tokens.ids.entries()) {
@@ -204,11 +234,16 @@ function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
         yield { type: "ids", ids: [id], ...(logprob && { logprobs: [logprob] }) };
       }
       return;
-    case "pieces":
+    case "pieces": {
+      let left = tokens.tokens;
       for (const [index, piece] of tokens.pieces.entries()) {
-        yield { type: "pieces", pieces: [piece], tokens: index === 0 ? tokens.tokens : 0 };
+        const isLast = index === tokens.pieces.length - 1;
+        const counted = isLast ? left : Math.min(left, countPiece(piece, tokenizer));
+        left -= counted;
+        yield { type: "pieces", pieces: [piece], tokens: counted };
       }
       return;
+    }
     case "text":
       // By code unit: the parser puts markers and characters together again.
       for (let at = 0; at < tokens.text.length; at++) {
@@ -222,6 +257,11 @@ function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
     default:
       tokens satisfies never;
   }
+}
+
+/** The engine counts the read as a whole: of a piece, as our own tokenizer counts it. */
+function countPiece(piece: Piece, tokenizer: Tokenizer): number {
+  return "special" in piece ? 1 : tokenizer.encode(piece.text).length;
 }
 
 /** What arrived in one read leaves in one delta, however finely it was looked at. */

@@ -138,6 +138,21 @@ describe("the stream", () => {
     });
   });
 
+  test("gives a piece for each event of a read, so that a turn can end at any of its tokens", async () => {
+    const { engine } = engineOf(() => ({ pieces: [readFixture("llama-cpp/answer.sse")] }));
+    const events = await Array.fromAsync(
+      engine.complete(requestOf(), new AbortController().signal),
+    );
+    const [read] = events.filter((event) => event.type === "pieces");
+    expect(read?.pieces.slice(2, 7)).toEqual([
+      MESSAGE,
+      { text: "User" },
+      { text: " says" },
+      { text: " hi" },
+      { text: "." },
+    ]);
+  });
+
   test("shows the call token", async () => {
     expect(await replay("tool-call.sse")).toEqual({
       opens: 1,

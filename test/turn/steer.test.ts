@@ -407,6 +407,33 @@ describe("the thought's budget", () => {
     expect(new Set(thoughts).size).toBe(1);
   });
 
+  test.each(["pieces", "text"] as const)("nor on %s", async (form) => {
+    const circle = spelledIds("<|channel|>analysis<|message|>" + " again and".repeat(2000));
+    const thoughts = await Promise.all(
+      [1, 7, 1000].map(async (batch) => {
+        const engine = scriptedEngine([circle, "Done.<|return|>"], { form, batch });
+        return partsOf(await finishTurn(engine, turnWith()))[0]?.[1];
+      }),
+    );
+    expect(new Set(thoughts).size).toBe(1);
+    if (form === "pieces") expect(thoughts[0]).toMatch(/^(?: again and)*(?: again)?$/);
+  });
+
+  test("on pieces the reserve for the answer is counted piece by piece, however they arrived", async () => {
+    for (const batch of [1, 1000]) {
+      const engine = scriptedEngine([long, "Done.<|return|>"], {
+        form: "pieces",
+        batch,
+        counts: false,
+      });
+      const turn = await finishTurn(engine, turnWith({ maxOutputTokens: 10 }), {
+        steering: { answerReserve: 4 },
+      });
+      expect(partsOf(turn)[0]).toEqual(["reasoning", "one two three"]);
+      expect(engine.requests[1]?.maxTokens).toBe(4);
+    }
+  });
+
   test.each(["pieces", "text"] as const)("it is cut on engines that give %s, too", async (form) => {
     const circle = spelledIds("<|channel|>analysis<|message|>" + " again and".repeat(2000));
     const engine = scriptedEngine([circle, "Done.<|return|>"], { form, batch: 5 });
@@ -535,6 +562,37 @@ describe("a stop string", () => {
           turnWith({ stop: [stop], textSeparator: "\n\n" }),
         );
         expect(partsOf(turn)).toEqual(expected);
+      }
+    });
+
+    test.each([
+      ["\n\n", [["content", "Hello there"]]],
+      ["ere\n\nOne", [["content", "Hello there"]]],
+      [
+        "moment",
+        [
+          ["content", "Hello there"],
+          ["preamble", "One moment"],
+        ],
+      ],
+      [
+        "ere\n\nOnx",
+        [
+          ["content", "Hello there"],
+          ["preamble", "One moment"],
+        ],
+      ],
+    ])("and across an answer and the preamble behind it: %j", async (stop, expected) => {
+      const script =
+        "<|channel|>final<|message|>Hello there<|end|><|start|>assistant" +
+        "<|channel|>commentary<|message|>One moment<|end|><|return|>";
+      for (const batch of [1, 3, 50]) {
+        const turn = await finishTurn(
+          scriptedEngine([script], { batch }),
+          turnWith({ stop: [stop], textSeparator: "\n\n" }),
+        );
+        expect(partsOf(turn)).toEqual(expected);
+        expect(turn.end.stopSequence).toBe(expected.length === 1 ? stop : undefined);
       }
     });
 
@@ -680,6 +738,24 @@ describe("several calls", () => {
     });
     expect(partsOf(turn).length).toBe(1);
     expect(engine.requests.length).toBe(1);
+  });
+});
+
+describe("what an engine writes behind the end of a turn", () => {
+  // A message of somebody else ends it; a batch holds more than it.
+  const made = "<|channel|>final<|message|>Hi.<|end|><|start|>user<|message|>And you?<|end|>";
+
+  test.each(["ids", "pieces"] as const)("counts nothing, however it arrives: %s", async (form) => {
+    const ends = await Promise.all(
+      [1, 1000].map(async (batch) => {
+        const engine = scriptedEngine([made], { form, batch });
+        const turn = await finishTurn(engine, turnWith());
+        expect(partsOf(turn)).toEqual([["content", "Hi."]]);
+        return turn.end;
+      }),
+    );
+    expect(ends[1]).toEqual(ends[0]);
+    expect(ends[0]).toMatchObject({ nativeReason: null, usage: { completionTokens: 9 } });
   });
 });
 
