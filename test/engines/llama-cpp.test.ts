@@ -143,7 +143,7 @@ describe("the stream", () => {
     const events = await Array.fromAsync(
       engine.complete(requestOf(), new AbortController().signal),
     );
-    const [read] = events.filter((event) => event.type === "pieces");
+    const read = events.find((event) => event.type === "pieces");
     expect(read?.pieces.slice(2, 7)).toEqual([
       MESSAGE,
       { text: "User" },

@@ -407,7 +407,11 @@ describe("the thought's budget", () => {
     expect(new Set(thoughts).size).toBe(1);
   });
 
-  test.each(["pieces", "text"] as const)("nor on %s", async (form) => {
+  test.each([
+    // Whole tokens, because half of one in the prompt would be other tokens.
+    ["pieces", /^(?: again and)*(?: again)?$/],
+    ["text", /^ again and again/],
+  ] as const)("nor on %s", async (form, shape) => {
     const circle = spelledIds("<|channel|>analysis<|message|>" + " again and".repeat(2000));
     const thoughts = await Promise.all(
       [1, 7, 1000].map(async (batch) => {
@@ -416,7 +420,7 @@ describe("the thought's budget", () => {
       }),
     );
     expect(new Set(thoughts).size).toBe(1);
-    if (form === "pieces") expect(thoughts[0]).toMatch(/^(?: again and)*(?: again)?$/);
+    expect(thoughts[0]).toMatch(shape);
   });
 
   test("on pieces the reserve for the answer is counted piece by piece, however they arrived", async () => {
