@@ -28,6 +28,7 @@ import { registerBackendMetrics } from "./telemetry/backend-metrics.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
 import { createMeters, describeFailure, observeModels } from "./telemetry/observe-models.ts";
+import { createPause, type Pause } from "./turn/slices.ts";
 
 /** The first one that claims a request has it; the last one claims all. */
 const APIS: readonly Api[] = [responsesApi, chatCompletionsApi];
@@ -40,6 +41,8 @@ export interface AppDeps {
   readonly models: Models;
   /** State kept between requests; it may fail. Absent: in memory. */
   readonly store?: Store;
+  /** Between stages of large requests. Absent: a turn of the event loop. */
+  readonly pause?: Pause;
   /** Absent: nothing tells the application that the process is about to end. */
   readonly shutdown?: Shutdown;
   /** Absent: this runtime has no WebSockets. */
@@ -99,6 +102,7 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
   return {
     settings,
     models,
+    pause: deps.pause ?? createPause(),
     reasoning: openReasoningStore(store, cipher, settings, watching),
     cipher,
     store,

@@ -11,6 +11,7 @@ import type { ReasoningCipher } from "../store/reasoning-cipher.ts";
 import type { ReasoningStore } from "../store/reasoning-store.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Meters } from "../telemetry/observe-models.ts";
+import type { Pause } from "../turn/slices.ts";
 import type { ApiEnv } from "./client.ts";
 import type { ErrorDescription } from "./errors.ts";
 import type { WebSocketOptions } from "./web-sockets.ts";
@@ -65,6 +66,8 @@ export interface ErrorReply {
 export interface ApiServices {
   readonly settings: Settings;
   readonly models: Models;
+  /** Between stages of large requests. */
+  readonly pause: Pause;
   readonly reasoning: ReasoningStore;
   readonly cipher: ReasoningCipher;
   /** Rejects with a `StoreError` when it fails. */

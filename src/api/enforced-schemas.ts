@@ -2,7 +2,7 @@
  * Compiles the schemas that a reply must satisfy, before the engine is asked: one that cannot be checked is a
  * 400 that says why. Schemas that are only shown to the model are not looked at.
  */
-import { type Json, toCompactJson } from "../harmony/json.ts";
+import type { Json } from "../harmony/json.ts";
 import {
   CompileBudget,
   compileSchema,
@@ -12,11 +12,14 @@ import {
 import { RequestError } from "./errors.ts";
 
 /**
+ * @param schema As it was read in its order: what was compiled is found again by it.
+ * @param plain The same as `JSON.parse` gives it.
  * @param param The field the schema stands in, for the error.
  * @param budget Shared by several schemas of one request.
  */
 export function compileEnforced(
   schema: Json,
+  plain: unknown,
   param: string,
   budget = new CompileBudget(),
 ): SchemaChecker {
@@ -24,7 +27,7 @@ export function compileEnforced(
   const known = key && compiled.get(key);
   if (known) return known;
   try {
-    const checker = compileSchema(JSON.parse(toCompactJson(schema)), budget);
+    const checker = compileSchema(plain, budget);
     if (key) compiled.set(key, checker);
     return checker;
   } catch (error) {

@@ -8,6 +8,8 @@ import { RequestError } from "./errors.ts";
 
 export interface OfferedFunction extends ToolFunction {
   readonly strict: boolean;
+  /** The parameters as `JSON.parse` gives them. */
+  readonly plainParameters: unknown;
   /** The field its schema stands in, for errors. */
   readonly param: string;
 }
@@ -17,6 +19,7 @@ export interface FunctionDefinition {
   readonly name: string;
   readonly description?: string | null | undefined;
   readonly strict?: boolean | null | undefined;
+  readonly parameters?: unknown;
 }
 
 export function toOfferedFunction(
@@ -29,6 +32,7 @@ export function toOfferedFunction(
     name,
     description: description ?? "",
     strict: strict ?? false,
+    plainParameters: definition.parameters,
     param,
     ...(parameters !== undefined && parameters !== null && { parameters }),
   };
@@ -47,19 +51,30 @@ export function refuseDuplicates(functions: readonly OfferedFunction[]): void {
   }
 }
 
-/** Throws a {@link RequestError} for a schema that must hold and cannot be checked. */
-export function toOfferedTools(
+/** Compiles what must hold. Throws a {@link RequestError} for a schema that cannot be checked. */
+export function* toOfferedTools(
   functions: readonly OfferedFunction[],
   choice: ToolChoice,
-): OfferedTool[] {
+): Generator<void, OfferedTool[]> {
   const budget = new CompileBudget();
-  return functions.map(({ name, parameters, strict, param }) => {
-    if (parameters === undefined) return { name, strict };
-    const isForced = choice.type === "required" && choice.names.includes(name);
-    if (!strict && !isForced) return { name, strict, parameters };
-    return { name, strict, parameters, checker: compileEnforced(parameters, param, budget) };
-  });
+  const forced = new Set(choice.type === "required" ? choice.names : []);
+  const tools: OfferedTool[] = [];
+  let compiled = 0;
+  for (const { name, parameters, plainParameters, strict, param } of functions) {
+    if (parameters === undefined) {
+      tools.push({ name, strict });
+    } else if (!strict && !forced.has(name)) {
+      tools.push({ name, strict, parameters });
+    } else {
+      if (compiled++ % SCHEMAS_PER_STEP === 0) yield;
+      const checker = compileEnforced(parameters, plainParameters, param, budget);
+      tools.push({ name, strict, parameters, checker });
+    }
+  }
+  return tools;
 }
+
+const SCHEMAS_PER_STEP = 64;
 
 /** A tool choice with the field each name stands in, for errors. */
 export type RequestedChoice =

@@ -2,6 +2,23 @@
 import type { z } from "zod";
 import { describeExpected, toFieldProblem } from "./describe-issue.ts";
 import { RequestError } from "./errors.ts";
+import { checkLimits, type RequestLimits } from "./limits.ts";
+import type { Stages } from "./stages.ts";
+
+/** A request's body, checked. Throws a {@link RequestError}. */
+export async function readRequest<S extends z.ZodType>(
+  text: string,
+  schema: S,
+  limits: RequestLimits,
+  stages: Stages,
+): Promise<z.infer<S>> {
+  const body = parseBody(text);
+  checkLimits(body, limits);
+  await stages.next();
+  const request = parseWith(schema, body);
+  await stages.next();
+  return request;
+}
 
 /** Parses JSON text. Anything that is not a JSON object is the client's mistake. */
 export function parseBody(text: string): object {

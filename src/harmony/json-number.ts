@@ -68,9 +68,8 @@ function toSignificand(whole: string, fraction: string) {
 
 function takeDigits(start: bigint, digits: string): { significand: bigint; taken: number } {
   let significand = start;
-  let taken = 0;
   // Zeros before the first other digit always fit, and there may be millions of them.
-  if (significand === 0n) while (digits[taken] === "0") taken++;
+  let taken = significand === 0n ? (/^0*/.exec(digits)?.[0].length ?? 0) : 0;
   for (; taken < digits.length; taken++) {
     const next = significand * 10n + BigInt(digits.charCodeAt(taken) - 48);
     if (next > MAX_UNSIGNED) break;

@@ -21,7 +21,10 @@ export function toolsSection(namespaces: readonly ToolNamespace[]): string {
 
 /** `// ` before each line. A line ends at LF or CRLF; an empty line keeps the space. */
 export function commentLines(text: string): string[] {
-  return lines(text).map((line) => `// ${line}`);
+  if (text === "") return [];
+  // Not line by line: a description of megabytes may have a line for each of its characters.
+  const unended = text.replace(/\r?\n$/, "");
+  return [`// ${unended.replaceAll(/\r?\n/g, "\n// ")}`];
 }
 
 function namespaceSection({ name, description = "", functions }: ToolNamespace): string {

@@ -240,7 +240,8 @@ class Compiler {
     const keyword = given.has("enum") ? "enum" : "const";
     if (!given.has(keyword)) return undefined;
     const values = keyword === "enum" ? given.list(keyword) : [given.value(keyword)];
-    const forms = new Set(values.map((value) => this.#canonical(value, given.at(keyword))));
+    const at = given.at(keyword);
+    const forms = new Set(values.map((value) => this.#canonical(value, at)));
     const shown = values
       .slice(0, 20)
       .map((value) => shorten(JSON.stringify(value), 100))

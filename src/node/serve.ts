@@ -54,6 +54,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     llamas.push(llama);
     return llama;
   };
+  const pause = createPause(setImmediate);
   const models = createModels(
     options.models ??
       toModelOptions(settings, {
@@ -66,7 +67,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     {
       steering: settings,
       newCallId: () => `call_${randomId()}`,
-      pause: createPause(setImmediate),
+      pause,
       cacheSalts: createCacheSalts(settings),
     },
   );
@@ -76,6 +77,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
   const app = createApp({
     settings,
     models,
+    pause,
     store: opened.store,
     shutdown,
     ...(webSockets && { webSockets: webSockets.options }),

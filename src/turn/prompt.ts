@@ -24,6 +24,9 @@ export interface PromptOptions {
 /** Bytes of the longest token: so many characters at least are needed for each token. */
 const MAX_TOKEN_BYTES = 128;
 
+/** Tokens sent to a server that does not say how many it takes: eight times what gpt-oss was made for. */
+const LONGEST_CONTEXT = 1_048_576;
+
 /** Of a word of megabytes, so many of the ids counted so far may still become fewer. */
 const UNSETTLED_TOKENS = 1024;
 
@@ -36,7 +39,8 @@ export function renderPrompt(
   options: PromptOptions,
 ): RenderedPrompt | Promise<RenderedPrompt> {
   const { kept } = dropFinishedAnalysis(messages);
-  checkFits(leastTokens(kept), options.contextLength);
+  const { contextLength = LONGEST_CONTEXT } = options;
+  checkFits(leastTokens(kept, contextLength), options.contextLength);
   const { tenant: scope } = options;
   const steps = rendererFor(options.layout).renderCompletionInSteps({ messages: kept }, { scope });
   return runInSlices(steps, withCheck(options));
@@ -82,8 +86,13 @@ function withCheck(options: PromptOptions) {
 }
 
 function checkFits(tokens: number, contextLength: number | undefined): void {
-  if (contextLength === undefined || tokens <= contextLength) return;
-  throw tooLong(contextLength, `more than ${contextLength}`);
+  if (tokens <= (contextLength ?? LONGEST_CONTEXT)) return;
+  if (contextLength !== undefined) throw tooLong(contextLength, `more than ${contextLength}`);
+  throw new TurnError(
+    "context-length",
+    `The messages and tools are more than ${LONGEST_CONTEXT} tokens long. The server behind this model does not say how ` +
+      "many it takes, but no more than that are sent to it.",
+  );
 }
 
 /** The prompt and the context differ by so much as the message says. */
@@ -95,27 +104,43 @@ export function tooLong(contextLength: number, tokens: number | string): TurnErr
   );
 }
 
-/** What the text of the messages comes to at the least; the tools of a request are counted when they are encoded. */
-function leastTokens(messages: readonly Message[]): number {
-  let characters = 0;
+/** What the messages come to at the least. Of schemas nothing is known before they are written out. */
+function leastTokens(messages: readonly Message[], most: number): number {
+  let tokens = 0;
   for (const { content } of messages) {
-    if (typeof content === "string") characters += content.length;
-    else for (const part of content) characters += partLength(part);
+    if (typeof content === "string") tokens += content.length / MAX_TOKEN_BYTES;
+    else for (const part of content) tokens += leastTokensOf(part, most);
   }
-  return characters / MAX_TOKEN_BYTES;
+  return tokens;
 }
 
-function partLength(part: ContentPart): number {
+function leastTokensOf(part: ContentPart, most: number): number {
   switch (part.type) {
     case "text":
-      return part.text.length;
-    case "developer":
-      return part.instructions?.length ?? 0;
+      return part.text.length / MAX_TOKEN_BYTES;
+    case "developer": {
+      const functions = (part.namespaces ?? []).flatMap((namespace) => namespace.functions);
+      let tokens = (part.instructions?.length ?? 0) / MAX_TOKEN_BYTES;
+      for (const { description } of [...functions, ...(part.responseFormats ?? [])]) {
+        if (tokens > most) break;
+        tokens += leastTokensOfComment(description ?? "", most);
+      }
+      return tokens;
+    }
     case "system":
-      return part.identity?.length ?? 0;
+      return (part.identity?.length ?? 0) / MAX_TOKEN_BYTES;
     default:
       return part satisfies never;
   }
+}
+
+/** Each line of a comment begins with a token of its own. Not all lines are counted where there are more than `most`. */
+function leastTokensOfComment(text: string, most: number): number {
+  let lines = 0;
+  for (let at = text.indexOf("\n"); at >= 0 && lines <= most; at = text.indexOf("\n", at + 1)) {
+    lines++;
+  }
+  return Math.max(lines, text.length / MAX_TOKEN_BYTES);
 }
 
 const renderers = new Map<Layout, Renderer>();

@@ -59,6 +59,7 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
     const salting = deps.cacheSalts?.(turn.tenant);
     const cacheSalt = salting instanceof Promise ? await salting : salting;
     const state = prepare(turn, { ...encoded, cacheSalt }, deps, emit, signal);
+    if (encoded.prompt.length > LONG_PROMPT) await deps.pause();
     try {
       const conclusion = await steer(state);
       await state.emit([toEnd(state, conclusion)]);
@@ -68,6 +69,9 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
     }
   });
 }
+
+/** Tokens of a prompt that is sent in a turn of the event loop of its own: `n` choices each write it to the engine. */
+const LONG_PROMPT = 16_384;
 
 /** What the engine is to continue. */
 interface EncodedTurn {

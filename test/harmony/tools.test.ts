@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { ToolFunction, ToolNamespace } from "../../src/harmony/conversation.ts";
 import { isJsonObject, parseJson } from "../../src/harmony/json.ts";
-import { toolsSection } from "../../src/harmony/tools.ts";
+import { commentLines, toolsSection } from "../../src/harmony/tools.ts";
 
 /** The signature of a function `f` that takes arguments of this schema. */
 function signature(schema: string): string {
@@ -170,4 +170,17 @@ describe("a schema as a type", () => {
     );
     expect([reads > 0, read.mock.calls.length]).toEqual([true, reads]);
   });
+});
+
+test.each([
+  ["", []],
+  ["a", ["// a"]],
+  ["\n", ["// "]],
+  ["\n\n", ["// ", "// "]],
+  ["a\r\nb", ["// a", "// b"]],
+  ["a\r\n", ["// a"]],
+  ["a\r", ["// a\r"]],
+  ["a\r\r\n\rb\n", ["// a\r", "// \rb"]],
+])("the lines of a comment: %j", (text, lines) => {
+  expect(commentLines(text).join("\n")).toBe(lines.join("\n"));
 });

@@ -6,7 +6,7 @@ import type { PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
 import { runTurn } from "../../src/turn/run.ts";
-import { createPause } from "../../src/turn/slices.ts";
+import { createPause, type Pause } from "../../src/turn/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering.ts";
 import type { AnswerFormat, OfferedTool, Turn, TurnEvent } from "../../src/turn/turn.ts";
 
@@ -62,13 +62,19 @@ export interface RunOptions {
   readonly steering?: Partial<Steering>;
   readonly contextLength?: number;
   readonly signal?: AbortSignal;
+  readonly pause?: Pause;
 }
 
 /** Call ids are `call_1`, `call_2`, … */
 export function startTurn(
   engine: Engine,
   turn: Turn,
-  { steering, contextLength, signal = new AbortController().signal }: RunOptions = {},
+  {
+    steering,
+    contextLength,
+    signal = new AbortController().signal,
+    pause = createPause(),
+  }: RunOptions = {},
 ): PushStreamIterator<TurnEvent> {
   let calls = 0;
   return runTurn(
@@ -79,7 +85,7 @@ export function startTurn(
       layout: "reference",
       steering: { ...DEFAULT_STEERING, ...steering },
       newCallId: () => `call_${++calls}`,
-      pause: createPause(),
+      pause,
     },
     signal,
   )[Symbol.asyncIterator]();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { userMessage } from "../../src/harmony/messages.ts";
+import { developerMessage, userMessage } from "../../src/harmony/messages.ts";
 import { createRenderer } from "../../src/harmony/render.ts";
 import {
   encodeText,
@@ -86,6 +86,21 @@ describe("a prompt that is longer than the context", () => {
     const messages = [userMessage("a".repeat(128_001))];
     expect(() => renderPrompt(messages, options(1000))).toThrow(TOO_LONG);
     expect(() => encodeText("a".repeat(128_001), options(1000))).toThrow(TOO_LONG);
+  });
+
+  test("by the lines of a tool's description is not begun: each becomes a comment", () => {
+    const lines = (count: number) => [
+      developerMessage({
+        functions: [{ name: "f", description: "\n".repeat(count) }],
+      })!,
+    ];
+    expect(() => renderPrompt(lines(1001), options(1000))).toThrow(TOO_LONG);
+    expect(renderPrompt(lines(400), options(1000))).toMatchObject({ length: expect.any(Number) });
+  });
+
+  test("is refused as well where nobody says how long the context is", async () => {
+    const messages = [userMessage("a".repeat(128 * 1_048_576 + 1))];
+    expect(() => renderPrompt(messages, options())).toThrow(/more than 1048576 tokens long/);
   });
 
   test("is found in a word without end as well", async () => {

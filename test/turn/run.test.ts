@@ -208,3 +208,20 @@ test.each(["ids", "pieces", "text"] as const)(
     });
   },
 );
+
+test("a long prompt is sent in a turn of the event loop of its own, a short one at once", async () => {
+  const pauses = async (words: number) => {
+    let count = 0;
+    const pause = async () => {
+      count++;
+    };
+    const content = "many words ".repeat(words);
+    const turn = turnWith({ messages: [{ role: "user", content }] });
+    // Encoded before: what is left to pause for is the sending.
+    await finishTurn(scriptedEngine([FINAL]), turn);
+    await finishTurn(scriptedEngine([FINAL]), turn, { pause });
+    return count;
+  };
+  expect(await pauses(100)).toBe(0);
+  expect(await pauses(10_000)).toBe(1);
+});

@@ -5,13 +5,15 @@ import { type ReasoningStore, worstOutcome } from "../../store/reasoning-store.t
 import { collectTurn } from "../../turn/collect.ts";
 import { mergeTurns } from "../../turn/merge.ts";
 import type { Model, Models } from "../../models/models.ts";
+import type { Pause } from "../../turn/slices.ts";
 import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
 import { describeError, RequestError } from "../errors.ts";
-import { checkLimits, type RequestLimits } from "../limits.ts";
-import { parseBody, parseWith } from "../parse-request.ts";
+import type { RequestLimits } from "../limits.ts";
+import { readRequest } from "../parse-request.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
+import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
 import { toErrorBody } from "./errors.ts";
 import { runningSteps } from "./reasoning-in.ts";
@@ -19,7 +21,7 @@ import { addUsage, customToolNames, type ReplyOptions, type ShownReasoning } fro
 import { type ChatRequest, chatRequest } from "./request.ts";
 import { createChunkWriter, usageChunk } from "./to-chunks.ts";
 import { toCompletion } from "./to-completion.ts";
-import { chatReasoning, toTurn, type TurnContext } from "./to-turn.ts";
+import { chatReasoning, toTurnInSteps, type TurnContext } from "./to-turn.ts";
 
 export interface ChatCompletionsDeps {
   readonly models: Models;
@@ -29,6 +31,8 @@ export interface ChatCompletionsDeps {
   readonly limits: RequestLimits;
   /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
   readonly mirrorReasoning: (tenant: string) => boolean;
+  /** Between stages of large requests. */
+  readonly pause: Pause;
   readonly keepAliveMs: number;
   /** How long a client may read nothing of what waits for it. */
   readonly clientIdleTimeoutMs: number;
@@ -41,24 +45,24 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   app.post("/chat/completions", async (c) => {
     const bodyText = await c.req.text();
-    const body = parseBody(bodyText);
-    checkLimits(body, deps.limits);
-    const request = parseWith(chatRequest, body);
+    const stages = createStages(bodyText.length, deps.pause);
+    const request = await readRequest(bodyText, chatRequest, deps.limits, stages);
     const model = requireModel(deps.models, request);
     const client = c.get("client");
     const now = deps.now();
     const { effort, enabled, exclude } = chatReasoning(request);
-    const steps = runningSteps(request.messages);
-    const restored = await deps.reasoning.restore(client.tenant, [...steps.values()]);
+    const loop = runningSteps(request.messages);
+    const restored = await deps.reasoning.restore(client.tenant, [...loop.values()]);
     const outcome = worstOutcome(restored);
-    const turn = toTurn(request, {
+    const steps = toTurnInSteps(request, {
       turnId: c.get("requestId"),
       tenant: client.tenant,
       system: deps.system(now),
       bodyText,
-      restored: new Map([...steps.keys()].map((key, at) => [key, restored[at]?.thoughts ?? []])),
+      restored: new Map([...loop.keys()].map((key, at) => [key, restored[at]?.thoughts ?? []])),
       sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
     });
+    const turn = await stages.run(steps);
     const options: ReplyOptions = {
       id: `gen-${Math.floor(now.getTime() / 1000)}-${deps.randomId()}`,
       created: Math.floor(now.getTime() / 1000),

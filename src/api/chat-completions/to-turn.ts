@@ -27,6 +27,7 @@ import {
 } from "../offered-functions.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
+import { runAtOnce } from "../stages.ts";
 import type { CallThoughts } from "../../store/reasoning-store.ts";
 import { toSampling } from "../sampling.ts";
 import { contentText } from "./content-text.ts";
@@ -51,15 +52,23 @@ export interface TurnContext {
 }
 
 export function toTurn(request: ChatRequest, context: TurnContext): Turn {
+  return runAtOnce(toTurnInSteps(request, context));
+}
+
+/** A request of megabytes takes a few dozen milliseconds for each step, any other next to nothing for all. */
+export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Generator<void, Turn> {
   refuseUnsupported(request);
   const reasoning = chatReasoning(request);
-  const offered = toFunctions(request, context);
+  const offered = yield* toFunctions(request, context);
   const toolChoice = toToolChoice(
     requestedChoice(request),
     offered.map((each) => each.name),
   );
   const functions = toolChoice.type === "none" ? [] : offered;
   const format = toResponseFormat(request, context);
+  const tools = yield* toOfferedTools(functions, toolChoice);
+  if (format !== undefined) yield;
+  const answer = toAnswerFormat(request, format);
   const { leading, history, prefill } = toHistory(request.messages, context.restored);
 
   const developer = developerMessage({
@@ -78,10 +87,10 @@ export function toTurn(request: ChatRequest, context: TurnContext): Turn {
       ...(developer === undefined ? [] : [developer]),
       ...history,
     ],
-    tools: toOfferedTools(functions, toolChoice),
+    tools,
     toolChoice,
     parallelToolCalls: request.parallel_tool_calls ?? true,
-    answer: toAnswerFormat(request, format),
+    answer,
     reasoning: {
       enabled: reasoning.enabled,
       ...(reasoning.maxTokens !== undefined && { maxTokens: reasoning.maxTokens }),
@@ -282,15 +291,20 @@ function resolveToolName(
 /** The field a custom tool's free text travels in: to the model it is a function with one string. */
 export const CUSTOM_INPUT = "input";
 
-const CUSTOM_PARAMETERS: Json = fromPlainJson({
+const PLAIN_CUSTOM_PARAMETERS = {
   type: "object",
   properties: { [CUSTOM_INPUT]: { type: "string" } },
   required: [CUSTOM_INPUT],
   additionalProperties: false,
-});
+};
+const CUSTOM_PARAMETERS: Json = fromPlainJson(PLAIN_CUSTOM_PARAMETERS);
 
-function toFunctions(request: ChatRequest, { bodyText, tenant }: TurnContext): OfferedFunction[] {
+function* toFunctions(
+  request: ChatRequest,
+  { bodyText, tenant }: TurnContext,
+): Generator<void, OfferedFunction[]> {
   const schemas = readOrdered(bodyText, "tools", request.tools, tenant);
+  yield;
   const legacySchemas = readOrdered(bodyText, "functions", request.functions, tenant);
   const functions = [
     ...(request.tools ?? []).map((tool, index) => {
@@ -302,7 +316,8 @@ function toFunctions(request: ChatRequest, { bodyText, tenant }: TurnContext): O
         );
       }
       const { name, description } = tool.custom;
-      const definition = { name, description, strict: true };
+      const parameters = PLAIN_CUSTOM_PARAMETERS;
+      const definition = { name, description, strict: true, parameters };
       return toOfferedFunction(definition, CUSTOM_PARAMETERS, `tools[${index}].custom`);
     }),
     ...(request.functions ?? []).map((each, index) =>
@@ -374,8 +389,15 @@ function toResponseFormat(
 function toAnswerFormat(request: ChatRequest, format: ResponseFormat | undefined): AnswerFormat {
   if (format !== undefined) {
     const { name, schema } = format;
-    const checker = compileEnforced(schema, "response_format.json_schema.schema");
-    return { type: "json-schema", name, schema, checker };
+    const requested = request.response_format;
+    const plain = requested?.type === "json_schema" ? requested.json_schema.schema : undefined;
+    const param = "response_format.json_schema.schema";
+    return {
+      type: "json-schema",
+      name,
+      schema,
+      checker: compileEnforced(schema, plain ?? {}, param),
+    };
   }
   return { type: request.response_format?.type === "json_object" ? "json-object" : "text" };
 }

@@ -6,6 +6,7 @@ import type { EntryDeps } from "../../store/entries.ts";
 import type { GuardedStore } from "../../store/guarded-store.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
 import type { Models } from "../../models/models.ts";
+import type { Pause } from "../../turn/slices.ts";
 import type { Client } from "../client.ts";
 import type { RequestLimits } from "../limits.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
@@ -22,6 +23,8 @@ export interface ResponsesDeps extends EntryDeps {
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => Omit<SystemOptions, "effort">;
   readonly limits: RequestLimits;
+  /** Between stages of large requests. */
+  readonly pause: Pause;
   /** Longest message on a WebSocket; bodies of requests are limited before they get here. */
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;

@@ -3,8 +3,8 @@ import { type Context, Hono } from "hono";
 import * as z from "zod";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
-import { checkLimits } from "../limits.ts";
-import { parseBody, parseWith } from "../parse-request.ts";
+import { parseBody, parseWith, readRequest } from "../parse-request.ts";
+import { createStages } from "../stages.ts";
 import type { ResponsesContext } from "./context.ts";
 import type { StoredConversation } from "./conversations.ts";
 import { inputItem, toWireItem, type WireItem } from "./items.ts";
@@ -31,9 +31,13 @@ export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {
 
   app.post("/conversations", async (c) => {
     const text = await c.req.text();
-    const body = text === "" ? {} : parseBody(text);
-    checkLimits(body, context.limits);
-    const { items, metadata } = parseWith(newConversation, body);
+    const stages = createStages(text.length, context.pause);
+    const { items, metadata } = await readRequest(
+      text === "" ? "{}" : text,
+      newConversation,
+      context.limits,
+      stages,
+    );
     const conversation: StoredConversation = {
       id: `conv_${context.randomId()}`,
       createdAt: Math.floor(context.now().getTime() / 1000),
@@ -65,9 +69,10 @@ export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {
   });
 
   app.post("/conversations/:id/items", async (c) => {
-    const body = parseBody(await c.req.text());
-    checkLimits(body, context.limits);
-    const added = toNewItems(parseWith(newItems, body).items);
+    const text = await c.req.text();
+    const stages = createStages(text.length, context.pause);
+    const { items } = await readRequest(text, newItems, context.limits, stages);
+    const added = toNewItems(items);
     await change(c, (found) => ({ ...found, items: [...found.items, ...added] }));
     const shown = added.map((item) => showItem(item, c.get("client")));
     return c.json(toList(shown, false));

@@ -10,8 +10,8 @@ import type { Model, Models } from "../../models/models.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
-import { checkLimits } from "../limits.ts";
-import { parseBody, parseWith } from "../parse-request.ts";
+import { readRequest } from "../parse-request.ts";
+import { createStages } from "../stages.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { conversationTooLarge } from "./conversations.ts";
 import type { HistoryItem } from "./history.ts";
@@ -20,7 +20,7 @@ import { type ResponsesRequest, responsesRequest } from "./request.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseBuilder, type ResponseBuilder } from "./response-builder.ts";
 import { createResponseWriter, type ResponseResource } from "./to-response.ts";
-import { skippedTools, toHistory, toTurn, type TurnContext } from "./to-turn.ts";
+import { skippedTools, toHistory, turnMaker, type Unsupported } from "./to-turn.ts";
 import { type TokenCounts, truncateHistory } from "./truncate.ts";
 
 /** A request that is ready to run. */
@@ -42,9 +42,8 @@ export async function prepareResponse(
   caller: Caller,
   deps: ResponsesContext,
 ): Promise<PendingResponse> {
-  const body = parseBody(bodyText);
-  checkLimits(body, deps.limits);
-  const request = parseWith(responsesRequest, body);
+  const stages = createStages(bodyText.length, deps.pause);
+  const request = await readRequest(bodyText, responsesRequest, deps.limits, stages);
   refuseUnsupported(request);
   const model = requireModel(deps.models, request.model);
   const now = deps.now();
@@ -52,14 +51,21 @@ export async function prepareResponse(
   if (promisesToKeep(request)) await deps.store.check();
   const context = await loadContext(request, id, caller, deps);
   refuseUnkeepable(request, model, context, bodyText.length, deps.store.maxEntryBytes);
-  const turn = await toFittingTurn(request, model, {
+  await stages.next();
+  const maker = turnMaker(request, {
     turnId: caller.requestId,
     tenant: caller.client.tenant,
     system: deps.system(now),
     bodyText,
+    unsupported: deps.unsupported,
+  });
+  const turn = await toFittingTurn(request, model, {
+    turnOf: await stages.run(maker),
+    tenant: caller.client.tenant,
     history: context.history,
     unsupported: deps.unsupported,
   });
+  await stages.next();
   const skipped = skippedTools(request);
   if (skipped.length > 0) deps.onSkippedTools(caller.requestId, skipped);
 
@@ -201,19 +207,25 @@ function refusal(param: string, problem: string): RequestError {
 /** Tokens kept free for the answer when a history is truncated and the request sets no limit. */
 const DEFAULT_ROOM = 4096;
 
+export interface FittingOptions {
+  readonly turnOf: (history: readonly HistoryItem[]) => Turn;
+  readonly history: readonly HistoryItem[];
+  readonly tenant: string;
+  readonly unsupported: Unsupported;
+}
+
 /** With `truncation: "auto"`, shortened until prompt and answer fit. */
 export async function toFittingTurn(
   request: ResponsesRequest,
   model: Model,
-  context: TurnContext,
+  { turnOf, history: whole, tenant, unsupported }: FittingOptions,
 ): Promise<Turn> {
   const { contextLength } = model;
-  if (request.truncation !== "auto" || contextLength === undefined) return toTurn(request, context);
+  if (request.truncation !== "auto" || contextLength === undefined) return turnOf(whole);
   const room = Math.min(request.max_output_tokens ?? DEFAULT_ROOM, Math.floor(contextLength / 4));
-  const turnOf = (history: readonly HistoryItem[]) => toTurn(request, { ...context, history });
   const count = async (messages: readonly Message[]) => {
     try {
-      return await model.countPromptTokens(messages, context.tenant);
+      return await model.countPromptTokens(messages, tenant);
     } catch (error) {
       // So long that nobody counted to the end.
       if (error instanceof TurnError && error.kind === "context-length") return Infinity;
@@ -223,12 +235,12 @@ export async function toFittingTurn(
   const counts: TokenCounts = {
     prompt: (history) => count(turnOf(history).messages),
     async items(items) {
-      const { leading, history } = toHistory(items, context.unsupported);
+      const { leading, history } = toHistory(items, unsupported);
       const instructions = leading.map((text) => userMessage(text));
       return (await count([...instructions, ...history])) - (await count([]));
     },
   };
-  return turnOf(await truncateHistory(context.history, counts, contextLength - room));
+  return turnOf(await truncateHistory(whole, counts, contextLength - room));
 }
 
 function toSeconds(date: Date): number {

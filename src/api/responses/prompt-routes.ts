@@ -3,12 +3,11 @@ import { type Context, Hono } from "hono";
 import { collectTurn } from "../../turn/collect.ts";
 import type { ApiEnv } from "../client.ts";
 import { describeFailure } from "../errors.ts";
-import { checkLimits } from "../limits.ts";
-import { parseBody, parseWith } from "../parse-request.ts";
+import { readRequest } from "../parse-request.ts";
+import { createStages } from "../stages.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { requireModel, toFittingTurn } from "./create-response.ts";
 import { toResponsesError } from "./errors.ts";
-import type { HistoryItem } from "./history.ts";
 import type { WireItem } from "./items.ts";
 import { loadContext } from "./load-context.ts";
 import { compactRequest, inputTokensRequest } from "./request.ts";
@@ -16,23 +15,21 @@ import { toItemId } from "./response-store.ts";
 import { showItem } from "./to-client.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
 import { toResponseUsage } from "./to-response.ts";
-import { toMessages } from "./to-turn.ts";
+import { type PromptContext, toMessages, turnMaker } from "./to-turn.ts";
 
 export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
 
   app.post("/responses/input_tokens", async (c) => {
     const bodyText = await c.req.text();
-    const body = parseBody(bodyText);
-    checkLimits(body, context.limits);
-    const request = parseWith(inputTokensRequest, body);
+    const stages = createStages(bodyText.length, context.pause);
+    const request = await readRequest(bodyText, inputTokensRequest, context.limits, stages);
     const model = requireModel(context.models, request.model);
     const loaded = await loadContext(request, newId(), toCaller(c), context);
     const { tenant } = c.get("client");
-    const messages = toMessages(request, {
-      ...toPromptContext(bodyText, loaded.history),
-      tenant,
-    });
+    await stages.next();
+    const steps = toMessages(request, toPromptContext(bodyText, tenant), loaded.history);
+    const messages = await stages.run(steps);
     return c.json({
       object: "response.input_tokens",
       input_tokens: await model.countPromptTokens(messages, tenant, c.req.raw.signal),
@@ -42,23 +39,22 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
   // Asks the model for a summary and seals it. Instructions among the items stay as they are.
   app.post("/responses/compact", async (c) => {
     const bodyText = await c.req.text();
-    const body = parseBody(bodyText);
-    checkLimits(body, context.limits);
-    const request = parseWith(compactRequest, body);
+    const stages = createStages(bodyText.length, context.pause);
+    const request = await readRequest(bodyText, compactRequest, context.limits, stages);
     const model = requireModel(context.models, request.model);
     const caller = toCaller(c);
     const { tenant } = caller.client;
     const id = newId();
     const loaded = await loadContext(request, id, caller, context);
-    const turn = await toFittingTurn(
-      { ...request, truncation: "auto", reasoning: { effort: "low" } },
-      model,
-      {
-        ...toPromptContext(bodyText, [...loaded.history, SUMMARY_REQUEST]),
-        turnId: caller.requestId,
-        tenant,
-      },
-    );
+    await stages.next();
+    const shortened = { ...request, truncation: "auto", reasoning: { effort: "low" } } as const;
+    const turnContext = { ...toPromptContext(bodyText, tenant), turnId: caller.requestId };
+    const turn = await toFittingTurn(shortened, model, {
+      turnOf: await stages.run(turnMaker(shortened, turnContext)),
+      tenant,
+      history: [...loaded.history, SUMMARY_REQUEST],
+      unsupported: context.unsupported,
+    });
     const { parts, end } = await collectTurn(model.run(turn, c.req.raw.signal));
     const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
     if (end.finish !== "stop" || summary.trim() === "") {
@@ -92,9 +88,9 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     return { client: c.get("client"), requestId: c.get("requestId"), responses };
   }
 
-  function toPromptContext(bodyText: string, history: readonly HistoryItem[]) {
+  function toPromptContext(bodyText: string, tenant: string): PromptContext {
     const { unsupported } = context;
-    return { system: context.system(context.now()), bodyText, history, unsupported };
+    return { system: context.system(context.now()), bodyText, tenant, unsupported };
   }
 
   return app;

@@ -11,7 +11,7 @@ import {
   toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
-import type { AnswerFormat, Turn } from "../../turn/turn.ts";
+import type { AnswerFormat, ToolChoice, Turn } from "../../turn/turn.ts";
 import { compileEnforced } from "../enforced-schemas.ts";
 import { RequestError } from "../errors.ts";
 import {
@@ -44,8 +44,6 @@ export interface PromptContext {
   readonly system: Omit<SystemOptions, "effort">;
   /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
   readonly bodyText: string;
-  /** Earlier items and the request's own, in order. */
-  readonly history: readonly HistoryItem[];
   readonly unsupported: Unsupported;
 }
 
@@ -53,17 +51,28 @@ export interface TurnContext extends PromptContext {
   readonly turnId: string;
 }
 
-export function toTurn(request: ResponsesRequest, context: TurnContext): Turn {
-  const { messages, functions, toolChoice, format, reasoning } = readPrompt(request, context);
-  return {
+/**
+ * A function from the history to the turn: what does not depend on it is made once. A request of megabytes takes a few
+ * dozen milliseconds for each step, any other next to nothing for all.
+ */
+export function* turnMaker(
+  request: ResponsesRequest,
+  context: TurnContext,
+): Generator<void, (history: readonly HistoryItem[]) => Turn> {
+  const frame = yield* readFrame(request, context);
+  const { functions, toolChoice, format } = frame;
+  const tools = yield* toOfferedTools(functions, toolChoice);
+  if (format !== undefined) yield;
+  const answer = toAnswerFormat(request, format);
+  return (history) => ({
     id: context.turnId,
     tenant: context.tenant,
-    messages,
-    tools: toOfferedTools(functions, toolChoice),
+    messages: withHistory(history, frame, request, context),
+    tools,
     toolChoice,
     parallelToolCalls: request.parallel_tool_calls ?? true,
-    answer: toAnswerFormat(request, format),
-    reasoning: { enabled: reasoning.enabled },
+    answer,
+    reasoning: { enabled: frame.reasoning.enabled },
     stop: [],
     sampling: toSampling(request),
     ...(request.max_output_tokens != null && { maxOutputTokens: request.max_output_tokens }),
@@ -71,24 +80,46 @@ export function toTurn(request: ResponsesRequest, context: TurnContext): Turn {
       topLogprobs: request.top_logprobs ?? 0,
     }),
     ...(request.prompt_cache_key != null && { affinity: request.prompt_cache_key }),
-  };
+  });
 }
 
-/** The conversation alone, for whoever only counts or summarizes it. */
-export function toMessages(request: PromptRequest, context: PromptContext): readonly Message[] {
-  return readPrompt(request, context).messages;
+/** The conversation alone, for whoever only counts it. In steps, as {@link turnMaker}. */
+export function* toMessages(
+  request: PromptRequest,
+  context: PromptContext,
+  history: readonly HistoryItem[],
+): Generator<void, readonly Message[]> {
+  const frame = yield* readFrame(request, context);
+  return withHistory(history, frame, request, context);
 }
 
-function readPrompt(request: PromptRequest, context: PromptContext) {
+/** What a request says besides its history. */
+interface Frame {
+  readonly functions: readonly OfferedFunction[];
+  readonly toolChoice: ToolChoice;
+  readonly format: ResponseFormat | undefined;
+  readonly reasoning: ReasoningOptions;
+}
+
+function* readFrame(request: PromptRequest, context: PromptContext): Generator<void, Frame> {
   const reasoning = requestedReasoning(request);
-  const offered = toFunctions(request, context);
+  const offered = yield* toFunctions(request, context);
   const toolChoice = toToolChoice(
     requestedChoice(request, context.unsupported),
     offered.map((each) => each.name),
   );
   const functions = toolChoice.type === "none" ? [] : offered;
   const format = toResponseFormat(request, context);
-  const { leading, history } = toHistory(context.history, context.unsupported);
+  return { functions, toolChoice, format, reasoning };
+}
+
+function withHistory(
+  items: readonly HistoryItem[],
+  { functions, format, reasoning }: Frame,
+  request: PromptRequest,
+  context: PromptContext,
+): readonly Message[] {
+  const { leading, history } = toHistory(items, context.unsupported);
   const instructions = [request.instructions ?? "", ...leading].filter((text) => text !== "");
 
   const developer = developerMessage({
@@ -96,12 +127,11 @@ function readPrompt(request: PromptRequest, context: PromptContext) {
     functions,
     ...(format !== undefined && { responseFormat: format }),
   });
-  const messages: readonly Message[] = [
+  return [
     systemMessage({ ...context.system, effort: reasoning.effort }),
     ...(developer === undefined ? [] : [developer]),
     ...history,
   ];
-  return { messages, functions, toolChoice, format, reasoning };
 }
 
 /** The effort that will be used, and whether anything is thought at all. */
@@ -221,8 +251,12 @@ function unknownCall(callId: string, param: string): RequestError {
 
 // Tools and formats
 
-function toFunctions(request: PromptRequest, context: PromptContext): OfferedFunction[] {
+function* toFunctions(
+  request: PromptRequest,
+  context: PromptContext,
+): Generator<void, OfferedFunction[]> {
   const schemas = readOrdered(context.bodyText, "tools", request.tools, context.tenant);
+  yield;
   const functions: OfferedFunction[] = [];
   for (const [index, tool] of (request.tools ?? []).entries()) {
     if (tool.type === "function") {
@@ -293,7 +327,9 @@ function toResponseFormat(
 function toAnswerFormat(request: PromptRequest, format: ResponseFormat | undefined): AnswerFormat {
   if (format !== undefined) {
     const { name, schema } = format;
-    const checker = compileEnforced(schema, "text.format.schema");
+    const requested = request.text?.format;
+    const plain = requested?.type === "json_schema" ? requested.schema : undefined;
+    const checker = compileEnforced(schema, plain ?? {}, "text.format.schema");
     return { type: "json-schema", name, schema, checker };
   }
   return { type: request.text?.format?.type === "json_object" ? "json-object" : "text" };
