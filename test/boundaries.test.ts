@@ -17,7 +17,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   openchatml: ["harmony"],
   engines: ["lazy", "streams", "tokenizer"],
   // The demo engine stands in for a model as well as for a server, and a model speaks Harmony.
-  "engines/demo": ["engines", "harmony", "tokenizer"],
+  "engines/demo": ["engines", "harmony", "streams", "tokenizer"],
   turn: ["engines", "harmony", "json-schema", "streams", "tokenizer"],
   config: ["engines", "harmony", "lazy", "turn"],
   models: ["config", "engines", "harmony", "streams", "turn"],

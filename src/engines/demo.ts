@@ -24,6 +24,7 @@ import type {
   EngineEvent,
   TokenLogprob,
 } from "./engine.ts";
+import { sleep } from "../streams/timers.ts";
 
 export interface DemoEngineOptions {
   /** How fast it writes. Absent: as fast as it can. */
@@ -64,7 +65,7 @@ export function createDemoEngine({ tokensPerSecond }: DemoEngineOptions = {}): E
       yield { type: "open" };
       const batchSize = tokensPerSecond === undefined ? BATCH_SIZE : 1;
       for (let at = 0; at < ids.length; at += batchSize) {
-        if (tokensPerSecond !== undefined) await pause(1000 / tokensPerSecond, signal);
+        if (tokensPerSecond !== undefined) await sleep(1000 / tokensPerSecond, signal);
         signal.throwIfAborted();
         const batch = ids.slice(at, at + batchSize);
         yield { type: "ids", ids: batch, ...logprobsOf(batch, request.topLogprobs) };
@@ -111,17 +112,4 @@ function logprobsOf(
       return { id, logprob, top };
     }),
   };
-}
-
-/** Resolves after a time or, at once, when the signal is aborted. */
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener("abort", done, { once: true });
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }

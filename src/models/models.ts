@@ -82,6 +82,52 @@ export interface Models {
   find(name: string): Model | undefined;
 }
 
+/** Runs a turn of a model, and may look at its events or stop it. `run` is the model's own. */
+export type TurnHook = (
+  model: Model,
+  turn: Turn,
+  signal: AbortSignal,
+  run: Model["run"],
+) => AsyncIterable<TurnEvent>;
+
+/** The same models, each of whose turns is run by the hook. */
+export function withTurnHook(models: Models, hook: TurnHook): Models {
+  const hooked = new Map(models.all.map((model) => [model, hookTurns(model, hook)]));
+  return {
+    all: [...hooked.values()],
+    find(name) {
+      const model = models.find(name);
+      return model && hooked.get(model);
+    },
+  };
+}
+
+/** What a model says of itself changes, and so is read anew each time. */
+function hookTurns(model: Model, hook: TurnHook): Model {
+  const run: Model["run"] = (turn, signal) => model.run(turn, signal);
+  return {
+    id: model.id,
+    provider: model.provider,
+    get capabilities() {
+      return model.capabilities;
+    },
+    get contextLength() {
+      return model.contextLength;
+    },
+    get status() {
+      return model.status;
+    },
+    get pool() {
+      return model.pool;
+    },
+    probe: (signal) => model.probe(signal),
+    watch: (everyMs, signal, onChange) => model.watch(everyMs, signal, onChange),
+    countPromptTokens: (messages, tenant, signal) =>
+      model.countPromptTokens(messages, tenant, signal),
+    run: (turn, signal) => hook(model, turn, signal, run),
+  };
+}
+
 export function createModels(options: readonly ModelOptions[], deps: ModelsDeps): Models {
   const pause = deps.pause ?? createPause();
   const models = options.map((each) => createModel(each, { ...deps, pause }));

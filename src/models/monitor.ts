@@ -1,6 +1,7 @@
 /** Asking engines what they are until they say so, and from then on how they are. */
 import type { BackendState } from "../engines/pool/backend.ts";
 import type { Model, Models, ModelStatus } from "./models.ts";
+import { sleep } from "../streams/timers.ts";
 
 export interface MonitorOptions {
   /** Longest time an engine is given to answer. */
@@ -39,19 +40,7 @@ async function probeModel(model: Model, options: MonitorOptions): Promise<void> 
     if (report !== reported) options.onStatus(model, status);
     reported = report;
     if (status.state === "ready") return;
-    await wait(waitMs, signal);
+    await sleep(waitMs, signal);
     waitMs = Math.min(waitMs * 2, longestWaitMs);
   }
-}
-
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-  });
 }

@@ -3,7 +3,7 @@
  * whatever has not is stopped for a stated reason, while there is still time to tell clients and the store.
  */
 import { createPushStream, consume, type Consumer } from "../streams/push-stream.ts";
-import type { Model, Models } from "./models.ts";
+import { type Model, type Models, withTurnHook } from "./models.ts";
 import { TurnError } from "../turn/turn-error.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
 
@@ -45,31 +45,15 @@ export function createShutdown(): Shutdown {
     async idle() {
       while (tracked.size > 0) await Promise.all(tracked);
     },
-    watch(models) {
-      const watched = new Map(models.all.map((model) => [model, watchModel(model)]));
-      return {
-        all: [...watched.values()],
-        find: (name) => {
-          const model = models.find(name);
-          return model && watched.get(model);
-        },
-      };
-    },
+    watch: (models) =>
+      withTurnHook(models, (_, turn, signal, run) =>
+        createPushStream<TurnEvent>((take) => runStoppable(run, turn, signal, take)),
+      ),
   };
-
-  function watchModel(model: Model): Model {
-    // A model's status changes: everything else is read through to the model itself.
-    return Object.create(model, {
-      run: {
-        value: (turn: Turn, signal: AbortSignal) =>
-          createPushStream<TurnEvent>((take) => runStoppable(model, turn, signal, take)),
-      },
-    });
-  }
 
   /** A controller for each turn instead of a listener on a shared signal: leaving a set costs nothing. */
   async function runStoppable(
-    model: Model,
+    run: Model["run"],
     turn: Turn,
     signal: AbortSignal,
     take: Consumer<TurnEvent>,
@@ -83,7 +67,7 @@ export function createShutdown(): Shutdown {
     const isStopped = () => stopping.signal.aborted && !signal.aborted;
     let hasEnded = false;
     try {
-      await consume(model.run(turn, abort.signal), (event) => {
+      await consume(run(turn, abort.signal), (event) => {
         hasEnded ||= event.type === "end";
         return take(event);
       });

@@ -1,5 +1,6 @@
 /** WebSockets on Node, by the package `ws`. It is optional: without it the gateway serves everything else. */
 import { upgradeWebSocket, type WebSocketServerLike } from "@hono/node-server";
+import type { WebSocketServer } from "ws";
 import type { WebSocketOptions } from "../api/web-sockets.ts";
 
 export interface WebSockets {
@@ -7,11 +8,15 @@ export interface WebSockets {
   readonly options: WebSocketOptions;
   /** For the HTTP server. */
   readonly server: WebSocketServerLike;
-  /** Ends all connections at once. */
+  /** Ends all connections at once, without closing handshakes. */
   cut(): void;
 }
 
-/** Undefined when `ws` is not installed. After `closing`, connections end with their in-flight response. */
+/**
+ * Undefined when `ws` is not installed.
+ * @param maxMessageBytes A longer message ends its connection.
+ * @param closing When it is aborted, connections end with the response that is in flight.
+ */
 export async function openWebSockets(
   maxMessageBytes: number,
   closing: AbortSignal,
@@ -19,6 +24,7 @@ export async function openWebSockets(
   const ws = await import("ws").catch(() => undefined);
   if (ws === undefined) return undefined;
   const server = new ws.WebSocketServer({ noServer: true, maxPayload: maxMessageBytes });
+  if (!isDetached(server)) throw new TypeError("ws has opened a server of its own");
   return {
     options: { upgrade: upgradeWebSocket, closing },
     server,
@@ -26,4 +32,9 @@ export async function openWebSockets(
       for (const client of server.clients) client.terminate();
     },
   };
+}
+
+/** Has no HTTP server of its own: what the adapter asks for. The types of `ws` leave it open. */
+function isDetached(server: WebSocketServer): server is WebSocketServer & WebSocketServerLike {
+  return server.options.noServer === true;
 }

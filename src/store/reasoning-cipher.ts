@@ -9,6 +9,7 @@
  * The version, the key id, what the text is for and the tenant are authenticated with it. The nonce is random, which
  * is good for 2³² seals under one key; rotate long before that.
  */
+import { yieldToEventLoop } from "../streams/timers.ts";
 
 export interface ReasoningCipher {
   readonly seal: (text: string, bound: SealBinding) => Promise<string>;
@@ -167,15 +168,9 @@ function createTurns() {
   return {
     waitFor(length: number): Promise<void> | undefined {
       if (length < SLICE) return undefined;
-      return (last = last.then(nextTurn));
+      return (last = last.then(yieldToEventLoop));
     },
   };
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, 0);
-  });
 }
 
 function toBase64Url(bytes: Uint8Array): string {

@@ -1,15 +1,10 @@
 /** What is counted and logged of requests and turns. It looks on: nothing depends on it. */
 import { EngineError } from "../engines/engine-error.ts";
-import {
-  createPushStream,
-  type PushStream,
-  consume,
-  type Consumer,
-} from "../streams/push-stream.ts";
+import { createPushStream, consume, type Consumer } from "../streams/push-stream.ts";
 import { hashWords } from "./hash-words.ts";
 import type { Log, LogFields } from "./log.ts";
 import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
-import type { Model, Models } from "../models/models.ts";
+import { type Model, type Models, withTurnHook } from "../models/models.ts";
 import type { Turn, TurnEnd, TurnEvent } from "../turn/turn.ts";
 
 /** The gateway's meters. All names begin with `harmony_gateway_`. */
@@ -87,28 +82,15 @@ export interface ObserveDeps {
 
 /** The same models, their turns counted and logged. */
 export function observeModels(models: Models, deps: ObserveDeps): Models {
-  const observed = new Map(models.all.map((model) => [model, observeModel(model, deps)]));
-  return {
-    all: [...observed.values()],
-    find: (name) => {
-      const model = models.find(name);
-      return model && observed.get(model);
-    },
-  };
+  return withTurnHook(models, (model, turn, signal, run) =>
+    createPushStream<TurnEvent>((take) =>
+      new TurnObserver(model, turn, deps).watch(run(turn, signal), signal, take),
+    ),
+  );
 }
 
-function observeModel(model: Model, deps: ObserveDeps): Model {
-  // A model's status changes: everything else is read through to the model itself.
-  return Object.create(model, {
-    run: {
-      value: (turn: Turn, signal: AbortSignal): PushStream<TurnEvent> =>
-        createPushStream((take) => new Observer(model, turn, deps).watch(signal, take)),
-    },
-  });
-}
-
-/** Looks at one turn from the side. */
-class Observer {
+/** Counts and logs one turn, whose events it passes on unchanged. */
+class TurnObserver {
   readonly #model: Model;
   readonly #turn: Turn;
   readonly #deps: ObserveDeps;
@@ -125,10 +107,14 @@ class Observer {
     this.#startedAt = deps.now();
   }
 
-  async watch(signal: AbortSignal, take: Consumer<TurnEvent>): Promise<void> {
+  async watch(
+    events: AsyncIterable<TurnEvent>,
+    signal: AbortSignal,
+    take: Consumer<TurnEvent>,
+  ): Promise<void> {
     this.#deps.meters.turnsInFlight.add(1);
     try {
-      await consume(this.#model.run(this.#turn, signal), (event) => {
+      await consume(events, (event) => {
         this.#see(event);
         return take(event);
       });

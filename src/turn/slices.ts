@@ -1,4 +1,5 @@
 /** Long work in slices, so that no request holds up the others. Work that is over within its first slice stays synchronous. */
+import { yieldToEventLoop } from "../streams/timers.ts";
 
 /** Lets everybody else have a turn of the event loop. */
 export type Pause = () => Promise<void>;
@@ -23,7 +24,7 @@ export function runInSlices<T>(steps: Generator<number, T>, options: SliceOption
  * Pauses that are taken one after the other: of many requests that have long work to do, one does a slice in each turn
  * of the event loop.
  */
-export function createPause(nextTurn: Pause = nextTimerTurn): Pause {
+export function createPause(nextTurn: Pause = yieldToEventLoop): Pause {
   let last = Promise.resolve();
   return () => (last = last.then(nextTurn));
 }
@@ -48,10 +49,4 @@ function runSlice<T>(
   }
   if (!step.done) check(step.value);
   return step;
-}
-
-function nextTimerTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, 0);
-  });
 }

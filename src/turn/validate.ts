@@ -1,4 +1,5 @@
 /** Checks of what the model wrote against what the request demands of it. */
+import { yieldToEventLoop } from "../streams/timers.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 
 /**
@@ -26,6 +27,6 @@ export async function whyInvalid(
 
 /** Lets every other request run first. */
 async function pause(signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => void setTimeout(resolve, 0));
+  await yieldToEventLoop();
   signal.throwIfAborted();
 }

@@ -19,6 +19,7 @@ import { createBackgroundWriter, type BackgroundWriter } from "./background-writ
 import { isInFlight, type StoredResponse } from "./response-store.ts";
 import { type StreamedResponse, streamResponse, withEvents } from "./stream-response.ts";
 import type { ResponseEvent } from "./to-events.ts";
+import { sleep } from "../../streams/timers.ts";
 
 /** How often new events are written. */
 const FLUSH_MS = 200;
@@ -165,7 +166,7 @@ export function createBackground(context: ResponsesContext): Background {
         yield* deathOf(entry, sequence);
         return;
       }
-      await pause(POLL_MS, signal);
+      await sleep(POLL_MS, signal);
     }
   }
 
@@ -243,7 +244,7 @@ async function persist(write: () => Promise<void>, stopping: AbortSignal): Promi
       const mayPass = error instanceof StoreError && error.kind === "unavailable";
       if (!mayPass || stopping.aborted) throw error;
     }
-    await pause(wait, stopping);
+    await sleep(wait, stopping);
   }
   return write();
 }
@@ -289,17 +290,4 @@ function deathOf({ response }: StoredResponse, sequence: number): ResponseEvent[
     { type: "error", sequence_number: sequence, ...members },
     { type: "response.failed", sequence_number: sequence + 1, response },
   ].map((event) => ({ type: event.type, json: JSON.stringify(event) }));
-}
-
-/** Resolves after a time or, at once, when the signal is aborted. */
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener("abort", done, { once: true });
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }

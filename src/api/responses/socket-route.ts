@@ -1,6 +1,7 @@
 /** `GET /v1/responses` as a WebSocket, on runtimes that have them. */
 import { Hono } from "hono";
 import type { WSContext } from "hono/ws";
+import { sleep } from "../../streams/timers.ts";
 import type { ApiEnv, Client } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
@@ -77,9 +78,7 @@ function toPort(socket: WSContext, clientIdleTimeoutMs: number, onStalled: () =>
       let before = bufferedBytes(socket);
       let unreadMs = 0;
       while (isOpen() && bufferedBytes(socket) > MAX_BUFFERED_BYTES) {
-        await new Promise((resolve) => {
-          setTimeout(resolve, DRAIN_POLL_MS);
-        });
+        await sleep(DRAIN_POLL_MS);
         const now = bufferedBytes(socket);
         unreadMs = now === before ? unreadMs + DRAIN_POLL_MS : 0;
         before = now;

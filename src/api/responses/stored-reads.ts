@@ -2,6 +2,7 @@
  * What one request reads of stored responses: each of them once, and of each only what the request needs, so that neither
  * many references to one item nor many long responses multiply in memory.
  */
+import { yieldToEventLoop } from "../../streams/timers.ts";
 import type { InputItem, WireItem } from "./items.ts";
 import { type ResponseStore, responseOf, type StoredResponse } from "./response-store.ts";
 
@@ -139,9 +140,7 @@ function createSlices() {
       spent += size;
       if (spent < SLICE) return;
       spent = 0;
-      await new Promise((resolve) => {
-        setTimeout(resolve, 0);
-      });
+      await yieldToEventLoop();
     },
   };
 }
