@@ -12,8 +12,9 @@ import {
 import { o200kHarmony } from "../src/tokenizer/index.ts";
 import { FIRST_SPECIAL_ID } from "../src/tokenizer/special-tokens.ts";
 import { createParserInput, type ParserInput, type ParserSegment } from "./parser-input.ts";
-import { createRandom, seedOf } from "./random.ts";
+import { createRandom, type Random, seedOf } from "./random.ts";
 import { shrinkList } from "./shrink.ts";
+import { createWellFormed } from "./well-formed.ts";
 
 export interface ParserFailure {
   readonly problem: string;
@@ -23,10 +24,29 @@ export interface ParserFailure {
 /** Runs the input with this number; gives what is wrong, if anything is. */
 export function fuzzParser(seed: number, index: number): ParserFailure | undefined {
   const random = createRandom(seedOf(seed, index));
+  if (random.oneIn(WELL_FORMED_ONE_IN)) return checkWellFormed(random);
   const input = createParserInput(random);
   const cuts = random.oneIn(8) ? "single" : random.below(0x7fffffff);
   const problem = findProblem(input, [cuts], random.oneIn(4));
   return problem === undefined ? undefined : { problem, input };
+}
+
+const WELL_FORMED_ONE_IN = 8;
+
+/** Of what the format allows nothing may be lost, added or taken for something else, however it is cut. */
+function checkWellFormed(random: Random): ParserFailure | undefined {
+  const { input, parts } = createWellFormed(random);
+  const cuts = random.oneIn(2) ? "whole" : random.below(0x7fffffff);
+  try {
+    const reading = read(input, cuts);
+    if (reading.parts === parts) return undefined;
+    return { problem: `it gives\n  ${reading.parts}\nand should give\n  ${parts}`, input };
+  } catch (error) {
+    return {
+      problem: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      input,
+    };
+  }
 }
 
 /** The smallest input found that fails as well, maybe cut in another way. */

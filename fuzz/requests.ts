@@ -3,6 +3,7 @@
  * Of each is demanded: an answer, in time, below 500, in the right envelope, a stream that ends as its API says,
  * and nothing in the log that is our own mistake.
  */
+import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import { createApp } from "../src/app.ts";
 import { resolveSettings } from "../src/config/resolve.ts";
@@ -11,6 +12,7 @@ import { toModelOptions } from "../src/models/backends.ts";
 import { createFetchTransport } from "../src/engines/fetch-transport.ts";
 import { createLog } from "../src/telemetry/log.ts";
 import { createModels } from "../src/models/models.ts";
+import { createPause } from "../src/turn/slices.ts";
 import { findProblem } from "./check-response.ts";
 import { createRandom, seedOf } from "./random.ts";
 import { createTemplates, type KnownIds, type RouteTemplate } from "./request-bodies.ts";
@@ -152,6 +154,7 @@ async function createTarget(epoch: number): Promise<Target> {
     models: createModels(toModelOptions(settings, { transport: createFetchTransport() }), {
       steering: settings,
       newCallId: () => `call_${randomId()}`,
+      pause: createPause(setImmediate),
     }),
     log: createLog({ level: "error", now: Date.now, write: (line) => mistakes.push(line) }),
     now: () => new Date(),

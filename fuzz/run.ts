@@ -1,12 +1,13 @@
 /**
  * `npm run fuzz -- --minutes 5 --seed 1`: random completions through the parser, then damaged requests through the
  * application, half of the time each. `--parser N` and `--requests N` run so many instead; `--at N` runs one input.
+ * `--jobs 4` uses as many cores.
  */
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { createParserInput } from "./parser-input.ts";
 import { createRandom, seedOf } from "./random.ts";
-import { requestOf } from "./requests.ts";
+import { EPOCH, requestOf } from "./requests.ts";
 import type { WorkerMessage } from "./worker.ts";
 
 type Kind = "parser" | "requests";
@@ -24,6 +25,8 @@ interface Job {
 const STANDSTILL_MS = 30_000;
 const PROGRESS_MS = 10_000;
 const MOST_FAILURES = 10;
+/** Where only the time is limited, parts begin so many inputs after one another. */
+const FAR_APART = 100_000_000;
 /** Even with counts, a run ends. */
 const LONGEST_MINUTES = 240;
 
@@ -34,11 +37,15 @@ const { values } = parseArgs({
     parser: { type: "string" },
     requests: { type: "string" },
     at: { type: "string" },
+    jobs: { type: "string", default: "1" },
   },
 });
 
 let failures = 0;
-for (const job of toJobs()) failures += await run(job);
+for (const job of toJobs()) {
+  const parts = split(job, values.at === undefined ? Number(values.jobs) : 1);
+  for (const failed of await Promise.all(parts.map(run))) failures += failed;
+}
 process.exitCode = failures === 0 ? 0 : 1;
 
 function toJobs(): Job[] {
@@ -59,6 +66,16 @@ function toJobs(): Job[] {
     count: at === undefined ? Number(values[kind] ?? Infinity) : at + 1,
     seconds: (Math.min(minutes, LONGEST_MINUTES) * 60) / kinds.length,
   }));
+}
+
+/** Parts of equal size, each with its own stretch of inputs; requests that share a store stay together. */
+function split(job: Job, parts: number): Job[] {
+  const size = Math.ceil(Math.min(job.count, FAR_APART * parts) / parts / EPOCH) * EPOCH;
+  return Array.from({ length: parts }, (_, n) => {
+    const from = job.from + n * size;
+    const end = n === parts - 1 ? job.count : from + size;
+    return { ...job, from, count: Math.min(job.count, end) };
+  }).filter(({ from, count }) => from < count);
 }
 
 /** Gives the number of failures. */

@@ -1,0 +1,105 @@
+/** Completions as the format wants them, with what must come out: every character of every body, and nothing else. */
+import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../src/tokenizer/index.ts";
+import type { ParserInput } from "./parser-input.ts";
+import type { Random } from "./random.ts";
+
+export interface WellFormed {
+  readonly input: ParserInput;
+  /** The parts with their texts, as the fuzzer writes them. */
+  readonly parts: string;
+}
+
+const TOOLS = ["f", "get_weather"];
+
+/** No header words: where a body spells one, the parser may have to doubt it. */
+const WORDS = [
+  ..."Hello,there, I will,é,💖,<,|,>,{,},[,json,code,\n,\t,\u2028, x ,word ,<|en,<|,|>".split(","),
+  // So short that a thought of them is no answer yet, which text without a header becomes at its 400th character.
+  "word ".repeat(10),
+];
+
+/** Quoted with ordinary tokens, as an answer about the format does. */
+const QUOTED = ["<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>"];
+
+/** Most with every marker in its place; some with an answer or a thought that has no header, which is nothing to lose either. */
+export function createWellFormed(random: Random): WellFormed {
+  const completion = random.oneIn(4)
+    ? createBare(random)
+    : random.oneIn(6)
+      ? createSpelled(random)
+      : createMessages(random);
+  return {
+    input: {
+      segments: completion.segments,
+      toolNames: TOOLS,
+      reason: random.oneIn(4) ? "length" : "stop",
+      limits: {},
+    },
+    parts: completion.parts.join(""),
+  };
+}
+
+type Completion = Pick<ParserInput, "segments"> & { readonly parts: readonly string[] };
+
+function createMessages(random: Random): Completion {
+  const ids: TokenId[] = [];
+  const parts: string[] = [];
+  const add = (header: readonly (string | TokenId)[], body: string, end: TokenId) => {
+    if (parts.length > 0) ids.push(...toIds([SPECIAL_TOKENS["<|start|>"], "assistant"]));
+    ids.push(...toIds([...header, SPECIAL_TOKENS["<|message|>"], body, end]));
+  };
+  const channel = SPECIAL_TOKENS["<|channel|>"];
+  for (let more = random.below(3); more > 0; more--) {
+    const body = createBody(random);
+    const isThought = random.oneIn(2);
+    const name = isThought ? "analysis" : "commentary";
+    add([channel, name], body, SPECIAL_TOKENS["<|end|>"]);
+    parts.push(`[${isThought ? "reasoning" : "preamble"} ${body}]`);
+  }
+  if (random.oneIn(2)) {
+    const body = createBody(random);
+    add([channel, "final"], body, SPECIAL_TOKENS["<|return|>"]);
+    parts.push(`[content ${body}]`);
+  } else {
+    for (let calls = 1 + random.below(2); calls > 0; calls--) {
+      const name = random.pick(TOOLS);
+      const body = JSON.stringify({ a: createBody(random) });
+      const constrain = SPECIAL_TOKENS["<|constrain|>"];
+      const header = [channel, `commentary to=functions.${name} `, constrain, "json"];
+      add(header, body, SPECIAL_TOKENS["<|call|>"]);
+      parts.push(`[tool-call ${name} ${body}]`);
+    }
+  }
+  return { segments: [{ form: "ids", items: ids }], parts };
+}
+
+function createBare(random: Random): Completion {
+  const text = createBody(random);
+  const end = { special: SPECIAL_TOKENS["<|return|>"] };
+  return { segments: [{ form: "pieces", items: [{ text }, end] }], parts: [`[content ${text}]`] };
+}
+
+/** All its markers are spelled with ordinary tokens, the first of them behind some text. */
+function createSpelled(random: Random): Completion {
+  // White space between messages is nobody's.
+  const thought = createBody(random, []).trimEnd();
+  const body = createBody(random, []);
+  const text = `${thought}<|end|><|start|>assistant<|channel|>final<|message|>${body}<|return|>`;
+  const items = o200kHarmony().encode(text);
+  return {
+    segments: [{ form: "ids", items }],
+    parts: [`[reasoning ${thought}]`, `[content ${body}]`],
+  };
+}
+
+function createBody(random: Random, quoted: readonly string[] = QUOTED): string {
+  let body = "Well";
+  for (let words = random.below(6); words > 0; words--) {
+    body += ` ${random.pick(random.oneIn(6) && quoted.length > 0 ? quoted : WORDS)}`;
+  }
+  return body;
+}
+
+function toIds(parts: readonly (string | TokenId)[]): TokenId[] {
+  return parts.flatMap((part) => (typeof part === "string" ? o200kHarmony().encode(part) : [part]));
+}
