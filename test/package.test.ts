@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import {
+  cp,
   mkdir,
   mkdtemp,
   readdir,
@@ -37,7 +38,8 @@ beforeAll(async () => {
   const modules = join(folder, "node_modules");
   installed = join(modules, "harmony-gateway");
   await mkdir(modules);
-  await run("npm", ["pack", "--offline", "--pack-destination", folder], { cwd: ROOT });
+  const checkout = await copyCheckout(join(folder, "checkout"));
+  await run("npm", ["pack", "--offline", "--pack-destination", folder], { cwd: checkout });
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "";
   await run("tar", ["-xzf", tarball], { cwd: folder });
   await rename(join(folder, "package"), installed);
@@ -49,6 +51,17 @@ beforeAll(async () => {
   }
 });
 afterAll(() => rm(folder, { recursive: true }));
+
+/** Packing builds: `dist` of the checkout itself may be in use. */
+async function copyCheckout(target: string): Promise<string> {
+  await mkdir(target);
+  const files = (await readdir(ROOT, { withFileTypes: true })).filter((entry) => entry.isFile());
+  for (const name of ["src", ...files.map((entry) => entry.name)]) {
+    await cp(join(ROOT, name), join(target, name), { recursive: true });
+  }
+  await symlink(join(ROOT, "node_modules"), join(target, "node_modules"));
+  return target;
+}
 
 test("it holds what runs and its types, and nothing they were made with", async () => {
   const entries = await readdir(installed, { recursive: true, withFileTypes: true });
