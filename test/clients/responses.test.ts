@@ -56,12 +56,12 @@ const STATEFUL = new Set([
   "@ai-sdk/openai, streamed",
 ]);
 
-describe("the others bring their thoughts back to a gateway that keeps nothing", () => {
+describe("the others bring their thoughts back to a gateway that keeps none", () => {
   const stateless = Object.keys(RESPONSES_CLIENTS).filter((client) => !STATEFUL.has(client));
 
   test.each(stateless)("%s", async (client) => {
-    // A store in which nothing fits.
-    const prompts = await thoughtsInPrompts(client, { settings: { storeMaxBytes: 1 } });
+    // A store with room for one entry, which is taken by each response in turn.
+    const prompts = await thoughtsInPrompts(client, { settings: { storeMaxEntries: 1 } });
     expect(prompts.map((thoughts) => thoughts.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
     for (const thought of prompts[3] ?? []) expect(thought).toMatch(/^(The user|\w+ returned)/);
   });

@@ -50,7 +50,7 @@ function demand(fields: Partial<Turn>): Turn {
     }),
   });
   return turnWith({
-    maxOutputTokens: 300,
+    maxOutputTokens: 100,
     sampling: { ...turnWith().sampling, temperature: 0 },
     ...fields,
     messages: [
