@@ -127,8 +127,9 @@ it into the former). gpt-oss stops after each call; \`sampleMoreCalls\` asks it 
 **Stop strings** are matched on the answer's text, across any pieces; the text before is kept and the match is not
 returned. The engine never sees them. In Chat Completions a preamble and the answer are one text: a match that begins
 in the preamble ends the answer before its first character. The preamble has been shown by then, so the part of the
-match in it stays, and a stop string that a preamble holds by itself does not end the turn: the call behind it would be
-lost. With a response format the text before a stop string must be the whole document. It is checked like any other, so
+match in it stays, and a stop string that preambles hold by themselves does not end the turn: the call behind them would
+be lost. A match that begins in the answer and reaches into a preamble behind it ends the turn before that preamble. With
+a response format the text before a stop string must be the whole document. It is checked like any other, so
 half a document is tried once more and then ends with \`finish_reason: "error"\`.
 
 **A trailing assistant message** is the beginning of the answer, which is continued. Where it cannot be that, because a

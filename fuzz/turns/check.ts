@@ -468,9 +468,14 @@ function checkBudgets({ case: given, truth }: Look, report: Report): void {
   if (thought > maxTokens - answerReserve) report("answer-reserve", { thought, maxTokens });
 }
 
-/** No answer holds a stop string, not even across the join with the preamble before it. */
+/** No answer holds a stop string, not even across the join with a preamble beside it. */
 function checkStops({ choice, case: given, truth }: Look, report: Report): void {
-  const preambles = truth.filter(({ role }) => role === "preamble").map(({ text }) => text);
+  const texts = truth.filter(({ role, text }) => /preamble|final/.test(role) && text !== "");
+  // Preambles that follow each other are one text to the client, and not searched.
+  const preambles = texts
+    .map(({ role, text }) => (role === "preamble" ? text : "\0"))
+    .join("\n\n")
+    .split(/(?:\n\n)?\0(?:\n\n)?/);
   for (const stop of given.demands.stop) {
     if (!choice.content.includes(stop)) continue;
     const isInPreamble = preambles.some((text) => text.includes(stop));
@@ -491,9 +496,7 @@ function checkWhole(look: Look, report: Report): void {
     ? ""
     : joined(truth.filter(({ role }) => role === "analysis"));
   // Text is counted in characters as well as tokens, and may be cut within one.
-  const { reasoningBudget } = given.demands;
-  const isCutWithin =
-    given.wire === "markers" && (reasoningBudget !== undefined || given.settings.answerReserve > 0);
+  const isCutWithin = given.wire === "markers" && isCutWithinToken(choice.reasoning, reasoning);
   if (!isCutWithin && !isSameText(choice.reasoning, reasoning)) {
     report("whole-reasoning", { expected: reasoning, observed: choice.reasoning });
   }
@@ -519,6 +522,13 @@ function checkWhole(look: Look, report: Report): void {
 
 function joined(messages: readonly TrueMessage[]): string {
   return messages.map(({ text }) => text).join("\n\n");
+}
+
+/** Characters of the longest token of ordinary words that the model of the search writes. */
+const LONGEST_TOKEN = 24;
+
+function isCutWithinToken(observed: string, expected: string): boolean {
+  return expected.startsWith(observed) && expected.length - observed.length <= LONGEST_TOKEN;
 }
 
 /** A character that was cut is shown as one replacement character, or not at all. */

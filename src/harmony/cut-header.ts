@@ -71,8 +71,9 @@ export function isHalfHeaderWord(text: string): boolean {
   return ["to=", "json", "code"].some((word) => word.startsWith(text.trim()));
 }
 
-/** The same where a role is expected: `assist`, ` to`. One letter alone may well be an answer. */
+/** The same where a role is expected: `assist`, ` to`, ` to=functions`. One letter alone may well be an answer. */
 export function isHalfRole(text: string): boolean {
+  if (/^\s*to\s*=\s*[\w.-]*$/.test(text)) return true;
   return text.length > 1 && ["assistant", " to="].some((word) => word.startsWith(text));
 }
 

@@ -1,9 +1,10 @@
 /** Which of several functions a forced call goes to: the model is asked, and nothing but a name counts. */
+import type { EngineTokens } from "../engines/engine.ts";
+import type { StreamingDecoder } from "../tokenizer/index.ts";
+import { callEngine } from "./engine-call.ts";
 import type { Outcome } from "./next-step.ts";
-import { tokensLeft } from "./sample.ts";
-import { createTextMeter } from "./text-meter.ts";
-import { sentLength } from "./transcript.ts";
-import { emitStart, type TurnState } from "./turn-state.ts";
+import { oneByOne } from "./token-units.ts";
+import type { TurnState } from "./turn-state.ts";
 
 /** Names are short; what is longer is no name. */
 const MAX_NAME_TOKENS = 48;
@@ -11,70 +12,59 @@ const MAX_NAME_TOKENS = 48;
 /**
  * The transcript ends with `<|start|>assistant`. Lets the model go on after ` to=functions` until it has
  * named a function. The transcript is left as it was: the caller writes the whole header.
- * Asks for no more tokens than the turn has left.
  */
 export async function chooseFunction(state: TurnState, names: readonly string[]): Promise<Outcome> {
-  const { engine, turn, usage, tokenizer, prefixes } = state;
-  const asked = state.transcript.prompt().append(prefixes.callTo);
-  const constraint = engine.capabilities.constraints.includes("choice")
-    ? { type: "choice" as const, options: names.map((name) => `.${name}`) }
-    : undefined;
+  const { engine, turn, tokenizer, prefixes } = state;
   const decoder = tokenizer.createDecoder();
   let text = "";
 
-  const askedLength = sentLength(asked, engine.capabilities);
-  const left = tokensLeft(state, askedLength);
-  if (left < 1) return { type: "out-of-tokens" };
-
-  const meter = createTextMeter(tokenizer);
-  usage.beginCall(askedLength, meter);
-  const completion = engine.complete(
+  const end = await callEngine(
+    state,
     {
-      prompt: asked,
-      maxTokens: Math.min(MAX_NAME_TOKENS, left),
+      prompt: state.transcript.prompt().append(prefixes.callTo),
+      maxTokens: MAX_NAME_TOKENS,
       sampling: turn.sampling,
       stopIds: [],
-      requestId: turn.id,
-      tenant: turn.tenant,
-      ...(state.cacheSalt !== undefined && { cacheSalt: state.cacheSalt }),
-      ...(turn.affinity !== undefined && { affinity: turn.affinity }),
-      ...(constraint && { constraint }),
+      ...(engine.capabilities.constraints.includes("choice") && {
+        constraint: { type: "choice", options: names.map((name) => `.${name}`) },
+      }),
     },
-    state.signal,
+    (tokens, count) => {
+      // What an engine sends behind the name does not count, in whatever read it comes.
+      for (const unit of oneByOne(tokens, tokenizer)) {
+        if (isOver(text)) return false;
+        count(unit);
+        text += toText(unit, decoder);
+      }
+      return !isOver(text);
+    },
   );
-  for await (const event of completion) {
-    switch (event.type) {
-      case "open":
-        void emitStart(state);
-        break;
-      case "finish":
-        usage.endCall(event.usage);
-        state.nativeReason = event.nativeReason;
-        if (event.reason === "length" && left <= MAX_NAME_TOKENS) return { type: "out-of-tokens" };
-        return toOutcome(names, text + decoder.end());
-      case "ids":
-        // What an engine sends behind the name does not count, in whatever read it comes.
-        for (const id of event.ids) {
-          if (isOver(text)) break;
-          usage.add(1);
-          text += decoder.push(id);
-        }
-        break;
-      case "pieces":
-        usage.add(event.tokens);
-        for (const piece of event.pieces) text += "text" in piece ? piece.text : "<|";
-        break;
-      case "text":
-        if (event.tokens === undefined) meter.push(event.text);
-        else usage.add(event.tokens);
-        text += event.text;
-        break;
-      default:
-        event satisfies never;
-    }
-    if (isOver(text)) return toOutcome(names, text);
+  switch (end.type) {
+    case "no-tokens-left":
+      return { type: "out-of-tokens" };
+    case "finished":
+      state.nativeReason = end.nativeReason;
+      if (end.reason === "length" && end.isTurnLimit) return { type: "out-of-tokens" };
+      return toOutcome(names, text + decoder.end());
+    case "cut":
+      return toOutcome(names, text);
+    default:
+      return end satisfies never;
   }
-  return toOutcome(names, text);
+}
+
+function toText(unit: EngineTokens, decoder: StreamingDecoder): string {
+  switch (unit.type) {
+    case "ids":
+      return unit.ids.map((id) => decoder.push(id)).join("");
+    case "pieces":
+      // No name holds the beginning of a control token.
+      return unit.pieces.map((piece) => ("text" in piece ? piece.text : "<|")).join("");
+    case "text":
+      return unit.text;
+    default:
+      return unit satisfies never;
+  }
 }
 
 /** The name is over where something begins that no name holds. */

@@ -1,22 +1,12 @@
-/** One engine call: continues the transcript until the model ends, a limit is met, or enough has been read. */
-import { EngineError } from "../engines/engine-error.ts";
-import type {
-  Constraint,
-  EngineEvent,
-  EngineTokens,
-  Piece,
-  Sampling,
-  TokenLogprob,
-} from "../engines/engine.ts";
-import { consume, guard, type Demand } from "../streams/push-stream.ts";
+/** Samples: continues the transcript until the model ends, a limit is met, or enough has been read. */
+import type { Constraint, EngineTokens, Sampling } from "../engines/engine.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
-import { isSpecial, type TokenId, type Tokenizer } from "../tokenizer/index.ts";
-import { toMarkerReading } from "./shown-markers.ts";
-import { createTextMeter, type TextMeter } from "./text-meter.ts";
-import { sentLength } from "./transcript.ts";
+import { isSpecial, type TokenId } from "../tokenizer/index.ts";
+import { callEngine, type CountTokens } from "./engine-call.ts";
+import { endsWithin, oneByOne } from "./token-units.ts";
 import { TurnError } from "./turn-error.ts";
 import type { TurnEvent } from "./turn.ts";
-import { emitStart, type TurnState } from "./turn-state.ts";
+import type { TurnState } from "./turn-state.ts";
 
 export interface SampleOptions<Cut extends string> {
   /** Holds from the first token. Only given when the engine has it. */
@@ -44,25 +34,7 @@ export async function sample<Cut extends string = never>(
   state: TurnState,
   options: SampleOptions<Cut>,
 ): Promise<SampleEnd<Cut>> {
-  const { turn, usage, transcript, emitter, parser } = state;
-  const prompt = transcript.prompt();
-  const promptLength = sentLength(prompt, state.engine.capabilities);
-  const maxTokens = tokensLeft(state, promptLength);
-  if (maxTokens < 1) return { why: "length" };
-
-  const request = {
-    prompt,
-    maxTokens,
-    sampling: withBan(turn.sampling, options.ban, state.engine.capabilities.sampling),
-    stopIds: options.stopIds ?? [],
-    requestId: turn.id,
-    tenant: turn.tenant,
-    ...(state.cacheSalt !== undefined && { cacheSalt: state.cacheSalt }),
-    ...(options.constraint && { constraint: options.constraint }),
-    ...(turn.topLogprobs !== undefined && { topLogprobs: turn.topLogprobs }),
-    ...(turn.affinity !== undefined && { affinity: turn.affinity }),
-  };
-  const meter = createTextMeter(state.tokenizer);
+  const { turn, engine, emitter, parser } = state;
   const looking = options.exact === true || turn.topLogprobs !== undefined;
   let end: SampleEnd<Cut> | undefined;
   // Where a cut falls on the last token of a turn, the finish is next, and with it the engine's own counts.
@@ -81,24 +53,24 @@ export async function sample<Cut extends string = never>(
   };
 
   /** In one step, where nothing can end before the last of the tokens. */
-  const readAll = (tokens: EngineTokens): TurnEvent[] => {
+  const readAll = (tokens: EngineTokens, count: CountTokens): TurnEvent[] => {
     const { repetition } = state;
     const isLong = repetition !== undefined && !repetition.hasRoomFor(tokens);
     // A piece is looked at as a whole: a cut within it would leave a part of a token in the transcript.
     if (endsWithin(tokens) || (isLong && tokens.type === "pieces")) {
-      return readEach(oneByOne(tokens, state.tokenizer));
+      return readEach(oneByOne(tokens, state.tokenizer), count);
     }
-    if (isLong && tokens.type !== "pieces") return readEach(repetition.split(tokens));
-    const events = read(state, tokens, meter);
+    if (isLong && tokens.type !== "pieces") return readEach(repetition.split(tokens), count);
+    const events = read(state, tokens, count);
     isEnough(tokens);
     return events;
   };
 
-  const readEach = (units: Iterable<EngineTokens>): TurnEvent[] => {
+  const readEach = (units: Iterable<EngineTokens>, count: CountTokens): TurnEvent[] => {
     const events: TurnEvent[] = [];
     for (const unit of units) {
       if (isOver()) break;
-      events.push(...read(state, unit, meter));
+      events.push(...read(state, unit, count));
       if (isEnough(unit) && end !== undefined) break;
     }
     return joinDeltas(events);
@@ -110,62 +82,42 @@ export async function sample<Cut extends string = never>(
     return end !== undefined;
   };
 
-  const reading = guard((event: EngineEvent): Demand => {
-    switch (event.type) {
-      case "open":
-        if (event.engine) parser.readAs(toMarkerReading(event.engine, state.steering));
-        return emitStart(state);
-      case "finish":
-        usage.endCall(event.usage);
-        // Whether the engine still says how it ended depends on how its tokens arrived.
-        if (atLastToken?.why !== "stop-sequence") state.nativeReason = event.nativeReason;
-        end = atLastToken ?? { why: event.reason };
-        return false;
-      case "ids":
-      case "pieces":
-      case "text": {
-        if (isOver()) return false;
-        const events = looking ? readEach(oneByOne(event, state.tokenizer)) : readAll(event);
-        const more = state.emit(events);
-        return end === undefined && more;
-      }
-      default:
-        return event satisfies never;
-    }
-  });
-
-  state.nativeReason = null;
-  usage.beginCall(promptLength, meter);
-  await consume(state.engine.complete(request, state.signal), reading.take);
-  reading.check();
-  if (end === undefined) {
-    throw new EngineError("closed", `${state.engine.name} ended its stream without a finish`);
-  }
-  return end;
+  const finish = await callEngine(
+    state,
+    {
+      prompt: state.transcript.prompt(),
+      sampling: withBan(turn.sampling, options.ban, engine.capabilities.sampling),
+      stopIds: options.stopIds ?? [],
+      ...(options.constraint && { constraint: options.constraint }),
+      ...(turn.topLogprobs !== undefined && { topLogprobs: turn.topLogprobs }),
+    },
+    (tokens, count) => {
+      if (isOver()) return false;
+      const events = looking
+        ? readEach(oneByOne(tokens, state.tokenizer), count)
+        : readAll(tokens, count);
+      const more = state.emit(events);
+      return end === undefined && more;
+    },
+  );
+  if (finish.type === "no-tokens-left") return { why: "length" };
+  if (end !== undefined) return end;
+  // `runTurn` keeps this to itself, because there is nobody left to tell.
+  if (finish.type === "cut") throw new Error("the turn's consumer wants no more events");
+  // Whether the engine still says how it ended depends on how its tokens arrived.
+  if (atLastToken?.why !== "stop-sequence") state.nativeReason = finish.nativeReason;
+  return atLastToken ?? { why: finish.reason };
 }
 
-function read(state: TurnState, tokens: EngineTokens, meter: TextMeter): TurnEvent[] {
+function read(state: TurnState, tokens: EngineTokens, count: CountTokens): TurnEvent[] {
   if (state.turn.topLogprobs !== undefined) expectLogprobs(tokens);
-  count(state, tokens, meter);
+  count(tokens);
   state.transcript.append(tokens);
   state.repetition?.push(tokens);
   return state.emitter.push(
     state.parser.push(tokens),
     tokens.type === "ids" ? tokens.logprobs : undefined,
   );
-}
-
-function count({ usage }: TurnState, tokens: EngineTokens, meter: TextMeter): void {
-  switch (tokens.type) {
-    case "ids":
-      return usage.add(tokens.ids.length);
-    case "pieces":
-      return usage.add(tokens.tokens);
-    case "text":
-      return tokens.tokens === undefined ? meter.push(tokens.text) : usage.add(tokens.tokens);
-    default:
-      tokens satisfies never;
-  }
 }
 
 /** An engine that was said to give log probabilities and gives none: a reply without them would look complete. */
@@ -186,15 +138,6 @@ function endsGeneration(tokens: EngineTokens): boolean {
   return last === RETURN || last === CALL || last === END_OF_TEXT;
 }
 
-/** What may still be sampled: the least of what the request, the context and the operator leave. */
-export function tokensLeft(state: TurnState, promptLength: number): number {
-  const { turn, contextLength, steering, usage } = state;
-  const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;
-  const byRequest = (turn.maxOutputTokens ?? fallback) - usage.completionTokens;
-  const byContext = (contextLength ?? Infinity) - promptLength;
-  return Math.min(byRequest, byContext);
-}
-
 function withBan(
   sampling: Sampling,
   ban: readonly TokenId[] | undefined,
@@ -204,64 +147,6 @@ function withBan(
   const logitBias = new Map(sampling.logitBias);
   for (const id of ban) logitBias.set(id, -100);
   return { ...sampling, logitBias };
-}
-
-/** Whether the model's turn may be over before the last of these tokens: only a control token ends it. */
-function endsWithin(tokens: EngineTokens): boolean {
-  switch (tokens.type) {
-    case "ids":
-      for (let at = tokens.ids.length - 2; at >= 0; at--) {
-        if (isSpecial(tokens.ids[at] ?? 0)) return true;
-      }
-      return false;
-    case "pieces":
-      return tokens.pieces.slice(0, -1).some((piece) => "special" in piece);
-    case "text": {
-      const marker = tokens.text.indexOf("|>");
-      return marker >= 0 && marker + 2 < tokens.text.length;
-    }
-    default:
-      return tokens satisfies never;
-  }
-}
-
-/** The same tokens in the smallest steps in which something can begin or end. */
-function* oneByOne(tokens: EngineTokens, tokenizer: Tokenizer): Generator<EngineTokens> {
-  switch (tokens.type) {
-    case "ids":
-      for (const [index, id] of tokens.ids.entries()) {
-        const logprob: TokenLogprob | undefined = tokens.logprobs?.[index];
-        yield { type: "ids", ids: [id], ...(logprob && { logprobs: [logprob] }) };
-      }
-      return;
-    case "pieces": {
-      let left = tokens.tokens;
-      for (const [index, piece] of tokens.pieces.entries()) {
-        const isLast = index === tokens.pieces.length - 1;
-        const counted = isLast ? left : Math.min(left, countPiece(piece, tokenizer));
-        left -= counted;
-        yield { type: "pieces", pieces: [piece], tokens: counted };
-      }
-      return;
-    }
-    case "text":
-      // By code unit: the parser puts markers and characters together again.
-      for (let at = 0; at < tokens.text.length; at++) {
-        yield {
-          type: "text",
-          text: tokens.text.charAt(at),
-          ...(tokens.tokens !== undefined && { tokens: at === 0 ? tokens.tokens : 0 }),
-        };
-      }
-      return;
-    default:
-      tokens satisfies never;
-  }
-}
-
-/** The engine counts the read as a whole: of a piece, as our own tokenizer counts it. */
-function countPiece(piece: Piece, tokenizer: Tokenizer): number {
-  return "special" in piece ? 1 : tokenizer.encode(piece.text).length;
 }
 
 /** What arrived in one read leaves in one delta, however finely it was looked at. */

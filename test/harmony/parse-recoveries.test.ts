@@ -46,6 +46,16 @@ test.each(Object.entries(completions))("%s is counted for %j", (name, completion
   expect(new Map<string, number>(recoveries).get(name)).toBe(1);
 });
 
+test.each([" to=functions", " to=functions.f", "to=", " to = functions"])(
+  "a completion that is cut within the header %j is no answer",
+  (header) => {
+    for (const before of ["", `${thought}<|start|>assistant`]) {
+      const { parts } = readText(before + header, "length");
+      expect(parts.filter(({ type }) => type !== "reasoning")).toEqual([]);
+    }
+  },
+);
+
 test("spelled-markers is counted for ids that spell all markers", () => {
   const { recoveries } = readIds(o200kHarmony().encode(answer));
   expect(recoveries).toEqual([["spelled-markers", 1]]);

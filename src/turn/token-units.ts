@@ -1,0 +1,61 @@
+/** The parts of what an engine gives at once: in which of them a turn can end, and how they are taken one by one. */
+import type { EngineTokens, Piece, TokenLogprob } from "../engines/engine.ts";
+import { isSpecial, type Tokenizer } from "../tokenizer/index.ts";
+
+/** Whether the model's turn may be over before the last of these tokens: only a control token ends it. */
+export function endsWithin(tokens: EngineTokens): boolean {
+  switch (tokens.type) {
+    case "ids":
+      for (let at = tokens.ids.length - 2; at >= 0; at--) {
+        if (isSpecial(tokens.ids[at] ?? 0)) return true;
+      }
+      return false;
+    case "pieces":
+      return tokens.pieces.slice(0, -1).some((piece) => "special" in piece);
+    case "text": {
+      const marker = tokens.text.indexOf("|>");
+      return marker >= 0 && marker + 2 < tokens.text.length;
+    }
+    default:
+      return tokens satisfies never;
+  }
+}
+
+/** The same tokens in the smallest steps in which something can begin or end. */
+export function* oneByOne(tokens: EngineTokens, tokenizer: Tokenizer): Generator<EngineTokens> {
+  switch (tokens.type) {
+    case "ids":
+      for (const [index, id] of tokens.ids.entries()) {
+        const logprob: TokenLogprob | undefined = tokens.logprobs?.[index];
+        yield { type: "ids", ids: [id], ...(logprob && { logprobs: [logprob] }) };
+      }
+      return;
+    case "pieces": {
+      let left = tokens.tokens;
+      for (const [index, piece] of tokens.pieces.entries()) {
+        const isLast = index === tokens.pieces.length - 1;
+        const counted = isLast ? left : Math.min(left, countPiece(piece, tokenizer));
+        left -= counted;
+        yield { type: "pieces", pieces: [piece], tokens: counted };
+      }
+      return;
+    }
+    case "text":
+      // By code unit: the parser puts markers and characters together again.
+      for (let at = 0; at < tokens.text.length; at++) {
+        yield {
+          type: "text",
+          text: tokens.text.charAt(at),
+          ...(tokens.tokens !== undefined && { tokens: at === 0 ? tokens.tokens : 0 }),
+        };
+      }
+      return;
+    default:
+      tokens satisfies never;
+  }
+}
+
+/** The engine counts the read as a whole: of a piece, as our own tokenizer counts it. */
+function countPiece(piece: Piece, tokenizer: Tokenizer): number {
+  return "special" in piece ? 1 : tokenizer.encode(piece.text).length;
+}
