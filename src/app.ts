@@ -11,6 +11,7 @@ import { identify } from "./api/middleware/identify.ts";
 import { CLIENT_LEFT, record } from "./api/middleware/record.ts";
 import { webPages } from "./api/middleware/web-pages.ts";
 import { createApiErrorHandler, mountApis, refuseUnknown } from "./api/mount.ts";
+import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
 import type { Settings } from "./config/settings.ts";
@@ -31,7 +32,7 @@ import { createMeters, describeFailure, observeModels } from "./telemetry/observ
 import { createPause, type Pause } from "./turn/slices.ts";
 
 /** The first one that claims a request has it; the last one claims all. */
-const APIS: readonly Api[] = [responsesApi, chatCompletionsApi];
+const APIS: readonly Api[] = [responsesApi, messagesApi, chatCompletionsApi];
 
 /** Whole paths where a GET may open a WebSocket. */
 export const WEB_SOCKET_PATHS = new Set(APIS.flatMap((api) => api.webSocketPaths ?? []));

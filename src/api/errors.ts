@@ -4,7 +4,7 @@
  */
 import { EngineError } from "../engines/engine-error.ts";
 import { StoreError } from "../store/store-error.ts";
-import { TurnError } from "../turn/turn-error.ts";
+import { type PromptTooLong, TurnError } from "../turn/turn-error.ts";
 import type { TurnFailure } from "../turn/turn.ts";
 
 /** OpenAI's `error.type`. */
@@ -25,6 +25,8 @@ export class RequestError extends Error {
   readonly errorType: string;
   /** Seconds after which to try again. */
   readonly retryAfter: number | undefined;
+  /** For programs, where an API has a place for it. */
+  readonly details: object | undefined;
 
   constructor(
     message: string,
@@ -34,6 +36,7 @@ export class RequestError extends Error {
       param?: string | null;
       errorType?: string;
       retryAfter?: number;
+      details?: object;
     } = {},
   ) {
     super(message);
@@ -43,6 +46,7 @@ export class RequestError extends Error {
     this.param = details.param ?? null;
     this.errorType = details.errorType ?? "invalid_request";
     this.retryAfter = details.retryAfter;
+    this.details = details.details;
   }
 }
 
@@ -55,6 +59,10 @@ export interface ErrorDescription {
   readonly errorType: string;
   /** Seconds, for the `Retry-After` header. */
   readonly retryAfter?: number;
+  /** For programs, where an API has a place for it. */
+  readonly details?: object;
+  /** With error type `context_length_exceeded`, where the gateway itself has counted. */
+  readonly tooLong?: PromptTooLong;
 }
 
 /**
@@ -63,8 +71,16 @@ export interface ErrorDescription {
  */
 export function describeError(error: unknown): ErrorDescription {
   if (error instanceof RequestError) {
-    const { status, message, type, param, errorType } = error;
-    return { status, message, type, param, errorType, ...retryAfter(error) };
+    const { status, message, type, param, errorType, details } = error;
+    return {
+      status,
+      message,
+      type,
+      param,
+      errorType,
+      ...retryAfter(error),
+      ...(details !== undefined && { details }),
+    };
   }
   if (error instanceof EngineError) return describeEngineError(error);
   if (error instanceof TurnError) return describeTurnError(error);
@@ -80,7 +96,10 @@ export function describeFailure(failure: TurnFailure): ErrorDescription {
 function describeTurnError(error: TurnError): ErrorDescription {
   switch (error.kind) {
     case "context-length":
-      return badRequest(error.message, "context_length_exceeded", "messages");
+      return {
+        ...badRequest(error.message, "context_length_exceeded", "messages"),
+        ...(error.tooLong && { tooLong: error.tooLong }),
+      };
     case "unsupported":
       return badRequest(error.message, "invalid_request", null);
     case "hidden-markers":

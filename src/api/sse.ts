@@ -7,8 +7,10 @@
 import type { PushStream } from "../streams/push-stream.ts";
 
 export interface SseOptions {
-  /** Silence after which a comment is sent, so that proxies and clients keep the connection open. */
+  /** Silence after which something is sent, so that proxies and clients keep the connection open. */
   readonly keepAliveMs: number;
+  /** What is sent into silence. Absent: a comment. */
+  readonly keepAlive?: string;
   /** How long a client may read nothing before it is given up. Where the runtime writes, it looks after this itself. */
   readonly clientIdleTimeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -27,7 +29,7 @@ export interface SseBindings {
   takeFrames?: (source: SseSource) => void;
 }
 
-/** Sent into silence. */
+/** Sent into silence, unless an API has an event for it. */
 export const KEEP_ALIVE = ": HARMONY-GATEWAY PROCESSING\n\n";
 
 /** One event. `data` must be free of line breaks, as JSON is. */
@@ -59,7 +61,13 @@ export function sseResponse(
 }
 
 function toStream(source: SseSource): ReadableStream {
-  const { frames, keepAliveMs, clientIdleTimeoutMs, onCancel } = source;
+  const {
+    frames,
+    keepAliveMs,
+    keepAlive: ping = KEEP_ALIVE,
+    clientIdleTimeoutMs,
+    onCancel,
+  } = source;
   const encoder = new TextEncoder();
   let quiet = false;
   let keepAlive: ReturnType<typeof setInterval> | undefined;
@@ -73,7 +81,7 @@ function toStream(source: SseSource): ReadableStream {
     start(controller) {
       const hasRoom = () => (controller.desiredSize ?? 0) > 0;
       keepAlive = setInterval(() => {
-        if (quiet && hasRoom()) controller.enqueue(encoder.encode(KEEP_ALIVE));
+        if (quiet && hasRoom()) controller.enqueue(encoder.encode(ping));
         quiet = true;
       }, keepAliveMs);
       // Looked at now and then instead of timed for each frame: a client is given up after one to two times the timeout.

@@ -19,7 +19,7 @@ export const SETTING_GROUPS = {
   harmony: "Harmony",
   steering: "Steering",
   reasoning: "Reasoning",
-  api: "Responses API",
+  api: "Responses and Messages APIs",
   store: "Store",
   access: "Access",
   limits: "Limits",
@@ -255,14 +255,26 @@ export const settingsSchema = z.lazy(() =>
 
     unsupportedTools: setting("api", z.enum(["skip", "refuse"]).default("skip"), {
       description:
-        "Tools and input items of the Responses API that gpt-oss has no form for, such as web_search: leave " +
-        "them out, or answer 400.",
+        "Tools and input items of the Responses API, and server tools of the Messages API, that gpt-oss has no form " +
+        "for, such as web_search: leave them out, or answer 400.",
     }),
-    mediaInput: setting("api", z.enum(["refuse", "placeholder"]).default("refuse"), {
+    mediaInput: setting("api", z.enum(["refuse", "placeholder"]).optional(), {
       description:
-        "Images and files in the Responses API: answer 400, or tell the model in their place that there was " +
-        "one it cannot see.",
+        "Images and files in the Responses and Messages APIs: answer 400, or tell the model in their place that " +
+        "there was one it cannot see. Absent: refuse in the Responses API, placeholder in the Messages API, whose " +
+        "clients would repeat the image, and so the error, in every later request.",
     }),
+    claudeAliases: setting(
+      "api",
+      z.array(z.string().regex(/^(?:[^=*]+\*?=)?[^=*]+$/)).default([]),
+      {
+        description:
+          "Which models the Messages API takes for names it does not serve, for programs that ask for Claude: " +
+          "`claude-haiku-*=openai/gpt-oss-20b`, or a model alone for every `claude-*`. The first that matches counts. " +
+          "Such programs then believe in the context length of the model they asked for.",
+        expected: "names of served models, each after `pattern=` or alone",
+      },
+    ),
 
     store: setting(
       "store",

@@ -5,8 +5,9 @@ import type { Pool, PoolState } from "../engines/pool.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Layout } from "../harmony/render.ts";
 import type { CacheSalts } from "../turn/cache-salt.ts";
+import { countPromptTokens } from "../turn/count.ts";
 import { renderPrompt } from "../turn/prompt.ts";
-import { runTurn } from "../turn/run.ts";
+import { type RunDeps, runTurn } from "../turn/run.ts";
 import { createPause, type Pause } from "../turn/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../turn/steering.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
@@ -70,6 +71,8 @@ export interface Model {
     tenant: string,
     signal?: AbortSignal,
   ): Promise<number>;
+  /** The same of a turn, with all that is opened before the model goes on writing. */
+  countTurnTokens(turn: Turn, signal: AbortSignal): Promise<number>;
   run(turn: Turn, signal: AbortSignal): AsyncIterable<TurnEvent>;
 }
 
@@ -124,6 +127,7 @@ function hookTurns(model: Model, hook: TurnHook): Model {
     watch: (everyMs, signal, onChange) => model.watch(everyMs, signal, onChange),
     countPromptTokens: (messages, tenant, signal) =>
       model.countPromptTokens(messages, tenant, signal),
+    countTurnTokens: (turn, signal) => model.countTurnTokens(turn, signal),
     run: (turn, signal) => hook(model, turn, signal, run),
   };
 }
@@ -181,20 +185,17 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
       return (await renderPrompt(messages, { layout, tenant, contextLength, pause, signal }))
         .length;
     },
-    run: (turn, signal) =>
-      runTurn(
-        turn,
-        {
-          engine,
-          contextLength: model.contextLength,
-          layout,
-          steering: deps.steering ?? DEFAULT_STEERING,
-          newCallId: deps.newCallId,
-          pause,
-          cacheSalts: deps.cacheSalts,
-        },
-        signal,
-      ),
+    countTurnTokens: (turn, signal) => countPromptTokens(turn, runDeps(), signal),
+    run: (turn, signal) => runTurn(turn, runDeps(), signal),
   };
+  const runDeps = (): RunDeps => ({
+    engine,
+    contextLength: model.contextLength,
+    layout,
+    steering: deps.steering ?? DEFAULT_STEERING,
+    newCallId: deps.newCallId,
+    pause,
+    cacheSalts: deps.cacheSalts,
+  });
   return model;
 }

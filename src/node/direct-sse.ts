@@ -35,12 +35,12 @@ export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
 async function writeFrames(
   outgoing: ServerResponse,
   headers: Headers,
-  { frames, keepAliveMs, onCancel }: SseSource,
+  { frames, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
 ): Promise<void> {
   const client = openClient(outgoing, headers);
   let quiet = false;
   const keepAlive = setInterval(() => {
-    if (quiet && !client.isFull()) client.write(KEEP_ALIVE);
+    if (quiet && !client.isFull()) client.write(ping);
     quiet = true;
   }, keepAliveMs);
   const leave = () => onCancel(new Error("the client has left"));

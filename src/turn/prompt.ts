@@ -86,21 +86,30 @@ function withCheck(options: PromptOptions) {
 }
 
 function checkFits(tokens: number, contextLength: number | undefined): void {
-  if (tokens <= (contextLength ?? LONGEST_CONTEXT)) return;
-  if (contextLength !== undefined) throw tooLong(contextLength, `more than ${contextLength}`);
+  const maximum = contextLength ?? LONGEST_CONTEXT;
+  if (tokens <= maximum) return;
+  const least = Math.max(Math.ceil(tokens), maximum + 1);
+  if (contextLength !== undefined) throw tooLong(contextLength, least, "at least");
   throw new TurnError(
     "context-length",
     `The messages and tools are more than ${LONGEST_CONTEXT} tokens long. The server behind this model does not say how ` +
       "many it takes, but no more than that are sent to it.",
+    { tokens: least, maximum },
   );
 }
 
 /** The prompt and the context differ by so much as the message says. */
-export function tooLong(contextLength: number, tokens: number | string): TurnError {
+export function tooLong(
+  contextLength: number,
+  tokens: number,
+  precision: "exactly" | "at least" = "exactly",
+): TurnError {
+  const length = precision === "exactly" ? tokens : `more than ${contextLength}`;
   return new TurnError(
     "context-length",
     `This model's maximum context length is ${contextLength} tokens, but the messages and tools ` +
-      `are ${tokens} tokens long.`,
+      `are ${length} tokens long.`,
+    { tokens, maximum: contextLength },
   );
 }
 

@@ -55,7 +55,7 @@ export function countRepair(state: TurnState, name: string): void {
 export function emitStart(state: TurnState): Demand {
   if (state.started) return true;
   state.started = true;
-  return state.emit([{ type: "start" }]);
+  return state.emit([{ type: "start", promptTokens: state.usage.promptTokens }]);
 }
 
 /** Nothing more comes of what is being written: the parser gives what it still has. */

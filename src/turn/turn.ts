@@ -86,8 +86,8 @@ export interface ReasoningDemand {
  * of `part-delta`, `part-end`. `start` comes first, `end` last, each exactly once.
  */
 export type TurnEvent =
-  /** The engine has accepted the request. */
-  | { readonly type: "start" }
+  /** The engine has accepted the request. `promptTokens`: of the prompt it was sent. */
+  | { readonly type: "start"; readonly promptTokens: number }
   | { readonly type: "part-start"; readonly part: Part }
   | {
       readonly type: "part-delta";

@@ -11,6 +11,8 @@ export interface UsageCounter {
   add(tokens: number): void;
   /** The engine's own counts, which know of tokens that never arrived. Not called when a call was cut short. */
   endCall(usage: EngineUsage | undefined): void;
+  /** Of the first engine call; 0 before it. */
+  readonly promptTokens: number;
   readonly completionTokens: number;
   toUsage(reasoningTokens: number): TurnUsage;
 }
@@ -45,6 +47,9 @@ export function createUsageCounter(): UsageCounter {
       if (engineCalls > 1) return;
       promptTokens = toCount(usage?.promptTokens) ?? promptTokens;
       cachedTokens = Math.min(toCount(usage?.cachedTokens) ?? 0, promptTokens);
+    },
+    get promptTokens() {
+      return promptTokens;
     },
     get completionTokens() {
       return completionTokens();

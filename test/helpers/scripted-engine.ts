@@ -5,12 +5,18 @@ import type {
   Engine,
   EngineEvent,
   EngineTokens,
+  EngineUsage,
 } from "../../src/engines/engine.ts";
 import { isSpecial, o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "./spelled.ts";
 
 /** What the model writes for one call: spelled Harmony, ids, or a failure after what was written. */
-export type Script = string | readonly TokenId[] | Failing;
+export type Script = string | readonly TokenId[] | Failing | Refusing;
+
+export interface Refusing {
+  /** Thrown before anything is accepted. */
+  readonly refuse: Error;
+}
 
 export interface Failing {
   readonly write: string | readonly TokenId[];
@@ -19,6 +25,8 @@ export interface Failing {
   readonly fail?: Error;
   /** Waits for the signal after the text. */
   readonly hang?: boolean;
+  /** Said instead of what was counted. */
+  readonly usage?: EngineUsage;
 }
 
 export interface ScriptedOptions {
@@ -84,6 +92,7 @@ export function scriptedEngine(
     requests.push(request);
     const given = typeof scripts === "function" ? scripts(request, call) : scripts[call];
     if (given === undefined) throw new Error(`no script for engine call ${call}`);
+    if (isRefusing(given)) throw given.refuse;
     const script: Failing = isFailing(given) ? given : { write: given };
     const { write } = script;
     const { ids, ended } = cut(typeof write === "string" ? spelledIds(write) : write, request);
@@ -104,13 +113,20 @@ export function scriptedEngine(
         reason,
         nativeReason: reason,
         ...(counts && {
-          usage: { promptTokens: request.prompt.ids.length, completionTokens: ids.length },
+          usage: script.usage ?? {
+            promptTokens: request.prompt.ids.length,
+            completionTokens: ids.length,
+          },
         }),
       };
     } finally {
       open--;
     }
   }
+}
+
+function isRefusing(script: Script): script is Refusing {
+  return typeof script === "object" && "refuse" in script;
 }
 
 function isFailing(script: Script): script is Failing {

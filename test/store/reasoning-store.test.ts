@@ -43,7 +43,7 @@ function eventsOf(part: Part, text: string): TurnEvent[] {
 }
 
 function turnOf(...parts: TurnEvent[][]): TurnEvent[] {
-  return [{ type: "start" }, ...parts.flat(), END];
+  return [{ type: "start", promptTokens: 9 }, ...parts.flat(), END];
 }
 
 async function* stream(events: readonly TurnEvent[]): AsyncGenerator<TurnEvent> {
@@ -112,13 +112,13 @@ describe("on the way out", () => {
     let left = false;
     async function* endless(): AsyncGenerator<TurnEvent> {
       try {
-        for (;;) yield { type: "start" };
+        for (;;) yield { type: "start", promptTokens: 9 };
       } finally {
         left = true;
       }
     }
     for await (const event of reasoningStore.keep(endless(), { tenant: "alice", seal: false })) {
-      expect(event).toEqual({ type: "start" });
+      expect(event).toEqual({ type: "start", promptTokens: 9 });
       break;
     }
     expect(left).toBe(true);

@@ -16,7 +16,7 @@ const CALL =
 test("a thought and an answer come out as parts, in one engine call", async () => {
   const engine = scriptedEngine([THINK + FINAL]);
   const events = await Array.fromAsync(startTurn(engine, turnWith()));
-  expect(events[0]).toEqual({ type: "start" });
+  expect(events[0]).toEqual({ type: "start", promptTokens: engine.requests[0]?.prompt.ids.length });
   expect(events.at(-1)).toEqual({
     type: "end",
     finish: "stop",

@@ -11,9 +11,11 @@ import { RequestError } from "../errors.ts";
 /** Response headers a web page may read. */
 const EXPOSED_HEADERS = [
   "x-request-id",
+  "request-id",
   "x-generation-id",
   "x-harmony-cot",
   "x-harmony-reasoning-effort",
+  "x-harmony-skipped",
   "retry-after",
 ];
 

@@ -21,7 +21,7 @@ export const responsesApi: Api = {
       system: (now) => systemOptions(settings, now),
       limits: settings,
       maxBodyBytes: settings.maxBodyBytes,
-      unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput },
+      unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput ?? "refuse" },
       reasoningEvents: createKeySetting(settings, "reasoningEvents"),
       keepAliveMs: settings.keepAliveMs,
       clientIdleTimeoutMs: settings.clientIdleTimeoutMs,

@@ -43,7 +43,7 @@ describe("whatever a turn says, a strict client follows", () => {
       fc.property(parts, finish, dialect, fc.boolean(), (given, reason, events, queued) => {
         const failure = { kind: "invalid_answer", message: "No." } as const;
         const turn: TurnEvent[] = [
-          { type: "start" },
+          { type: "start", promptTokens: 9 },
           ...toTurnEvents(given),
           end(reason, reason === "error" ? { failure } : {}),
         ];
@@ -78,7 +78,7 @@ describe("whatever a turn says, a strict client follows", () => {
   test("to a failure anywhere", () => {
     fc.assert(
       fc.property(parts, fc.nat(), dialect, (given, at, events) => {
-        const turn: TurnEvent[] = [{ type: "start" }, ...toTurnEvents(given)];
+        const turn: TurnEvent[] = [{ type: "start", promptTokens: 9 }, ...toTurnEvents(given)];
         const writer = eventWriter({ reasoningEvents: events });
         const told = write(writer, turn.slice(0, at % (turn.length + 1)));
         const failed = writer.fail({
@@ -101,7 +101,7 @@ describe("whatever a turn says, a strict client follows", () => {
       fc.property(parts, (given) => {
         const writer = eventWriter({ showReasoning: false });
         const shown = consume(
-          write(writer, [{ type: "start" }, ...toTurnEvents(given), end("stop")]),
+          write(writer, [{ type: "start", promptTokens: 9 }, ...toTurnEvents(given), end("stop")]),
         );
         const thoughts = shown.output.filter((item) => item.type === "reasoning");
         for (const item of thoughts) expect(item.content).toEqual([]);

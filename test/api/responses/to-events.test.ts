@@ -12,7 +12,7 @@ import {
   write,
 } from "./turn-events.ts";
 
-const START = { type: "start" } as const;
+const START = { type: "start", promptTokens: 9 } as const;
 
 /** The events between the first two and the terminal one, without their numbers. */
 function between(events: readonly unknown[]): unknown[] {

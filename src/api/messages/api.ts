@@ -1,0 +1,45 @@
+/** Anthropic's Messages API. */
+import { systemOptions } from "../../config/system-options.ts";
+import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
+import { toMessagesErrorReply } from "./errors.ts";
+import { createFindModel } from "./find-model.ts";
+import { modelRoutes, namesVersion } from "./models.ts";
+import { messages } from "./route.ts";
+import { unsupportedRoutes } from "./unsupported-routes.ts";
+
+export const messagesApi: Api = {
+  // Other paths, the list of models for one, are shared with OpenAI's API.
+  claims: (request) => PATHS.test(request.path) || namesVersion(request),
+  routes({ settings, log, meters, ...services }) {
+    const findModel = createFindModel(services.models, settings.claudeAliases);
+    const apps = [
+      messages({
+        ...services,
+        findModel,
+        system: (now) => systemOptions(settings, now),
+        limits: settings,
+        serverTools: settings.unsupportedTools,
+        media: settings.mediaInput ?? "placeholder",
+        keepAliveMs: settings.keepAliveMs,
+        clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
+        onSkipped: (id, kinds) => log.info("tools or content skipped", { id, kinds }),
+        onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
+      }),
+      modelRoutes(services.models, findModel),
+      unsupportedRoutes(),
+    ];
+    return OPENAI_PREFIXES.flatMap((prefix) => apps.map((app) => ({ prefix, app })));
+  },
+  authentication: {
+    // Both may come: the SDK reads one of them from the environment without being told to.
+    presentedKeys(request) {
+      const key = request.header("x-api-key");
+      return [...(key ? [key] : []), ...BEARER.presentedKeys(request)];
+    },
+    instruction: "Send it as `x-api-key: <key>` or `Authorization: Bearer <key>`.",
+  },
+  errorEnvelope: toMessagesErrorReply,
+  limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
+};
+
+const PATHS = /^(?:\/api)?\/v1(?:\/v1)?\/(?:messages|complete)(?:\/|$)/;

@@ -1,0 +1,54 @@
+/** Errors in Anthropic's envelope. */
+import type { ErrorReply } from "../api.ts";
+import type { ErrorDescription } from "../errors.ts";
+
+export interface MessagesError {
+  readonly type: string;
+  readonly message: string;
+  /** For programs: the SDK's threads look for a code in it. */
+  readonly details?: object;
+}
+
+export function toMessagesError(description: ErrorDescription): MessagesError {
+  const { details } = description;
+  return {
+    type: toType(description.status),
+    message: toMessage(description),
+    ...(details !== undefined && { details }),
+  };
+}
+
+/** The status is Anthropic's own where the gateway, the engine or its queue has no room: clients show and retry it. */
+export function toMessagesErrorReply(description: ErrorDescription, requestId: string): ErrorReply {
+  return {
+    status: description.status === 503 ? OVERLOADED : description.status,
+    body: { type: "error", error: toMessagesError(description), request_id: requestId },
+    headers: { "request-id": requestId },
+  };
+}
+
+const OVERLOADED = 529;
+
+const TYPES: Readonly<Record<number, string>> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  405: "invalid_request_error",
+  409: "conflict_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  503: "overloaded_error",
+  504: "timeout_error",
+};
+
+function toType(status: number): string {
+  return TYPES[status] ?? "api_error";
+}
+
+/** Claude Code compacts the conversation, and LangChain throws an error of its own, when they read these words. */
+function toMessage({ message, errorType, tooLong }: ErrorDescription): string {
+  if (errorType !== "context_length_exceeded") return message;
+  if (tooLong === undefined) return `prompt is too long: ${message}`;
+  return `prompt is too long: ${tooLong.tokens} tokens > ${tooLong.maximum} maximum`;
+}

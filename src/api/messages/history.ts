@@ -1,0 +1,291 @@
+/**
+ * The messages of a request as entries, one for each thing that was said: blocks that hold text become text, blocks
+ * that have no meaning here are left out and named, and assistant messages in a row become one turn.
+ */
+import { memberText } from "../../harmony/json-member.ts";
+import { type Json, parseJson, toCompactJson } from "../../harmony/json.ts";
+import { jsonAt } from "../ordered-json.ts";
+import { type MediaInput, mediaText, resultText } from "./block-text.ts";
+import type { Block, WireMessage } from "./request.ts";
+
+export type HistoryEntry =
+  | { readonly type: "instructions"; readonly text: string }
+  | { readonly type: "user"; readonly text: string }
+  | {
+      readonly type: "result";
+      readonly toolUseId: string;
+      readonly text: string;
+      readonly param: string;
+    }
+  | AssistantEntry;
+
+export interface AssistantEntry {
+  readonly type: "assistant";
+  /** In the order the model wrote them. */
+  readonly parts: readonly AssistantPart[];
+}
+
+export type AssistantPart = Thought | { readonly type: "text"; readonly text: string } | ToolUse;
+
+export interface Thought {
+  readonly type: "thought";
+  /** Readable text, which is a rendering of what is sealed. Often empty. */
+  readonly text: string;
+  /** The signature, or the data of a redacted block. Empty: there is none. */
+  readonly sealed: string;
+}
+
+export interface ToolUse {
+  readonly type: "call";
+  readonly id: string;
+  readonly name: string;
+  /** The arguments as JSON text. */
+  readonly args: string;
+}
+
+export interface History {
+  readonly entries: readonly HistoryEntry[];
+  /** Names of tools that were called or referred to: deferred ones are loaded by that. */
+  readonly references: ReadonlySet<string>;
+  /** Kinds of blocks that were left out. */
+  readonly skipped: ReadonlySet<string>;
+}
+
+export interface HistoryOptions {
+  /** The request as text: arguments that `JSON.parse` would change are read from it. */
+  readonly bodyText: string;
+  readonly media: MediaInput;
+}
+
+/** Throws a `RequestError` for media, where the operator refuses them. */
+export function toHistory(messages: readonly WireMessage[], options: HistoryOptions): History {
+  const entries: HistoryEntry[] = [];
+  const references = new Set<string>();
+  const skipped = new Set<string>();
+  const toArguments = createArgumentsReader(options.bodyText);
+  let open: AssistantPart[] | undefined;
+
+  for (const [index, { role, content }] of messages.entries()) {
+    const param = `messages[${index}].content`;
+    const blocks =
+      typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+    for (const block of blocks) noteReferences(block, references);
+    if (role !== "assistant") open = undefined;
+    switch (role) {
+      case "system":
+        entries.push(...toInstructions(blocks, skipped));
+        break;
+      case "user":
+        entries.push(...toUserEntries(blocks, { param, media: options.media, skipped }));
+        break;
+      case "assistant": {
+        if (open === undefined) entries.push({ type: "assistant", parts: (open = []) });
+        const path = ["messages", index, "content"];
+        open.push(...toAssistantParts(blocks, { path, toArguments, skipped }));
+        break;
+      }
+      default:
+        role satisfies never;
+    }
+  }
+  return { entries, references, skipped };
+}
+
+/** Claude Code puts one first. It differs between sessions, and would make every prompt a new one to prefix caches. */
+const BILLING_HEADER = /^x-anthropic-billing-header/;
+
+/** The text of the `system` field. */
+export function systemText(
+  system: string | readonly { readonly type: string; readonly text?: string | null | undefined }[],
+): string {
+  // As a string it is followed by the instructions themselves.
+  if (typeof system === "string") return system.replace(/^x-anthropic-billing-header[^\n]*\n*/, "");
+  return joinInstructions(system.map(({ type, text }) => (type === "text" ? (text ?? "") : "")));
+}
+
+function joinInstructions(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "" && !BILLING_HEADER.test(text)).join("\n\n");
+}
+
+function noteReferences(block: Block, references: Set<string>): void {
+  switch (block.type) {
+    case "tool_use":
+      references.add(block.name);
+      break;
+    case "tool_result":
+      if (typeof block.content === "string") break;
+      for (const each of block.content ?? []) {
+        if (each.type === "tool_reference") references.add(each.tool_name);
+      }
+      break;
+    case "tool_search_tool_result":
+      for (const each of block.content?.tool_references ?? []) references.add(each.tool_name);
+      break;
+    case "tool_addition":
+      if (block.tool.name) references.add(block.tool.name);
+      break;
+    default:
+  }
+}
+
+function toInstructions(blocks: readonly Block[], skipped: Set<string>): HistoryEntry[] {
+  const texts: string[] = [];
+  for (const block of blocks) {
+    if (block.type === "text") texts.push(block.text);
+    // A reference is honoured where the tools are offered.
+    else if (block.type !== "tool_addition") skipped.add(kindOf(block));
+  }
+  const text = joinInstructions(texts);
+  return text === "" ? [] : [{ type: "instructions", text }];
+}
+
+interface UserOptions {
+  readonly param: string;
+  readonly media: MediaInput;
+  readonly skipped: Set<string>;
+}
+
+/** Results and texts in the order sent; texts that stand together are one message. */
+function toUserEntries(
+  blocks: readonly Block[],
+  { param, media, skipped }: UserOptions,
+): HistoryEntry[] {
+  const entries: HistoryEntry[] = [];
+  let texts: string[] = [];
+  const endText = () => {
+    const text = texts.join("\n\n");
+    if (text !== "") entries.push({ type: "user", text });
+    texts = [];
+  };
+  for (const [index, block] of blocks.entries()) {
+    switch (block.type) {
+      case "text":
+        if (block.text !== "") texts.push(block.text);
+        break;
+      case "image":
+      case "document":
+      case "search_result":
+        texts.push(mediaText(block, `${param}[${index}]`, media));
+        break;
+      case "tool_result":
+        endText();
+        entries.push({
+          type: "result",
+          toolUseId: block.tool_use_id,
+          text: toResultText(block, skipped),
+          param: `${param}[${index}]`,
+        });
+        break;
+      default:
+        skipped.add(kindOf(block));
+    }
+  }
+  endText();
+  return entries;
+}
+
+/** Harmony has no flag for errors. Clients say it in the text; an error without a text gets one. */
+function toResultText(
+  { content, is_error: isError }: Extract<Block, { type: "tool_result" }>,
+  skipped: Set<string>,
+): string {
+  const text = typeof content === "string" ? content : joinResult(content ?? [], skipped);
+  return text === "" && isError ? "Error" : text;
+}
+
+function joinResult(
+  blocks: readonly Parameters<typeof resultText>[0][],
+  skipped: Set<string>,
+): string {
+  const texts: string[] = [];
+  for (const block of blocks) {
+    const text = resultText(block);
+    if (text === undefined) skipped.add(block.type === "unsupported" ? block.kind : block.type);
+    else if (text !== "") texts.push(text);
+  }
+  return texts.join("\n");
+}
+
+interface AssistantOptions {
+  readonly path: readonly (string | number)[];
+  readonly toArguments: ArgumentsReader;
+  readonly skipped: Set<string>;
+}
+
+function toAssistantParts(
+  blocks: readonly Block[],
+  { path, toArguments, skipped }: AssistantOptions,
+): AssistantPart[] {
+  const parts: AssistantPart[] = [];
+  for (const [index, block] of blocks.entries()) {
+    switch (block.type) {
+      case "text":
+        if (block.text !== "") parts.push({ type: "text", text: block.text });
+        break;
+      case "compaction":
+        if (block.content) parts.push({ type: "text", text: block.content });
+        break;
+      case "thinking":
+        parts.push({
+          type: "thought",
+          text: block.thinking ?? "",
+          sealed: block.signature ?? "",
+        });
+        break;
+      case "redacted_thinking":
+        parts.push({ type: "thought", text: "", sealed: block.data ?? "" });
+        break;
+      case "tool_use": {
+        const args = toArguments(block.input, [...path, index, "input"]);
+        parts.push({ type: "call", id: block.id, name: block.name, args });
+        break;
+      }
+      default:
+        skipped.add(kindOf(block));
+    }
+  }
+  return parts;
+}
+
+function kindOf(block: Block): string {
+  return block.type === "unsupported" ? block.kind : block.type;
+}
+
+// Arguments
+
+/** The arguments at a path of the request as compact JSON text, keys in the order sent. */
+type ArgumentsReader = (input: unknown, path: readonly (string | number)[]) => string;
+
+/**
+ * `JSON.stringify` gives the text that was sent for nearly all arguments. Only where it does not is the body's text read
+ * once more, which takes 10 ms for each megabyte.
+ */
+function createArgumentsReader(bodyText: string): ArgumentsReader {
+  let messages: { readonly json: Json | undefined } | undefined;
+  return (input, path) => {
+    const plain = JSON.stringify(input ?? {});
+    if (!isChangedByParsing(input)) return plain;
+    messages ??= { json: readMessages(bodyText) };
+    const json = jsonAt(messages.json, path.slice(1));
+    return json === undefined ? plain : toCompactJson(json);
+  };
+}
+
+function readMessages(bodyText: string): Json | undefined {
+  try {
+    return parseJson(memberText(bodyText, "messages") ?? "null");
+  } catch {
+    // Half a surrogate pair somewhere, which only `JSON.parse` reads.
+    return undefined;
+  }
+}
+
+/** Keys that look like integers have lost their place, and large integers their last digits. */
+function isChangedByParsing(value: unknown): boolean {
+  if (typeof value === "number") return Math.abs(value) > Number.MAX_SAFE_INTEGER;
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some((each) => isChangedByParsing(each));
+  return Object.entries(value).some(
+    ([key, each]) => /^(?:0|[1-9]\d*)$/.test(key) || isChangedByParsing(each),
+  );
+}

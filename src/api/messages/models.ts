@@ -1,0 +1,99 @@
+/** `GET /v1/models` in Anthropic's shape, for requests that name a version of its API. */
+import { type Context, Hono, type HonoRequest } from "hono";
+import type { Model, Models } from "../../models/models.ts";
+import type { ApiEnv } from "../client.ts";
+import { RequestError } from "../errors.ts";
+import { type FindModel, unknownModel } from "./find-model.ts";
+
+/** Anthropic's clients send a version with every request; nobody else does. */
+export function namesVersion(request: HonoRequest): boolean {
+  return request.header("anthropic-version") !== undefined;
+}
+
+/** Requests of other clients are left to the routes behind. */
+export function modelRoutes(models: Models, findModel: FindModel): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+  routes.get("/models", (c, next) => (namesVersion(c.req) ? answerList(c, models) : next()));
+  routes.get("/models/:id{.+}", (c, next) => {
+    if (!namesVersion(c.req)) return next();
+    const id = c.req.param("id");
+    const model = findModel(id);
+    if (model === undefined) throw unknownModel(id);
+    return answer(c, toModelInfo(model, id));
+  });
+  return routes;
+}
+
+function answerList(c: Context<ApiEnv>, models: Models): Response {
+  const { limit, after_id: after, before_id: before, lifecycle } = c.req.query();
+  const most = toLimit(limit);
+  const all = lifecycle === undefined || lifecycle === "active" ? models.all : [];
+  const ids = all.map(({ id }) => id);
+  const from = after === undefined ? 0 : ids.indexOf(after) + 1;
+  const found = before === undefined ? -1 : ids.indexOf(before);
+  const to = found < 0 ? all.length : found;
+  // Backwards, a page is what stands just before the id.
+  const begin = before !== undefined && after === undefined ? Math.max(0, to - most) : from;
+  const page = all.slice(begin, Math.min(to, begin + most));
+  return answer(c, {
+    data: page.map((model) => toModelInfo(model)),
+    has_more: before === undefined ? begin + most < to : begin > 0,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+  });
+}
+
+function answer(c: Context<ApiEnv>, body: object): Response {
+  return c.json(body, 200, { "request-id": c.get("requestId") });
+}
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 1000;
+
+function toLimit(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_LIMIT;
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new RequestError(`limit: must be a whole number from 1 to ${MAX_LIMIT}`, {
+    param: "limit",
+  });
+}
+
+/** When gpt-oss was published. */
+const PUBLISHED = "2025-08-05T00:00:00Z";
+
+/** One entry, under the name it was asked for. */
+function toModelInfo(model: Model, id: string = model.id) {
+  return {
+    type: "model",
+    id,
+    display_name: model.id.replace(/^openai\//, ""),
+    created_at: PUBLISHED,
+    max_input_tokens: model.contextLength ?? null,
+    max_tokens: model.contextLength ?? null,
+    lifecycle: "active",
+    deprecated_at: null,
+    retires_at: null,
+    line: null,
+    capabilities: CAPABILITIES,
+  };
+}
+
+const YES = { supported: true };
+const NO = { supported: false };
+
+const CAPABILITIES = {
+  batch: NO,
+  citations: NO,
+  code_execution: NO,
+  context_management: NO,
+  effort: { supported: true, low: YES, medium: YES, high: YES, xhigh: NO, max: NO },
+  image_input: NO,
+  pdf_input: NO,
+  server_tools: NO,
+  structured_outputs: YES,
+  thinking: {
+    supported: true,
+    types: { adaptive: YES, between_tools: YES, disabled: YES, enabled: YES },
+  },
+};

@@ -1,0 +1,245 @@
+/**
+ * What `POST /v1/messages` and `/v1/messages/count_tokens` accept: Anthropic's body, of any version of the API.
+ *
+ * Unknown fields and unknown kinds of content blocks are accepted, because both change from week to week and clients
+ * repeat what they have sent. A known field of the wrong type is a 400 that names it. `null` means absent, everywhere.
+ */
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+
+const textLike = lazy(() => z.string().nullish());
+
+const text = lazy(() => z.object({ type: z.literal("text"), text: z.string() }));
+
+/** Both are opened where they can be, so neither is required. */
+const thinking = lazy(() =>
+  z.object({ type: z.literal("thinking"), thinking: textLike(), signature: textLike() }),
+);
+
+const redactedThinking = lazy(() =>
+  z.object({ type: z.literal("redacted_thinking"), data: textLike() }),
+);
+
+const toolUse = lazy(() =>
+  z.object({
+    type: z.literal("tool_use"),
+    id: z.string().min(1),
+    name: z.string().min(1),
+    input: z.unknown().optional(),
+  }),
+);
+
+/** Only the sources that hold text are read. */
+const documentSource = lazy(() =>
+  z.looseObject({
+    type: z.string(),
+    data: textLike(),
+    content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).nullish(),
+  }),
+);
+
+const searchResult = lazy(() =>
+  z.object({
+    type: z.literal("search_result"),
+    source: textLike(),
+    title: textLike(),
+    content: z.array(z.looseObject({ type: z.string(), text: textLike() })).nullish(),
+  }),
+);
+
+const media = lazy(() => [
+  z.object({ type: z.literal("image") }),
+  z.object({ type: z.literal("document"), source: documentSource().nullish() }),
+]);
+
+const toolReference = lazy(() =>
+  z.object({ type: z.literal("tool_reference"), tool_name: z.string() }),
+);
+
+/** A block of a kind that has no meaning here: left behind by another model, or newer than this gateway. */
+function otherThan(known: ReadonlySet<string>) {
+  return z
+    .looseObject({ type: z.string() })
+    .refine(({ type }) => !known.has(type), "is not complete")
+    .transform(({ type }) => ({ type: "unsupported" as const, kind: type }));
+}
+
+const RESULT_KINDS: ReadonlySet<string> = new Set([
+  "text",
+  "image",
+  "document",
+  "search_result",
+  "tool_reference",
+]);
+
+const resultBlock = lazy(() =>
+  z.union([
+    z.discriminatedUnion("type", [text(), ...media(), searchResult(), toolReference()]),
+    otherThan(RESULT_KINDS),
+  ]),
+);
+
+const toolResult = lazy(() =>
+  z.object({
+    type: z.literal("tool_result"),
+    tool_use_id: z.string(),
+    content: z
+      .union([z.string(), z.array(resultBlock())], {
+        error: "must be a string or an array of content blocks",
+      })
+      .nullish(),
+    is_error: z.boolean().nullish(),
+  }),
+);
+
+const compaction = lazy(() => z.object({ type: z.literal("compaction"), content: textLike() }));
+
+/** The result of a tool search that Anthropic's servers ran: it names tools, as a `tool_reference` does. */
+const toolSearchResult = lazy(() =>
+  z.object({
+    type: z.literal("tool_search_tool_result"),
+    content: z.looseObject({ tool_references: z.array(toolReference()).nullish() }).nullish(),
+  }),
+);
+
+const toolAddition = lazy(() =>
+  z.object({ type: z.literal("tool_addition"), tool: z.looseObject({ name: textLike() }) }),
+);
+
+const BLOCK_KINDS: ReadonlySet<string> = new Set([
+  "text",
+  "thinking",
+  "redacted_thinking",
+  "tool_use",
+  "tool_result",
+  "image",
+  "document",
+  "search_result",
+  "compaction",
+  "tool_search_tool_result",
+  "tool_addition",
+]);
+
+const block = lazy(() =>
+  z.union([
+    z.discriminatedUnion("type", [
+      text(),
+      thinking(),
+      redactedThinking(),
+      toolUse(),
+      toolResult(),
+      ...media(),
+      searchResult(),
+      compaction(),
+      toolSearchResult(),
+      toolAddition(),
+    ]),
+    otherThan(BLOCK_KINDS),
+  ]),
+);
+
+const message = lazy(() =>
+  z.object({
+    role: z.enum(["user", "assistant", "system"]),
+    content: z.union([z.string(), z.array(block())], {
+      error: "must be a string or an array of content blocks",
+    }),
+  }),
+);
+
+const customTool = lazy(() =>
+  z
+    .object({
+      type: z.literal("custom").nullish(),
+      name: z
+        .string()
+        .regex(/^[\w.-]{1,128}$/, "must be 1 to 128 letters, digits, underscores, dots or dashes"),
+      description: textLike(),
+      input_schema: z.record(z.string(), z.unknown()).nullish(),
+      strict: z.boolean().nullish(),
+      defer_loading: z.boolean().nullish(),
+    })
+    .transform((tool) => ({ ...tool, type: "custom" as const })),
+);
+
+/** A tool that Anthropic runs, or whose schema only its models know, such as `web_search_20250305`. */
+const serverTool = lazy(() =>
+  z
+    .looseObject({ type: z.string(), name: textLike() })
+    .refine(({ type }) => type !== "custom", "is not complete")
+    .transform(({ type, name }) => ({ type: "server" as const, kind: type, name: name ?? type })),
+);
+
+const tool = lazy(() => z.union([customTool(), serverTool()]));
+
+const parallel = lazy(() => ({ disable_parallel_tool_use: z.boolean().nullish() }));
+
+const toolChoice = lazy(() =>
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("auto"), ...parallel() }),
+    z.object({ type: z.literal("any"), ...parallel() }),
+    z.object({ type: z.literal("tool"), name: z.string(), ...parallel() }),
+    z.object({ type: z.literal("none") }),
+  ]),
+);
+
+/** Types and displays are added often. What is unknown counts as `adaptive` and as shown. */
+const thinkingConfig = lazy(() =>
+  z.object({
+    type: z.string(),
+    budget_tokens: z.int().min(0).nullish(),
+    display: textLike(),
+  }),
+);
+
+const outputFormat = lazy(() =>
+  z.object({ type: z.literal("json_schema"), schema: z.record(z.string(), z.unknown()) }),
+);
+
+/** As long as the gateway holds back text for it. */
+const MAX_STOP_LENGTH = 1_000;
+/** Anthropic names no bound. A search for as many still takes one step per character. */
+const MAX_STOP_SEQUENCES = 256;
+
+const promptFields = lazy(() => ({
+  model: z.string().min(1),
+  messages: z.array(message()).min(1, "must hold at least one message"),
+  system: z
+    .union([z.string(), z.array(z.looseObject({ type: z.string(), text: textLike() }))], {
+      error: "must be a string or an array of text blocks",
+    })
+    .nullish(),
+  tools: z.array(tool()).nullish(),
+  tool_choice: toolChoice().nullish(),
+  thinking: thinkingConfig().nullish(),
+  output_config: z
+    .object({
+      effort: z.enum(["low", "medium", "high", "xhigh", "max"]).nullish(),
+      format: outputFormat().nullish(),
+    })
+    .nullish(),
+  /** The older name of `output_config.format`. */
+  output_format: outputFormat().nullish(),
+  /** Conversations kept by the server: refused in words that clients understand. */
+  thread: z.unknown().optional(),
+}));
+
+const samplingFields = lazy(() => ({
+  stop_sequences: z.array(z.string().max(MAX_STOP_LENGTH)).max(MAX_STOP_SEQUENCES).nullish(),
+  stream: z.boolean().nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_k: z.int().min(0).nullish(),
+}));
+
+export const messagesRequest = z.lazy(() =>
+  z.object({ ...promptFields(), ...samplingFields(), max_tokens: z.int().min(0) }),
+);
+
+export const countRequest = z.lazy(() => z.object(promptFields()));
+
+export type CountRequest = z.infer<typeof countRequest>;
+export type MessagesRequest = z.infer<typeof messagesRequest>;
+export type WireMessage = z.infer<ReturnType<typeof message>>;
+export type Block = z.infer<ReturnType<typeof block>>;
+export type ResultBlock = z.infer<ReturnType<typeof resultBlock>>;

@@ -1,0 +1,195 @@
+/** `POST /v1/messages` and `/v1/messages/count_tokens`: where requests, turns and messages meet. */
+import { type Context, Hono } from "hono";
+import type { Model } from "../../models/models.ts";
+import type { ReasoningOutcome, ReasoningStore } from "../../store/reasoning-store.ts";
+import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import { collectTurn } from "../../turn/collect.ts";
+import type { Pause } from "../../turn/slices.ts";
+import type { Turn, TurnEvent } from "../../turn/turn.ts";
+import { createAbort } from "../abort.ts";
+import type { ApiEnv } from "../client.ts";
+import { describeError, describeFailure, RequestError } from "../errors.ts";
+import type { RequestLimits } from "../limits.ts";
+import { readRequest } from "../parse-request.ts";
+import { sseResponse } from "../sse.ts";
+import { createStages, type Stages } from "../stages.ts";
+import { untilBegun } from "../until-begun.ts";
+import type { MediaInput } from "./block-text.ts";
+import { toMessagesErrorReply } from "./errors.ts";
+import { type FindModel, unknownModel } from "./find-model.ts";
+import { toHistory } from "./history.ts";
+import type { ReplyOptions } from "./reply.ts";
+import { type CountRequest, countRequest, messagesRequest } from "./request.ts";
+import { restoreThoughts } from "./restore-thoughts.ts";
+import { requestedReasoning, toShownThinking } from "./thinking.ts";
+import { createEventWriter, errorFrame, PING } from "./to-events.ts";
+import { toMessage } from "./to-message.ts";
+import { toOfferedFunctions, type ServerTools } from "./tools.ts";
+import { toTurnInSteps, type TurnContext } from "./to-turn.ts";
+
+export interface MessagesDeps {
+  readonly findModel: FindModel;
+  readonly reasoning: ReasoningStore;
+  /** What the operator says about the system message; the date is that of the request. */
+  readonly system: (now: Date) => TurnContext["system"];
+  readonly limits: RequestLimits;
+  readonly serverTools: ServerTools;
+  readonly media: MediaInput;
+  readonly keepAliveMs: number;
+  /** Between the stages in which a request of megabytes is read. */
+  readonly pause: Pause;
+  /** How long a client may read nothing of what waits for it. */
+  readonly clientIdleTimeoutMs: number;
+  readonly now: () => Date;
+  /** Letters and digits, unguessable. */
+  readonly randomId: () => string;
+  /** Kinds of tools and blocks that were left out of a request's prompt. */
+  readonly onSkipped: (requestId: string, kinds: readonly string[]) => void;
+  /** Where the thoughts of a tool loop's step were found, when not by `reasoning` itself. */
+  readonly onRestored: (outcome: ReasoningOutcome) => void;
+}
+
+export function messages(deps: MessagesDeps): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+
+  app.post("/messages", async (c) => {
+    const bodyText = await c.req.text();
+    const stages = createStages(bodyText.length, deps.pause);
+    const request = await readRequest(bodyText, messagesRequest, deps.limits, stages);
+    const { model, turn, headers } = await prepare(c, request, bodyText, stages, deps);
+    const client = c.get("client");
+    const options: ReplyOptions = {
+      id: `msg_${deps.randomId()}`,
+      model: request.model,
+      thinking: toShownThinking(request, client.reasoningPolicy),
+    };
+    const abort = createAbort(c.req.raw.signal);
+    const { signal } = abort;
+    const events = deps.reasoning.keep(model.run(turn, signal), {
+      tenant: client.tenant,
+      seal: options.thinking !== "none",
+    });
+    if (!request.stream) {
+      const finished = await collectTurn(events);
+      const { failure } = finished.end;
+      if (failure) {
+        const { body } = toMessagesErrorReply(describeFailure(failure), c.get("requestId"));
+        return c.json(body, 502, headers);
+      }
+      return c.body(toMessage(finished, options), 200, {
+        ...headers,
+        "content-type": "application/json",
+      });
+    }
+    // Until the engine has accepted, its refusal can still be an HTTP status.
+    const begun = await untilBegun(events, { patienceMs: deps.keepAliveMs, signal });
+    return sseResponse(c, toFrames(begun, options), {
+      keepAlive: PING,
+      keepAliveMs: deps.keepAliveMs,
+      clientIdleTimeoutMs: deps.clientIdleTimeoutMs,
+      headers,
+      onCancel: (reason) => abort.abort(reason),
+    });
+  });
+
+  app.post("/messages/count_tokens", async (c) => {
+    const bodyText = await c.req.text();
+    const stages = createStages(bodyText.length, deps.pause);
+    const request = await readRequest(bodyText, countRequest, deps.limits, stages);
+    const { model, turn, headers } = await prepare(c, request, bodyText, stages, deps);
+    const tokens = await model.countTurnTokens(turn, c.req.raw.signal);
+    return c.json({ input_tokens: tokens }, 200, headers);
+  });
+
+  return app;
+}
+
+interface PreparedTurn {
+  readonly model: Model;
+  readonly turn: Turn;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Everything up to the engine. Rejects with a {@link RequestError}. */
+async function prepare(
+  c: Context<ApiEnv>,
+  request: CountRequest,
+  bodyText: string,
+  stages: Stages,
+  deps: MessagesDeps,
+): Promise<PreparedTurn> {
+  refuseThread(request);
+  const model = deps.findModel(request.model);
+  if (model === undefined) throw unknownModel(request.model);
+  const { tenant } = c.get("client");
+  const requestId = c.get("requestId");
+  const history = toHistory(request.messages, { bodyText, media: deps.media });
+  const { serverTools } = deps;
+  const { references } = history;
+  await stages.next();
+  const offered = toOfferedFunctions(request, { bodyText, tenant, serverTools, references });
+  const restored = await restoreThoughts(history.entries, tenant, deps);
+  const steps = toTurnInSteps(request, {
+    turnId: requestId,
+    tenant,
+    system: deps.system(deps.now()),
+    bodyText,
+    history: restored.entries,
+    offered,
+    affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),
+  });
+  const turn = await stages.run(steps);
+  const skipped = toSkippedKinds([...offered.skipped, ...history.skipped]);
+  if (skipped.length > 0) deps.onSkipped(requestId, skipped);
+  const { effort, enabled } = requestedReasoning(request);
+  return {
+    model,
+    turn,
+    headers: {
+      "request-id": requestId,
+      "x-harmony-reasoning-effort": enabled ? effort : "none",
+      ...(restored.outcome && { "x-harmony-cot": restored.outcome }),
+      ...(skipped.length > 0 && { "x-harmony-skipped": skipped.join(", ") }),
+    },
+  };
+}
+
+const MAX_SESSION_ID = 256;
+
+/**
+ * The SDK then sends the whole conversation with every request. A thread that was ignored would lose the tools and the
+ * history without a word, because only the new messages are sent.
+ */
+function refuseThread({ thread }: CountRequest): void {
+  if (thread === undefined || thread === null) return;
+  throw new RequestError(
+    "thread: conversations are not kept here; send the whole conversation without thread",
+    {
+      param: "thread",
+      details: { error_code: "thread_unsupported_request", unsupported: [] },
+    },
+  );
+}
+
+/** Kinds are the client's words, so that only what looks like one is repeated. */
+function toSkippedKinds(kinds: readonly string[]): readonly string[] {
+  const shown = kinds.map((kind) => (/^[\w.-]{1,64}$/.test(kind) ? kind : "other"));
+  return [...new Set(shown)].toSorted().slice(0, MAX_SKIPPED_KINDS);
+}
+
+const MAX_SKIPPED_KINDS = 20;
+
+/** Never fails: a failure is the last frame. */
+function toFrames(events: AsyncIterable<TurnEvent>, options: ReplyOptions): PushStream<string> {
+  return createPushStream(async (take) => {
+    const writer = createEventWriter(options);
+    try {
+      await consume(events, (event) => {
+        const frames = writer.push(event);
+        return frames === "" || take(frames);
+      });
+    } catch (error) {
+      await take(errorFrame(describeError(error)));
+    }
+  });
+}

@@ -1,0 +1,186 @@
+/**
+ * From turn events to server-sent events, as text.
+ *
+ * The SDK's accumulator sets the rules: blocks open and close one after the other, indexes have no gaps, a signature comes
+ * once and last in its block (it is assigned, not appended), and what is written as a tool's input is always the
+ * beginning of JSON.
+ */
+import type { Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
+import { describeFailure, type ErrorDescription } from "../errors.ts";
+import { sseFrame } from "../sse.ts";
+import { toMessagesError } from "./errors.ts";
+import { type ReplyOptions, toStop, toUsage } from "./reply.ts";
+import { createToolInput, type ToolInput } from "./tool-input.ts";
+
+export interface EventWriter {
+  /** The frames an event gives: often one, sometimes none. */
+  push(event: TurnEvent): string;
+}
+
+/** The frame that ends a stream after a failure. */
+export function errorFrame(error: ErrorDescription): string {
+  return frame("error", `"error":${JSON.stringify(toMessagesError(error))}`);
+}
+
+/** Sent into silence. */
+export const PING = sseFrame('{"type": "ping"}', "ping");
+
+export function createEventWriter(options: ReplyOptions): EventWriter {
+  let index = 0;
+  let open: Part | undefined;
+  let input: ToolInput | undefined;
+  /** What stands before the text of the open block's deltas. */
+  let deltaHead = "";
+  /** Thoughts that are shown only in a tool loop, or if a preamble follows. */
+  let held: string[] = [];
+  let hasCall = false;
+
+  return { push };
+
+  function push(event: TurnEvent): string {
+    switch (event.type) {
+      case "start":
+        return messageStart(event.promptTokens);
+      case "part-start":
+        open = event.part;
+        return startPart(open);
+      case "part-delta":
+        return delta(event.text);
+      case "part-end":
+        return endPart(event.sealed);
+      case "end":
+        return end(event);
+      default:
+        return event satisfies never;
+    }
+  }
+
+  function messageStart(inputTokens: number): string {
+    const message = {
+      id: options.id,
+      type: "message",
+      role: "assistant",
+      model: options.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      // Not even 1: LangChain adds the counts of the start and of the end.
+      usage: { input_tokens: inputTokens, output_tokens: 0 },
+    };
+    return frame("message_start", `"message":${JSON.stringify(message)}`);
+  }
+
+  function startPart(part: Part): string {
+    switch (part.kind) {
+      case "reasoning":
+        return options.thinking === "text"
+          ? startBlock(THINKING, "thinking_delta", "thinking")
+          : "";
+      case "content":
+        held = [];
+        return startBlock(TEXT, "text_delta", "text");
+      case "preamble":
+        return heldThoughts() + startBlock(TEXT, "text_delta", "text");
+      case "tool-call": {
+        input = createToolInput();
+        hasCall = true;
+        const { id, name } = part;
+        const block = JSON.stringify({ type: "tool_use", id, name, input: {} });
+        return heldThoughts() + startBlock(block, "input_json_delta", "partial_json");
+      }
+      default:
+        return part satisfies never;
+    }
+  }
+
+  function delta(text: string): string {
+    if (open?.kind === "reasoning" && options.thinking !== "text") return "";
+    if (open?.kind !== "tool-call") return `${deltaHead}${JSON.stringify(text)}}}\n\n`;
+    const written = input?.push(text) ?? "";
+    return written === "" ? "" : `${deltaHead}${JSON.stringify(written)}}}\n\n`;
+  }
+
+  function endPart(sealed: string | undefined): string {
+    const part = open;
+    open = undefined;
+    switch (part?.kind) {
+      case "reasoning":
+        return endThought(sealed ?? "");
+      case "preamble":
+      case "content":
+        return stopBlock();
+      case "tool-call": {
+        const rest = input?.end() ?? "";
+        return (rest === "" ? "" : `${deltaHead}${JSON.stringify(rest)}}}\n\n`) + stopBlock();
+      }
+      case undefined:
+        return "";
+      default:
+        return part satisfies never;
+    }
+  }
+
+  function endThought(sealed: string): string {
+    switch (options.thinking) {
+      case "text":
+        return signature(sealed) + stopBlock();
+      case "signature":
+        return thought(sealed);
+      case "before-output":
+        held.push(sealed);
+        return "";
+      case "none":
+        return "";
+      default:
+        return options.thinking satisfies never;
+    }
+  }
+
+  /** A thought that is shown by its signature alone. */
+  function thought(sealed: string): string {
+    return startBlock(THINKING, "thinking_delta", "thinking") + signature(sealed) + stopBlock();
+  }
+
+  function heldThoughts(): string {
+    const thoughts = held;
+    held = [];
+    return thoughts.map((sealed) => thought(sealed)).join("");
+  }
+
+  function end(turn: TurnEnd): string {
+    if (turn.failure) return errorFrame(describeFailure(turn.failure));
+    const usage = JSON.stringify(toUsage(turn.usage));
+    const members = `"delta":${JSON.stringify(toStop(turn))},"usage":${usage}`;
+    return (
+      (hasCall ? heldThoughts() : "") +
+      frame("message_delta", members) +
+      sseFrame('{"type":"message_stop"}', "message_stop")
+    );
+  }
+
+  /** `text` names the member of the delta that holds its text. */
+  function startBlock(block: string, deltaType: string, text: string): string {
+    // The deltas of a block differ in their text only, so the rest is serialised once.
+    deltaHead =
+      "event: content_block_delta\n" +
+      `data: {"type":"content_block_delta","index":${index},"delta":{"type":"${deltaType}","${text}":`;
+    return frame("content_block_start", `"index":${index},"content_block":${block}`);
+  }
+
+  function signature(sealed: string): string {
+    const text = JSON.stringify({ type: "signature_delta", signature: sealed });
+    return frame("content_block_delta", `"index":${index},"delta":${text}`);
+  }
+
+  function stopBlock(): string {
+    return frame("content_block_stop", `"index":${index++}`);
+  }
+}
+
+const THINKING = '{"type":"thinking","thinking":"","signature":""}';
+const TEXT = '{"type":"text","text":""}';
+
+/** `members` as JSON text without braces. */
+function frame(type: string, members: string): string {
+  return sseFrame(`{"type":"${type}",${members}}`, type);
+}

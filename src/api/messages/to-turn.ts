@@ -1,0 +1,219 @@
+/** From a checked request and its history to a Turn. */
+import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
+import {
+  analysisMessage,
+  developerMessage,
+  finalMessage,
+  preambleMessage,
+  type SystemOptions,
+  systemMessage,
+  toolCallMessage,
+  toolResultMessage,
+  userMessage,
+} from "../../harmony/messages.ts";
+import { settlePrefill } from "../../turn/prefill.ts";
+import type { AnswerFormat, Turn } from "../../turn/turn.ts";
+import { compileEnforced } from "../enforced-schemas.ts";
+import { RequestError } from "../errors.ts";
+import { type RequestedChoice, toOfferedTools, toToolChoice } from "../offered-functions.ts";
+import { jsonAt, readOrdered } from "../ordered-json.ts";
+import { toSampling } from "../sampling.ts";
+import { type AssistantEntry, type HistoryEntry, systemText } from "./history.ts";
+import type { CountRequest, MessagesRequest } from "./request.ts";
+import { requestedReasoning } from "./thinking.ts";
+import type { OfferedTools } from "./tools.ts";
+
+/** What a request does not say. */
+export interface TurnContext {
+  readonly turnId: string;
+  readonly tenant: string;
+  readonly system: Omit<SystemOptions, "effort">;
+  /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
+  readonly bodyText: string;
+  /** Its thoughts are as the model is to be given them. */
+  readonly history: readonly HistoryEntry[];
+  readonly offered: OfferedTools;
+  /** The client's name for its session. */
+  readonly affinity?: string | undefined;
+}
+
+/**
+ * A request of megabytes takes a few dozen milliseconds for each step, any other next to nothing for all.
+ * @param request Without `max_tokens` where its tokens are only counted.
+ */
+export function* toTurnInSteps(
+  request: CountRequest & Partial<MessagesRequest>,
+  context: TurnContext,
+): Generator<void, Turn> {
+  const reasoning = requestedReasoning(request);
+  const { offered } = context;
+  const toolChoice = toToolChoice(
+    requestedChoice(request.tool_choice),
+    offered.functions.map(({ name }) => name),
+  );
+  const functions = toolChoice.type === "none" ? [] : offered.functions;
+  const format = toResponseFormat(request, context);
+  const tools = yield* toOfferedTools(functions, toolChoice);
+  const { messages, prefill } = toMessages(context.history);
+  const instructions = [systemText(request.system ?? ""), offered.notice ?? ""];
+  const developer = developerMessage({
+    instructions: instructions.filter((text) => text !== "").join("\n\n"),
+    functions,
+    ...(format !== undefined && { responseFormat: format.shown }),
+  });
+  const { max_tokens: maxTokens, tool_choice: choice } = request;
+  const isSingle =
+    choice != null && choice.type !== "none" && choice.disable_parallel_tool_use === true;
+
+  return settlePrefill({
+    id: context.turnId,
+    tenant: context.tenant,
+    messages: [
+      systemMessage({ ...context.system, effort: reasoning.effort }),
+      ...(developer === undefined ? [] : [developer]),
+      ...messages,
+    ],
+    tools,
+    toolChoice,
+    parallelToolCalls: !isSingle,
+    answer: format?.answer ?? { type: "text" },
+    reasoning: {
+      enabled: reasoning.enabled,
+      ...(reasoning.maxTokens !== undefined && { maxTokens: reasoning.maxTokens }),
+    },
+    stop: (request.stop_sequences ?? []).filter((each) => each !== ""),
+    sampling: toSampling(request),
+    // 0 asks for the prompt to be cached. The engine has to be asked for something to do that.
+    ...(maxTokens !== undefined && { maxOutputTokens: Math.max(1, maxTokens) }),
+    ...(prefill !== undefined && { prefill }),
+    ...(context.affinity !== undefined && { affinity: context.affinity }),
+  });
+}
+
+function requestedChoice(choice: CountRequest["tool_choice"]): RequestedChoice {
+  switch (choice?.type) {
+    case undefined:
+    case "auto":
+      return { type: "auto" };
+    case "none":
+      return { type: "none" };
+    case "any":
+      return { type: "required", param: "tool_choice" };
+    case "tool":
+      return { type: "named", tool: { name: choice.name, param: "tool_choice.name" } };
+    default:
+      return choice satisfies never;
+  }
+}
+
+// History
+
+interface Conversation {
+  readonly messages: readonly Message[];
+  /** An assistant message at the end is the beginning of the answer. */
+  readonly prefill: string | undefined;
+}
+
+function toMessages(entries: readonly HistoryEntry[]): Conversation {
+  const messages: Message[] = [];
+  const names = new Map<string, string>();
+  let prefill: string | undefined;
+  for (const [index, entry] of entries.entries()) {
+    switch (entry.type) {
+      case "instructions": {
+        const message = developerMessage({ instructions: entry.text });
+        if (message !== undefined) messages.push(message);
+        break;
+      }
+      case "user":
+        messages.push(userMessage(entry.text));
+        break;
+      case "result": {
+        const name = names.get(entry.toolUseId);
+        if (name === undefined) throw unknownCall(entry);
+        messages.push(toolResultMessage(name, entry.text));
+        break;
+      }
+      case "assistant": {
+        for (const part of entry.parts) if (part.type === "call") names.set(part.id, part.name);
+        const { thoughts, answer } = toAnswer(entry);
+        if (answer === undefined) {
+          messages.push(...toLoopMessages(entry));
+        } else if (index === entries.length - 1 && answer !== "") {
+          messages.push(...thoughts);
+          prefill = answer;
+        } else {
+          messages.push(...thoughts, ...(answer === "" ? [] : [finalMessage(answer)]));
+        }
+        break;
+      }
+      default:
+        entry satisfies never;
+    }
+  }
+  return { messages, prefill };
+}
+
+/** An assistant message without calls. Its texts are one answer. */
+function toAnswer({ parts }: AssistantEntry): {
+  readonly thoughts: readonly Message[];
+  /** Undefined: there are calls. */
+  readonly answer: string | undefined;
+} {
+  const isLoop = parts.some(({ type }) => type === "call");
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return {
+    thoughts: parts.flatMap((part) =>
+      part.type === "thought" ? [analysisMessage(part.text)] : [],
+    ),
+    answer: isLoop ? undefined : texts.join(""),
+  };
+}
+
+/** One with calls: text beside them was said before the answer. */
+function toLoopMessages({ parts }: AssistantEntry): Message[] {
+  return parts.flatMap((part) => {
+    switch (part.type) {
+      case "thought":
+        return [analysisMessage(part.text)];
+      case "text":
+        return part.text.trim() === "" ? [] : [preambleMessage(part.text)];
+      case "call":
+        return [toolCallMessage(part.name, part.args)];
+      default:
+        return part satisfies never;
+    }
+  });
+}
+
+function unknownCall({
+  toolUseId,
+  param,
+}: Extract<HistoryEntry, { type: "result" }>): RequestError {
+  return new RequestError(
+    `${param}.tool_use_id: no tool_use block before this tool_result has the id ${JSON.stringify(toolUseId)}`,
+    { param: `${param}.tool_use_id` },
+  );
+}
+
+// Output format
+
+function toResponseFormat(
+  request: CountRequest,
+  { bodyText, tenant }: TurnContext,
+): { readonly shown: ResponseFormat; readonly answer: AnswerFormat } | undefined {
+  const isOld = request.output_config?.format == null;
+  const member = isOld ? "output_format" : "output_config";
+  const path = isOld ? ["schema"] : ["format", "schema"];
+  if (isOld && request.output_format == null) return undefined;
+  const schema = jsonAt(readOrdered(bodyText, member, request[member], tenant), path) ?? new Map();
+  const { schema: plain } = request.output_config?.format ?? request.output_format ?? {};
+  const checker = compileEnforced(schema, plain ?? {}, [member, ...path].join("."));
+  return {
+    shown: { name: FORMAT_NAME, schema },
+    answer: { type: "json-schema", name: FORMAT_NAME, schema, checker },
+  };
+}
+
+/** This API gives formats no name, the model wants one. */
+const FORMAT_NAME = "response";

@@ -1,0 +1,33 @@
+/** Addresses of Anthropic's API that have nothing behind them here, and one that clients reach by a wrong base URL. */
+import { Hono } from "hono";
+import type { ApiEnv } from "../client.ts";
+import { RequestError } from "../errors.ts";
+
+export function unsupportedRoutes(): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+  for (const [path, name] of Object.entries(UNSUPPORTED)) {
+    routes.all(path, () => {
+      throw notFound(`There are no ${name} here.`);
+    });
+  }
+  routes.all("/v1/*", () => {
+    throw notFound(
+      "The address holds /v1 twice. Anthropic's clients add /v1 themselves: give them the base URL without it.",
+    );
+  });
+  return routes;
+}
+
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  "/messages/batches": "message batches",
+  "/messages/batches/*": "message batches",
+  "/complete": "text completions",
+};
+
+function notFound(message: string): RequestError {
+  return new RequestError(message, {
+    status: 404,
+    type: "not_found_error",
+    errorType: "not_found",
+  });
+}
