@@ -25,6 +25,25 @@ test("memory is bounded as the settings say", async () => {
   ]);
 });
 
+test("a key's quota in memory is that of the settings, or its own", async () => {
+  const store = await open({
+    keys: [`a:${"a".repeat(64)}`, { name: "b", sha256: "b".repeat(64), storeMaxEntriesPerKey: 1 }],
+    storeMaxEntriesPerKey: 2,
+    storeMaxBytesPerKey: 1_000,
+  });
+  const fill = async (tenant: string) => {
+    const keys = ["1", "2", "3"].map((n) => tenant + n);
+    for (const key of keys) await store.set(key, "x", 60, tenant);
+    return Promise.all(keys.map((key) => store.get(key)));
+  };
+  expect(await fill("a")).toEqual([undefined, "x", "x"]);
+  expect(await fill("b")).toEqual([undefined, undefined, "x"]);
+  // What one has filled has cost the other nothing.
+  expect(await store.get("a3")).toBe("x");
+  await store.set("large", "x".repeat(1_000), 60, "a");
+  expect(await store.get("large")).toBeUndefined();
+});
+
 test("KV is on Workers only", async () => {
   await expect(open({ store: "kv:STORE" })).rejects.toThrow(
     new SettingsError(["store kv: is there on Workers only; on Node, use Redis."]),
