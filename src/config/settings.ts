@@ -74,6 +74,7 @@ const clientKey = lazy(() =>
       maxQueuedPerKey: z.int().min(0).optional(),
       maxConcurrentPerKey: count().optional(),
       maxBackgroundPerKey: count().optional(),
+      maxSocketsPerKey: count().optional(),
       storeMaxBytesPerKey: bytes().optional(),
       storeMaxEntriesPerKey: count().optional(),
     }),
@@ -326,7 +327,7 @@ export const settingsSchema = z.lazy(() =>
       description:
         "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256`, and, if they " +
         "differ for this key, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `maxQueuedPerKey`, " +
-        "`maxConcurrentPerKey`, `maxBackgroundPerKey`, `storeMaxBytesPerKey` and `storeMaxEntriesPerKey`. Make one with `harmony-gateway key`. None: no key is asked for.",
+        "`maxConcurrentPerKey`, `maxBackgroundPerKey`, `maxSocketsPerKey`, `storeMaxBytesPerKey` and `storeMaxEntriesPerKey`. Make one with `harmony-gateway key`. None: no key is asked for.",
     }),
     open: setting("access", z.boolean().default(false), {
       description: "Serve without keys even where others can reach the gateway.",
@@ -393,6 +394,10 @@ export const settingsSchema = z.lazy(() =>
     }),
     maxBackground: setting("limits", count().default(256), {
       description: "Most of them for all keys together. Further ones are answered 503.",
+    }),
+    maxSocketsPerKey: setting("limits", count().default(128), {
+      description:
+        "Most WebSockets that one key has open at a time. Further ones are refused with 429. A key may have its own.",
     }),
     queueTimeoutMs: setting("limits", milliseconds().default(60_000), {
       description: "Longest wait of a request for one of its inference servers; 503 after it.",

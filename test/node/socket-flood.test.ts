@@ -4,7 +4,12 @@ import { WebSocket } from "ws";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createPushStream, consume } from "../../src/streams/push-stream.ts";
+import { eventually } from "../helpers/eventually.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
+
+/** Of the keys `a` and `b`. */
+const SHA256_OF_A = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
+const SHA256_OF_B = "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d";
 
 const MESSAGES = 12;
 const BYTES = 3_000_000;
@@ -54,6 +59,34 @@ test("messages that one socket sends ahead wait at the client, not in the gatewa
     expect(ends).toEqual(Array(MESSAGES).fill("response.completed"));
   } finally {
     socket.terminate();
+    await gateway.close();
+  }
+});
+
+test("a key opens as many sockets as it may, whatever another has open", async () => {
+  const gateway = await startTestGateway({
+    settings: {
+      keys: [`a:${SHA256_OF_A}`, { name: "b", sha256: SHA256_OF_B, maxSocketsPerKey: 1 }],
+      maxSocketsPerKey: 2,
+    },
+  });
+  const sockets: WebSocket[] = [];
+  /** The status that the upgrade is answered with. */
+  const open = async (key: string) => {
+    const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    sockets.push(socket);
+    const refused = once(socket, "unexpected-response").then(([, { statusCode }]) => statusCode);
+    return Promise.race([once(socket, "open").then(() => 101), refused]);
+  };
+  try {
+    expect([await open("a"), await open("a"), await open("a")]).toEqual([101, 101, 429]);
+    expect([await open("b"), await open("b")]).toEqual([101, 429]);
+    sockets[0]?.close();
+    await eventually(async () => expect(await open("a")).toBe(101));
+  } finally {
+    for (const socket of sockets) socket.terminate();
     await gateway.close();
   }
 });

@@ -27,6 +27,7 @@ export const responsesApi: Api = {
       clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
       maxBackgroundOf: createKeySetting(settings, "maxBackgroundPerKey"),
       maxBackground: settings.maxBackground,
+      maxSocketsOf: createKeySetting(settings, "maxSocketsPerKey"),
       onSkippedTools: (id, kinds) => log.info("tools skipped", { id, kinds }),
       onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
     });

@@ -12,6 +12,7 @@ import type { RequestLimits } from "../limits.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
+import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
 import type { Unsupported } from "./to-turn.ts";
 
 export interface ResponsesDeps extends EntryDeps {
@@ -35,6 +36,8 @@ export interface ResponsesDeps extends EntryDeps {
   /** Most responses that are made in the background at a time, for one tenant and for all. */
   readonly maxBackgroundOf: (tenant: string) => number;
   readonly maxBackground: number;
+  /** Most WebSockets that one tenant has open at a time. */
+  readonly maxSocketsOf: (tenant: string) => number;
   readonly shutdown: Shutdown;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
@@ -49,6 +52,7 @@ export interface ResponsesDeps extends EntryDeps {
 export interface ResponsesContext extends ResponsesDeps {
   readonly conversations: ConversationStore;
   readonly responses: ResponseStore;
+  readonly sockets: OpenSockets;
 }
 
 export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
@@ -56,6 +60,7 @@ export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
     ...deps,
     conversations: createConversationStore(deps),
     responses: createResponseStore(deps),
+    sockets: createOpenSockets(deps.maxSocketsOf),
   };
 }
 

@@ -23,10 +23,15 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
   const app = new Hono<ApiEnv>();
   app.get(
     "/responses",
+    async (c, next) => {
+      if (isUpgrade(c.req.header("upgrade"))) context.sockets.check(c.get("client").tenant);
+      await next();
+    },
     options.upgrade((c) => {
       const client: Client = c.get("client");
       const requestId: string = c.get("requestId");
       let session: SocketSession | undefined;
+      let leaveCount: (() => void) | undefined;
       const timer = setTimeout(() => session?.finish(LIMIT.message, LIMIT), MAX_CONNECTION_MS);
       const finish = () => session?.finish("The server is about to leave.");
       closing?.addEventListener("abort", finish);
@@ -34,11 +39,13 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
       // Where the runtime tells of no opening, the first message opens.
       const open = (socket: WSContext) => {
         const port = toPort(socket, context.clientIdleTimeoutMs, () => session?.leave());
+        if (session === undefined) leaveCount = context.sockets.enter(client.tenant);
         session ??= createSocketSession(port, { client, requestId }, context);
         return session;
       };
       const leave = () => {
         clearTimeout(timer);
+        leaveCount?.();
         closing?.removeEventListener("abort", finish);
         session?.leave();
       };
@@ -65,6 +72,10 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
 const LIMIT = new RequestError("A connection may last for 60 minutes. Open a new one.", {
   errorType: "websocket_connection_limit_reached",
 });
+
+function isUpgrade(header: string | undefined): boolean {
+  return header?.toLowerCase() === "websocket";
+}
 
 const OPEN = 1;
 

@@ -1,0 +1,35 @@
+/** How many WebSockets each tenant has open: each may hold messages of the largest size in memory. */
+import { RequestError } from "../errors.ts";
+
+export interface OpenSockets {
+  /** @throws RequestError when the tenant may open no more. */
+  check(tenant: string): void;
+  /** Counts one in until what it gives is called. A second call does nothing. */
+  enter(tenant: string): () => void;
+}
+
+export function createOpenSockets(maxOf: (tenant: string) => number): OpenSockets {
+  const open = new Map<string, number>();
+  const countOf = (tenant: string) => open.get(tenant) ?? 0;
+  return {
+    check(tenant) {
+      const own = countOf(tenant);
+      if (own < maxOf(tenant)) return;
+      throw new RequestError(
+        `${own} WebSockets of this key are open, as many as may be. Close one, or POST.`,
+        { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded", retryAfter: 1 },
+      );
+    },
+    enter(tenant) {
+      open.set(tenant, countOf(tenant) + 1);
+      let isOpen = true;
+      return () => {
+        if (!isOpen) return;
+        isOpen = false;
+        const left = countOf(tenant) - 1;
+        if (left > 0) open.set(tenant, left);
+        else open.delete(tenant);
+      };
+    },
+  };
+}
