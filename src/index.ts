@@ -23,6 +23,7 @@ export { type SettingInput, resolveSettings, SettingsError } from "./config/reso
 
 // The models it serves.
 export { toModelOptions, type BackendDeps } from "./models/backends.ts";
+export { createCacheSalts, type CacheSalts } from "./turn/cache-salt.ts";
 export { createModels, type Model, type ModelOptions, type Models } from "./models/models.ts";
 
 // Engines: the ones that come with it, and what one of your own has to be.

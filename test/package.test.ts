@@ -79,7 +79,7 @@ test("it holds what runs and its types, and nothing they were made with", async 
 });
 
 const CONSUMER = `
-import { createApp, createFetchTransport, createLog, createMemoryStore, createModels, resolveSettings, type Store, toModelOptions } from "harmony-gateway";
+import { createApp, createCacheSalts, createFetchTransport, createLog, createMemoryStore, createModels, resolveSettings, type Store, toModelOptions } from "harmony-gateway";
 import { START } from "harmony-gateway/harmony";
 import { loadSettings, startGateway } from "harmony-gateway/node";
 import { parseOpenChatML } from "harmony-gateway/openchatml";
@@ -92,6 +92,7 @@ const store: Store = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Da
 const models = createModels(toModelOptions(settings, { transport: createFetchTransport() }), {
   steering: settings,
   newCallId: () => "call_1",
+  cacheSalts: createCacheSalts(settings),
 });
 const app = createApp({
   settings,
