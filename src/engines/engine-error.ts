@@ -33,6 +33,8 @@ export class EngineError extends Error {
   readonly retryAfter: number | undefined;
   /** The server's own words without our URL around them: what a client may be told. */
   readonly serverMessage: string | undefined;
+  /** The id of the backend that failed, where there is a pool: for the log. */
+  backend: string | undefined;
 
   constructor(
     kind: EngineErrorKind,

@@ -199,10 +199,11 @@ function toEndFields({ nativeReason, usage, recoveries }: TurnEnd): LogFields {
  */
 export function describeFailure(error: unknown, { logContent = false } = {}): LogFields {
   if (error instanceof EngineError) {
-    const { kind, status, message, serverMessage } = error;
+    const { kind, backend, status, message, serverMessage } = error;
     const mayQuote = kind === "bad-request" || kind === "context-length";
     return {
       error: kind,
+      ...(backend !== undefined && { backend }),
       ...(status !== undefined && { status }),
       ...((logContent || !mayQuote) && { message }),
       ...(serverMessage !== undefined && describeWords(serverMessage, logContent)),

@@ -44,17 +44,19 @@ function serve(
     steering: settings,
     newCallId: () => "call_1",
   });
+  const lines: string[] = [];
   const app = createApp({
     settings,
     models,
-    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
+    log: createLog({ level: "info", now: Date.now, write: (line) => lines.push(line) }),
     now: () => new Date(),
     randomId: () => "0123456789abcdef",
   });
   const post = async (body: object, path = "/v1/chat/completions") =>
     app.request(path, { method: "POST", body: JSON.stringify(body) });
   const get = async (path: string) => app.request(path);
-  return { models, post, get };
+  const logged = () => lines.map((line) => JSON.parse(line));
+  return { models, post, get, logged };
 }
 
 const HELLO = { messages: [{ role: "user", content: "hi" }] };
@@ -89,6 +91,18 @@ test("a configured context is what Ollama is asked to load", async () => {
   const [options] = toModelOptions(settings, { transport });
   for await (const _ of options?.engine.complete(requestOf(), new AbortController().signal) ?? []);
   expect(bodyOf(transport.requests[0])).toMatchObject({ options: { num_ctx: 65_536 } });
+});
+
+test("a failure is logged with the backend it happened at", async () => {
+  const { post, logged } = serve({ backends: [{ ...THREE[0], name: "north" }] }, () => ({
+    status: 500,
+    pieces: [new TextEncoder().encode('{"error":{"message":"out of order"}}')],
+  }));
+  expect((await post(HELLO)).status).toBe(502);
+  expect(logged().find(({ event }) => event === "turn")).toMatchObject({
+    error: "server-error",
+    backend: "north",
+  });
 });
 
 describe("a backend that is full", () => {

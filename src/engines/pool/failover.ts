@@ -133,6 +133,7 @@ class Completion {
       if (this.#signal.aborted) throw error;
       // An engine may say no more than that it was aborted.
       const failure: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+      if (failure instanceof EngineError) failure.backend ??= backend.id;
       const verdict = judge(failure, sampled);
       const speaks = verdict === "unreached" || verdict === "failed";
       attempt.fail(failure, !(speaks && this.#hasSpoken));
