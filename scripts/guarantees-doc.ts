@@ -82,7 +82,7 @@ would make it none. A document that the token limit cuts is cut, with \`finish_r
 **Schemas that must hold** are JSON Schema, draft 2020-12: those of response formats, of \`strict\` tools and of tools that
 must be called. They are compiled with the request, and one that cannot be checked is a 400 before the engine is asked;
 its \`param\` names the field (\`tools[3].function.parameters\`), its message the place in the schema and the reason. All
-other tools are only shown to the model, and their schemas are never refused.
+other tools are only shown to the model: their schemas are never refused, and no engine is asked to hold calls to them.
 
 - *Enforced*: every keyword of the core, applicator, unevaluated and validation vocabularies, and from earlier drafts
   \`definitions\`, \`dependencies\`, \`items\` with a list and \`additionalItems\`. \`format\` is enforced for
@@ -93,9 +93,9 @@ other tools are only shown to the model, and their schemas are never refused.
 - *Patterns* are ECMAScript's with the \`u\` flag, \`\\p{…}\` included, and matched in linear time. That excludes lookbehind,
   backreferences, inline flags, counts over 1000, and lookahead other than right after a leading \`^\`, as in
   \`^(?=.*\\d)(?!admin).+$\`. Such a pattern is refused, never skipped. Needless escapes (\`\\_\`, \`\\@\`) are accepted.
-- *Limits* for the schemas of all tools together, and for a response format: 20,000 subschemas, 500 different patterns
-  with 50,000 instructions and 100 Unicode properties. For one schema: 5,000 schemas applied to one value, 64 deep, once
-  references are followed.
+- *Limits* for the schemas of all tools together, and for a response format: 6,000 subschemas, 500 different patterns
+  with 50,000 instructions and 100 Unicode properties, 20,000 \`const\` and \`enum\` values or members of them. For one
+  schema: 5,000 schemas applied to one value, 64 deep, once references are followed.
 - *Checking* an answer takes at most the size of the schema times the size of the answer, counts its steps and lets
   other requests run between slices. What takes more than ten million steps, or nests too deeply, counts as not valid.
 
@@ -107,7 +107,7 @@ as without it. In llama.cpp the larger grammar made no measurable difference for
 reason why it is off by default.
 
 **Thought and answer** are told apart by the model's control tokens. A text engine that hides them is refused with
-status 502, because an odd answer would show a thought (\`allowHiddenMarkers\` reads the words that are left instead: then
+status 502, because an odd answer would show a thought; so is text without any of them, as long as its engine has shown none (\`allowHiddenMarkers\` reads the words that are left instead: then
 this page holds as far as those can be recognised).
 
 **A budget for reasoning.** When the thought has used it up it is closed and the answer is opened; with tools the model

@@ -7,7 +7,10 @@
  * bounds of numbers, `pattern`, `format`, `uniqueItems` and `not` are left to whoever validates.
  */
 
-/** @param schema JSON text. Throws a `SyntaxError` when it is none. */
+/**
+ * @param schema JSON text. Throws a `SyntaxError` when it is none. Of a schema that is enormous once its references are
+ *   followed, the rest is left to whoever validates.
+ */
 export function toJsonGrammar(schema: string): string {
   return printGrammar(JSON.parse(schema));
 }
@@ -52,8 +55,14 @@ function printGrammar(root: unknown): string {
   return `root ::= ${document}\n${rules}${SHARED_RULES}`;
 }
 
+/** Characters written and members merged, and levels of nesting, after which any value is let through. */
+const MAX_WORK = 1_000_000;
+const MAX_NESTING = 200;
+
 function writeRules(root: unknown, prefix: string): JsonRules {
   const rules: string[] = [];
+  let work = 0;
+  let nesting = 0;
   /** Names of rules by what they say: the same part of a schema is written once. */
   const names = new Map<string, string>();
   /** Names of rules by `$ref`, given before the rule is written: a schema may refer to itself. */
@@ -62,7 +71,16 @@ function writeRules(root: unknown, prefix: string): JsonRules {
   return { document, rules: rules.join("") };
 
   function write(given: unknown): string {
-    const schema = mergeAllOf(asObject(given), root);
+    if (work > MAX_WORK || nesting > MAX_NESTING) return "value";
+    nesting++;
+    const expression = writeSchema(asObject(given));
+    nesting--;
+    work += expression.length + 1;
+    return expression;
+  }
+
+  function writeSchema(given: SchemaObject): string {
+    const schema = given["allOf"] === undefined ? given : mergeAllOf(given);
     const { $ref } = schema;
     if (typeof $ref === "string") return writeReference($ref);
     const variants = list(schema["anyOf"] ?? schema["oneOf"]);
@@ -80,6 +98,33 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     references.set(pointer, name);
     rules.push(`${name} ::= ${write(atPointer(root, pointer))}\n`);
     return name;
+  }
+
+  /** One schema that demands what all of them do. A reference that is met again adds nothing. */
+  function mergeAllOf(schema: SchemaObject): SchemaObject {
+    const merged = new Map<string, unknown>();
+    const properties = new Map<string, unknown>();
+    const required = new Set<unknown>();
+    const followed = new Set<string>();
+    const open: SchemaObject[] = [schema];
+    for (let part = open.pop(); part !== undefined && work <= MAX_WORK; part = open.pop()) {
+      const { allOf, $ref, ...rest } = part;
+      for (const [key, value] of Object.entries(rest)) merged.set(key, value);
+      const members = Object.entries(asObject(part["properties"]));
+      for (const [key, value] of members) properties.set(key, value);
+      const demanded = list(part["required"]);
+      for (const name of demanded) required.add(name);
+      work += merged.size + members.length + demanded.length;
+      const parts = list(allOf).map(asObject);
+      if (typeof $ref === "string" && !followed.has($ref)) {
+        followed.add($ref);
+        parts.unshift(asObject(atPointer(root, $ref)));
+      }
+      open.push(...parts.toReversed());
+    }
+    if (properties.size > 0) merged.set("properties", Object.fromEntries(properties));
+    if (required.size > 0) merged.set("required", [...required]);
+    return Object.fromEntries(merged);
   }
 
   /** A rule of its own for what is used more than once. */
@@ -120,7 +165,8 @@ function writeRules(root: unknown, prefix: string): JsonRules {
   function writeObject(schema: SchemaObject): string {
     const properties = Object.entries(asObject(schema["properties"]));
     const required = new Set(list(schema["required"]));
-    const undescribed = [...required].filter((name) => !properties.some(([key]) => key === name));
+    const described = new Set<unknown>(properties.map(([key]) => key));
+    const undescribed = [...required].filter((name) => !described.has(name));
     const rest = schema["additionalProperties"];
     const members: Member[] = [
       ...properties.map(([key, each]) => ({
@@ -137,6 +183,31 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     if (rest === undefined || rest === true) return "object";
     const member = define(`string space ":" space ${write(rest)}`);
     return `"{" space (${member} (space "," space ${member})*)? space "}"`;
+  }
+
+  /**
+   * In their order, commas between those that are there. Each of the optional ones in front may be the first; what may
+   * follow one is a rule that the one before refers to, so that the grammar grows as the schema does.
+   */
+  function sequence(members: readonly Member[]): string {
+    const comma = ' space "," space ';
+    const firstRequired = members.findIndex(({ required }) => required);
+    const inFront = firstRequired < 0 ? members.length : firstRequired;
+    let behind = members
+      .slice(inFront + 1)
+      .map(({ text, required }) => (required ? `${comma}${text}` : ` (${comma}${text})?`))
+      .join("");
+    if (inFront === 0) return `${members[0]?.text ?? ""}${behind}`;
+
+    let following = members[inFront]?.text ?? "";
+    if (following !== "") following = define(`${following}${behind}`);
+    behind = following === "" ? "" : `${comma}${following}`;
+    for (const { text } of members.slice(0, inFront).toReversed()) {
+      const first = `${text}${behind}`;
+      following = define(following === "" ? first : `${first} | ${following}`);
+      behind = ` ${define(behind === "" ? `(${comma}${text})?` : `(${comma}${text})?${behind}`)}`;
+    }
+    return firstRequired < 0 ? `(${following})?` : following;
   }
 
   function writeArray(schema: SchemaObject): string {
@@ -158,20 +229,6 @@ function writeRules(root: unknown, prefix: string): JsonRules {
 interface Member {
   readonly text: string;
   readonly required: boolean;
-}
-
-/** In their order, commas between those that are there. Each of the optional ones in front may be the first. */
-function sequence(members: readonly Member[]): string {
-  const comma = ' space "," space ';
-  const following = (from: number) =>
-    members
-      .slice(from)
-      .map(({ text, required }) => (required ? `${comma}${text}` : ` (${comma}${text})?`))
-      .join("");
-  const firstRequired = members.findIndex(({ required }) => required);
-  const beginnings = members.slice(0, firstRequired < 0 ? undefined : firstRequired + 1);
-  const ways = beginnings.map(({ text }, index) => `${text}${following(index + 1)}`);
-  return `(${ways.join(" | ")})${firstRequired < 0 ? "?" : ""}`;
 }
 
 function writeString(schema: SchemaObject): string {
@@ -228,35 +285,26 @@ function typesOf(schema: SchemaObject): string[] {
   return ["any"];
 }
 
-/** Deeper than any sane schema; a schema that includes itself never ends. */
-const MAX_DEPTH = 64;
-
-function mergeAllOf(schema: SchemaObject, root: unknown, depth = 0): SchemaObject {
-  const { allOf, ...rest } = schema;
-  if (depth > MAX_DEPTH) return rest;
-  return list(allOf).reduce<SchemaObject>((merged, part) => {
-    const { $ref, ...beside } = asObject(part);
-    const resolved = typeof $ref === "string" ? asObject(atPointer(root, $ref)) : {};
-    const added = mergeAllOf({ ...resolved, ...beside }, root, depth + 1);
-    const properties = { ...asObject(merged["properties"]), ...asObject(added["properties"]) };
-    const required = [...list(merged["required"]), ...list(added["required"])];
-    return {
-      ...merged,
-      ...added,
-      ...(Object.keys(properties).length > 0 && { properties }),
-      ...(required.length > 0 && { required }),
-    };
-  }, rest);
+/** A pointer that leads nowhere, and any other reference, gives `undefined`, which demands nothing. */
+function atPointer(root: unknown, pointer: string): unknown {
+  if (pointer === "#") return root;
+  if (!pointer.startsWith("#/")) return undefined;
+  return decodePointer(pointer)
+    .slice(2)
+    .split("/")
+    .reduce<unknown>((node, token) => {
+      const key = token.replaceAll("~1", "/").replaceAll("~0", "~");
+      if (typeof node !== "object" || node === null || !Object.hasOwn(node, key)) return undefined;
+      return Reflect.get(node, key);
+    }, root);
 }
 
-/** A pointer that leads nowhere gives `undefined`, which demands nothing. */
-function atPointer(root: unknown, pointer: string): unknown {
-  const path = pointer.replace(/^#\/?/, "").split("/").filter(Boolean);
-  return path.reduce<unknown>(
-    (node, key) =>
-      asObject(node)[decodeURIComponent(key).replaceAll("~1", "/").replaceAll("~0", "~")],
-    root,
-  );
+function decodePointer(pointer: string): string {
+  try {
+    return decodeURIComponent(pointer);
+  } catch {
+    return pointer;
+  }
 }
 
 function asObject(value: unknown): SchemaObject {

@@ -11,7 +11,7 @@ import { isSimple, nodesInPlace, type SchemaNode, TYPE_NAMES, type TypeName } fr
 import { asObject, type Place, Resources } from "./resources.ts";
 import { pointerTo, SchemaError } from "./schema-error.ts";
 import { toCanonicalForm } from "./canonical.ts";
-import { TooMuchWork, Work } from "./work.ts";
+import { TooMuchWork } from "./work.ts";
 
 export interface SchemaGraph {
   readonly root: SchemaNode;
@@ -20,7 +20,6 @@ export interface SchemaGraph {
 }
 
 // Far beyond what people and agents write; below what would hold up others.
-const MAX_LITERAL_STEPS = 200_000;
 const MAX_IN_PLACE_DEPTH = 64;
 const MAX_IN_PLACE_SIZE = 5000;
 
@@ -40,7 +39,6 @@ class Compiler {
   /** Places still to be compiled: a queue rather than recursion, because references make long chains. */
   readonly #pending: { readonly place: Place; readonly node: SchemaNode }[] = [];
   readonly #pointers = new Map<SchemaNode, string>();
-  readonly #literals = new Work(MAX_LITERAL_STEPS, Infinity);
   tracksEvaluated = false;
 
   constructor(resources: Resources, budget: CompileBudget) {
@@ -258,7 +256,7 @@ class Compiler {
 
   #canonical(value: unknown, at: string): string {
     try {
-      const form = toCanonicalForm(value, this.#literals).next();
+      const form = toCanonicalForm(value, this.#budget.literals).next();
       if (form.done) return form.value;
     } catch (error) {
       if (!(error instanceof TooMuchWork)) throw error;

@@ -16,7 +16,9 @@ export function toArgumentsConstraint(
   state: TurnState,
   tool: OfferedTool | undefined,
 ): Constraint | undefined {
-  return tool && state.emitter.text === "" ? toJsonConstraint(state, tool.parameters) : undefined;
+  if (!tool || state.emitter.text !== "") return undefined;
+  // An engine gets no schema that has not been compiled.
+  return toJsonConstraint(state, tool.checker && tool.parameters);
 }
 
 /** Without a schema: that it is an object. */

@@ -44,9 +44,10 @@ function toEndings(turn: Turn): Endings | undefined {
       : toolChoice.names;
   const calls = turn.tools
     .filter((tool) => names.includes(tool.name))
-    .map(({ name, parameters }) => {
-      const schema = parameters === undefined ? ANY_OBJECT : toCompactJson(parameters);
-      return { name, schema };
+    .map(({ name, parameters, checker }) => {
+      // An engine gets no schema that has not been compiled: it may be enormous, or one that the engine refuses.
+      const isHeld = parameters !== undefined && checker !== undefined;
+      return { name, schema: isHeld ? toCompactJson(parameters) : ANY_OBJECT };
     });
   if (toolChoice.type === "required") return { calls };
   if (answer.type === "text") return undefined;

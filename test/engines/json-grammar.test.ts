@@ -13,8 +13,8 @@ function createRandom(seed: number): () => number {
   };
 }
 
-function samples(grammar: string): unknown[] {
-  return Array.from({ length: 50 }, (_, seed) =>
+function samples(grammar: string, count = 50): unknown[] {
+  return Array.from({ length: count }, (_, seed) =>
     JSON.parse(sampleGrammar(grammar, createRandom(seed))),
   );
 }
@@ -157,6 +157,67 @@ describe("the grammar", () => {
   it("ends for a schema that includes itself", () => {
     expect(toJsonGrammar('{"allOf":[{"$ref":"#"}]}')).toMatch(/^root ::= value\n/);
   });
+
+  it("grows as the number of optional members does", () => {
+    const optional = (count: number) => ({
+      type: "object",
+      properties: Object.fromEntries(
+        Array.from({ length: count }, (_, at) => [`member${1000 + at}`, { type: "null" }]),
+      ),
+      additionalProperties: false,
+    });
+    const size = (count: number) => toJsonGrammar(JSON.stringify(optional(count))).length;
+    expect(size(2000)).toBeLessThan(2.2 * size(1000));
+  });
+
+  it("lets any of many optional members be the first, with and without one that is required", () => {
+    const properties = { a: { const: 1 }, b: { const: 2 }, c: { const: 3 } };
+    const seen = (required: string[]) => {
+      const schema = { properties, required, additionalProperties: false };
+      const values = samples(toJsonGrammar(JSON.stringify(schema)), 400);
+      return new Set(values.map((value) => Object.keys(Object(value)).join("")));
+    };
+    expect([...seen([])].toSorted()).toEqual(["", "a", "ab", "abc", "ac", "b", "bc", "c"]);
+    expect([...seen(["c"])].toSorted()).toEqual(["abc", "ac", "bc", "c"]);
+    expect([...seen(["b"])].toSorted()).toEqual(["ab", "abc", "b", "bc"]);
+  });
+
+  it("follows a reference once, however often schemas that are merged have it", () => {
+    const levels = Array.from({ length: 60 }, (_, at) => [
+      `l${at}`,
+      { allOf: [{ $ref: `#/$defs/l${at + 1}` }, { $ref: `#/$defs/l${at + 1}` }] },
+    ]);
+    const $defs = { ...Object.fromEntries(levels), l60: { const: 7 } };
+    expect(samplesFor({ allOf: [{ $ref: "#/$defs/l0" }], $defs })).toContain(7);
+  });
+
+  it("has an end for schemas that are enormous once their references are followed", () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 500 }, (_, at) => [`p${at}`, { const: at }]),
+    );
+    const uses = Array.from({ length: 500 }, (_, at) => [
+      `u${at}`,
+      { allOf: [{ $ref: "#/$defs/big" }], minProperties: at },
+    ]);
+    const schema = {
+      type: "object",
+      properties: Object.fromEntries(uses),
+      $defs: { big: { type: "object", properties } },
+    };
+    expect(toJsonGrammar(JSON.stringify(schema)).length).toBeLessThan(3_000_000);
+  });
+
+  it("has an end for schemas nested deeply", () => {
+    const schema = `${'{"items":'.repeat(3000)}{}${"}".repeat(3000)}`;
+    expect(toJsonGrammar(schema)).toContain("root ::= ");
+  });
+
+  it.each(["#/%E0%A4%A", "#anchor", "other.json#/a", "#/constructor/name"])(
+    "demands nothing of the reference %s",
+    ($ref) => {
+      expect(toJsonGrammar(JSON.stringify({ $ref }))).toContain("ref-1 ::= value\n");
+    },
+  );
 
   it("cannot be made from what is not JSON", () => {
     expect(() => toJsonGrammar("{")).toThrow(SyntaxError);

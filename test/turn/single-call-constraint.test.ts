@@ -75,6 +75,21 @@ describe("one call for a whole turn", () => {
     });
   });
 
+  test.each(["structural-tag", "token-grammar"] as const)(
+    "a %s holds no schema that was not compiled with the request",
+    async (type) => {
+      const engine = scriptedEngine(
+        [`${THOUGHT}<|channel|>final ${JSON_BODY}{"city":"Oslo"}<|return|>`],
+        able(type),
+      );
+      const shown = { name: "find", strict: false, parameters: parseJson('{"pattern":"(?<=a)b"}') };
+      await finishTurn(engine, { ...formed, tools: [shown] }, singleCall);
+      const constraint = JSON.stringify(engine.requests[0]?.constraint);
+      expect(constraint).toContain("functions.find");
+      expect(constraint).not.toContain("(?<=a)b");
+    },
+  );
+
   test("a required call leaves no room for an answer", async () => {
     const engine = scriptedEngine(
       [`${THOUGHT} to=functions.find<|channel|>commentary ${JSON_BODY}{"city":"Oslo"}<|call|>`],
