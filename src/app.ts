@@ -28,7 +28,7 @@ import type { Store } from "./store/store.ts";
 import { registerBackendMetrics } from "./telemetry/backend-metrics.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
-import { createMeters, describeFailure, observeModels } from "./telemetry/observe-models.ts";
+import { createMeters, describeForLog, observeModels } from "./telemetry/observe-models.ts";
 import { createPause, type Pause } from "./turn/slices.ts";
 
 /** The first one that claims a request has it; the last one claims all. */
@@ -80,7 +80,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   app.onError((error, c) => {
     if (isLeaving(error, c.req.raw.signal)) return new Response(null, { status: CLIENT_LEFT });
     if (describeError(error).status === 500) {
-      log.error("failure", { id: c.get("requestId"), ...describeFailure(error, settings) });
+      log.error("failure", { id: c.get("requestId"), ...describeForLog(error, settings) });
     }
     return toErrorResponse(error, c);
   });

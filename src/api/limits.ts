@@ -13,22 +13,27 @@ export interface RequestLimits {
   readonly maxDepth: number;
 }
 
-/** The lists that are counted, in both APIs. */
-const MESSAGE_LISTS = ["messages", "input"];
-const TOOL_LISTS = ["tools", "functions"];
+/** The top-level members of a request whose lists are counted. */
+export interface CountedLists {
+  /** Limited by `maxMessages` and `maxParts`. */
+  readonly messageLists: readonly string[];
+  /** Limited by `maxTools`. */
+  readonly toolLists: readonly string[];
+}
 
 /**
- * Looks no deeper and no further than it must: no nesting overflows the stack, and a list that is too long is not
- * looked through.
+ * Stops at the first limit that is exceeded: deep nesting cannot overflow the stack, and a list that is too long is not
+ * read.
  * @throws RequestError
  */
-export function checkLimits(body: object, limits: RequestLimits): void {
+export function checkLimits(body: object, limits: RequestLimits & CountedLists): void {
+  const { messageLists, toolLists } = limits;
   const members = new Map<string, unknown>(Object.entries(body));
-  for (const name of MESSAGE_LISTS) checkLength(members.get(name), name, limits.maxMessages);
-  for (const name of TOOL_LISTS) checkLength(members.get(name), name, limits.maxTools);
+  for (const name of messageLists) checkLength(members.get(name), name, limits.maxMessages);
+  for (const name of toolLists) checkLength(members.get(name), name, limits.maxTools);
   let values = 0;
   for (const [name, value] of members) {
-    const isMessages = MESSAGE_LISTS.includes(name) && Array.isArray(value);
+    const isMessages = messageLists.includes(name) && Array.isArray(value);
     const count = countValues(value, {
       maxDepth: limits.maxDepth - 1,
       maxValues: limits.maxValues - values,

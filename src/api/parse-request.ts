@@ -2,14 +2,14 @@
 import type { z } from "zod";
 import { describeExpected, toFieldProblem } from "./describe-issue.ts";
 import { RequestError } from "./errors.ts";
-import { checkLimits, type RequestLimits } from "./limits.ts";
+import { checkLimits, type CountedLists, type RequestLimits } from "./limits.ts";
 import type { Stages } from "./stages.ts";
 
 /** A request's body, checked. Throws a {@link RequestError}. */
 export async function readRequest<S extends z.ZodType>(
   text: string,
   schema: S,
-  limits: RequestLimits,
+  limits: RequestLimits & CountedLists,
   stages: Stages,
 ): Promise<z.infer<S>> {
   const body = parseBody(text);

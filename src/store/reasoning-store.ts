@@ -104,7 +104,7 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
     let lastCall: { readonly id: string; readonly before: string[][] } | undefined;
     let writing: Promise<void> | undefined;
 
-    function look(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
+    function keepThoughts(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
       switch (event.type) {
         case "part-start":
           part = event.part;
@@ -148,7 +148,7 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
       return { ...event, sealed };
     }
 
-    return mapPushStream(events, look);
+    return mapPushStream(events, keepThoughts);
   }
 
   /** Also when there was no thought: that is how a call without one differs from one whose thought was lost. */

@@ -121,7 +121,7 @@ class TurnObserver {
       this.#end("cancelled", {});
     } catch (error) {
       if (signal.aborted) this.#end("cancelled", {});
-      else this.#end("failed", describeFailure(error, this.#deps), "warn");
+      else this.#end("failed", describeForLog(error, this.#deps), "warn");
       throw error;
     }
   }
@@ -197,7 +197,7 @@ function toEndFields({ nativeReason, usage, recoveries }: TurnEnd): LogFields {
  * An error for the log. What a server said may quote a prompt, so it is there only where content is logged; otherwise its
  * length and a hash tell whether it is always the same. Of our own mistakes, the stack without the message.
  */
-export function describeFailure(error: unknown, { logContent = false } = {}): LogFields {
+export function describeForLog(error: unknown, { logContent = false } = {}): LogFields {
   if (error instanceof EngineError) {
     const { kind, backend, status, message, serverMessage } = error;
     const mayQuote = kind === "bad-request" || kind === "context-length";

@@ -2,7 +2,15 @@ import { expect, test } from "vitest";
 import { RequestError } from "../../src/api/errors.ts";
 import { checkLimits } from "../../src/api/limits.ts";
 
-const LIMITS = { maxMessages: 3, maxParts: 4, maxTools: 2, maxValues: 12, maxDepth: 4 };
+const LIMITS = {
+  messageLists: ["messages", "input"],
+  toolLists: ["tools", "functions"],
+  maxMessages: 3,
+  maxParts: 4,
+  maxTools: 2,
+  maxValues: 12,
+  maxDepth: 4,
+};
 
 function refusal(body: object): { message: string; param: string | null } | undefined {
   try {

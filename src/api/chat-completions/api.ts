@@ -13,7 +13,7 @@ export const chatCompletionsApi: Api = {
     const chat = chatCompletions({
       ...services,
       system: (now) => systemOptions(settings, now),
-      limits: settings,
+      limits: { ...settings, messageLists: ["messages"], toolLists: ["tools", "functions"] },
       mirrorReasoning: createKeySetting(settings, "reasoningContentMirror"),
       keepAliveMs: settings.keepAliveMs,
       clientIdleTimeoutMs: settings.clientIdleTimeoutMs,

@@ -10,7 +10,7 @@ import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
 import { describeError, RequestError } from "../errors.ts";
-import type { RequestLimits } from "../limits.ts";
+import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
@@ -28,7 +28,7 @@ export interface ChatCompletionsDeps {
   readonly reasoning: ReasoningStore;
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => TurnContext["system"];
-  readonly limits: RequestLimits;
+  readonly limits: RequestLimits & CountedLists;
   /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
   readonly mirrorReasoning: (tenant: string) => boolean;
   /** Between stages of large requests. */

@@ -17,7 +17,7 @@ export const messagesApi: Api = {
         ...services,
         findModel,
         system: (now) => systemOptions(settings, now),
-        limits: settings,
+        limits: { ...settings, messageLists: ["messages"], toolLists: ["tools"] },
         serverTools: settings.unsupportedTools,
         media: settings.mediaInput ?? "placeholder",
         keepAliveMs: settings.keepAliveMs,

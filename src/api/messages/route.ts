@@ -9,7 +9,7 @@ import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
 import { describeError, describeFailure, RequestError } from "../errors.ts";
-import type { RequestLimits } from "../limits.ts";
+import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
 import { sseResponse } from "../sse.ts";
 import { createStages, type Stages } from "../stages.ts";
@@ -32,7 +32,7 @@ export interface MessagesDeps {
   readonly reasoning: ReasoningStore;
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => TurnContext["system"];
-  readonly limits: RequestLimits;
+  readonly limits: RequestLimits & CountedLists;
   readonly serverTools: ServerTools;
   readonly media: MediaInput;
   readonly keepAliveMs: number;

@@ -19,7 +19,7 @@ export const responsesApi: Api = {
       ...services,
       ttlSeconds: settings.storeTtlSeconds,
       system: (now) => systemOptions(settings, now),
-      limits: settings,
+      limits: { ...settings, messageLists: ["input"], toolLists: ["tools"] },
       maxBodyBytes: settings.maxBodyBytes,
       unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput ?? "refuse" },
       reasoningEvents: createKeySetting(settings, "reasoningEvents"),

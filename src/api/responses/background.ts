@@ -39,7 +39,7 @@ export interface Background {
    */
   start(pending: PendingResponse): Promise<Started>;
   /** A response as it stands; one whose gateway has died has failed. */
-  look(tenant: string, id: string): Promise<StoredResponse | undefined>;
+  read(tenant: string, id: string): Promise<StoredResponse | undefined>;
   /** Its events, those already there and those to come, from after a sequence number. */
   follow(
     tenant: string,
@@ -73,7 +73,7 @@ export function createBackground(context: ResponsesContext): Background {
   /** By the response's id. */
   const running = new Map<string, Running>();
 
-  return { start, look, follow, cancel };
+  return { start, read, follow, cancel };
 
   async function start(pending: PendingResponse): Promise<Started> {
     const { tenant } = pending.caller.client;
@@ -120,7 +120,7 @@ export function createBackground(context: ResponsesContext): Background {
     if (entry !== undefined) await rewrite(tenant, entry, { status: "failed", error: TOO_LARGE });
   }
 
-  async function look(tenant: string, id: string): Promise<StoredResponse | undefined> {
+  async function read(tenant: string, id: string): Promise<StoredResponse | undefined> {
     const entry = await responses.get(tenant, id);
     if (entry === undefined || !isInFlight(entry.response)) return entry;
     if (now() - entry.storedAt < DEAD_AFTER_MS) return entry;
@@ -156,7 +156,7 @@ export function createBackground(context: ResponsesContext): Background {
         }
         continue;
       }
-      const entry = await look(tenant, id);
+      const entry = await read(tenant, id);
       if (entry === undefined || signal.aborted) return;
       const { status } = entry.response;
       if (status === "cancelled" && polls++ > 0) return;
@@ -171,7 +171,7 @@ export function createBackground(context: ResponsesContext): Background {
   }
 
   async function cancel(tenant: string, id: string): Promise<StoredResponse> {
-    const entry = await look(tenant, id);
+    const entry = await read(tenant, id);
     if (entry === undefined) throw unknownResponse(id);
     if (entry.response["background"] !== true) {
       throw new RequestError(`The response ${id} was not made in the background.`);
@@ -184,7 +184,7 @@ export function createBackground(context: ResponsesContext): Background {
     if (own?.tenant === tenant) {
       own.abort.abort();
       await own.ended;
-      return (await look(tenant, id)) ?? entry;
+      return (await read(tenant, id)) ?? entry;
     }
     await cancelled.set("cancelled", tenant, id);
     return rewrite(tenant, entry, { status: "cancelled" });

@@ -8,7 +8,7 @@ import type { Shutdown } from "../../models/shutdown.ts";
 import type { Models } from "../../models/models.ts";
 import type { Pause } from "../../turn/slices.ts";
 import type { Client } from "../client.ts";
-import type { RequestLimits } from "../limits.ts";
+import type { CountedLists, RequestLimits } from "../limits.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
@@ -23,7 +23,7 @@ export interface ResponsesDeps extends EntryDeps {
   readonly store: GuardedStore;
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => Omit<SystemOptions, "effort">;
-  readonly limits: RequestLimits;
+  readonly limits: RequestLimits & CountedLists;
   /** Between stages of large requests. */
   readonly pause: Pause;
   /** Longest message on a WebSocket; bodies of requests are limited before they get here. */

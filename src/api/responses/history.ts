@@ -91,8 +91,8 @@ function isAnswer(items: readonly LocatedItem[], index: number): boolean {
 }
 
 /** What the model wrote without being interrupted, or one item that somebody else wrote. */
-interface Step {
-  readonly items: StepItem[];
+interface ModelStep {
+  readonly items: ModelStepItem[];
   readonly isByModel: boolean;
   /**
    * `finished`: an answer has followed. `running`: part of the tool loop that has not come to an answer yet.
@@ -101,14 +101,14 @@ interface Step {
   readonly place: "finished" | "running" | "behind-answer";
 }
 
-interface StepItem extends LocatedItem {
+interface ModelStepItem extends LocatedItem {
   readonly isAnswer: boolean;
 }
 
 /** `first`: the place of the first item; the steps after it are not right behind an answer. */
-function toSteps(items: readonly LocatedItem[], first: Step["place"]): Step[] {
+function toSteps(items: readonly LocatedItem[], first: ModelStep["place"]): ModelStep[] {
   const later = first === "finished" ? "finished" : "running";
-  const steps: Step[] = [];
+  const steps: ModelStep[] = [];
   for (const [index, located] of items.entries()) {
     const each = { ...located, isAnswer: isAnswer(items, index) };
     const isByModel = isFromModel(each.item);
@@ -125,7 +125,7 @@ function isFromModel(item: InputItem): boolean {
   return ["reasoning", "function_call", "unsupported"].includes(item.type);
 }
 
-async function resolveStep(step: Step, deps: HistoryDeps): Promise<ResolvedHistory> {
+async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<ResolvedHistory> {
   const outcomes: { outcome: ReasoningOutcome }[] = [];
   const items: HistoryItem[] = [];
   for (const each of step.items) {
@@ -180,7 +180,7 @@ function thoughtText(item: Extract<InputItem, { type: "reasoning" }>): string {
 /** Calls that came without any thought: a client that forgets them, and the keeper may know them. */
 async function restoreLost(
   items: readonly HistoryItem[],
-  place: Step["place"],
+  place: ModelStep["place"],
   deps: HistoryDeps,
 ): Promise<ResolvedHistory> {
   const callIds = items.flatMap((item) => (item.type === "call" ? [item.callId] : []));
@@ -229,7 +229,7 @@ function toThought(text: string): HistoryItem {
 }
 
 async function toHistoryItem(
-  { item, param, isAnswer: answers }: StepItem,
+  { item, param, isAnswer: answers }: ModelStepItem,
   deps: HistoryDeps,
 ): Promise<HistoryItem> {
   switch (item.type) {

@@ -67,7 +67,7 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
 
   async function find(c: Context<ApiEnv, "/responses/:id">): Promise<StoredResponse> {
     const id = c.req.param("id");
-    const entry = await background.look(c.get("client").tenant, id);
+    const entry = await background.read(c.get("client").tenant, id);
     if (entry === undefined) throw unknownResponse(id);
     return entry;
   }
