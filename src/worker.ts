@@ -34,7 +34,7 @@ export default {
   },
 };
 
-/** Settings that contradict each other do not pass when tried again: every request is told so. */
+/** Invalid settings do not become valid by a retry: every request is answered with an error. */
 function createHandler(env: WorkerEnv): Handler {
   try {
     return createGatewayHandler(env);
@@ -85,7 +85,7 @@ function randomId(): string {
   return crypto.randomUUID().replaceAll("-", "");
 }
 
-/** Memory is an isolate's own, and isolates come and go: KV is what they share. */
+/** Each isolate has its own memory and can be evicted at any time; KV is shared. */
 function openStore(settings: Settings, env: WorkerEnv): Store {
   const { store } = settings;
   if (store === "memory") return toMemoryStore(settings);
@@ -103,8 +103,8 @@ function openStore(settings: Settings, env: WorkerEnv): Store {
 const PROBE_AGAIN_MS = 30_000;
 
 /**
- * Nothing runs between requests here, so engines are asked what they are beside one: the first, and after a
- * while the next, as long as they have not said it.
+ * Workers run nothing between requests, so engines are probed alongside a request: the first one, and another one after
+ * a while, until they are ready.
  */
 function createProbing(models: Models, timeoutMs: number): () => Promise<void> {
   let nextAt = 0;

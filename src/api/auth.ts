@@ -1,5 +1,5 @@
 /**
- * Keys: who may use the gateway. Only hashes are configured; a presented key is hashed and compared.
+ * Authentication by keys. Only their hashes are configured; a presented key is hashed and compared.
  * The keys are long and random, so a plain SHA-256 is enough: there is nothing to guess.
  */
 import type { HonoRequest } from "hono";

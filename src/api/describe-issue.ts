@@ -127,7 +127,7 @@ function toWord(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
-/** Longer strings are not repeated: they may be somebody's whole message. */
+/** Longer strings are not repeated: they can be a whole message. */
 const LONGEST_SHOWN = 40;
 
 function toWords(value: unknown): string {

@@ -1,6 +1,6 @@
 /**
  * Compiles the schemas that a reply must satisfy, before the engine is asked: one that cannot be checked is a
- * 400 that says why. Schemas that are only shown to the model are not looked at.
+ * 400 that says why. Schemas that are only shown to the model are not compiled.
  */
 import type { Json } from "../harmony/json.ts";
 import {

@@ -16,7 +16,7 @@ export type ErrorType =
   | "rate_limit_error"
   | "server_error";
 
-/** The client's mistake. `param` names the field the way a client would write it: `messages[0].role`. */
+/** An invalid request. `param` names the field the way a client would write it: `messages[0].role`. */
 export class RequestError extends Error {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 503;
   readonly type: ErrorType;
@@ -88,7 +88,7 @@ export function describeError(error: unknown): ErrorDescription {
   return serverError(500, "The gateway failed to handle this request.", "server");
 }
 
-/** A demand the model did not meet. The turn ended in order, so this is part of a reply, not instead of one. */
+/** The model did not meet a requirement, such as a schema. The turn ended normally, so this is part of its reply. */
 export function describeFailure(failure: TurnFailure): ErrorDescription {
   return serverError(502, failure.message, failure.kind);
 }
@@ -223,7 +223,7 @@ function serverError(status: number, message: string, errorType: string): ErrorD
 /** Characters: servers repeat whole prompts. */
 const MAX_SERVER_WORDS = 300;
 
-/** The error's own message names the server's URL, which is no business of the client's. */
+/** Uses the server's own words only: the error's message also names the server's URL, which clients must not see. */
 function withServerWords(sentence: string, { serverMessage }: EngineError): string {
   if (serverMessage === undefined) return `${sentence}.`;
   const words =

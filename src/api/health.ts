@@ -1,6 +1,6 @@
 /**
- * Is it alive, is it of use: `/health` says that the process answers, `/ready` that a model does. Both
- * are for load balancers and need no key.
+ * Liveness and readiness: `/health` succeeds while the process answers, `/ready` while at least one model is ready. Both are
+ * for load balancers and need no key.
  */
 import { Hono } from "hono";
 import type { PoolState } from "../engines/pool.ts";
@@ -8,9 +8,9 @@ import type { Model, Models, ModelStatus } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
 
 export interface HealthOptions {
-  /** Say why an engine is not ready. It may name hosts: not for everybody. */
+  /** Include why an engine is not ready. The reason can name internal hosts. */
   readonly showReasons: boolean;
-  /** Longest time an engine is given to say what it is. */
+  /** Timeout of a probe. */
   readonly probeTimeoutMs: number;
   /** Aborted when the gateway shuts down: it is alive, but takes no more requests. */
   readonly closing: AbortSignal;
@@ -33,8 +33,8 @@ export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEn
 }
 
 /**
- * A model known to be ready is believed, unless all its backends have failed since; any other is asked
- * again, by one question at a time.
+ * The last status of a ready model is used, unless all its backends have failed since. Any other model is probed again;
+ * concurrent requests share one probe.
  */
 function currentStatus(model: Model, timeoutMs: number): ModelStatus | Promise<ModelStatus> {
   const isFailing =

@@ -1,4 +1,4 @@
-/** How much a request may ask for, checked before anything is made of it. */
+/** Limits on the size and shape of a request, checked before it is validated. */
 import { RequestError } from "./errors.ts";
 
 export interface RequestLimits {

@@ -1,5 +1,5 @@
 /**
- * `GET /models` and its kin: OpenAI's entries with what OpenRouter's clients look for added. Some of
+ * `GET /models` and related routes: OpenAI's entries plus the fields OpenRouter's clients read. Some of
  * them show or hide tools and reasoning by `supported_parameters`, so it lists what is honoured, no more.
  */
 import { Hono } from "hono";
@@ -11,7 +11,7 @@ import { RequestError } from "./errors.ts";
 /** When gpt-oss was published, in seconds since 1970. OpenAI clients want a number here. */
 const PUBLISHED = 1_754_352_000;
 
-/** What the turn does by itself, whatever the engine. */
+/** Supported with every engine: the gateway implements them. */
 const ALWAYS_SUPPORTED = [
   "include_reasoning",
   "max_completion_tokens",
@@ -26,7 +26,7 @@ const ALWAYS_SUPPORTED = [
   "tools",
 ];
 
-/** What depends on the engine. */
+/** Supported where the engine supports them. */
 const SAMPLING_PARAMETERS: Record<keyof Sampling, string> = {
   temperature: "temperature",
   topP: "top_p",
@@ -76,7 +76,7 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
   return routes;
 }
 
-/** One entry, under the name it was asked for. */
+/** One entry. `id` is the name the client used. */
 export function toModelEntry(model: Model, id: string = model.id): Record<string, unknown> {
   const contextLength = model.contextLength ?? null;
   return {

@@ -74,7 +74,7 @@ export function toReasoningOptions(
   };
 }
 
-/** The budget is enforced besides; the level makes the model aim for it. The thresholds are ours. */
+/** The budget itself is enforced elsewhere; the effort makes the model aim for it. The thresholds are our choice. */
 function effortForBudget(budget: number | undefined): ReasoningEffort {
   if (budget === undefined) return "medium";
   if (budget <= 1024) return "low";

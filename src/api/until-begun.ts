@@ -1,4 +1,4 @@
-/** Holding back the status line until the engine has accepted, so that its refusal can still be a status. */
+/** Delays the response headers until the engine has accepted, so that an early failure can still be an HTTP status. */
 import {
   createPushStream,
   type PushStream,
@@ -7,9 +7,9 @@ import {
 } from "../streams/push-stream.ts";
 
 export interface BegunOptions {
-  /** Longest wait for the first event: a client must not wait for headers as long as a model may take to load. */
+  /** Longest wait for the first event: loading a model can take longer than clients wait for headers. */
   readonly patienceMs: number;
-  /** Ends the events as well. After it, what nobody reads is let go instead of being held for a reader. */
+  /** Aborts the turn as well. Afterwards the held event is dropped if nothing reads it. */
   readonly signal: AbortSignal;
 }
 

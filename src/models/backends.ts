@@ -1,4 +1,4 @@
-/** From configured backends to the models they stand for: those of one served name are one model. */
+/** Groups the configured backends into models: backends with the same served name are one model. */
 import { type BackendSettings, type Settings, toBackends } from "../config/settings.ts";
 import { createEngine } from "../engines/create-engine.ts";
 import type { Engine } from "../engines/engine.ts";
@@ -10,11 +10,11 @@ import type { Transport } from "../engines/transport.ts";
 import type { ModelOptions } from "./models.ts";
 
 export interface BackendDeps {
-  /** How engines reach their servers: what this runtime does best. */
+  /** The HTTP client of this runtime. */
   readonly transport: Transport;
-  /** What runs the engine `llama`, on runtimes that can. */
+  /** Creates the in-process engine `llama`. Absent: this runtime cannot run it. */
   readonly createNativeLlama?: CreateNativeLlama;
-  /** Holds the demo engine back to a pace at which people see it stream. */
+  /** Slows the demo engine down, so that streaming can be seen. Absent: as fast as it can. */
   readonly demoTokensPerSecond?: number;
 }
 
@@ -28,7 +28,7 @@ export function toModelOptions(settings: Settings, deps: BackendDeps): ModelOpti
   }));
 }
 
-/** Also of a single backend: it may be full, or gone for a moment, like any other. */
+/** A single backend gets a pool too, for its queue and its health. */
 function toPool(backends: readonly BackendSettings[], settings: Settings, deps: BackendDeps): Pool {
   const { maxQueued, queueTimeoutMs, breakerFailures } = settings;
   return createPool(
@@ -47,7 +47,7 @@ function toPool(backends: readonly BackendSettings[], settings: Settings, deps: 
   );
 }
 
-/** Each key is a tenant. Without keys there is one, which may have everything. */
+/** Each key is a tenant. Without keys there is one tenant, without limits. */
 function toTenants(settings: Settings): TenantLimits[] {
   const { keys, maxQueued, maxQueuedPerKey, maxConcurrentPerKey } = settings;
   return keys.map((key) => {

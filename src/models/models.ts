@@ -33,13 +33,13 @@ export interface ModelsDeps {
   readonly steering?: Steering;
   /** A new id for each tool call, `call_` and something unguessable. */
   readonly newCallId: () => string;
-  /** How long work lets others have a turn. Absent: by a timer, as every runtime has it. */
+  /** Yields to the event loop between slices of long work. Absent: by a timer, which every runtime has. */
   readonly pause?: Pause;
   /** Absent: engines keep the prompts of all tenants in one cache. */
   readonly cacheSalts?: CacheSalts;
 }
 
-/** What the engine turned out to be when it was last asked. */
+/** The result of the last probe. */
 export type ModelStatus =
   | { readonly state: "unknown" }
   | { readonly state: "ready"; readonly probe: EngineProbe }
@@ -49,22 +49,22 @@ export interface Model {
   readonly id: string;
   readonly provider: string;
   readonly capabilities: Capabilities;
-  /** Undefined until the operator or the engine has said it. */
+  /** In tokens. Undefined until the settings or the engine give it. */
   readonly contextLength: number | undefined;
   readonly status: ModelStatus;
-  /** How the backends behind it are doing, where it has any: an engine given as such has none. */
+  /** The state of its backends. Undefined for a model with a single engine instead of a pool. */
   readonly pool: PoolState | undefined;
-  /** Ask the engine what it is. Never throws: the outcome is the new `status`. */
+  /** Asks the engine for its version and capabilities. Never rejects: the outcome is the new `status`. */
   probe(signal: AbortSignal): Promise<ModelStatus>;
-  /** Look after the backends until the signal aborts; at once where there are none. */
+  /** Runs health checks until the signal aborts. Resolves at once where there is no pool. */
   watch(
     everyMs: number,
     signal: AbortSignal,
     onChange: (backend: BackendState) => void,
   ): Promise<void>;
   /**
-   * Tokens of a tenant's conversation as this model's prompt; nothing is sent anywhere. Rejects with a `TurnError` where
-   * they are so many more than the context takes that they are not counted to their end.
+   * Counts the tokens of a conversation as this model's prompt, without asking the engine. Rejects with a `TurnError` when
+   * the prompt is so far over the context length that counting stops early.
    */
   countPromptTokens(
     messages: readonly Message[],
@@ -105,7 +105,7 @@ export function withTurnHook(models: Models, hook: TurnHook): Models {
   };
 }
 
-/** What a model says of itself changes, and so is read anew each time. */
+/** The status and the capabilities of a model change, so they are read from it each time. */
 function hookTurns(model: Model, hook: TurnHook): Model {
   const run: Model["run"] = (turn, signal) => model.run(turn, signal);
   return {

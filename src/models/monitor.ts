@@ -1,4 +1,4 @@
-/** Asking engines what they are until they say so, and from then on how they are. */
+/** Probes each engine until it is ready, then runs its health checks. */
 import type { BackendState } from "../engines/pool/backend.ts";
 import type { Model, Models, ModelStatus } from "./models.ts";
 import { sleep } from "../streams/timers.ts";
@@ -9,7 +9,7 @@ export interface MonitorOptions {
   /** Wait after the first failure; doubled after each, up to the longest. */
   readonly firstWaitMs: number;
   readonly longestWaitMs: number;
-  /** Between two questions to a backend how it is. */
+  /** Between two health checks of a backend. */
   readonly healthIntervalMs: number;
   /** Called after the first answer of each model, and whenever another kind of answer follows. */
   readonly onStatus: (model: Model, status: ModelStatus) => void;

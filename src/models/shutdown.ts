@@ -1,6 +1,6 @@
 /**
- * Shutting down in order. First nothing new is begun; then what is in flight may finish; near the end of the grace
- * whatever has not is stopped for a stated reason, while there is still time to tell clients and the store.
+ * Graceful shutdown. First nothing new is accepted; then in-flight work may finish; shortly before the grace period ends
+ * the rest is stopped with a typed error, while there is still time to tell clients and the store.
  */
 import { createPushStream, consume, type Consumer } from "../streams/push-stream.ts";
 import { type Model, type Models, withTurnHook } from "./models.ts";

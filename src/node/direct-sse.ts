@@ -12,7 +12,7 @@ import type { Demand } from "../streams/push-stream.ts";
 
 export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 
-/** The same handler, its streams of frames written without web streams. */
+/** The same handler, but SSE frames are written to the socket without web streams. */
 export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
   return async (request, env) => {
     const { outgoing } = env;
@@ -60,7 +60,7 @@ async function writeFrames(
   }
 }
 
-/** The client's end of a response. */
+/** Writes the body of a response. */
 interface Client {
   /** False: nothing more is to be written before it has drained. */
   write(frame: string): boolean;

@@ -1,4 +1,4 @@
-/** A port, and closing it in order. */
+/** Listens on a port, and shuts the server down gracefully. */
 import { createServer, Server } from "node:http";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
@@ -16,7 +16,7 @@ export interface ListenOptions {
   readonly webSocketPaths?: ReadonlySet<string>;
   /** How long a client may leave unread what was written to it. */
   readonly clientIdleTimeoutMs: number;
-  /** Begun and carried through by `close`. */
+  /** Started and completed by `close`. */
   readonly shutdown: Shutdown;
 }
 
@@ -92,7 +92,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
 
 interface Connections {
   watch(server: Server): void;
-  /** Somebody else looks after this one. */
+  /** Stops tracking a connection that has become a WebSocket. */
   leaveTo(socket: Socket): void;
   /** Ends all over which no request is in flight, half a head or not. */
   closeIdle(): void;
@@ -126,7 +126,7 @@ function createConnections(clientIdleTimeoutMs: number): Connections {
         socket.setTimeout(clientIdleTimeoutMs);
       });
       server.on("timeout", (socket) => {
-        // A client that waits for an answer is as quiet as one that does not read: what has been written tells.
+        // A client that waits for a response is idle too: only unsent bytes show that it does not read.
         if (inFlight.get(socket) === 0 || socket.writableLength > 0) socket.destroy();
       });
     },

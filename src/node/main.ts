@@ -9,10 +9,10 @@ import { ListenError } from "./listen.ts";
 import { startGateway } from "./serve.ts";
 import { loadSettings } from "./settings.ts";
 
-/** The command was used wrongly: a flag, a setting. */
+/** Exit code for invalid arguments or settings. */
 const EXIT_USAGE = 2;
 const EXIT_FAILURE = 1;
-/** Fast, but still seen to stream. */
+/** Slow enough to see the streaming. */
 const DEMO_TOKENS_PER_SECOND = 100;
 
 const COMMANDS = ["serve", "render", "parse", "key"];
@@ -41,7 +41,7 @@ function helpFor(command: string | undefined): string {
   return command === "parse" ? PARSE_USAGE : toHelp();
 }
 
-/** Prints what was asked for. Whatever is wrong with the arguments or the input is said in a line. */
+/** Prints the result, or one line about what is wrong with the arguments or the input. */
 function inspect(make: () => string, usage: string): void {
   try {
     print(make());

@@ -1,4 +1,4 @@
-/** What only the raw request tells: the path as it was sent, and whether an upgrade is one the gateway offers. */
+/** Checks that need the raw request: dot segments in the path as sent, and upgrades the gateway does not offer. */
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";

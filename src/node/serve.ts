@@ -1,4 +1,4 @@
-/** Serving: engines, models, the application and a port, put together and taken apart in order. */
+/** Starts the gateway (engines, models, application, port) and shuts it down in reverse order. */
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { createApp, WEB_SOCKET_PATHS } from "../app.ts";
@@ -26,7 +26,7 @@ import { openWebSockets } from "./web-sockets.ts";
 export interface ServeOptions {
   /** Instead of the engines the settings name. */
   readonly models?: readonly ModelOptions[];
-  /** For the operator's eyes. */
+  /** Prints a message for the operator. */
   readonly print: (text: string) => void;
   /** Absent: the demo engine writes as fast as it can. */
   readonly demoTokensPerSecond?: number;
@@ -44,7 +44,7 @@ export interface Gateway {
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 
-/** Rejects when the port or the store cannot be had. An engine that does not answer is printed, and asked again. */
+/** Rejects when the port or the store is not available. An engine that does not answer is reported and probed again. */
 export async function startGateway(settings: Settings, options: ServeOptions): Promise<Gateway> {
   const log = createLog({ level: settings.log, now: Date.now, write: options.writeLog });
   const llamas: NativeLlama[] = [];

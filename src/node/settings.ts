@@ -1,4 +1,4 @@
-/** Settings as Node finds them: the command line, the environment, and a JSON file one of them names. */
+/** Reads settings on Node: from the command line, the environment, and a JSON file named by either. */
 import { readFileSync } from "node:fs";
 import type { Settings } from "../config/settings.ts";
 import { describedSettings, VARIABLE_PREFIX, type SettingDescription } from "../config/describe.ts";
@@ -16,7 +16,7 @@ export const CONFIG_VARIABLE = `${VARIABLE_PREFIX}CONFIG`;
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** What looks like a mistake but may be none. */
+  /** Likely mistakes that do not prevent the start. */
   readonly warnings: readonly string[];
 }
 

@@ -1,8 +1,8 @@
 /**
  * Entries of one kind in a store: the only place where stored text becomes a value.
  *
- * What a store holds may have been cut, changed or written by another version, so it is checked when it is read. A value that is
- * not what it should be counts as not there, and is reported.
+ * A stored value can be truncated, altered or written by another version, so it is validated when it is read. An invalid
+ * value counts as missing, and is reported.
  */
 import type * as z from "zod";
 import { type Store, storeKey } from "./store.ts";
@@ -10,7 +10,7 @@ import { type Store, storeKey } from "./store.ts";
 export interface EntryDeps {
   readonly store: Store;
   readonly ttlSeconds: number;
-  /** Told of each entry that could not be read. */
+  /** Called for each entry that could not be read. */
   readonly onCorrupt: (kind: string) => void;
 }
 

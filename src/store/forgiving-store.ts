@@ -1,11 +1,11 @@
 /**
- * A store that fails open: down, slow or full, it answers as if it were empty. For what is worth keeping but was promised
- * to nobody, such as the chain of thought of forgetful clients.
+ * A store that fails open: when it is down, slow or full, it behaves as if it were empty. For data that no client relies
+ * on, such as chain of thought kept for clients that do not send it back.
  */
 import type { GuardedStore } from "./guarded-store.ts";
 import type { Store } from "./store.ts";
 
-/** Never rejects. The guard has reported the failure already. */
+/** Never rejects. The guarded store has already reported the failure. */
 export function createForgivingStore(store: GuardedStore): Store {
   return {
     get: (key) => store.get(key).catch(() => undefined),

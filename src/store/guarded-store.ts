@@ -1,7 +1,6 @@
 /**
- * A store that is waited for no longer than a request can wait, whose failures are reported, and which is left alone for a
- * while after several of them. Rejects with a {@link StoreError}: whoever has promised to keep something must say so.
- * Where a loss only costs quality, see `forgiving-store.ts`.
+ * A store with a timeout and a circuit breaker, whose failures are reported. Rejects with a {@link StoreError}, because
+ * clients rely on what is stored here. Where a loss only costs quality, see `forgiving-store.ts`.
  */
 import { byteLength } from "./byte-length.ts";
 import { StoreError } from "./store-error.ts";
@@ -9,7 +8,7 @@ import type { Store } from "./store.ts";
 
 export type StoreOperation = "get" | "set" | "delete";
 
-/** `resting`: not asked, because it has just failed several times. */
+/** `resting`: the circuit breaker is open, because the store has just failed several times. */
 export type StoreFailure = "error" | "timeout" | "resting";
 
 export interface GuardOptions {
@@ -20,20 +19,20 @@ export interface GuardOptions {
   /** Milliseconds. */
   readonly now: () => number;
   readonly onFailure: (operation: StoreOperation, failure: StoreFailure, error?: unknown) => void;
-  /** It answers again. */
+  /** The first success after a failure. */
   readonly onRecovery: () => void;
 }
 
 export interface GuardedStore extends Store {
   readonly maxEntryBytes: number;
   /**
-   * Rejects when the store is known to fail. Costs nothing while it works: only after a failure is it asked whether it
-   * answers again.
+   * Rejects when the store is known to fail. Free while the store works: only after a failure does it send a request, to
+   * see whether the store works again.
    */
   check(): Promise<void>;
 }
 
-/** After so many failures in a row the store is not asked for a while: requests need not all wait for the timeout. */
+/** After so many failures in a row the circuit opens, so that not every request has to wait for the timeout. */
 const FAILURES_BEFORE_REST = 3;
 const REST_MS = 1000;
 

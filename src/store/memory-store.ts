@@ -1,8 +1,8 @@
 /**
  * The default store: this process's memory, bounded by entries and bytes.
  *
- * When it is full, the tenant that holds most loses what it used longest ago. So a tenant that holds less than its share, the
- * store divided by the tenants in it, never loses an entry to another; and where only one uses it, it may use all of it.
+ * When it is full, the tenant with the most bytes loses its least recently used entries. So a tenant below its fair share
+ * (the store divided by the tenants in it) never loses an entry to another, and a single tenant may use the whole store.
  */
 import { byteLength } from "./byte-length.ts";
 import type { Store } from "./store.ts";
@@ -26,7 +26,7 @@ interface Entry {
   readonly owner: Owner;
   readonly value: string;
   readonly bytes: number;
-  /** Of `now`, the last moment at which it is there. */
+  /** The last millisecond, by `now`, at which the entry is valid. */
   readonly until: number;
 }
 
@@ -38,7 +38,7 @@ interface Owner {
   bytes: number;
 }
 
-/** No timers: entries whose time is over leave when they are asked for, or when room is needed. */
+/** Uses no timers: expired entries are removed when they are read, or when room is needed. */
 export function createMemoryStore(options: MemoryStoreOptions): Store {
   const { maxEntries, maxBytes, now } = options;
   const entries = new Map<string, Entry>();
@@ -70,7 +70,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     return owners.get(tenant) ?? { tenant, keys: new Set(), bytes: 0 };
   }
 
-  /** Drops what `owner` used longest ago until `isEnough`. */
+  /** Evicts the least recently used entries of `owner` until `isEnough`. */
   function dropOldest(owner: Owner, isEnough: () => boolean): void {
     for (const oldest of owner.keys) {
       if (isEnough()) return;
@@ -86,7 +86,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     };
   }
 
-  /** Whether an entry of this size stays, once everybody who holds more than it has given way. */
+  /** Whether an entry of this size would stay after all tenants with more bytes have been evicted from. */
   function hasRoom(tenant: string, size: number): boolean {
     if (size > quotaOf(tenant).maxBytes) return false;
     if (bytes + size <= maxBytes) return true;

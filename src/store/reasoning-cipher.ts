@@ -1,5 +1,5 @@
 /**
- * Seals: text a client carries without being able to read, change or pass on to another tenant.
+ * Encrypted reasoning: text that a client carries but cannot read, change or use as another tenant.
  *
  * AES-256-GCM by WebCrypto, with keys derived from the operator's secrets. Bytes of a seal, written as base64url:
  *
@@ -56,7 +56,7 @@ export function createReasoningCipher(options: ReasoningCipherOptions): Reasonin
   const [newest, ...older] = options.secrets;
   const sealing = deriveKey(newest);
   const all = Promise.all([sealing, ...older.map((secret) => deriveKey(secret))]);
-  // Whoever seals or opens first is told, should the runtime lack an algorithm.
+  // If the runtime lacks an algorithm, the first call of `seal` or `open` rejects.
   all.catch(() => {});
   const long = createTurns();
 
@@ -154,12 +154,12 @@ function concat(...arrays: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-/** Ids of keys are public: time may say how alike two are. */
+/** Key ids are public, so the comparison need not take constant time. */
 function equal(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
-/** Characters decoded before others get their turn. */
+/** Characters decoded before the event loop is yielded. */
 const SLICE = 250_000;
 
 /** Of many long seals that are opened at the same time, one is decoded in each turn of the event loop. */

@@ -1,12 +1,12 @@
 /**
  * Chain of thought across the requests of a tool loop.
  *
- * gpt-oss works on from its own thoughts, and most clients do not send them back. So while a turn is running, what
- * was thought before each tool call is kept under the tenant and the call's id, or sealed for the client to carry, or
- * both; and when the call comes back in a history, the thoughts are found again: as sent, else sealed, else kept. A
- * miss costs quality, never correctness.
+ * gpt-oss needs its own reasoning back inside a tool loop, and most clients do not send it. So while a turn is running, the
+ * reasoning before each tool call is stored under the tenant and the call's id, or sealed for the client to carry, or
+ * both. When the call comes back in a history, its reasoning is taken from what the client sent, else from what it
+ * carried sealed, else from the store. A miss costs quality, never correctness.
  *
- * Both APIs use it: `keep` on the way out, `restore` (or, item by item, `open`) on the way in.
+ * All APIs use it: `keep` on the way out, `restore` (or, item by item, `open`) on the way in.
  */
 import * as z from "zod";
 import { mapPushStream } from "../streams/push-stream.ts";
@@ -21,9 +21,9 @@ export interface ReasoningStore {
    * are; reasoning parts end with their text sealed if `seal` is set.
    */
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent>;
-  /** What the model is to be given back for steps of a running loop, in the same order. Never rejects. */
+  /** The reasoning for each step of a running loop, in the same order. Never rejects. */
   restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]>;
-  /** What a `sealed` of `keep` holds, unless it is not ours to open. */
+  /** Decrypts a `sealed` that `keep` has made for this tenant. */
   open(tenant: string, sealed: string): Promise<OpenedSeal>;
 }
 

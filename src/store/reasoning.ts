@@ -1,4 +1,4 @@
-/** The store and what keeps chain of thought in it, put together from the settings, logged and counted. */
+/** Creates the store and the reasoning store from the settings, with logging and metrics. */
 import { createKeySetting } from "../config/key-setting.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -16,7 +16,7 @@ export interface ReasoningDeps {
   readonly now: () => Date;
 }
 
-/** The default store. */
+/** The memory store, bounded as the settings say. */
 export function toMemoryStore(settings: Settings): Store {
   const maxEntriesOf = createKeySetting(settings, "storeMaxEntriesPerKey");
   const maxBytesOf = createKeySetting(settings, "storeMaxBytesPerKey");
@@ -28,10 +28,10 @@ export function toMemoryStore(settings: Settings): Store {
   });
 }
 
-/** An entry may take this share of the store unless the settings say otherwise. */
+/** Without the setting, an entry may take one eighth of the store. */
 const ENTRY_SHARE = 8;
 
-/** The store, its failures counted; the first of a row and the end of the row are logged. */
+/** Counts every failure of the store. Logs the first of several in a row, and the recovery. */
 export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps): GuardedStore {
   const { log, meters } = deps;
   let failing = false;
@@ -56,7 +56,7 @@ export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps
   });
 }
 
-/** Counts and logs entries that could not be read. They are taken for not there. */
+/** Counts and logs entries that could not be read. They are treated as missing. */
 export function reportCorrupt({ log, meters }: ReasoningDeps): (kind: string) => void {
   return (kind) => {
     meters.corruptEntries.add({ kind });
@@ -64,7 +64,7 @@ export function reportCorrupt({ log, meters }: ReasoningDeps): (kind: string) =>
   };
 }
 
-/** Lost chain of thought costs quality, never correctness: here the store fails open. */
+/** Fails open: lost chain of thought costs quality, never correctness. */
 export function openReasoningStore(
   store: GuardedStore,
   cipher: ReasoningCipher,
@@ -83,8 +83,8 @@ export function openReasoningStore(
 }
 
 /**
- * Without configured keys, with one of this process's own: a replica, or the same gateway after a restart, cannot open
- * what it sealed. That is said when something is first sealed with it, because most gateways seal nothing.
+ * Without configured keys it uses a random one: another replica, or this gateway after a restart, cannot decrypt what was
+ * sealed with it. That is logged at the first use only, because most gateways never seal anything.
  */
 export function createCipher({ sealingKeys }: Settings, log: Log): ReasoningCipher {
   const [newest = crypto.randomUUID() + crypto.randomUUID(), ...older] = sealingKeys;

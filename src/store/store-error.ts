@@ -1,7 +1,7 @@
-/** Why the store did not do what a request depends on. */
+/** A store operation that a request depends on has failed. */
 
 export type StoreErrorKind =
-  /** It failed, did not answer in time, or has just failed several times and is not asked. */
+  /** It failed, timed out, or is not used for a while after several failures. */
   | "unavailable"
   /** The value is larger than an entry may be. */
   | "too-large";

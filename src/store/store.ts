@@ -5,7 +5,7 @@ export interface Store {
   get(key: string): Promise<string | undefined>;
   /**
    * Entries leave after `ttlSeconds`, or earlier where the store is full. False: the value is too large to be kept, and
-   * what was there before is unchanged. `tenant` says whose quota the entry counts against, in stores that have quotas.
+   * the earlier value is unchanged. The entry counts against the quota of `tenant`, in stores that have quotas.
    */
   set(key: string, value: string, ttlSeconds: number, tenant: string): Promise<boolean>;
   delete(key: string): Promise<void>;

@@ -1,4 +1,4 @@
-/** The state of the backends as Prometheus sees it. Read when it is asked for: nothing is counted twice. */
+/** The state of the backends as Prometheus metrics. Read at each scrape, so nothing is counted twice. */
 import type { TenantState } from "../engines/pool/admission.ts";
 import type { BackendState } from "../engines/pool/backend.ts";
 import type { Labels, Registry } from "./metrics.ts";

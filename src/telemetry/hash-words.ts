@@ -1,6 +1,6 @@
-/** A hash of words that may not stand in the log: the same words can be told to be the same, and no more. */
+/** A keyed hash for text that must not be logged. Equal texts have equal hashes; nothing else can be learned from it. */
 
-/** Of this process, and never printed: without it nobody can try words out. Drawn late, as Workers demand. */
+/** A secret of this process, so that texts cannot be guessed by hashing them. Created late: Workers allow no randomness at start-up. */
 let key: Uint32Array | undefined;
 
 /** 64 bits as 16 hex digits. */

@@ -24,7 +24,7 @@ export interface Registry {
   gauge(name: string, help: string): Gauge;
   /** `bounds` are the upper bounds of the buckets, ascending; one above all is added. */
   histogram(name: string, help: string, bounds: readonly number[]): Histogram;
-  /** Values kept elsewhere: `read` gives them each time they are printed. */
+  /** Values kept elsewhere: `read` is called at each scrape. */
   readings(
     name: string,
     help: string,
@@ -124,7 +124,7 @@ function toFamily(name: string, help: string, type: string, samples: readonly st
 }
 
 function toLabels(labels: Labels): string {
-  // Printed for every number that is counted, eight times a request.
+  // Runs for every recorded value, eight times per request.
   let pairs = "";
   for (const name of Object.keys(labels)) {
     pairs += `${pairs === "" ? "" : ","}${name}="${escape(labels[name] ?? "")}"`;
@@ -133,7 +133,7 @@ function toLabels(labels: Labels): string {
 }
 
 function escape(value: string): string {
-  // Hardly ever needed, and a search for each of the three takes longer than one for any.
+  // Rarely needed: one search for any of the three is faster than three replacements.
   if (!/[\\\n"]/.test(value)) return value;
   return value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 }

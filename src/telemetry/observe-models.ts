@@ -1,4 +1,4 @@
-/** What is counted and logged of requests and turns. It looks on: nothing depends on it. */
+/** Metrics and log lines of requests and turns. Observes only: nothing else depends on it. */
 import { EngineError } from "../engines/engine-error.ts";
 import { createPushStream, consume, type Consumer } from "../streams/push-stream.ts";
 import { hashWords } from "./hash-words.ts";
@@ -194,8 +194,8 @@ function toEndFields({ nativeReason, usage, recoveries }: TurnEnd): LogFields {
 }
 
 /**
- * An error for the log. What a server said may quote a prompt, so it is there only where content is logged; otherwise its
- * length and a hash tell whether it is always the same. Of our own mistakes, the stack without the message.
+ * An error as log fields. An engine's message can quote a prompt, so it is included only where content is logged; otherwise
+ * its length and a hash show whether it is always the same. An unexpected error is logged as its stack without its message.
  */
 export function describeForLog(error: unknown, { logContent = false } = {}): LogFields {
   if (error instanceof EngineError) {

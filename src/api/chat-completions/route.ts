@@ -158,7 +158,7 @@ function toFrames(
       });
       await take(sseFrame(usageChunk(addUsage([...ended.values()]), options)) + sseFrame("[DONE]"));
     } catch (error) {
-      // The choices that have not failed may be waiting for a place or a token: nobody reads them any more.
+      // Stops the other choices, which may still be queued or running.
       abort.abort(error);
       const description = describeError(error);
       let frames = "";

@@ -1,6 +1,6 @@
 /**
- * What is written of a response while it is made in the background. Writes come one after the other: an older state never
- * comes after a newer one. What the store did not take is written with the next attempt.
+ * Writes a background response and its events to the store while it runs. Writes are serialised, so an older state never
+ * overwrites a newer one. What could not be written is written with the next attempt.
  */
 import type { ResponsesContext } from "./context.ts";
 import { keepResponse, type PendingResponse } from "./create-response.ts";
@@ -15,13 +15,13 @@ export interface BackgroundWriter {
   flush(): Promise<void>;
   /** Writes the response as it is. Rejects when the store fails. */
   keep(): Promise<void>;
-  /** Shows that it is still being made, and aborts if it is not wanted any more. */
+  /** Writes the response as a sign of life, or aborts it if a cancellation was requested. */
   heartbeat(abort: AbortController): Promise<void>;
 }
 
 export interface BackgroundWriterDeps {
   readonly log: EventLog;
-  /** Somebody wants it stopped, at this gateway or at another. */
+  /** Whether a cancellation was requested, at this gateway or at another one. */
   readonly isCancelled: () => Promise<boolean>;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Responses made in the background: started, left alone, looked at, followed, cancelled.
+ * Background responses: started, polled, followed and cancelled.
  *
- * The process that makes one writes everything to the store as it goes: the events, and about every second the response
- * itself, which shows that it is still being made. So it can be polled, followed and cancelled through any gateway
- * behind the same store; and when its own gateway dies, it is soon known to have failed.
+ * The process that runs one writes to the store while it runs: the events, and about every second the response itself as a
+ * heartbeat. So a response can be polled, followed and cancelled through any gateway with the same store, and it is
+ * reported as failed soon after its own gateway has died.
  */
 import * as z from "zod";
 import { consume } from "../../streams/push-stream.ts";
@@ -23,13 +23,13 @@ import { sleep } from "../../streams/timers.ts";
 
 /** How often new events are written. */
 const FLUSH_MS = 200;
-/** The response itself is written, and a wish to cancel it looked for, every so many flushes. */
+/** A heartbeat, which also checks for a cancellation, comes after every so many flushes. */
 const TICKS_PER_HEARTBEAT = 5;
-/** Silence after which whoever was making a response is taken for dead. */
+/** After so long without a heartbeat the process that ran the response is considered dead. */
 const DEAD_AFTER_MS = 30_000;
-/** How often whoever follows a response looks for new events. */
+/** How often a follower polls for new events. */
 const POLL_MS = 100;
-/** So often also when the response has ended but its last event is not there. */
+/** Polls for the last event of a response that has ended, before it is given up. */
 const POLLS_AFTER_END = 20;
 
 export interface Background {
@@ -38,16 +38,16 @@ export interface Background {
    * and rejects when the store cannot keep it.
    */
   start(pending: PendingResponse): Promise<Started>;
-  /** A response as it stands; one whose gateway has died has failed. */
+  /** The stored response. One without a recent heartbeat is marked as failed first. */
   read(tenant: string, id: string): Promise<StoredResponse | undefined>;
-  /** Its events, those already there and those to come, from after a sequence number. */
+  /** Its stored and future events, after a sequence number. */
   follow(
     tenant: string,
     id: string,
     startingAfter: number,
     signal: AbortSignal,
   ): AsyncGenerator<ResponseEvent>;
-  /** Stops it. Gives what became of it. Throws a {@link RequestError} when there is nothing to stop. */
+  /** Stops it and gives its final state. Throws a {@link RequestError} when there is nothing to stop. */
   cancel(tenant: string, id: string): Promise<StoredResponse>;
 }
 
@@ -89,7 +89,7 @@ export function createBackground(context: ResponsesContext): Background {
       .catch((error: unknown) => giveUp(tenant, pending.id, error))
       .catch(ignoreStoreFailure)
       .finally(() => running.delete(pending.id));
-    // It counts from here on, not only when the store has answered.
+    // Counted before the store has answered, so that concurrent requests cannot exceed the limit.
     running.set(pending.id, { tenant, abort, ended });
     shutdown.track(ended);
     await accepted;
@@ -112,7 +112,7 @@ export function createBackground(context: ResponsesContext): Background {
     );
   }
 
-  /** Its end could not be kept. When it has only grown too large, it can still be marked. */
+  /** Its end could not be stored. If it is only too large, it can still be marked as failed. */
   async function giveUp(tenant: string, id: string, error: unknown): Promise<void> {
     ignoreStoreFailure(error);
     if (error instanceof StoreError && error.kind === "unavailable") return;
@@ -160,7 +160,7 @@ export function createBackground(context: ResponsesContext): Background {
       if (entry === undefined || signal.aborted) return;
       const { status } = entry.response;
       if (status === "cancelled" && polls++ > 0) return;
-      // The last events are written after the response that they tell of.
+      // The last events are written after the response itself.
       if (!isInFlight(entry.response) && polls++ >= POLLS_AFTER_END) {
         if (status !== "failed") throw lostEvents(id);
         yield* deathOf(entry, sequence);
@@ -191,7 +191,7 @@ export function createBackground(context: ResponsesContext): Background {
   }
 }
 
-/** Rejects when the end of it could not be kept. */
+/** Runs the response. Rejects when its end could not be stored. */
 async function make(
   streamed: StreamedResponse,
   context: ResponsesContext,
@@ -205,7 +205,7 @@ async function make(
   let ticks = 0;
   let isBusy = false;
   const timer = setInterval(() => {
-    // A slow store is not asked for more before it has done what it was asked.
+    // No further writes while a slow store is still busy with the last ones.
     if (isBusy) return;
     isBusy = true;
     void backgroundWriter
@@ -235,7 +235,7 @@ async function make(
 /** Waits between attempts to write the end of a response. */
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
 
-/** Tries again while the store does not answer: the answer is there, and only has to be written. */
+/** Retries while the store does not answer, because the response is complete and only has to be written. */
 async function persist(write: () => Promise<void>, stopping: AbortSignal): Promise<void> {
   for (const wait of RETRY_MS) {
     try {
@@ -283,7 +283,7 @@ function lostEvents(id: string): RequestError {
   });
 }
 
-/** The end of a stream whose writer could not write it any more. */
+/** The last events of a response whose process has died before writing them. */
 function deathOf({ response }: StoredResponse, sequence: number): ResponseEvent[] {
   const members = toErrorMembers({ ...DEATH, type: "server_error", param: null });
   return [

@@ -1,4 +1,4 @@
-/** What the routes of the Responses API are given, and what they know of whoever asks. */
+/** The dependencies of the Responses API, and the caller of a request. */
 import type { SystemOptions } from "../../harmony/messages.ts";
 import type { ReasoningStore, ReasoningOutcome } from "../../store/reasoning-store.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
@@ -19,7 +19,7 @@ export interface ResponsesDeps extends EntryDeps {
   readonly models: Models;
   readonly reasoning: ReasoningStore;
   readonly cipher: ReasoningCipher;
-  /** Rejects when it fails: what is kept here was promised to somebody. */
+  /** Rejects when it fails, because clients rely on what is stored here. */
   readonly store: GuardedStore;
   /** What the operator says about the system message; the date is that of the request. */
   readonly system: (now: Date) => Omit<SystemOptions, "effort">;
@@ -31,7 +31,7 @@ export interface ResponsesDeps extends EntryDeps {
   readonly unsupported: Unsupported;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;
   readonly keepAliveMs: number;
-  /** How long a client may read nothing of what waits for it. */
+  /** A client that reads nothing for so long is disconnected. */
   readonly clientIdleTimeoutMs: number;
   /** Most responses that are made in the background at a time, for one tenant and for all. */
   readonly maxBackgroundOf: (tenant: string) => number;
@@ -48,7 +48,7 @@ export interface ResponsesDeps extends EntryDeps {
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
 
-/** The above, with what all requests share. */
+/** The dependencies, and the stores all requests share. */
 export interface ResponsesContext extends ResponsesDeps {
   readonly conversations: ConversationStore;
   readonly responses: ResponseStore;
@@ -64,10 +64,10 @@ export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
   };
 }
 
-/** Who asks, and how. */
+/** Who sent a request. */
 export interface Caller {
   readonly client: Client;
   readonly requestId: string;
-  /** Where their responses are kept; on a WebSocket, with the connection's own before it. */
+  /** Where the caller's responses are stored. On a WebSocket, those of the connection come first. */
   readonly responses: ResponseStore;
 }

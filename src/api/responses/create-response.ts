@@ -1,6 +1,6 @@
 /**
- * Making a response: a request is checked, its conversation assembled and its turn run, and what comes of it kept.
- * Every way of asking (a POST, streamed or not, in the background, over a WebSocket) goes through here.
+ * Creates a response: validates the request, loads its conversation, runs its turn and stores the result. All ways to
+ * create one (a POST, streamed or not, in the background, over a WebSocket) use this.
  */
 import type { Message } from "../../harmony/conversation.ts";
 import { userMessage } from "../../harmony/messages.ts";
@@ -86,7 +86,7 @@ export async function prepareResponse(
   return { id, request, model, turn, context, caller, seal, builder };
 }
 
-/** The events of its turn. Reasoning is kept for the requests to come. */
+/** The events of its turn. Its reasoning is stored for later requests. */
 export function runPending(
   { model, turn, caller, seal }: PendingResponse,
   deps: ResponsesContext,
@@ -178,10 +178,10 @@ function promisesToKeep({ store, conversation }: ResponsesRequest): boolean {
 /** Where a request sets no output limit, an answer of so many tokens must fit into the store beside its input. */
 const USUAL_ANSWER_TOKENS = 8192;
 const BYTES_PER_TOKEN = 6;
-/** Of gpt-oss, where nobody has said it. */
+/** The context length of gpt-oss, used where the model does not report one. */
 const LONGEST_CONTEXT = 131_072;
 
-/** What could not be kept is refused before it is generated. */
+/** Refuses, before generation, a response that would be too large to be stored. */
 function refuseUnkeepable(
   request: ResponsesRequest,
   model: Model,
@@ -227,7 +227,7 @@ export async function toFittingTurn(
     try {
       return await model.countPromptTokens(messages, tenant);
     } catch (error) {
-      // So long that nobody counted to the end.
+      // Counting stopped early: far over the context length.
       if (error instanceof TurnError && error.kind === "context-length") return Infinity;
       throw error;
     }

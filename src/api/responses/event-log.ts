@@ -1,6 +1,6 @@
 /**
- * The events of responses made in the background, for clients that come back for them, to this gateway or to another
- * one behind the same store. A store cannot append, so they are kept in pieces, numbered from 0.
+ * The stored events of background responses, which clients can follow through any gateway with the same store. A store
+ * cannot append, so they are written in pieces, numbered from 0.
  */
 import * as z from "zod";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";

@@ -57,7 +57,7 @@ export interface HistoryDeps {
   readonly findThought: (id: string) => Promise<InputItem | undefined>;
   /** The summary in a compaction item, undefined if it is not ours to open. */
   readonly openSummary: (sealed: string) => Promise<string | undefined>;
-  /** Told where the thoughts of a step were found, unless the keeper found them, which tells it itself. */
+  /** Called with where the thoughts of a step were found, unless the reasoning store found and reported them itself. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
 
@@ -90,7 +90,7 @@ function isAnswer(items: readonly LocatedItem[], index: number): boolean {
   return item.phase !== "commentary" && items[index + 1]?.item.type !== "function_call";
 }
 
-/** What the model wrote without being interrupted, or one item that somebody else wrote. */
+/** Consecutive items by the model, or a single item by anyone else. */
 interface ModelStep {
   readonly items: ModelStepItem[];
   readonly isByModel: boolean;
@@ -119,7 +119,7 @@ function toSteps(items: readonly LocatedItem[], first: ModelStep["place"]): Mode
   return steps;
 }
 
-/** Items nothing is known of interrupt nobody. */
+/** Unknown items do not end a step of the model. */
 function isFromModel(item: InputItem): boolean {
   if (item.type === "message") return item.role === "assistant";
   return ["reasoning", "function_call", "unsupported"].includes(item.type);
@@ -177,7 +177,7 @@ function thoughtText(item: Extract<InputItem, { type: "reasoning" }>): string {
   return (item.content ?? []).flatMap((part) => (part.text ? [part.text] : [])).join("\n");
 }
 
-/** Calls that came without any thought: a client that forgets them, and the keeper may know them. */
+/** Calls that came without reasoning: the client does not send it back, and the reasoning store may have it. */
 async function restoreLost(
   items: readonly HistoryItem[],
   place: ModelStep["place"],

@@ -1,4 +1,4 @@
-/** What is asked about a prompt instead of an answer to it: how long it is, and to make it shorter. */
+/** Routes about a prompt: counting its tokens, and compacting it. */
 import { type Context, Hono } from "hono";
 import { collectTurn } from "../../turn/collect.ts";
 import type { ApiEnv } from "../client.ts";

@@ -1,5 +1,5 @@
 /**
- * Responses that outlive their request: for reading back, for continuing by `previous_response_id`, and for items
+ * Stored responses: for reading back, for continuing by `previous_response_id`, and for items
  * referred to by their id.
  *
  * An entry holds what one request added, its input and its output, and names the responses before it. So a conversation

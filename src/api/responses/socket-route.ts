@@ -15,7 +15,7 @@ const MAX_CONNECTION_MS = 3_600_000;
 /** Bytes waiting for a slow client beyond which the engine is read no further. */
 const MAX_BUFFERED_BYTES = 1_048_576;
 
-/** How often a slow client is looked at. */
+/** How often the buffer of a slow client is checked. */
 const DRAIN_POLL_MS = 10;
 
 export function socketRoute(context: ResponsesContext, options: WebSocketOptions): Hono<ApiEnv> {
@@ -36,7 +36,7 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
       const finish = () => session?.finish("The server is about to leave.");
       closing?.addEventListener("abort", finish);
 
-      // Where the runtime tells of no opening, the first message opens.
+      // Some runtimes have no open event: the first message opens the session.
       const open = (socket: WSContext) => {
         const port = toPort(socket, context.clientIdleTimeoutMs, () => session?.leave());
         if (session === undefined) leaveCount = context.sockets.enter(client.tenant);

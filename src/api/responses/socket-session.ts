@@ -15,14 +15,14 @@ import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
 export interface SocketSession {
   /** A text message. What is not text is given as undefined. Resolves when nothing is left to do. Never rejects. */
   receive(message: string | undefined): Promise<void>;
-  /** The client has left: whatever is in flight is stopped. */
+  /** The client has disconnected: stops the response that is in flight. */
   leave(): void;
   /** Closes the connection as soon as no response is in flight, saying why if there is more to say than the reason. */
   finish(reason: string, error?: RequestError): void;
 }
 
 export interface SocketPort {
-  /** Sends a text message. Resolves when there is room for the next one, or nobody to read it. */
+  /** Sends a text message. Resolves when there is room for the next one, or the client is gone. */
   send(message: string): Promise<void>;
   /** Stops reading, so that TCP makes the client wait, and goes on with it. Does nothing where the runtime cannot. */
   pause(): void;
@@ -142,7 +142,7 @@ export function createSocketSession(
     const description = describeError(error);
     const { message, type, param, code } = toResponsesError(description);
     const { status, errorType } = description;
-    // Here, other than over HTTP, Open Responses wants a code always.
+    // Unlike over HTTP, Open Responses always requires a code here.
     const told = { type, code: code ?? errorType, message, param };
     return port.send(JSON.stringify({ type: "error", status, error: told }));
   }

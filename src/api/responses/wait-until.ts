@@ -1,9 +1,9 @@
-/** Work that goes on when its request is over. */
+/** Work that outlasts its request. */
 import type { Context } from "hono";
 
 /**
- * Workers drop what is in flight when a request ends or its WebSocket closes, letting go of connections included, unless
- * they are asked to wait. Elsewhere the process goes on anyway.
+ * Workers cancel pending work, even releasing connections, when a request ends or its WebSocket closes, unless it is passed
+ * to `waitUntil`. Other runtimes need nothing.
  */
 export function waitUntil(c: Context, work: Promise<void>): void {
   try {
