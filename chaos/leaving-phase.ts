@@ -3,7 +3,8 @@ import { sendHalf } from "./clients.ts";
 import { pause } from "./engine.ts";
 import { onStage, type Phase, type Stage, tell } from "./phase.ts";
 
-const GRACE_MS = 4_000;
+/** Several times what the short streams take alone, and less than the long ones. */
+const GRACE_MS = 8_000;
 /** For closing, and for a machine that has other things to do. */
 const MARGIN_MS = 3_000;
 
@@ -19,13 +20,13 @@ export const leavingPhase: Phase = {
         stage.ask(
           (["chat-stream", "responses-stream", "socket", "chat"] as const)[n % 4] ?? "chat",
           "b",
-          "words 500 ",
-          500,
+          "words 1000 ",
+          1000,
         ),
       );
       const halves = Array.from({ length: 20 }, () => sendHalf(stage.gateway.origin, "head"));
       // All have got a token, so none is refused for coming late.
-      for (let tries = 0; tries < 100 && begunOf(stage) < 40; tries++) await pause(20);
+      for (let tries = 0; tries < 400 && begunOf(stage) < 40; tries++) await pause(20);
       const ms = await stage.gateway.terminate();
       const ended = await Promise.all(short);
       const cut = await Promise.all(long);
