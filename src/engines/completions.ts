@@ -4,11 +4,11 @@
  * that spells one has been altered before it comes here.
  */
 import { createCompletionReader } from "./completion-reader.ts";
-import type { Capabilities, CompletionRequest, Engine, EngineProbe } from "./engine.ts";
+import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { probeModels } from "./models-probe.ts";
-import { probeTokens } from "./probe.ts";
 import { toJsonBody, toLogitBias } from "./request-body.ts";
-import { connectServer, type ServerOptions } from "./server.ts";
+import { createServerEngine } from "./server-engine.ts";
+import type { ServerOptions } from "./server.ts";
 
 export const COMPLETIONS_CAPABILITIES: Capabilities = {
   idsIn: false,
@@ -22,31 +22,23 @@ export const COMPLETIONS_CAPABILITIES: Capabilities = {
 };
 
 export function createCompletionsEngine(options: ServerOptions): Engine {
-  const server = connectServer("completions", options);
   const api = toApiPath(options.url);
-  let capabilities = COMPLETIONS_CAPABILITIES;
-
-  const engine: Engine = {
-    name: "completions",
-    get capabilities() {
-      return capabilities;
+  return createServerEngine(
+    {
+      name: "completions",
+      capabilities: COMPLETIONS_CAPABILITIES,
+      probe: async (server, signal) => ({
+        description: "completions",
+        ...(await probeModels(server, `${api}/models`, options.model, signal)),
+      }),
+      toCall: (request, server) => ({
+        path: `${api}/completions`,
+        body: toBody(request, options),
+        reader: createCompletionReader(server),
+      }),
     },
-    probe: async (signal) => {
-      const offer = await probeModels(server, `${api}/models`, options.model, signal);
-      capabilities = { ...COMPLETIONS_CAPABILITIES, ...(await probeTokens(engine, signal)) };
-      return { description: "completions", ...offer, capabilities } satisfies EngineProbe;
-    },
-    complete: (request, signal) =>
-      server.complete(
-        {
-          path: `${api}/completions`,
-          body: toBody(request, options),
-          reader: createCompletionReader(server),
-        },
-        signal,
-      ),
-  };
-  return engine;
+    options,
+  );
 }
 
 /** As the OpenAI SDK has it: a URL with a path is the API's own, `https://api.deepinfra.com/v1/openai`. */

@@ -3,11 +3,11 @@
  * its SDK's types; what it shows of control tokens is for the probe to find out.
  */
 import { createCompletionReader } from "./completion-reader.ts";
-import type { Capabilities, CompletionRequest, Constraint, Engine, EngineProbe } from "./engine.ts";
+import type { Capabilities, CompletionRequest, Constraint, Engine } from "./engine.ts";
 import { probeModels } from "./models-probe.ts";
-import { probeTokens } from "./probe.ts";
 import { toChoiceGrammar, toJsonBody, toLogitBias } from "./request-body.ts";
-import { connectServer, type ServerOptions } from "./server.ts";
+import { createServerEngine } from "./server-engine.ts";
+import type { ServerOptions } from "./server.ts";
 
 export const FIREWORKS_CAPABILITIES: Capabilities = {
   idsIn: true,
@@ -30,31 +30,23 @@ export const FIREWORKS_CAPABILITIES: Capabilities = {
 };
 
 export function createFireworksEngine(options: ServerOptions): Engine {
-  const server = connectServer("fireworks", options);
-  let capabilities = FIREWORKS_CAPABILITIES;
-
-  const engine: Engine = {
-    name: "fireworks",
-    get capabilities() {
-      return capabilities;
-    },
-    probe: async (signal) => {
+  return createServerEngine(
+    {
+      name: "fireworks",
+      capabilities: FIREWORKS_CAPABILITIES,
       // The list is of an account's own models; the others are served as well, so it decides nothing.
-      const offer = await probeModels(server, "/v1/models", options.model, signal);
-      capabilities = { ...FIREWORKS_CAPABILITIES, ...(await probeTokens(engine, signal)) };
-      return { description: "fireworks", ...offer, capabilities } satisfies EngineProbe;
+      probe: async (server, signal) => ({
+        description: "fireworks",
+        ...(await probeModels(server, "/v1/models", options.model, signal)),
+      }),
+      toCall: (request, server) => ({
+        path: "/v1/completions",
+        body: toBody(request, options),
+        reader: createCompletionReader(server),
+      }),
     },
-    complete: (request, signal) =>
-      server.complete(
-        {
-          path: "/v1/completions",
-          body: toBody(request, options),
-          reader: createCompletionReader(server),
-        },
-        signal,
-      ),
-  };
-  return engine;
+    options,
+  );
 }
 
 function toBody(request: CompletionRequest, options: ServerOptions): string {

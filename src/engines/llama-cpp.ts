@@ -8,25 +8,23 @@ import * as z from "zod";
 
 import { isSpecial, specialTokenName } from "../tokenizer/special-tokens.ts";
 import { askOptional } from "./describe.ts";
-import { createPushStream, type PushStream, consume } from "../streams/push-stream.ts";
+import { createPushStream, consume } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
   Capabilities,
   CompletionRequest,
   Constraint,
   Engine,
-  EngineEvent,
   EngineFinish,
-  EngineProbe,
   EngineTokens,
   EngineUsage,
   Piece,
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { probeModels } from "./models-probe.ts";
-import { probeTokens } from "./probe.ts";
 import { END_OF_GENERATION, toChoiceGrammar, toJsonBody } from "./request-body.ts";
-import { type CompletionReader, connectServer, type Server, type ServerOptions } from "./server.ts";
+import { type CompletionStream, createServerEngine } from "./server-engine.ts";
+import type { CompletionCall, CompletionReader, Server, ServerOptions } from "./server.ts";
 
 export const LLAMA_CPP_CAPABILITIES: Capabilities = {
   idsIn: true,
@@ -56,34 +54,35 @@ const props = z.lazy(() =>
 );
 
 export function createLlamaCppEngine(options: ServerOptions): Engine {
-  const server = connectServer("llama-cpp", options);
-  let capabilities = LLAMA_CPP_CAPABILITIES;
-
-  const engine: Engine = {
-    name: "llama-cpp",
-    get capabilities() {
-      return capabilities;
+  return createServerEngine(
+    {
+      name: "llama-cpp",
+      capabilities: LLAMA_CPP_CAPABILITIES,
+      healthPath: "/health",
+      async probe(server, signal) {
+        // A server has one model, and serves it under any name: the name is not checked.
+        const offer = await probeModels(server, "/v1/models", options.model, signal);
+        const found = props.safeParse(await askOptional(server, "/props", signal));
+        if (offer === undefined && !found.success) throw notLlamaCpp(server);
+        const build = found.data?.build_info;
+        // What one slot has: with several slots less than the model's own context.
+        const contextLength =
+          found.data?.default_generation_settings?.n_ctx ?? offer?.contextLength;
+        return {
+          description: build == null ? "llama-cpp" : `llama-cpp ${build}`,
+          ...(offer !== undefined && { models: offer.models }),
+          ...(contextLength !== undefined && { contextLength }),
+        };
+      },
+      toCall: (request, server) => ({
+        path: "/completion",
+        body: toBody(request, options),
+        reader: createLlamaCppReader(server),
+      }),
+      send: sendTwice,
     },
-    probe: async (signal) => {
-      // A server has one model, and serves it under any name: the name is not checked.
-      const offer = await probeModels(server, "/v1/models", options.model, signal);
-      const found = props.safeParse(await askOptional(server, "/props", signal));
-      if (offer === undefined && !found.success) throw notLlamaCpp(server);
-      capabilities = { ...LLAMA_CPP_CAPABILITIES, ...(await probeTokens(engine, signal)) };
-      const build = found.data?.build_info;
-      // What one slot has: with several slots less than the model's own context.
-      const contextLength = found.data?.default_generation_settings?.n_ctx ?? offer?.contextLength;
-      return {
-        description: build == null ? "llama-cpp" : `llama-cpp ${build}`,
-        ...(offer !== undefined && { models: offer.models }),
-        ...(contextLength !== undefined && { contextLength }),
-        capabilities,
-      } satisfies EngineProbe;
-    },
-    check: (signal) => server.check("/health", signal),
-    complete: (request, signal) => completeTwice(server, toBody(request, options), signal),
-  };
-  return engine;
+    options,
+  );
 }
 
 /**
@@ -91,9 +90,12 @@ export function createLlamaCppEngine(options: ServerOptions): Engine {
  * when a token breaks off a multi-byte character. Sampling again is likely to go well, and harmless
  * while nothing has been given out.
  */
-function completeTwice(server: Server, body: string, signal: AbortSignal): PushStream<EngineEvent> {
-  const call = () =>
-    server.complete({ path: "/completion", body, reader: createLlamaCppReader(server) }, signal);
+function sendTwice(
+  server: Server,
+  toCall: () => CompletionCall,
+  signal: AbortSignal,
+): CompletionStream {
+  const call = () => server.complete(toCall(), signal);
   return createPushStream(async (take) => {
     let opened = false;
     let sampled = false;

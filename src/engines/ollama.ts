@@ -14,15 +14,14 @@ import type {
   Constraint,
   Engine,
   EngineFinish,
-  EngineProbe,
   EngineTokens,
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { expectModel } from "./models-probe.ts";
 import { createLineSplitter } from "./ndjson.ts";
-import { probeTokens } from "./probe.ts";
 import { toJsonBody } from "./request-body.ts";
-import { type CompletionReader, connectServer, type Server, type ServerOptions } from "./server.ts";
+import type { CompletionReader, Server, ServerOptions } from "./server.ts";
+import { createServerEngine } from "./server-engine.ts";
 
 export interface OllamaOptions extends ServerOptions {
   /**
@@ -57,47 +56,40 @@ const tags = z.lazy(() => z.object({ models: z.array(z.object({ name: z.string()
 const details = z.lazy(() => z.object({ model_info: z.record(z.string(), z.unknown()) }));
 
 export function createOllamaEngine(options: OllamaOptions): Engine {
-  const server = connectServer("ollama", options);
   const numCtx = options.contextLength ?? DEFAULT_CONTEXT_LENGTH;
-  let capabilities = OLLAMA_CAPABILITIES;
+  return createServerEngine(
+    {
+      name: "ollama",
+      capabilities: OLLAMA_CAPABILITIES,
+      healthPath: "/api/version",
+      async probe(server, signal) {
+        const models = await readModels(server, signal);
+        expectModel(server, withTag(options.model), models);
+        const longest = await readContextLength(server, options.model, signal);
+        return {
+          description: await describe(server, "ollama", "/api/version", signal),
+          models,
+          contextLength: Math.min(numCtx, longest ?? numCtx),
+        };
+      },
+      toCall: (request, server) => ({
+        path: "/api/generate",
+        body: toBody(request, numCtx, options),
+        reader: createOllamaReader(server),
+        splitter: createLineSplitter(),
+      }),
+    },
+    options,
+  );
+}
 
-  const engine: Engine = {
-    name: "ollama",
-    get capabilities() {
-      return capabilities;
-    },
-    probe: async (signal) => {
-      const found = tags.safeParse(await server.get("/api/tags", signal));
-      if (!found.success) {
-        throw new EngineError(
-          "not-found",
-          `${server.name} has no list of models at /api/tags. Is this the URL of an Ollama server?`,
-        );
-      }
-      const models = found.data.models.map(({ name }) => name);
-      expectModel(server, withTag(options.model), models);
-      const longest = await readContextLength(server, options.model, signal);
-      capabilities = { ...OLLAMA_CAPABILITIES, ...(await probeTokens(engine, signal)) };
-      return {
-        description: await describe(server, "ollama", "/api/version", signal),
-        models,
-        contextLength: Math.min(numCtx, longest ?? numCtx),
-        capabilities,
-      } satisfies EngineProbe;
-    },
-    check: (signal) => server.check("/api/version", signal),
-    complete: (request, signal) =>
-      server.complete(
-        {
-          path: "/api/generate",
-          body: toBody(request, numCtx, options),
-          reader: createOllamaReader(server),
-          splitter: createLineSplitter(),
-        },
-        signal,
-      ),
-  };
-  return engine;
+async function readModels(server: Server, signal: AbortSignal): Promise<string[]> {
+  const found = tags.safeParse(await server.get("/api/tags", signal));
+  if (found.success) return found.data.models.map(({ name }) => name);
+  throw new EngineError(
+    "not-found",
+    `${server.name} has no list of models at /api/tags. Is this the URL of an Ollama server?`,
+  );
 }
 
 /** A name without a tag means the tag `latest`. */

@@ -1,17 +1,9 @@
 /** SGLang, on its own endpoint `/generate`: ids in, ids out. */
 import { describe } from "./describe.ts";
-import { EngineError } from "./engine-error.ts";
-import type { Capabilities, CompletionRequest, Constraint, Engine, EngineProbe } from "./engine.ts";
-import { probeModels } from "./models-probe.ts";
-import { probeTokens } from "./probe.ts";
-import {
-  createCallNames,
-  toChoiceGrammar,
-  toJsonBody,
-  toLogitBias,
-  toStopIds,
-} from "./request-body.ts";
-import { connectServer, type ServerOptions } from "./server.ts";
+import type { Capabilities, CompletionRequest, Constraint, Engine } from "./engine.ts";
+import { toChoiceGrammar, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
+import { createServerEngine, expectModels } from "./server-engine.ts";
+import type { ServerOptions } from "./server.ts";
 import { createSglangReader } from "./sglang-reader.ts";
 
 export const SGLANG_CAPABILITIES: Capabilities = {
@@ -35,44 +27,26 @@ export const SGLANG_CAPABILITIES: Capabilities = {
 };
 
 export function createSglangEngine(options: ServerOptions): Engine {
-  const server = connectServer("sglang", options);
-  const nameCall = createCallNames();
-  let capabilities = SGLANG_CAPABILITIES;
-
-  const engine: Engine = {
-    name: "sglang",
-    get capabilities() {
-      return capabilities;
+  return createServerEngine(
+    {
+      name: "sglang",
+      capabilities: SGLANG_CAPABILITIES,
+      healthPath: "/health",
+      async probe(server, signal) {
+        // `/generate` takes no model's name, so a server may well call it something else.
+        const offer = await expectModels(server, "an SGLang server", options.model, signal);
+        const description = await describe(server, "sglang", "/get_server_info", signal);
+        return { description, ...offer };
+      },
+      toCall: (request, server, callName) => ({
+        path: "/generate",
+        body: toBody(request, callName, options),
+        reader: createSglangReader(server, request.topLogprobs),
+        openAtFirstEvent: true,
+      }),
     },
-    probe: async (signal) => {
-      // `/generate` takes no model's name, so a server may well call it something else.
-      const offer = await probeModels(server, "/v1/models", options.model, signal);
-      if (offer === undefined) {
-        throw new EngineError(
-          "not-found",
-          `${server.name} has no list of models at /v1/models. Is this the URL of an SGLang server?`,
-        );
-      }
-      capabilities = { ...SGLANG_CAPABILITIES, ...(await probeTokens(engine, signal)) };
-      return {
-        description: await describe(server, "sglang", "/get_server_info", signal),
-        ...offer,
-        capabilities,
-      } satisfies EngineProbe;
-    },
-    check: (signal) => server.check("/health", signal),
-    complete: (request, signal) =>
-      server.complete(
-        {
-          path: "/generate",
-          body: toBody(request, nameCall(request), options),
-          reader: createSglangReader(server, request.topLogprobs),
-          openAtFirstEvent: true,
-        },
-        signal,
-      ),
-  };
-  return engine;
+    options,
+  );
 }
 
 function toBody(request: CompletionRequest, callName: string, options: ServerOptions): string {

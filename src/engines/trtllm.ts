@@ -4,12 +4,11 @@
  */
 import { createCompletionReader } from "./completion-reader.ts";
 import { describe } from "./describe.ts";
-import { EngineError } from "./engine-error.ts";
-import type { Capabilities, CompletionRequest, Constraint, Engine, EngineProbe } from "./engine.ts";
-import { expectModel, probeModels } from "./models-probe.ts";
-import { probeTokens } from "./probe.ts";
+import type { Capabilities, CompletionRequest, Constraint, Engine } from "./engine.ts";
+import { expectModel } from "./models-probe.ts";
 import { toChoiceGrammar, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
-import { connectServer, type ServerOptions } from "./server.ts";
+import { createServerEngine, expectModels } from "./server-engine.ts";
+import type { ServerOptions } from "./server.ts";
 
 export const TRTLLM_CAPABILITIES: Capabilities = {
   idsIn: true,
@@ -33,42 +32,24 @@ export const TRTLLM_CAPABILITIES: Capabilities = {
 };
 
 export function createTrtllmEngine(options: ServerOptions): Engine {
-  const server = connectServer("trtllm", options);
-  let capabilities = TRTLLM_CAPABILITIES;
-
-  const engine: Engine = {
-    name: "trtllm",
-    get capabilities() {
-      return capabilities;
+  return createServerEngine(
+    {
+      name: "trtllm",
+      capabilities: TRTLLM_CAPABILITIES,
+      healthPath: "/health",
+      async probe(server, signal) {
+        const offer = await expectModels(server, "a trtllm-serve", options.model, signal);
+        expectModel(server, options.model, offer.models);
+        return { description: await describe(server, "trtllm", "/version", signal), ...offer };
+      },
+      toCall: (request, server) => ({
+        path: "/v1/completions",
+        body: toBody(request, options),
+        reader: createCompletionReader(server),
+      }),
     },
-    probe: async (signal) => {
-      const offer = await probeModels(server, "/v1/models", options.model, signal);
-      if (offer === undefined) {
-        throw new EngineError(
-          "not-found",
-          `${server.name} has no list of models at /v1/models. Is this the URL of a trtllm-serve?`,
-        );
-      }
-      expectModel(server, options.model, offer.models);
-      capabilities = { ...TRTLLM_CAPABILITIES, ...(await probeTokens(engine, signal)) };
-      return {
-        description: await describe(server, "trtllm", "/version", signal),
-        ...offer,
-        capabilities,
-      } satisfies EngineProbe;
-    },
-    check: (signal) => server.check("/health", signal),
-    complete: (request, signal) =>
-      server.complete(
-        {
-          path: "/v1/completions",
-          body: toBody(request, options),
-          reader: createCompletionReader(server),
-        },
-        signal,
-      ),
-  };
-  return engine;
+    options,
+  );
 }
 
 function toBody(request: CompletionRequest, options: ServerOptions): string {

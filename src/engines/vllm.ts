@@ -6,12 +6,12 @@
  */
 import { createCompletionReader } from "./completion-reader.ts";
 import { EngineError } from "./engine-error.ts";
-import type { Capabilities, CompletionRequest, Engine, EngineProbe } from "./engine.ts";
-import { expectModel, probeModels } from "./models-probe.ts";
-import { probeTokens } from "./probe.ts";
-import { createCallNames, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
+import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
+import { expectModel } from "./models-probe.ts";
+import { toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { describe } from "./describe.ts";
-import { connectServer, type Server, type ServerOptions } from "./server.ts";
+import { createServerEngine, expectModels } from "./server-engine.ts";
+import type { Server, ServerOptions } from "./server.ts";
 
 export interface VllmOptions extends ServerOptions {
   /** Use `/inference/v1/generate` when the server has it. Off by default: it is still moving. */
@@ -39,55 +39,33 @@ export const VLLM_CAPABILITIES: Capabilities = {
 };
 
 export function createVllmEngine(options: VllmOptions): Engine {
-  const server = connectServer("vllm", options);
-  const nameCall = createCallNames();
-  let capabilities = VLLM_CAPABILITIES;
   let hasTokenEndpoint = false;
-
-  const engine: Engine = {
-    name: "vllm",
-    get capabilities() {
-      return capabilities;
+  return createServerEngine(
+    {
+      name: "vllm",
+      capabilities: VLLM_CAPABILITIES,
+      healthPath: "/health",
+      async probe(server, signal) {
+        const offer = await expectModels(server, "a vLLM server", options.model, signal);
+        expectModel(server, options.model, offer.models);
+        if (options.tokenEndpoint === true) {
+          hasTokenEndpoint = await findTokenEndpoint(server, options, signal);
+        }
+        return { description: await describe(server, "vllm", "/version", signal), ...offer };
+      },
+      toCall(request, server, callName) {
+        const reader = createCompletionReader(server, request.topLogprobs);
+        // Log probabilities come in another form there.
+        return hasTokenEndpoint && request.topLogprobs === undefined
+          ? { path: TOKEN_ENDPOINT, body: toGenerateBody(request, callName, options), reader }
+          : { path: "/v1/completions", body: toCompletionBody(request, callName, options), reader };
+      },
     },
-    probe: async (signal) => {
-      const offer = await probeModels(server, "/v1/models", options.model, signal);
-      if (offer === undefined) throw notVllm(server);
-      expectModel(server, options.model, offer.models);
-      if (options.tokenEndpoint === true) {
-        hasTokenEndpoint = await findTokenEndpoint(server, options, signal);
-      }
-      capabilities = { ...VLLM_CAPABILITIES, ...(await probeTokens(engine, signal)) };
-      return {
-        description: await describe(server, "vllm", "/version", signal),
-        ...offer,
-        capabilities,
-      } satisfies EngineProbe;
-    },
-    check: (signal) => server.check("/health", signal),
-    complete: (request, signal) => {
-      const reader = createCompletionReader(server, request.topLogprobs);
-      // Log probabilities come in another form there.
-      return hasTokenEndpoint && request.topLogprobs === undefined
-        ? server.complete(
-            {
-              path: "/inference/v1/generate",
-              body: toGenerateBody(request, nameCall(request), options),
-              reader,
-            },
-            signal,
-          )
-        : server.complete(
-            {
-              path: "/v1/completions",
-              body: toCompletionBody(request, nameCall(request), options),
-              reader,
-            },
-            signal,
-          );
-    },
-  };
-  return engine;
+    options,
+  );
 }
+
+const TOKEN_ENDPOINT = "/inference/v1/generate";
 
 function toCompletionBody(
   request: CompletionRequest,
@@ -196,16 +174,9 @@ async function findTokenEndpoint(
 ): Promise<boolean> {
   try {
     const body = toJsonBody({}, { model, token_ids: [], sampling_params: { max_tokens: 1 } });
-    return (await server.post("/inference/v1/generate", body, signal)) !== undefined;
+    return (await server.post(TOKEN_ENDPOINT, body, signal)) !== undefined;
   } catch (error) {
     if (error instanceof EngineError && error.kind === "bad-request") return true;
     throw error;
   }
-}
-
-function notVllm(server: Server): EngineError {
-  return new EngineError(
-    "not-found",
-    `${server.name} has no list of models at /v1/models. Is this the URL of a vLLM server?`,
-  );
 }

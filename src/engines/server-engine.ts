@@ -1,0 +1,87 @@
+/**
+ * What engines reached over HTTP have in common: a server, capabilities that a probe makes exact, and completions of
+ * one request each. An engine says only what is its own: its paths, its request body and how its stream is read.
+ */
+import { EngineError } from "./engine-error.ts";
+import type { Capabilities, CompletionRequest, Engine, EngineProbe } from "./engine.ts";
+import { type ModelsProbe, probeModels } from "./models-probe.ts";
+import { probeTokens } from "./probe.ts";
+import { createCallNames } from "./request-body.ts";
+import { type CompletionCall, connectServer, type Server, type ServerOptions } from "./server.ts";
+
+export interface ServerEngine {
+  /** The kind of server, as in the settings: `vllm`. */
+  readonly name: string;
+  /** At its best. A probe may find less. */
+  readonly capabilities: Capabilities;
+  /** A path whose answer tells that the server is well. Absent: it has none. */
+  readonly healthPath?: string;
+  /**
+   * What the server says of itself. Throws an {@link EngineError} when it is of another kind or does not serve the
+   * model.
+   */
+  readonly probe: (
+    server: Server,
+    signal: AbortSignal,
+  ) => Promise<Omit<EngineProbe, "capabilities">>;
+  /**
+   * The request of one completion, and how its answer is read.
+   *
+   * @param callName unlike that of any other call of this engine.
+   */
+  readonly toCall: (request: CompletionRequest, server: Server, callName: string) => CompletionCall;
+  /** Sends the call. Default: once. */
+  readonly send?: (
+    server: Server,
+    call: () => CompletionCall,
+    signal: AbortSignal,
+  ) => CompletionStream;
+}
+
+export type CompletionStream = ReturnType<Server["complete"]>;
+
+export function createServerEngine(
+  { name, capabilities: best, healthPath, probe, toCall, send = sendOnce }: ServerEngine,
+  options: ServerOptions,
+): Engine {
+  const server = connectServer(name, options);
+  const nameCall = createCallNames();
+  let capabilities = best;
+
+  const engine: Engine = {
+    name,
+    get capabilities() {
+      return capabilities;
+    },
+    async probe(signal) {
+      const description = await probe(server, signal);
+      capabilities = { ...best, ...(await probeTokens(engine, signal)) };
+      return { ...description, capabilities };
+    },
+    ...(healthPath !== undefined && {
+      check: (signal: AbortSignal) => server.check(healthPath, signal),
+    }),
+    complete: (request, signal) =>
+      send(server, () => toCall(request, server, nameCall(request)), signal),
+  };
+  return engine;
+}
+
+function sendOnce(server: Server, call: () => CompletionCall, signal: AbortSignal) {
+  return server.complete(call(), signal);
+}
+
+/** As {@link probeModels}, of a server that is known by its list of models. `kind`: `a vLLM server`. */
+export async function expectModels(
+  server: Server,
+  kind: string,
+  model: string,
+  signal: AbortSignal,
+): Promise<ModelsProbe> {
+  const offer = await probeModels(server, "/v1/models", model, signal);
+  if (offer !== undefined) return offer;
+  throw new EngineError(
+    "not-found",
+    `${server.name} has no list of models at /v1/models. Is this the URL of ${kind}?`,
+  );
+}
