@@ -89,7 +89,7 @@ describe("reading a request", () => {
   test.each([
     ["/v1/chat/completions", { messages, tools: [chatTool(4000)] }, 5],
     ["/v1/responses", { model, input: "hi", tools: [responsesTool(4000)], store: false }, 7],
-    ["/v1/responses/input_tokens", { model, input: "hi", tools: [responsesTool(4000)] }, 5],
+    ["/v1/responses/input_tokens", { model, input: "hi", tools: [responsesTool(4000)] }, 6],
   ])("of 150 KB takes stages: %s", async (path, body, stages) => {
     expect(JSON.stringify(body).length).toBeGreaterThan(LARGE);
     expect(await pausesOf(path, body)).toBe(stages);

@@ -15,7 +15,7 @@ import { toItemId } from "./response-store.ts";
 import { showItem } from "./to-client.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
 import { toResponseUsage } from "./to-response.ts";
-import { type PromptContext, toMessages, turnMaker } from "./to-turn.ts";
+import { type PromptContext, turnMaker } from "./to-turn.ts";
 
 export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
@@ -25,14 +25,17 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const stages = createStages(bodyText.length, context.pause);
     const request = await readRequest(bodyText, inputTokensRequest, context.limits, stages);
     const model = requireModel(context.models, request.model);
-    const loaded = await loadContext(request, newId(), toCaller(c), context);
-    const { tenant } = c.get("client");
+    const caller = toCaller(c);
+    const loaded = await loadContext(request, newId(), caller, context);
     await stages.next();
-    const steps = toMessages(request, toPromptContext(bodyText, tenant), loaded.history);
-    const messages = await stages.run(steps);
+    const turnContext = {
+      ...toPromptContext(bodyText, caller.client.tenant),
+      turnId: caller.requestId,
+    };
+    const turnOf = await stages.run(turnMaker(request, turnContext));
     return c.json({
       object: "response.input_tokens",
-      input_tokens: await model.countPromptTokens(messages, tenant, c.req.raw.signal),
+      input_tokens: await model.countTurnTokens(turnOf(loaded.history), c.req.raw.signal),
     });
   });
 

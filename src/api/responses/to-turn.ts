@@ -83,16 +83,6 @@ export function* turnMaker(
   });
 }
 
-/** The conversation alone, for whoever only counts it. In steps, as {@link turnMaker}. */
-export function* toMessages(
-  request: PromptRequest,
-  context: PromptContext,
-  history: readonly HistoryItem[],
-): Generator<void, readonly Message[]> {
-  const frame = yield* readFrame(request, context);
-  return withHistory(history, frame, request, context);
-}
-
 /** What a request says besides its history. */
 interface Frame {
   readonly functions: readonly OfferedFunction[];

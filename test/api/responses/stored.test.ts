@@ -360,6 +360,44 @@ describe("input_tokens", () => {
     }
   });
 
+  const functions = ["f", "g"].map((name) => ({ type: "function", name, parameters: {} }));
+  const none = { effort: "none" };
+
+  test.each([
+    ["an answer", { reasoning: none }, ["Hi.<|return|>"]],
+    [
+      "a document",
+      { reasoning: none, text: { format: { type: "json_object" } } },
+      ["{}<|return|>"],
+    ],
+    [
+      "an empty thought",
+      { reasoning: none, tools: functions },
+      ["<|channel|>final<|message|>Hi.<|return|>"],
+    ],
+    [
+      "a thought",
+      { tools: functions.slice(0, 1), tool_choice: "required" },
+      ["Hm.<|end|>", "{}<|call|>"],
+    ],
+    [
+      "a call",
+      { reasoning: none, tools: functions.slice(0, 1), tool_choice: "required" },
+      ["{}<|call|>"],
+    ],
+    [
+      "a choice of functions",
+      { reasoning: none, tools: functions, tool_choice: "required" },
+      [".f<|channel|>", "{}<|call|>"],
+    ],
+  ])("counts the header that is opened: of %s", async (_, body, scripts) => {
+    const app = responsesApp({ engine: scriptedEngine(scripts) });
+    const request = { model: MODEL, input: "Go.", ...body };
+    const counted = await app.send("POST", "/v1/responses/input_tokens", request);
+    const { usage } = await app.create(request);
+    expect(await counted.json()).toMatchObject({ input_tokens: usage?.input_tokens });
+  });
+
   test("refuses what a response would refuse", async () => {
     const app = responsesApp({ engine: scriptedEngine([]) });
     const wrong = await app.send("POST", "/v1/responses/input_tokens", { input: "Hi." });
