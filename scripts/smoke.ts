@@ -2,7 +2,8 @@
  * Installs the package as a user would, from the tarball `npm publish` would send, and tries it on Node, Bun, Deno and
  * Vercel's edge runtime. That takes the network and a minute, so it is no test.
  *
- *     npm run smoke
+ *     npm run smoke            # on all of them
+ *     npm run smoke -- bun     # on one: node, bun, deno or edge-runtime
  *
  * On each, with an engine in this process behind vLLM's wire: is it ready, does it answer a response, does the
  * streamed tool loop of a forgetful client keep its thoughts, does a client that leaves let go of the engine, and
@@ -32,14 +33,25 @@ const PACKAGES = ["bun@1.4.5", "deno@2.9.6", "edge-runtime@4.0.1", "esbuild@0.28
 
 const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-smoke-"));
 const bin = (name: string) => join(folder, "node_modules/.bin", name);
+const nodeEntry = join(folder, "node_modules/harmony-gateway/dist/node.js");
+
+const smokes: Readonly<Record<string, () => Promise<void>>> = {
+  node: () => smoke(`Node ${process.versions.node}`, [bin("harmony-gateway")]),
+  bun: () => smoke(`Bun ${versionOf("bun")}`, [bin("bun"), nodeEntry]),
+  deno: () => smoke(`Deno ${versionOf("deno")}`, [bin("deno"), "run", "--allow-all", nodeEntry]),
+  "edge-runtime": () =>
+    smoke(`edge-runtime ${versionOf("edge-runtime")}`, [process.execPath, writeEdgeServer()]),
+};
+
+const asked = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(smokes);
+const unknown = asked.filter((name) => !(name in smokes));
+if (unknown.length > 0) {
+  throw new Error(`There is no runtime ${unknown.join(", ")}: ${Object.keys(smokes).join(", ")}.`);
+}
 
 try {
   install();
-  const entry = join(folder, "node_modules/harmony-gateway/dist/node.js");
-  await smoke(`Node ${process.versions.node}`, [bin("harmony-gateway")]);
-  await smoke(`Bun ${versionOf("bun")}`, [bin("bun"), entry]);
-  await smoke(`Deno ${versionOf("deno")}`, [bin("deno"), "run", "--allow-all", entry]);
-  await smoke(`edge-runtime ${versionOf("edge-runtime")}`, [process.execPath, writeEdgeServer()]);
+  for (const name of asked) await smokes[name]?.();
 } finally {
   rmSync(folder, { recursive: true });
 }

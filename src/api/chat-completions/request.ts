@@ -240,4 +240,3 @@ export const chatRequest = z.lazy(() =>
 export type ChatRequest = z.infer<typeof chatRequest>;
 export type ChatMessage = z.infer<ReturnType<typeof message>>;
 export type AssistantMessage = z.infer<ReturnType<typeof assistantMessage>>;
-export type ChatTool = z.infer<ReturnType<typeof tool>>;

@@ -169,6 +169,5 @@ export const compactRequest = z.lazy(() =>
 export type ResponsesRequest = z.infer<typeof responsesRequest>;
 /** The part that decides the prompt. */
 export type PromptRequest = z.infer<typeof inputTokensRequest>;
-export type CompactRequest = z.infer<typeof compactRequest>;
 export type FunctionTool = z.infer<ReturnType<typeof functionTool>>;
 export { metadata as metadataSchema };
