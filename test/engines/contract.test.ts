@@ -1,0 +1,190 @@
+/**
+ * What every engine reached over HTTP must do with its server's recorded streams. A new engine adds its line to
+ * `RECORDED` and its fixtures; what is its own has a test of its own beside this one.
+ */
+import { describe, expect, test } from "vitest";
+
+import {
+  createEngine,
+  ENGINE_KINDS,
+  type EngineKind,
+  ENGINES,
+} from "../../src/engines/create-engine.ts";
+import {
+  type Answer,
+  complete,
+  cuts,
+  jsonAnswer,
+  readFixture,
+  requestOf,
+  SAMPLING,
+  scriptTransport,
+} from "./support.ts";
+
+interface Recording {
+  /** A whole answer, under `test/fixtures/engines`. */
+  readonly answer: string;
+}
+
+const RECORDED: Readonly<Record<Exclude<EngineKind, "demo" | "llama">, Recording>> = {
+  vllm: { answer: "vllm/answer.sse" },
+  sglang: { answer: "sglang/incremental.sse" },
+  "llama-cpp": { answer: "llama-cpp/answer.sse" },
+  trtllm: { answer: "trtllm/answer.sse" },
+  ollama: { answer: "ollama/answer.ndjson" },
+  fireworks: { answer: "fireworks/answer.sse" },
+  completions: { answer: "completions/answer.sse" },
+};
+
+function isRecorded(kind: EngineKind): kind is keyof typeof RECORDED {
+  return kind in RECORDED;
+}
+
+function serve(kind: EngineKind, answer: Answer | Error) {
+  const transport = scriptTransport(() => answer);
+  const engine = createEngine(kind, {
+    url: "http://127.0.0.1:9",
+    model: "openai/gpt-oss-20b",
+    apiKey: "secret-key",
+    transport,
+  });
+  return { engine, transport };
+}
+
+test("every engine reached over HTTP is here", () => {
+  const served = ENGINE_KINDS.filter((kind) => ENGINES[kind].url !== "none");
+  expect(Object.keys(RECORDED)).toEqual(served);
+});
+
+describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
+  const bytes = readFixture(RECORDED[kind].answer);
+  const { capabilities } = ENGINES[kind];
+
+  test("opens once, gives tokens in its form, and finishes once with a reason", async () => {
+    const found = await complete(serve(kind, { pieces: [bytes] }).engine);
+    const forms = { exact: "ids", lossy: "pieces", none: "text", unmarked: "text" } as const;
+    expect(found).toMatchObject({
+      opens: 1,
+      [forms[capabilities.idsOut]]: expect.anything(),
+      finish: { type: "finish", reason: "stop" },
+    });
+    expect(
+      Object.keys(found).filter((key) => ["ids", "pieces", "text"].includes(key)),
+    ).toHaveLength(1);
+  });
+
+  test("gives the same wherever its bytes are cut", async () => {
+    const whole = await complete(serve(kind, { pieces: [bytes] }).engine);
+    // Enough of the cuts: the engines' own tests make every one.
+    for (const pieces of [...cuts(bytes)].toReversed().filter((_, at) => at % 16 === 0)) {
+      expect(await complete(serve(kind, { pieces }).engine)).toEqual(whole);
+    }
+  });
+
+  test("lets the connection be used again after a whole answer, and closes it at once otherwise", async () => {
+    const whole = serve(kind, { pieces: [bytes] });
+    await complete(whole.engine);
+    expect(whole.transport.closes).toEqual([expect.any(Number)]);
+
+    const left = serve(kind, { pieces: [bytes.subarray(0, bytes.length / 2), bytes] });
+    for await (const event of left.engine.complete(requestOf(), new AbortController().signal)) {
+      if (event.type !== "open") break;
+    }
+    expect(left.transport.closes).toEqual(["at once"]);
+  });
+
+  test("sends nothing when the signal has aborted", async () => {
+    const { engine, transport } = serve(kind, { pieces: [bytes] });
+    await expect(
+      complete(engine, requestOf(), AbortSignal.abort(new Error("left"))),
+    ).rejects.toThrow("left");
+    expect(transport.requests).toEqual([]);
+  });
+
+  test("a stream that breaks off is an error, whatever has come", async () => {
+    const half = { pieces: [bytes.subarray(0, bytes.length / 2)] };
+    expect(await complete(serve(kind, half).engine)).toMatchObject({ error: { kind: "closed" } });
+  });
+
+  test("an event that makes no sense is the server's error, and quotes nothing", async () => {
+    const text = kind === "ollama" ? "{secret\n" : "data: {secret\n\n";
+    const { error } = await complete(
+      serve(kind, { pieces: [new TextEncoder().encode(text)] }).engine,
+    );
+    expect(error).toMatchObject({
+      kind: "server-error",
+      message: expect.not.stringContaining("{secret"),
+    });
+  });
+
+  test.each([
+    [400, "bad-request"],
+    [401, "auth"],
+    [429, "rate-limit"],
+    [500, "server-error"],
+    [503, "overloaded"],
+  ])("status %i is %s, and the key is in no message", async (status, expected) => {
+    const body = { error: { message: "no, secret-key" } };
+    const { error } = await complete(serve(kind, jsonAnswer(body, status)).engine);
+    expect(error?.kind).toBe(expected);
+    expect(error?.message).not.toContain("secret-key");
+  });
+
+  test("sends the prompt in the form it takes, its limit, and the key", async () => {
+    const { engine, transport } = serve(kind, { pieces: [bytes] });
+    await complete(engine, requestOf({ maxTokens: 1234 }));
+    const [sent] = transport.requests;
+    expect(sent?.headers["authorization"]).toBe("Bearer secret-key");
+    expect(sent?.body).toContain(":1234");
+    expect(sent?.body).toContain(
+      capabilities.idsIn
+        ? "[200006,1428,200008,12194,200007]"
+        : '"<|start|>user<|message|>Hi<|end|>"',
+    );
+  });
+
+  test("sends every sampling parameter that it is said to honour", async () => {
+    const body = async (sampling: typeof SAMPLING) => {
+      const { engine, transport } = serve(kind, { pieces: [bytes] });
+      await complete(engine, requestOf({ sampling }));
+      return transport.requests[0]?.body;
+    };
+    const neutral = await body(SAMPLING);
+    const changes = {
+      temperature: 0.123,
+      topP: 0.456,
+      topK: 7,
+      minP: 0.0789,
+      frequencyPenalty: 0.321,
+      presencePenalty: 0.654,
+      repetitionPenalty: 1.987,
+      seed: 4711,
+      logitBias: new Map([[123, -50]]),
+    };
+    for (const name of capabilities.sampling) {
+      expect([name, await body({ ...SAMPLING, [name]: changes[name] })]).not.toEqual([
+        name,
+        neutral,
+      ]);
+    }
+  });
+
+  test("sends every constraint that it is said to take", async () => {
+    const constraints = {
+      "json-schema": { type: "json-schema", schema: '{"const":"here it is"}' },
+      "json-object": { type: "json-object" },
+      choice: { type: "choice", options: ["here", "it", "is"] },
+      "structural-tag": { type: "structural-tag", tag: '{"here":"it is"}' },
+      "token-grammar": { type: "token-grammar", grammar: 'root ::= "here it is"' },
+    } as const;
+    const body = async (type?: keyof typeof constraints) => {
+      const { engine, transport } = serve(kind, { pieces: [bytes] });
+      await complete(engine, requestOf(type && { constraint: constraints[type] }));
+      return transport.requests[0]?.body;
+    };
+    const free = await body();
+    for (const type of capabilities.constraints) {
+      expect([type, await body(type)]).not.toEqual([type, free]);
+    }
+  });
+});
