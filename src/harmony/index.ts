@@ -41,6 +41,10 @@ export type { Piece } from "./pieces.ts";
 export { breakControlSpellings, toPromptText } from "./prompt-text.ts";
 export type { PromptText, PromptTextOptions } from "./prompt-text.ts";
 
+// Training: which ids count
+export { lossMask } from "./loss-mask.ts";
+export type { LossMask } from "./loss-mask.ts";
+
 // Parsing: what the model wrote, to events
 export { createParser, toFinishReason } from "./parse.ts";
 export type {

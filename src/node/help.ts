@@ -17,6 +17,7 @@ Usage
   harmony-gateway [settings]            serve
   harmony-gateway render [options]      print the prompt of a request
   harmony-gateway parse [options]       print what a model's output means
+  harmony-gateway convert [options]     convert conversations: chat, Harmony, ids, OpenChatML
   harmony-gateway key [name]            make a client key and its hash; --sealing: a sealing key
 
   harmony-gateway

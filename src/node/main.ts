@@ -1,6 +1,7 @@
 /** The command line: which command, and how the process ends. */
 import { readFileSync } from "node:fs";
 import { SettingsError, suggest } from "../config/resolve.ts";
+import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
 import { toHelp } from "./help.ts";
 import { PARSE_USAGE, runParse } from "./inspect-parse.ts";
 import { RENDER_USAGE, runRender } from "./inspect-render.ts";
@@ -15,7 +16,7 @@ const EXIT_FAILURE = 1;
 /** Slow enough to see the streaming. */
 const DEMO_TOKENS_PER_SECOND = 100;
 
-const COMMANDS = ["serve", "render", "parse", "key"];
+const COMMANDS = ["serve", "render", "parse", "convert", "key"];
 
 export async function main(args: readonly string[]): Promise<void> {
   const [command, ...rest] = args;
@@ -29,6 +30,8 @@ export async function main(args: readonly string[]): Promise<void> {
       return inspect(() => runRender(rest, process.env), RENDER_USAGE);
     case "parse":
       return inspect(() => runParse(rest, process.env), PARSE_USAGE);
+    case "convert":
+      return convert(rest);
     case "serve":
       return serve(rest);
     default:
@@ -38,6 +41,7 @@ export async function main(args: readonly string[]): Promise<void> {
 
 function helpFor(command: string | undefined): string {
   if (command === "render") return RENDER_USAGE;
+  if (command === "convert") return CONVERT_USAGE;
   return command === "parse" ? PARSE_USAGE : toHelp();
 }
 
@@ -48,6 +52,17 @@ function inspect(make: () => string, usage: string): void {
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     fail(EXIT_USAGE, `${error.message}\n\n${usage}`);
+  }
+}
+
+async function convert(args: readonly string[]): Promise<void> {
+  const { stdin, stdout, stderr, env: environment } = process;
+  try {
+    const io = { stdin, stdout, stderr, environment, now: () => performance.now() };
+    process.exitCode = await runConvert(args, io);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    fail(EXIT_USAGE, `${error.message}\n\n${CONVERT_USAGE}`);
   }
 }
 

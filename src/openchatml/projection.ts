@@ -71,7 +71,13 @@ export type ChatMessage =
       readonly content: string;
       readonly name?: string;
     }
-  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
+  | {
+      readonly role: "tool";
+      readonly tool_call_id: string;
+      readonly content: string;
+      /** Of a tool whose call is not in the history. */
+      readonly name?: string;
+    }
   | ChatAssistantMessage;
 
 export interface ChatAssistantMessage {

@@ -13,7 +13,7 @@ import {
   userMessage,
 } from "../../harmony/messages.ts";
 import { settlePrefill } from "../../turn/prefill.ts";
-import type { AnswerFormat, Turn } from "../../turn/turn.ts";
+import type { AnswerFormat, ToolChoice, Turn } from "../../turn/turn.ts";
 import { compileEnforced } from "../enforced-schemas.ts";
 import { RequestError } from "../errors.ts";
 import {
@@ -35,9 +35,8 @@ import { sentReasoning } from "./reasoning-in.ts";
 import { PART_SEPARATOR } from "./reply.ts";
 import type { AssistantMessage, ChatMessage, ChatRequest } from "./request.ts";
 
-/** What a request does not say. */
-export interface TurnContext {
-  readonly turnId: string;
+/** What a request does not say about its prompt. */
+export interface PromptContext {
   readonly tenant: string;
   readonly system: Omit<SystemOptions, "effort">;
   /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
@@ -47,6 +46,10 @@ export interface TurnContext {
    * calls. For other messages, what they say themselves.
    */
   readonly restored: ReadonlyMap<number, readonly CallThoughts[]>;
+}
+
+export interface TurnContext extends PromptContext {
+  readonly turnId: string;
   /** The `x-session-id` header. */
   readonly sessionId?: string | undefined;
 }
@@ -58,35 +61,19 @@ export function toTurn(request: ChatRequest, context: TurnContext): Turn {
 /** A request of megabytes takes a few dozen milliseconds for each step, any other next to nothing for all. */
 export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Generator<void, Turn> {
   refuseUnsupported(request);
-  const reasoning = chatReasoning(request);
-  const offered = yield* toFunctions(request, context);
-  const toolChoice = toToolChoice(
-    requestedChoice(request),
-    offered.map((each) => each.name),
-  );
-  const functions = toolChoice.type === "none" ? [] : offered;
-  const format = toResponseFormat(request, context);
+  const offer = yield* readOffer(request, context);
+  const { functions, toolChoice, format, reasoning } = offer;
   const tools = yield* toOfferedTools(functions, toolChoice);
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
-  const { leading, history, prefill } = toHistory(request.messages, context.restored);
-
-  const developer = developerMessage({
-    instructions: leading,
-    functions,
-    ...(format !== undefined && { responseFormat: format }),
-  });
+  const { messages, prefill } = readMessages(request, context, offer);
   const affinity = request.prompt_cache_key ?? request.session_id ?? context.sessionId;
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
 
   return settlePrefill({
     id: context.turnId,
     tenant: context.tenant,
-    messages: [
-      systemMessage({ ...context.system, effort: reasoning.effort }),
-      ...(developer === undefined ? [] : [developer]),
-      ...history,
-    ],
+    messages,
     tools,
     toolChoice,
     parallelToolCalls: request.parallel_tool_calls ?? true,
@@ -103,6 +90,50 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
     ...(prefill !== undefined && { prefill }),
     ...(affinity != null && { affinity }),
   });
+}
+
+/** The conversation alone: an answer at its end is a message like any other, and nothing is continued. */
+export function toMessages(request: ChatRequest, context: PromptContext): readonly Message[] {
+  const offer = runAtOnce(readOffer(request, context));
+  const { messages, prefill } = readMessages(request, context, offer);
+  return prefill === undefined ? messages : [...messages, finalMessage(prefill)];
+}
+
+interface Offer {
+  readonly reasoning: ReasoningOptions;
+  readonly functions: readonly OfferedFunction[];
+  readonly toolChoice: ToolChoice;
+  readonly format: ResponseFormat | undefined;
+}
+
+function* readOffer(request: ChatRequest, context: PromptContext): Generator<void, Offer> {
+  const reasoning = chatReasoning(request);
+  const offered = yield* toFunctions(request, context);
+  const toolChoice = toToolChoice(
+    requestedChoice(request),
+    offered.map((each) => each.name),
+  );
+  const functions = toolChoice.type === "none" ? [] : offered;
+  return { reasoning, functions, toolChoice, format: toResponseFormat(request, context) };
+}
+
+function readMessages(
+  request: ChatRequest,
+  context: PromptContext,
+  { reasoning, functions, format }: Offer,
+): { readonly messages: readonly Message[]; readonly prefill: string | undefined } {
+  const { leading, history, prefill } = toHistory(request.messages, context.restored);
+  const developer = developerMessage({
+    instructions: leading,
+    functions,
+    ...(format !== undefined && { responseFormat: format }),
+  });
+  const messages: readonly Message[] = [
+    systemMessage({ ...context.system, effort: reasoning.effort }),
+    ...(developer === undefined ? [] : [developer]),
+    ...history,
+  ];
+  return { messages, prefill };
 }
 
 /** The effort that will be used, the budget, and whether reasoning is shown. */
@@ -142,7 +173,7 @@ interface History {
   readonly prefill?: string;
 }
 
-function toHistory(messages: readonly ChatMessage[], restored: TurnContext["restored"]): History {
+function toHistory(messages: readonly ChatMessage[], restored: PromptContext["restored"]): History {
   const leading: string[] = [];
   const history: Message[] = [];
   const calls = new Map<string, string>();
@@ -301,7 +332,7 @@ const CUSTOM_PARAMETERS: Json = fromPlainJson(PLAIN_CUSTOM_PARAMETERS);
 
 function* toFunctions(
   request: ChatRequest,
-  { bodyText, tenant }: TurnContext,
+  { bodyText, tenant }: PromptContext,
 ): Generator<void, OfferedFunction[]> {
   const schemas = readOrdered(bodyText, "tools", request.tools, tenant);
   yield;
@@ -368,7 +399,7 @@ function toNamedTool(
 
 function toResponseFormat(
   request: ChatRequest,
-  { bodyText, tenant }: TurnContext,
+  { bodyText, tenant }: PromptContext,
 ): ResponseFormat | undefined {
   const format = request.response_format;
   if (format?.type !== "json_schema") return undefined;

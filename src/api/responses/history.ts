@@ -83,7 +83,7 @@ export async function resolveHistory(
 }
 
 /** Without a phase, what stands right before a call was said before calling. */
-function isAnswer(items: readonly LocatedItem[], index: number): boolean {
+export function isAnswer(items: readonly Pick<LocatedItem, "item">[], index: number): boolean {
   const item = items[index]?.item;
   if (item?.type !== "message" || item.role !== "assistant") return false;
   if (item.phase === "final_answer") return true;
@@ -173,7 +173,7 @@ async function readThought(located: LocatedItem, deps: HistoryDeps): Promise<Tho
   );
 }
 
-function thoughtText(item: Extract<InputItem, { type: "reasoning" }>): string {
+export function thoughtText(item: Extract<InputItem, { type: "reasoning" }>): string {
   return (item.content ?? []).flatMap((part) => (part.text ? [part.text] : [])).join("\n");
 }
 

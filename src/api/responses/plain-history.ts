@@ -1,0 +1,41 @@
+/** The items of a request alone, for whoever looks at one without a store: nothing that they refer to is looked up. */
+import { type HistoryItem, isAnswer, thoughtText } from "./history.ts";
+import type { InputItem } from "./items.ts";
+import type { PromptRequest } from "./request.ts";
+
+export function plainHistory(input: PromptRequest["input"]): HistoryItem[] {
+  if (typeof input === "string") {
+    return [{ type: "message", role: "user", content: input, param: "input" }];
+  }
+  const items = (input ?? []).map((item) => ({ item }));
+  return items.map(({ item }, index) =>
+    toHistoryItem(item, { answers: isAnswer(items, index), param: `input[${index}]` }),
+  );
+}
+
+function toHistoryItem(
+  item: InputItem,
+  { answers, param }: { readonly answers: boolean; readonly param: string },
+): HistoryItem {
+  switch (item.type) {
+    case "message": {
+      const { role, content } = item;
+      return role === "assistant"
+        ? { type: "assistant", isAnswer: answers, content, param }
+        : { type: "message", role, content, param };
+    }
+    case "reasoning":
+      return { type: "reasoning", text: thoughtText(item) };
+    case "function_call":
+      return { type: "call", callId: item.call_id, name: item.name, args: item.arguments };
+    case "function_call_output":
+      return { type: "output", callId: item.call_id, content: item.output, param };
+    case "item_reference":
+    case "compaction":
+      return { type: "unsupported", kind: item.type, param };
+    case "unsupported":
+      return { type: "unsupported", kind: item.item.type, param };
+    default:
+      return item satisfies never;
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Which ids of a rendered conversation the assistant wrote: what a trainer computes its loss on.
+ *
+ * A prompt ends with `<|start|>assistant`, so this much of a header is given to the model where its turn begins. It
+ * writes the rest, the terminator included. Between the messages of one turn it writes `<|start|>assistant` itself,
+ * because sampling goes on over `<|end|>`; `<|call|>` and `<|return|>` stop it.
+ */
+import { isSpecial } from "../tokenizer/index.ts";
+import type { Message } from "./conversation.ts";
+import type { Piece } from "./pieces.ts";
+import type { RenderedPrompt, RenderedSegment } from "./prompt.ts";
+import { END } from "./tokens.ts";
+
+/**
+ * - `all`: every message of the assistant
+ * - `last`: those behind the last message that is neither the assistant's nor a tool's
+ * - `final`: those on channel `final`
+ */
+export type LossMask = "all" | "last" | "final";
+
+/** A 1 for each id that counts, in order, and a 0 for each other. */
+export function lossMask(prompt: RenderedPrompt, which: LossMask): Uint8Array {
+  const mask = new Uint8Array(prompt.length);
+  let at = 0;
+  for (const { piece, isTarget } of maskedPieces(prompt, which)) {
+    if (isTarget) mask.fill(1, at, at + piece.ids.length);
+    at += piece.ids.length;
+  }
+  return mask;
+}
+
+/** The same by pieces, of which each counts as a whole. Appended ids are no message's, and are left out. */
+export function* maskedPieces(
+  { segments }: RenderedPrompt,
+  which: LossMask,
+): Generator<{ readonly piece: Piece; readonly isTarget: boolean }> {
+  const rendered = segments.filter((segment) => segment.type === "rendered");
+  const from = which === "last" ? lastTurn(rendered) : 0;
+  let goesOn = false;
+  for (const [index, { message, pieces }] of rendered.entries()) {
+    const isAssistant = message?.role === "assistant";
+    const isCounted =
+      isAssistant && index >= from && (which !== "final" || message.channel === "final");
+    const given = goesOn ? 0 : authorPieces(message);
+    for (const [at, piece] of pieces.entries()) {
+      yield { piece, isTarget: isCounted && at >= given };
+    }
+    goesOn = isAssistant && endsWith(pieces, END);
+  }
+}
+
+function lastTurn(segments: readonly RenderedSegment[]): number {
+  return (
+    segments.findLastIndex(({ message }) => {
+      return message !== undefined && message.role !== "assistant" && message.role !== "tool";
+    }) + 1
+  );
+}
+
+/** `<|start|>`, the role, and a name. */
+function authorPieces(message: Message | undefined): number {
+  return message?.name ? 3 : 2;
+}
+
+function endsWith(pieces: readonly Piece[], id: number): boolean {
+  const last = pieces.at(-1)?.ids[0];
+  return last !== undefined && isSpecial(last) && last === id;
+}

@@ -1,0 +1,51 @@
+/** The conversation in a request as a client sent it, to either API, bare or in the record of a turn. */
+import * as z from "zod";
+import { chatRequest } from "../api/chat-completions/request.ts";
+import { toMessages as toChatMessages } from "../api/chat-completions/to-turn.ts";
+import { parseBody, parseWith } from "../api/parse-request.ts";
+import { plainHistory } from "../api/responses/plain-history.ts";
+import { inputTokensRequest } from "../api/responses/request.ts";
+import { toMessages as toResponsesMessages } from "../api/responses/to-turn.ts";
+import { runAtOnce } from "../api/stages.ts";
+import type { Message } from "../harmony/conversation.ts";
+import type { SystemOptions } from "../harmony/messages.ts";
+
+/** Throws a `RequestError` for a request that the API would refuse. */
+export function requestMessages(
+  text: string,
+  system: Omit<SystemOptions, "effort">,
+): readonly Message[] {
+  const bodyText = unwrap(text);
+  const body = parseBody(bodyText);
+  const context = { tenant: "captured", bodyText, system };
+  if (!("messages" in body) && ("input" in body || "instructions" in body)) {
+    const request = parseWith(inputTokensRequest, { model: "gpt-oss", ...body });
+    const unsupported = { kinds: "skip", media: "placeholder" } as const;
+    const history = plainHistory(request.input);
+    return runAtOnce(toResponsesMessages(request, { ...context, unsupported }, history));
+  }
+  return toChatMessages(parseWith(chatRequest, body), { ...context, restored: new Map() });
+}
+
+/** Whether a text is a request, and not something a model wrote. */
+export function isRequest(text: string): boolean {
+  if (!text.trimStart().startsWith("{")) return false;
+  try {
+    const body = parseBody(unwrap(text));
+    return "messages" in body || "input" in body;
+  } catch {
+    return false;
+  }
+}
+
+const record = z.object({
+  request: z.object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) }),
+});
+
+/** The body of the request in a record of a turn; any other text as it is. */
+function unwrap(text: string): string {
+  const found = record.safeParse(parseBody(text));
+  if (!found.success) return text;
+  const { body } = found.data.request;
+  return typeof body === "string" ? body : JSON.stringify(body);
+}

@@ -1,0 +1,178 @@
+/** From one line of JSON to a transcript. */
+import * as z from "zod";
+import { chatRequest } from "../../api/chat-completions/request.ts";
+import { toMessages } from "../../api/chat-completions/to-turn.ts";
+import { RequestError } from "../../api/errors.ts";
+import { parseWith } from "../../api/parse-request.ts";
+import type { Message } from "../../harmony/conversation.ts";
+import type { SystemOptions } from "../../harmony/messages.ts";
+import { readParts } from "../../harmony/read-parts.ts";
+import { parseConversation, type ParsedConversation } from "../../harmony/transcript.ts";
+import { OpenChatMLError, parseOpenChatML, toHarmony } from "../../openchatml/index.ts";
+import type { ParsedDocument } from "../../openchatml/index.ts";
+import { requestMessages } from "../captured-request.ts";
+import { type Format, LineError, type Mode, type Transcript } from "./transcript.ts";
+
+export interface ReadOptions {
+  readonly from: Format;
+  readonly mode: Mode;
+  /** Read what is not quite right, and name it among the losses. */
+  readonly lenient: boolean;
+  readonly system: Omit<SystemOptions, "effort">;
+}
+
+/** Throws a {@link LineError}. */
+export function readLine(line: string, options: ReadOptions): Transcript {
+  const value = parseJson(line);
+  switch (options.from) {
+    case "chat":
+      return readChat(line, value, options);
+    case "harmony":
+      return readHarmony(value, options);
+    case "openchatml":
+      return readOpenChatML(value, options);
+    default:
+      return options.from satisfies never;
+  }
+}
+
+/** The document of a line, for whoever writes it again as one. */
+export function readDocument(line: string, lenient: boolean): ParsedDocument {
+  return parseDocument(parseJson(line), lenient);
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    throw new LineError("E-JSON", error instanceof Error ? error.message : String(error));
+  }
+}
+
+function readChat(line: string, value: unknown, { system }: ReadOptions): Transcript {
+  try {
+    if (Array.isArray(value))
+      return readChatRequest(`{"messages":${line}}`, { messages: value }, system);
+    const isRequest = typeof value === "object" && value !== null && "messages" in value;
+    if (isRequest) return readChatRequest(line, value, system);
+    const messages = requestMessages(line, system);
+    return { messages, callIds: [], losses: [] };
+  } catch (error) {
+    if (error instanceof RequestError) throw new LineError("E-REQUEST", error.message);
+    throw error;
+  }
+}
+
+function readChatRequest(
+  bodyText: string,
+  value: unknown,
+  system: Omit<SystemOptions, "effort">,
+): Transcript {
+  const request = parseWith(chatRequest, value);
+  const messages = toMessages(request, {
+    tenant: "convert",
+    bodyText,
+    restored: new Map(),
+    system,
+  });
+  return { messages, callIds: callIdsOf(request.messages, messages), losses: [] };
+}
+
+type ChatMessages = z.infer<typeof chatRequest>["messages"];
+
+/** Calls and results keep their order, so their ids are dealt out in it. */
+function callIdsOf(chat: ChatMessages, messages: readonly Message[]): (string | undefined)[] {
+  const calls: (string | undefined)[] = [];
+  const results: (string | undefined)[] = [];
+  for (const message of chat) {
+    if (message.role === "assistant") {
+      calls.push(...(message.tool_calls ?? []).map(({ id }) => id));
+      if (message.function_call) calls.push(undefined);
+    } else if (message.role === "tool") {
+      results.push(message.tool_call_id);
+    } else if (message.role === "function") {
+      results.push(undefined);
+    }
+  }
+  calls.reverse();
+  results.reverse();
+  return messages.map(({ role, recipient }) => {
+    if (role === "tool") return results.pop();
+    return role === "assistant" && recipient !== undefined ? calls.pop() : undefined;
+  });
+}
+
+const ids = z.array(z.int());
+
+/** Text or ids, alone or in an object as trainers and rollouts name them. */
+function readHarmony(value: unknown, { lenient, mode }: ReadOptions): Transcript {
+  const text = member(value, "text") ?? value;
+  const numbers =
+    member(value, "input_ids") ?? member(value, "token_ids") ?? member(value, "ids") ?? value;
+  if (typeof text === "string") return toTranscript(text, lenient, mode);
+  const parsed = ids.safeParse(numbers);
+  if (parsed.success) return toTranscript(parsed.data, lenient, mode);
+  throw new LineError(
+    "E-LINE",
+    'expected Harmony as {"text": …}, {"input_ids": […]} or either alone',
+  );
+}
+
+function toTranscript(
+  transcript: string | readonly number[],
+  lenient: boolean,
+  mode: Mode,
+): Transcript {
+  const parsed = parseConversation(transcript, { mode: "lenient" });
+  const { messages, problems } = parsed;
+  const [problem] = problems;
+  if (problem !== undefined && !lenient) {
+    const place = typeof transcript === "string" ? "character" : "token";
+    throw new LineError("E-HARMONY", `${problem.code} at ${place} ${problem.at}`);
+  }
+  const losses: string[] = problems.map(({ code }) => code);
+  if (losesReturn(parsed, mode)) losses.push("return");
+  return { messages, callIds: [], losses };
+}
+
+/** In mode `training` the last one is written again. */
+function losesReturn({ ends, messages }: ParsedConversation, mode: Mode): boolean {
+  const last = messages.length - 1;
+  return ends.some((end, index) => {
+    const isWritten = mode === "training" && index === last && messages[index]?.channel === "final";
+    return end === "return" && !isWritten;
+  });
+}
+
+function readOpenChatML(value: unknown, { lenient, mode }: ReadOptions): Transcript {
+  const document = parseDocument(value, lenient);
+  const { messages, callIds, lossy } = toHarmony(document, {
+    mode: mode === "prompt" ? "prompt" : "verbatim",
+  });
+  const last = document.messages.at(-1);
+  const isOnlyLast = document.messages.every((each) => each === last || each.end !== "return");
+  const isWritten = mode === "training" && last?.channel === "final" && isOnlyLast;
+  return {
+    messages: readParts(messages),
+    callIds,
+    losses: lossy.filter((loss) => loss !== "return" || !isWritten),
+  };
+}
+
+function parseDocument(value: unknown, lenient: boolean): ParsedDocument {
+  const text = member(value, "text") ?? value;
+  if (typeof text !== "string") {
+    throw new LineError("E-LINE", 'expected OpenChatML as {"text": …}, or as a text alone');
+  }
+  try {
+    return parseOpenChatML(text, { lenient });
+  } catch (error) {
+    if (error instanceof OpenChatMLError) throw new LineError(error.code, error.message);
+    throw error;
+  }
+}
+
+function member(value: unknown, key: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.entries(value).find(([name]) => name === key)?.[1];
+}

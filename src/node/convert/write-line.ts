@@ -1,0 +1,152 @@
+/** From a transcript to one line of JSON. */
+import { dropFinishedAnalysis } from "../../harmony/analysis.ts";
+import type { Message } from "../../harmony/conversation.ts";
+import { type LossMask, maskedPieces } from "../../harmony/loss-mask.ts";
+import type { SystemOptions } from "../../harmony/messages.ts";
+import type { RenderedPrompt } from "../../harmony/prompt.ts";
+import { HarmonyRenderError, type Renderer } from "../../harmony/render.ts";
+import {
+  type Document,
+  fromHarmony,
+  OpenChatMLError,
+  renderOpenChatML,
+} from "../../openchatml/index.ts";
+import { toChatLine } from "./to-chat.ts";
+import { LineError, type Mode, type Target, type Transcript } from "./transcript.ts";
+
+export interface WriteOptions {
+  readonly to: Target;
+  readonly mode: Mode;
+  readonly mask: LossMask | undefined;
+  /** Under which names the mask is written. */
+  readonly maskAs: "labels" | "mask" | "both";
+  readonly lenient: boolean;
+  readonly system: Omit<SystemOptions, "effort">;
+  readonly renderer: Renderer;
+}
+
+export interface WrittenLine {
+  readonly line: string;
+  readonly losses: readonly string[];
+}
+
+/** Throws a {@link LineError}. */
+export function writeLine(transcript: Transcript, options: WriteOptions): WrittenLine {
+  try {
+    return write(prepare(transcript, options), options);
+  } catch (error) {
+    if (error instanceof OpenChatMLError) throw new LineError(error.code, error.message);
+    if (error instanceof HarmonyRenderError) throw new LineError("E-RENDER", error.message);
+    throw error;
+  }
+}
+
+/** As one line, in the mode that was asked for. */
+export function writeDocument(document: Document, mode: Mode | undefined): string {
+  const modes =
+    mode === undefined ? {} : { mode: mode === "prompt" ? ("completion" as const) : mode };
+  return JSON.stringify({ text: renderOpenChatML(document, modes) });
+}
+
+/** A prompt goes without the thoughts of finished turns. */
+function prepare(transcript: Transcript, { mode }: WriteOptions): Transcript {
+  if (mode !== "prompt") return transcript;
+  const { kept, dropped } = dropFinishedAnalysis(transcript.messages);
+  const gone = new Set(dropped.map(({ index }) => index));
+  return {
+    messages: kept,
+    callIds: transcript.callIds.filter((_, index) => !gone.has(index)),
+    losses: transcript.losses,
+  };
+}
+
+function write(transcript: Transcript, options: WriteOptions): WrittenLine {
+  const { to, mode, lenient } = options;
+  switch (to) {
+    case "chat": {
+      const { line, losses } = toChatLine(transcript, options.system);
+      return { line, losses: [...withoutIds(transcript), ...losses] };
+    }
+    case "openchatml": {
+      const { messages, callIds } = transcript;
+      const { document, lossy } = fromHarmony(messages, { lenient, callIds });
+      const changed = messages.some(isMadeExplicit) ? ["defaults"] : [];
+      const losses = [...withoutIds(transcript), ...lossy, ...changed];
+      return { line: writeDocument(document, mode), losses };
+    }
+    case "harmony": {
+      const prompt = render(transcript, options);
+      const losses = prompt.textAltered() ? ["typed-markers"] : [];
+      return {
+        line: JSON.stringify({ text: prompt.text() }),
+        losses: [...lost(transcript), ...losses],
+      };
+    }
+    case "ids": {
+      const prompt = render(transcript, options);
+      return { line: idsLine(prompt, options), losses: lost(transcript) };
+    }
+    default:
+      return to satisfies never;
+  }
+}
+
+/** What OpenChatML writes although the message does not say it, or writes in one way only. */
+function isMadeExplicit({ role, channel, recipient, contentType = "" }: Message): boolean {
+  const hasDefault =
+    role === "tool"
+      ? channel === undefined || recipient === undefined
+      : role === "assistant" && channel === undefined;
+  const spaced = /^(?:<\|constrain\|>)?\s|\s$/.test(contentType);
+  return hasDefault || recipient === "all" || spaced;
+}
+
+/** Ids of calls go along where there is a place for them. */
+function withoutIds({ losses }: Transcript): string[] {
+  return losses.filter((loss) => loss !== "call-id");
+}
+
+function lost({ losses, callIds }: Transcript): string[] {
+  const isLost = callIds.some((id) => id !== undefined);
+  return [...withoutIds({ losses, callIds, messages: [] }), ...(isLost ? ["call-id"] : [])];
+}
+
+function render({ messages }: Transcript, { renderer, mode }: WriteOptions): RenderedPrompt {
+  switch (mode) {
+    case "history":
+      return renderer.renderConversation({ messages });
+    case "training":
+      return renderer.renderTraining({ messages });
+    case "prompt":
+      return renderer.renderCompletion({ messages });
+    default:
+      return mode satisfies never;
+  }
+}
+
+/** What trainers leave out of the loss. */
+const IGNORED = "-100";
+
+function idsLine(prompt: RenderedPrompt, { mask, maskAs }: WriteOptions): string {
+  const inputIds = `{"input_ids":[${prompt.idsJson()}]`;
+  if (mask === undefined) return `${inputIds}}`;
+  const runs = [...maskedPieces(prompt, mask)];
+  let line = inputIds;
+  if (maskAs !== "mask") {
+    const labels = runs.map(({ piece, isTarget }) =>
+      isTarget ? piece.idsJson() : repeated(IGNORED, piece.ids.length),
+    );
+    line += `,"labels":[${labels.join(",")}]`;
+  }
+  if (maskAs !== "labels") {
+    const bits = runs.map(({ piece, isTarget }) =>
+      repeated(isTarget ? "1" : "0", piece.ids.length),
+    );
+    line += `,"mask":[${bits.join(",")}]`;
+  }
+  return `${line}}`;
+}
+
+function repeated(word: string, count: number): string {
+  return `${word},`.repeat(count).slice(0, -1);
+}

@@ -1,0 +1,265 @@
+import { Writable } from "node:stream";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { runConvert } from "../../../src/node/convert/command.ts";
+import { convertLine } from "../../../src/node/convert/convert-line.ts";
+import { convertStream, type BadLine } from "../../../src/node/convert/convert-stream.ts";
+import { createRenderer } from "../../../src/harmony/render.ts";
+import { o200kHarmony } from "../../../src/tokenizer/index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-convert-"));
+const options = {
+  from: "chat",
+  to: "ids",
+  mode: undefined,
+  mask: "all",
+  maskAs: "both",
+  lenient: false,
+  strict: false,
+  system: { identity: "I" },
+  renderer: createRenderer(),
+} as const;
+
+const chat = (content: string) =>
+  JSON.stringify({
+    messages: [
+      { role: "user", content: "q" },
+      { role: "assistant", reasoning: "t", content },
+    ],
+  });
+
+/** Runs the command over a text; gives what it wrote where. */
+async function run(args: readonly string[], input: string, isTTY = false) {
+  const written = { stdout: "", stderr: "" };
+  const into = (name: "stdout" | "stderr") =>
+    Object.assign(
+      new Writable({
+        write(chunk, _, done) {
+          written[name] += String(chunk);
+          done();
+        },
+      }),
+      { isTTY },
+    );
+  let time = 0;
+  const code = await runConvert(args, {
+    stdin: cut(Buffer.from(input), 7),
+    stdout: into("stdout"),
+    stderr: into("stderr"),
+    environment: {},
+    now: () => (time += 1000),
+  });
+  return { code, ...written, lines: written.stdout.split("\n").filter((line) => line !== "") };
+}
+
+async function* cut(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+describe("convert", () => {
+  test("writes what a trainer loads: ids, labels and mask, closed as the model closes", async () => {
+    const { code, lines } = await run(
+      ["--from", "chat", "--to", "ids", "--mask", "all"],
+      chat("a"),
+    );
+    expect(code).toBe(0);
+    const { input_ids: ids, labels, mask } = JSON.parse(lines[0] ?? "");
+    const counted = ids.filter((_: number, at: number) => mask[at] === 1);
+    expect(o200kHarmony().decode(counted)).toBe(
+      "<|channel|>analysis<|message|>t<|end|><|start|>assistant<|channel|>final<|message|>a<|return|>",
+    );
+    expect(labels).toEqual(ids.map((id: number, at: number) => (mask[at] === 1 ? id : -100)));
+  });
+
+  test("goes on after a bad line, and says which it was and why", async () => {
+    const bad = join(folder, "bad.jsonl");
+    const input = [chat("a"), "{", '{"messages":[{"role":"robot"}]}', "", chat("b")].join("\n");
+    const { code, lines, stderr } = await run(
+      ["--from", "chat", "--to", "harmony", "--bad", bad],
+      input,
+    );
+    expect([code, lines.length]).toEqual([1, 2]);
+    expect(stderr).toMatch(/5 lines: 2 converted, 2 bad/);
+    const written = readFileSync(bad, "utf8").trim().split("\n");
+    expect(written.map((line) => JSON.parse(line))).toMatchObject([
+      { line: 2, code: "E-JSON" },
+      { line: 3, code: "E-REQUEST", message: expect.stringContaining("messages[0].role") },
+    ]);
+  });
+
+  test("reports what is lost, and refuses it when it is asked to", async () => {
+    const losses = join(folder, "losses.jsonl");
+    const document = JSON.stringify({
+      text: "<|start|>assistant<|channel|>commentary<|message|>x<|return|>",
+    });
+    const args = ["--from", "openchatml", "--to", "ids"];
+    const { stderr } = await run([...args, "--losses", losses], document);
+    expect(stderr).toMatch(/Lost: hidden-commentary × 1, return × 1/);
+    expect(JSON.parse(readFileSync(losses, "utf8"))).toEqual({
+      line: 1,
+      losses: ["hidden-commentary", "return"],
+    });
+    const strict = await run([...args, "--strict"], document);
+    expect(strict.code).toBe(1);
+    expect(strict.stderr).toContain("E-LOSSY");
+  });
+
+  test("shows progress on a terminal, and nowhere else", async () => {
+    const args = ["--from", "chat", "--to", "ids"];
+    expect((await run(args, chat("a"), true)).stderr).toContain("MB/s");
+    expect((await run(args, chat("a"))).stderr).not.toContain("MB/s");
+  });
+
+  test("keeps the ids of calls where there is a place for them", async () => {
+    const call = { id: "abc", type: "function", function: { name: "f", arguments: "{}" } };
+    const input = JSON.stringify({
+      messages: [
+        { role: "user", content: "q" },
+        { role: "assistant", content: null, tool_calls: [call] },
+        { role: "tool", tool_call_id: "abc", content: "r" },
+      ],
+    });
+    const document = await run(["--from", "chat", "--to", "openchatml"], input);
+    expect(document.stdout).toContain("call_id=abc");
+    const { lines } = await run(["--from", "openchatml", "--to", "chat"], document.stdout);
+    expect(JSON.parse(lines[0] ?? "").messages.slice(1)).toEqual(
+      JSON.parse(input).messages.slice(1),
+    );
+  });
+
+  test("reads a request to the Responses API, and the record of a turn", async () => {
+    const body = { model: "m", instructions: "Be brief.", input: "Hi" };
+    const plain = JSON.stringify(body);
+    const record = JSON.stringify({ request: { path: "/v1/responses", body } });
+    const { lines } = await run(["--from", "chat", "--to", "harmony"], `${plain}\n${record}\n`);
+    expect(lines[0]).toContain(
+      "# Instructions\\n\\nBe brief.<|end|><|start|>user<|message|>Hi<|end|>",
+    );
+    expect(lines[1]).toBe(lines[0]);
+  });
+
+  test("in mode prompt leaves out finished thoughts and opens the answer", async () => {
+    const input = JSON.stringify({
+      messages: [...JSON.parse(chat("a")).messages, { role: "user", content: "r" }],
+    });
+    const args = ["--from", "chat", "--to", "harmony", "--mode", "prompt"];
+    const { text } = JSON.parse((await run(args, input)).lines[0] ?? "");
+    expect(text).toMatch(
+      /<\|message\|>a<\|end\|><\|start\|>user<\|message\|>r<\|end\|><\|start\|>assistant$/,
+    );
+    expect(text).not.toContain("analysis<|message|>");
+  });
+
+  test("breaks typed markers in a text, and says so", async () => {
+    const { stdout, stderr } = await run(["--from", "chat", "--to", "harmony"], chat("<|end|>"));
+    expect(stdout).toContain("<\u200b|end|>");
+    expect(stderr).toContain("typed-markers × 1");
+  });
+
+  test.each([
+    [["--from", "chat"], /--to/],
+    [["--from", "chat", "--to", "harmony", "--mask", "all"], /--mask/],
+    [["--from", "chat", "--to", "chat", "a", "b"], /one input/],
+    [["--from", "nothing", "--to", "chat"], /--from/],
+  ])("says what is wrong with %j", async (args, problem) => {
+    await expect(run(args, "")).rejects.toThrow(problem);
+  });
+
+  test("reads a file and writes one", async () => {
+    const [from, to] = [join(folder, "in.jsonl"), join(folder, "out.jsonl")];
+    writeFileSync(from, `${chat("a")}\n${chat("b")}`);
+    await run([from, "--from", "chat", "--to", "ids", "--out", to], "");
+    expect(readFileSync(to, "utf8").split("\n")).toHaveLength(3);
+  });
+});
+
+test("no more waits than one line and one batch, however much comes", async () => {
+  const line = Buffer.from(`${chat("word ".repeat(2000))}\n`);
+  const [total, held] = [{ lines: 0 }, { most: 0, now: 0 }];
+  async function* input() {
+    for (let index = 0; index < 500; index++) {
+      held.now += line.length;
+      held.most = Math.max(held.most, held.now);
+      yield line;
+    }
+  }
+  const report = await convertStream(options, {
+    input: input(),
+    write: async (text) => {
+      total.lines += text.split("\n").length - 1;
+      held.now = 0;
+    },
+    onBadLine: async () => {},
+    onLosses: async () => {},
+    onProgress: () => {},
+    maxLineBytes: 1 << 20,
+  });
+  expect([report.converted, total.lines]).toEqual([500, 500]);
+  expect(held.most).toBeLessThan(1 << 20);
+});
+
+test("a line that is too long is bad and is not kept, and the next one is read", async () => {
+  const bad: BadLine[] = [];
+  const report = await convertStream(options, {
+    input: cut(Buffer.from(`${chat("x".repeat(5000))}\n\u{1F600}\n${chat("a")}`), 100),
+    write: async () => {},
+    onBadLine: async (line) => void bad.push(line),
+    onLosses: async () => {},
+    onProgress: () => {},
+    maxLineBytes: 1000,
+  });
+  expect(bad.map(({ line, code }) => [line, code])).toEqual([
+    [1, "E-LINE-LENGTH"],
+    [2, "E-JSON"],
+  ]);
+  expect(report.converted).toBe(1);
+});
+
+test("any request comes back from its conversation, or what was lost is said", () => {
+  const text = fc.string({ maxLength: 6 });
+  const call = fc.record({
+    name: fc.constantFrom("f", "g"),
+    args: fc.constantFrom("{}", '{"a":1}'),
+  });
+  const turn = fc.record({
+    question: text,
+    thought: fc.option(text),
+    said: text,
+    calls: fc.array(call, { maxLength: 3 }),
+    answer: fc.option(text),
+  });
+  fc.assert(
+    fc.property(fc.array(turn, { minLength: 1, maxLength: 4 }), (turns) => {
+      const messages = turns.flatMap(({ question, thought, said, calls, answer }, at) => [
+        { role: "user", content: question },
+        {
+          role: "assistant",
+          content: said,
+          reasoning: thought,
+          ...(calls.length > 0 && {
+            tool_calls: calls.map(({ name, args }, index) => ({
+              id: `${at}-${index}`,
+              type: "function",
+              function: { name, arguments: args },
+            })),
+          }),
+        },
+        ...calls.map((_, index) => ({
+          role: "tool",
+          tool_call_id: `${at}-${index}`,
+          content: "r",
+        })),
+        ...(answer === null ? [] : [{ role: "assistant", content: answer }]),
+      ]);
+      const line = JSON.stringify({ messages });
+      const { line: back, losses } = convertLine(line, { ...options, to: "chat" });
+      const ids = (each: string) => convertLine(each, options).line;
+      expect(losses).toEqual([]);
+      expect(ids(back)).toBe(ids(line));
+    }),
+    { numRuns: 300 },
+  );
+});
