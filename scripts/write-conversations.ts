@@ -1,0 +1,89 @@
+/**
+ * Writes generated conversations, a line each, in the form of Chat Completions: what `harmony-gateway convert` is
+ * measured with.
+ *
+ *     node scripts/write-conversations.ts 1000000 > conversations.jsonl
+ *
+ * The same number gives the same lines. Words are drawn by frequency from a list of made-up ones, so that no text comes
+ * twice and nothing is gained by remembering.
+ */
+import { once } from "node:events";
+
+const SYLLABLES = ["an", "ber", "con", "de", "ment", "la", "tion", "or", "per", "ing", "sta", "ne"];
+const PUNCTUATION = [" ", " ", " ", " ", " ", " ", ", ", ". ", ".\n", ": "];
+
+/** A linear congruential generator: from 0 up to 1. */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const random = createRandom(1);
+const pick = <T>(items: readonly T[]): T => {
+  const item = items[Math.floor(random() * items.length)];
+  if (item === undefined) throw new RangeError("nothing to pick from");
+  return item;
+};
+const words = Array.from({ length: 5000 }, () =>
+  Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(SYLLABLES)).join(""),
+);
+
+function prose(length: number): string {
+  let text = "";
+  for (let index = 0; index < length; index++) {
+    // Squared, so that some words are frequent.
+    text += words[Math.floor(random() ** 2 * words.length)] + pick(PUNCTUATION);
+  }
+  return text;
+}
+
+function conversation(index: number): object {
+  const question = { role: "user", content: `${index}: ${prose(30)}` };
+  const answer = { role: "assistant", reasoning: prose(40), content: prose(50) };
+  if (index % 4 !== 0) return { messages: [question, answer] };
+  const call = { name: "search", arguments: JSON.stringify({ query: prose(4), limit: index }) };
+  return {
+    messages: [
+      { role: "system", content: "Answer from what you find." },
+      question,
+      {
+        role: "assistant",
+        reasoning: prose(15),
+        content: null,
+        tool_calls: [{ id: `call_${index}`, type: "function", function: call }],
+      },
+      {
+        role: "tool",
+        tool_call_id: `call_${index}`,
+        content: JSON.stringify({ found: prose(60) }),
+      },
+      answer,
+    ],
+    tools: [
+      {
+        type: "function",
+        function: {
+          name: "search",
+          description: "Finds texts.",
+          parameters: {
+            type: "object",
+            properties: { query: { type: "string" }, limit: { type: "integer" } },
+            required: ["query"],
+          },
+        },
+      },
+    ],
+  };
+}
+
+const count = Number(process.argv[2] ?? 1000);
+let batch = "";
+for (let index = 0; index < count; index++) {
+  batch += `${JSON.stringify(conversation(index))}\n`;
+  if (batch.length < 1 << 20 && index < count - 1) continue;
+  if (!process.stdout.write(batch)) await once(process.stdout, "drain");
+  batch = "";
+}
