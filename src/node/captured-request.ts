@@ -4,8 +4,8 @@ import { chatRequest } from "../api/chat-completions/request.ts";
 import { toMessages as toChatMessages } from "../api/chat-completions/to-turn.ts";
 import { parseBody, parseWith } from "../api/parse-request.ts";
 import { plainHistory } from "../api/responses/plain-history.ts";
-import { inputTokensRequest } from "../api/responses/request.ts";
-import { toMessages as toResponsesMessages } from "../api/responses/to-turn.ts";
+import { responsesRequest } from "../api/responses/request.ts";
+import { turnMaker } from "../api/responses/to-turn.ts";
 import { runAtOnce } from "../api/stages.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { SystemOptions } from "../harmony/messages.ts";
@@ -19,10 +19,11 @@ export function requestMessages(
   const body = parseBody(bodyText);
   const context = { tenant: "captured", bodyText, system };
   if (!("messages" in body) && ("input" in body || "instructions" in body)) {
-    const request = parseWith(inputTokensRequest, { model: "gpt-oss", ...body });
+    const request = parseWith(responsesRequest, { model: "gpt-oss", ...body });
     const unsupported = { kinds: "skip", media: "placeholder" } as const;
     const history = plainHistory(request.input);
-    return runAtOnce(toResponsesMessages(request, { ...context, unsupported }, history));
+    const toTurn = runAtOnce(turnMaker(request, { ...context, unsupported, turnId: "captured" }));
+    return toTurn(history).messages;
   }
   return toChatMessages(parseWith(chatRequest, body), { ...context, restored: new Map() });
 }
