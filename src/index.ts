@@ -1,14 +1,14 @@
 /**
- * The gateway as a library: the application to mount on a server of one's own, on any runtime. What only Node has
- * is in `harmony-gateway/node`, a Worker that is ready to deploy in `harmony-gateway/worker`, and Harmony and the
- * tokenizer alone in `harmony-gateway/harmony` and `harmony-gateway/tokenizer`.
+ * The gateway as a library: the application, to mount on your own server on any runtime. `harmony-gateway/node` has what
+ * needs Node, `harmony-gateway/worker` a Worker that is ready to deploy, `harmony-gateway/harmony` and
+ * `harmony-gateway/tokenizer` Harmony and the tokenizer alone.
  */
 
 // The application.
 export { createApp, type AppDeps } from "./app.ts";
 export { createLog, type Log, type LogOptions } from "./telemetry/log.ts";
 
-// What outlives a request: this process's memory, a KV namespace, or anything with these three methods.
+// State kept between requests: in memory, in a KV namespace, or in anything with these three methods.
 export type { Store } from "./store/store.ts";
 export {
   createMemoryStore,
@@ -17,16 +17,16 @@ export {
 } from "./store/memory-store.ts";
 export { createKvStore, type KvNamespace } from "./store/kv-store.ts";
 
-// Its settings.
+// Settings.
 export { type Settings, settingsSchema } from "./config/settings.ts";
 export { type SettingInput, resolveSettings, SettingsError } from "./config/resolve.ts";
 
-// The models it serves.
+// Models.
 export { toModelOptions, type BackendDeps } from "./models/backends.ts";
 export { createCacheSalts, type CacheSalts } from "./turn/cache-salt.ts";
 export { createModels, type Model, type ModelOptions, type Models } from "./models/models.ts";
 
-// Engines: the ones that come with it, and what one of your own has to be.
+// Engines: the built-in ones, and the interface for your own.
 export { createEngine, ENGINE_KINDS, type EngineKind } from "./engines/create-engine.ts";
 export type {
   Capabilities,

@@ -1,10 +1,10 @@
 /**
- * A value made when it is first asked for, and kept.
+ * Computes a value on first use and caches it.
  *
- * Most often the part of a schema: building all schemas took a Worker half of its start-up, before a request says
- * which it needs. Whole schemas are `z.lazy` instead, so that those who parse with them need not know.
+ * Used mostly for parts of schemas: building all of them took half of a Worker's start-up, and one request needs only a
+ * few. Whole schemas use `z.lazy`, which callers parse with as with any other schema.
  */
-export function lazy<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
+export function lazy<T>(create: () => T): () => T {
+  let cached: { readonly value: T } | undefined;
+  return () => (cached ??= { value: create() }).value;
 }

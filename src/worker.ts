@@ -1,8 +1,10 @@
 /**
- * The entry for Cloudflare Workers: settings from bindings, one application for each isolate. Variables
- * and secrets are named as on Node, `HARMONY_GATEWAY_…`; variables that are JSON may be given as such.
+ * The entry for Cloudflare Workers: settings from bindings, one application per isolate. Variables and secrets have the
+ * same names as on Node, `HARMONY_GATEWAY_…`. JSON variables may be given as JSON.
  */
 import { upgradeWebSocket } from "hono/cloudflare-workers";
+import { toErrorBody } from "./api/chat-completions/errors.ts";
+import type { ErrorDescription } from "./api/errors.ts";
 import { createApp } from "./app.ts";
 import { toModelOptions } from "./models/backends.ts";
 import type { Settings } from "./config/settings.ts";
@@ -18,7 +20,7 @@ import { createModels, type Models } from "./models/models.ts";
 
 export type WorkerEnv = Readonly<Record<string, unknown>>;
 
-/** What the runtime hands to a request beside it. */
+/** What the runtime passes along with a request. */
 interface ExecutionContext {
   waitUntil(promise: Promise<unknown>): void;
 }
@@ -41,21 +43,17 @@ function createHandler(env: WorkerEnv): Handler {
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     for (const problem of error.problems) console.error(problem);
-    return () =>
-      Response.json(
-        {
-          error: {
-            code: 500,
-            message: "The gateway is misconfigured; its log says how.",
-            type: "server_error",
-            param: null,
-            metadata: { error_type: "server" },
-          },
-        },
-        { status: 500 },
-      );
+    return () => Response.json(toErrorBody(MISCONFIGURED), { status: MISCONFIGURED.status });
   }
 }
+
+const MISCONFIGURED: ErrorDescription = {
+  status: 500,
+  message: "The gateway's settings are invalid. Its operator finds the reasons in the log.",
+  type: "server_error",
+  param: null,
+  errorType: "server",
+};
 
 function createGatewayHandler(env: WorkerEnv): Handler {
   const settings = resolveSettings(readBindings(env), { public: true });
@@ -91,7 +89,9 @@ function openStore(settings: Settings, env: WorkerEnv): Store {
   if (store === "memory") return toMemoryStore(settings);
   const binding = /^kv:(\w+)$/.exec(store)?.[1];
   if (binding === undefined) {
-    throw new SettingsError(["store redis: is there on Node only; on Workers, use kv:BINDING."]);
+    throw new SettingsError([
+      "store redis: is available on Node only. On Workers, use kv:BINDING.",
+    ]);
   }
   const namespace = env[binding];
   if (!isKvNamespace(namespace)) {
@@ -103,8 +103,8 @@ function openStore(settings: Settings, env: WorkerEnv): Store {
 const PROBE_AGAIN_MS = 30_000;
 
 /**
- * Workers run nothing between requests, so engines are probed alongside a request: the first one, and another one after
- * a while, until they are ready.
+ * Workers run nothing between requests, so engines are probed alongside a request: the first one, and later ones every
+ * {@link PROBE_AGAIN_MS} until all engines are ready.
  */
 function createProbing(models: Models, timeoutMs: number): () => Promise<void> {
   let nextAt = 0;

@@ -56,15 +56,15 @@ describe("settings", () => {
     [
       "a store that Workers do not have",
       { HARMONY_GATEWAY_STORE: "redis://cache" },
-      "store redis: is there on Node only; on Workers, use kv:BINDING.",
+      "store redis: is available on Node only. On Workers, use kv:BINDING.",
     ],
-  ])("%s is told to the operator, not to clients", async (_, env, problem) => {
+  ])("%s is reported to the operator, not to clients", async (_, env, problem) => {
     const response = await ask(env);
     expect(response.status).toBe(500);
     expect(await response.json()).toEqual({
       error: {
         code: 500,
-        message: "The gateway is misconfigured; its log says how.",
+        message: "The gateway's settings are invalid. Its operator finds the reasons in the log.",
         type: "server_error",
         param: null,
         metadata: { error_type: "server" },

@@ -21,7 +21,7 @@ export class RequestError extends Error {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 503;
   readonly type: ErrorType;
   readonly param: string | null;
-  /** OpenRouter's finer word, `metadata.error_type`. */
+  /** OpenRouter's more precise type, `metadata.error_type`. */
   readonly errorType: string;
   /** Seconds after which to try again. */
   readonly retryAfter: number | undefined;
@@ -55,6 +55,7 @@ export interface ErrorDescription {
   readonly status: number;
   readonly message: string;
   readonly type: ErrorType;
+  /** The field at fault. Null with `context_length_exceeded`, where each API names the field of its conversation. */
   readonly param: string | null;
   readonly errorType: string;
   /** Seconds, for the `Retry-After` header. */
@@ -66,8 +67,8 @@ export interface ErrorDescription {
 }
 
 /**
- * What to tell the client. An engine's own words are passed on only where they concern the client's
- * request; the rest (hosts, keys, stack traces) is for the operator's log.
+ * What the client sees. An engine's message is passed on only where it concerns the client's request. The rest (hosts,
+ * keys, stack traces) belongs in the operator's log.
  */
 export function describeError(error: unknown): ErrorDescription {
   if (error instanceof RequestError) {
@@ -89,7 +90,7 @@ export function describeError(error: unknown): ErrorDescription {
 }
 
 /** The model did not meet a requirement, such as a schema. The turn ended normally, so this is part of its reply. */
-export function describeFailure(failure: TurnFailure): ErrorDescription {
+export function describeTurnFailure(failure: TurnFailure): ErrorDescription {
   return serverError(502, failure.message, failure.kind);
 }
 
@@ -97,11 +98,11 @@ function describeTurnError(error: TurnError): ErrorDescription {
   switch (error.kind) {
     case "context-length":
       return {
-        ...badRequest(error.message, "context_length_exceeded", "messages"),
+        ...badRequest(error.message, "context_length_exceeded"),
         ...(error.tooLong && { tooLong: error.tooLong }),
       };
     case "unsupported":
-      return badRequest(error.message, "invalid_request", null);
+      return badRequest(error.message, "invalid_request");
     case "hidden-markers":
       return serverError(502, error.message, "provider_unavailable");
     case "shutdown":
@@ -135,9 +136,8 @@ function describeStoreError(error: StoreError): ErrorDescription {
     case "too-large":
       return {
         ...badRequest(
-          "What is to be stored is too large for the store.",
+          "The response or conversation is too large for the store. Start a new one, or set store to false.",
           "payload_too_large",
-          null,
         ),
         status: 413,
       };
@@ -155,13 +155,11 @@ function describeEngineError(error: EngineError): ErrorDescription {
           error,
         ),
         "context_length_exceeded",
-        "messages",
       );
     case "bad-request":
       return badRequest(
         withServerWords("The engine refused the request", error),
         "invalid_request",
-        null,
       );
     case "rate-limit":
       return {
@@ -212,15 +210,15 @@ function describeEngineError(error: EngineError): ErrorDescription {
   }
 }
 
-function badRequest(message: string, errorType: string, param: string | null): ErrorDescription {
-  return { status: 400, message, type: "invalid_request_error", param, errorType };
+function badRequest(message: string, errorType: string): ErrorDescription {
+  return { status: 400, message, type: "invalid_request_error", param: null, errorType };
 }
 
 function serverError(status: number, message: string, errorType: string): ErrorDescription {
   return { status, message, type: "server_error", param: null, errorType };
 }
 
-/** Characters: servers repeat whole prompts. */
+/** In characters. Servers repeat whole prompts in their errors. */
 const MAX_SERVER_WORDS = 300;
 
 /** Uses the server's own words only: the error's message also names the server's URL, which clients must not see. */

@@ -1,35 +1,35 @@
 /**
  * Server-sent events: frames in, a `Response` out.
  *
- * A slow reader is never outrun: no frame is taken while there is no room for it. A client that leaves shows
- * up as the stream's `cancel` on every runtime (on Workers as nothing else), which aborts the turn.
+ * Backpressure: no frame is produced while the client has no room for it. A client that disconnects cancels the stream on
+ * every runtime (on Workers that is the only sign), which aborts the turn.
  */
 import type { PushStream } from "../streams/push-stream.ts";
 
 export interface SseOptions {
-  /** Silence after which something is sent, so that proxies and clients keep the connection open. */
+  /** Idle time after which a keep-alive is sent, so that proxies and clients keep the connection open. */
   readonly keepAliveMs: number;
-  /** What is sent into silence. Absent: a comment. */
+  /** The keep-alive frame. Absent: a comment. */
   readonly keepAlive?: string;
-  /** How long a client may read nothing before it is given up. Where the runtime writes, it looks after this itself. */
+  /** How long a client may read nothing before it is disconnected. A runtime that writes by itself enforces this too. */
   readonly clientIdleTimeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Called when the client has left before the end. */
+  /** Called when the client disconnects before the end. */
   readonly onCancel: (reason: unknown) => void;
 }
 
-/** The frames of one response, for whoever writes them. They turn their own failures into frames. */
+/** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */
 export interface SseSource extends SseOptions {
   readonly frames: PushStream<string>;
 }
 
-/** What a runtime may hand in beside a request. */
+/** What a runtime may pass along with a request. */
 export interface SseBindings {
   /** Writes the frames of this request's response by itself, faster than a web stream would. */
   takeFrames?: (source: SseSource) => void;
 }
 
-/** Sent into silence, unless an API has an event for it. */
+/** The default keep-alive frame, for APIs without an event for it. */
 export const KEEP_ALIVE = ": HARMONY-GATEWAY PROCESSING\n\n";
 
 /** One event. `data` must be free of line breaks, as JSON is. */
@@ -38,8 +38,8 @@ export function sseFrame(data: string, event?: string): string {
 }
 
 /**
- * Answers with the frames as they come: over a web stream, unless the runtime has offered to write them itself
- * (see `node/direct-sse.ts`). The response then is the head alone.
+ * Streams the frames over a web stream, unless the runtime has offered to write them itself (see `node/direct-sse.ts`).
+ * The response then has only a head.
  */
 export function sseResponse(
   c: { readonly env: SseBindings | undefined },
@@ -47,7 +47,7 @@ export function sseResponse(
   options: SseOptions,
 ): Response {
   const source = { ...options, frames };
-  // Undefined where a test or a runtime hands in nothing.
+  // `env` is undefined where a test or a runtime passes none.
   const takeFrames = c.env?.takeFrames;
   takeFrames?.(source);
   return new Response(takeFrames === undefined ? toStream(source) : null, {
@@ -72,7 +72,7 @@ function toStream(source: SseSource): ReadableStream {
   let quiet = false;
   let keepAlive: ReturnType<typeof setInterval> | undefined;
   let stalled: ReturnType<typeof setInterval> | undefined;
-  /** Whoever waits until the client has read. */
+  /** The producer, waiting until the client has read. */
   let room: PromiseWithResolvers<boolean> | undefined;
   let ended: Promise<void> | undefined;
   let left = false;
@@ -84,14 +84,14 @@ function toStream(source: SseSource): ReadableStream {
         if (quiet && hasRoom()) controller.enqueue(encoder.encode(ping));
         quiet = true;
       }, keepAliveMs);
-      // Looked at now and then instead of timed for each frame: a client is given up after one to two times the timeout.
+      // One interval instead of a timer per frame: a client is disconnected after one to two times the timeout.
       let seen: typeof room;
       stalled = setInterval(() => {
         if (room === undefined || room !== seen) {
           seen = room;
           return;
         }
-        const error = new Error("the client reads nothing");
+        const error = new Error("the client has read nothing for clientIdleTimeoutMs");
         left = true;
         onCancel(error);
         controller.error(error);
@@ -123,8 +123,7 @@ function toStream(source: SseSource): ReadableStream {
       left = true;
       onCancel(reason);
       room?.resolve(false);
-      // The end is waited for, because Workers otherwise end the request here and now, and what it was to count
-      // and let go is never done.
+      // Await the end: Workers otherwise end the request immediately, and its metrics and cleanup never happen.
       await ended;
     },
   });

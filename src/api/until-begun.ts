@@ -7,15 +7,15 @@ import {
 } from "../streams/push-stream.ts";
 
 export interface BegunOptions {
-  /** Longest wait for the first event: loading a model can take longer than clients wait for headers. */
+  /** Longest wait for the first event. Loading a model can take longer than clients wait for headers. */
   readonly patienceMs: number;
   /** Aborts the turn as well. Afterwards the held event is dropped if nothing reads it. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Waits for the first event. Throws what fails before it; after `patienceMs` without one, goes on regardless. The
- * result gives all events, the first included.
+ * Waits for the first event, for at most `patienceMs`. Throws if the stream fails before it. The result delivers all
+ * events, including the first.
  */
 export async function untilBegun<T>(
   events: AsyncIterable<T>,
@@ -23,12 +23,12 @@ export async function untilBegun<T>(
 ): Promise<PushStream<T>> {
   const held = hold(events, options.signal);
   await firstToBegin([held], options.patienceMs);
-  return held.flow;
+  return held.stream;
 }
 
 /**
- * The same for several, of which one has to begin: the others may be waiting for the places that it holds until it
- * is read. Throws what fails before any has begun; the caller then aborts the signal.
+ * The same for several streams, of which only one has to begin: the others may be queued for the capacity that it holds
+ * until it is read. Throws if one fails before any has begun; the caller then aborts the signal.
  */
 export async function untilAnyBegun<T>(
   all: readonly AsyncIterable<T>[],
@@ -36,39 +36,39 @@ export async function untilAnyBegun<T>(
 ): Promise<PushStream<T>[]> {
   const held = all.map((events) => hold(events, options.signal));
   await firstToBegin(held, options.patienceMs);
-  return held.map(({ flow }) => flow);
+  return held.map(({ stream }) => stream);
 }
 
 interface Held<T> {
   readonly begun: Promise<void>;
-  readonly flow: PushStream<T>;
+  readonly stream: PushStream<T>;
 }
 
-/** Starts to read. The maker of the events waits with the first one until there is a reader, or will be none. */
+/** Starts reading. The producer waits with the first event until a consumer is attached or the signal is aborted. */
 function hold<T>(events: AsyncIterable<T>, signal: AbortSignal): Held<T> {
   const begun = Promise.withResolvers<void>();
-  const reader = Promise.withResolvers<void>();
-  let take: Consumer<T> | undefined;
-  const attach = (reads: Consumer<T>): void => {
+  const attached = Promise.withResolvers<void>();
+  let consumer: Consumer<T> | undefined;
+  const attach = (next: Consumer<T>): void => {
     signal.removeEventListener("abort", drop);
-    take ??= reads;
-    reader.resolve();
+    consumer ??= next;
+    attached.resolve();
   };
   const drop = (): void => attach(() => false);
   signal.addEventListener("abort", drop, { once: true });
   if (signal.aborted) drop();
 
   const ended = consume(events, (event) => {
-    if (take !== undefined) return take(event);
+    if (consumer !== undefined) return consumer(event);
     begun.resolve();
-    return reader.promise.then(() => take?.(event) ?? false);
+    return attached.promise.then(() => consumer?.(event) ?? false);
   });
   ended.then(begun.resolve, begun.reject);
-  const flow = createPushStream<T>((reads) => {
-    attach(reads);
+  const stream = createPushStream<T>((next) => {
+    attach(next);
     return ended;
   }, drop);
-  return { begun: begun.promise, flow };
+  return { begun: begun.promise, stream };
 }
 
 async function firstToBegin(

@@ -47,7 +47,7 @@ export function createShutdown(): Shutdown {
     },
     watch: (models) =>
       withTurnHook(models, (_, turn, signal, run) =>
-        createPushStream<TurnEvent>((take) => runStoppable(run, turn, signal, take)),
+        createPushStream<TurnEvent>((consumer) => runStoppable(run, turn, signal, consumer)),
       ),
   };
 
@@ -56,7 +56,7 @@ export function createShutdown(): Shutdown {
     run: Model["run"],
     turn: Turn,
     signal: AbortSignal,
-    take: Consumer<TurnEvent>,
+    consumer: Consumer<TurnEvent>,
   ): Promise<void> {
     const abort = new AbortController();
     const leave = () => abort.abort(signal.reason);
@@ -69,7 +69,7 @@ export function createShutdown(): Shutdown {
     try {
       await consume(run(turn, abort.signal), (event) => {
         hasEnded ||= event.type === "end";
-        return take(event);
+        return consumer(event);
       });
     } catch (error) {
       throw isStopped() && !hasEnded ? shutdownError() : error;

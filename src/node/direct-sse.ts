@@ -1,8 +1,8 @@
 /**
- * Server-sent events straight to the socket: what `api/sse.ts` does with a web stream on every runtime, without it.
+ * Writes server-sent events directly to the socket, where `api/sse.ts` uses a web stream on every runtime.
  *
- * Nothing but the writing differs. The head of the response is the application's, with all that its middleware has added; no
- * frame is taken while the socket is full; a client that leaves cancels.
+ * Everything else is the same: the response's head comes from the application and its middleware, no frame is produced
+ * while the socket is full, and a client that disconnects cancels the turn.
  */
 import { ServerResponse } from "node:http";
 import type { createAdaptorServer } from "@hono/node-server";
@@ -16,12 +16,12 @@ export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
   return async (request, env) => {
     const { outgoing } = env;
-    // HTTP/2 frames for itself.
+    // HTTP/2 has its own framing.
     if (!(outgoing instanceof ServerResponse)) return handler(request, env);
-    const taken: SseSource[] = [];
-    const takeFrames = (source: SseSource) => void taken.push(source);
+    const sources: SseSource[] = [];
+    const takeFrames = (source: SseSource) => void sources.push(source);
     const response = await handler(request, Object.assign(env, { takeFrames }));
-    const [source] = taken;
+    const [source] = sources;
     if (source === undefined || !(response instanceof Response)) return response;
     if (response.status !== 200) {
       source.onCancel(new Error("another response took its place"));
@@ -43,9 +43,9 @@ async function writeFrames(
     if (quiet && !client.isFull()) client.write(ping);
     quiet = true;
   }, keepAliveMs);
-  const leave = () => onCancel(new Error("the client has left"));
-  if (outgoing.destroyed) leave();
-  else outgoing.once("close", () => void (outgoing.writableFinished || leave()));
+  const cancel = () => onCancel(new Error("the client has left"));
+  if (outgoing.destroyed) cancel();
+  else outgoing.once("close", () => void (outgoing.writableFinished || cancel()));
   try {
     await frames.pushTo((frame) => {
       if (outgoing.destroyed) return false;
@@ -62,36 +62,36 @@ async function writeFrames(
 
 /** Writes the body of a response. */
 interface Client {
-  /** False: nothing more is to be written before it has drained. */
+  /** False: wait for `drained` before the next write. */
   write(frame: string): boolean;
   isFull(): boolean;
-  /** Whether there is somebody to write to once it has drained. */
+  /** Resolves when there is room again, or with false when the client has disconnected. */
   drained(): Exclude<Demand, boolean>;
   end(): void;
 }
 
 /**
- * Sends the head. Chunks are framed here where the client takes chunks: `node:http` writes each in four pieces (size, line
- * end, bytes, line end), which makes a write of many buffers out of a write of one string: 3 to 4 µs of CPU a token.
+ * Sends the head. HTTP chunks are framed here: `node:http` writes each as four buffers (size, line end, bytes, line end)
+ * instead of one string, which costs 3 to 4 µs of CPU per token.
  */
 function openClient(outgoing: ServerResponse, headers: Headers): Client {
   const head = Object.fromEntries(headers);
   const takesChunks = outgoing.useChunkedEncodingByDefault;
   const { socket } = outgoing;
-  // At once, without waiting for a frame to go with it: that saved a system call and cost 0.1 ms.
+  // Sent immediately. Waiting for the first frame saved a system call and cost 0.1 ms.
   outgoing
     .writeHead(200, takesChunks ? { ...head, "transfer-encoding": "chunked" } : head)
     .flushHeaders();
-  // From here on bytes pass as they are.
+  // `node:http` must not frame the body again.
   outgoing.chunkedEncoding = false;
-  // Behind another response on the same connection there is no socket yet.
+  // A pipelined response has no socket until the one before it has ended.
   const writable = socket ?? outgoing;
   const writeText = (text: string, encoding: BufferEncoding) =>
     socket === null ? outgoing.write(text, encoding) : socket.write(text, encoding);
   return {
     write(frame) {
       const bytes = Buffer.byteLength(frame);
-      // Text of ASCII alone, as most is, need not be encoded.
+      // ASCII, as most text is, needs no encoding.
       const encoding = bytes === frame.length ? "latin1" : "utf8";
       return writeText(takesChunks ? `${bytes.toString(16)}\r\n${frame}\r\n` : frame, encoding);
     },

@@ -2,11 +2,13 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { toErrorBody } from "../api/chat-completions/errors.ts";
+import { describeError, RequestError } from "../api/errors.ts";
 import type { FetchHandler } from "./direct-sse.ts";
 
 /**
- * `/v1/%2e%2e/metrics` is `/metrics` to whoever resolves it, and something below `/v1` to a proxy that lets only that
- * pass: such paths are refused. `%5c` is a backslash, which URLs take for a slash.
+ * A proxy that only allows `/v1` would forward `/v1/%2e%2e/metrics`, which the gateway resolves to `/metrics`. So dot
+ * segments are refused. `%5c` is a backslash, which URL parsers treat as a slash.
  */
 const DOT_SEGMENT = /(?:[/\\]|%5c)(?:\.|%2e){1,2}(?:[/\\?#]|%5c|$)/i;
 
@@ -20,20 +22,15 @@ export function refuseDotSegments(handler: FetchHandler): FetchHandler {
 }
 
 function refuseDotSegment(): Response {
-  const message = "The path of a request must not hold `.` or `..` segments, encoded or not.";
-  const error = {
-    code: 400,
-    message,
-    type: "invalid_request_error",
-    param: null,
-    metadata: { error_type: "invalid_request" },
-  };
-  return Response.json({ error }, { status: 400 });
+  const message =
+    "The path of a request must not contain `.` or `..` segments, encoded or not. Send the path without them.";
+  const description = describeError(new RequestError(message));
+  return Response.json(toErrorBody(description), { status: description.status });
 }
 
 /**
- * Every other upgrade is ignored, as HTTP allows, and the request answered over HTTP/1.1. Java's client and
- * `curl --http2` ask for `h2c` with each first request.
+ * Any other upgrade is ignored, as HTTP allows, and the request is answered over HTTP/1.1. Java's client and
+ * `curl --http2` ask for `h2c` with their first request.
  */
 export function isWebSocketUpgrade(
   { headers, url = "" }: IncomingMessage,
@@ -45,19 +42,19 @@ export function isWebSocketUpgrade(
 }
 
 /**
- * For versions of Node that hand every upgrade to the listener, whatever `shouldUpgradeCallback` says (before 24.9): what
- * the adapter would leave unanswered is refused.
+ * Node before 24.9 passes every upgrade to the listener and ignores `shouldUpgradeCallback`. The adapter would leave
+ * upgrades it does not know unanswered, so they are refused here.
  */
 export function refuseOtherUpgrades(server: EventEmitter, paths: ReadonlySet<string>): void {
-  const [take, ...others] = server.listeners("upgrade");
-  if (take === undefined || others.length > 0 || "shouldUpgradeCallback" in server) return;
+  const [listener, ...others] = server.listeners("upgrade");
+  if (listener === undefined || others.length > 0 || "shouldUpgradeCallback" in server) return;
   server.removeAllListeners("upgrade");
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (isWebSocketUpgrade(request, paths)) take.call(server, request, socket, head);
+    if (isWebSocketUpgrade(request, paths)) listener.call(server, request, socket, head);
     else socket.end(REFUSAL);
   });
 }
 
 const REFUSAL =
   "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n" +
-  "This upgrade is not offered here. Ask again without the Upgrade header.\n";
+  "The gateway does not offer this upgrade. Repeat the request without the Upgrade header.\n";

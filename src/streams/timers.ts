@@ -1,6 +1,6 @@
-/** Waiting by timers, which every runtime has. */
+/** Timer helpers that work on every runtime. */
 
-/** Resolves after a time or, at once, when the signal is aborted. */
+/** Resolves after the delay, or as soon as the signal is aborted. */
 export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) {
@@ -17,7 +17,7 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
-/** Lets other work of the event loop run first. */
+/** Lets other work on the event loop run. */
 export function yieldToEventLoop(): Promise<void> {
   return sleep(0);
 }

@@ -83,8 +83,8 @@ export interface ObserveDeps {
 /** The same models, their turns counted and logged. */
 export function observeModels(models: Models, deps: ObserveDeps): Models {
   return withTurnHook(models, (model, turn, signal, run) =>
-    createPushStream<TurnEvent>((take) =>
-      new TurnObserver(model, turn, deps).watch(run(turn, signal), signal, take),
+    createPushStream<TurnEvent>((consumer) =>
+      new TurnObserver(model, turn, deps).watch(run(turn, signal), signal, consumer),
     ),
   );
 }
@@ -110,13 +110,13 @@ class TurnObserver {
   async watch(
     events: AsyncIterable<TurnEvent>,
     signal: AbortSignal,
-    take: Consumer<TurnEvent>,
+    consumer: Consumer<TurnEvent>,
   ): Promise<void> {
     this.#deps.meters.turnsInFlight.add(1);
     try {
       await consume(events, (event) => {
         this.#see(event);
-        return take(event);
+        return consumer(event);
       });
       this.#end("cancelled", {});
     } catch (error) {

@@ -103,7 +103,7 @@ export async function callEngine(
   };
   state.nativeReason = null;
   usage.beginCall(promptLength, meter);
-  await consume(engine.complete(request, state.signal), reading.take);
+  await consume(engine.complete(request, state.signal), reading.consumer);
   reading.check();
   if (end === undefined) {
     throw new EngineError("closed", `${engine.name} ended its stream without a finish`);

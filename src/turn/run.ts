@@ -65,7 +65,7 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
       await state.emit([toEnd(state, conclusion)]);
     } catch (error) {
       // Where nobody wants more, the engine was not heard to its end.
-      if (await gate.more) throw error;
+      if (await gate.demand) throw error;
     }
   });
 }

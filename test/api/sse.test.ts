@@ -40,7 +40,7 @@ test("a client that never reads is given up after the idle timeout, and nothing 
   await vi.advanceTimersByTimeAsync(60_001);
   expect(state).toEqual({ taken: state.taken, isStopped: true });
   expect(left).toHaveLength(1);
-  await expect(reader.read()).rejects.toThrow("the client reads nothing");
+  await expect(reader.read()).rejects.toThrow("the client has read nothing");
   expect(vi.getTimerCount()).toBe(0);
 });
 

@@ -38,9 +38,9 @@ async function* plain(): AsyncGenerator<number> {
   yield* [1, 2, 3];
 }
 
-describe("forEachOf", () => {
+describe("consume", () => {
   test.each<[string, () => AsyncIterable<number>]>([
-    ["a flow", () => counted([1, 2, 3]).flow],
+    ["a push stream", () => counted([1, 2, 3]).flow],
     ["any async iterable", plain],
   ])("reads %s to the end", async (_, events) => {
     const taken: number[] = [];
@@ -49,9 +49,9 @@ describe("forEachOf", () => {
   });
 
   test.each<[string, (taken: number[]) => (event: number) => Demand]>([
-    ["at once", (taken) => (event) => taken.push(event) < 2],
-    ["later", (taken) => async (event) => taken.push(event) < 2],
-  ])("ends when no more are wanted, said %s", async (_, take) => {
+    ["synchronously", (taken) => (event) => taken.push(event) < 2],
+    ["asynchronously", (taken) => async (event) => taken.push(event) < 2],
+  ])("stops when the consumer wants no more, decided %s", async (_, take) => {
     for (const events of [counted([1, 2, 3]).flow, plain()]) {
       const taken: number[] = [];
       await consume(events, take(taken));
@@ -59,18 +59,18 @@ describe("forEachOf", () => {
     }
   });
 
-  test("rejects with what the events fail with, after the events", async () => {
+  test("rejects with the producer's error after the events before it", async () => {
     const taken: number[] = [];
     await expect(consume(failing([1]), (event) => taken.push(event) > 0)).rejects.toThrow("broken");
     expect(taken).toEqual([1]);
   });
 });
 
-describe("a flow read step by step", () => {
-  test("gives all events, then the end, and again the end", async () => {
-    const pulled = counted([1, 2]).flow[Symbol.asyncIterator]();
+describe("reading a push stream as an async iterable", () => {
+  test("yields all events, then stays done", async () => {
+    const iterator = counted([1, 2]).flow[Symbol.asyncIterator]();
     const results = [];
-    for (let i = 0; i < 4; i++) results.push(await pulled.next());
+    for (let i = 0; i < 4; i++) results.push(await iterator.next());
     expect(results).toEqual([
       { done: false, value: 1 },
       { done: false, value: 2 },
@@ -79,62 +79,62 @@ describe("a flow read step by step", () => {
     ]);
   });
 
-  test("begins with the first step and makes nothing ahead", async () => {
+  test("starts with the first next() and produces nothing ahead", async () => {
     const { flow, made } = counted([1, 2, 3]);
-    const pulled = flow[Symbol.asyncIterator]();
+    const iterator = flow[Symbol.asyncIterator]();
     await Promise.resolve();
     expect(made).toEqual([]);
-    await pulled.next();
+    await iterator.next();
     await new Promise((resolve) => setTimeout(resolve));
     expect(made).toEqual([1]);
   });
 
-  test("lets go before leaving is over", async () => {
+  test("releases resources before return() resolves", async () => {
     const { flow, made } = counted([1, 2, 3]);
     for await (const event of flow) if (event === 2) break;
     expect(made).toEqual([1, 2, "let go"]);
   });
 
-  test("never begins for a reader who leaves at once", async () => {
+  test("never starts when closed before the first next()", async () => {
     const { flow, made } = counted([1]);
-    const pulled = flow[Symbol.asyncIterator]();
-    expect(await pulled.return()).toEqual({ done: true, value: undefined });
-    expect(await pulled.next()).toEqual({ done: true, value: undefined });
+    const iterator = flow[Symbol.asyncIterator]();
+    expect(await iterator.return()).toEqual({ done: true, value: undefined });
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
     expect(made).toEqual([]);
   });
 
-  test("throws a failure once, in its place", async () => {
-    const pulled = failing([1])[Symbol.asyncIterator]();
-    expect(await pulled.next()).toEqual({ done: false, value: 1 });
-    await expect(pulled.next()).rejects.toThrow("broken");
-    expect(await pulled.next()).toEqual({ done: true, value: undefined });
+  test("throws a failure once, after the events before it", async () => {
+    const iterator = failing([1])[Symbol.asyncIterator]();
+    expect(await iterator.next()).toEqual({ done: false, value: 1 });
+    await expect(iterator.next()).rejects.toThrow("broken");
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("a failure between two steps waits for the second", async () => {
-    const pulled = createPushStream<number>(async (take) => {
+  test("a failure between two calls of next() is thrown by the second", async () => {
+    const iterator = createPushStream<number>(async (take) => {
       void take(1);
       throw new Error("broken");
     })[Symbol.asyncIterator]();
-    await pulled.next();
+    await iterator.next();
     await new Promise((resolve) => setTimeout(resolve));
-    await expect(pulled.next()).rejects.toThrow("broken");
+    await expect(iterator.next()).rejects.toThrow("broken");
   });
 
-  test("refuses a second step before the first is made", async () => {
-    const pulled = createPushStream<number>(() => new Promise(() => {}))[Symbol.asyncIterator]();
-    void pulled.next();
-    await expect(pulled.next()).rejects.toThrow("one event at a time");
+  test("refuses a second next() before the first has settled", async () => {
+    const iterator = createPushStream<number>(() => new Promise(() => {}))[Symbol.asyncIterator]();
+    void iterator.next();
+    await expect(iterator.next()).rejects.toThrow("next() was called before the last one ended");
   });
 });
 
-test("mapped events come in order, whether they are mapped at once or later", async () => {
+test("mapped events keep their order, whether mapped synchronously or not", async () => {
   const mapped = mapPushStream(counted([1, 2, 3]).flow, (event) =>
     event === 2 ? Promise.resolve("later 2") : `${event}`,
   );
   expect(await Array.fromAsync(mapped)).toEqual(["1", "later 2", "3"]);
 });
 
-test("what a taker throws is not the failure of who makes the events", async () => {
+test("a consumer's exception is not reported as the producer's", async () => {
   for (const fail of [
     () => {
       throw new Error("mine");
@@ -143,14 +143,14 @@ test("what a taker throws is not the failure of who makes the events", async () 
   ]) {
     const { flow, made } = counted([1, 2]);
     const guarded = guard<number>(fail);
-    await flow.pushTo(guarded.take);
+    await flow.pushTo(guarded.consumer);
     expect(made).toEqual([1, "let go"]);
     expect(() => guarded.check()).toThrow("mine");
   }
 });
 
-describe("takeAll", () => {
-  test("waits for room in the middle, and goes on in order", async () => {
+describe("deliverAll", () => {
+  test("waits for room in the middle, then continues in order", async () => {
     const room = Promise.withResolvers<boolean>();
     const taken: number[] = [];
     const more = deliverAll([1, 2, 3], (event) => {
@@ -164,9 +164,9 @@ describe("takeAll", () => {
   });
 
   test.each<[string, (event: number) => Demand]>([
-    ["at once", (event) => event !== 2],
-    ["later", async (event) => event !== 2],
-  ])("hands over nothing after a no, said %s", async (_, answer) => {
+    ["synchronously", (event) => event !== 2],
+    ["asynchronously", async (event) => event !== 2],
+  ])("delivers nothing after the consumer stopped, decided %s", async (_, answer) => {
     const taken: number[] = [];
     const more = deliverAll([1, 2, 3], (event) => {
       taken.push(event);
@@ -182,26 +182,26 @@ test.each<[Demand, boolean, number]>([
   [false, false, 0],
   [Promise.resolve(true), true, 1],
   [Promise.resolve(false), false, 0],
-])("andThen goes on only where more is wanted: %s", async (more, expected, calls) => {
+])("andThen continues only where there is demand: %s", async (more, expected, calls) => {
   let called = 0;
   const result = andThen(more, () => ++called > 0);
   expect(await result).toBe(expected);
   expect(called).toBe(calls);
 });
 
-describe("a gate", () => {
-  test("is a call while there is room", () => {
-    const gate = new SerialQueue();
-    expect(gate.pass(() => true)).toBe(true);
-    expect(gate.more).toBe(true);
+describe("a serial queue", () => {
+  test("delivers synchronously while there is room", () => {
+    const queue = new SerialQueue();
+    expect(queue.pass(() => true)).toBe(true);
+    expect(queue.demand).toBe(true);
   });
 
-  test("keeps the order of what comes while there is none, and is a call again later", async () => {
-    const gate = new SerialQueue();
+  test("keeps the order while there is no room, and is synchronous again afterwards", async () => {
+    const queue = new SerialQueue();
     const room = Promise.withResolvers<boolean>();
     const passed: number[] = [];
     const pass = (event: number, more: Demand) =>
-      gate.pass(() => {
+      queue.pass(() => {
         passed.push(event);
         return more;
       });
@@ -215,21 +215,21 @@ describe("a gate", () => {
     expect(passed).toEqual([1, 2, 3]);
   });
 
-  test.each<[string, (gate: SerialQueue) => unknown]>([
-    ["a no", (gate) => gate.pass(() => false)],
-    ["a later no", (gate) => gate.pass(async () => false)],
-    ["it was closed", (gate) => gate.close()],
-  ])("lets nothing through after %s", async (_, shut) => {
-    const gate = new SerialQueue();
-    await shut(gate);
+  test.each<[string, (queue: SerialQueue) => unknown]>([
+    ["a stop", (queue) => queue.pass(() => false)],
+    ["an asynchronous stop", (queue) => queue.pass(async () => false)],
+    ["close()", (queue) => queue.close()],
+  ])("delivers nothing after %s", async (_, shut) => {
+    const queue = new SerialQueue();
+    await shut(queue);
     let passed = false;
-    expect(await gate.pass(() => (passed = true))).toBe(false);
+    expect(await queue.pass(() => (passed = true))).toBe(false);
     expect(passed).toBe(false);
   });
 
-  test("tells a failure to whoever comes after it too", async () => {
-    const gate = new SerialQueue();
-    await expect(gate.pass(() => Promise.reject(new Error("full")))).rejects.toThrow("full");
-    await expect(gate.pass(() => true)).rejects.toThrow("full");
+  test("rejects later events with an earlier failure", async () => {
+    const queue = new SerialQueue();
+    await expect(queue.pass(() => Promise.reject(new Error("full")))).rejects.toThrow("full");
+    await expect(queue.pass(() => true)).rejects.toThrow("full");
   });
 });

@@ -14,7 +14,8 @@ export function toErrorBody(description: ErrorDescription): {
     metadata: { error_type: string };
   };
 } {
-  const { status, message, type, param, errorType } = description;
+  const { status, message, type, errorType } = description;
+  const param = errorType === "context_length_exceeded" ? "messages" : description.param;
   return {
     error: { code: status, message, type, param, metadata: { error_type: errorType } },
   };

@@ -146,7 +146,7 @@ function toFrames(
   options: ReplyOptions,
   abort: AbortController,
 ): PushStream<string> {
-  return createPushStream(async (take) => {
+  return createPushStream(async (consumer) => {
     const writers = turns.map((_, index) => createChunkWriter(options, index));
     const ended = new Map<number, TurnUsage>();
     try {
@@ -154,9 +154,11 @@ function toFrames(
         let frames = "";
         for (const chunk of writers[index]?.push(event) ?? []) frames += sseFrame(chunk);
         if (event.type === "end") ended.set(index, event.usage);
-        return frames === "" || take(frames);
+        return frames === "" || consumer(frames);
       });
-      await take(sseFrame(usageChunk(addUsage([...ended.values()]), options)) + sseFrame("[DONE]"));
+      await consumer(
+        sseFrame(usageChunk(addUsage([...ended.values()]), options)) + sseFrame("[DONE]"),
+      );
     } catch (error) {
       // Stops the other choices, which may still be queued or running.
       abort.abort(error);
@@ -166,7 +168,7 @@ function toFrames(
         if (!ended.has(index)) frames += sseFrame(writer.fail(description));
       }
       // The AI SDK's OpenAI provider reads an error only from an event that is no chunk.
-      await take(frames + sseFrame(JSON.stringify(toErrorBody(description))));
+      await consumer(frames + sseFrame(JSON.stringify(toErrorBody(description))));
     }
   });
 }

@@ -6,7 +6,7 @@
  * object belongs; exactly one finish reason; usage never beside one.
  */
 import type { TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import { describeFailure, type ErrorDescription } from "../errors.ts";
+import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { toErrorBody } from "./errors.ts";
 import {
   mapFinishReason,
@@ -60,7 +60,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
         return [
           ...sealedDetails(),
           event.failure
-            ? failed(describeFailure(event.failure), event.nativeReason)
+            ? failed(describeTurnFailure(event.failure), event.nativeReason)
             : finish(event),
         ];
       default:

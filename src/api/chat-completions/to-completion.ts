@@ -1,6 +1,6 @@
 /** From a finished turn to a `chat.completion`. */
 import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
-import { describeFailure } from "../errors.ts";
+import { describeTurnFailure } from "../errors.ts";
 import { toErrorBody } from "./errors.ts";
 import { CUSTOM_INPUT } from "./to-turn.ts";
 import {
@@ -33,7 +33,7 @@ export function toCompletion(turns: readonly FinishedTurn[], options: ReplyOptio
         : null,
       finish_reason: mapFinishReason(turn.end.finish, options),
       native_finish_reason: turn.end.nativeReason,
-      ...(turn.end.failure && toErrorBody(describeFailure(turn.end.failure))),
+      ...(turn.end.failure && toErrorBody(describeTurnFailure(turn.end.failure))),
     })),
     usage: toUsage(addUsage(turns.map((turn) => turn.end.usage))),
   };

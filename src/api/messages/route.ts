@@ -8,7 +8,7 @@ import type { Pause } from "../../turn/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
-import { describeError, describeFailure, RequestError } from "../errors.ts";
+import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
 import { sseResponse } from "../sse.ts";
@@ -73,7 +73,7 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
       const finished = await collectTurn(events);
       const { failure } = finished.end;
       if (failure) {
-        const { body } = toMessagesErrorReply(describeFailure(failure), c.get("requestId"));
+        const { body } = toMessagesErrorReply(describeTurnFailure(failure), c.get("requestId"));
         return c.json(body, 502, headers);
       }
       return c.body(toMessage(finished, options), 200, {

@@ -6,7 +6,7 @@
  * beginning of JSON.
  */
 import type { Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
-import { describeFailure, type ErrorDescription } from "../errors.ts";
+import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { sseFrame } from "../sse.ts";
 import { toMessagesError } from "./errors.ts";
 import { type ReplyOptions, toStop, toUsage } from "./reply.ts";
@@ -148,7 +148,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
   }
 
   function end(turn: TurnEnd): string {
-    if (turn.failure) return errorFrame(describeFailure(turn.failure));
+    if (turn.failure) return errorFrame(describeTurnFailure(turn.failure));
     const usage = JSON.stringify(toUsage(turn.usage));
     const members = `"delta":${JSON.stringify(toStop(turn))},"usage":${usage}`;
     return (

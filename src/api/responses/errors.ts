@@ -9,16 +9,15 @@ export interface ResponsesError {
 }
 
 export function toResponsesError(description: ErrorDescription): ResponsesError {
-  const { message, param, retryAfter } = description;
+  const { message, param, errorType, retryAfter } = description;
   return {
-    // Codex reads the time to wait out of the message.
+    // Codex reads the delay from the message.
     message:
       retryAfter === undefined
         ? message
         : `${message} Please try again in ${Math.ceil(retryAfter)}s.`,
     type: toType(description),
-    // Descriptions speak of chat's field where both APIs have one.
-    param: param === "messages" ? "input" : param,
+    param: errorType === "context_length_exceeded" ? "input" : param,
     code: toCode(description),
   };
 }
@@ -41,7 +40,7 @@ function toType({ status, type, errorType }: ErrorDescription): string {
 
 const MODEL_FAILURES: ReadonlySet<string> = new Set(["invalid_answer", "invalid_tool_call"]);
 
-/** Descriptions without a word of their own in this API. */
+/** Error types that have another code in this API. */
 const CODES: Readonly<Record<string, string | null>> = {
   invalid_request: null,
   invalid_answer: "model_error",

@@ -10,13 +10,13 @@ import type { ResponseEvent } from "./to-events.ts";
  * Never fails: a failure that is no event yet becomes one.
  */
 export function toFrames(events: AsyncIterable<ResponseEvent>): PushStream<string> {
-  return createPushStream(async (take) => {
+  return createPushStream(async (consumer) => {
     try {
-      await consume(events, ({ type, json }) => take(sseFrame(json, type)));
+      await consume(events, ({ type, json }) => consumer(sseFrame(json, type)));
     } catch (error) {
       const members = toErrorMembers(toResponsesError(describeError(error)));
-      await take(sseFrame(JSON.stringify({ type: "error", ...members }), "error"));
+      await consumer(sseFrame(JSON.stringify({ type: "error", ...members }), "error"));
     }
-    await take(sseFrame("[DONE]"));
+    await consumer(sseFrame("[DONE]"));
   });
 }

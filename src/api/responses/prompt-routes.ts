@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import { collectTurn } from "../../turn/collect.ts";
 import type { ApiEnv } from "../client.ts";
-import { describeFailure } from "../errors.ts";
+import { describeTurnFailure } from "../errors.ts";
 import { readRequest } from "../parse-request.ts";
 import { createStages } from "../stages.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
@@ -62,7 +62,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
     if (end.finish !== "stop" || summary.trim() === "") {
       const message = "The model did not finish a summary of the conversation.";
-      const failure = describeFailure({ kind: "invalid_answer", message });
+      const failure = describeTurnFailure({ kind: "invalid_answer", message });
       return c.json({ error: toResponsesError(failure) }, 502);
     }
     const instructions = [...loaded.earlier, ...loaded.input]

@@ -6,7 +6,7 @@
  */
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import type { TokenLogprob } from "../../engines/engine.ts";
-import { describeFailure, type ErrorDescription } from "../errors.ts";
+import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { type ResponsesError, toResponsesError } from "./errors.ts";
 import {
   createOpenItem,
@@ -156,7 +156,7 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
       // A call or an answer that is known to be wrong stays open, so that no client acts on it.
       const isWrong = open?.part.kind === "tool-call" || open?.part.kind === "content";
       if (!isWrong) close("completed");
-      return failed(describeFailure(end.failure), end.usage);
+      return failed(describeTurnFailure(end.failure), end.usage);
     }
     const isCut = end.finish === "length";
     close(isCut ? "incomplete" : "completed");

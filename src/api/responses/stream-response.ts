@@ -46,16 +46,16 @@ export function streamResponse(
   keep: () => Promise<void> = () => keepResponse(streamed, context),
 ): PushStream<ResponseEvent> {
   const { writer, builder } = streamed;
-  return createPushStream((take) =>
+  return createPushStream((consumer) =>
     consume(runPending(streamed, context, signal), (event) => {
       const events = writer.push(event);
-      if (event.type !== "end") return deliverAll(events, take);
+      if (event.type !== "end") return deliverAll(events, consumer);
       return keep().then(
-        () => deliverAll(events, take),
+        () => deliverAll(events, consumer),
         async (error: unknown) => {
           // A failure is reported whether or not it could be stored. Success is not: it would promise a stored response.
-          if (builder.response.status === "failed") return deliverAll(events, take);
-          await deliverAll(events.slice(0, -1), take);
+          if (builder.response.status === "failed") return deliverAll(events, consumer);
+          await deliverAll(events.slice(0, -1), consumer);
           throw error;
         },
       );
@@ -70,15 +70,15 @@ export function withFailure(
   context: ResponsesContext,
   signal: AbortSignal,
 ): PushStream<ResponseEvent> {
-  return createPushStream(async (take) => {
+  return createPushStream(async (consumer) => {
     try {
-      await consume(events, take);
+      await consume(events, consumer);
     } catch (error) {
       if (signal.aborted) return;
       const failure = streamed.writer.fail(describeError(error));
       // The client is told of the failure, whether or not it can be stored.
       await keepResponse(streamed, context).catch(ignoreStoreFailure);
-      await deliverAll(failure, take);
+      await deliverAll(failure, consumer);
     }
   });
 }
