@@ -10,8 +10,8 @@ const GROUPS = Object.entries(SETTING_GROUPS).map(([group, title]) => ({
 }));
 
 const INTRODUCTION = `\
-harmony-gateway serves gpt-oss through the Chat Completions and Responses APIs, on top of inference
-servers that only continue text, and keeps the model's reasoning intact.
+harmony-gateway serves gpt-oss through the Chat Completions, Responses and Messages APIs, on top of
+inference servers that only continue text, and keeps the model's reasoning intact.
 
 Usage
   harmony-gateway [settings]            serve
@@ -19,6 +19,7 @@ Usage
   harmony-gateway parse [options]       print what a model's output means
   harmony-gateway convert [options]     convert conversations: chat, Harmony, ids, OpenChatML
   harmony-gateway key [name]            make a client key and its hash; --sealing: a sealing key
+  harmony-gateway claude [settings]     print the variables that point Claude Code at the gateway
 
   harmony-gateway
   harmony-gateway --engine vllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b

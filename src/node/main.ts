@@ -1,6 +1,7 @@
 /** The command line: which command, and how the process ends. */
 import { readFileSync } from "node:fs";
 import { SettingsError, suggest } from "../config/resolve.ts";
+import { toClaudeVariables } from "./claude.ts";
 import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
 import { toHelp } from "./help.ts";
 import { PARSE_USAGE, runParse } from "./inspect-parse.ts";
@@ -16,7 +17,7 @@ const EXIT_FAILURE = 1;
 /** Slow enough to see the streaming. */
 const DEMO_TOKENS_PER_SECOND = 100;
 
-const COMMANDS = ["serve", "render", "parse", "convert", "key"];
+const COMMANDS = ["serve", "render", "parse", "convert", "key", "claude"];
 
 export async function main(args: readonly string[]): Promise<void> {
   const [command, ...rest] = args;
@@ -32,6 +33,8 @@ export async function main(args: readonly string[]): Promise<void> {
       return inspect(() => runParse(rest, process.env), PARSE_USAGE);
     case "convert":
       return convert(rest);
+    case "claude":
+      return printClaudeVariables(rest);
     case "serve":
       return serve(rest);
     default:
@@ -63,6 +66,14 @@ async function convert(args: readonly string[]): Promise<void> {
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     fail(EXIT_USAGE, `${error.message}\n\n${CONVERT_USAGE}`);
+  }
+}
+
+function printClaudeVariables(args: readonly string[]): void {
+  try {
+    print(toClaudeVariables(loadSettings(args, process.env).settings));
+  } catch (error) {
+    failToStart(error);
   }
 }
 

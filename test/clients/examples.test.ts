@@ -40,6 +40,9 @@ describe("each client holds a streamed chat and a three-step tool loop", () => {
     { name: "langchain-openai", showsReasoning: false },
     { name: "langchain-openrouter", showsReasoning: true },
     { name: "openai-agents", showsReasoning: true },
+    { name: "messages-anthropic", showsReasoning: true },
+    { name: "messages-ai-sdk", showsReasoning: true },
+    { name: "messages-langchain", showsReasoning: false },
   ])("$name", async ({ name, showsReasoning }) => {
     const printed = await runExample(name);
     expect(printed.match(/^\w+\(\{.*\}\)$/gm)).toEqual([
