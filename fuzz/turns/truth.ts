@@ -1,5 +1,5 @@
 /** What the model really wrote in a turn, put together from the calls of a run that read token by token. */
-import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
+import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
 import type { MessageRole } from "./case.ts";
 import type { CallRecord } from "./engine.ts";
 
@@ -38,7 +38,8 @@ export function toTruth(calls: readonly CallRecord[]): TrueMessage[] {
         before !== undefined &&
         last?.role === written.role &&
         last.name === written.name &&
-        call.prompt.length === before.prompt.length + before.read;
+        startsIn(call.prompt) ===
+          startsIn(before.prompt) + startsIn(before.completion.ids.slice(0, before.read));
       if (isContinued && last) {
         last.ids.push(...ids);
         last.isCut = isCut;
@@ -60,4 +61,9 @@ export function toTruth(calls: readonly CallRecord[]): TrueMessage[] {
     text: o200kHarmony().decode(ids),
     tokens: ids.length,
   }));
+}
+
+/** Messages begun. Ids of text that was encoded anew differ in number, these do not. */
+function startsIn(ids: readonly TokenId[]): number {
+  return ids.filter((id) => id === SPECIAL_TOKENS["<|start|>"]).length;
 }
