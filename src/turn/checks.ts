@@ -35,7 +35,7 @@ export async function whyAnswerIsWrong({
   if (emitter.count("content") > 1) return "there is other text beside the document";
   const texts = emitter.holds("content")
     ? emitter.held("content").map(({ text }) => text)
-    : [emitter.text];
+    : [emitter.answerText];
   const checker = turn.answer.type === "json-schema" ? turn.answer.checker : undefined;
   const problem = await whyInvalid((turn.prefill ?? "") + texts.join(""), checker, signal);
   if (problem === undefined || emitter.stopSequence === undefined) return problem;

@@ -33,6 +33,8 @@ export interface PartEmitter {
   readonly last: Part | undefined;
   /** The text given out or held of that part. */
   readonly text: string;
+  /** The same of the part of the answer that is open, or else was last. */
+  readonly answerText: string;
   /** Parts begun so far. Neither discarded ones are counted nor calls cut before their arguments. */
   count(kind: PartKind): number;
   /** The stop string that was met. Everything after it is ignored. */
@@ -86,6 +88,8 @@ class Emitter implements PartEmitter {
     content: 0,
     "tool-call": 0,
   };
+  /** The text of the last part of the answer, when others have begun since. */
+  #answerBefore = "";
   /** The part that the parser has open is left out. */
   #omitting = false;
   /** The start of the open part has been given out. */
@@ -170,6 +174,10 @@ class Emitter implements PartEmitter {
     }
   }
 
+  get answerText(): string {
+    return this.last?.kind === "content" ? this.text : this.#answerBefore;
+  }
+
   count(kind: PartKind): number {
     return this.#counts[kind];
   }
@@ -179,6 +187,7 @@ class Emitter implements PartEmitter {
     this.#omitting = this.refused !== undefined || this.#options.omits.includes(event.part);
     if (this.#omitting) return;
     const part = this.#toPart(event);
+    this.#answerBefore = this.answerText;
     this.part = part;
     this.last = part;
     this.text = "";

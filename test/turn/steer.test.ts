@@ -252,6 +252,22 @@ describe("an answer of a form", () => {
     expect(turn.end).toMatchObject({ finish: "error", failure: { kind: "invalid_answer" } });
   });
 
+  test("that is wrong is an error also when a thought behind it would be right", async () => {
+    const engine = scriptedEngine([' json[]<|start|> to=python userfunctions{"city":"Oslo"}'], {
+      form: "text",
+      batch: 5,
+      capabilities: { constraints: ["json-schema", "token-grammar"] },
+    });
+    const turn = await finishTurn(engine, turnWith({ answer: SCHEMA }), {
+      steering: { allowHiddenMarkers: true, singleCallConstraint: true },
+    });
+    expect(partsOf(turn)).toEqual([
+      ["content", " json[]"],
+      ["reasoning", '{"city":"Oslo"}'],
+    ]);
+    expect(turn.end.failure?.kind).toBe("invalid_answer");
+  });
+
   test("that is cut by the limit is cut, not wrong", async () => {
     const engine = scriptedEngine([
       { write: '<|channel|>final<|message|>{"city":"Os', finish: "length" },
