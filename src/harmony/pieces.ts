@@ -54,9 +54,12 @@ export function createPieceEncoder(tokenizer: Tokenizer, budget: MemoryBudget): 
   };
   return {
     find: (text, scope) => memory.find(text, scope),
-    encode: (text, scope) => memory.find(text, scope) ?? keep(text, scope, tokenizer.encode(text)),
+    encode: (text, scope) =>
+      memory.find(text, scope) ?? keep(text, scope, tokenizer.encode(text, scope)),
     *encodeInSteps(text, scope) {
-      return memory.find(text, scope) ?? keep(text, scope, yield* tokenizer.encodeInSteps(text));
+      return (
+        memory.find(text, scope) ?? keep(text, scope, yield* tokenizer.encodeInSteps(text, scope))
+      );
     },
   };
 }

@@ -13,8 +13,8 @@ import type { TokenBytes } from "./token-bytes.ts";
 import type { EncodeSteps, TokenId } from "./tokenizer.ts";
 
 export interface Encoder {
-  encode(text: string): TokenId[];
-  encodeInSteps(text: string): EncodeSteps;
+  encode(text: string, scope?: string): TokenId[];
+  encodeInSteps(text: string, scope?: string): EncodeSteps;
 }
 
 /** Bytes of ordinary pieces in a step: 4 ms at the most. */
@@ -27,7 +27,7 @@ export function createEncoder(tokens: TokenBytes): Encoder {
   const { find } = ranks;
   const merger = createPieceMerger(ranks, characterSeams());
   const mergeInChunks = createChunkMerger(tokens, merger.appendTo);
-  const encodeCachedPiece = createCachedPieceEncoder(encodePiece);
+  const { scopeOf, encode: encodeCachedPiece } = createCachedPieceEncoder(encodePiece);
   const pieceEnd = createScanner();
   // Bound here for the reason given at `createRanks`.
   const { hashOf } = byteWords;
@@ -38,20 +38,20 @@ export function createEncoder(tokens: TokenBytes): Encoder {
   /** A window that no encoding holds at the moment. */
   let spare: TextBytes | undefined;
 
-  function encode(text: string): TokenId[] {
+  function encode(text: string, scope = ""): TokenId[] {
     if (text.length <= ONE_STEP) {
       const ids: TokenId[] = [];
       short.write(text);
-      encodePieces(ids, short, 0, short.length);
+      encodePieces(ids, short, 0, short.length, scopeOf(scope));
       return ids;
     }
-    const steps = encodeInSteps(text);
+    const steps = encodeInSteps(text, scope);
     let step = steps.next();
     while (!step.done) step = steps.next();
     return step.value;
   }
 
-  function* encodeInSteps(text: string): EncodeSteps {
+  function* encodeInSteps(text: string, scope = ""): EncodeSteps {
     const ids: TokenId[] = [];
     const own = spare ?? new TextBytes(WINDOW);
     spare = undefined;
@@ -60,7 +60,9 @@ export function createEncoder(tokens: TokenBytes): Encoder {
       const window = end - start <= WINDOW ? own : new TextBytes(end - start);
       window.write(text.slice(start, end));
       for (let at = 0; at < window.length;) {
-        const next = encodePieces(ids, window, at, Math.min(at + STEP_BYTES, window.length));
+        const until = Math.min(at + STEP_BYTES, window.length);
+        // Asked for in each step: others encode in between.
+        const next = encodePieces(ids, window, at, until, scopeOf(scope));
         if (next === at) {
           const longEnd = pieceEnd(window, at);
           for (const _ of mergeInChunks(ids, window.view, at, longEnd)) yield ids.length;
@@ -78,13 +80,19 @@ export function createEncoder(tokens: TokenBytes): Encoder {
   }
 
   /** Encodes all pieces that begin before `until`, or those before a very long one; gives the place it has reached. */
-  function encodePieces(ids: TokenId[], text: TextBytes, from: number, until: number): number {
+  function encodePieces(
+    ids: TokenId[],
+    text: TextBytes,
+    from: number,
+    until: number,
+    scope: number,
+  ): number {
     const { view } = text;
     let start = from;
     while (start < until) {
       const end = pieceEnd(text, start);
       const length = end - start;
-      if (length <= maxCached) encodeCachedPiece(ids, view, start, length);
+      if (length <= maxCached) encodeCachedPiece(ids, view, start, length, scope);
       else if (length <= maxWhole)
         encodePiece(ids, view, start, length, hashOf(view, start, length));
       else break;

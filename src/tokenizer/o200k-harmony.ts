@@ -19,8 +19,8 @@ let sharedEncoder: Encoder | undefined;
 let sharedTexts: TokenTexts | undefined;
 
 const O200K_HARMONY: Tokenizer = {
-  encode: (text) => encoder().encode(text),
-  encodeInSteps: (text) => encoder().encodeInSteps(text),
+  encode: (text, scope) => encoder().encode(text, scope),
+  encodeInSteps: (text, scope) => encoder().encodeInSteps(text, scope),
   decode,
   createDecoder,
 };

@@ -5,9 +5,13 @@
  *
  * Direct-mapped: a piece has one place, and a newcomer takes it over, so the size never grows.
  *
- *     entry, eight words:   the piece's bytes ×4 · length, count · ids ×3
+ *     entry, eight words:   the piece's bytes ×4 · length, count, scope · ids ×3
  *
  * Longer pieces and pieces of more ids are not kept.
+ *
+ * An entry is found in the scope it was kept in only: otherwise the time of an encoding would tell one tenant which
+ * rare words another has sent. Scopes share the places, and each spreads its pieces over them in its own way, so that
+ * common words of two scopes need not evict each other.
  */
 
 import * as byteWords from "./byte-words.ts";
@@ -28,17 +32,55 @@ export const MAX_CACHED_BYTES = 16;
 const ENTRY_BITS = 13;
 const MAX_IDS = 3;
 const LENGTH_BITS = 5;
-const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
+const COUNT_BITS = 2;
+const COUNT_MASK = (1 << COUNT_BITS) - 1;
+const SCOPE_SHIFT = LENGTH_BITS + COUNT_BITS;
+/** All of the fifth word that a piece has to agree with. */
+const TAG_MASK = ~(COUNT_MASK << LENGTH_BITS);
+/** 2³² divided by the golden ratio: its multiples are spread evenly. */
+const SPREAD = 0x9e3779b1;
+/** Scopes that are told apart at a time. */
+export const MAX_SCOPES = 4096;
 
-/** Does what `encodePiece` does, for pieces of at most {@link MAX_CACHED_BYTES} bytes. */
-export function createCachedPieceEncoder(
-  encodePiece: PieceEncoder,
-): (ids: TokenId[], view: DataView, start: number, length: number) => void {
+export interface CachedPieceEncoder {
+  /** The number of a scope. To be asked for again whenever another may have been asked for since. */
+  readonly scopeOf: (name: string) => number;
+  /** Does what `encodePiece` does, for pieces of at most {@link MAX_CACHED_BYTES} bytes. */
+  readonly encode: (
+    ids: TokenId[],
+    view: DataView,
+    start: number,
+    length: number,
+    scope: number,
+  ) => void;
+}
+
+export function createCachedPieceEncoder(encodePiece: PieceEncoder): CachedPieceEncoder {
   // Bound here for the reason given at `createRanks`.
   const { hashOf, hashOfWords, highWord, lowWord } = byteWords;
   const entries = new Int32Array(8 << ENTRY_BITS);
+  const scopes = new Map<string, number>();
 
-  return function encodeCachedPiece(ids, view, start, length) {
+  function scopeOf(name: string): number {
+    const known = scopes.get(name);
+    if (known !== undefined) return known;
+    if (scopes.size === MAX_SCOPES) {
+      // Numbers are given out again, so nothing kept under them may be left.
+      scopes.clear();
+      entries.fill(0);
+    }
+    const scope = scopes.size;
+    scopes.set(name, scope);
+    return scope;
+  }
+
+  function encode(
+    ids: TokenId[],
+    view: DataView,
+    start: number,
+    length: number,
+    scope: number,
+  ): void {
     let first;
     let second;
     let third = 0;
@@ -56,15 +98,16 @@ export function createCachedPieceEncoder(
       hash = hashOf(view, start, length);
     }
 
-    const entry = (hash >>> (32 - ENTRY_BITS)) << 3;
+    const tag = length | (scope << SCOPE_SHIFT);
+    const entry = ((hash ^ Math.imul(scope, SPREAD)) >>> (32 - ENTRY_BITS)) << 3;
     const meta = entries[entry + 4]!;
     if (
       entries[entry] === first &&
       entries[entry + 1] === second &&
-      (meta & LENGTH_MASK) === length &&
+      (meta & TAG_MASK) === tag &&
       (length <= 8 || (entries[entry + 2] === third && entries[entry + 3] === fourth))
     ) {
-      const count = meta >> LENGTH_BITS;
+      const count = (meta >> LENGTH_BITS) & COUNT_MASK;
       ids.push(entries[entry + 5]!);
       if (count > 1) ids.push(entries[entry + 6]!);
       if (count > 2) ids.push(entries[entry + 7]!);
@@ -79,7 +122,9 @@ export function createCachedPieceEncoder(
     entries[entry + 1] = second;
     entries[entry + 2] = third;
     entries[entry + 3] = fourth;
-    entries[entry + 4] = length | (count << LENGTH_BITS);
+    entries[entry + 4] = tag | (count << LENGTH_BITS);
     for (let i = 0; i < count; i++) entries[entry + 5 + i] = ids[from + i]!;
-  };
+  }
+
+  return { scopeOf, encode };
 }

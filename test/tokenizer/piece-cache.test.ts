@@ -1,5 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
-import { createCachedPieceEncoder, MAX_CACHED_BYTES } from "../../src/tokenizer/piece-cache.ts";
+import {
+  createCachedPieceEncoder,
+  MAX_CACHED_BYTES,
+  MAX_SCOPES,
+} from "../../src/tokenizer/piece-cache.ts";
 import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
 
@@ -14,15 +18,15 @@ function numbersOf(bytes: Uint8Array, bytesPerId: number): TokenId[] {
 
 function createCounting(bytesPerId: number) {
   const work = vi.fn<() => void>();
-  const encodeCached = createCachedPieceEncoder((ids, view, start, length) => {
+  const cached = createCachedPieceEncoder((ids, view, start, length) => {
     work();
     ids.push(...numbersOf(new Uint8Array(view.buffer, start, length), bytesPerId));
   });
-  const encode = (piece: string): TokenId[] => {
+  const encode = (piece: string, scope = ""): TokenId[] => {
     const text = new TextBytes(piece.length);
     text.write(piece);
     const ids: TokenId[] = [];
-    encodeCached(ids, text.view, 0, text.length);
+    cached.encode(ids, text.view, 0, text.length, cached.scopeOf(scope));
     return ids;
   };
   return { work, encode, expected: (piece: string) => numbersOf(Buffer.from(piece), bytesPerId) };
@@ -56,4 +60,23 @@ test.each([
   const { encode, expected } = createCounting(6);
   const pieces = Array.from({ length: 24_576 }).map((_each, index) => create(index));
   expect(pieces.map((piece) => encode(piece))).toEqual(pieces.map((piece) => expected(piece)));
+});
+
+describe("a piece of one scope", () => {
+  test("is not known in another, and stays known in its own", () => {
+    const { work, encode, expected } = createCounting(6);
+    expect(encode("xylem", "a")).toEqual(expected("xylem"));
+    expect(encode("xylem", "b")).toEqual(expected("xylem"));
+    expect(work).toHaveBeenCalledTimes(2);
+    encode("xylem", "a");
+    encode("xylem", "b");
+    expect(work).toHaveBeenCalledTimes(2);
+  });
+
+  test("is never known in a scope that was given the number of a forgotten one", () => {
+    const { work, encode } = createCounting(6);
+    const scopes = Array.from({ length: 3 * MAX_SCOPES }, (_, index) => `scope ${index}`);
+    for (const scope of scopes) encode("xylem", scope);
+    expect(work).toHaveBeenCalledTimes(scopes.length);
+  });
 });
