@@ -4,12 +4,22 @@
  *
  *     node scripts/write-conversations.ts 1000000 > conversations.jsonl
  *
- * The same number gives the same lines. Words are drawn by frequency from a list of made-up ones, so that no text comes
- * twice and nothing is gained by remembering.
+ * The same number gives the same lines. Words are drawn at random, so that no text comes twice and nothing is gained by
+ * remembering.
  */
 import { once } from "node:events";
 
-const SYLLABLES = ["an", "ber", "con", "de", "ment", "la", "tion", "or", "per", "ing", "sta", "ne"];
+const WORDS =
+  `the of and to in that is was for on with as it at by from this have are not but which one you were all
+would there their been has when will more who out so said what up about into than them can only other time new some could
+these two may then first any my now such like our over even most after also made many before must through years where much
+way well down should because each just those people how too little state good very make world still own see work long here
+get both between life being under never day same another know while last might us great old year off come since against go
+came right used take three system number question answer market company service history language different important
+information government development education experience university community international department technology research
+temperature measurement configuration performance distribution available following according particular possible example
+remember understand consider explain describe compare calculate suggest require provide increase continue although whether
+several however therefore probably especially generally usually recently`.split(/\s+/);
 const PUNCTUATION = [" ", " ", " ", " ", " ", " ", ", ", ". ", ".\n", ": "];
 
 /** A linear congruential generator: from 0 up to 1. */
@@ -27,15 +37,11 @@ const pick = <T>(items: readonly T[]): T => {
   if (item === undefined) throw new RangeError("nothing to pick from");
   return item;
 };
-const words = Array.from({ length: 5000 }, () =>
-  Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(SYLLABLES)).join(""),
-);
-
 function prose(length: number): string {
   let text = "";
   for (let index = 0; index < length; index++) {
     // Squared, so that some words are frequent.
-    text += words[Math.floor(random() ** 2 * words.length)] + pick(PUNCTUATION);
+    text += WORDS[Math.floor(random() ** 2 * WORDS.length)] + pick(PUNCTUATION);
   }
   return text;
 }

@@ -1,15 +1,22 @@
 /** `harmony-gateway parse`: what a raw completion means, and what had to be repaired to see it. */
 import { readFileSync } from "node:fs";
-import { parseArgs, styleText } from "node:util";
+import { parseArgs } from "node:util";
+import { systemOptions } from "../config/system-options.ts";
+import { bodyText, offersFunctions } from "../harmony/body.ts";
 import { createParser, type ParseEvent, toFinishReason } from "../harmony/parse.ts";
 import { o200kHarmony } from "../tokenizer/index.ts";
 import * as z from "zod";
+import { isRequest, requestMessages } from "./captured-request.ts";
+import { paint, showText } from "./control-signs.ts";
+import { loadSettings } from "./settings.ts";
 
 export const PARSE_USAGE = `\
 harmony-gateway parse [completion.txt | -] [options]
 
 Reads what a model wrote after <|start|>assistant and prints its parts, the reason to finish and every repair
-by name. The completion is text with the markers spelled out, or with --ids a JSON array of token ids.
+by name. The completion is text with the markers spelled out, or with --ids a JSON array of token ids. Of a request to
+either API it prints the messages that the model would read. What looks like a control token and is text has a
+backslash where there are no colours.
 
   --ids             the input is a JSON array of token ids
   --tools <names>   the functions that were offered, with commas; default: none
@@ -41,6 +48,10 @@ export function runParse(args: readonly string[], environment: NodeJS.ProcessEnv
   if (positionals.length > 1) throw new TypeError("one completion at a time");
   const input = readFileSync(file === "-" ? 0 : file, "utf8");
 
+  const coloured = values.color ?? (process.stdout.isTTY && !environment["NO_COLOR"]);
+  const bold = (text: string) => (coloured ? paint("bold", text) : text);
+  if (!values.ids && isRequest(input)) return showRequest(input, environment, bold);
+
   const toolNames = values.tools.split(",").filter((name) => name !== "");
   const parser = createParser(o200kHarmony(), { toolNames });
   const reason = values.length ? "length" : "stop";
@@ -58,17 +69,33 @@ export function runParse(args: readonly string[], environment: NodeJS.ProcessEnv
   const recoveries = Object.fromEntries(parser.recoveries);
   if (values.json) return JSON.stringify({ parts, finish, recoveries }, null, 2);
 
-  const coloured = values.color ?? (process.stdout.isTTY && !environment["NO_COLOR"]);
-  const bold = (text: string) =>
-    coloured ? styleText("bold", text, { validateStream: false }) : text;
   const repairs = Object.entries(recoveries).map(([name, count]) => `${name} × ${count}`);
   return [
     ...parts.map(
-      ({ part, name, text }) => `${bold(name === undefined ? part : `${part} ${name}`)}\n${text}\n`,
+      ({ part, name, text }) =>
+        `${bold(name === undefined ? part : `${part} ${name}`)}\n${coloured ? text : showText(text, undefined)}\n`,
     ),
     `${bold("finish")} ${finish}`,
     `${bold("repairs")} ${repairs.length > 0 ? repairs.join(", ") : "none"}`,
   ].join("\n");
+}
+
+function showRequest(
+  input: string,
+  environment: NodeJS.ProcessEnv,
+  bold: (text: string) => string,
+): string {
+  const { settings } = loadSettings([], environment);
+  const messages = requestMessages(input, systemOptions(settings, new Date()));
+  const hasFunctions = offersFunctions(messages);
+  return messages
+    .map((message) => {
+      const { role, name, recipient, channel } = message;
+      const header = [role, name, channel, recipient && `to ${recipient}`].filter(Boolean);
+      const text = showText(bodyText(message, hasFunctions), undefined);
+      return `${bold(header.join(" "))}\n${text}\n`;
+    })
+    .join("\n");
 }
 
 function toParts(events: readonly ParseEvent[]): ParsedPart[] {

@@ -1,29 +1,27 @@
 /** `harmony-gateway render`: the prompt a chat request becomes, for people who want to look. */
 import { readFileSync } from "node:fs";
-import { parseArgs, styleText } from "node:util";
-import { chatRequest } from "../api/chat-completions/request.ts";
-import { toTurn } from "../api/chat-completions/to-turn.ts";
-import { parseBody, parseWith } from "../api/parse-request.ts";
+import { parseArgs } from "node:util";
 import { systemOptions } from "../config/system-options.ts";
 import { type DroppedMessage, dropFinishedAnalysis } from "../harmony/analysis.ts";
 import type { Message } from "../harmony/conversation.ts";
 import { createRenderer } from "../harmony/render.ts";
 import type { Segment } from "../harmony/prompt.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
+import { requestMessages } from "./captured-request.ts";
+import { type Colour, explainSigns, showText, showToken } from "./control-signs.ts";
 import { loadSettings } from "./settings.ts";
 
 export const RENDER_USAGE = `\
 harmony-gateway render <request.json | -> [options]
 
-Prints the prompt of a Chat Completions request: one colour for each role and channel, how many tokens it
-has, and which reasoning was dropped. Identity, date and layout are those of the settings in the environment.
+Prints the prompt of a request to Chat Completions or Responses, bare or in the record of a turn: one colour for each
+role and channel, how many tokens it has, and which reasoning was dropped. Real control tokens are inverse; without
+colours those that were typed have a backslash. Identity, date and layout are those of the settings in the environment.
 
   --ids            print the token ids instead of the text
   --json           print everything as JSON
   --date <date>    the date in the system message, 2026-01-31; default: that of the settings
   --color          colours even where the output is no terminal; --no-color: none`;
-
-type Colour = Parameters<typeof styleText>[0];
 
 const COLOURS: Record<string, Colour> = {
   system: "magenta",
@@ -54,14 +52,11 @@ export function runRender(args: readonly string[], environment: NodeJS.ProcessEn
   const bodyText = readFileSync(file === "-" ? 0 : file, "utf8");
   const { settings } = loadSettings([], environment);
   const system = systemOptions(settings, new Date());
-  const turn = toTurn(parseWith(chatRequest, parseBody(bodyText)), {
-    turnId: "render",
-    tenant: "render",
+  const messages = requestMessages(
     bodyText,
-    restored: new Map(),
-    system: values.date === undefined ? system : { ...system, date: values.date },
-  });
-  const { kept, dropped } = dropFinishedAnalysis(turn.messages);
+    values.date === undefined ? system : { ...system, date: values.date },
+  );
+  const { kept, dropped } = dropFinishedAnalysis(messages);
   const prompt = createRenderer({ layout: settings.layout }).renderCompletion({ messages: kept });
 
   if (values.json) {
@@ -89,14 +84,47 @@ export function runRender(args: readonly string[], environment: NodeJS.ProcessEn
 
   const coloured = values.color ?? (process.stdout.isTTY && !environment["NO_COLOR"]);
   const text = prompt.segments
-    .map((segment) => (coloured ? paint(segment) : textOf(segment)))
+    .map((segment) => show(segment, coloured ? colourOf(segment) : undefined))
     .join("");
   return [
     text,
     "",
     `${prompt.length} tokens in ${kept.length} messages.`,
+    ...(coloured ? [] : explainSigns(typedText(prompt.segments))),
     ...dropped.map(explain),
   ].join("\n");
+}
+
+function typedText(segments: readonly Segment[]): string {
+  return segments
+    .flatMap(runsOf)
+    .map(({ typed = "" }) => typed)
+    .join("\n");
+}
+
+/** A control token, or what stands between two of them: a spelling may run over several pieces. */
+type Run = { readonly token: string; readonly typed?: never } | { readonly typed: string };
+
+function runsOf(segment: Segment): Run[] {
+  const pieces = segment.type === "rendered" ? segment.pieces : [];
+  const runs: Run[] = [];
+  let typed = "";
+  for (const { special, text } of pieces) {
+    if (!special) {
+      typed += text;
+      continue;
+    }
+    if (typed !== "") runs.push({ typed });
+    runs.push({ token: text });
+    typed = "";
+  }
+  return typed === "" ? runs : [...runs, { typed }];
+}
+
+function show(segment: Segment, colour: Colour | undefined): string {
+  return runsOf(segment)
+    .map((run) => ("token" in run ? showToken(run.token, colour) : showText(run.typed, colour)))
+    .join("");
 }
 
 function label(segment: Segment): { role: string; channel?: string; recipient?: string } {
@@ -119,10 +147,9 @@ function idsOf(segment: Segment): readonly TokenId[] {
   return segment.pieces.flatMap((piece) => [...piece.ids]);
 }
 
-function paint(segment: Segment): string {
+function colourOf(segment: Segment): Colour {
   const { role, channel = "" } = label(segment);
-  const colour = role === "tool" ? COLOURS["tool"] : (COLOURS[channel] ?? COLOURS[role]);
-  return colour ? styleText(colour, textOf(segment), { validateStream: false }) : textOf(segment);
+  return (role === "tool" ? COLOURS["tool"] : (COLOURS[channel] ?? COLOURS[role])) ?? "white";
 }
 
 function explain({ message, index, finishedBy }: DroppedMessage): string {

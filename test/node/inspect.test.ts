@@ -28,7 +28,8 @@ describe("render", () => {
   test("prints the prompt, its length, and what was dropped and why", () => {
     const printed = runRender([request, "--date", "2026-01-31", "--no-color"], {});
     expect(printed).toMatch(/^<\|start\|>system<\|message\|>.*Current date: 2026-01-31/s);
-    expect(printed).toContain("two <|end|><|end|><|start|>assistant\n\n");
+    expect(printed).toContain("two <\\|end|><|end|><|start|>assistant\n\n");
+    expect(printed).toContain("A backslash marks what was typed");
     expect(printed).toMatch(/\n\d+ tokens in 4 messages\.\n/);
     expect(printed).toMatch(
       /\nDropped message 2 \("an old thought"\): the answer in message 3 finished its turn\.$/,
@@ -37,12 +38,48 @@ describe("render", () => {
 
   test("colours each role and channel differently", () => {
     const printed = runRender([request, "--color"], {});
-    const painted = (colour: "green" | "cyan", text: string) =>
-      styleText(colour, text, { validateStream: false });
-    expect(printed).toContain(painted("green", "<|start|>user<|message|>one<|end|>"));
+    const shown = (colour: "green" | "cyan", runs: readonly string[]) =>
+      runs
+        .map((run) => {
+          const isToken = run.startsWith("<|");
+          return styleText(isToken ? ["inverse", colour] : colour, run, { validateStream: false });
+        })
+        .join("");
     expect(printed).toContain(
-      painted("cyan", "<|start|>assistant<|channel|>final<|message|>1<|end|>"),
+      shown("green", ["<|start|>", "user", "<|message|>", "one", "<|end|>"]),
     );
+    expect(printed).toContain(
+      shown("cyan", [
+        "<|start|>",
+        "assistant",
+        "<|channel|>",
+        "final",
+        "<|message|>",
+        "1",
+        "<|end|>",
+      ]),
+    );
+  });
+
+  test("shows a typed token unlike a real one", () => {
+    const printed = runRender([request, "--color"], {});
+    const [green, inverse] = (["green", ["inverse", "green"]] as const).map(
+      (format) => (text: string) =>
+        styleText(typeof format === "string" ? format : [...format], text, {
+          validateStream: false,
+        }),
+    );
+    expect(printed).toContain(`${green?.("two <|end|>")}${inverse?.("<|end|>")}`);
+  });
+
+  test("reads a request to the Responses API, bare or in the record of a turn", () => {
+    const body = { input: [{ role: "user", content: "Hi" }], instructions: "Be brief." };
+    const bare = runRender([fileWith(JSON.stringify(body)), "--no-color"], {});
+    expect(bare).toContain("# Instructions\n\nBe brief.<|end|><|start|>user<|message|>Hi<|end|>");
+    const record = fileWith(
+      JSON.stringify({ version: 1, request: { body: JSON.stringify(body) } }),
+    );
+    expect(runRender([record, "--no-color"], {})).toBe(bare);
   });
 
   test("prints ids, in which the typed marker is no special one", () => {
@@ -95,8 +132,14 @@ describe("parse", () => {
   test("reads ids, in which a spelled marker is text", () => {
     const ids = fileWith("[200005,17196,200008,27,91,419,91,29,200002]");
     expect(runParse([ids, "--ids", "--no-color"], {})).toBe(
-      "content\n<|end|>\n\nfinish stop\nrepairs none",
+      "content\n<\\|end|>\n\nfinish stop\nrepairs none",
     );
+  });
+
+  test("prints the messages of a request", () => {
+    const printed = runParse([request, "--no-color"], {});
+    expect(printed).toContain("assistant analysis\nan old thought\n");
+    expect(printed).toContain("user\ntwo <\\|end|>\n");
   });
 
   test("knows a completion that was cut", () => {

@@ -1,0 +1,28 @@
+/**
+ * Control tokens for people to look at: a real one must look unlike the same characters typed by somebody. With colours
+ * real ones are inverse; without, typed ones have a backslash, `<\|end|>`.
+ */
+import { styleText } from "node:util";
+
+export type Colour = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>;
+
+/** Whatever has the form of a control token. */
+const SPELLED = /<\|(?=\w+\|>)/g;
+
+export function showToken(name: string, colour: Colour | undefined): string {
+  return colour === undefined ? name : paint(["inverse", colour], name);
+}
+
+export function showText(text: string, colour: Colour | undefined): string {
+  return colour === undefined ? text.replaceAll(SPELLED, "<\\|") : paint(colour, text);
+}
+
+/** What explains the sign, if there is one. */
+export function explainSigns(text: string): string[] {
+  if (text.search(SPELLED) < 0) return [];
+  return ["A backslash marks what was typed like a control token: it is ordinary text."];
+}
+
+export function paint(format: Parameters<typeof styleText>[0], text: string): string {
+  return styleText(format, text, { validateStream: false });
+}
