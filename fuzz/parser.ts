@@ -104,10 +104,7 @@ function read({ segments, toolNames, reason, limits }: ParserInput, cuts: Cuts |
   }
   const { reasoning, preamble, content, toolCall } = parser.tokens;
   const recoveries = JSON.stringify([...parser.recoveries]);
-  // An id whose text is held back counts for the part that it is found to belong to, which text behind it may decide; no
-  // engine mixes them.
-  const isIds = segments.every(({ form }) => form === "ids");
-  const counted = isIds ? `${reasoning}/${preamble}/${content}/${toolCall}` : "";
+  const counted = `${reasoning}/${preamble}/${content}/${toolCall}`;
   return { parts: text, all: `${text} ${counted} ${recoveries}` };
 }
 

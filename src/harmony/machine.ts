@@ -365,8 +365,9 @@ export class Machine {
   #readStripped(state: FirstHeader): void {
     this.recover("lost-markers");
     this.#openHeader("prompt", "", "channel");
-    this.#splitText(createLostHeaderSplitter(), state.text.replace(/^\s*(?:assistant\s*)?/, ""));
+    // Before the text is split: a split may open further messages, which these tokens are not part of.
     this.#count(state.tokens);
+    this.#splitText(createLostHeaderSplitter(), state.text.replace(/^\s*(?:assistant\s*)?/, ""));
   }
 
   #splitText(splitter: LostHeaderSplitter, text: string): void {

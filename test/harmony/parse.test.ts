@@ -218,6 +218,21 @@ describe("tokens by part", () => {
       content: 1,
     });
   });
+
+  test("ids before a lost header count alike however the text behind them is cut", () => {
+    const ids = o200kHarmony().encode("analysisThey greet me.");
+    const text = "assistantfinalHelloassistantfinal";
+    const countCut = (pushes: readonly string[]) => {
+      const parser = createParser(o200kHarmony());
+      parser.pushIds(ids);
+      for (const each of pushes) parser.pushText(each);
+      parser.end("stop");
+      return parser.tokens;
+    };
+    const expected = { reasoning: ids.length, preamble: 0, toolCall: 0, content: 0 };
+    expect(countCut([text])).toEqual(expected);
+    expect(countCut(text.split(""))).toEqual(expected);
+  });
 });
 
 describe("markers spelled with ordinary tokens", () => {
