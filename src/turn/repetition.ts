@@ -3,6 +3,7 @@
  * same few tokens over and over. On engines that give no ids, characters stand for tokens.
  */
 import type { Capabilities, EngineTokens } from "../engines/engine.ts";
+import { textUnit } from "./token-units.ts";
 
 /** The longest period looked for, in tokens. */
 const MAX_PERIOD = 64;
@@ -20,7 +21,10 @@ export interface RepetitionGuard {
   readonly looping: boolean;
   /** Whether so many tokens can be pushed at once without passing over a check. */
   hasRoomFor(tokens: EngineTokens): boolean;
-  /** The same tokens in parts that each end where a check is made, so that it does not matter how they arrived. */
+  /**
+   * The same tokens in parts that each end where a check is made, so that it does not matter how they arrived. Push each
+   * part before asking for the next.
+   */
   split(tokens: SplittableTokens): Iterable<EngineTokens>;
 }
 
@@ -77,14 +81,13 @@ class Guard implements RepetitionGuard {
           yield { type: "ids", ids };
         }
         return;
-      case "text": {
-        let counted = tokens.tokens;
-        for (const text of this.#splitText(tokens.text)) {
-          yield { type: "text", text, ...(counted !== undefined && { tokens: counted }) };
-          counted &&= 0;
+      case "text":
+        for (let at = 0; at < tokens.text.length;) {
+          const end = Math.min(at + this.#untilCheck, tokens.text.length);
+          yield textUnit(tokens, at, end);
+          at = end;
         }
         return;
-      }
       default:
         tokens satisfies never;
     }
@@ -92,15 +95,6 @@ class Guard implements RepetitionGuard {
 
   get #untilCheck(): number {
     return this.#interval - this.#sinceCheck;
-  }
-
-  /** Each part must have been pushed before the next is asked for. */
-  *#splitText(text: string): Generator<string> {
-    for (let at = 0; at < text.length;) {
-      const part = text.slice(at, at + this.#untilCheck);
-      at += part.length;
-      yield part;
-    }
   }
 
   #pushText(text: string): void {

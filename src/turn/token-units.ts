@@ -2,6 +2,8 @@
 import type { EngineTokens, Piece, TokenLogprob } from "../engines/engine.ts";
 import { isSpecial, type Tokenizer } from "../tokenizer/index.ts";
 
+export type TextTokens = Extract<EngineTokens, { type: "text" }>;
+
 /** Whether the model's turn may be over before the last of these tokens: only a control token ends it. */
 export function endsWithin(tokens: EngineTokens): boolean {
   switch (tokens.type) {
@@ -42,17 +44,23 @@ export function* oneByOne(tokens: EngineTokens, tokenizer: Tokenizer): Generator
     }
     case "text":
       // By code unit: the parser puts markers and characters together again.
-      for (let at = 0; at < tokens.text.length; at++) {
-        yield {
-          type: "text",
-          text: tokens.text.charAt(at),
-          ...(tokens.tokens !== undefined && { tokens: at === 0 ? tokens.tokens : 0 }),
-        };
-      }
+      for (let at = 0; at < tokens.text.length; at++) yield textUnit(tokens, at, at + 1);
       return;
     default:
       tokens satisfies never;
   }
+}
+
+/**
+ * The characters `from` to `to` of a text. Where the engine counted the whole text, its tokens are taken to be equally
+ * long, and each counts where it begins.
+ */
+export function textUnit(tokens: TextTokens, from: number, to: number): TextTokens {
+  const text = tokens.text.slice(from, to);
+  const { tokens: total } = tokens;
+  if (total === undefined) return { type: "text", text };
+  const begunBy = (at: number) => Math.ceil((at * total) / tokens.text.length);
+  return { type: "text", text, tokens: begunBy(to) - begunBy(from) };
 }
 
 /** The engine counts the read as a whole: of a piece, as our own tokenizer counts it. */

@@ -1,0 +1,52 @@
+/** How the token count of one read is divided when the read is taken in parts. */
+import { expect, test } from "vitest";
+import type { EngineTokens } from "../../src/engines/engine.ts";
+import { END, START } from "../../src/harmony/tokens.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { createRepetitionGuard } from "../../src/turn/repetition.ts";
+import { oneByOne } from "../../src/turn/token-units.ts";
+
+function countsOf(units: Iterable<EngineTokens>): (number | undefined)[] {
+  return Array.from(units, (unit) => (unit.type === "ids" ? unit.ids.length : unit.tokens));
+}
+
+const sum = (counts: readonly (number | undefined)[]) =>
+  counts.reduce<number>((total, count) => total + (count ?? 0), 0);
+
+test("a special piece is one token, a text piece is what it encodes to, and the last is what is left", () => {
+  const pieces = [{ text: "They greet me." }, { special: END }, { special: START }, { text: "x" }];
+  const units = oneByOne({ type: "pieces", pieces, tokens: 9 }, o200kHarmony());
+  expect(countsOf(units)).toEqual([4, 1, 1, 3]);
+});
+
+test("pieces never count more than their read", () => {
+  const pieces = [{ text: "They greet me." }, { special: END }, { text: "x" }];
+  const units = oneByOne({ type: "pieces", pieces, tokens: 2 }, o200kHarmony());
+  expect(countsOf(units)).toEqual([2, 0, 0]);
+});
+
+test("the count of a text is spread over its characters: each token counts where it begins", () => {
+  const units = oneByOne({ type: "text", text: "abcdef", tokens: 3 }, o200kHarmony());
+  expect(countsOf(units)).toEqual([1, 0, 1, 0, 1, 0]);
+});
+
+test("text without a count stays without one", () => {
+  const units = oneByOne({ type: "text", text: "ab" }, o200kHarmony());
+  expect(countsOf(units)).toEqual([undefined, undefined]);
+});
+
+test("a text that is split at the checks for repetition carries a share of its count in each part", () => {
+  const guard = createRepetitionGuard("none");
+  const text = "abcd ".repeat(100);
+  const counts: (number | undefined)[] = [];
+  let joined = "";
+  for (const part of guard.split({ type: "text", text, tokens: 101 })) {
+    if (part.type === "text") joined += part.text;
+    counts.push(...countsOf([part]));
+    guard.push(part);
+  }
+  expect(joined).toBe(text);
+  expect(sum(counts)).toBe(101);
+  // 128 of the 500 characters lie between two checks.
+  expect(counts).toEqual([26, 26, 26, 23]);
+});
