@@ -48,6 +48,11 @@ export interface AppDeps {
   readonly shutdown?: Shutdown;
   /** Absent: this runtime has no WebSockets. */
   readonly webSockets?: WebSocketOptions;
+  /**
+   * Somebody probes the models from the start (`monitorModels`): `/ready` is 503 until the first has answered. Absent:
+   * a model of which nothing is known counts as ready.
+   */
+  readonly monitored?: boolean;
   /** The address that is listened on. Absent: the runtime decides who can reach the gateway. */
   readonly host?: string;
   readonly log: Log;
@@ -68,7 +73,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   app.use(checkHost(settings, deps.host), webPages(settings));
   refuseUnknown(app, toErrorResponse);
 
-  app.route("/", healthRoutes(services.models, toHealthOptions(settings, services.shutdown)));
+  app.route("/", healthRoutes(services.models, toHealthOptions(deps, services.shutdown)));
   if (settings.metrics !== "off") {
     app.get("/metrics", async (c) => {
       if (settings.metrics === "key") c.set("client", await authenticate(c.req, BEARER));
@@ -117,12 +122,8 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
   };
 }
 
-function toHealthOptions(settings: Settings, { closing }: Shutdown) {
-  return {
-    showReasons: settings.keys.length === 0 && !settings.open,
-    probeTimeoutMs: settings.connectTimeoutMs,
-    closing,
-  };
+function toHealthOptions({ monitored = false, now }: AppDeps, { closing }: Shutdown) {
+  return { monitored, closing, now };
 }
 
 /**

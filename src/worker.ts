@@ -111,7 +111,10 @@ function createProbing(models: Models, timeoutMs: number): () => Promise<void> {
   return async () => {
     if (Date.now() < nextAt) return;
     nextAt = Date.now() + PROBE_AGAIN_MS;
-    const unready = models.all.filter((model) => model.status.state !== "ready");
+    const unready = models.all.filter(
+      ({ status, pool }) =>
+        status.state !== "ready" || pool?.backends.some(({ health }) => health === "down"),
+    );
     await Promise.all(unready.map((model) => model.probe(AbortSignal.timeout(timeoutMs))));
   };
 }

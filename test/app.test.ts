@@ -1,11 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createApp } from "../src/app.ts";
 import { sha256Hex } from "../src/api/auth.ts";
 import { createDemoEngine } from "../src/engines/demo.ts";
+import { createPool } from "../src/engines/pool.ts";
 import { EngineError } from "../src/engines/engine-error.ts";
 import { createLog } from "../src/telemetry/log.ts";
-import { createModels, type ModelOptions } from "../src/models/models.ts";
+import { createModels, type ModelOptions, type Models } from "../src/models/models.ts";
 import { fakeEngine } from "./helpers/fake-engine.ts";
 import { testSettings } from "./helpers/gateway.ts";
 
@@ -18,14 +19,17 @@ const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content:
 interface Options {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly models?: readonly ModelOptions[];
+  readonly monitored?: boolean;
 }
 
-function gateway({ settings = {}, models }: Options = {}) {
+function gateway({ settings = {}, models: served, monitored = false }: Options = {}) {
   const lines: string[] = [];
   const demo = [{ id: "openai/gpt-oss-20b", engine: createDemoEngine() }];
+  const models = createModels(served ?? demo, { newCallId: () => "call_1" });
   const app = createApp({
     settings: testSettings(settings),
-    models: createModels(models ?? demo, { newCallId: () => "call_1" }),
+    models,
+    monitored,
     log: createLog({ level: "debug", now: () => NOW.getTime(), write: (line) => lines.push(line) }),
     now: () => NOW,
     randomId: () => "0123456789abcdef",
@@ -43,7 +47,7 @@ function gateway({ settings = {}, models }: Options = {}) {
       headers: { "content-type": "application/json", ...headers },
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
-  return { send, post, lines };
+  return { send, post, lines, models };
 }
 
 function envelope(code: number, type: string, errorType: string, message: unknown) {
@@ -232,58 +236,85 @@ test.each([
 });
 
 describe("readiness", () => {
+  const SECRET = "Incorrect API key: sk-secret, at http://engine:8000";
   const missing = fakeEngine(async () => {
-    throw new EngineError("unreachable", "Cannot reach http://engine:8000 (connection refused).");
+    throw new EngineError("unreachable", SECRET);
   });
+  const probe = async (models: Models) => {
+    await Promise.all(models.all.map((model) => model.probe(new AbortController().signal)));
+  };
 
-  test("without a ready engine it is 503, with the reason", async () => {
-    const { send } = gateway({ models: [{ id: "m", engine: missing }] });
+  test.each([{}, { open: true }])("says no words of an engine's: %j", async (settings) => {
+    const { send, models } = gateway({ models: [{ id: "m", engine: missing }], settings });
+    await probe(models);
     expect((await send("/health")).status).toBe(200);
     const response = await send("/ready");
     expect(response.status).toBe(503);
     expect(await response.json()).toEqual({
       status: "unavailable",
-      models: [
-        {
-          id: "m",
-          state: "unavailable",
-          reason: "Cannot reach http://engine:8000 (connection refused).",
-        },
-      ],
-    });
-  });
-
-  test("hosts are not told to strangers", async () => {
-    const { send } = gateway({
-      models: [{ id: "m", engine: missing }],
-      settings: { keys: [`a:${"0".repeat(64)}`] },
-    });
-    expect(await (await send("/ready")).json()).toEqual({
-      status: "unavailable",
       models: [{ id: "m", state: "unavailable" }],
     });
   });
 
-  test("one ready engine of several is enough", async () => {
-    const models = [
-      { id: "m", engine: missing },
-      { id: "n", engine: fakeEngine() },
-    ];
-    const response = await gateway({ models }).send("/ready");
-    expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ status: "ready" });
+  test("says of each backend how it last failed, and when", async () => {
+    const { send, models } = gateway({
+      models: [{ id: "m", engine: createPool([{ id: "a", engine: missing }]) }],
+    });
+    await probe(models);
+    const response = await send("/ready");
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({
+      models: [
+        {
+          state: "unavailable",
+          backends: [
+            {
+              id: "a",
+              health: "down",
+              last_failure: {
+                kind: "unreachable",
+                at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+              },
+            },
+          ],
+        },
+      ],
+    });
+    expect(await (await send("/ready")).text()).not.toContain("secret");
   });
 
-  test("an engine that comes up is noticed", async () => {
-    let up = false;
-    const late = fakeEngine(async (signal) => {
-      if (!up) throw new EngineError("overloaded", "loading");
-      return fakeEngine().probe(signal);
-    });
-    const { send } = gateway({ models: [{ id: "m", engine: late }] });
-    expect((await send("/ready")).status).toBe(503);
-    up = true;
+  test("asks no engine, and waits for none", async () => {
+    const asked = vi.fn<() => Promise<never>>(() => new Promise(() => {}));
+    const { send, models } = gateway({ models: [{ id: "m", engine: fakeEngine(asked) }] });
+    await send("/ready");
+    expect(asked).not.toHaveBeenCalled();
+    void probe(models);
     expect((await send("/ready")).status).toBe(200);
+    expect(asked).toHaveBeenCalledTimes(1);
+  });
+
+  test("of a model of which nothing is known is told only where somebody probes it", async () => {
+    const models = [{ id: "m", engine: createPool([{ id: "a", engine: fakeEngine() }]) }];
+    expect((await gateway({ models }).send("/ready")).status).toBe(200);
+    const monitored = gateway({ models, monitored: true });
+    const response = await monitored.send("/ready");
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ models: [{ state: "unknown" }] });
+    await probe(monitored.models);
+    expect((await monitored.send("/ready")).status).toBe(200);
+  });
+
+  test("one ready engine of several is enough", async () => {
+    const { send, models } = gateway({
+      models: [
+        { id: "m", engine: missing },
+        { id: "n", engine: fakeEngine() },
+      ],
+    });
+    await probe(models);
+    const response = await send("/ready");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ status: "ready" });
   });
 });
 

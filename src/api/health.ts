@@ -1,75 +1,75 @@
 /**
  * Liveness and readiness: `/health` succeeds while the process answers, `/ready` while at least one model is ready. Both are
  * for load balancers and need no key.
+ *
+ * `/ready` says what is known and asks no engine: strangers may call it as often as they like, and a load balancer gets
+ * its answer at once also while an engine hangs. It has no words of an engine's, which may quote a prompt or name a host.
  */
 import { Hono } from "hono";
+import type { BackendState } from "../engines/pool/backend.ts";
 import type { PoolState } from "../engines/pool.ts";
-import type { Model, Models, ModelStatus } from "../models/models.ts";
+import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
 
 export interface HealthOptions {
-  /** Include why an engine is not ready. The reason can name internal hosts. */
-  readonly showReasons: boolean;
-  /** Timeout of a probe. */
-  readonly probeTimeoutMs: number;
+  /** Engines are probed from the start, so that one of which nothing is known is not ready yet. */
+  readonly monitored: boolean;
   /** Aborted when the gateway shuts down: it is alive, but takes no more requests. */
   readonly closing: AbortSignal;
+  readonly now: () => Date;
 }
+
+type Readiness = "unknown" | "ready" | "unavailable";
 
 export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.get("/health", (c) => c.json({ status: "ok" }));
-  routes.get("/ready", async (c) => {
+  routes.get("/ready", (c) => {
     if (options.closing.aborted) return c.json({ status: "shutting_down" }, 503);
-    const states = await Promise.all(
-      models.all.map(async (model) => {
-        return toState(model, await currentStatus(model, options.probeTimeoutMs), options);
-      }),
+    const now = options.now().getTime();
+    const states = models.all.map((model) => toState(model, now));
+    const ready = states.some(
+      ({ state }) => state === "ready" || (state === "unknown" && !options.monitored),
     );
-    const ready = states.some((each) => each.state === "ready");
     return c.json({ status: ready ? "ready" : "unavailable", models: states }, ready ? 200 : 503);
   });
   return routes;
 }
 
-/**
- * The last status of a ready model is used, unless all its backends have failed since. Any other model is probed again;
- * concurrent requests share one probe.
- */
-function currentStatus(model: Model, timeoutMs: number): ModelStatus | Promise<ModelStatus> {
-  const isFailing =
-    model.pool?.backends.every(({ health }) => health === "down" || health === "degraded") ?? false;
-  if (model.status.state === "ready" && !isFailing) return model.status;
-  let asking = underway.get(model);
-  if (asking === undefined) {
-    asking = model.probe(AbortSignal.timeout(timeoutMs)).finally(() => underway.delete(model));
-    underway.set(model, asking);
-  }
-  return asking;
-}
-
-const underway = new WeakMap<Model, Promise<ModelStatus>>();
-
-function toState(model: Model, status: ModelStatus, options: HealthOptions) {
+function toState(model: Model, now: number) {
+  const { id, pool } = model;
+  if (pool === undefined) return { id, state: model.status.state };
+  const { queued, backends } = pool;
   return {
-    id: model.id,
-    state: status.state,
-    ...(status.state === "unavailable" && options.showReasons && { reason: status.reason }),
-    ...(model.pool && toPoolFields(model.pool, options)),
+    id,
+    state: toReadiness(pool),
+    queued,
+    backends: backends.map((backend) => toBackend(backend, now)),
   };
 }
 
-function toPoolFields({ queued, backends }: PoolState, { showReasons }: HealthOptions) {
+/** Backends speak for themselves: requests show how they are doing also between two probes. */
+function toReadiness({ backends }: PoolState): Readiness {
+  if (backends.every(({ health }) => health === "down")) return "unavailable";
+  return backends.some(({ health }) => health === "up" || health === "degraded")
+    ? "ready"
+    : "unknown";
+}
+
+function toBackend(backend: BackendState, now: number) {
+  const { id, engine, health, lastFailure, inFlight, succeeded, failed } = backend;
   return {
-    queued,
-    backends: backends.map(({ id, engine, health, reason, inFlight, succeeded, failed }) => ({
-      id,
-      engine,
-      health,
-      ...(reason !== undefined && showReasons && { reason }),
-      in_flight: inFlight,
-      succeeded,
-      failed,
-    })),
+    id,
+    engine,
+    health,
+    ...(lastFailure && {
+      last_failure: {
+        kind: lastFailure.kind,
+        at: new Date(now - lastFailure.msAgo).toISOString(),
+      },
+    }),
+    in_flight: inFlight,
+    succeeded,
+    failed,
   };
 }

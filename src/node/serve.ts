@@ -82,6 +82,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
     shutdown,
     ...(webSockets && { webSockets: webSockets.options }),
     host: settings.host,
+    monitored: true,
     log,
     now: () => new Date(),
     randomId,

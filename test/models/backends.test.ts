@@ -203,7 +203,7 @@ describe("backends one of which fails", () => {
               id: "vllm",
               engine: "vllm",
               health: "down",
-              reason: "unreachable",
+              last_failure: { kind: "unreachable", at: expect.any(String) },
               in_flight: 0,
               succeeded: 0,
               failed: 1,
@@ -234,26 +234,33 @@ describe("backends one of which fails", () => {
   });
 
   test("do not tell strangers where they are", async () => {
-    const { get } = serve({ backends: THREE, keys: [`a:${"0".repeat(64)}`] }, () =>
+    const { get, models } = serve({ backends: THREE, keys: [`a:${"0".repeat(64)}`] }, () =>
       jsonAnswer({ error: { message: "dead" } }, 500),
     );
+    await Promise.all(models.all.map((model) => model.probe(new AbortController().signal)));
     const ready = await get("/ready");
     expect(ready.status).toBe(503);
     expect(await ready.text()).not.toContain("http://");
   });
 });
 
-test("a model that was ready is asked again when all its backends have failed", async () => {
+test("a model that was ready is so no more when all its backends are down, until one answers a probe", async () => {
   let well = true;
   const { models, get, post } = serve({ engine: "vllm", breakerFailures: 1 }, (request) =>
     well ? answerWell(request) : GONE,
   );
-  await models.all[0]?.probe(new AbortController().signal);
+  const { signal } = new AbortController();
+  await models.all[0]?.probe(signal);
   expect((await get("/ready")).status).toBe(200);
   well = false;
   expect((await post(HELLO)).status).toBe(502);
+  // It is the last one left: it gets requests until probes say that it is down.
+  expect((await get("/ready")).status).toBe(200);
+  for (let probes = 0; probes < 2; probes++) await models.all[0]?.probe(signal);
   expect((await get("/ready")).status).toBe(503);
   well = true;
+  expect((await get("/ready")).status).toBe(503);
+  await models.all[0]?.probe(signal);
   expect((await get("/ready")).status).toBe(200);
 });
 

@@ -210,9 +210,8 @@ describe("an engine that is not there", () => {
       models: [
         {
           state: "unavailable",
-          reason: expect.stringContaining(reason),
           queued: 0,
-          backends: [{ id: "vllm", health: "down", reason: "unreachable" }],
+          backends: [{ id: "vllm", health: "down", last_failure: { kind: "unreachable" } }],
         },
       ],
     });

@@ -49,8 +49,12 @@ export function testRequests(send: (path: string, sent?: Sent) => Promise<Respon
   });
 
   test("is ready", async () => {
-    const response = await send("/ready");
-    expect([response.status, await response.json()]).toEqual([
+    const read = async () => {
+      const response = await send("/ready");
+      return [response.status, await response.json()];
+    };
+    // Nothing waits for the probe that is made at the start.
+    await expect.poll(read).toEqual([
       200,
       {
         status: "ready",

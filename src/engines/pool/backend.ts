@@ -29,6 +29,8 @@ export interface BackendState {
   readonly health: "unknown" | "up" | "degraded" | "down";
   /** The kind of the last failure, while it is not up. No words of the server's: they may quote a prompt. */
   readonly reason?: FailureKind;
+  /** Its last failure, also when it is up again, and how long ago that was. */
+  readonly lastFailure?: { readonly kind: FailureKind; readonly msAgo: number };
   /** Completions it is working on. */
   readonly inFlight: number;
   /** Completions so far, by how they ended. */
@@ -78,6 +80,7 @@ export class Backend {
   /** It refuses our key or does not know the model: a probe has to tell whether that is true for all requests. */
   #isMisconfigured = false;
   #reason: FailureKind | undefined;
+  #lastFailure: { readonly kind: FailureKind; readonly at: number } | undefined;
   #inFlight = 0;
   #succeeded = 0;
   #failed = 0;
@@ -158,11 +161,15 @@ export class Backend {
 
   get state(): BackendState {
     const { contextLength } = this;
+    const failure = this.#lastFailure;
     return {
       id: this.id,
       engine: this.engine.name,
       health: this.#health(),
       ...(this.#reason !== undefined && { reason: this.#reason }),
+      ...(failure && {
+        lastFailure: { kind: failure.kind, msAgo: this.#clock.now() - failure.at },
+      }),
       inFlight: this.#inFlight,
       succeeded: this.#succeeded,
       failed: this.#failed,
@@ -262,16 +269,23 @@ export class Backend {
   }
 
   #failCheck(error: unknown): void {
-    this.#reason = toFailureKind(error);
+    const reason = this.#noteFailure(error);
     // One check may be lost. Of a backend that has never answered there is nothing to lose.
     this.#failedChecks = this.#heard ? this.#failedChecks + 1 : CHECKS_TO_DOWN;
     if (!this.isDown) return;
-    const reason = new EngineError(
+    const down = new EngineError(
       "unavailable",
-      `The backend ${this.id} went down (${describeKind(this.#reason)}) before it had begun to answer.`,
+      `The backend ${this.id} went down (${describeKind(reason)}) before it had begun to answer.`,
       { retryAfter: 1 },
     );
-    for (const controller of this.#unbegun) controller.abort(reason);
+    for (const controller of this.#unbegun) controller.abort(down);
+  }
+
+  #noteFailure(error: unknown): FailureKind {
+    const kind = toFailureKind(error);
+    this.#reason = kind;
+    this.#lastFailure = { kind, at: this.#clock.now() };
+    return kind;
   }
 
   #hear(): void {
@@ -293,12 +307,12 @@ export class Backend {
         this.#restsUntil = this.#clock.now() + Math.min(toRestMs(error), MAX_REST_MS);
         return "unclear";
       case "misconfigured":
-        this.#reason = toFailureKind(error);
+        this.#noteFailure(error);
         this.#isMisconfigured = true;
         return "unclear";
       case "unreached":
       case "failed":
-        this.#reason = toFailureKind(error);
+        this.#noteFailure(error);
         return verdict;
       default:
         return verdict satisfies never;
