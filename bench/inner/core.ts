@@ -104,7 +104,7 @@ function core(reads: readonly Uint8Array[]): number {
   let bytes = 0;
   for (const read of reads) {
     for (const event of splitter.push(read)) if (event !== "[DONE]") completion.push(event);
-    const tokens = completion.take();
+    const tokens = completion.drain();
     if (tokens === undefined) continue;
     let frames = "";
     for (const event of emitter.push(parser.push(tokens))) {

@@ -8,10 +8,11 @@
 import * as z from "zod";
 
 import type { TokenId } from "../tokenizer/tokenizer.ts";
+import type { CompletionReader } from "./completion-decoder.ts";
 import type { EngineFinish, EngineTokens, EngineUsage, TokenLogprob } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
-import type { CompletionReader, Server } from "./server.ts";
+import type { Server } from "./server.ts";
 
 /** Only what is read; null and absent are the same everywhere. */
 const completionFrame = z.lazy(() =>
@@ -94,7 +95,7 @@ export function createCompletionReader(server: Server, topLogprobs?: number): Co
       if (finish !== undefined && usage != null) finish = { ...finish, usage: toUsage(usage) };
     },
 
-    take(): EngineTokens | undefined {
+    drain(): EngineTokens | undefined {
       if (ids.length > 0) {
         const tokens: EngineTokens = {
           type: "ids",

@@ -7,6 +7,7 @@
 import * as z from "zod";
 
 import { isSpecial, specialTokenName } from "../tokenizer/special-tokens.ts";
+import type { CompletionReader } from "./completion-decoder.ts";
 import { askOptional } from "./describe.ts";
 import { createPushStream, consume } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
@@ -24,7 +25,7 @@ import { readFrame } from "./frame.ts";
 import { probeModels } from "./models-probe.ts";
 import { END_OF_GENERATION, toChoiceGrammar, toJsonBody } from "./request-body.ts";
 import { type CompletionStream, createServerEngine } from "./server-engine.ts";
-import type { CompletionCall, CompletionReader, Server, ServerOptions } from "./server.ts";
+import type { CompletionCall, Server, ServerOptions } from "./server.ts";
 
 export const LLAMA_CPP_CAPABILITIES: Capabilities = {
   idsIn: true,
@@ -227,7 +228,7 @@ export function createLlamaCppReader(server: Server): CompletionReader {
       else counted = frame.tokens_predicted ?? counted + (frame.tokens?.length ?? 0);
     },
 
-    take(): EngineTokens | undefined {
+    drain(): EngineTokens | undefined {
       if (pieces.length === 0) return undefined;
       const tokens: EngineTokens = { type: "pieces", pieces, tokens: counted - given };
       pieces = [];

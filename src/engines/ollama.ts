@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 
+import type { CompletionReader } from "./completion-decoder.ts";
 import { describe } from "./describe.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
@@ -20,7 +21,7 @@ import { readFrame } from "./frame.ts";
 import { expectModel } from "./models-probe.ts";
 import { createLineSplitter } from "./ndjson.ts";
 import { toJsonBody } from "./request-body.ts";
-import type { CompletionReader, Server, ServerOptions } from "./server.ts";
+import type { Server, ServerOptions } from "./server.ts";
 import { createServerEngine } from "./server-engine.ts";
 
 export interface OllamaOptions extends ServerOptions {
@@ -193,7 +194,7 @@ export function createOllamaReader(server: Server): CompletionReader {
         },
       };
     },
-    take(): EngineTokens | undefined {
+    drain(): EngineTokens | undefined {
       if (text === "") return undefined;
       const tokens: EngineTokens = { type: "text", text };
       text = "";

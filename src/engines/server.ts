@@ -1,122 +1,124 @@
-/** The server behind an engine, reached over HTTP: its URL, its key, and how a completion is read from it. */
+/** An inference server reached over HTTP: sends requests and pumps the answers through their decoder. */
 import {
   andThen,
   createPushStream,
-  type PushStream,
-  type Demand,
   type Consumer,
+  type Demand,
+  type PushStream,
 } from "../streams/push-stream.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { type CompletionReader, createCompletionDecoder } from "./completion-decoder.ts";
 import { EngineError } from "./engine-error.ts";
-import { redact, toSecrets } from "./redact.ts";
-import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
+import type { EngineEvent } from "./engine.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
+import { toSecrets } from "./redact.ts";
+import type { ServerErrorBody } from "./server-errors.ts";
 import {
-  type ServerErrorBody,
-  findServerError,
-  readServerError,
-  readRetryAfter,
-  toEngineError,
-} from "./server-errors.ts";
+  expectHealthy,
+  expectStream,
+  readAnswer,
+  type ServerIdentity,
+  toServerError,
+} from "./server-response.ts";
+import { readServerUrl, toPublicUrl } from "./server-url.ts";
 import { createSseSplitter, type Splitter } from "./sse.ts";
-import { type Timeouts, toPublicUrl, type Transport, type TransportResponse } from "./transport.ts";
+import type { Timeouts, Transport, TransportResponse } from "./transport.ts";
 
-/** What every engine reached over HTTP is configured with. */
+/** Options of every engine that is reached over HTTP. */
 export interface ServerOptions {
-  /** Where the server is, `http://127.0.0.1:8000`. A key may stand in it as `user:password@`. */
+  /** The server's URL, `http://127.0.0.1:8000`. It may contain credentials, `user:password@`. */
   readonly url: string;
   /** The model's name at the server. */
   readonly model: string;
   /** Sent as a bearer token. */
   readonly apiKey?: string;
-  /** Further headers for every request. */
+  /** Additional headers for every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further fields for every completion, in the server's own words; they win over ours. */
+  /** Additional fields for every completion, as the server spells them; they override ours. */
   readonly extraBody?: Readonly<Record<string, unknown>>;
   readonly transport?: Transport;
+  /** Of completions. Queries are limited to the smaller of these and {@link QUERY_TIMEOUTS}. */
   readonly timeouts?: Partial<Timeouts>;
   readonly clock?: Clock;
 }
 
-/** Generous: a loaded engine may queue a request for minutes before its first byte. */
-export const DEFAULT_TIMEOUTS: Timeouts = {
+/** A loaded engine may queue a request for minutes before its first byte. */
+const DEFAULT_TIMEOUTS: Timeouts = {
   connectMs: 10_000,
   firstByteMs: 600_000,
   idleMs: 300_000,
 };
 
-/** Small questions, whose answers somebody waits for. */
-const QUESTION_TIMEOUTS: Timeouts = { connectMs: 5_000, firstByteMs: 15_000, idleMs: 15_000 };
-
-/** Takes the events of one completion in and gives tokens out. Pure: it knows no network and no clock. */
-export interface CompletionReader {
-  /**
-   * Reads one event. Throws an {@link EngineError} when the event is one, any other error when it makes
-   * no sense.
-   */
-  push(event: string): void;
-  /** The tokens since the last call, those of several events merged. */
-  take(): EngineTokens | undefined;
-  /** How the completion finished, once that is known. Later events may still add the usage. */
-  finish(): EngineFinish | undefined;
-  /** Nothing further is expected: for servers that do not end with `[DONE]`. */
-  readonly done?: boolean;
-}
+/** For probes and health checks, which sample nothing. */
+const QUERY_TIMEOUTS: Timeouts = { connectMs: 5_000, firstByteMs: 15_000, idleMs: 15_000 };
 
 export interface Server {
-  /** `vllm at http://127.0.0.1:8000`: the subject of every error sentence. */
+  /** `vllm at http://127.0.0.1:8000`: the subject of every error message. */
   readonly name: string;
-  /** Asks a small question. Undefined when the path is unknown to the server. */
+  /** The JSON answer to a query. Undefined if the server does not know the path. */
   get(path: string, signal: AbortSignal): Promise<unknown>;
+  /** As {@link get}, with a JSON body. */
   post(path: string, body: string, signal: AbortSignal): Promise<unknown>;
-  /** Whether the server is well: any answer but an error will do. */
+  /** Health check. Throws an {@link EngineError} if the server cannot be reached or answers with an error. */
   check(path: string, signal: AbortSignal): Promise<void>;
-  /** Runs one completion; see {@link Engine.complete} for what comes out and when the connection closes. */
+  /** Runs one completion; see {@link Engine.complete} for its events and for when the connection closes. */
   complete(call: CompletionCall, signal: AbortSignal): PushStream<EngineEvent>;
-  /** An error in a stream, or an answer that breaks the protocol. */
-  toError(complaint: ServerErrorBody): EngineError;
+  /** The error for one that the server reported inside a stream. */
+  toError(serverError: ServerErrorBody): EngineError;
 }
 
 export interface CompletionCall {
   readonly path: string;
   readonly body: string;
   readonly reader: CompletionReader;
-  /** How events are cut out of the bytes: server-sent events by default. */
+  /** Cuts the bytes into events. Default: server-sent events. */
   readonly splitter?: Splitter;
   /**
-   * SGLang answers 200 to every stream and refuses in the first event, so only that event says whether
-   * the request was accepted.
+   * The first event, not the status, says whether the request was accepted: SGLang answers every stream with 200
+   * and reports a refusal in it.
    */
   readonly openAtFirstEvent?: boolean;
 }
 
-/** Most bytes of an error body or of a small answer worth reading. */
-const MAX_SMALL_BODY_BYTES = 1024 * 1024;
-/** What a server needs to end a response after its last event, so that the connection can be used again. */
+/** How long a server may take to end the response after its last event, so that the connection can be reused. */
 const END_GRACE_MS = 250;
-/** After its finish a server has so long to give its usage and end: some never send `[DONE]` and keep the connection. */
+/** How long to wait for the usage after the finish: some servers never send `[DONE]` and keep the connection open. */
 const USAGE_WAIT_MS = 1_000;
 
+/**
+ * Sends nothing yet.
+ *
+ * @param kind the kind of server, for error messages: `vllm`.
+ * @throws {EngineError} `unreachable` if the URL is not an http URL.
+ */
 export function connectServer(kind: string, options: ServerOptions): Server {
-  const { base, authorization } = readUrl(options.url);
+  const { base, authorization } = readServerUrl(options.url);
   const { transport = createFetchTransport(), clock = systemClock } = options;
   const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const questionTimeouts: Timeouts = {
-    connectMs: Math.min(timeouts.connectMs, QUESTION_TIMEOUTS.connectMs),
-    firstByteMs: Math.min(timeouts.firstByteMs, QUESTION_TIMEOUTS.firstByteMs),
-    idleMs: Math.min(timeouts.idleMs, QUESTION_TIMEOUTS.idleMs),
+  const queryTimeouts: Timeouts = {
+    connectMs: Math.min(timeouts.connectMs, QUERY_TIMEOUTS.connectMs),
+    firstByteMs: Math.min(timeouts.firstByteMs, QUERY_TIMEOUTS.firstByteMs),
+    idleMs: Math.min(timeouts.idleMs, QUERY_TIMEOUTS.idleMs),
   };
   const key = options.apiKey === undefined ? authorization : `Bearer ${options.apiKey}`;
   const headers = {
-    // A compressed stream arrives in lumps.
+    // A compressed stream arrives in bursts.
     "accept-encoding": "identity",
     ...(key !== undefined && { authorization: key }),
     ...options.headers,
   };
   const name = `${kind} at ${toPublicUrl(base)}`;
-  const identity: Identity = { name, secrets: toSecrets(headers) };
+  const identity: ServerIdentity = { name, secrets: toSecrets(headers) };
 
-  const post = (path: string, body: string, signal: AbortSignal, limits: Timeouts) => () =>
+  const get = (path: string, signal: AbortSignal): Promise<TransportResponse> =>
+    transport({ method: "GET", url: base + path, headers, timeouts: queryTimeouts, signal });
+
+  const post = (
+    path: string,
+    body: string,
+    signal: AbortSignal,
+    limits: Timeouts,
+  ): Promise<TransportResponse> =>
     transport({
       method: "POST",
       url: base + path,
@@ -126,47 +128,18 @@ export function connectServer(kind: string, options: ServerOptions): Server {
       signal,
     });
 
-  const toError = (complaint: ServerErrorBody): EngineError => toServerError(identity, complaint);
-
   return {
     name,
-    toError,
-
-    async get(path, signal) {
-      const response = await transport({
-        method: "GET",
-        url: base + path,
-        headers,
-        timeouts: questionTimeouts,
-        signal,
-      });
-      return readAnswer(identity, response);
-    },
-
-    async post(path, body, signal) {
-      return readAnswer(identity, await post(path, body, signal, questionTimeouts)());
-    },
-
-    async check(path, signal) {
-      const response = await transport({
-        method: "GET",
-        url: base + path,
-        headers,
-        timeouts: questionTimeouts,
-        signal,
-      });
-      const body = await readText(response);
-      if (response.status >= 400) throw toHttpError(identity, response, body);
-    },
-
+    toError: (serverError) => toServerError(identity, serverError),
+    get: async (path, signal) => readAnswer(identity, await get(path, signal)),
+    post: async (path, body, signal) =>
+      readAnswer(identity, await post(path, body, signal, queryTimeouts)),
+    check: async (path, signal) => expectHealthy(identity, await get(path, signal)),
     complete: (call, signal) =>
-      createPushStream((take) =>
-        readCompletion(identity, post(call.path, call.body, signal, timeouts), call, {
-          signal,
-          take,
-          clock,
-        }),
-      ),
+      createPushStream(async (take) => {
+        const response = await post(call.path, call.body, signal, timeouts);
+        await readCompletion(identity, response, call, { signal, take, clock });
+      }),
   };
 }
 
@@ -176,77 +149,59 @@ interface CompletionDeps {
   readonly clock: Clock;
 }
 
-/**
- * Pumps bytes through the splitter and the reader. One read from the network gives at most one event of tokens, however
- * many it brought.
- */
+/** Pumps a response through its decoder. Closes the response on every path. */
 async function readCompletion(
-  identity: Identity,
-  request: () => Promise<TransportResponse>,
+  identity: ServerIdentity,
+  response: TransportResponse,
   { reader, splitter = createSseSplitter(), openAtFirstEvent = false }: CompletionCall,
   { signal, take, clock }: CompletionDeps,
 ): Promise<void> {
-  const response = await request();
+  const serverName = identity.name;
+  const decoder = createCompletionDecoder({ serverName, reader, splitter, openAtFirstEvent });
   let graceMs: number | undefined;
-  let opened = !openAtFirstEvent;
   let wanted = true;
-  let failure: { readonly error: unknown } | undefined;
-  /** Settles when there is room again after the last hand-over: nothing more may be handed over before. */
+  /** Settles when the consumer has accepted the last event: nothing more may be delivered before. */
   let hasRoom = Promise.resolve(true);
   const usageIsLate = Promise.withResolvers<void>();
   let stopWaiting: (() => void) | undefined;
-  let isLeft = false;
+  let isAbandoned = false;
 
   const takeBytes = (bytes: Uint8Array): Demand => {
-    if (isLeft) return false;
-    let done = false;
-    let events: readonly string[] = [];
-    try {
-      events = splitter.push(bytes);
-      for (const event of events) {
-        if (event === "[DONE]") done = true;
-        else reader.push(event);
-      }
-    } catch (error) {
-      // What came before the error in the same read has been sampled: it goes out first.
-      failure = { error: error instanceof EngineError ? error : toProtocolError(identity, error) };
-    }
-    const tokens = reader.take();
+    if (isAbandoned) return false;
     let more: Demand = true;
-    if (!opened && (tokens !== undefined || (events.length > 0 && failure === undefined))) {
-      opened = true;
-      more = take({ type: "open" });
+    for (const event of decoder.push(bytes)) {
+      // The closure is only made for an event behind a consumer that has no room yet.
+      more = more === true ? take(event) : andThen(more, () => take(event));
     }
-    if (tokens !== undefined) more = andThen(more, () => take(tokens));
     if (typeof more === "boolean") wanted = more;
     else more = hasRoom = more.then((answer) => (wanted = answer));
-    if (stopWaiting === undefined && reader.finish() !== undefined) {
+    if (stopWaiting === undefined && decoder.finish() !== undefined) {
       stopWaiting = clock.after(USAGE_WAIT_MS, () => {
-        isLeft = true;
+        isAbandoned = true;
         usageIsLate.resolve();
       });
     }
-    return done || failure !== undefined || reader.done === true ? andThen(more, no) : more;
+    return decoder.ended ? andThen(more, no) : more;
   };
 
   try {
     await expectStream(identity, response);
-    if (opened && !(await take({ type: "open" }))) return;
+    if (!openAtFirstEvent && !(await take({ type: "open" }))) return;
     try {
       await Promise.race([response.pump(takeBytes), usageIsLate.promise]);
       await hasRoom;
     } catch (error) {
-      // A connection that breaks after the finish has cost us the usage at most.
-      if (signal.aborted || reader.finish() === undefined) throw error;
+      // A connection that breaks after the finish has cost the usage at most.
+      if (signal.aborted || decoder.finish() === undefined) throw error;
     }
     if (!wanted) return;
-    if (failure !== undefined) throw failure.error;
-    const finish = reader.finish();
+    if (decoder.failure !== undefined) throw decoder.failure;
+    const finish = decoder.finish();
     if (finish === undefined) {
-      throw new EngineError("closed", `${identity.name} ended its answer without saying why.`);
+      throw new EngineError("closed", `${serverName} ended its answer without a finish reason.`);
     }
-    // Before the finish is handed over: who has it need not come back for more.
-    if (!isLeft) graceMs = END_GRACE_MS;
+    // Set before the finish is delivered: the consumer may stop iterating there.
+    if (!isAbandoned) graceMs = END_GRACE_MS;
     await take(finish);
   } finally {
     stopWaiting?.();
@@ -255,118 +210,3 @@ async function readCompletion(
 }
 
 const no = (): boolean => false;
-
-/** Whom errors speak of, and what must not stand in them. */
-interface Identity {
-  readonly name: string;
-  readonly secrets: readonly string[];
-}
-
-function toServerError(
-  { name, secrets }: Identity,
-  complaint: ServerErrorBody,
-  status?: number,
-  retryAfter?: number,
-): EngineError {
-  const message = redact(complaint.message, secrets);
-  return toEngineError(name, { ...complaint, message }, status, retryAfter);
-}
-
-function toProtocolError({ name }: Identity, cause: unknown): EngineError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new EngineError("server-error", `${name} broke the protocol: ${why}.`, { cause });
-}
-
-/** A stream, or the error that came instead of one, also under status 200. */
-async function expectStream(identity: Identity, response: TransportResponse): Promise<void> {
-  const type = response.headers.get("content-type") ?? "";
-  const isSuccess = response.status >= 200 && response.status < 300;
-  // A server without a content type, or with an odd one, is given the benefit of the doubt.
-  if (isSuccess && !/^(application\/json|text\/html)\b/i.test(type)) return;
-  const body = await readText(response);
-  if (!isSuccess) throw toHttpError(identity, response, body);
-  const complaint = findServerError(parseJson(body));
-  if (complaint !== undefined) throw toServerError(identity, complaint);
-  throw toNoServer(identity, `${type} instead of a stream`, response, body);
-}
-
-async function readAnswer(identity: Identity, response: TransportResponse): Promise<unknown> {
-  const body = await readText(response);
-  if (response.status === 404 || response.status === 405) return undefined;
-  if (response.status < 200 || response.status > 299) throw toHttpError(identity, response, body);
-  const answer = parseJson(body);
-  if (answer !== undefined) return answer;
-  throw toNoServer(identity, "something that is not JSON", response, body);
-}
-
-function toNoServer(
-  { name, secrets }: Identity,
-  what: string,
-  { status }: TransportResponse,
-  body: string,
-): EngineError {
-  return new EngineError(
-    "server-error",
-    `${name} answered with ${what}. Is this the URL of an inference server?`,
-    { status, serverMessage: redact(readServerError(body, status).message, secrets) },
-  );
-}
-
-function toHttpError(identity: Identity, response: TransportResponse, body: string): EngineError {
-  const { status, headers } = response;
-  const location = headers.get("location");
-  const complaint =
-    status < 400 && location !== null
-      ? { message: `redirected to ${toSafeLocation(location)}`, isOurs: true }
-      : readServerError(body, status);
-  return toServerError(identity, complaint, status, readRetryAfter(headers));
-}
-
-function toSafeLocation(location: string): string {
-  return URL.canParse(location) ? toPublicUrl(location) : location;
-}
-
-async function readText(response: TransportResponse): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let size = 0;
-  try {
-    await response.pump((bytes) => {
-      size += bytes.length;
-      text += decoder.decode(bytes, { stream: true });
-      return size < MAX_SMALL_BODY_BYTES;
-    });
-  } finally {
-    response.close();
-  }
-  return text;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** `fetch` refuses URLs with credentials, and errors must not show them. */
-function readUrl(text: string): { base: string; authorization?: string } {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new EngineError(
-      "unreachable",
-      `"${text}" is not an http URL. Write it as http://host:port.`,
-    );
-  }
-  const { username, password } = url;
-  url.username = "";
-  url.password = "";
-  url.search = "";
-  url.hash = "";
-  // Many a documentation gives the URL with the API's version; our paths have it.
-  const base = url.href.replace(/(\/v1)?\/*$/, "");
-  if (username === "" && password === "") return { base };
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { base, authorization: `Basic ${btoa(credentials)}` };
-}

@@ -5,10 +5,11 @@
 import * as z from "zod";
 
 import type { TokenId } from "../tokenizer/tokenizer.ts";
+import type { CompletionReader } from "./completion-decoder.ts";
 import type { EngineFinish, EngineTokens, TokenLogprob } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
-import type { CompletionReader, Server } from "./server.ts";
+import type { Server } from "./server.ts";
 import { lazy } from "../lazy.ts";
 
 /** `[logprob, id, text or null]`. */
@@ -44,7 +45,7 @@ export function createSglangReader(server: Server, topLogprobs?: number): Comple
   let ids: TokenId[] = [];
   let logprobs: TokenLogprob[] = [];
   let text = "";
-  /** Of the whole completion, also what `take` has given out. */
+  /** Of the whole completion, including what has been drained. */
   let idCount = 0;
   let lastId: TokenId | undefined;
   let textSoFar = "";
@@ -113,7 +114,7 @@ export function createSglangReader(server: Server, topLogprobs?: number): Comple
       if (finish !== undefined) finish = { ...finish, usage: toUsage(meta) };
     },
 
-    take(): EngineTokens | undefined {
+    drain(): EngineTokens | undefined {
       if (ids.length > 0) {
         const tokens: EngineTokens = {
           type: "ids",

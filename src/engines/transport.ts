@@ -6,6 +6,7 @@
  */
 import type { Consumer } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
+import { toPublicUrl } from "./server-url.ts";
 
 /**
  * Sends a request and resolves with the head of the response, whatever its status. Rejects with an
@@ -50,12 +51,6 @@ export interface TransportResponse {
    * response by itself, and the connection stays usable when it does.
    */
   close(graceMs?: number): void;
-}
-
-/** The URL as it may appear in logs and errors: no credentials, no query. */
-export function toPublicUrl(url: string): string {
-  const { origin, pathname } = new URL(url);
-  return pathname === "/" ? origin : origin + pathname;
 }
 
 /** What a failure below HTTP means. `stage` says whether the head of the response had arrived. */

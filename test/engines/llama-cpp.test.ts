@@ -238,7 +238,7 @@ describe("failures", () => {
   test("an end without the last event", async () => {
     expect(await replay("no-finish.sse")).toMatchObject({
       tokens: 2,
-      error: { kind: "closed", message: `${NAME} ended its answer without saying why.` },
+      error: { kind: "closed", message: `${NAME} ended its answer without a finish reason.` },
     });
   });
 

@@ -147,7 +147,7 @@ describe("failures", () => {
     expect(await replay("no-finish.ndjson")).toEqual({
       opens: 1,
       text: "<|channel|>analysis",
-      error: { kind: "closed", message: `${NAME} ended its answer without saying why.` },
+      error: { kind: "closed", message: `${NAME} ended its answer without a finish reason.` },
     });
   });
 

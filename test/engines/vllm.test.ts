@@ -373,7 +373,7 @@ describe("failures in the stream", () => {
       {
         opens: 1,
         ids: [200005, 35644],
-        error: { kind: "closed", message: `${NAME} ended its answer without saying why.` },
+        error: { kind: "closed", message: `${NAME} ended its answer without a finish reason.` },
       },
     ],
   ])("%s", async (_, fixture, expected) => {

@@ -1,0 +1,100 @@
+/**
+ * Decodes the bytes of a streamed completion into engine events. Pure: no I/O and no clock.
+ *
+ * A splitter cuts the bytes into events of the wire format, a reader interprets them. All tokens of one network
+ * read become one event, however many there were.
+ */
+import { EngineError } from "./engine-error.ts";
+import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
+import type { Splitter } from "./sse.ts";
+
+/** Interprets the stream events of one completion: the part of decoding that differs between engines. */
+export interface CompletionReader {
+  /**
+   * Reads one event. Throws an {@link EngineError} if the event reports one, and any other error if it is
+   * malformed.
+   */
+  push(event: string): void;
+  /** Returns the tokens read since the last call, merged, and forgets them. */
+  drain(): EngineTokens | undefined;
+  /** The end of the completion, once it is known. Later events may still add the usage. */
+  finish(): EngineFinish | undefined;
+  /** No further events are expected. Only for servers that do not end their stream with `[DONE]`. */
+  readonly done?: boolean;
+}
+
+export interface CompletionDecoder {
+  /**
+   * Decodes one network read: at most one `open`, then at most one event of tokens. Never throws: an error sets
+   * {@link failure}, and the tokens before it are still returned. Must not be called once {@link ended} is true.
+   */
+  push(bytes: Uint8Array): readonly EngineEvent[];
+  /** No more bytes are needed: the stream said it is complete, or it failed. */
+  readonly ended: boolean;
+  readonly failure: EngineError | undefined;
+  /** The `finish` event, once the server has reported one. Later bytes may still add the usage. */
+  finish(): EngineFinish | undefined;
+}
+
+export interface CompletionDecoderOptions {
+  /** The subject of error messages: `vllm at http://127.0.0.1:8000`. */
+  readonly serverName: string;
+  readonly reader: CompletionReader;
+  readonly splitter: Splitter;
+  /** Emit `open` with the first event that is not an error. Otherwise the caller emits it. */
+  readonly openAtFirstEvent: boolean;
+}
+
+export function createCompletionDecoder({
+  serverName,
+  reader,
+  splitter,
+  openAtFirstEvent,
+}: CompletionDecoderOptions): CompletionDecoder {
+  let opened = !openAtFirstEvent;
+  let ended = false;
+  let failure: EngineError | undefined;
+
+  /** Returns whether the bytes completed at least one event without an error. */
+  const readEvents = (bytes: Uint8Array): boolean => {
+    try {
+      const events = splitter.push(bytes);
+      for (const event of events) {
+        if (event === "[DONE]") ended = true;
+        else reader.push(event);
+      }
+      return events.length > 0;
+    } catch (error) {
+      failure = error instanceof EngineError ? error : toProtocolError(serverName, error);
+      return false;
+    }
+  };
+
+  return {
+    push(bytes) {
+      const hasEvents = readEvents(bytes);
+      // Tokens before an error in the same read were sampled: they are still emitted.
+      const tokens = reader.drain();
+      ended ||= failure !== undefined || reader.done === true;
+      if (opened) return tokens === undefined ? NO_EVENTS : [tokens];
+      if (!hasEvents && tokens === undefined) return NO_EVENTS;
+      opened = true;
+      return tokens === undefined ? [OPEN] : [OPEN, tokens];
+    },
+    get ended() {
+      return ended;
+    },
+    get failure() {
+      return failure;
+    },
+    finish: () => reader.finish(),
+  };
+}
+
+const NO_EVENTS: readonly EngineEvent[] = [];
+const OPEN: EngineEvent = { type: "open" };
+
+function toProtocolError(serverName: string, cause: unknown): EngineError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new EngineError("server-error", `${serverName} broke the protocol: ${why}.`, { cause });
+}

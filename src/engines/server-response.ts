@@ -1,0 +1,134 @@
+/** Checks and reads HTTP responses of an inference server, and turns failed ones into an {@link EngineError}. */
+import { EngineError } from "./engine-error.ts";
+import { redact } from "./redact.ts";
+import {
+  findServerError,
+  readRetryAfter,
+  readServerError,
+  type ServerErrorBody,
+  toEngineError,
+} from "./server-errors.ts";
+import { toPublicUrl } from "./server-url.ts";
+import type { TransportResponse } from "./transport.ts";
+
+/** The server as errors describe it, and what they must not contain. */
+export interface ServerIdentity {
+  /** `vllm at http://127.0.0.1:8000`. */
+  readonly name: string;
+  /** Keys and other header values, removed from everything the server says. */
+  readonly secrets: readonly string[];
+}
+
+/** Most bytes read of an error body or of the answer to a query. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/**
+ * Accepts a streamed response. Throws an {@link EngineError} if the server sent an error or a document instead,
+ * under status 200 too.
+ */
+export async function expectStream(
+  identity: ServerIdentity,
+  response: TransportResponse,
+): Promise<void> {
+  const type = response.headers.get("content-type") ?? "";
+  const isSuccess = response.status >= 200 && response.status < 300;
+  // A missing or unusual content type is accepted: some servers do not set it.
+  if (isSuccess && !/^(application\/json|text\/html)\b/i.test(type)) return;
+  const body = await readText(response);
+  if (!isSuccess) throw toHttpError(identity, response, body);
+  const serverError = findServerError(parseJson(body));
+  if (serverError !== undefined) throw toServerError(identity, serverError);
+  throw toUnexpectedAnswer(identity, `${type} instead of a stream`, response, body);
+}
+
+/** The JSON body; undefined if the server does not know the path. Throws an {@link EngineError} otherwise. */
+export async function readAnswer(
+  identity: ServerIdentity,
+  response: TransportResponse,
+): Promise<unknown> {
+  const body = await readText(response);
+  if (response.status === 404 || response.status === 405) return undefined;
+  if (response.status < 200 || response.status > 299) throw toHttpError(identity, response, body);
+  const answer = parseJson(body);
+  if (answer !== undefined) return answer;
+  throw toUnexpectedAnswer(identity, "something that is not JSON", response, body);
+}
+
+/** Throws an {@link EngineError} if the status is 400 or above. The body is read and ignored otherwise. */
+export async function expectHealthy(
+  identity: ServerIdentity,
+  response: TransportResponse,
+): Promise<void> {
+  const body = await readText(response);
+  if (response.status >= 400) throw toHttpError(identity, response, body);
+}
+
+/**
+ * An error that the server reported, without our secrets.
+ *
+ * @param retryAfter in seconds.
+ */
+export function toServerError(
+  { name, secrets }: ServerIdentity,
+  serverError: ServerErrorBody,
+  status?: number,
+  retryAfter?: number,
+): EngineError {
+  const message = redact(serverError.message, secrets);
+  return toEngineError(name, { ...serverError, message }, status, retryAfter);
+}
+
+function toUnexpectedAnswer(
+  { name, secrets }: ServerIdentity,
+  what: string,
+  { status }: TransportResponse,
+  body: string,
+): EngineError {
+  return new EngineError(
+    "server-error",
+    `${name} answered with ${what}. Is this the URL of an inference server?`,
+    { status, serverMessage: redact(readServerError(body, status).message, secrets) },
+  );
+}
+
+function toHttpError(
+  identity: ServerIdentity,
+  { status, headers }: TransportResponse,
+  body: string,
+): EngineError {
+  const location = headers.get("location");
+  const serverError =
+    status < 400 && location !== null
+      ? { message: `redirected to ${toPublicLocation(location)}`, isOurs: true }
+      : readServerError(body, status);
+  return toServerError(identity, serverError, status, readRetryAfter(headers));
+}
+
+/** A `Location` header may be relative. */
+function toPublicLocation(location: string): string {
+  return URL.canParse(location) ? toPublicUrl(location) : location;
+}
+
+async function readText(response: TransportResponse): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  try {
+    await response.pump((bytes) => {
+      size += bytes.length;
+      text += decoder.decode(bytes, { stream: true });
+      return size < MAX_BODY_BYTES;
+    });
+  } finally {
+    response.close();
+  }
+  return text;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,124 @@
+import { describe, expect, test } from "vitest";
+
+import {
+  type CompletionReader,
+  createCompletionDecoder,
+} from "../../src/engines/completion-decoder.ts";
+import { EngineError } from "../../src/engines/engine-error.ts";
+import type { EngineFinish } from "../../src/engines/engine.ts";
+import { createSseSplitter } from "../../src/engines/sse.ts";
+
+const FINISH: EngineFinish = { type: "finish", reason: "stop", nativeReason: "end" };
+
+/** An event is an id, `end`, `quiet` (nothing), `refuse` (an error of the server) or malformed. */
+function createIdReader(endsStream: boolean): CompletionReader {
+  let ids: number[] = [];
+  let finish: EngineFinish | undefined;
+  return {
+    push(event) {
+      if (event === "refuse") throw new EngineError("overloaded", "busy");
+      if (event === "end") finish = FINISH;
+      else if (event !== "quiet") ids.push(readId(event));
+    },
+    drain() {
+      if (ids.length === 0) return undefined;
+      const tokens = { type: "ids", ids } as const;
+      ids = [];
+      return tokens;
+    },
+    finish: () => finish,
+    get done() {
+      return endsStream && finish !== undefined;
+    },
+  };
+}
+
+function readId(event: string): number {
+  const id = Number(event);
+  if (Number.isNaN(id)) throw new Error("not an id");
+  return id;
+}
+
+function createDecoder({ openAtFirstEvent = false, endsStream = false } = {}) {
+  const decoder = createCompletionDecoder({
+    serverName: "vllm at http://a",
+    reader: createIdReader(endsStream),
+    splitter: createSseSplitter(),
+    openAtFirstEvent,
+  });
+  const push = (...events: string[]) =>
+    decoder.push(new TextEncoder().encode(events.map((event) => `data: ${event}\n\n`).join("")));
+  return { decoder, push };
+}
+
+test("all tokens of a read are one event", () => {
+  const { decoder, push } = createDecoder();
+  expect(push("1", "2", "3")).toEqual([{ type: "ids", ids: [1, 2, 3] }]);
+  expect(push("4")).toEqual([{ type: "ids", ids: [4] }]);
+  expect(push("quiet")).toEqual([]);
+  expect([decoder.ended, decoder.failure, decoder.finish()]).toEqual([false, undefined, undefined]);
+});
+
+test("an event split between two reads is given with the second", () => {
+  const { decoder } = createDecoder();
+  const bytes = new TextEncoder().encode("data: 12\n\n");
+  expect(decoder.push(bytes.subarray(0, 7))).toEqual([]);
+  expect(decoder.push(bytes.subarray(7))).toEqual([{ type: "ids", ids: [12] }]);
+});
+
+describe("the end", () => {
+  test("is [DONE], with the tokens before it", () => {
+    const { decoder, push } = createDecoder();
+    expect(push("1", "end", "[DONE]")).toEqual([{ type: "ids", ids: [1] }]);
+    expect([decoder.ended, decoder.finish()]).toEqual([true, FINISH]);
+  });
+
+  test("is not the finish, after which the usage may come", () => {
+    const { decoder, push } = createDecoder();
+    push("end");
+    expect([decoder.ended, decoder.finish()]).toEqual([false, FINISH]);
+  });
+
+  test("is the finish where the reader says so", () => {
+    const { decoder, push } = createDecoder({ endsStream: true });
+    push("end");
+    expect(decoder.ended).toBe(true);
+  });
+});
+
+describe("a failure", () => {
+  test("of the server ends the stream, after the tokens before it in the same read", () => {
+    const { decoder, push } = createDecoder();
+    expect(push("1", "refuse", "2")).toEqual([{ type: "ids", ids: [1] }]);
+    expect(decoder.ended).toBe(true);
+    expect(decoder.failure).toMatchObject({ kind: "overloaded", message: "busy" });
+  });
+
+  test("to read an event is the server's error and names it", () => {
+    const { decoder, push } = createDecoder();
+    expect(push("nonsense")).toEqual([]);
+    expect(decoder.failure).toMatchObject({
+      kind: "server-error",
+      message: "vllm at http://a broke the protocol: not an id.",
+    });
+  });
+});
+
+describe("open at the first event", () => {
+  test("comes once, before its tokens", () => {
+    const { push } = createDecoder({ openAtFirstEvent: true });
+    expect(push("1")).toEqual([{ type: "open" }, { type: "ids", ids: [1] }]);
+    expect(push("2")).toEqual([{ type: "ids", ids: [2] }]);
+  });
+
+  test("comes with an event without tokens, and not without an event", () => {
+    const { decoder, push } = createDecoder({ openAtFirstEvent: true });
+    expect(decoder.push(new TextEncoder().encode(": ping\n\n"))).toEqual([]);
+    expect(push("quiet")).toEqual([{ type: "open" }]);
+  });
+
+  test("does not come with an error", () => {
+    const { push } = createDecoder({ openAtFirstEvent: true });
+    expect(push("refuse")).toEqual([]);
+  });
+});

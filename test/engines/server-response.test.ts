@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+
+import { expectHealthy, expectStream, readAnswer } from "../../src/engines/server-response.ts";
+import type { TransportResponse } from "../../src/engines/transport.ts";
+
+const SERVER = { name: "vllm at http://a", secrets: ["sk-secret"] };
+
+interface Scripted extends TransportResponse {
+  readonly closes: number;
+  readonly reads: number;
+}
+
+/** @param chunk one read of the body, repeated. */
+function respond(
+  status: number,
+  chunk: string,
+  { headers = {}, times = 1 }: { headers?: Record<string, string>; times?: number } = {},
+): Scripted {
+  let closes = 0;
+  let reads = 0;
+  return {
+    status,
+    headers: { get: (name) => headers[name] ?? null },
+    pump: async (take) => {
+      while (reads < times) {
+        reads += 1;
+        if (!(await take(new TextEncoder().encode(chunk)))) return;
+      }
+    },
+    close: () => {
+      closes += 1;
+    },
+    get closes() {
+      return closes;
+    },
+    get reads() {
+      return reads;
+    },
+  };
+}
+
+describe("a stream", () => {
+  test.each(["text/event-stream", "application/x-ndjson", ""])(
+    "of type %j is left unread",
+    async (type) => {
+      const response = respond(200, "data", { headers: { "content-type": type } });
+      await expectStream(SERVER, response);
+      expect([response.reads, response.closes]).toEqual([0, 0]);
+    },
+  );
+
+  test("that is a JSON error under status 200 is that error", async () => {
+    const body = JSON.stringify({ error: { message: "bad key sk-secret", code: 401 } });
+    const response = respond(200, body, { headers: { "content-type": "application/json" } });
+    await expect(expectStream(SERVER, response)).rejects.toMatchObject({
+      kind: "auth",
+      serverMessage: "bad key [redacted]",
+    });
+    expect(response.closes).toBe(1);
+  });
+
+  test("that is a page is no stream", async () => {
+    const response = respond(200, "<title>Welcome</title>", {
+      headers: { "content-type": "text/html" },
+    });
+    await expect(expectStream(SERVER, response)).rejects.toMatchObject({
+      kind: "server-error",
+      message:
+        "vllm at http://a answered with text/html instead of a stream. Is this the URL of an inference server?",
+      serverMessage: "Welcome",
+    });
+  });
+
+  test("under a redirect names the new location without its query", async () => {
+    const response = respond(307, "", { headers: { location: "https://b/v1?key=1" } });
+    await expect(expectStream(SERVER, response)).rejects.toMatchObject({
+      kind: "not-found",
+      serverMessage: "redirected to https://b/v1",
+    });
+  });
+});
+
+describe("an answer", () => {
+  test("is its JSON", async () => {
+    expect(await readAnswer(SERVER, respond(200, '{"a":1}'))).toEqual({ a: 1 });
+  });
+
+  test.each([404, 405])("is undefined under status %i", async (status) => {
+    expect(await readAnswer(SERVER, respond(status, '{"detail":"Not Found"}'))).toBeUndefined();
+  });
+
+  test("that is not JSON is refused", async () => {
+    await expect(readAnswer(SERVER, respond(200, "hello"))).rejects.toMatchObject({
+      kind: "server-error",
+      message: expect.stringContaining("something that is not JSON"),
+    });
+  });
+
+  test("is read up to a bound", async () => {
+    const endless = respond(500, "x".repeat(100_000), { times: 1_000 });
+    await expect(readAnswer(SERVER, endless)).rejects.toMatchObject({ kind: "server-error" });
+    expect([endless.reads, endless.closes]).toEqual([11, 1]);
+  });
+});
+
+test("a server is healthy unless it answers with an error", async () => {
+  await expectHealthy(SERVER, respond(204, ""));
+  await expectHealthy(SERVER, respond(302, ""));
+  const response = respond(503, "loading", { headers: { "retry-after": "5" } });
+  await expect(expectHealthy(SERVER, response)).rejects.toMatchObject({
+    kind: "overloaded",
+    retryAfter: 5,
+  });
+});
