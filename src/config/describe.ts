@@ -1,4 +1,4 @@
-/** The settings as a list: names, kinds and words, for help, docs and messages. Read off the schema. */
+/** The settings as a list for help, docs and messages, derived from the schema. */
 import * as z from "zod";
 import {
   type SettingGroup,
@@ -23,13 +23,13 @@ export interface SettingDescription {
   readonly kind: SettingKind;
   /** The values of a choice. */
   readonly choices: readonly string[];
-  /** What a value looks like, in words: `a whole number from 0 to 65535`. */
+  /** What a value looks like: `a whole number from 0 to 65535`. */
   readonly expected: string;
   /** Keys of the objects in a list of objects, for suggestions. */
   readonly itemKeys: readonly string[];
 }
 
-/** How a setting is written as text, on a command line or in a variable. */
+/** How a setting is written on a command line or in a variable. */
 export type SettingKind = "boolean" | "number" | "choice" | "text" | "list";
 
 export const VARIABLE_PREFIX = "HARMONY_GATEWAY_";
@@ -37,7 +37,7 @@ export const VARIABLE_PREFIX = "HARMONY_GATEWAY_";
 /** All settings, in the order of the schema. */
 export const describedSettings: () => readonly SettingDescription[] = lazy(describeSettings);
 
-/** Off the schema's own objects: by way of a JSON Schema it takes ten times as long, in every isolate of a Worker. */
+/** Reads the zod schema directly. Going through a JSON Schema takes ten times as long, in every isolate of a Worker. */
 function describeSettings(): SettingDescription[] {
   const settings = settingsSchema.unwrap();
   return settings.keyof().options.map((name) => {
@@ -63,11 +63,11 @@ function describeSettings(): SettingDescription[] {
 
 function describedAs(schema: z.ZodType): SettingMeta {
   const meta = settingMetas.get(schema);
-  if (meta === undefined) throw new Error("a setting is not described");
+  if (meta === undefined) throw new Error("a setting has no description");
   return meta;
 }
 
-/** Without its default, and whether or not it may be left out. */
+/** Removes default and optional wrappers. */
 function unwrap(schema: unknown): unknown {
   return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional
     ? unwrap(schema.unwrap())
@@ -91,7 +91,7 @@ function toExpected(type: unknown): string {
   if (type instanceof z.ZodBoolean) return "true or false";
   if (type instanceof z.ZodNumber) {
     const { minValue, maxValue } = type;
-    // Without a bound of its own, an integer gets the largest safe one.
+    // An integer without a maximum has the largest safe integer.
     return maxValue === Number.MAX_SAFE_INTEGER
       ? `a whole number, ${minValue} or more`
       : `a whole number from ${minValue} to ${maxValue}`;

@@ -1,11 +1,11 @@
-/** Settings that a key may have for itself. */
+/** Settings that a key can override. */
 import type { Settings } from "./settings.ts";
 
 type ClientKey = Settings["keys"][number];
 
 type KeySetting = keyof Settings & Exclude<keyof ClientKey, "name" | "sha256">;
 
-/** Gives a tenant's own value of a setting, or the general one where its key has none. */
+/** Looks up a setting for a tenant: its key's own value, or else the general one. */
 export function createKeySetting<N extends KeySetting>(
   settings: Settings,
   name: N,

@@ -1,23 +1,23 @@
 /**
- * From what was given, by flag, variable or file, to settings that hold together, or to all the
- * reasons why not. Every reason names the setting the way the operator wrote it.
+ * Merges the values given by flags, variables and a file, and checks that they fit together. Reports all problems at
+ * once, each naming the setting as the operator wrote it.
  */
 import type { z } from "zod";
 import { settingsSchema, toBackends, type SettingName, type Settings } from "./settings.ts";
 import { ENGINES } from "../engines/create-engine.ts";
 import { describedSettings, type SettingDescription } from "./describe.ts";
 
-/** One value somebody gave. */
+/** One value from one source. */
 export interface SettingInput {
   readonly name: SettingName;
   readonly value: unknown;
-  /** Where it stands, as the operator wrote it: `--port`, `HARMONY_GATEWAY_PORT`, `port in gateway.json`. */
+  /** The source as the operator wrote it: `--port`, `HARMONY_GATEWAY_PORT`, `port in gateway.json`. */
   readonly source: string;
 }
 
-/** Where the gateway will run: decides what is reachable by others. */
+/** Where the gateway runs. Decides whether other machines can reach it. */
 export interface Deployment {
-  /** Others reach the gateway whatever `host` says, as on Workers. */
+  /** Other machines reach the gateway whatever `host` is, as on Workers. */
   readonly public: boolean;
 }
 
@@ -33,7 +33,7 @@ export class SettingsError extends Error {
 }
 
 /**
- * The settings in force. Of several values for one setting the first in `given` wins.
+ * The effective settings. Of several values for one setting, the first in `given` wins.
  * @throws SettingsError
  */
 export function resolveSettings(given: readonly SettingInput[], deployment: Deployment): Settings {
@@ -51,8 +51,7 @@ export function resolveSettings(given: readonly SettingInput[], deployment: Depl
 }
 
 /**
- * A value written as text, in the type its setting wants. Text that does not fit stays text, for the
- * schema to refuse.
+ * Converts text to the type of its setting. Text that does not fit stays text, and the schema refuses it.
  */
 export function fromText(setting: SettingDescription, text: string): unknown {
   switch (setting.kind) {
@@ -70,7 +69,7 @@ export function fromText(setting: SettingDescription, text: string): unknown {
   }
 }
 
-/** The settings in force, for printing: secrets are replaced, unset ones left out. */
+/** The effective settings for printing: secrets replaced, unset ones left out. */
 export function withoutSecrets(settings: Settings): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const { name, secret } of describedSettings()) {
@@ -87,14 +86,14 @@ export function withoutSecrets(settings: Settings): Record<string, unknown> {
       ...each,
       ...(each.url !== undefined && { url: hidePassword(each.url) }),
       ...(each.engineKey !== undefined && { engineKey: HIDDEN }),
-      // Headers and extra fields are where other keys go.
+      // Headers and extra fields may contain other keys.
       ...(each.headers !== undefined && { headers: HIDDEN }),
       ...(each.extraBody !== undefined && { extraBody: HIDDEN }),
     })),
   };
 }
 
-/** ` Did you mean …?` for a misspelt name, or nothing when no known name is near. */
+/** ` Did you mean …?` for a misspelt name; empty if no known name is similar. */
 export function suggest(name: string, known: readonly string[]): string {
   let best = { distance: Math.max(2, Math.floor(name.length / 3)) + 1, known: "" };
   for (const each of known) {
@@ -126,13 +125,13 @@ function toPath(name: string, rest: readonly PropertyKey[]): string {
   return name + parts.join("");
 }
 
-/** `, got "abc"`, unless that would tell a secret. */
+/** `, got "abc"`, unless the value is secret. */
 function got(setting: SettingDescription, value: unknown): string {
   if (setting.secret) return "";
   return `, got ${JSON.stringify(typeof value === "string" ? hidePassword(value) : value)}`;
 }
 
-/** What is wrong although every value is right by itself. */
+/** Problems between settings that are each valid. */
 function contradictions(
   settings: Settings,
   given: ReadonlyMap<SettingName, SettingInput>,
@@ -228,7 +227,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
 }
 
-/** `redis://user:password@host` without what stands before the `@`. */
+/** `redis://user:password@host` with the credentials hidden. */
 function hidePassword(url: string): string {
   return url.replace(/\/\/[^/]*@/, `//${HIDDEN}@`);
 }
@@ -245,7 +244,7 @@ function fromBooleanText(text: string): boolean | string {
   return /^(false|0|no|off)$/i.test(text) ? false : text;
 }
 
-/** A JSON array, or texts between commas. */
+/** A JSON array, or a comma-separated list. */
 function fromListText(text: string): unknown {
   if (text.trim() === "") return [];
   if (!text.trimStart().startsWith("[")) return text.split(",").map((each) => each.trim());
@@ -256,7 +255,7 @@ function fromListText(text: string): unknown {
   }
 }
 
-/** Levenshtein's, for names of a few dozen letters. */
+/** Levenshtein distance, for names of a few dozen letters. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {

@@ -1,10 +1,9 @@
 /**
  * Every setting of the gateway, in one schema. Flags, environment variables, `--help`, the table in
- * `docs/settings.md` and the list printed at start are all made from it, so adding a setting is adding
- * one line here and reading it where it is needed.
+ * `docs/settings.md` and the list printed at start are all generated from it. To add a setting, add one line
+ * here and read it where it is needed.
  *
- * Where values come from is not decided here: see `config/resolve.ts`, and `node/settings.ts` and
- * `worker.ts` for the two places that collect them.
+ * `node/settings.ts` and `worker.ts` collect the values, `config/resolve.ts` merges and checks them.
  */
 import * as z from "zod";
 import { ENGINE_KINDS } from "../engines/create-engine.ts";
@@ -29,7 +28,7 @@ export const SETTING_GROUPS = {
 export type SettingGroup = keyof typeof SETTING_GROUPS;
 
 const bytes = () => z.int().min(1);
-/** The longest a timer of Node can wait: it takes anything above for 1 ms. */
+/** Node's longest timer. It treats longer delays as 1 ms. */
 const MAX_TIMER_MS = 2_147_483_647;
 const milliseconds = (least = 1) => z.int().min(least).max(MAX_TIMER_MS);
 const count = () => z.int().min(1);
@@ -90,122 +89,123 @@ const sealingKey = lazy(() =>
     ),
 );
 
-/** What each member of {@link settingsSchema} is for. */
+/** Group and description of each member of {@link settingsSchema}. */
 export const settingMetas = z.registry<SettingMeta>();
 
 export const settingsSchema = z.lazy(() =>
   z.strictObject({
     host: setting("listening", z.string().min(1).default("127.0.0.1"), {
       description:
-        "Address to listen on. Anything but this machine's loopback needs `keys`, or `open`.",
+        "Address to listen on. Any address other than loopback requires `keys` or `open`.",
     }),
     port: setting("listening", z.int().min(0).max(65_535).default(8787), {
-      description: "Port to listen on; 0 takes any free one.",
+      description: "Port to listen on. 0: any free port.",
     }),
     shutdownGraceMs: setting("listening", milliseconds(0).default(30_000), {
       description:
-        "After SIGINT or SIGTERM, how long in-flight requests and background responses may take. A second before the " +
-        "end, what is left is stopped and told so; then connections are cut.",
+        "After SIGINT or SIGTERM, how long in-flight requests and background responses may continue. One second before " +
+        "the end, the rest is stopped with an error; then connections are closed.",
     }),
 
     engine: setting("engine", engineKind().default("demo"), {
       description:
-        "Kind of inference server. `demo` is built in and answers by rule, not by model.",
+        "Kind of inference server. `demo` is built in and answers by fixed rules, without a model.",
     }),
     url: setting("engine", url().optional(), {
       description:
-        "Base URL of the inference server, for instance http://127.0.0.1:8000. Absent: where that kind " +
-        "listens on this machine by default.",
+        "Base URL of the inference server, for instance http://127.0.0.1:8000. Absent: the default address of " +
+        "that kind on this machine.",
     }),
     model: setting("engine", z.string().min(1).default("openai/gpt-oss-20b"), {
       description: "The model's name at the inference server.",
     }),
     engineKey: setting("engine", z.string().min(1).optional(), {
-      description: "Key the gateway presents to the inference server.",
+      description: "API key the gateway sends to the inference server.",
       secret: true,
     }),
     servedName: setting("engine", z.string().min(1).optional(), {
       description: "The model's name for clients. Absent: the same as `model`.",
     }),
     aliases: setting("engine", z.array(z.string().min(1)).default([]), {
-      description: "Further names clients may use for it.",
+      description: "Additional names clients may use for the model.",
     }),
     contextLength: setting("engine", count().optional(), {
-      description: "Tokens of prompt and answer together. Absent: what the inference server says.",
+      description:
+        "Tokens of prompt and answer together. Absent: as reported by the inference server.",
     }),
     maxConcurrent: setting("engine", count().optional(), {
       description:
-        "Requests the inference server gets at a time; more wait in the gateway (`maxQueued`). Absent: all, " +
-        "and it queues them itself.",
+        "Most concurrent requests to the inference server; further ones wait in the gateway (`maxQueued`). Absent: " +
+        "no limit, the server queues them itself.",
     }),
     tokenEndpoint: setting("engine", z.boolean().default(false), {
       description:
-        "vLLM only: use `/inference/v1/generate` where the server has it. It is still changing from " +
-        "version to version.",
+        "vLLM only: use `/inference/v1/generate` where the server has it. That endpoint still changes between " +
+        "versions.",
     }),
     backends: setting("engine", z.array(backend()).default([]), {
       description:
         "Several engines instead of the one above: a list of objects with `engine`, `url`, `model`, " +
         "`engineKey`, `servedName`, `aliases`, `contextLength`, `maxConcurrent`, `tokenEndpoint`, `name` (in logs " +
         "and metrics), and, sent with every request to it, `headers` and `extraBody`. Those with the same " +
-        "`servedName` serve one model together. Best kept in the config file.",
+        "`servedName` serve one model together. Preferably set in the config file.",
       secret: true,
     }),
     healthIntervalMs: setting("engine", milliseconds().default(5_000), {
-      description: "How often inference servers are asked whether they are well. Not on Workers.",
+      description: "Interval of health checks of the inference servers. Not on Workers.",
     }),
     breakerFailures: setting("engine", count().default(3), {
       description:
-        "Failures to reach an inference server, in a row, after which it gets no requests for a while: a second, " +
-        "then longer, up to 15. The last one left gets them all the same.",
+        "Consecutive failures to reach an inference server after which it gets no requests for a while: one second, " +
+        "then longer, up to 15. The last server left still gets requests.",
     }),
 
     identity: setting(
       "harmony",
       z.string().default("You are ChatGPT, a large language model trained by OpenAI."),
       {
-        description:
-          "First line of the system message. The default is what gpt-oss was trained with.",
+        description: "First line of the system message. gpt-oss was trained with the default.",
       },
     ),
     knowledgeCutoff: setting("harmony", z.string().default("2024-06"), {
-      description: "The model's knowledge cutoff, as the system message says it.",
+      description: "The model's knowledge cutoff, as given in the system message.",
     }),
     date: setting("harmony", z.union([z.enum(["today", "none"]), z.iso.date()]).default("today"), {
-      description: "The current date told to the model: the day in UTC, a fixed day, or nothing.",
+      description:
+        "The current date in the system message: the day in UTC, a fixed day, or no date.",
       expected: "today, none or a day such as 2026-01-31",
     }),
     layout: setting("harmony", z.enum(["reference", "channel-first"]).default("reference"), {
       description:
-        "Where the channel stands in the header of a tool call: as openai/harmony writes it, or first.",
+        "Position of the channel in the header of a tool call: as openai/harmony writes it, or first.",
     }),
 
     answerReserve: setting("steering", z.int().min(0).default(DEFAULT_STEERING.answerReserve), {
       description:
-        "Tokens of a request's output limit that are kept for the answer: reasoning that reaches into " +
-        "them is cut. 0: none.",
+        "Tokens of a request's output limit that are reserved for the answer: reasoning is cut before it uses " +
+        "them. 0: none.",
     }),
     repetitionGuard: setting("steering", z.boolean().default(DEFAULT_STEERING.repetitionGuard), {
-      description: "Cut reasoning that has begun to repeat itself, and go on to the answer.",
+      description: "Cut reasoning that repeats itself, and continue with the answer.",
     }),
     openMissingAnswer: setting(
       "steering",
       z.boolean().default(DEFAULT_STEERING.openMissingAnswer),
       {
-        description: "When the model has stopped after its reasoning, have it go on to the answer.",
+        description: "When the model stops after its reasoning, have it continue with the answer.",
       },
     ),
     sampleMoreCalls: setting("steering", z.boolean().default(DEFAULT_STEERING.sampleMoreCalls), {
       description:
-        "After a tool call, have the model go on to see whether it makes another. Costs a request to " +
-        "the engine each time.",
+        "After a tool call, let the model continue, in case it makes another call. Costs one engine request per " +
+        "call.",
     }),
     refuseUnofferedTools: setting(
       "steering",
       z.boolean().default(DEFAULT_STEERING.refuseUnofferedTools),
       {
         description:
-          "Answer a call to a tool that was not offered with a hidden error, once, instead of passing it on.",
+          "When the model calls a tool that was not offered, answer with an error that only the model sees, once, instead of passing the call on.",
       },
     ),
     singleCallConstraint: setting(
@@ -213,8 +213,8 @@ export const settingsSchema = z.lazy(() =>
       z.boolean().default(DEFAULT_STEERING.singleCallConstraint),
       {
         description:
-          "Have the engine hold a whole turn to its demands in one call, where it can (structural tags of " +
-          "vLLM and SGLang, token grammars of llama.cpp). Needs a recent server.",
+          "Enforce all constraints of a turn in one engine call, where the engine can (structural tags of vLLM and " +
+          "SGLang, token grammars of llama.cpp). Needs a recent server.",
       },
     ),
     allowHiddenMarkers: setting(
@@ -222,57 +222,57 @@ export const settingsSchema = z.lazy(() =>
       z.boolean().default(DEFAULT_STEERING.allowHiddenMarkers),
       {
         description:
-          "Take answers from a text engine that hides the control tokens, and tell thought from answer by the " +
-          "words that are left. Off, they are refused with status 502.",
+          "Accept answers from a text engine that hides the control tokens, and tell reasoning from answer by the " +
+          "remaining words. Off: refused with status 502.",
       },
     ),
     defaultMaxOutputTokens: setting(
       "steering",
       count().default(DEFAULT_STEERING.defaultMaxOutputTokens),
-      { description: "Output limit where neither the request nor the context length sets one." },
+      { description: "Output limit when neither the request nor the context length sets one." },
     ),
 
     reasoningPolicy: setting("reasoning", reasoningPolicy().default("raw"), {
       description:
-        "What clients get of the model's reasoning: its text, a sealed copy they can only send back, " +
-        "or nothing. A key may have its own.",
+        "How clients receive the model's reasoning: as text, as a sealed copy they can only send back, " +
+        "or not at all. A key may have its own value.",
     }),
     reasoningContentMirror: setting("reasoning", z.boolean().default(false), {
       description:
-        "Repeat `reasoning` as `reasoning_content`, for clients that read only that. A key may have its own.",
+        "Repeat `reasoning` as `reasoning_content`, for clients that read only that. A key may have its own value.",
     }),
     sealingKeys: setting("reasoning", z.array(sealingKey()).default([]), {
       description:
-        "Keys that seal reasoning, newest first: the first seals, all open. Replicas share them.",
+        "Keys for sealed reasoning, newest first: the first one encrypts, all decrypt. Replicas must share them.",
       secret: true,
     }),
 
     reasoningEvents: setting("reasoning", reasoningEvents().default("reasoning_text"), {
       description:
-        "How the Responses API calls the events of reasoning: `response.reasoning_text.…`, as OpenAI's and most " +
-        "clients do, or `response.reasoning.…`, as the Open Responses schema does. /open-responses/v1 and models " +
-        "named with `:open-responses` always have the latter.",
+        "Names of the reasoning events of the Responses API: `response.reasoning_text.…`, which OpenAI's and most other " +
+        "clients read, or `response.reasoning.…`, as in the Open Responses schema. /open-responses/v1 and models " +
+        "named with `:open-responses` always use the latter.",
     }),
 
     unsupportedTools: setting("api", z.enum(["skip", "refuse"]).default("skip"), {
       description:
-        "Tools and input items of the Responses API, and server tools of the Messages API, that gpt-oss has no form " +
-        "for, such as web_search: leave them out, or answer 400.",
+        "Tools and input items of the Responses API, and server tools of the Messages API, that gpt-oss does not " +
+        "support, such as web_search: leave them out, or answer 400.",
     }),
     mediaInput: setting("api", z.enum(["refuse", "placeholder"]).optional(), {
       description:
-        "Images and files in the Responses and Messages APIs: answer 400, or tell the model in their place that " +
-        "there was one it cannot see. Absent: refuse in the Responses API, placeholder in the Messages API, whose " +
-        "clients would repeat the image, and so the error, in every later request.",
+        "Images and files in the Responses and Messages APIs: answer 400, or replace each by a note that the model cannot " +
+        "see it. Absent: refuse in the Responses API, placeholder in the Messages API, whose clients would repeat " +
+        "the image, and so the error, in every later request.",
     }),
     claudeAliases: setting(
       "api",
       z.array(z.string().regex(/^(?:[^=*]+\*?=)?[^=*]+$/)).default([]),
       {
         description:
-          "Which models the Messages API takes for names it does not serve, for programs that ask for Claude: " +
-          "`claude-haiku-*=openai/gpt-oss-20b`, or a model alone for every `claude-*`. The first that matches counts. " +
-          "Such programs then believe in the context length of the model they asked for.",
+          "Which models the Messages API uses for names it does not serve, for programs that ask for Claude: " +
+          "`claude-haiku-*=openai/gpt-oss-20b`, or a model alone for every `claude-*`. The first match applies. " +
+          "Such programs assume the context length of the model they asked for.",
         expected: "names of served models, each after `pattern=` or alone",
       },
     ),
@@ -296,60 +296,60 @@ export const settingsSchema = z.lazy(() =>
     }),
     storeTimeoutMs: setting("store", milliseconds().default(500), {
       description:
-        "Longest wait for the store. After it, reasoning is taken for lost, and requests that depend on a " +
+        "Longest wait for the store. After it, reasoning counts as lost, and requests that depend on a " +
         "stored response or conversation are answered 503.",
     }),
     storeMaxEntries: setting("store", count().default(10_000), {
       description:
-        "Most entries in the memory store. When it is full, the tenant with the most loses its oldest.",
+        "Most entries in the memory store. When it is full, the tenant with the most entries loses its oldest ones.",
     }),
     storeMaxBytes: setting("store", bytes().default(67_108_864), {
       description:
-        "Most bytes in the memory store. When it is full, the tenant with the most loses its oldest.",
+        "Most bytes in the memory store. When it is full, the tenant with the most bytes loses its oldest entries.",
     }),
     storeMaxEntryBytes: setting("store", bytes().optional(), {
       description:
-        "Largest stored response or conversation, in any store; what would be larger is refused with a 413 before " +
-        "it is generated or added. Absent: an eighth of `storeMaxBytes`.",
+        "Largest stored response or conversation, in any store. Larger ones are refused with 413 before they are " +
+        "generated or extended. Absent: an eighth of `storeMaxBytes`.",
     }),
     storeMaxEntriesPerKey: setting("store", count().optional(), {
       description:
-        "Most entries of one key in the memory store, even where there is room; its oldest leave first. Absent: " +
-        "no limit of its own.",
+        "Most entries of one key in the memory store, even when the store has room; the oldest are removed first. " +
+        "Absent: no limit per key.",
     }),
     storeMaxBytesPerKey: setting("store", bytes().optional(), {
       description:
-        "Most bytes of one key in the memory store, even where there is room; its oldest entries leave first. " +
-        "Absent: no limit of its own.",
+        "Most bytes of one key in the memory store, even when the store has room; the oldest entries are removed first. " +
+        "Absent: no limit per key.",
     }),
 
     keys: setting("access", z.array(clientKey()).default([]), {
       description:
-        "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256`, and, if they " +
-        "differ for this key, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `maxQueuedPerKey`, " +
-        "`maxConcurrentPerKey`, `maxBackgroundPerKey`, `maxSocketsPerKey`, `storeMaxBytesPerKey` and `storeMaxEntriesPerKey`. Make one with `harmony-gateway key`. None: no key is asked for.",
+        "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256` and, where " +
+        "this key differs, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `maxQueuedPerKey`, " +
+        "`maxConcurrentPerKey`, `maxBackgroundPerKey`, `maxSocketsPerKey`, `storeMaxBytesPerKey` and `storeMaxEntriesPerKey`. Create one with `harmony-gateway key`. None: no key is required.",
     }),
     open: setting("access", z.boolean().default(false), {
-      description: "Serve without keys even where others can reach the gateway.",
+      description: "Serve without keys even where other machines can reach the gateway.",
     }),
     allowedHosts: setting("access", z.array(z.string().min(1)).default([]), {
       description:
-        "Names the gateway may be called by, besides addresses, `localhost` and `*.localhost`, while it asks for no key " +
-        "and listens on this machine only. It guards against web pages that have their own name lead here (DNS rebinding).",
+        "Host names accepted besides addresses, `localhost` and `*.localhost`, while the gateway requires no key and " +
+        "listens on loopback only. Protects against web pages that point their own name to it (DNS rebinding).",
     }),
     isolateCaches: setting("access", z.enum(["auto", "on", "off"]).default("auto"), {
       description:
-        "Keep what the inference server remembers of prompts apart by key, so that the time of an answer tells nobody " +
-        "what others have sent. A prompt that all keys share is then processed once for each. auto: with more than one key.",
+        "Separate the inference server's prefix cache by key, so that response times do not reveal what other keys have " +
+        "sent. A prompt that all keys share is then processed once per key. auto: on with more than one key.",
     }),
     metrics: setting("access", z.enum(["key", "open", "off"]).default("key"), {
       description:
-        "Who may read `/metrics`: whoever has a key (without `keys`, anybody), anybody, or nobody. They name models and " +
-        "backends and count requests and tokens.",
+        "Access to `/metrics`: with a key (without `keys`, open), open, or off. Metrics name models and backends and " +
+        "count requests and tokens.",
     }),
     corsOrigins: setting("access", z.array(z.string().min(1)).optional(), {
       description:
-        "Web pages that may call the gateway, by origin; `*` is any. Absent: any when `keys` or `open` " +
+        "Origins of web pages that may call the gateway; `*` is any. Absent: any when `keys` or `open` " +
         "is set, otherwise only pages served from this machine.",
     }),
 
@@ -364,7 +364,7 @@ export const settingsSchema = z.lazy(() =>
         "Most content parts, tool calls and other list entries in all messages or input items of a request together.",
     }),
     maxValues: setting("limits", count().default(250_000), {
-      description: "Most JSON values in a request, whatever they are.",
+      description: "Most JSON values of any kind in a request.",
     }),
     maxTools: setting("limits", count().default(512), {
       description: "Most tools in a request.",
@@ -374,54 +374,57 @@ export const settingsSchema = z.lazy(() =>
     }),
     maxQueued: setting("limits", z.int().min(0).default(256), {
       description:
-        "Most requests for a model that wait for one of its inference servers, where these have " +
+        "Most requests that wait for an inference server of a model, where its servers have " +
         "`maxConcurrent`. Further ones are answered 503 with Retry-After.",
     }),
     maxQueuedPerKey: setting("limits", z.int().min(0).optional(), {
       description:
-        "Most of them that are of one key. Further ones are answered 429 with Retry-After. Absent: `maxQueued`, of " +
-        "which others take their part when they need it. A key may have its own.",
+        "Most waiting requests of one key. Further ones are answered 429 with Retry-After. Absent: `maxQueued`, which " +
+        "keys then share. A key may have its own value.",
     }),
     maxConcurrentPerKey: setting("limits", count().optional(), {
       description:
-        "Most requests of one key that a model works on at a time, each of `n` choices counted; further ones wait. " +
-        "Absent: all there is room for, and an equal share while others wait. A key may have its own.",
+        "Most concurrent requests of one key to a model, each of `n` choices counted; further ones wait. Absent: as many " +
+        "as there is room for, and an equal share while other keys wait. A key may have its own value.",
     }),
     maxBackgroundPerKey: setting("limits", count().default(32), {
       description:
-        "Most responses that are made in the background at a time for one key, queued ones included. Further ones " +
-        "are answered 429 with Retry-After. A key may have its own.",
+        "Most concurrent background responses of one key, including queued ones. Further ones are answered 429 with " +
+        "Retry-After. A key may have its own value.",
     }),
     maxBackground: setting("limits", count().default(256), {
-      description: "Most of them for all keys together. Further ones are answered 503.",
+      description:
+        "Most concurrent background responses of all keys together. Further ones are answered 503.",
     }),
     maxSocketsPerKey: setting("limits", count().default(128), {
       description:
-        "Most WebSockets that one key has open at a time. Further ones are refused with 429. A key may have its own.",
+        "Most open WebSockets of one key. Further ones are refused with 429. A key may have its own value.",
     }),
     queueTimeoutMs: setting("limits", milliseconds().default(60_000), {
-      description: "Longest wait of a request for one of its inference servers; 503 after it.",
+      description: "Longest wait of a request for an inference server with room. After it: 503.",
     }),
     connectTimeoutMs: setting("limits", milliseconds().default(10_000), {
       description: "Longest wait for a connection to the inference server.",
     }),
     firstTokenTimeoutMs: setting("limits", milliseconds().default(600_000), {
-      description: "Longest wait for its first token, queueing and prompt processing included.",
+      description:
+        "Longest wait for the first token, including queueing and prompt processing at the server.",
     }),
     idleTimeoutMs: setting("limits", milliseconds().default(300_000), {
-      description: "Longest silence between two of its tokens.",
+      description: "Longest wait between two tokens.",
     }),
     keepAliveMs: setting("limits", milliseconds().default(15_000), {
-      description: "Silence towards a streaming client after which a comment is sent.",
+      description: "Idle time of a stream after which the client is sent a keep-alive.",
     }),
 
     clientIdleTimeoutMs: setting("limits", milliseconds().default(60_000), {
       description:
-        "How long a client may read nothing of what waits for it before its connection is cut and its turn stopped.",
+        "How long a client may leave sent data unread before it is disconnected and its turn stopped.",
     }),
 
     log: setting("log", z.enum(["silent", "error", "warn", "info", "debug"]).default("info"), {
-      description: "What is logged; at `info`, a line for each request. Lines are JSON, on stderr.",
+      description:
+        "Least severe level that is logged; at `info`, one line per request. Lines are JSON, on stderr.",
     }),
     logContent: setting("log", z.boolean().default(false), {
       description: "Log prompts, reasoning and answers too. For debugging only.",
@@ -433,12 +436,12 @@ export type Settings = z.output<typeof settingsSchema>;
 
 export type SettingName = keyof Settings;
 
-/** One configured engine, all its settings decided. */
+/** One configured engine with its settings resolved. */
 export interface BackendSettings {
   /** Distinguishes it from the others of its model. */
   readonly name: string;
   readonly engine: Settings["engine"];
-  /** Absent: the engine's usual one, if it has one. */
+  /** Absent: the engine's default, if it has one. */
   readonly url: string | undefined;
   /** The name at the inference server. */
   readonly model: string;
@@ -449,9 +452,9 @@ export interface BackendSettings {
   readonly contextLength: number | undefined;
   readonly maxConcurrent: number | undefined;
   readonly tokenEndpoint: boolean;
-  /** Further headers for every request to it. */
+  /** Additional headers for every request to it. */
   readonly headers: Readonly<Record<string, string>> | undefined;
-  /** Further fields for every completion, in the server's own words. */
+  /** Additional body fields for every completion, as the server names them. */
   readonly extraBody: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -483,14 +486,14 @@ export function toBackends(settings: Settings): readonly BackendSettings[] {
   });
 }
 
-/** What a setting is, besides its schema. */
+/** A setting's metadata. */
 export interface SettingMeta {
   readonly group: SettingGroup;
-  /** A sentence or two an operator can decide from. */
+  /** One or two sentences from which an operator can decide. */
   readonly description: string;
   /** Its value never appears in output. */
   readonly secret?: true;
-  /** What a value looks like, where the schema does not say it well. */
+  /** What a value looks like, where the description derived from the schema is unclear. */
   readonly expected?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the operator says about the system message, on a given day. */
+/** The system message's options from the settings, for a given day. */
 import type { SystemOptions } from "../harmony/messages.ts";
 import type { Settings } from "./settings.ts";
 

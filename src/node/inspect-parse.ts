@@ -1,4 +1,4 @@
-/** `harmony-gateway parse`: what a raw completion means, and what had to be repaired to see it. */
+/** `harmony-gateway parse`: prints how a raw completion is parsed, and which repairs that took. */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { systemOptions } from "../config/system-options.ts";
@@ -30,7 +30,7 @@ interface ParsedPart {
   text: string;
 }
 
-/** What to print. Never fails on what a model wrote. */
+/** The output. Accepts anything a model may write. */
 export function runParse(args: readonly string[], environment: NodeJS.ProcessEnv): string {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -45,7 +45,7 @@ export function runParse(args: readonly string[], environment: NodeJS.ProcessEnv
     },
   });
   const [file = "-"] = positionals;
-  if (positionals.length > 1) throw new TypeError("one completion at a time");
+  if (positionals.length > 1) throw new TypeError("give one completion at a time");
   const input = readFileSync(file === "-" ? 0 : file, "utf8");
 
   const coloured = values.color ?? (process.stdout.isTTY && !environment["NO_COLOR"]);

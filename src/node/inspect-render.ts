@@ -1,4 +1,4 @@
-/** `harmony-gateway render`: the prompt a chat request becomes, for people who want to look. */
+/** `harmony-gateway render`: prints the prompt that a chat request becomes. */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { systemOptions } from "../config/system-options.ts";
@@ -33,7 +33,7 @@ const COLOURS: Record<string, Colour> = {
   tool: "red",
 };
 
-/** What to print. Throws a `RequestError` for a request the API would refuse. */
+/** The output. Throws a `RequestError` for a request the API would refuse. */
 export function runRender(args: readonly string[], environment: NodeJS.ProcessEnv): string {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -47,7 +47,7 @@ export function runRender(args: readonly string[], environment: NodeJS.ProcessEn
     },
   });
   const [file] = positionals;
-  if (file === undefined || positionals.length > 1) throw new TypeError("one request is needed");
+  if (file === undefined || positionals.length > 1) throw new TypeError("give one request");
 
   const bodyText = readFileSync(file === "-" ? 0 : file, "utf8");
   const { settings } = loadSettings([], environment);

@@ -1,13 +1,13 @@
-/** `harmony-gateway key`: new random keys, for clients and for sealing. */
+/** `harmony-gateway key`: creates random keys for clients and for sealing. */
 import { createHash, randomBytes } from "node:crypto";
 
 const NAME = /^[\w.@][\w.@-]{0,63}$/;
 
-/** What to print; undefined when the arguments are wrong. */
+/** The output. Undefined when the arguments are wrong. */
 export function runKey(args: readonly string[]): string | undefined {
   if (args.length === 1 && args[0] === "--sealing") {
     const key = randomBytes(32).toString("base64url");
-    return `A sealing key, for the setting sealingKeys; the newest stands first. Keep it secret.\n\n${key}\n`;
+    return `A sealing key for the setting sealingKeys. Put the newest first. Keep it secret.\n\n${key}\n`;
   }
   const [name = "client"] = args;
   if (args.length > 1 || !NAME.test(name)) return undefined;

@@ -9,12 +9,12 @@ import type { WebSockets } from "./web-sockets.ts";
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly webSockets?: WebSockets | undefined;
-  /** Where a request may become a WebSocket. Absent: nowhere. */
+  /** WebSocket support. Absent: none. */
   readonly webSocketPaths?: ReadonlySet<string>;
-  /** How long a client may leave unread what was written to it. */
+  /** How long a client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
   /** Started and completed by `close`. */
   readonly shutdown: Shutdown;
@@ -23,25 +23,25 @@ export interface ListenOptions {
 export interface Listening {
   readonly port: number;
   /**
-   * Takes no more connections and waits for in-flight requests and background work. Shortly before `graceMs` are over,
-   * what is left is stopped, so that there is time to tell clients and the store; then connections are cut.
+   * Accepts no more connections and waits for in-flight requests and background work. Shortly before `graceMs` are over,
+   * the rest is stopped, which leaves time to inform clients and the store; then connections are closed.
    */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Longer than the 60 s that common load balancers keep an idle connection: were it shorter, they would
- * now and then send a request into a connection we have just closed, and report a bad gateway.
+ * Longer than the 60 s for which common load balancers keep an idle connection. Otherwise they would sometimes send a
+ * request on a connection that was just closed, and report a bad gateway.
  */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
-/** How often idle connections are looked for while shutting down. */
+/** How often idle connections are closed during shutdown. */
 const SWEEP_MS = 50;
 
-/** So much of the grace, at most half of it, is left to tell clients and the store what was stopped. */
+/** Part of the grace period, at most half, that is reserved for informing clients and the store. */
 const STOP_BEFORE_END_MS = 1000;
 
-/** The port cannot be had. The message says what to do. */
+/** The port is not available. The message says what to do. */
 export class ListenError extends Error {
   constructor(message: string, cause: unknown) {
     super(message, { cause });
@@ -58,7 +58,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   const direct = writeFramesDirectly(refuseDotSegments(handler));
   const server = createAdaptorServer({
     fetch: (request, env) => {
-      // An upgrade has no response of its own: the connection is the WebSocket's from here on.
+      // An upgrade has no response: from here on the connection belongs to the WebSocket.
       if (env.outgoing === undefined) connections.leaveTo(env.incoming.socket);
       return direct(request, env);
     },
@@ -71,7 +71,8 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     },
     ...(webSockets && { websocket: { server: webSockets.server } }),
   });
-  if (!(server instanceof Server)) throw new TypeError("the adapter made another kind of server");
+  if (!(server instanceof Server))
+    throw new TypeError("the adapter created an unexpected kind of server");
   refuseOtherUpgrades(server, webSocketPaths);
   connections.watch(server);
   await new Promise<void>((resolve, reject) => {
@@ -94,15 +95,15 @@ interface Connections {
   watch(server: Server): void;
   /** Stops tracking a connection that has become a WebSocket. */
   leaveTo(socket: Socket): void;
-  /** Ends all over which no request is in flight, half a head or not. */
+  /** Closes all connections without a request in flight, even if part of a request's head has arrived. */
   closeIdle(): void;
 }
 
 /**
- * All connections, with the number of requests in flight over each. Clients and load balancers open some ahead of need, and
- * some send half a head: Node counts neither among the idle ones, and a shutdown would wait for each of them.
+ * Tracks all connections and the number of in-flight requests on each. Clients and load balancers open some in advance,
+ * and some send only part of a head: Node counts neither as idle, and a shutdown would wait for each of them.
  *
- * (There is no listener for upgrades: the adapter leaves a refused one to others as soon as there is another listener.)
+ * There is no listener for upgrades: with a second listener, the adapter no longer answers upgrades it refuses.
  */
 function createConnections(clientIdleTimeoutMs: number): Connections {
   const inFlight = new Map<Socket, number>();
@@ -121,12 +122,12 @@ function createConnections(clientIdleTimeoutMs: number): Connections {
       server.on("request", ({ socket }, response) => {
         count(socket, 1);
         response.once("close", () => count(socket, -1));
-        // Node's own timer of the socket: it begins anew whenever some of what waits was written, and after the
-        // response with the time for keeping the connection alive.
+        // Node's own socket timer. It restarts whenever pending bytes were written, and after the response with the
+        // keep-alive timeout.
         socket.setTimeout(clientIdleTimeoutMs);
       });
       server.on("timeout", (socket) => {
-        // A client that waits for a response is idle too: only unsent bytes show that it does not read.
+        // A client that waits for a response is idle too. Only unsent bytes show that it does not read.
         if (inFlight.get(socket) === 0 || socket.writableLength > 0) socket.destroy();
       });
     },
@@ -146,10 +147,16 @@ function explain(error: Error, { host, port }: ListenOptions): Error {
     case "EADDRINUSE":
       return new ListenError(`Another program uses ${where}. Choose another with --port.`, error);
     case "EACCES":
-      return new ListenError(`${where} may not be listened at. Choose another with --port.`, error);
+      return new ListenError(
+        `The gateway may not listen on ${where}. Choose another with --port.`,
+        error,
+      );
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return new ListenError(`${host} is no address of this machine.`, error);
+      return new ListenError(
+        `${host} is not an address of this machine. Choose another with --host.`,
+        error,
+      );
     default:
       return error;
   }
@@ -166,7 +173,7 @@ async function drain(
     server.close(() => resolve());
   });
   connections.closeIdle();
-  // Connections kept alive become idle one by one, as their answers end.
+  // Keep-alive connections become idle one by one, as their responses end.
   const sweep = setInterval(() => connections.closeIdle(), SWEEP_MS);
   const stopAfterMs = Math.max(graceMs - STOP_BEFORE_END_MS, graceMs / 2);
   const stop = setTimeout(() => shutdown.stop(), stopAfterMs);

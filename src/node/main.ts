@@ -14,7 +14,7 @@ import { loadSettings } from "./settings.ts";
 /** Exit code for invalid arguments or settings. */
 const EXIT_USAGE = 2;
 const EXIT_FAILURE = 1;
-/** Slow enough to see the streaming. */
+/** Slow enough that streaming is visible. */
 const DEMO_TOKENS_PER_SECOND = 100;
 
 const COMMANDS = ["serve", "render", "parse", "convert", "key", "claude"];
@@ -91,11 +91,11 @@ async function serve(args: readonly string[]): Promise<void> {
     return failToStart(error);
   }
   await interruption();
-  print("Shutting down when in-flight requests have ended. Interrupt again to exit at once.");
+  print("Shutting down when in-flight requests have ended. Interrupt again to exit immediately.");
   process.once("SIGINT", () => process.exit(EXIT_FAILURE));
   process.once("SIGTERM", () => process.exit(EXIT_FAILURE));
   await gateway.close();
-  // Idle connections to engines would keep the process for a while.
+  // Idle connections to engines would keep the process alive for a while.
   process.exit();
 }
 

@@ -1,4 +1,4 @@
-/** The store the settings name, on Node: this process's memory, or Redis. */
+/** Opens the configured store on Node: in memory, or Redis. */
 import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import { createDriverStore } from "../store/driver-store.ts";
@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 
 export interface OpenStore {
   readonly store: Store;
-  /** Waits for what is being written, but not long. */
+  /** Waits briefly for pending writes. */
   close(): Promise<void>;
 }
 
@@ -20,12 +20,12 @@ export async function openStore(settings: Settings): Promise<OpenStore> {
     return { store: toMemoryStore(settings), close: async () => {} };
   }
   if (settings.store.startsWith("kv:")) {
-    throw new SettingsError(["store kv: is there on Workers only; on Node, use Redis."]);
+    throw new SettingsError(["store kv: is available on Workers only. On Node, use Redis."]);
   }
   return openRedis(settings.store, settings.storeTimeoutMs);
 }
 
-/** Entries stand under `harmony-gateway:`, and Redis removes them when their time is over. */
+/** Keys begin with `harmony-gateway:`. Redis removes entries when they expire. */
 async function openRedis(url: string, timeoutMs: number): Promise<OpenStore> {
   const redisDriver = await importDriver();
   const driver = redisDriver({
@@ -33,13 +33,13 @@ async function openRedis(url: string, timeoutMs: number): Promise<OpenStore> {
     base: "harmony-gateway",
     preConnect: true,
     connectTimeout: timeoutMs,
-    // A command that cannot be sent waits for the connection, for as long as one may wait at all.
+    // A command that cannot be sent waits for the connection until its timeout.
     commandTimeout: timeoutMs,
     maxRetriesPerRequest: 1,
     retryStrategy: (attempt: number) => Math.min(attempt * 100, 2000),
   });
   const client = driver.getInstance?.();
-  // Without a listener every lost connection is printed. Commands fail too, and that is what is reported.
+  // Without a listener ioredis prints every lost connection. Commands fail too, and those failures are reported.
   client?.on("error", () => {});
   return {
     store: createDriverStore(driver),
@@ -48,7 +48,7 @@ async function openRedis(url: string, timeoutMs: number): Promise<OpenStore> {
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, timeoutMs);
       });
-      // Redis answers QUIT after everything before it. Lost connections are nothing new here.
+      // Redis answers QUIT after all commands before it. A lost connection has been reported already.
       const quit = Promise.resolve(client?.quit()).catch(() => {});
       await Promise.race([quit, late]);
       clearTimeout(timer);
@@ -57,13 +57,15 @@ async function openRedis(url: string, timeoutMs: number): Promise<OpenStore> {
   };
 }
 
-/** ioredis is an optional peer: only those who use Redis install it. */
+/** ioredis is an optional peer dependency, needed only with Redis. */
 async function importDriver() {
   try {
     return (await import("unstorage/drivers/redis")).default;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND") {
-      throw new SettingsError(["store redis: needs the package ioredis; npm install ioredis."]);
+      throw new SettingsError([
+        "store redis: the package ioredis is not installed. Run npm install ioredis.",
+      ]);
     }
     throw error;
   }

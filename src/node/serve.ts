@@ -24,20 +24,20 @@ import { createUndiciTransport } from "./undici-transport.ts";
 import { openWebSockets } from "./web-sockets.ts";
 
 export interface ServeOptions {
-  /** Instead of the engines the settings name. */
+  /** Replaces the configured engines. */
   readonly models?: readonly ModelOptions[];
   /** Prints a message for the operator. */
   readonly print: (text: string) => void;
-  /** Absent: the demo engine writes as fast as it can. */
+  /** Absent: the demo engine writes without delay. */
   readonly demoTokensPerSecond?: number;
-  /** Takes the log, a line at a time. */
+  /** Receives the log, line by line. */
   readonly writeLog: (line: string) => void;
 }
 
 export interface Gateway {
   /** `http://127.0.0.1:8787/v1` */
   readonly baseUrl: string;
-  /** Lets in-flight requests and background work end, for as long as the settings allow, and stops the rest. */
+  /** Waits for in-flight requests and background work, for at most `shutdownGraceMs`, then stops the rest. */
   close(): Promise<void>;
 }
 
@@ -124,7 +124,7 @@ export async function startGateway(settings: Settings, options: ServeOptions): P
   };
 }
 
-/** Bun answers an import of undici with a stand-in of its own, which has `fetch` and no dispatcher. */
+/** Bun replaces undici with its own module, which has `fetch` but no dispatcher. */
 function createTransport(): Transport {
   return process.versions["bun"] === undefined ? createUndiciTransport() : createFetchTransport();
 }
@@ -134,7 +134,7 @@ const ID_BYTES = 12;
 let pool = randomBytes(0);
 let taken = 0;
 
-/** Random bytes are drawn for many ids at a time: each draw takes 7 µs, and a request needs three ids. */
+/** Draws random bytes for many ids at once: each draw takes 7 µs, and a request needs three ids. */
 function randomId(): string {
   if (taken === pool.length) {
     pool = randomBytes(256 * ID_BYTES);

@@ -10,7 +10,7 @@ import {
   suggest,
 } from "../config/resolve.ts";
 
-/** Names the config file. Not a setting: it cannot stand in the file. */
+/** Names the config file. Not a setting, as it cannot be set in that file. */
 export const CONFIG_FLAG = "--config";
 export const CONFIG_VARIABLE = `${VARIABLE_PREFIX}CONFIG`;
 
@@ -21,7 +21,7 @@ export interface LoadedSettings {
 }
 
 /**
- * Flags win over variables, variables over the file, the file over defaults.
+ * Precedence: flags, variables, file, defaults.
  * @throws SettingsError
  */
 export function loadSettings(
@@ -66,7 +66,7 @@ function readFlags(args: readonly string[]): {
       else given.push({ name: setting.name, value: fromText(setting, text), source: flag });
     } else {
       problems.push(unknownArgument(flag));
-      // What follows is most likely its value, and not worth a complaint of its own.
+      // The next argument is most likely its value: do not report it too.
       if (inline === undefined && rest[0]?.startsWith("-") === false) rest.shift();
     }
   }
@@ -90,7 +90,7 @@ function unknownArgument(flag: string): string {
   return `${flag}: there is no such flag.${suggest(flag, known)}`;
 }
 
-/** Lists given piece by piece become one; anything else may be given only once. */
+/** Joins lists given by several flags. Any other setting may be given only once. */
 function joinRepeated(given: readonly SettingInput[]): SettingInput[] {
   const joined = new Map<string, SettingInput>();
   for (const each of given) {
@@ -127,7 +127,7 @@ function readVariables(environment: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Kubernetes describes a service called `harmony-gateway` to every pod by such variables, one of which,
+ * For a service called `harmony-gateway`, Kubernetes sets such variables in every pod. One of them,
  * `HARMONY_GATEWAY_PORT=tcp://10.0.0.1:8787`, has the name of a setting.
  */
 function isKubernetesLink(variable: string, text: string): boolean {
@@ -165,7 +165,7 @@ function parseFile(path: string): object {
     throw new SettingsError([`${path}: the config file is not valid JSON (${toReason(error)}).`]);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new SettingsError([`${path}: the config file must hold a JSON object.`]);
+    throw new SettingsError([`${path}: the config file must contain a JSON object.`]);
   }
   return value;
 }

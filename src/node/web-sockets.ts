@@ -1,4 +1,4 @@
-/** WebSockets on Node, by the package `ws`. It is optional: without it the gateway serves everything else. */
+/** WebSockets on Node through `ws`, an optional dependency: without it everything else still works. */
 import { upgradeWebSocket, type WebSocketServerLike } from "@hono/node-server";
 import type { WebSocketServer } from "ws";
 import type { WebSocketOptions } from "../api/web-sockets.ts";
@@ -8,14 +8,14 @@ export interface WebSockets {
   readonly options: WebSocketOptions;
   /** For the HTTP server. */
   readonly server: WebSocketServerLike;
-  /** Ends all connections at once, without closing handshakes. */
+  /** Closes all connections immediately, without closing handshakes. */
   cut(): void;
 }
 
 /**
  * Undefined when `ws` is not installed.
  * @param maxMessageBytes A longer message ends its connection.
- * @param closing When it is aborted, connections end with the response that is in flight.
+ * @param closing When aborted, each connection closes after its in-flight response.
  */
 export async function openWebSockets(
   maxMessageBytes: number,
@@ -24,7 +24,7 @@ export async function openWebSockets(
   const ws = await import("ws").catch(() => undefined);
   if (ws === undefined) return undefined;
   const server = new ws.WebSocketServer({ noServer: true, maxPayload: maxMessageBytes });
-  if (!isDetached(server)) throw new TypeError("ws has opened a server of its own");
+  if (!isDetached(server)) throw new TypeError("ws has opened its own server");
   return {
     options: { upgrade: upgradeWebSocket, closing },
     server,
@@ -34,7 +34,7 @@ export async function openWebSockets(
   };
 }
 
-/** Has no HTTP server of its own: what the adapter asks for. The types of `ws` leave it open. */
+/** Has no HTTP server, as the adapter requires. The types of `ws` do not tell. */
 function isDetached(server: WebSocketServer): server is WebSocketServer & WebSocketServerLike {
   return server.options.noServer === true;
 }

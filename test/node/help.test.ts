@@ -31,7 +31,7 @@ test("an entry says what the value is, what it means and what it is by default",
 `);
   expect(toHelp()).toContain(`\
   --open
-      Serve without keys even where others can reach the gateway.
+      Serve without keys even where other machines can reach the gateway.
 `);
 });
 

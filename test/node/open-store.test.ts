@@ -46,7 +46,7 @@ test("a key's quota in memory is that of the settings, or its own", async () => 
 
 test("KV is on Workers only", async () => {
   await expect(open({ store: "kv:STORE" })).rejects.toThrow(
-    new SettingsError(["store kv: is there on Workers only; on Node, use Redis."]),
+    new SettingsError(["store kv: is available on Workers only. On Node, use Redis."]),
   );
 });
 

@@ -152,6 +152,8 @@ describe("the config file", () => {
       /missing\.json: the config file cannot be read/,
     );
     expect(problemsOf(["--config", writeConfig("{")]).join()).toMatch(/is not valid JSON/);
-    expect(problemsOf(["--config", writeConfig("[]")]).join()).toMatch(/must hold a JSON object/);
+    expect(problemsOf(["--config", writeConfig("[]")]).join()).toMatch(
+      /must contain a JSON object/,
+    );
   });
 });

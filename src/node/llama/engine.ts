@@ -1,7 +1,7 @@
 /**
- * llama.cpp in this very process, through node-llama-cpp: exact ids in and out, no server to run.
+ * llama.cpp in this process, through node-llama-cpp: exact ids in and out, no server to run.
  *
- * The model is loaded when it is first needed, once. Node only: the library is native code.
+ * The model is loaded once, on first use. Node only: the library is native code.
  */
 import type { LlamaGrammarEvaluationState, SequenceEvaluateOptions } from "node-llama-cpp";
 import { EngineError } from "../../engines/engine-error.ts";
@@ -21,7 +21,7 @@ import {
 } from "./model.ts";
 
 export interface NativeLlama extends Engine {
-  /** Frees the model's memory, or stops loading it. Completions in flight fail, and all later ones. */
+  /** Frees the model's memory, or stops loading it. In-flight and later completions fail. */
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function createNativeLlama(options: LlamaModelOptions): NativeLlama {
     try {
       return await attempt;
     } catch (error) {
-      // The next request may find the file, or enough memory.
+      // Retry with the next request: the file may exist by then, or memory be free.
       if (loading === attempt) loading = undefined;
       throw error instanceof EngineError ? error : toServerError(error);
     } finally {
@@ -68,7 +68,7 @@ export function createNativeLlama(options: LlamaModelOptions): NativeLlama {
       };
     },
     async *complete(request, signal) {
-      // Loading takes seconds; a download may take longer than any client waits.
+      // Loading takes seconds, a download longer than clients wait.
       if (download !== undefined) throw notYet();
       const loaded = await unlessAborted(load(), signal);
       yield* complete(loaded, request, signal);
@@ -88,7 +88,7 @@ async function* complete(
 ): AsyncGenerator<EngineEvent> {
   const { ids } = request.prompt;
   if (ids.length >= loaded.contextLength) {
-    const serverMessage = `The prompt has ${ids.length} tokens; the context takes ${loaded.contextLength}, answer included.`;
+    const serverMessage = `The prompt has ${ids.length} tokens; the context length is ${loaded.contextLength}, including the answer.`;
     throw new EngineError("context-length", serverMessage, { serverMessage });
   }
   const grammar = request.constraint && (await beginGrammar(loaded, request.constraint));
@@ -166,8 +166,8 @@ interface Sample {
 }
 
 /**
- * Evaluates the prompt but for its last token, from which sampling begins. Returns how many tokens were
- * there already. Batch by batch, so that an abort does not have to wait for a long prompt.
+ * Evaluates the prompt except its last token, from which sampling begins. Returns how many tokens were cached. Works in
+ * batches, so that an abort need not wait for a long prompt.
  */
 async function evaluatePrompt(
   sequence: ModelSequence["native"],
@@ -182,15 +182,15 @@ async function evaluatePrompt(
     signal.throwIfAborted();
     await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(at, at + batchSize));
   }
-  // Layers with a sliding window forget what they have passed. The next turn leaves this turn's thoughts
-  // out and must come back to here: without a checkpoint the whole prompt would be evaluated again.
+  // Sliding-window layers discard old tokens. The next turn drops this turn's reasoning and has to return to this
+  // place: without a checkpoint the whole prompt would be evaluated again.
   await sequence.takeCheckpoint();
   return cachedTokens;
 }
 
 /**
- * Instead of all 201,088 tokens: sorting them costs 20 ms a token, and what lies behind the first thousand
- * is practically never sampled.
+ * Instead of all 201,088 tokens: sorting those costs 20 ms per token, and tokens after the first thousand are
+ * practically never sampled.
  */
 const CANDIDATES = 1024;
 
@@ -207,7 +207,7 @@ function toSamplingOptions(
     topP,
     topK: topK === 0 ? CANDIDATES : topK,
     minP,
-    // The library's default is the second of the clock: requests that come together would be answered alike.
+    // The library's default is the current second: concurrent requests would get the same answer.
     seed: (sampling.seed ?? Math.floor(Math.random() * 2 ** 32)) >>> 0,
     ...(logitBias !== undefined && { tokenBias: loaded.createBias(logitBias) }),
     ...(penalises && {
@@ -228,7 +228,7 @@ async function beginGrammar(
   try {
     return await loaded.beginGrammar(toGrammar(constraint));
   } catch (error) {
-    throw new EngineError("bad-request", "llama.cpp can make no grammar of this schema.", {
+    throw new EngineError("bad-request", "llama.cpp cannot convert this schema to a grammar.", {
       cause: error,
     });
   }
@@ -245,7 +245,7 @@ function toGrammar(constraint: Constraint): string {
     case "token-grammar":
       return constraint.grammar;
     case "structural-tag":
-      throw new EngineError("bad-request", "llama.cpp knows no structural tags");
+      throw new EngineError("bad-request", "llama.cpp does not support structural tags");
     default:
       return constraint satisfies never;
   }
@@ -257,7 +257,7 @@ function toServerError(error: unknown): EngineError {
 }
 
 /**
- * What is loaded is loaded for everybody; only this one does not wait for it any more.
+ * Stops waiting when the signal is aborted. The load continues, as other requests share it.
  *
  * @param toError what to reject with instead of the signal's reason.
  */

@@ -1,12 +1,12 @@
-/** Log probabilities as the API means them, from probabilities as the sampler left them. */
+/** Converts the sampler's probabilities to the model's log probabilities, which the API reports. */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 
 /**
- * The sampler divides by the temperature before it makes probabilities; the API promises those of the model.
- * So the temperature is taken out again and the rest normalised, over the tokens the sampler considered.
+ * The sampler's probabilities include the temperature, the model's do not. So the temperature is undone and the result
+ * normalised over the tokens the sampler considered.
  *
- * @param probabilities sorted, likeliest first.
+ * @param probabilities sorted, most likely first.
  */
 export function toTokenLogprob(
   id: TokenId,
@@ -14,7 +14,7 @@ export function toTokenLogprob(
   temperature: number,
   alternatives: number,
 ): TokenLogprob {
-  // At 0 the likeliest token is taken, and nothing was divided.
+  // At 0 the most likely token is chosen, without scaling.
   const power = temperature > 0 ? temperature : 1;
   let sum = 0;
   for (const probability of probabilities.values()) sum += probability ** power;

@@ -1,4 +1,4 @@
-/** Finds a GGUF file, or downloads it: which file a model's name stands for, where it is kept, how far it is. */
+/** Finds or downloads a GGUF file: model names, the download folder, progress. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { resolveModelFile } from "node-llama-cpp";
@@ -17,7 +17,7 @@ export interface DownloadProgress {
   readonly totalBytes: number;
 }
 
-/** What OpenAI's names stand for: the files llama.cpp's own makers publish, 12 and 63 GB. */
+/** The files that llama.cpp's maintainers publish for OpenAI's model names, 12 and 63 GB. */
 export const KNOWN_MODELS: ReadonlyMap<string, string> = new Map([
   ["openai/gpt-oss-20b", "hf:ggml-org/gpt-oss-20b-GGUF/gpt-oss-20b-mxfp4.gguf"],
   ["openai/gpt-oss-120b", "hf:ggml-org/gpt-oss-120b-GGUF/gpt-oss-120b-mxfp4-00001-of-00003.gguf"],
@@ -29,7 +29,7 @@ export async function findModelFile(
   { model, modelsFolder, onDownload }: ModelFileOptions,
   signal: AbortSignal,
 ): Promise<string> {
-  // The library would look for a relative path among the downloaded files.
+  // The library resolves a relative path against the download folder.
   if (existsSync(model)) return resolve(model);
   try {
     return await resolveFile(KNOWN_MODELS.get(model) ?? model, {
@@ -48,7 +48,7 @@ export async function findModelFile(
   }
 }
 
-/** Prints a line at every tenth of a download. */
+/** Prints a line per tenth of a download. */
 export function createDownloadReport(
   model: string,
   print: (text: string) => void,

@@ -1,4 +1,4 @@
-/** Gets a gpt-oss model into memory: the library, the file, the weights, the context. */
+/** Loads a gpt-oss model: the library, the file, the weights, the context. */
 import { availableParallelism } from "node:os";
 import type {
   LlamaContextSequence,
@@ -12,13 +12,13 @@ import { findModelFile, type ModelFileOptions } from "./model-file.ts";
 import { createSequencePool, type Sequence, type SequencePool } from "./sequence-pool.ts";
 
 export interface LlamaModelOptions extends ModelFileOptions {
-  /** How many completions run at once, 4 unless given. Each takes memory for a whole context. */
+  /** Concurrent completions, 4 by default. Each needs memory for a whole context. */
   readonly sequences?: number;
   /** Tokens of prompt and answer together. Absent: what memory allows, at most 32,768. */
   readonly contextLength?: number;
-  /** Absent: the best there is. `false`: the processor only. */
+  /** Absent: the best available. `false`: CPU only. */
   readonly gpu?: "metal" | "cuda" | "vulkan" | false;
-  /** Threads of the processor. Absent: one for each core. */
+  /** CPU threads. Absent: one per core. */
   readonly threads?: number;
 }
 
@@ -28,37 +28,37 @@ export interface LoadedModel {
   readonly contextLength: number;
   readonly batchSize: number;
   readonly sequences: SequencePool<ModelSequence>;
-  /** The start of a text that has to follow a grammar in GBNF. Rejects when it is none. */
+  /** Creates the sampling state of a GBNF grammar. Rejects when the grammar is invalid. */
   beginGrammar(grammar: string): Promise<LlamaGrammarEvaluationState>;
-  /** From what is added to logits. The library lets nobody forbid the ids that end a completion. */
+  /** From logit biases. The library does not let a bias forbid the ids that end a completion. */
   createBias(logitBias: ReadonlyMap<TokenId, number>): TokenBias;
   dispose(): Promise<void>;
 }
 
 export interface ModelSequence extends Sequence {
   readonly native: LlamaContextSequence;
-  /** Whose tokens it holds: how fast an answer begins must not tell one tenant what another asked. */
+  /** The tenant whose tokens it holds. Not reused for others, or response times would reveal what a tenant asked. */
   cacheSalt: string | undefined;
 }
 
 const DEFAULT_SEQUENCES = 4;
 const DEFAULT_MAX_CONTEXT_LENGTH = 32_768;
-/** One is taken for each completion; the library's default is 32 of any size. */
+/** One checkpoint per completion. The library's default is 32 of any size. */
 const CHECKPOINTS = { max: 8, maxMemory: 256 * 1024 ** 2 };
 
-/** Rejects with the signal's reason, or what became of it on the way, when it is aborted while loading. */
+/** When aborted while loading, rejects with the signal's reason or with an error the library made of it. */
 export async function loadModel(
   options: LlamaModelOptions,
   signal: AbortSignal,
 ): Promise<LoadedModel> {
   signal.throwIfAborted();
   const { sequences = DEFAULT_SEQUENCES, contextLength, gpu = "auto" } = options;
-  // The library starts at least four. They wait for each other by spinning: with fewer cores than threads a
-  // token took 800 ms instead of 14.
+  // The library's minimum is four. Threads wait for each other by spinning: with fewer cores than threads, a token took
+  // 800 ms instead of 14.
   const threads = options.threads ?? availableParallelism();
   const library = await importLibrary();
   const modelPath = await findModelFile(library.resolveModelFile, options, signal);
-  // Building llama.cpp from source takes minutes and a compiler: not something a server does when it starts.
+  // A server must not build llama.cpp from source at start: that takes minutes and a compiler.
   const llama = await library.getLlama({
     gpu,
     build: "never",
@@ -110,14 +110,14 @@ async function importLibrary() {
   } catch (error) {
     throw new EngineError(
       "unreachable",
-      "The engine llama needs a package that is not installed: npm install node-llama-cpp",
+      "The engine llama needs a package that is not installed. Run npm install node-llama-cpp.",
       { cause: error },
     );
   }
 }
 
 /**
- * Throws when the model has another vocabulary: it would take our ids for something else.
+ * Throws when the model has another vocabulary, in which our ids mean something else.
  *
  * @param spell the model's own spelling of an id, special ones included.
  */
@@ -142,7 +142,7 @@ function toSequence(native: LlamaContextSequence): ModelSequence {
   };
 }
 
-/** The library brands its ids; they are the same numbers. */
+/** The library's ids are branded numbers. */
 export function toTokens(ids: readonly TokenId[]): Token[] {
   return ids.filter((id): id is Token => Number.isInteger(id));
 }

@@ -1,10 +1,10 @@
 /**
- * Which completion runs on which sequence of the model's context.
+ * Assigns completions to the sequences of the model's context.
  *
- * A sequence keeps the tokens it evaluated last, so a prompt that begins like them needs only the rest. A
- * prompt therefore gets the idle sequence it shares most with, unless it would throw away more than half of
- * what that one holds: then another conversation's cache is worth more than a shared system message,
- * and the sequence that has been idle longest is taken. Completions beyond the number of sequences wait.
+ * A sequence keeps the tokens it evaluated last, so a prompt that begins with them needs only the rest evaluated. A
+ * prompt therefore gets the idle sequence with the longest common prefix. If that would discard more than half of the
+ * sequence's tokens, it gets the sequence that has been idle longest instead: another conversation's cache is worth more
+ * than a shared system message. Completions beyond the number of sequences wait.
  */
 export interface Sequence {
   /** How many tokens it holds. */
@@ -35,15 +35,15 @@ export function createSequencePool<S extends Sequence>(sequences: readonly S[]):
         return chosen;
       }
       return new Promise((resolve, reject) => {
-        const take = (sequence: S) => {
+        const receive = (sequence: S) => {
           signal.removeEventListener("abort", leave);
           resolve(sequence);
         };
         const leave = () => {
-          waiting.splice(waiting.indexOf(take), 1);
+          waiting.splice(waiting.indexOf(receive), 1);
           reject(signal.reason);
         };
-        waiting.push(take);
+        waiting.push(receive);
         signal.addEventListener("abort", leave, { once: true });
       });
     },

@@ -307,7 +307,7 @@ describeWithLlama("llama.cpp in process", () => {
     await expect(collect(" a".repeat(1024))).rejects.toMatchObject({
       name: "EngineError",
       kind: "context-length",
-      message: "The prompt has 1024 tokens; the context takes 1024, answer included.",
+      message: "The prompt has 1024 tokens; the context length is 1024, including the answer.",
     });
   });
 
