@@ -53,6 +53,7 @@ export type {
   Parser,
   ParserOptions,
   ParserPiece,
+  PartHeader,
   PartKind,
   Recovery,
 } from "./parse.ts";

@@ -22,10 +22,11 @@ import type { LostHeaderSplitter } from "./lost-markers.ts";
 import { between, firstHeader, positionOf, toHeader } from "./machine-state.ts";
 import type { Between, Body, Ended, FirstHeader, OpenHeader, State } from "./machine-state.ts";
 import type { Marker } from "./markers.ts";
-import { Parts } from "./parts.ts";
+import { type PartHeader, Parts } from "./parts.ts";
 import { findName } from "./recipient.ts";
 import type { OfferedNames } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
+import { readWrittenHeader } from "./transcript-header.ts";
 
 export interface MachineOptions {
   readonly offered: OfferedNames;
@@ -422,11 +423,12 @@ export class Machine {
       meaning.kind === "tool-call" && header.opener === "start" && /^\s*assistant/.test(role);
     if (isAfterCall && !isOwnCall) return this.#endAfterCall();
     for (const recovery of recoveries) this.recover(recovery);
-    this.#begin(meaning, 0, isAfterCall);
+    this.#begin(meaning, 0, isAfterCall, toPartHeader(header));
   }
 
   /** Opens a message. `tokens`: how many of its body the header had swallowed. */
-  #begin(meaning: Meaning, tokens: number, isAfterCall: boolean): void {
+  #begin(meaning: Meaning, tokens: number, isAfterCall: boolean, header?: PartHeader): void {
+    const said = header === undefined ? {} : { header };
     switch (meaning.kind) {
       case "other-role":
         this.recover("imagined-turn");
@@ -439,7 +441,7 @@ export class Machine {
       case "tool-call":
         this.#state = { at: "body", kind: "call", isAfterCall };
         this.parts.start(
-          { type: "part-start", part: "tool-call", name: meaning.name },
+          { type: "part-start", part: "tool-call", name: meaning.name, ...said },
           isAfterCall,
         );
         this.parts.count(tokens);
@@ -448,7 +450,7 @@ export class Machine {
       case "preamble":
       case "content":
         this.#state = { at: "body", kind: "part", isAfterCall };
-        this.parts.start({ type: "part-start", part: meaning.kind }, false);
+        this.parts.start({ type: "part-start", part: meaning.kind, ...said }, false);
         this.parts.count(tokens);
         break;
     }
@@ -544,6 +546,15 @@ export class Machine {
     if (!state.isExpected) this.recover("after-end");
     state.isExpected = true;
   }
+}
+
+function toPartHeader({ sections }: Header): PartHeader {
+  const { channel, recipient, contentType } = readWrittenHeader(sections, "assistant");
+  return {
+    ...(channel !== undefined && { channel }),
+    ...(recipient !== undefined && { recipient }),
+    ...(contentType !== undefined && { contentType }),
+  };
 }
 
 function endsTurn(closer: Closer): boolean {

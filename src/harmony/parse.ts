@@ -16,7 +16,7 @@ import type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
 import { createOfferedNames } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
-export type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
+export type { BodyTokens, ParseEvent, PartHeader, PartKind } from "./parts.ts";
 export type { Recovery } from "./recoveries.ts";
 
 export interface ParserOptions {

@@ -7,6 +7,7 @@
  */
 import { createArgumentsFilter } from "./arguments.ts";
 import type { ArgumentsFilter } from "./arguments.ts";
+import type { Message } from "./conversation.ts";
 import type { Recovery } from "./recoveries.ts";
 
 /** What a message is to a reader: one message is one part. */
@@ -14,12 +15,24 @@ export type PartKind = "reasoning" | "preamble" | "content" | "tool-call";
 
 /** Parts never overlap: `part-start`, any number of `part-delta`, `part-end`. No delta is empty. */
 export type ParseEvent =
-  | { readonly type: "part-start"; readonly part: "reasoning" | "preamble" | "content" }
+  | {
+      readonly type: "part-start";
+      readonly part: "reasoning" | "preamble" | "content";
+      readonly header?: PartHeader;
+    }
   /** `name` is without `functions.`; the deltas are the arguments. */
-  | { readonly type: "part-start"; readonly part: "tool-call"; readonly name: string }
+  | {
+      readonly type: "part-start";
+      readonly part: "tool-call";
+      readonly name: string;
+      readonly header?: PartHeader;
+    }
   /** Text of the open part. */
   | { readonly type: "part-delta"; readonly text: string }
   | { readonly type: "part-end" };
+
+/** What the message's header said, word for word. Absent where there was none, or none that was closed. */
+export type PartHeader = Pick<Message, "channel" | "recipient" | "contentType">;
 
 /** Ordinary tokens in bodies, by kind of part. */
 export interface BodyTokens {

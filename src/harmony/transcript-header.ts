@@ -12,7 +12,7 @@ export type TranscriptHeader = Omit<Message, "content">;
 /** Text of a header, by the marker it follows; the first stands behind `<|start|>`. */
 export interface TranscriptSection {
   readonly after: "start" | "channel" | "constrain" | "other";
-  text: string;
+  readonly text: string;
 }
 
 export type HeaderErrorCode = "header_leftover" | "empty_channel" | "no_role" | "unknown_role";

@@ -136,7 +136,7 @@ type State =
   | {
       readonly at: "header";
       readonly role: Role | undefined;
-      readonly sections: TranscriptSection[];
+      readonly sections: { readonly after: TranscriptSection["after"]; text: string }[];
       /** The header as it stands, markers spelled out. */
       text: string;
     }

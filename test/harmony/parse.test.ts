@@ -59,11 +59,11 @@ describe("what a push gives", () => {
   test("a part begins with the very id that ends its header", () => {
     const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
     expect(parser.pushIds(spelledIds("<|channel|>analysis"))).toEqual([]);
-    expect(parser.pushIds([MESSAGE])).toEqual([{ type: "part-start", part: "reasoning" }]);
+    expect(parser.pushIds([MESSAGE])).toMatchObject([{ type: "part-start", part: "reasoning" }]);
     expect(parser.pushIds([END])).toEqual([{ type: "part-end" }]);
     expect(parser.pushIds(spelledIds("<|start|>assistant to=functions.f"))).toEqual([]);
     expect(parser.pushIds(spelledIds("<|channel|>commentary <|constrain|>json"))).toEqual([]);
-    expect(parser.pushIds([MESSAGE])).toEqual([
+    expect(parser.pushIds([MESSAGE])).toMatchObject([
       { type: "part-start", part: "tool-call", name: "f" },
     ]);
   });
@@ -170,7 +170,7 @@ describe("where the parser is", () => {
   test("the turn may write a header of its own, in ids, whatever the engine sends", () => {
     const parser = createParser(o200kHarmony());
     parser.pushText("<|channel|>analysis<|message|>Too long a thought<|end|><|start|>assistant");
-    expect(parser.pushIds(spelledIds("<|channel|>final<|message|>"))).toEqual([
+    expect(parser.pushIds(spelledIds("<|channel|>final<|message|>"))).toMatchObject([
       { type: "part-start", part: "content" },
     ]);
     expect(parser.pushText("Four.")).toEqual([{ type: "part-delta", text: "Four." }]);
@@ -304,7 +304,7 @@ describe("a call after a call", () => {
     parser.pushText(first);
     expect(parser.pushText(`${second}{"a":1}`)).toEqual([]);
     expect([parser.position, parser.openPart]).toEqual(["body", undefined]);
-    expect(parser.pushText("<|call|>")).toEqual([
+    expect(parser.pushText("<|call|>")).toMatchObject([
       { type: "part-start", part: "tool-call", name: "g" },
       { type: "part-delta", text: '{"a":1}' },
       { type: "part-end" },
@@ -328,7 +328,7 @@ describe("a call after a call", () => {
     const parser = createParser(o200kHarmony(), { toolNames, maxHeldLength: 500 });
     parser.pushText(first);
     const events = parser.pushText(`${second}{"a":"${"x".repeat(1000)}`);
-    expect(events[0]).toEqual({ type: "part-start", part: "tool-call", name: "g" });
+    expect(events[0]).toMatchObject({ type: "part-start", part: "tool-call", name: "g" });
   });
 });
 
@@ -347,4 +347,17 @@ test.each([
   ["length", true, "length"],
 ] as const)("an engine's %s with calls: %s finishes as %s", (reason, hasToolCall, finish) => {
   expect(toFinishReason(reason, hasToolCall)).toBe(finish);
+});
+
+test("a part says what its header said", () => {
+  const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
+  const [start] = parser.pushText(
+    "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}",
+  );
+  expect(start).toEqual({
+    type: "part-start",
+    part: "tool-call",
+    name: "f",
+    header: { channel: "commentary", recipient: "functions.f", contentType: "<|constrain|>json" },
+  });
 });
