@@ -3,6 +3,7 @@
  * the same shape; reading a stream checks the order of its events.
  */
 import { chat } from "./api-chat.ts";
+import { messages } from "./api-messages.ts";
 import { responses } from "./api-responses.ts";
 import type { Case } from "./case.ts";
 
@@ -58,4 +59,4 @@ export interface ObservedUsage {
 }
 
 /** To add an API: one entry here. */
-export const APIS: Readonly<Record<string, Api>> = { chat, responses };
+export const APIS: Readonly<Record<string, Api>> = { chat, responses, messages };

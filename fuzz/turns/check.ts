@@ -80,7 +80,8 @@ function checkConduct(given: Case, run: Run, report: Report): void {
   const failure = observed?.error ?? observed?.choices.find(({ error }) => error)?.error ?? "";
   if (session.refusals.length > 0) report("within-limits", { refusals: session.refusals });
   const isRefusal = isHonestRefusal(given, answer.status, failure);
-  if (answer.status !== 200 && !isRefusal) {
+  const isAnswered = answer.status === 200 || isFailedTurn(given, answer.status, failure);
+  if (!isAnswered && !isRefusal) {
     report("answered", { status: answer.status, text: answer.text.slice(0, 300) });
   }
   for (let choice = 0; choice < given.demands.n; choice++) {
@@ -93,10 +94,17 @@ function checkConduct(given: Case, run: Run, report: Report): void {
   }
 }
 
+/** The model did not do what was demanded, which the Messages API has no other form for. */
+export function isFailedTurn({ api }: Case, status: number, why: string): boolean {
+  return api === "messages" && status === 502 && /^The (?:model|arguments of)\b/.test(why);
+}
+
 function isHonestRefusal({ engine, wire, settings }: Case, status: number, why: string): boolean {
   const isTooLong = status === 400 && engine.contextLength !== undefined;
   const isUnfit = status === 502 && wire === "text" && !settings.allowHiddenMarkers;
-  return (isTooLong && /context length/.test(why)) || (isUnfit && /hides/.test(why));
+  return (
+    (isTooLong && /context length|prompt is too long/.test(why)) || (isUnfit && /hides/.test(why))
+  );
 }
 
 /** Most calls a turn may cost besides one for each further call it asks for. */
@@ -377,14 +385,23 @@ function checkMadeCalls(look: Look, report: Report): void {
   if (look.isMalformed || look.case.wire === "text") return;
   const made = truth.filter(({ role }) => role === "call");
   const isMade = (call: ObservedCall) =>
-    made.some((each) => each.name === call.name && sameArguments(call.args, each));
+    made.some((each) => each.name === call.name && sameArguments(call.args, each, look.case.api));
   const invented = choice.calls.filter((call) => !isMade(call));
   if (invented.length > 0) report("no-invented-call", { invented, made });
 }
 
-function sameArguments(args: string, { text, isCut }: TrueMessage): boolean {
+function sameArguments(args: string, { text, isCut }: TrueMessage, api: string): boolean {
   const expected = toArguments(text);
+  if (api === "messages") return isCut || sameObject(args, expected);
   return args === expected || (isCut && toArguments(text).startsWith(args.replace(/\uFFFD+$/, "")));
+}
+
+/** The Messages API has arguments as an object; what is none is put right in a way of its own. */
+function sameObject(args: string, expected: string): boolean {
+  if (!isJson(expected)) return true;
+  const value: unknown = JSON.parse(expected);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isDeepStrictEqual(JSON.parse(args), isObject ? value : {});
 }
 
 /** Rule R5: trimmed, `{}` when empty, and no brackets behind a complete object. */
@@ -511,7 +528,9 @@ function checkWhole(look: Look, report: Report): void {
     made.length === choice.calls.length &&
     made.every((each, at) => {
       const call = choice.calls[at];
-      return call !== undefined && call.name === each.name && sameArguments(call.args, each);
+      return (
+        call !== undefined && call.name === each.name && sameArguments(call.args, each, given.api)
+      );
     });
   if (!isEach && !isStopped) report("whole-calls", { expected: made, observed: choice.calls });
   const isLength = look.isCutByLimit && !isStopped;

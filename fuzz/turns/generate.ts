@@ -36,6 +36,8 @@ const GATEWAYS = 97;
 
 const NAMES = Object.keys(FUNCTIONS);
 
+const FORMATS = ["json-schema", "json-object"] as const;
+
 const PHRASES = [
   "the cat sat",
   "naïve café",
@@ -169,27 +171,30 @@ class Generator {
       ? random.some(NAMES, 0.5).map((name) => ({ name, strict: random.chance(0.25) }))
       : [];
     const names = tools.map(({ name }) => name);
-    const format = random.chance(0.25)
-      ? random.pick(["json-schema", "json-object"] as const)
-      : "text";
+    const isMessages = this.#api === "messages";
+    const formats = isMessages ? (["json-schema"] as const) : FORMATS;
+    const format = random.chance(0.25) ? random.pick<Demands["format"]>(formats) : "text";
     const isChat = this.#api === "chat";
-    const hasBudget = isChat && random.chance(0.12);
+    const isResponses = this.#api === "responses";
+    const hasBudget = !isResponses && random.chance(0.12);
     return {
       tools,
       toolChoice: this.#toolChoice(names),
       parallelToolCalls: random.chance(0.8),
       format,
-      stop: isChat && random.chance(0.2) ? this.#stop() : [],
-      ...(random.chance(0.35) && { maxTokens: random.between(isChat ? 1 : 16, 90) }),
+      stop: !isResponses && random.chance(0.2) ? this.#stop() : [],
+      ...(random.chance(0.35) && { maxTokens: random.between(isResponses ? 16 : 1, 90) }),
       ...(hasBudget && { reasoningBudget: random.between(1, 30) }),
       ...(!hasBudget &&
         random.chance(0.3) && {
           effort: random.pick(["none", "low", "medium", "high"] as const),
         }),
       hidesReasoning: isChat && random.chance(0.06),
-      ...(this.#wire === "ids" && random.chance(0.12) && { topLogprobs: random.between(0, 2) }),
+      ...(!isMessages &&
+        this.#wire === "ids" &&
+        random.chance(0.12) && { topLogprobs: random.between(0, 2) }),
       n: isChat && random.chance(0.08) ? 2 : 1,
-      ...(isChat && random.chance(0.07) && { prefill: this.#prefill(format) }),
+      ...(!isResponses && random.chance(0.07) && { prefill: this.#prefill(format) }),
     };
   }
 
@@ -201,6 +206,8 @@ class Generator {
     if (random.chance(0.1)) return { type: "none" };
     if (random.chance(0.4)) return { type: "required" };
     if (random.chance(0.5)) return { type: "named", name };
+    // The Messages API has no lists of allowed tools.
+    if (this.#api === "messages") return { type: "required" };
     const some = random.some(names);
     return {
       type: "allowed",
@@ -225,7 +232,9 @@ class Generator {
       "1",
       "answer: to",
     ];
-    return Array.from({ length: random.between(1, 2) }, () => random.pick(stops));
+    // Where texts are blocks of their own, nothing stands between them.
+    const possible = this.#api === "messages" ? stops.filter((each) => !/\s/.test(each)) : stops;
+    return Array.from({ length: random.between(1, 2) }, () => random.pick(possible));
   }
 
   #prefill(format: Demands["format"]): string {

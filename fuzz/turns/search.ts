@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type Api, APIS } from "./apis.ts";
 import type { Case } from "./case.ts";
-import { checkFollowUp, checkRuns, type Run, type Violation } from "./check.ts";
+import { checkFollowUp, checkRuns, isFailedTurn, type Run, type Violation } from "./check.ts";
 import { createSession } from "./engine.ts";
 import type { Fault } from "./faults.ts";
 import { type World, worldFor } from "./world.ts";
@@ -30,7 +30,9 @@ async function goOn(world: World, given: Case, plain: Run): Promise<Violation[]>
   const session = createSession(next, [1000]);
   const answer = await world.send(api.path, body, session);
   const [call] = session.calls;
-  if (answer.status !== 200 || call === undefined) {
+  const { error = "" } = api.readPlain(JSON.parse(answer.text));
+  const isAnswered = answer.status === 200 || isFailedTurn(given, answer.status, error);
+  if (!isAnswered || call === undefined) {
     return [{ rule: "loop-goes-on", detail: `${answer.status} ${answer.text.slice(0, 300)}` }];
   }
   return checkFollowUp(given, plain, call, keepsReasoning);
