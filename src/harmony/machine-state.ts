@@ -1,40 +1,40 @@
 /**
- * Where the Harmony state machine stands. Everything it remembers of what came before is in here; what it
- * has read already is with `Parts`.
+ * The states of the Harmony state machine. They hold everything the machine remembers of its input; text that is
+ * already assigned to a part is in `Parts`.
  *
  *     first-header ──▶ header ──<|message|>, or too long──▶ body ──<|end|> and the like──▶ between
  *                        ▲                                  │ <|call|>                       │
  *                        ├──────<|start|>── after-call ◀────┘                                │
  *                        └──────<|start|>, <|channel|>───────────────────────────────────────┘
  *
- * `stripped` is a header or a body whose markers an engine has hidden. Every state can go over into `ended`.
+ * `stripped` is a header or a body in text whose markers an engine has removed. Every state can change to `ended`.
  */
 import type { Header, HeaderSection } from "./header.ts";
 import type { LostHeaderSplitter } from "./lost-markers.ts";
 
 export type State = FirstHeader | Between | AfterCall | OpenHeader | Body | Stripped | Ended;
 
-/** Ordinary text, of which it must be found out what it is. */
+/** Ordinary text whose meaning is not known yet. */
 interface Undecided {
   text: string;
   tokens: number;
-  /** Characters after which it must be known. */
+  /** Characters after which its meaning is decided. */
   limit: number;
 }
 
-/** Nothing but text has come since the header that the prompt opened: header words, or text that has no header. */
+/** Only text has come since the header that the prompt opened: header words, or text without a header. */
 export interface FirstHeader extends Undecided {
   readonly at: "first-header";
 }
 
-/** No message is open: the words of a header without a marker, or text outside messages. */
+/** No message is open. The text is a header without its first marker, or text outside messages. */
 export interface Between extends Undecided {
   readonly at: "between";
-  /** How the last message ended, for what may follow. */
+  /** How the last message ended: decides what may follow. */
   readonly last: "call" | "return" | "other";
 }
 
-/** `<|call|>` has ended a call: nothing but a further complete call is the model's to write. */
+/** `<|call|>` has ended a call. Only a further complete call is accepted now. */
 export interface AfterCall {
   readonly at: "after-call";
 }
@@ -42,7 +42,7 @@ export interface AfterCall {
 export interface OpenHeader extends Header {
   readonly at: "header";
   readonly sections: { readonly after: HeaderSection["after"]; text: string }[];
-  /** Characters so far; a marker counts as some, so that a flood of them ends as well. */
+  /** Characters so far. A marker counts `MARKER_LENGTH`, so that any number of them is bounded, too. */
   length: number;
   tokens: number;
   readonly isAfterCall: boolean;
@@ -54,20 +54,23 @@ export interface Body {
   readonly isAfterCall: boolean;
 }
 
-/** Text whose markers were stripped is cut at the words of the headers that are left. */
+/** Text whose markers were removed. It is split at the header words that are left. */
 export interface Stripped {
   readonly at: "stripped";
   readonly splitter: LostHeaderSplitter;
-  /** Where the text would stand if its markers had come. */
+  /** The state if the markers had come. */
   inner: OpenHeader | Body;
 }
 
 /** The turn is over. */
 export interface Ended {
   readonly at: "ended";
-  /** What comes now is no surprise: the end itself was a repair, or something has come before. */
+  /** Further output is not recorded: the end itself was a repair, or it has been recorded already. */
   isExpected: boolean;
 }
+
+/** Characters that a marker counts in the length of a header. */
+export const MARKER_LENGTH = 8;
 
 export function firstHeader(limit: number): FirstHeader {
   return { at: "first-header", text: "", tokens: 0, limit };
@@ -77,13 +80,13 @@ export function between(last: Between["last"], limit: number): Between {
   return { at: "between", text: "", tokens: 0, limit, last };
 }
 
-/** What a text that waited would be as a header. */
+/** Reads text that was held back as a header. */
 export function toHeader({ at, text }: FirstHeader | Between): Header {
   const opener = at === "first-header" ? "prompt" : "nothing";
   return { opener, sections: [{ after: "start", text }] };
 }
 
-/** Where the next token would stand. */
+/** Which part of a message the next token belongs to. */
 export function positionOf(state: State): "between" | "header" | "body" {
   switch (state.at) {
     case "first-header":

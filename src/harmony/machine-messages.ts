@@ -1,0 +1,235 @@
+/**
+ * Opens and closes headers and messages for the Harmony state machine (rules S1 to S8).
+ *
+ * The methods here are the transitions between messages. `machine.ts` decides which marker causes which of
+ * them, and `machine-text.ts` which text does.
+ */
+import { isHalfHeaderWord, isHalfRole, readCutHeader } from "./cut-header.ts";
+import { isHeaderText, isProse, readHeader } from "./header.ts";
+import type { Header, Meaning } from "./header.ts";
+import { beginsLikeAnalysis } from "./lost-markers.ts";
+import { between, firstHeader, MARKER_LENGTH, toHeader } from "./machine-state.ts";
+import type { Between, Body, FirstHeader, OpenHeader, State } from "./machine-state.ts";
+import { type PartHeader, Parts } from "./parts.ts";
+import { findName } from "./recipient.ts";
+import type { OfferedNames } from "./recipient.ts";
+import type { Recovery } from "./recoveries.ts";
+import { readWrittenHeader } from "./transcript-header.ts";
+
+export interface MachineOptions {
+  readonly offered: OfferedNames;
+  /** Characters of a header, or of text outside messages, after which it is read as a body. */
+  readonly maxHeaderLength: number;
+  /** Characters of any other text that is held back until its meaning is known. */
+  readonly maxHeldLength: number;
+  /** The engine omits markers from its text, so header words are headers wherever they stand. */
+  readonly hidesMarkers: boolean;
+}
+
+export type Terminator = "end" | "call" | "return" | "endoftext";
+/** What closed a message: a terminator, the beginning of something else, or the engine stopping early. */
+export type Closer = Terminator | "next" | "cut";
+
+/** What passes from a header to its body: tokens already read, and whether a complete call came before. */
+type Carried = Pick<OpenHeader, "tokens" | "isAfterCall">;
+
+export class MachineMessages {
+  readonly options: MachineOptions;
+  readonly parts: Parts;
+  readonly recoveries = new Map<Recovery, number>();
+  state: State;
+
+  constructor(options: MachineOptions) {
+    this.options = options;
+    this.parts = new Parts(options.maxHeldLength, (recovery) => this.recover(recovery));
+    this.state = firstHeader(options.maxHeaderLength);
+  }
+
+  recover(recovery: Recovery): void {
+    this.recoveries.set(recovery, (this.recoveries.get(recovery) ?? 0) + 1);
+  }
+
+  /** Opens a header. `marker`: the role's section is over, because this marker has followed it. */
+  openHeader(opener: Header["opener"], role: string, marker?: "channel" | "constrain"): void {
+    const { state } = this;
+    if (state.at === "ended") return;
+    const isAfterCall = state.at === "after-call" || (state.at === "header" && state.isAfterCall);
+    const sections: OpenHeader["sections"] = [{ after: "start", text: role }];
+    if (marker !== undefined) sections.push({ after: marker, text: "" });
+    const length = role.length + sections.length * MARKER_LENGTH;
+    this.state = { at: "header", opener, sections, length, tokens: 0, isAfterCall };
+  }
+
+  /** Opens the body of a header that `<|message|>` has closed. */
+  openBody(header: Header, isAfterCall: boolean): void {
+    const { meaning, recoveries } = readHeader(header, this.options.offered);
+    const role = header.sections[0]?.text ?? "";
+    const isOwnCall =
+      meaning.kind === "tool-call" && header.opener === "start" && /^\s*assistant/.test(role);
+    if (isAfterCall && !isOwnCall) return this.endAfterCall();
+    for (const recovery of recoveries) this.recover(recovery);
+    this.#begin(meaning, 0, isAfterCall, toPartHeader(header));
+  }
+
+  /** A header, or text outside messages, is too long to be one: its body has begun. */
+  overflow(header: Header, { tokens, isAfterCall }: Carried): void {
+    if (isAfterCall) return this.endAfterCall();
+    const { meaning, body, recoveries } = readCutHeader(header, this.options.offered);
+    for (const recovery of recoveries) this.recover(recovery);
+    this.recover(meaning === undefined ? "text-outside" : "long-header");
+    // A function name with no arguments after this much text is not a call.
+    const isNoCall = meaning?.kind === "tool-call" && body === "";
+    this.#begin(isNoCall ? { kind: "reasoning" } : (meaning ?? { kind: "content" }), tokens, false);
+    this.#write(body);
+  }
+
+  /** Closes the open header or body because the next message has begun without a terminator. */
+  closeForNext(): void {
+    const { state } = this;
+    if (state.at === "header") {
+      this.closeHeader(state, state, "next");
+    } else if (state.at === "body") {
+      this.recover("implicit-close");
+      this.closeBody(state, "next");
+    }
+  }
+
+  closeBody(state: Body, closer: Closer): void {
+    const isCall = state.kind === "call";
+    const isResult = state.kind !== "skipped" && this.parts.end(closer === "cut");
+    if (state.isAfterCall || (isCall && closer === "call")) this.state = { at: "after-call" };
+    else this.#between(isCall ? "call" : endsTurn(closer) ? "return" : "other");
+    if (isResult && endsTurn(closer)) this.finish();
+  }
+
+  /** Closes a header without `<|message|>`: it has a body, has none, or is text outside messages. */
+  closeHeader(header: Header, { tokens, isAfterCall }: Carried, closer: Closer): void {
+    if (isAfterCall) return this.endAfterCall();
+    this.#between("other");
+    const { offered } = this.options;
+    const { meaning, body, recoveries } = readCutHeader(header, offered);
+    for (const recovery of recoveries) this.recover(recovery);
+    const isHalf = closer === "cut" && (isHalfHeaderWord(body) || isHalfRole(body));
+    // `final` alone is a header between messages, but the answer if it is all there is.
+    const isHeader =
+      meaning === undefined && header.opener !== "prompt" && isHeaderText(body, offered);
+    if (meaning?.kind === "other-role") {
+      this.#begin(meaning, 0, false);
+    } else if (meaning?.kind === "tool-result") {
+      this.recover("imagined-tool-result");
+    } else if (body.trim() === "" || isHalf || isHeader) {
+      this.recover("header-without-body");
+    } else if (meaning === undefined) {
+      this.parts.addOutside(body, tokens);
+      if (endsTurn(closer)) this.finish();
+    } else {
+      this.recover("missing-message");
+      this.#addWhole(meaning, body, tokens, closer);
+    }
+  }
+
+  /** Closes text without markers: a header without a body, or text outside messages. */
+  closeText(state: FirstHeader | Between, closer: Closer): void {
+    const { text, tokens } = state;
+    this.#between(state.at === "between" ? state.last : "other");
+    if (text.trim() === "") return;
+    const header = toHeader(state);
+    const carried = { tokens, isAfterCall: false };
+    const isCutOpening = state.at === "first-header" && closer === "cut" && !isHalfRole(text);
+    if (!isCutOpening) {
+      this.closeHeader(header, carried, closer);
+    } else if (
+      beginsLikeAnalysis(text) &&
+      readCutHeader(header, this.options.offered).meaning === undefined
+    ) {
+      this.recover("lost-markers");
+      const body = text.replace(/^\s*(?:assistant\s*)?analysis/, "");
+      this.#addWhole({ kind: "reasoning" }, body, tokens, closer);
+    } else {
+      // No header was begun, so even half a header word belongs to the answer.
+      this.closeHeader(header, carried, "next");
+    }
+  }
+
+  /** Whether a header without `<|message|>` already contains body text, not only misplaced header words. */
+  hasBody(state: OpenHeader): boolean {
+    const { offered } = this.options;
+    const { meaning, body } = readCutHeader(state, offered);
+    if (meaning?.kind === "tool-call") return body !== "";
+    return isProse(body) && !/to\s*=/i.test(body) && findName(body, offered) === undefined;
+  }
+
+  /** Ends the turn because something other than a complete call followed `<|call|>`. */
+  endAfterCall(): void {
+    this.recover("after-call");
+    this.finish(true);
+  }
+
+  /** `isRepair`: the model may have gone on, so later output is not counted as a further recovery. */
+  finish(isRepair = false): void {
+    this.parts.finish();
+    this.state = { at: "ended", isExpected: isRepair };
+  }
+
+  /**
+   * Begins a message. `tokens`: how many tokens of its body were read as part of the header. `header`: absent where
+   * no `<|message|>` closed one.
+   */
+  #begin(meaning: Meaning, tokens: number, isAfterCall: boolean, header?: PartHeader): void {
+    const said = header === undefined ? {} : { header };
+    switch (meaning.kind) {
+      case "other-role":
+        this.recover("imagined-turn");
+        this.finish(true);
+        break;
+      case "tool-result":
+        this.recover("imagined-tool-result");
+        this.state = { at: "body", kind: "skipped", isAfterCall };
+        break;
+      case "tool-call":
+        this.state = { at: "body", kind: "call", isAfterCall };
+        this.parts.start(
+          { type: "part-start", part: "tool-call", name: meaning.name, ...said },
+          isAfterCall,
+        );
+        this.parts.count(tokens);
+        break;
+      case "reasoning":
+      case "preamble":
+      case "content":
+        this.state = { at: "body", kind: "part", isAfterCall };
+        this.parts.start({ type: "part-start", part: meaning.kind, ...said }, false);
+        this.parts.count(tokens);
+        break;
+    }
+  }
+
+  /** Adds a message whose text is complete. */
+  #addWhole(meaning: Meaning, body: string, tokens: number, closer: Closer): void {
+    this.#begin(meaning, tokens, false);
+    this.#write(body);
+    if (this.state.at === "body") this.closeBody(this.state, closer);
+  }
+
+  #write(body: string): void {
+    if (this.state.at === "body" && this.state.kind !== "skipped") this.parts.write(body);
+  }
+
+  #between(last: Between["last"]): void {
+    this.state = between(last, this.options.maxHeaderLength);
+  }
+}
+
+/** Whether a closer ends the turn, not only a message. */
+export function endsTurn(closer: Closer): boolean {
+  return closer === "return" || closer === "endoftext";
+}
+
+function toPartHeader({ sections }: Header): PartHeader {
+  const { channel, recipient, contentType } = readWrittenHeader(sections, "assistant");
+  return {
+    ...(channel !== undefined && { channel }),
+    ...(recipient !== undefined && { recipient }),
+    ...(contentType !== undefined && { contentType }),
+  };
+}
