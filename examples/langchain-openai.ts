@@ -1,6 +1,6 @@
 /**
  * LangChain with `@langchain/openai`: a streamed chat, then a loop of three tool calls. This client
- * neither shows reasoning nor sends it back; the gateway gives the model its own again.
+ * neither shows reasoning nor sends it back; the gateway restores it for the model.
  * Run: `node examples/langchain-openai.ts`, with `BASE_URL` if the gateway is elsewhere.
  */
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";

@@ -1,6 +1,6 @@
 /**
  * LangChain with `@langchain/openrouter`: a streamed chat with reasoning, then a loop of three tool calls. This client
- * does not send reasoning back; the gateway gives the model its own again.
+ * does not send reasoning back; the gateway restores it for the model.
  * Run: `node examples/langchain-openrouter.ts`, with `BASE_URL` if the gateway is elsewhere.
  */
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";

@@ -10,7 +10,7 @@ const client = new OpenAI({
 });
 const model = "openai/gpt-oss-20b";
 
-/** The SDK's types do not know the field; the objects have it. */
+/** The SDK's types lack this field, but its objects have it. */
 type Delta = OpenAI.ChatCompletionChunk.Choice.Delta & { reasoning?: string };
 
 const stream = await client.chat.completions.create({

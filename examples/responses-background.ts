@@ -1,5 +1,5 @@
 /**
- * A response made in the background: begun, left, and followed later from where one left off. Run:
+ * A background response: started, disconnected from, and followed later from the last event received. Run:
  * `node examples/responses-background.ts`, with `BASE_URL` if the gateway is elsewhere.
  */
 import OpenAI from "openai";
@@ -20,7 +20,7 @@ let seen = -1;
 for await (const event of begun) {
   if (event.type === "response.created") ({ id } = event.response);
   seen = event.sequence_number;
-  // The train goes into a tunnel.
+  // The connection is lost.
   if (event.type === "response.in_progress") break;
 }
 console.log(`${id} is left after event ${seen}.`);

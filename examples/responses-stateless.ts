@@ -1,6 +1,6 @@
 /**
  * The Responses API without any state at the gateway: nothing is stored, and the client carries the model's reasoning
- * itself, sealed, so that it can pass through hands that must not read it. Run:
+ * itself, sealed, so that intermediaries cannot read it. Run:
  * `node examples/responses-stateless.ts`, with `BASE_URL` if the gateway is elsewhere.
  */
 import OpenAI from "openai";
@@ -35,7 +35,7 @@ for (;;) {
     include: ["reasoning.encrypted_content"],
   });
   for (const item of response.output) {
-    // Only the seal goes back: the readable text may be shown, logged or thrown away.
+    // Only the sealed copy is sent back. The readable text may be shown, logged or dropped.
     if (item.type === "reasoning") input.push({ ...item, content: [] });
     else if (item.type === "message") input.push(item);
     if (item.type !== "function_call") continue;

@@ -1,4 +1,4 @@
-/** Text to token ids and back, at once and id by id. Run: `node examples/tokenizer.ts` */
+/** Text to token ids and back, as a whole and id by id. Run: `node examples/tokenizer.ts` */
 
 import {
   createDecoder,

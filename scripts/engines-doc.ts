@@ -90,7 +90,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "HARMONY_GATEWAY_ENGINE_KEY=… harmony-gateway --engine fireworks --model accounts/fireworks/models/gpt-oss-20b --served-name openai/gpt-oss-20b",
     notes: [
       "The conversation's affinity is sent as `prompt_cache_key`, the tenant as `prompt_cache_isolation_key`.",
-      "A prompt that is too long is an error, not a shorter answer: it is told so with every request.",
+      "A prompt that is too long is an error, not a shorter answer: the server is told so with every request.",
     ],
   },
   completions: {
@@ -207,12 +207,12 @@ them can.
   model is asked last and shows as \`degraded\`. On Workers, where nothing runs between requests, only requests and
   \`/ready\` find out.
 - **Queue.** With \`maxConcurrent\`, requests that find every backend full wait in the gateway, \`queueTimeoutMs\` long. Each of
-  \`n\` choices counts as one. Nobody waits behind a request that can only go to a backend that is full.
+  \`n\` choices counts as one. A request that can only go to a full backend does not block others.
 - **Fair shares.** Each key is a tenant with a queue of its own. A free place goes to the tenant that waits and has the
   fewest requests in flight. So of n tenants that want more, each gets an n-th of the places, and one alone gets all. When
   \`maxQueued\` wait, a newcomer takes the place of the latest request of the tenant with the most waiting.
   \`maxQueuedPerKey\` and \`maxConcurrentPerKey\` set limits, for all keys or in an entry of \`keys\`. A tenant whose share is
-  used up gets 429, whoever finds the whole queue full 503, as all do while every backend is down; both with
+  used up gets 429. A request that finds the whole queue full gets 503, as all do while every backend is down; both with
   \`Retry-After\`. Without \`maxConcurrent\` the inference server queues by itself, and only \`maxConcurrentPerKey\` is shared
   out here. A server's own 429 is passed on with its time.
 - **To see it.** \`/ready\` lists the backends, and so does \`/metrics\` (\`harmony_gateway_backend_…\`, and

@@ -1,6 +1,6 @@
 /**
- * What an API is to the application. Each has a folder of its own whose `api.ts` exports an {@link Api}; `src/app.ts`
- * lists them. Everything one API has and another has not stays in its folder.
+ * The interface between the application and its APIs. Each API has a folder whose `api.ts` exports an {@link Api};
+ * `src/app.ts` lists them. What only one API has stays in its folder.
  */
 import type { Hono, HonoRequest } from "hono";
 import type { Settings } from "../config/settings.ts";
@@ -19,7 +19,7 @@ import type { WebSocketOptions } from "./web-sockets.ts";
 export interface Api {
   /**
    * Whether a request belongs to this API: by its path, or by a header where two APIs share a path. The first API of the
-   * application that claims a request authenticates it and words its errors, also where no route matches.
+   * application that claims a request authenticates it and formats its errors, also where no route matches.
    */
   readonly claims: (request: HonoRequest) => boolean;
   /** Called once, when the application is created. */
@@ -46,11 +46,11 @@ export interface ApiLimits {
 export interface Authentication {
   /** The keys a request carries where this API's clients put them. One known key among them is enough. */
   readonly presentedKeys: (request: HonoRequest) => readonly string[];
-  /** Told to a request without a key: how to send one. A sentence. */
+  /** A sentence for requests without a key: how to send one. */
   readonly instruction: string;
 }
 
-/** Puts an error into the form of this API. */
+/** Formats an error for this API. */
 export type ErrorEnvelope = (error: ErrorDescription, requestId: string) => ErrorReply;
 
 export interface ErrorReply {
@@ -58,7 +58,7 @@ export interface ErrorReply {
   readonly status: number;
   /** Sent as JSON. */
   readonly body: object;
-  /** Beyond `content-type`, `retry-after` and `www-authenticate`, which all APIs share. */
+  /** In addition to `content-type`, `retry-after` and `www-authenticate`, which all APIs share. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -66,7 +66,7 @@ export interface ErrorReply {
 export interface ApiServices {
   readonly settings: Settings;
   readonly models: Models;
-  /** Between stages of large requests. */
+  /** Yields between stages of large requests. */
   readonly pause: Pause;
   readonly reasoning: ReasoningStore;
   readonly cipher: ReasoningCipher;

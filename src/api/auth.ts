@@ -16,7 +16,7 @@ export interface ClientKey {
 }
 
 export interface AuthOptions {
-  /** None: everybody is the tenant `anonymous`, whatever key they send. */
+  /** Empty: every client is the tenant `anonymous`, whatever key it sends. */
   readonly keys: readonly ClientKey[];
   readonly reasoningPolicy: Client["reasoningPolicy"];
 }
@@ -41,7 +41,7 @@ export function createAuthenticate({ keys, reasoningPolicy }: AuthOptions): Auth
     let client: Client | undefined;
     for (const key of presented) {
       const hash = await sha256Hex(key);
-      // Compares with every key, and to the end of each, so that the time taken does not depend on which is close.
+      // Constant time: compares with every key, each to its end.
       for (const each of clients) if (equal(each.sha256, hash)) client = each.client;
     }
     if (client === undefined) throw unauthorized("The key is not known here.");

@@ -1,5 +1,5 @@
 /**
- * What a schema found wrong with a request, as one sentence: what must stand in a field, and what came.
+ * Describes a schema's issue with a request in one sentence: what the field expects, and what it got.
  *
  * A schema may say by itself what it expects (`must be the id of an ordinary token`); what came is added to
  * that as well.
@@ -13,7 +13,7 @@ export interface FieldProblem {
   readonly sentence: string;
 }
 
-/** What a schema expects, in words: to be given to `safeParse` as `error`. */
+/** Describes what a schema expects. Pass it to `safeParse` as `error`. */
 export function describeExpected(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case "invalid_type":
@@ -46,7 +46,7 @@ export function describeExpected(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** The problem to tell a client of: the first, and of a union's the one of the form that was meant. */
+/** The issue to report: the first one; of a union, that of the variant the client most likely meant. */
 export function toFieldProblem(issue: z.core.$ZodIssue | undefined, value: unknown): FieldProblem {
   const { path, expected, key } = findMeant(issue, []);
   const param = toParam(path);
@@ -57,7 +57,7 @@ export function toFieldProblem(issue: z.core.$ZodIssue | undefined, value: unkno
 interface Problem {
   readonly path: readonly PropertyKey[];
   readonly expected: string;
-  /** The key that is wrong, where it is no value. */
+  /** The key at fault, if a key and not a value is wrong. */
   readonly key?: string;
 }
 
@@ -73,7 +73,7 @@ function findMeant(issue: z.core.$ZodIssue | undefined, before: readonly Propert
   }
   const branches = issue.errors.map((errors) => ({
     ...findMeant(errors[0], path),
-    // Another type altogether, unless the problem is further down.
+    // A different type, unless the issue is nested deeper.
     isOtherForm: errors[0]?.code === "invalid_type" || errors[0]?.code === "invalid_value",
   }));
   const deepest = Math.max(...branches.map((branch) => branch.path.length));
@@ -83,7 +83,7 @@ function findMeant(issue: z.core.$ZodIssue | undefined, before: readonly Propert
       : branches.find((branch) => !branch.isOtherForm);
   if (meant !== undefined) return meant;
   if (issue.message !== NO_FORM) return { path, expected: issue.message };
-  // None of the forms is recognised: all are named, `must be a string or an array`.
+  // No variant is recognisable, so all are named: `must be a string or an array`.
   const forms = branches.map(({ expected }) => expected.replace(/^must be /, ""));
   return { path, expected: `must be ${oneOf([...new Set(forms)])}` };
 }
@@ -127,7 +127,7 @@ function toWord(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
-/** Longer strings are not repeated: they can be a whole message. */
+/** Longer strings are not quoted, as they can be whole messages. */
 const LONGEST_SHOWN = 40;
 
 function toWords(value: unknown): string {
@@ -161,7 +161,7 @@ function toParam(path: readonly PropertyKey[]): string {
   return param;
 }
 
-/** Keys may be the client's own, and of any length. */
+/** Keys may come from the client and have any length. */
 function shortened(key: string): string {
   return key.length <= LONGEST_SHOWN ? key : `${key.slice(0, LONGEST_SHOWN)}…`;
 }

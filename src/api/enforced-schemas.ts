@@ -1,6 +1,6 @@
 /**
- * Compiles the schemas that a reply must satisfy, before the engine is asked: one that cannot be checked is a
- * 400 that says why. Schemas that are only shown to the model are not compiled.
+ * Compiles the schemas that a reply must satisfy before the engine is called: a schema that cannot be checked is answered
+ * with 400 and the reason. Schemas that are only shown to the model are not compiled.
  */
 import type { Json } from "../harmony/json.ts";
 import {
@@ -12,9 +12,9 @@ import {
 import { RequestError } from "./errors.ts";
 
 /**
- * @param schema As it was read in its order: what was compiled is found again by it.
- * @param plain The same as `JSON.parse` gives it.
- * @param param The field the schema stands in, for the error.
+ * @param schema With its key order kept. Compiled schemas are cached by it.
+ * @param plain The same schema from `JSON.parse`.
+ * @param param The schema's field, for the error.
  * @param budget Shared by several schemas of one request.
  */
 export function compileEnforced(

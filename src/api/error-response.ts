@@ -1,8 +1,8 @@
-/** A failed request as a response in the envelope of an API. */
+/** Turns an error into a response in the envelope of an API. */
 import type { ErrorEnvelope } from "./api.ts";
 import { describeError } from "./errors.ts";
 
-/** Only before a response has begun: afterwards an error is a part of the stream. */
+/** Only before a response has begun. Afterwards an error is part of the stream. */
 export function toErrorResponse(
   error: unknown,
   toEnvelope: ErrorEnvelope,

@@ -1,6 +1,6 @@
 /**
- * Errors as clients see them: one description of what went wrong, whatever class it came from. Each API puts it into its
- * own envelope (`errorEnvelope` in `api.ts`).
+ * Errors as clients see them: one description for errors of every class. Each API puts it into its own
+ * envelope (`errorEnvelope` in `api.ts`).
  */
 import { EngineError } from "../engines/engine-error.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -16,7 +16,7 @@ export type ErrorType =
   | "rate_limit_error"
   | "server_error";
 
-/** An invalid request. `param` names the field the way a client would write it: `messages[0].role`. */
+/** An invalid request. `param` names the field as a client would write it: `messages[0].role`. */
 export class RequestError extends Error {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 503;
   readonly type: ErrorType;
@@ -25,7 +25,7 @@ export class RequestError extends Error {
   readonly errorType: string;
   /** Seconds after which to try again. */
   readonly retryAfter: number | undefined;
-  /** For programs, where an API has a place for it. */
+  /** Machine-readable details, for APIs that can send them. */
   readonly details: object | undefined;
 
   constructor(
@@ -60,9 +60,9 @@ export interface ErrorDescription {
   readonly errorType: string;
   /** Seconds, for the `Retry-After` header. */
   readonly retryAfter?: number;
-  /** For programs, where an API has a place for it. */
+  /** Machine-readable details, for APIs that can send them. */
   readonly details?: object;
-  /** With error type `context_length_exceeded`, where the gateway itself has counted. */
+  /** With error type `context_length_exceeded`, if the gateway counted the tokens itself. */
   readonly tooLong?: PromptTooLong;
 }
 
@@ -89,7 +89,7 @@ export function describeError(error: unknown): ErrorDescription {
   return serverError(500, "The gateway failed to handle this request.", "server");
 }
 
-/** The model did not meet a requirement, such as a schema. The turn ended normally, so this is part of its reply. */
+/** The model did not meet a constraint, such as a schema. The turn ended normally, so this is part of its reply. */
 export function describeTurnFailure(failure: TurnFailure): ErrorDescription {
   return serverError(502, failure.message, failure.kind);
 }
@@ -221,7 +221,7 @@ function serverError(status: number, message: string, errorType: string): ErrorD
 /** In characters. Servers repeat whole prompts in their errors. */
 const MAX_SERVER_WORDS = 300;
 
-/** Uses the server's own words only: the error's message also names the server's URL, which clients must not see. */
+/** Quotes only the server's message: the error's message also has the server's URL, which clients must not see. */
 function withServerWords(sentence: string, { serverMessage }: EngineError): string {
   if (serverMessage === undefined) return `${sentence}.`;
   const words =

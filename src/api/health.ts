@@ -14,7 +14,7 @@ import type { ApiEnv } from "./client.ts";
 export interface HealthOptions {
   /** Engines are probed from the start, so that one of which nothing is known is not ready yet. */
   readonly monitored: boolean;
-  /** Aborted when the gateway shuts down: it is alive, but takes no more requests. */
+  /** Aborted when the gateway shuts down: it is alive, but accepts no more requests. */
   readonly closing: AbortSignal;
   readonly now: () => Date;
 }

@@ -4,12 +4,12 @@ import { RequestError } from "./errors.ts";
 export interface RequestLimits {
   /** Most messages, or input items. */
   readonly maxMessages: number;
-  /** Most content parts, calls and other entries of lists in all messages or input items together. */
+  /** Most content parts, calls and other list entries in all messages or input items together. */
   readonly maxParts: number;
   readonly maxTools: number;
-  /** Most JSON values in all. */
+  /** Most JSON values in total. */
   readonly maxValues: number;
-  /** Deepest nesting of objects and arrays, the body itself being the first. */
+  /** Deepest nesting of objects and arrays. The body is level 1. */
   readonly maxDepth: number;
 }
 
@@ -22,8 +22,8 @@ export interface CountedLists {
 }
 
 /**
- * Stops at the first limit that is exceeded: deep nesting cannot overflow the stack, and a list that is too long is not
- * read.
+ * Stops at the first limit exceeded: deep nesting cannot overflow the stack, and the rest of an oversized list is not
+ * visited.
  * @throws RequestError
  */
 export function checkLimits(body: object, limits: RequestLimits & CountedLists): void {
@@ -69,12 +69,12 @@ interface Bounds {
   readonly maxEntries: number;
 }
 
-/** How many values there are, this one included, or which bound they are over. */
+/** The number of values, including this one, or the bound they exceed. */
 function countValues(value: unknown, { maxDepth, maxValues, maxEntries }: Bounds): number | Excess {
   let values = 0;
   let entries = 0;
 
-  /** The bound that was found to be exceeded. */
+  /** The bound that is exceeded. */
   function visit(each: unknown, depth: number): Excess | undefined {
     values++;
     if (typeof each !== "object" || each === null) return undefined;

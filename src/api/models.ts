@@ -1,6 +1,6 @@
 /**
- * `GET /models` and related routes: OpenAI's entries plus the fields OpenRouter's clients read. Some of
- * them show or hide tools and reasoning by `supported_parameters`, so it lists what is honoured, no more.
+ * `GET /models` and related routes: OpenAI's entries plus the fields OpenRouter's clients read. Some clients show or hide
+ * tools and reasoning by `supported_parameters`, so it lists exactly what has an effect.
  */
 import { Hono } from "hono";
 import type { Capabilities, Sampling } from "../engines/engine.ts";
@@ -8,7 +8,7 @@ import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
 import { RequestError } from "./errors.ts";
 
-/** When gpt-oss was published, in seconds since 1970. OpenAI clients want a number here. */
+/** When gpt-oss was published, in seconds since 1970. OpenAI clients require a number here. */
 const PUBLISHED = 1_754_352_000;
 
 /** Supported with every engine: the gateway implements them. */
@@ -42,7 +42,7 @@ const SAMPLING_PARAMETERS: Record<keyof Sampling, string> = {
 export function modelRoutes(models: Models): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
 
-  // `/models/user` is OpenRouter's list of what a key may use: here, everything.
+  // `/models/user` is OpenRouter's list of the models a key may use: here, all of them.
   routes.on("GET", ["/models", "/models/user"], (c) => {
     const from = toCount(c.req.query("offset"), "offset") ?? 0;
     const limit = toCount(c.req.query("limit"), "limit") ?? models.all.length;
@@ -57,7 +57,7 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
     });
   });
 
-  // Ids hold a slash, which clients send raw or as %2F: Hono has decoded it by now.
+  // Ids contain a slash, which clients send raw or as %2F. Hono has decoded it.
   for (const path of ["/models/:id{.+}", "/model/:id{.+}"]) {
     routes.get(path, (c) => {
       const id = c.req.param("id") ?? "";
@@ -126,10 +126,10 @@ const ARCHITECTURE = {
   instruct_type: null,
 };
 
-/** Strings, as OpenRouter has them: a price per token is too small for some number types. */
+/** Strings, as at OpenRouter: a price per token is too small for some number types. */
 const FREE = { prompt: "0", completion: "0", request: "0", image: "0" };
 
-/** OpenRouter's answer to who serves a model: here, one provider. */
+/** OpenRouter's list of a model's providers: here, one. */
 function toEndpoints(model: Model): Record<string, unknown> {
   const { id, name, created, description, architecture } = toModelEntry(model);
   return {

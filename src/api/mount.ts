@@ -1,4 +1,4 @@
-/** Puts APIs into an application: their routes, and around them authentication, limits and errors as each API has them. */
+/** Mounts APIs in the application: their routes, with each API's authentication, limits and error envelope. */
 import type { Context, Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Api, ApiServices } from "./api.ts";
@@ -8,10 +8,10 @@ import { toErrorResponse } from "./error-response.ts";
 import { RequestError } from "./errors.ts";
 import { limitBody } from "./middleware/limit-body.ts";
 
-/** Words an error as the API that claims the request does. */
+/** Formats an error as the API that claims the request does. */
 export type ApiErrorHandler = (error: unknown, c: Context<ApiEnv>) => Response;
 
-/** The first API that claims a request. The last one of `apis` claims all. */
+/** The first API that claims a request. The last one of `apis` claims every request. */
 function findApi(apis: readonly Api[], c: Context<ApiEnv>): Api {
   const api = apis.find((each) => each.claims(c.req));
   if (api === undefined) throw new Error("the last API must claim every request");
@@ -22,7 +22,7 @@ export function createApiErrorHandler(apis: readonly Api[]): ApiErrorHandler {
   return (error, c) => toErrorResponse(error, findApi(apis, c).errorEnvelope, c.get("requestId"));
 }
 
-/** Answers a known path with an unknown method, and unknown paths. Comes before all routes. */
+/** Answers unknown paths, and known paths with an unsupported method. Must precede all routes. */
 export function refuseUnknown(app: Hono<ApiEnv>, toResponse: ApiErrorHandler): void {
   app.use(
     methodNotAllowed({

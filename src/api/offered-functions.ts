@@ -1,4 +1,4 @@
-/** The functions a request offers and what it demands of calls to them, whichever API's words it used. */
+/** The functions a request offers and its constraints on calls, the same for all APIs. */
 import type { ToolFunction } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import { CompileBudget } from "../json-schema/index.ts";
@@ -8,9 +8,9 @@ import { RequestError } from "./errors.ts";
 
 export interface OfferedFunction extends ToolFunction {
   readonly strict: boolean;
-  /** The parameters as `JSON.parse` gives them. */
+  /** The parameters from `JSON.parse`. */
   readonly plainParameters: unknown;
-  /** The field its schema stands in, for errors. */
+  /** The schema's field, for errors. */
   readonly param: string;
 }
 
@@ -38,7 +38,7 @@ export function toOfferedFunction(
   };
 }
 
-/** The model calls a function by its name alone. */
+/** The model identifies a function by its name alone. */
 export function refuseDuplicates(functions: readonly OfferedFunction[]): void {
   const seen = new Set<string>();
   for (const { name } of functions) {
@@ -51,7 +51,7 @@ export function refuseDuplicates(functions: readonly OfferedFunction[]): void {
   }
 }
 
-/** Compiles what must hold. Throws a {@link RequestError} for a schema that cannot be checked. */
+/** Compiles the enforced schemas. Throws a {@link RequestError} for one that cannot be checked. */
 export function* toOfferedTools(
   functions: readonly OfferedFunction[],
   choice: ToolChoice,
@@ -76,7 +76,7 @@ export function* toOfferedTools(
 
 const SCHEMAS_PER_STEP = 64;
 
-/** A tool choice with the field each name stands in, for errors. */
+/** A tool choice with the field of each name, for errors. */
 export type RequestedChoice =
   | { readonly type: "auto" | "none" }
   | { readonly type: "required"; readonly param: string }

@@ -1,11 +1,11 @@
-/** From the bytes of a request to a checked value, or a 400 that names the field. */
+/** Parses and validates request bodies. Invalid ones are answered with a 400 that names the field. */
 import type { z } from "zod";
 import { describeExpected, toFieldProblem } from "./describe-issue.ts";
 import { RequestError } from "./errors.ts";
 import { checkLimits, type CountedLists, type RequestLimits } from "./limits.ts";
 import type { Stages } from "./stages.ts";
 
-/** A request's body, checked. Throws a {@link RequestError}. */
+/** Parses and validates a request's body. Throws a {@link RequestError}. */
 export async function readRequest<S extends z.ZodType>(
   text: string,
   schema: S,
@@ -20,7 +20,7 @@ export async function readRequest<S extends z.ZodType>(
   return request;
 }
 
-/** Parses JSON text. Anything that is not a JSON object is the client's mistake. */
+/** Parses JSON text. Throws a {@link RequestError} unless it is a JSON object. */
 export function parseBody(text: string): object {
   let body: unknown;
   try {
@@ -35,7 +35,7 @@ export function parseBody(text: string): object {
   return body;
 }
 
-/** Checks a value against a schema. The first problem becomes a {@link RequestError}. */
+/** Checks a value against a schema. Throws a {@link RequestError} for the first issue. */
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
   const result = schema.safeParse(value, { error: describeExpected });
   if (result.success) return result.data;

@@ -1,9 +1,8 @@
 /**
- * How hard the model shall think, from the ways clients have of saying it.
+ * Reads reasoning effort and budget from the fields clients use for them.
  *
- * Harmony knows low, medium and high. Other levels are moved to the nearest one, as OpenRouter does;
- * `none` (and `enabled: false`) opens the answer without any thought, which is ours: the model has
- * no such level.
+ * Harmony has low, medium and high. Other levels map to the nearest one, as at OpenRouter. The model has no level for
+ * `none` (and `enabled: false`): the gateway then opens the answer without reasoning.
  */
 import type { ReasoningEffort } from "../harmony/conversation.ts";
 import { RequestError } from "./errors.ts";
@@ -19,13 +18,13 @@ export interface RequestedReasoning {
 }
 
 export interface ReasoningOptions {
-  /** What the system message says. */
+  /** The effort in the system message. */
   readonly effort: ReasoningEffort;
-  /** False: nothing is thought. */
+  /** False: no reasoning. */
   readonly enabled: boolean;
-  /** Most tokens of thought. */
+  /** Most tokens of reasoning. */
   readonly maxTokens?: number;
-  /** True: thought, but not shown. */
+  /** True: the model reasons, but the client does not see it. */
   readonly exclude: boolean;
 }
 
@@ -39,7 +38,7 @@ const NEAREST: Record<RequestedEffort, ReasoningEffort> = {
   max: "high",
 };
 
-/** `reasoning`, `reasoning_effort` and `include_reasoning` together. What contradicts itself is a 400. */
+/** `reasoning`, `reasoning_effort` and `include_reasoning` together. Contradictions are answered with 400. */
 export function toReasoningOptions(
   reasoning: RequestedReasoning,
   shorthand: { effort?: RequestedEffort | null | undefined; include?: boolean | null | undefined },

@@ -1,4 +1,4 @@
-/** Sampling parameters as both APIs spell them, with the values gpt-oss is meant to be sampled at. */
+/** The sampling parameters that the APIs share, with the defaults recommended for gpt-oss. */
 import type { Sampling } from "../engines/engine.ts";
 
 type Maybe<T> = T | null | undefined;

@@ -1,14 +1,14 @@
 /**
- * Requests of megabytes are read in stages, with a turn of the event loop for others between them. Ordinary ones are read
- * at once.
+ * Reads requests of megabytes in stages and yields to the event loop between them. Ordinary requests are read
+ * synchronously.
  */
 import type { Pause } from "../turn/slices.ts";
 
-/** Characters of the longest body that is read at once. Each stage of it takes a few milliseconds. */
+/** Characters of the longest body that is read synchronously. Each stage of it takes a few milliseconds. */
 const AT_ONCE = 100_000;
 
 export interface Stages {
-  /** To be awaited before the next stage. */
+  /** Await it before the next stage. */
   next(): Promise<void> | undefined;
   /** Runs work whose steps are stages. */
   run<T>(steps: Generator<void, T>): T | Promise<T>;

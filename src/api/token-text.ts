@@ -7,11 +7,10 @@ import {
 } from "../tokenizer/index.ts";
 
 export interface TokenText {
-  /** U+FFFD for a token that is a part of a character. */
+  /** U+FFFD for a token that is part of a character. */
   readonly token: string;
   /**
-   * The token's own bytes. Joined over the tokens of an answer they are its UTF-8, also where
-   * characters are split between tokens.
+   * The token's bytes. Concatenated over an answer they are its UTF-8, even where characters are split between tokens.
    */
   readonly bytes: readonly number[];
 }

@@ -16,9 +16,9 @@ import type { Turn, TurnEvent } from "../turn/turn.ts";
 export interface ModelOptions {
   /** The name in `/v1/models`, for instance `openai/gpt-oss-20b`. */
   readonly id: string;
-  /** Other names it answers to. */
+  /** Additional names. */
   readonly aliases?: readonly string[];
-  /** One engine, or backends that are one engine together. */
+  /** One engine, or a pool of backends. */
   readonly engine: Engine | Pool;
   /** Tokens of prompt and completion together. Absent: what the engine's probe says. */
   readonly contextLength?: number;
@@ -31,7 +31,7 @@ export interface ModelOptions {
 export interface ModelsDeps {
   /** Default: {@link DEFAULT_STEERING}. */
   readonly steering?: Steering;
-  /** A new id for each tool call, `call_` and something unguessable. */
+  /** Creates a tool call's id: `call_` and an unguessable part. */
   readonly newCallId: () => string;
   /** Yields to the event loop between slices of long work. Absent: by a timer, which every runtime has. */
   readonly pause?: Pause;
@@ -71,7 +71,7 @@ export interface Model {
     tenant: string,
     signal?: AbortSignal,
   ): Promise<number>;
-  /** The same of a turn, with all that is opened before the model goes on writing. */
+  /** The same for a turn, including the message prefixes that the model continues. */
   countTurnTokens(turn: Turn, signal: AbortSignal): Promise<number>;
   run(turn: Turn, signal: AbortSignal): AsyncIterable<TurnEvent>;
 }
@@ -85,7 +85,7 @@ export interface Models {
   find(name: string): Model | undefined;
 }
 
-/** Runs a turn of a model, and may look at its events or stop it. `run` is the model's own. */
+/** Runs a turn of a model. May observe its events or stop it. `run` is the model's own method. */
 export type TurnHook = (
   model: Model,
   turn: Turn,

@@ -4,21 +4,21 @@ import type { Model, Models, ModelStatus } from "./models.ts";
 import { sleep } from "../streams/timers.ts";
 
 export interface MonitorOptions {
-  /** Longest time an engine is given to answer. */
+  /** Timeout of a probe. */
   readonly timeoutMs: number;
   /** Wait after the first failure; doubled after each, up to the longest. */
   readonly firstWaitMs: number;
   readonly longestWaitMs: number;
   /** Between two health checks of a backend. */
   readonly healthIntervalMs: number;
-  /** Called after the first answer of each model, and whenever another kind of answer follows. */
+  /** Called after the first probe of each model, and whenever the kind of result changes. */
   readonly onStatus: (model: Model, status: ModelStatus) => void;
   /** Called when a backend of a ready model goes down or comes back. */
   readonly onHealth: (model: Model, backend: BackendState) => void;
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the signal is aborted, or when there is nothing left to look after. */
+/** Resolves when the signal is aborted, or when nothing is left to monitor. */
 export async function monitorModels(models: Models, options: MonitorOptions): Promise<void> {
   const { healthIntervalMs, onHealth, signal } = options;
   await Promise.all(

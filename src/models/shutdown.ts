@@ -10,16 +10,16 @@ import type { Turn, TurnEvent } from "../turn/turn.ts";
 export interface Shutdown {
   /** Aborted when the shutdown begins. */
   readonly closing: AbortSignal;
-  /** Aborted when what is in flight must end. */
+  /** Aborted when in-flight work must end. */
   readonly stopping: AbortSignal;
   begin(): void;
   /** Stops every turn: each throws a {@link TurnError} of the kind `shutdown`. */
   stop(): void;
-  /** Work beyond its request that a shutdown waits for. It must never reject. */
+  /** Tracks work that outlasts its request, so that a shutdown waits for it. It must never reject. */
   track(work: Promise<void>): void;
   /** Resolves when no tracked work is left. */
   idle(): Promise<void>;
-  /** The same models, whose turns are stopped with the rest. */
+  /** Wraps models so that a shutdown stops their turns. */
   watch(models: Models): Models;
 }
 
@@ -51,7 +51,7 @@ export function createShutdown(): Shutdown {
       ),
   };
 
-  /** A controller for each turn instead of a listener on a shared signal: leaving a set costs nothing. */
+  /** A controller for each turn instead of a listener on a shared signal: removing one from a set costs nothing. */
   async function runStoppable(
     run: Model["run"],
     turn: Turn,

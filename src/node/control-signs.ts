@@ -1,5 +1,5 @@
 /**
- * Control tokens for people to look at: a real one must look unlike the same characters typed by somebody. With colours
+ * Control tokens for people to look at: a real one must look different from the same characters typed as text. With colours
  * real ones are inverse; without, typed ones have a backslash, `<\|end|>`.
  */
 import { styleText } from "node:util";

@@ -1,13 +1,13 @@
 /**
  * Encrypted reasoning: text that a client carries but cannot read, change or use as another tenant.
  *
- * AES-256-GCM by WebCrypto, with keys derived from the operator's secrets. Bytes of a seal, written as base64url:
+ * AES-256-GCM by WebCrypto, with keys derived from the operator's secrets. Its bytes, encoded as base64url:
  *
  *     0        1              9               21                         end
  *     | version | key id (8)  | nonce (12)    | ciphertext, then tag (16) |
  *
  * The version, the key id, what the text is for and the tenant are authenticated with it. The nonce is random, which
- * is good for 2³² seals under one key; rotate long before that.
+ * is safe for 2³² texts under one key. Rotate keys long before that.
  */
 import { yieldToEventLoop } from "../streams/timers.ts";
 
@@ -16,10 +16,10 @@ export interface ReasoningCipher {
   readonly open: (sealed: string, bound: SealBinding) => Promise<OpenedSeal>;
 }
 
-/** What a seal is bound to: opening it for anything else fails. */
+/** What sealed reasoning is bound to: decrypting it for anything else fails. */
 export interface SealBinding {
   readonly tenant: string;
-  /** What the text is, `reasoning` for instance, so that one thing is not taken for another. */
+  /** The kind of text, for instance `reasoning`, so that one kind cannot replace another. */
   readonly purpose: string;
 }
 
@@ -28,7 +28,7 @@ export type OpenedSeal =
   | { readonly opened: false; readonly reason: SealRefusal };
 
 export type SealRefusal =
-  /** It is no seal of this version, it was cut, or it is longer than any seal. */
+  /** Not sealed by this version, truncated, or longer than the maximum. */
   | "malformed"
   /** Sealed with a key that is not, or no longer, configured. */
   | "unknown-key"
@@ -36,7 +36,7 @@ export type SealRefusal =
   | "not-authentic";
 
 export interface ReasoningCipherOptions {
-  /** At least one, newest first: the first seals, all open. Any text; its strength is the seal's. */
+  /** At least one, newest first: the first encrypts, all decrypt. Any text; it should be hard to guess. */
   readonly secrets: readonly [string, ...string[]];
   readonly randomBytes: (length: number) => Uint8Array<ArrayBuffer>;
 }
@@ -47,7 +47,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES;
 const SHORTEST = HEADER_BYTES + NONCE_BYTES + TAG_BYTES;
-/** Characters. A whole context of thoughts fits, at eight bytes a token; what is longer is refused before it is decoded. */
+/** In characters. Fits reasoning as long as a whole context, at eight bytes per token. Longer texts are refused before decoding. */
 const LONGEST = 1_500_000;
 /** Characters that name the version and the key. */
 const HEADER_CHARACTERS = (HEADER_BYTES / 3) * 4;
@@ -114,7 +114,7 @@ interface DerivedKey {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** HKDF makes the key and, under another label, the id by which a seal names it. */
+/** HKDF derives the key and, under another label, the key id. */
 async function deriveKey(secret: string): Promise<DerivedKey> {
   const material = await crypto.subtle.importKey("raw", encoder.encode(secret), "HKDF", false, [
     "deriveKey",
@@ -136,7 +136,7 @@ async function deriveKey(secret: string): Promise<DerivedKey> {
   return { id: new Uint8Array(id), key };
 }
 
-/** JSON, so that no tenant and purpose can be moved into one another. */
+/** JSON, so that tenant and purpose are separated unambiguously. */
 function additionalData(
   header: Uint8Array<ArrayBuffer>,
   { purpose, tenant }: SealBinding,
@@ -162,7 +162,7 @@ function equal(a: Uint8Array, b: Uint8Array): boolean {
 /** Characters decoded before the event loop is yielded. */
 const SLICE = 250_000;
 
-/** Of many long seals that are opened at the same time, one is decoded in each turn of the event loop. */
+/** When many long texts are decrypted concurrently, one is decoded per turn of the event loop. */
 function createTurns() {
   let last = Promise.resolve();
   return {
@@ -179,7 +179,7 @@ function toBase64Url(bytes: Uint8Array): string {
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** Undefined unless it is exactly what `toBase64Url` writes: two spellings of one seal would be an alteration unseen. */
+/** Undefined unless it is exactly the output of `toBase64Url`: another spelling would be an undetected change. */
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[\w-]+$/.test(text)) return undefined;
   let binary: string;

@@ -17,8 +17,8 @@ import type { Store } from "./store.ts";
 
 export interface ReasoningStore {
   /**
-   * The same events. Thoughts are kept when the call they led to begins, and its `part-end` is given only once they
-   * are; reasoning parts end with their text sealed if `seal` is set.
+   * Passes the events on. Reasoning is stored when the call after it begins, and the call's `part-end` is delivered only
+   * once that is done. With `seal`, reasoning parts end with their text sealed.
    */
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent>;
   /** The reasoning for each step of a running loop, in the same order. Never rejects. */
@@ -32,24 +32,24 @@ export interface KeepOptions {
   readonly seal: boolean;
 }
 
-/** What the model wrote between two tool results, as a history shows it: thoughts, then calls. */
+/** What the model wrote between two tool results, as in a history: reasoning, then calls. */
 export interface LoopStep {
-  /** Thoughts the client sent readable. If there are any, no others take their place. */
+  /** Readable reasoning from the client. If there is any, it takes precedence. */
   readonly sent: readonly string[];
-  /** Thoughts the client carried sealed. What does not open is ignored. */
+  /** Sealed reasoning from the client. Entries that cannot be decrypted are ignored. */
   readonly sealed: readonly string[];
   /** Undefined: a call without an id, as in the legacy form. */
   readonly callIds: readonly (string | undefined)[];
 }
 
 export interface RestoredStep {
-  /** Of the first call, of the second …; of one alone in a step without calls. */
+  /** One entry per call; a single entry in a step without calls. */
   readonly thoughts: readonly CallThoughts[];
-  /** Undefined: there were no thoughts, and none are missed. */
+  /** Undefined: there was no reasoning, and none is missing. */
   readonly outcome: ReasoningOutcome | undefined;
 }
 
-/** The thoughts around a call, one text for each analysis message. */
+/** The reasoning around a call, one text per analysis message. */
 export interface CallThoughts {
   /**
    * Those since the call before: first those before each text the model wrote for the user, and last those right
@@ -60,7 +60,7 @@ export interface CallThoughts {
   readonly after: readonly string[];
 }
 
-/** Where the thoughts of a step were found; `lost` when any of them were not. */
+/** Where the reasoning of a step was found; `lost` if any of it was not. */
 export type ReasoningOutcome = "sent" | "sealed" | "stored" | "lost";
 
 export interface ReasoningKeeperDeps {
@@ -73,7 +73,7 @@ export interface ReasoningKeeperDeps {
   readonly onCorrupt: (kind: string) => void;
 }
 
-/** Between several thoughts of one message, where an API shows them as one text. */
+/** Separates several analysis messages where an API shows them as one text. */
 export const THOUGHT_SEPARATOR = "\n\n";
 
 /** Calls looked up for one request, the latest first. Cloudflare's KV allows a request no more. */
@@ -136,7 +136,7 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
       }
     }
 
-    /** The model thought on after its last call. */
+    /** The model continued to reason after its last call. */
     function writeThoughtsBehindCalls(): Promise<void> | undefined {
       const after = [...beforeTexts.flat(), ...thoughts];
       if (lastCall === undefined || after.length === 0) return undefined;
@@ -151,7 +151,7 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
     return mapPushStream(events, keepThoughts);
   }
 
-  /** Also when there was no thought: that is how a call without one differs from one whose thought was lost. */
+  /** Also stored for a call without reasoning, to distinguish it from one whose reasoning was lost. */
   async function write(
     tenant: string,
     callId: string,
@@ -196,9 +196,9 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
   }
 
   /**
-   * What the client sent is what counts. But the kept thoughts are the better copy of the same text: they know which
-   * message each stood in, and they are whole where the client has only the end. `openai`'s stream helper does: of a
-   * field it does not know, it keeps the last delta.
+   * The client's text decides. If the stored reasoning is the same text, it is the better copy: it is split into messages,
+   * and complete where the client has only the end. `openai`'s stream helper keeps only the last delta of a field it does
+   * not know.
    */
   async function confirmSent(
     tenant: string,
@@ -214,7 +214,7 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
     return { thoughts: [aheadOfAll(step.sent)], outcome: "sent" };
   }
 
-  /** What is kept of each call. */
+  /** The stored reasoning of each call. */
   async function readAll(
     tenant: string,
     { callIds }: LoopStep,
@@ -232,7 +232,7 @@ export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore 
   }
 }
 
-/** Thoughts of which nobody knows what stood between them. */
+/** Reasoning whose position between texts is unknown. */
 function aheadOfAll(texts: readonly string[]): CallThoughts {
   return { before: [texts], after: [] };
 }
@@ -243,7 +243,7 @@ function toTexts(thoughts: readonly CallThoughts[]): string[] {
 
 const WORST_FIRST: readonly ReasoningOutcome[] = ["lost", "stored", "sealed", "sent"];
 
-/** One word for a request of several steps: the outcome furthest from the client having sent it. */
+/** The worst outcome of a request's steps: the one furthest from `sent`. */
 export function worstOutcome(
   steps: readonly Pick<RestoredStep, "outcome">[],
 ): ReasoningOutcome | undefined {

@@ -23,13 +23,13 @@ export function registerBackendMetrics(models: Models, registry: Registry): void
   );
   registry.readings(
     "harmony_gateway_backend_completions_in_flight",
-    "Completions a backend is working on.",
+    "In-flight completions of a backend.",
     "gauge",
     () => ofBackends(({ inFlight }) => [[{}, inFlight]]),
   );
   registry.readings(
     "harmony_gateway_backend_completions_total",
-    "Completions by backend and by how they ended; those nobody waited for are left out.",
+    "Completions by backend and outcome, without abandoned ones.",
     "counter",
     () =>
       ofBackends(({ succeeded, failed }) => [
@@ -45,17 +45,17 @@ export function registerBackendMetrics(models: Models, registry: Registry): void
   );
   registry.readings(
     "harmony_gateway_backend_ejections_total",
-    "How often failures of its requests have put a backend out for a while.",
+    "How often failed requests have opened a backend's circuit breaker.",
     "counter",
     () => ofBackends(({ ejections }) => [[{}, ejections]]),
   );
   registry.readings(
     "harmony_gateway_completion_retries_total",
-    "Completions that were tried again on another backend.",
+    "Completions that were retried on another backend.",
     "counter",
     () => models.all.flatMap(({ id, pool }) => (pool ? [[{ model: id }, pool.retries]] : [])),
   );
-  // A tenant's name may be a person's: its number among the configured keys says enough to its operator.
+  // A tenant's name may be personal data. Its number among the configured keys is enough for the operator.
   const ofTenants = (read: (tenant: TenantState) => number) => () =>
     models.all.flatMap(({ id, pool }) =>
       (pool?.tenants ?? []).map(
@@ -70,7 +70,7 @@ export function registerBackendMetrics(models: Models, registry: Registry): void
   );
   registry.readings(
     "harmony_gateway_tenant_completions_in_flight",
-    "Completions of a tenant that backends are working on.",
+    "In-flight completions of a tenant.",
     "gauge",
     ofTenants(({ inFlight }) => inFlight),
   );
@@ -82,7 +82,7 @@ export function registerBackendMetrics(models: Models, registry: Registry): void
   );
   registry.readings(
     "harmony_gateway_tenant_queue_wait_seconds_total",
-    "How long completions of a tenant have waited, together.",
+    "Total waiting time of a tenant's completions.",
     "counter",
     ofTenants(({ waitedMs }) => waitedMs / 1_000),
   );

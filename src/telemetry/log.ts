@@ -1,4 +1,4 @@
-/** The log: JSON lines with a time, a level, an event and its fields. Never what users or models wrote. */
+/** The log: JSON lines with a time, a level, an event and its fields, without text by users or models. */
 
 export const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
 
@@ -14,7 +14,7 @@ export interface LogOptions {
   readonly level: LogLevel | "silent";
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Takes one line, without its line break. */
+  /** Writes one line, given without its line break. */
   readonly write: (line: string) => void;
 }
 

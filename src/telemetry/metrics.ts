@@ -1,8 +1,7 @@
 /**
- * Counters for Prometheus, in its text format, version 0.0.4. Small enough to need no library, and so
- * the same on every runtime.
+ * Prometheus metrics in the text format, version 0.0.4. Small enough to need no library, so it works on every runtime.
  *
- * Labels never hold what a client chose freely: each value would be a time series of its own.
+ * Labels never contain values that a client can choose freely: each value would create a time series.
  */
 
 export type Labels = Readonly<Record<string, string>>;

@@ -52,15 +52,15 @@ export function createMeters(registry: Registry): Meters {
     ),
     storeFailures: registry.counter(
       "harmony_gateway_store_failures_total",
-      "Operations the store did not do, by operation and failure.",
+      "Failed operations of the store, by operation and failure.",
     ),
     corruptEntries: registry.counter(
       "harmony_gateway_store_corrupt_entries_total",
-      "Stored entries that could not be read and were taken for not there, by kind.",
+      "Stored entries that could not be read and were treated as missing, by kind.",
     ),
     firstTokenSeconds: registry.histogram(
       "harmony_gateway_first_token_seconds",
-      "From a turn's start to its first piece of output.",
+      "From a turn's start to its first output.",
       SECONDS,
     ),
     turnSeconds: registry.histogram(
@@ -80,7 +80,7 @@ export interface ObserveDeps {
   readonly logContent: boolean;
 }
 
-/** The same models, their turns counted and logged. */
+/** Wraps models so that their turns are counted and logged. */
 export function observeModels(models: Models, deps: ObserveDeps): Models {
   return withTurnHook(models, (model, turn, signal, run) =>
     createPushStream<TurnEvent>((consumer) =>
@@ -89,14 +89,14 @@ export function observeModels(models: Models, deps: ObserveDeps): Models {
   );
 }
 
-/** Counts and logs one turn, whose events it passes on unchanged. */
+/** Counts and logs one turn. Its events are passed on unchanged. */
 class TurnObserver {
   readonly #model: Model;
   readonly #turn: Turn;
   readonly #deps: ObserveDeps;
   readonly #startedAt: number;
   #firstTokenSeconds: number | undefined;
-  /** What was written, part by part; only kept if it is to be logged. */
+  /** The output by parts; only kept if content is logged. */
   readonly #written: { kind: string; text: string }[] = [];
   #isOver = false;
 

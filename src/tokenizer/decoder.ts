@@ -20,7 +20,7 @@ export class Decoder implements StreamingDecoder {
 
   push(id: TokenId): string {
     const text = this.#texts.textOf(id) ?? specialTokenName(id);
-    // A text of its own begins with a character, so whatever was unfinished stays so.
+    // Text that is valid UTF-8 begins with a whole character, so bytes held back stay incomplete.
     if (text !== undefined) return this.#utf8.end() + text;
     return this.#utf8.push(bytesOf(this.#tokens, id));
   }

@@ -1,4 +1,4 @@
-/** What an encoder offers, independent of the vocabulary behind it. */
+/** The interface of a tokenizer, independent of its vocabulary. */
 
 /** An id of the `o200k_harmony` vocabulary: an integer from 0 to 201087. */
 export type TokenId = number;
@@ -12,7 +12,7 @@ export interface Tokenizer {
    */
   encode(text: string, scope?: string): TokenId[];
 
-  /** The same ids in steps of a few milliseconds, for whoever has others to serve in between. */
+  /** The same ids in steps of a few milliseconds, so that the caller can yield in between. */
   encodeInSteps(text: string, scope?: string): EncodeSteps;
 
   /**

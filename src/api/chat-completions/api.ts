@@ -7,7 +7,7 @@ import { toErrorBody } from "./errors.ts";
 import { chatCompletions } from "./route.ts";
 
 export const chatCompletionsApi: Api = {
-  // What belongs to no other API: most clients that ask for an unknown path speak this one.
+  // Everything no other API claims: most clients that request an unknown path use this API.
   claims: () => true,
   routes({ settings, ...services }) {
     const chat = chatCompletions({

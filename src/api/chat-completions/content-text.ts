@@ -2,7 +2,7 @@
 import { RequestError } from "../errors.ts";
 import type { ChatMessage } from "./request.ts";
 
-/** Text parts are joined with nothing between them. The model reads no other kind. */
+/** Joins text parts without a separator. The model supports no other kind. */
 export function contentText(content: ChatMessage["content"], param: string): string {
   if (content === undefined || content === null) return "";
   if (typeof content === "string") return content;

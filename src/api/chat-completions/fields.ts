@@ -1,6 +1,6 @@
 /**
- * What is done with each field a client of this API may send: OpenAI's, OpenRouter's, and strays that clients are known
- * to send. `docs/fields.md` is made from this list, and a test sends every one of them to see whether it is true.
+ * How each field a client of this API may send is handled: OpenAI's, OpenRouter's, and others that clients are known to
+ * send. `docs/fields.md` is generated from this list, and a test sends every field to check it.
  */
 
 export interface Field {

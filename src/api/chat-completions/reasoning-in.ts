@@ -4,8 +4,8 @@ import { contentText } from "./content-text.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
 
 /**
- * The assistant messages of the running tool loop, by index: those after the last answer. The model is not
- * shown the thoughts of answers already given, so nobody looks for them.
+ * The assistant messages of the running tool loop, by index: those after the last answer. Reasoning before an answer is
+ * dropped from the prompt, so it is not looked up.
  */
 export function runningSteps(messages: readonly ChatMessage[]): Map<number, LoopStep> {
   const steps = new Map<number, LoopStep>();
@@ -13,7 +13,7 @@ export function runningSteps(messages: readonly ChatMessage[]): Map<number, Loop
     if (message.role !== "assistant") continue;
     const step = toStep(message);
     const said = contentText(message.content, `messages[${index}]`) || message.refusal;
-    // An answer at the very end is one that has only begun: it is to be continued.
+    // An answer at the end of the history is a prefill that the model continues.
     if (step.callIds.length === 0 && said && index < messages.length - 1) break;
     steps.set(index, step);
   }
@@ -33,8 +33,8 @@ function toStep(message: AssistantMessage): LoopStep {
 }
 
 /**
- * One source, never several joined: clients often send the same text under two names. The most
- * structured one wins. Encrypted entries are not text; see `sealedReasoning`.
+ * Reads one source and never joins several: clients often send the same text under two names. The most structured one
+ * wins. Encrypted entries are not text; see `sealedReasoning`.
  */
 export function sentReasoning(message: AssistantMessage): string | undefined {
   const candidates = [
@@ -49,7 +49,7 @@ export function sentReasoning(message: AssistantMessage): string | undefined {
   return candidates.find((text) => text !== undefined && text !== null && text !== "") ?? undefined;
 }
 
-/** What the client carried without being able to read it: the `data` of encrypted entries. */
+/** Sealed reasoning the client has sent back: the `data` of encrypted entries. */
 export function sealedReasoning(message: AssistantMessage): readonly string[] {
   if (!Array.isArray(message.reasoning_details)) return [];
   return message.reasoning_details.flatMap((detail) =>

@@ -1,11 +1,11 @@
-/** What every form of a chat reply shares: who answers, how it is shaped, and the mapped values. */
+/** Shared by streamed and plain chat replies: options, reasoning entries and mapped values. */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import { THOUGHT_SEPARATOR } from "../../store/reasoning-store.ts";
 import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
 import { tokenText } from "../token-text.ts";
 import type { ChatRequest } from "./request.ts";
 
-/** Decided by the request and by the client's key, before the first token. */
+/** Determined by the request and the client's key, before the first token. */
 export interface ReplyOptions {
   /** `gen-…`, the same in every chunk and in the `X-Generation-Id` header. */
   readonly id: string;
@@ -13,12 +13,12 @@ export interface ReplyOptions {
   readonly created: number;
   /** The model as the client named it. */
   readonly model: string;
-  /** The engine's name, as OpenRouter's `provider`: some clients insist on a string. */
+  /** The engine's name, as OpenRouter's `provider`: some clients require a string. */
   readonly provider: string;
   readonly reasoning: ShownReasoning;
   /** Repeat reasoning as `reasoning_content`, for clients that read nothing else. */
   readonly mirrorReasoning: boolean;
-  /** The client asked in the legacy way, with `functions`: answer with `function_call`. */
+  /** The request uses the legacy `functions`, so the reply uses `function_call`. */
   readonly legacyFunctions: boolean;
   /** Tools whose one string argument is unwrapped into `custom.input`. */
   readonly customTools: ReadonlySet<string>;
@@ -27,13 +27,13 @@ export interface ReplyOptions {
   readonly logprobs: boolean;
 }
 
-/** What the client gets of the model's thoughts: their text, a sealed copy to send back, or nothing. */
+/** How the client receives reasoning: as text, as a sealed copy to send back, or not at all. */
 export type ShownReasoning = "text" | "sealed" | "hidden";
 
 /** Between two analysis messages, and between a preamble and the answer. */
 export const PART_SEPARATOR = THOUGHT_SEPARATOR;
 
-/** An entry of `reasoning_details`. Without `format`, clients take it for Anthropic's and drop it. */
+/** An entry of `reasoning_details`. Clients drop entries without `format`: they assume Anthropic's. */
 export function toSealedDetail(data: string, index: number) {
   return { type: "reasoning.encrypted" as const, data, format: "unknown" as const, index };
 }
@@ -58,7 +58,7 @@ export function toUsage(usage: TurnUsage) {
   };
 }
 
-/** The prompt was sent once, however many choices were sampled from it: it is counted once, as OpenAI does. */
+/** The prompt is counted once however many choices were sampled from it, as at OpenAI. */
 export function addUsage(usages: readonly TurnUsage[]): TurnUsage {
   const sum = (pick: (usage: TurnUsage) => number) =>
     usages.reduce((total, usage) => total + pick(usage), 0);

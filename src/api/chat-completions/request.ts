@@ -1,8 +1,8 @@
 /**
  * What `POST /v1/chat/completions` accepts: OpenAI's body with OpenRouter's extensions.
  *
- * Unknown fields are ignored, as both do: clients send many. A known field of the wrong type is a 400
- * that names it. `null` means absent, everywhere. What is done with each field is listed in `fields.ts`.
+ * Unknown fields are ignored, as both do: clients send many. A known field of the wrong type is answered with a 400 that
+ * names it. `null` always means absent. `fields.ts` lists how each field is handled.
  */
 import * as z from "zod";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
@@ -35,7 +35,7 @@ const toolCall = lazy(() =>
   }),
 );
 
-/** `format`, `id` and `signature` are not looked at: clients mangle them. */
+/** `format`, `id` and `signature` are ignored: clients alter them. */
 const reasoningDetail = lazy(() =>
   z.looseObject({
     type: z.string().nullish(),
@@ -165,7 +165,7 @@ const responseFormat = lazy(() =>
   ]),
 );
 
-/** Control tokens are the gateway's alone: a bias could force or forbid the end of a message. */
+/** Control tokens are excluded: a bias could force or forbid the end of a message. */
 const ordinaryTokenId = lazy(() =>
   z
     .string()
@@ -175,7 +175,7 @@ const ordinaryTokenId = lazy(() =>
     ),
 );
 
-/** As long as the gateway holds back text for it. */
+/** Stop strings delay output by their length, so the length is limited. */
 const MAX_STOP_LENGTH = 1_000;
 
 const stopString = lazy(() => z.string().max(MAX_STOP_LENGTH));

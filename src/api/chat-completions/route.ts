@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions`: the one place where requests, turns and replies meet. */
+/** `POST /v1/chat/completions`: connects requests, turns and replies. */
 import { Hono } from "hono";
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import { type ReasoningStore, worstOutcome } from "../../store/reasoning-store.ts";
@@ -26,15 +26,15 @@ import { chatReasoning, toTurnInSteps, type TurnContext } from "./to-turn.ts";
 export interface ChatCompletionsDeps {
   readonly models: Models;
   readonly reasoning: ReasoningStore;
-  /** What the operator says about the system message; the date is that of the request. */
+  /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: Date) => TurnContext["system"];
   readonly limits: RequestLimits & CountedLists;
   /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
   readonly mirrorReasoning: (tenant: string) => boolean;
-  /** Between stages of large requests. */
+  /** Yields between stages of large requests. */
   readonly pause: Pause;
   readonly keepAliveMs: number;
-  /** How long a client may read nothing of what waits for it. */
+  /** How long a client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
@@ -104,7 +104,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
         onCancel: (reason) => abort.abort(reason),
       });
     } catch (error) {
-      // One of several turns has failed: the engine need not go on with the others.
+      // One of several turns has failed: stop the others.
       abort.abort(error);
       throw error;
     }
@@ -118,10 +118,10 @@ const SHOWN: Record<ReasoningPolicy, ShownReasoning> = {
   none: "hidden",
 };
 
-/** As long as the field of the same name may be. */
+/** The limit of the field of the same name. */
 const MAX_SESSION_ID = 256;
 
-/** The model asked for; without a name, the first known one of OpenRouter's `models`, or the first one served. */
+/** The requested model. Without a name, the first known one of OpenRouter's `models`, or the first one served. */
 function requireModel(models: Models, { model: name, models: others }: ChatRequest): Model {
   const model = name
     ? models.find(name)
@@ -133,7 +133,7 @@ function requireModel(models: Models, { model: name, models: others }: ChatReque
   });
 }
 
-/** With one seed for all, the choices of a request would be the same. */
+/** A seed per choice: with one seed for all, the choices would be identical. */
 function withSeed(turn: Turn, index: number): Turn {
   const { seed } = turn.sampling;
   if (seed === undefined || index === 0) return turn;
@@ -167,7 +167,7 @@ function toFrames(
       for (const [index, writer] of writers.entries()) {
         if (!ended.has(index)) frames += sseFrame(writer.fail(description));
       }
-      // The AI SDK's OpenAI provider reads an error only from an event that is no chunk.
+      // The AI SDK's OpenAI provider reads errors only from events that are not chunks.
       await consumer(frames + sseFrame(JSON.stringify(toErrorBody(description))));
     }
   });

@@ -1,5 +1,5 @@
 /**
- * From turn events to `chat.completion.chunk`s, as text.
+ * Converts turn events to the JSON text of `chat.completion.chunk`s.
  *
  * Each rule here is one a client breaks on (OpenRouter convention): role, ids, names and `format` once,
  * because accumulators join repeated strings; one kind of delta in a chunk; no null where an array or
@@ -20,13 +20,13 @@ import { unwrapCustomInput } from "./to-completion.ts";
 
 /** Writes the chunks of one choice. */
 export interface ChunkWriter {
-  /** The chunks an event gives, each a JSON text; often one, sometimes none. */
+  /** The chunks of an event, each a JSON text: usually one, sometimes none. */
   push(event: TurnEvent): string[];
   /** The chunk that ends the choice after a failure. */
   fail(error: ErrorDescription): string;
 }
 
-/** `index`: the choice's place among `n`. */
+/** `index`: the choice's index among `n`. */
 export function createChunkWriter(options: ReplyOptions, index: number): ChunkWriter {
   // A chunk differs from the next in its delta only, so the rest is serialised once: stringifying a
   // whole chunk costs 506 ns, prefix + delta + suffix 66 ns.
@@ -130,7 +130,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
             : [chunk(`"function_call":{"arguments":${JSON.stringify(event.text)}}`)];
         }
         if (options.customTools.has(open.name)) {
-          // Escapes can only be undone on the whole string, so a custom input goes out in one piece.
+          // Escapes can only be decoded in the whole string, so a custom input is sent in one delta.
           customArguments += event.text;
           return [];
         }
@@ -157,8 +157,8 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
   }
 
   /**
-   * All in one chunk, before the first call or at the end: `openai`'s stream helper keeps of a field it does not know
-   * what came last.
+   * Sent in one chunk, before the first call or at the end: `openai`'s stream helper keeps only the last value of a field
+   * it does not know.
    */
   function sealedDetails(): string[] {
     if (sealed.waiting.length === 0) return [];
@@ -174,7 +174,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
     );
   }
 
-  /** The engine has not said how it ended. */
+  /** The engine has not reported a finish reason. */
   function fail(error: ErrorDescription): string {
     return failed(error, "error");
   }

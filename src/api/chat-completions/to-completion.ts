@@ -1,4 +1,4 @@
-/** From a finished turn to a `chat.completion`. */
+/** Converts finished turns to a `chat.completion`. */
 import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
 import { describeTurnFailure } from "../errors.ts";
 import { toErrorBody } from "./errors.ts";
@@ -69,7 +69,7 @@ function toMessage(parts: readonly FinishedPart[], options: ReplyOptions) {
   };
 }
 
-/** One for each analysis message, so that each can be put back where it was. */
+/** One entry per analysis message, so that each can be restored to its place. */
 function toSealedDetails(parts: readonly FinishedPart[], options: ReplyOptions) {
   if (options.reasoning !== "sealed") return [];
   return parts
@@ -88,7 +88,7 @@ function toToolCall(
     : { index, id, type: "function" as const, function: { name, arguments: text } };
 }
 
-/** The string inside `{"input": "…"}`; the whole text when the model wrote something else. */
+/** The string in `{"input": "…"}`, or the whole text if the model wrote something else. */
 export function unwrapCustomInput(args: string): string {
   try {
     const value: unknown = JSON.parse(args);
@@ -97,7 +97,7 @@ export function unwrapCustomInput(args: string): string {
       if (typeof input === "string") return input;
     }
   } catch {
-    // Not JSON: free text is what a custom tool takes anyway.
+    // Not JSON. A custom tool accepts free text.
   }
   return args;
 }

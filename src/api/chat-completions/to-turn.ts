@@ -1,4 +1,4 @@
-/** From a checked chat request to a Turn: history to Harmony messages, fields to demands. */
+/** Converts a valid chat request to a Turn: history to Harmony messages, fields to constraints. */
 import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
 import { fromPlainJson, type Json } from "../../harmony/json.ts";
 import {
@@ -42,8 +42,8 @@ export interface PromptContext {
   /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
   readonly bodyText: string;
   /**
-   * What was found of the running loop's reasoning: by the message's index, the thoughts around each of its
-   * calls. For other messages, what they say themselves.
+   * Restored reasoning of the running tool loop: by message index, the reasoning around each of the message's calls. Other
+   * messages keep the reasoning they contain.
    */
   readonly restored: ReadonlyMap<number, readonly CallThoughts[]>;
 }
@@ -58,7 +58,7 @@ export function toTurn(request: ChatRequest, context: TurnContext): Turn {
   return runAtOnce(toTurnInSteps(request, context));
 }
 
-/** A request of megabytes takes a few dozen milliseconds for each step, any other next to nothing for all. */
+/** Each step takes a few dozen milliseconds for a request of megabytes, and almost none for others. */
 export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Generator<void, Turn> {
   refuseUnsupported(request);
   const offer = yield* readOffer(request, context);
@@ -146,18 +146,21 @@ export function chatReasoning(request: ChatRequest): ReasoningOptions {
 
 function refuseUnsupported(request: ChatRequest): void {
   if (request.prompt !== undefined && request.prompt !== null) {
-    throw new RequestError("prompt: this route takes messages; there is no text completion", {
-      param: "prompt",
-    });
+    throw new RequestError(
+      "prompt: this route does not support text completion. Send messages instead",
+      {
+        param: "prompt",
+      },
+    );
   }
   const modality = (request.modalities ?? []).findIndex((each) => each !== "text");
   if (modality >= 0) {
-    throw new RequestError(`modalities[${modality}]: the model only writes text`, {
+    throw new RequestError(`modalities[${modality}]: the model supports text output only`, {
       param: `modalities[${modality}]`,
     });
   }
   if (request.audio !== undefined && request.audio !== null) {
-    throw new RequestError("audio: the model only writes text", { param: "audio" });
+    throw new RequestError("audio: the model supports text output only", { param: "audio" });
   }
   if (request.top_logprobs != null && request.logprobs !== true) {
     throw new RequestError("top_logprobs: needs logprobs to be true", { param: "top_logprobs" });
@@ -229,8 +232,8 @@ function toHistory(messages: readonly ChatMessage[], restored: PromptContext["re
 }
 
 /**
- * A name as it can stand in a header, `user:alice`: other characters than letters, digits, `_`, `-` and `.` become `_`,
- * because a space would end it.
+ * A name that is valid in a header, `user:alice`: characters other than letters, digits, `_`, `-` and `.` become `_`,
+ * because a space would end the name.
  */
 function toAuthorName(name: string | null | undefined): string | undefined {
   const written = (name ?? "").trim().replace(/[^\p{L}\p{N}_.-]+/gu, "_");
@@ -274,7 +277,7 @@ function assistantParts(
   };
 }
 
-/** In the order in which the model wrote them. The client has joined what was said to the user into one text. */
+/** In the order the model wrote them. The client has joined all text for the user into one string. */
 function toAssistantMessages({ thoughts, text, calls }: AssistantParts): Message[] {
   if (calls.length === 0) {
     return [
@@ -302,7 +305,7 @@ function toThoughts(texts: readonly string[] = []): Message[] {
   return texts.map((text) => analysisMessage(text));
 }
 
-/** By id, because results may come in any order; a name on the message itself is the last resort. */
+/** By id, because results may come in any order. The name on the message is the fallback. */
 function resolveToolName(
   id: string,
   name: string | null | undefined,
@@ -319,7 +322,7 @@ function resolveToolName(
 
 // Tools and formats
 
-/** The field a custom tool's free text travels in: to the model it is a function with one string. */
+/** The field that carries a custom tool's free text: the model sees a function with one string parameter. */
 export const CUSTOM_INPUT = "input";
 
 const PLAIN_CUSTOM_PARAMETERS = {

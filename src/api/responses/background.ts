@@ -25,17 +25,17 @@ import { sleep } from "../../streams/timers.ts";
 const FLUSH_MS = 200;
 /** A heartbeat, which also checks for a cancellation, comes after every so many flushes. */
 const TICKS_PER_HEARTBEAT = 5;
-/** After so long without a heartbeat the process that ran the response is considered dead. */
+/** Without a heartbeat for so long, the process that runs the response is considered dead. */
 const DEAD_AFTER_MS = 30_000;
 /** How often a follower polls for new events. */
 const POLL_MS = 100;
-/** Polls for the last event of a response that has ended, before it is given up. */
+/** Polls for the last event of an ended response before giving up. */
 const POLLS_AFTER_END = 20;
 
 export interface Background {
   /**
-   * Begins to make it. Resolves when it can be found by its id. Throws a {@link RequestError} when too many are being made,
-   * and rejects when the store cannot keep it.
+   * Starts it. Resolves when it can be found by its id. Throws a {@link RequestError} when too many are in flight, and
+   * rejects when the store fails.
    */
   start(pending: PendingResponse): Promise<Started>;
   /** The stored response. One without a recent heartbeat is marked as failed first. */
@@ -47,18 +47,18 @@ export interface Background {
     startingAfter: number,
     signal: AbortSignal,
   ): AsyncGenerator<ResponseEvent>;
-  /** Stops it and gives its final state. Throws a {@link RequestError} when there is nothing to stop. */
+  /** Cancels it and returns its final state. Throws a {@link RequestError} when it is not in flight. */
   cancel(tenant: string, id: string): Promise<StoredResponse>;
 }
 
 export interface Started {
-  /** Resolves when it has ended, however. Never rejects. */
+  /** Resolves when it has ended, whatever the outcome. Never rejects. */
   readonly ended: Promise<void>;
 }
 
 const cancelMark = z.lazy(() => z.literal("cancelled"));
 
-/** A response that this process is making. */
+/** A response in flight in this process. */
 interface Running {
   readonly tenant: string;
   readonly abort: AbortController;
@@ -100,7 +100,7 @@ export function createBackground(context: ResponsesContext): Background {
     if (shutdown.closing.aborted) throw shutdownError();
     if (running.size >= context.maxBackground) {
       throw new RequestError(
-        "The gateway makes as many background responses as it may. Try again later.",
+        "The gateway runs as many background responses as it may. Try again later.",
         { ...TOO_MANY, status: 503, type: "server_error" },
       );
     }
@@ -253,7 +253,7 @@ const TOO_MANY = { errorType: "rate_limit_exceeded", retryAfter: 5 } as const;
 
 const DEATH = {
   code: "server_error",
-  message: "The gateway that made this response has stopped.",
+  message: "The gateway that ran this response has stopped. Send the request again.",
 };
 
 const TOO_LARGE = {

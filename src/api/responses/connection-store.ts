@@ -1,21 +1,21 @@
 /**
- * The responses a WebSocket connection can continue: all stored ones, and its own latest one even if that is not to be
- * stored, for as long as the connection lasts.
+ * The responses a WebSocket connection can continue: all stored ones and, while it is open, its own latest one even with
+ * `store: false`.
  */
 import type { ResponseStore, StoredResponse } from "./response-store.ts";
 
 export interface ConnectionStore extends ResponseStore {
-  /** Forget the connection's own response, if it is this one. */
+  /** Forgets the connection's own response, if it has this id. */
   evict(id: string): void;
 }
 
 export function createConnectionStore(stored: ResponseStore): ConnectionStore {
-  /** With all that came before it in its input: nobody else has it. */
+  /** Its input includes its whole history, which is stored nowhere else. */
   let own: StoredResponse | undefined;
 
   return {
     async put(tenant, entry, options) {
-      // What continues a response that nobody else has must hold all of it.
+      // A response that continues an unstored one must contain its whole history.
       const isAlone = !options.store || entry.ancestors.includes(own?.response.id ?? "");
       const whole = isAlone
         ? { ...entry, input: [...options.earlier, ...entry.input], ancestors: [] }

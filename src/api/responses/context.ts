@@ -21,10 +21,10 @@ export interface ResponsesDeps extends EntryDeps {
   readonly cipher: ReasoningCipher;
   /** Rejects when it fails, because clients rely on what is stored here. */
   readonly store: GuardedStore;
-  /** What the operator says about the system message; the date is that of the request. */
+  /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: Date) => Omit<SystemOptions, "effort">;
   readonly limits: RequestLimits & CountedLists;
-  /** Between stages of large requests. */
+  /** Yields between stages of large requests. */
   readonly pause: Pause;
   /** Longest message on a WebSocket; bodies of requests are limited before they get here. */
   readonly maxBodyBytes: number;
@@ -33,18 +33,18 @@ export interface ResponsesDeps extends EntryDeps {
   readonly keepAliveMs: number;
   /** A client that reads nothing for so long is disconnected. */
   readonly clientIdleTimeoutMs: number;
-  /** Most responses that are made in the background at a time, for one tenant and for all. */
+  /** Most concurrent background responses, of one tenant and of all. */
   readonly maxBackgroundOf: (tenant: string) => number;
   readonly maxBackground: number;
-  /** Most WebSockets that one tenant has open at a time. */
+  /** Most open WebSockets of one tenant. */
   readonly maxSocketsOf: (tenant: string) => number;
   readonly shutdown: Shutdown;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
-  /** Kinds of tools that were left out of a request's prompt. */
+  /** Called with the kinds of tools that were left out of a request's prompt. */
   readonly onSkippedTools: (requestId: string, kinds: readonly string[]) => void;
-  /** Where the thoughts of a tool loop's step were found, when not by `reasoning` itself. */
+  /** Called with where the reasoning of a tool loop's step was found, unless `reasoning` has reported it. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
 

@@ -1,4 +1,4 @@
-/** `/v1/conversations`: made, read, changed, deleted, and the same for their items. */
+/** `/v1/conversations`: create, read, update and delete conversations and their items. */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
 import type { ApiEnv } from "../client.ts";
@@ -115,9 +115,12 @@ export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {
   function toNewItems(items: readonly z.infer<typeof inputItem>[]): WireItem[] {
     return items.map((item) => {
       if (item.type === "item_reference") {
-        throw new RequestError("items: a conversation holds items, not references to them", {
-          param: "items",
-        });
+        throw new RequestError(
+          "items: a conversation cannot contain references to items. Send the items themselves",
+          {
+            param: "items",
+          },
+        );
       }
       const wire = toWireItem(item);
       return wire["id"] ? wire : { ...wire, id: `item_${context.randomId()}` };

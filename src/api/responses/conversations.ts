@@ -1,8 +1,8 @@
 /**
- * Conversations: a named list of items that responses continue and add to.
+ * Conversations: named lists of items that responses continue and extend.
  *
- * An entry is read, changed and written whole. Within this process changes to one conversation wait for each other;
- * two replicas that change the same one at the same moment may lose a change.
+ * An entry is read, changed and written as a whole. Changes to one conversation are serialised within this process. If two
+ * replicas change the same one concurrently, one change may be lost.
  */
 import * as z from "zod";
 import { createEntries, type EntryDeps } from "../../store/entries.ts";
@@ -22,10 +22,10 @@ export interface StoredConversation {
 /** Rejects with a `StoreError` when the store fails. */
 export interface ConversationStore {
   get(tenant: string, id: string): Promise<StoredConversation | undefined>;
-  /** @throws RequestError when it is too large to be kept; what was kept before stays as it was. */
+  /** @throws RequestError when it is too large to be stored; the stored version is unchanged. */
   put(tenant: string, conversation: StoredConversation): Promise<void>;
   delete(tenant: string, id: string): Promise<void>;
-  /** Replaces it by what `change` makes of it. Undefined when there is none, or none any more. */
+  /** Replaces it by the result of `change`. Undefined when it does not exist or has expired. */
   update(
     tenant: string,
     id: string,
@@ -48,7 +48,7 @@ export function createConversationStore(deps: EntryDeps): ConversationStore {
     storedConversation,
     deps,
   );
-  /** The last change in flight of each conversation. */
+  /** The latest in-flight change of each conversation. */
   const changing = new Map<string, Promise<unknown>>();
 
   const get: ConversationStore["get"] = (tenant, id) => entries.get(tenant, id);

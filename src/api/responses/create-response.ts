@@ -31,12 +31,12 @@ export interface PendingResponse {
   readonly turn: Turn;
   readonly context: RequestContext;
   readonly caller: Caller;
-  /** Clients that carry reasoning sealed get it so. */
+  /** Include sealed reasoning for the client to send back. */
   readonly seal: boolean;
   readonly builder: ResponseBuilder;
 }
 
-/** Everything up to the engine. Throws a {@link RequestError}. */
+/** Everything before the engine call. Throws a {@link RequestError}. */
 export async function prepareResponse(
   bodyText: string,
   caller: Caller,
@@ -96,7 +96,7 @@ export function runPending(
   return deps.reasoning.keep(model.run(turn, signal), { tenant, seal });
 }
 
-/** Runs it without events. Rejects with what the turn throws, or when the response cannot be stored. */
+/** Runs it without events. Rejects with the turn's error, or when the response cannot be stored. */
 export async function collectResponse(
   pending: PendingResponse,
   deps: ResponsesContext,
@@ -143,7 +143,7 @@ export async function keepResponse(
   }));
 }
 
-/** Throws anything but a failure to keep something, which the store has reported already. */
+/** Rethrows anything but a store failure, which the store has reported already. */
 export function ignoreStoreFailure(error: unknown): void {
   if (!(error instanceof StoreError || error instanceof RequestError)) throw error;
 }
@@ -175,7 +175,7 @@ function promisesToKeep({ store, conversation }: ResponsesRequest): boolean {
   return (store ?? true) || Boolean(conversation);
 }
 
-/** Where a request sets no output limit, an answer of so many tokens must fit into the store beside its input. */
+/** Without an output limit, an answer of so many tokens must fit into the store with its input. */
 const USUAL_ANSWER_TOKENS = 8192;
 const BYTES_PER_TOKEN = 6;
 /** The context length of gpt-oss, used where the model does not report one. */
@@ -214,7 +214,7 @@ export interface FittingOptions {
   readonly unsupported: Unsupported;
 }
 
-/** With `truncation: "auto"`, shortened until prompt and answer fit. */
+/** With `truncation: "auto"`, shortens the history until prompt and answer fit. */
 export async function toFittingTurn(
   request: ResponsesRequest,
   model: Model,

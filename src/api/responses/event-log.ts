@@ -8,9 +8,9 @@ import { StoreError } from "../../store/store-error.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
 export interface EventLog {
-  /** Rejects with a `StoreError` when it was not kept. */
+  /** Rejects with a `StoreError` when it was not stored. */
   write(tenant: string, id: string, piece: number, events: readonly ResponseEvent[]): Promise<void>;
-  /** Undefined: it is not written yet, or kept no longer. */
+  /** Undefined: not written yet, or expired. */
   read(tenant: string, id: string, piece: number): Promise<readonly ResponseEvent[] | undefined>;
 }
 

@@ -6,8 +6,8 @@ import { toErrorMembers, toResponsesError } from "./errors.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
 /**
- * Each event in a frame, and so in a write, of its own: some parsers forget a frame that arrives in two reads.
- * Never fails: a failure that is no event yet becomes one.
+ * One frame, and so one write, per event: some parsers lose a frame that arrives in two reads. Never rejects: a failure
+ * that is not an event yet becomes one.
  */
 export function toFrames(events: AsyncIterable<ResponseEvent>): PushStream<string> {
   return createPushStream(async (consumer) => {

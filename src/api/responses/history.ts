@@ -1,6 +1,6 @@
 /**
- * A conversation's items in the form the model reads, with everything looked up that had to be: sealed summaries, and
- * above all the chain of thought of the running tool loop, by whichever carrier it comes.
+ * Prepares a conversation's items for rendering. Looks up sealed summaries and the chain of thought of the running tool
+ * loop, whether the client sent it, carried it sealed, or it is stored.
  */
 import {
   type CallThoughts,
@@ -11,7 +11,7 @@ import {
 import { RequestError } from "../errors.ts";
 import type { Content, InputItem } from "./items.ts";
 
-/** An item as `to-turn.ts` reads it. `param` is its place in the request, for errors. */
+/** An item as `to-turn.ts` reads it. `param` is its field in the request, for errors. */
 export type HistoryItem =
   | {
       readonly type: "message";
@@ -21,7 +21,7 @@ export type HistoryItem =
     }
   | {
       readonly type: "assistant";
-      /** An answer ended its turn; commentary was said before a call. */
+      /** An answer ended its turn; commentary preceded a call. */
       readonly isAnswer: boolean;
       readonly content: Content;
       readonly param: string;
@@ -39,11 +39,11 @@ export type HistoryItem =
       readonly content: Content;
       readonly param: string;
     }
-  /** What a compaction item stands for. */
+  /** The summary in a compaction item. */
   | { readonly type: "summary"; readonly text: string }
   | { readonly type: "unsupported"; readonly kind: string; readonly param: string };
 
-/** An input item, where it stands, and whether it came out of the store. References have been followed. */
+/** An input item, its field, and whether it was read from the store. References are resolved. */
 export interface LocatedItem {
   readonly item: InputItem;
   readonly param: string;
@@ -53,26 +53,26 @@ export interface LocatedItem {
 export interface HistoryDeps {
   readonly tenant: string;
   readonly reasoningStore: ReasoningStore;
-  /** What is kept of a reasoning item that came as a bare id. */
+  /** Looks up the stored reasoning of an item sent as a bare id. */
   readonly findThought: (id: string) => Promise<InputItem | undefined>;
-  /** The summary in a compaction item, undefined if it is not ours to open. */
+  /** Decrypts the summary of a compaction item. Undefined if it was not sealed here for this tenant. */
   readonly openSummary: (sealed: string) => Promise<string | undefined>;
-  /** Called with where the thoughts of a step were found, unless the reasoning store found and reported them itself. */
+  /** Called with where the reasoning of a step was found, unless the reasoning store has reported it. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
 
 export interface ResolvedHistory {
   readonly items: readonly HistoryItem[];
-  /** Where the thoughts of the running loop were found; of several steps, the worst. */
+  /** Where the reasoning of the running loop was found; of several steps, the worst outcome. */
   readonly outcome: ReasoningOutcome | undefined;
 }
 
-/** Throws a {@link RequestError} for an item that stands for something and cannot be looked up. */
+/** Throws a {@link RequestError} for a reference that cannot be resolved. */
 export async function resolveHistory(
   items: readonly LocatedItem[],
   deps: HistoryDeps,
 ): Promise<ResolvedHistory> {
-  // Thoughts before the last answer are not read again, so nothing is looked up for them.
+  // Reasoning before the last answer is dropped from the prompt, so it is not looked up.
   const running = items.findLastIndex((_, index) => isAnswer(items, index)) + 1;
   const steps = [
     ...toSteps(items.slice(0, running), "finished"),
@@ -82,7 +82,7 @@ export async function resolveHistory(
   return { items: resolved.flatMap((step) => step.items), outcome: worstOutcome(resolved) };
 }
 
-/** Without a phase, what stands right before a call was said before calling. */
+/** Without a phase, text directly before a call counts as commentary. */
 export function isAnswer(items: readonly Pick<LocatedItem, "item">[], index: number): boolean {
   const item = items[index]?.item;
   if (item?.type !== "message" || item.role !== "assistant") return false;
@@ -90,13 +90,13 @@ export function isAnswer(items: readonly Pick<LocatedItem, "item">[], index: num
   return item.phase !== "commentary" && items[index + 1]?.item.type !== "function_call";
 }
 
-/** Consecutive items by the model, or a single item by anyone else. */
+/** Consecutive items by the model, or a single other item. */
 interface ModelStep {
   readonly items: ModelStepItem[];
   readonly isByModel: boolean;
   /**
-   * `finished`: an answer has followed. `running`: part of the tool loop that has not come to an answer yet.
-   * `behind-answer`: the same, and the model wrote on after an answer.
+   * `finished`: an answer follows. `running`: part of the tool loop that has no answer yet. `behind-answer`: the same, but
+   * the model continued after an answer.
    */
   readonly place: "finished" | "running" | "behind-answer";
 }
@@ -105,7 +105,7 @@ interface ModelStepItem extends LocatedItem {
   readonly isAnswer: boolean;
 }
 
-/** `first`: the place of the first item; the steps after it are not right behind an answer. */
+/** `first`: the index of the first item. Later steps are not directly behind an answer. */
 function toSteps(items: readonly LocatedItem[], first: ModelStep["place"]): ModelStep[] {
   const later = first === "finished" ? "finished" : "running";
   const steps: ModelStep[] = [];
@@ -150,7 +150,7 @@ interface Thought {
   readonly outcome: ReasoningOutcome;
 }
 
-/** Readable content first, then what the client carried sealed, then what the id stands for. Undefined: nothing. */
+/** Readable content first, then sealed content, then what is stored under the id. Undefined: none. */
 async function readThought(located: LocatedItem, deps: HistoryDeps): Promise<Thought | undefined> {
   const { item, param, stored } = located;
   if (item.type !== "reasoning") return undefined;
@@ -177,7 +177,7 @@ export function thoughtText(item: Extract<InputItem, { type: "reasoning" }>): st
   return (item.content ?? []).flatMap((part) => (part.text ? [part.text] : [])).join("\n");
 }
 
-/** Calls that came without reasoning: the client does not send it back, and the reasoning store may have it. */
+/** Restores calls sent without reasoning: the reasoning store may have it. */
 async function restoreLost(
   items: readonly HistoryItem[],
   place: ModelStep["place"],
@@ -200,9 +200,9 @@ async function restoreLost(
 }
 
 /**
- * A call, the items since the call before it, and the thoughts between them. The lists of thoughts are counted from the call
- * backwards: those that an answer stands behind are not read again, and of texts that the client has left out the thoughts
- * come first.
+ * A call, the items since the previous call, and the reasoning between them. The lists of reasoning are matched backwards
+ * from the call: reasoning before an answer is not used again, and if the client has left out texts, their reasoning
+ * comes first.
  */
 function withThoughts(
   items: readonly HistoryItem[],
@@ -255,7 +255,7 @@ async function toHistoryItem(
       return { type: "unsupported", kind: item.item.type, param };
     case "reasoning":
     case "item_reference":
-      // Both are resolved before.
+      // Resolved before.
       return { type: "unsupported", kind: item.type, param };
     default:
       return item satisfies never;

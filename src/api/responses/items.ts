@@ -1,14 +1,13 @@
 /**
- * Input items as clients send them. Loose on purpose: clients send back what they were given, with fields
- * of their own, and all of it is kept for `input_items`. What the model reads of them is decided in
- * `to-turn.ts`.
+ * Input items as clients send them. Deliberately loose: clients send back what they received, with additional fields, and
+ * all of it is stored for `input_items`. `to-turn.ts` decides what the model reads.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 
 const textLike = lazy(() => z.string().nullish());
 
-/** A content part. Which kinds carry text, and what becomes of the others, is decided where they are read. */
+/** A content part. The code that reads it decides which kinds have text, and how to handle others. */
 const part = lazy(() => z.looseObject({ type: z.string(), text: textLike(), refusal: textLike() }));
 
 const content = lazy(() =>
@@ -85,14 +84,14 @@ const knownTypes = lazy(
     new Set(known().options.flatMap((option) => [...option.shape.type.values])),
 );
 
-/** A kind the model has no form for: hosted tools' items, and whatever clients invent next. */
+/** A kind the model does not support: items of hosted tools, and unknown ones. */
 const unsupported = lazy(() =>
   z
     .looseObject({ type: z.string().refine((type) => !knownTypes().has(type), "is not complete") })
     .transform((item) => ({ type: "unsupported" as const, item })),
 );
 
-/** Without a type, a role identifies a message, and an id a reference to an item. */
+/** Without a type, an item with a role is a message, and one with an id a reference. */
 function nameUntyped(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("type" in value && value.type !== null && value.type !== undefined) return value;
@@ -105,7 +104,7 @@ export const inputItem = z.lazy(() => z.preprocess(nameUntyped, z.union([known()
 export type InputItem = z.infer<ReturnType<typeof known>> | z.infer<ReturnType<typeof unsupported>>;
 export type Content = z.infer<ReturnType<typeof content>>;
 
-/** An item as it is kept and listed: what the client sent. */
+/** An item as it is stored and listed: what the client sent. */
 export type WireItem = Readonly<Record<string, unknown>> & { readonly type: string };
 
 export function toWireItem(item: InputItem): WireItem {

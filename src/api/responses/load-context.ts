@@ -1,4 +1,4 @@
-/** What a request continues: the responses before it, or a conversation, and its own input. */
+/** Loads what a request continues (earlier responses or a conversation) and adds its own input. */
 import type { ReasoningOutcome } from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
@@ -17,24 +17,24 @@ import {
 } from "./stored-reads.ts";
 
 export interface RequestContext {
-  /** Everything the model is to read, in order. */
+  /** All items for the model, in order. */
   readonly history: readonly HistoryItem[];
-  /** The request's own input, each item with an id: what is kept of it. */
+  /** The request's own input as it is stored, each item with an id. */
   readonly input: readonly WireItem[];
-  /** Everything before the input, as it was kept. */
+  /** Everything before the input, as stored. */
   readonly earlier: readonly WireItem[];
   /** Ids of the responses it continues, oldest first. */
   readonly ancestors: readonly string[];
   /** The id of the conversation it belongs to. */
   readonly conversation: string | undefined;
-  /** Where the thoughts of the running tool loop were found; of several steps, the worst. */
+  /** Where the reasoning of the running tool loop was found; of several steps, the worst outcome. */
   readonly outcome: ReasoningOutcome | undefined;
-  /** About the length as JSON of `earlier`, and of the items that references in the input stand for. */
+  /** Approximate JSON length of `earlier` and of the items that the input references. */
   readonly earlierSize: number;
   readonly referencedSize: number;
 }
 
-/** `responseId` names the input items that came without an id. Throws a {@link RequestError}. */
+/** `responseId` is used to name input items without an id. Throws a {@link RequestError}. */
 export async function loadContext(
   request: Pick<PromptRequest, "input" | "previous_response_id" | "conversation">,
   responseId: string,
@@ -78,7 +78,7 @@ export async function loadContext(
   };
 }
 
-/** What a request stands for may be no longer than a request may be. */
+/** With everything it references, a request may be no longer than a request body. */
 function createBudget(maxSize: number): HistoryBudget & { readonly size: number } {
   let size = 0;
   return {
@@ -156,13 +156,13 @@ function toInputItems(input: PromptRequest["input"]): readonly InputItem[] {
   return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
 }
 
-/** One after the other, so that too many are refused before all of them are read. */
+/** Sequential, so that too many are refused before all of them are read. */
 async function dereferenceAll(
   items: readonly InputItem[],
   reads: ItemReads,
   budget: HistoryBudget,
 ): Promise<LocatedItem[]> {
-  /** By id: an item that is referred to many times is checked and measured once. */
+  /** By id: an item that is referenced many times is checked and measured once. */
   const known = new Map<string, { readonly item: InputItem; readonly size: number }>();
   const located: LocatedItem[] = [];
   for (const [index, item] of items.entries()) {
@@ -193,7 +193,7 @@ function unknownItem(id: string, param: string): RequestError {
   });
 }
 
-/** Back from the form it was kept in. What another version may have written is taken for an unknown kind. */
+/** Parses a stored item. One that another version has written counts as an unknown kind. */
 function toInputItem(item: WireItem): InputItem {
   return inputItem.safeParse(item).data ?? { type: "unsupported", item };
 }

@@ -1,10 +1,10 @@
-/** How many WebSockets each tenant has open: each may hold messages of the largest size in memory. */
+/** Counts the open WebSockets of each tenant: each may hold messages of the maximum size in memory. */
 import { RequestError } from "../errors.ts";
 
 export interface OpenSockets {
-  /** @throws RequestError when the tenant may open no more. */
+  /** @throws RequestError when the tenant has reached the limit. */
   check(tenant: string): void;
-  /** Counts one in until what it gives is called. A second call does nothing. */
+  /** Counts one more until the returned function is called. Calling that again has no effect. */
   enter(tenant: string): () => void;
 }
 

@@ -1,4 +1,4 @@
-/** One output item while the model writes it, and the forms it takes on the wire. */
+/** An output item while the model writes it, and its wire formats. */
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Part } from "../../turn/turn.ts";
 import { tokenText } from "../token-text.ts";
@@ -8,18 +8,18 @@ import type { ItemStatus, OutputItem, OutputLogprob, OutputText } from "./to-res
 export interface OpenItem {
   readonly part: Part;
   readonly id: string;
-  /** Its place in the output. */
+  /** Its index in the output. */
   readonly index: number;
   text: string;
-  /** Only of messages. */
+  /** Only for messages. */
   readonly logprobs: OutputLogprob[];
-  /** Complete, unless the turn turns out to have been cut here. */
+  /** Complete, unless the turn was cut here. */
   isOver: boolean;
-  /** Sealed reasoning, known once the item is over. */
+  /** Sealed reasoning, known once the item is done. */
   sealed: string | undefined;
 }
 
-/** `empty`: as announced, before anything is written. `hidden`: complete, without its reasoning. */
+/** `empty`: as announced, before any content. `hidden`: complete, without its reasoning. */
 export type ItemForm = "empty" | "hidden" | "full";
 
 export function createOpenItem(part: Part, id: string, index: number): OpenItem {

@@ -1,4 +1,4 @@
-/** The items of a request alone, for whoever looks at one without a store: nothing that they refer to is looked up. */
+/** The items of a request alone, for use without a store: references are not resolved. */
 import { type HistoryItem, isAnswer, thoughtText } from "./history.ts";
 import type { InputItem } from "./items.ts";
 import type { PromptRequest } from "./request.ts";

@@ -1,8 +1,8 @@
 /**
  * What `POST /v1/responses` accepts: the union of OpenAI's body and Open Responses'.
  *
- * Unknown fields are ignored: clients add their own. A known field of the wrong type is a 400 that
- * names it. `null` means absent, everywhere.
+ * Unknown fields are ignored: clients add their own. A known field of the wrong type is answered with a 400 that names
+ * it. `null` always means absent.
  */
 import * as z from "zod";
 import { inputItem } from "./items.ts";
@@ -23,7 +23,7 @@ const functionTool = lazy(() =>
   }),
 );
 
-/** Hosted and client-side kinds gpt-oss has no form for. Codex sends several beside its functions. */
+/** Hosted and client-side kinds gpt-oss does not support. Codex sends several with its functions. */
 const unsupportedTool = lazy(() =>
   z
     .looseObject({ type: z.string().refine((type) => type !== "function", "is not complete") })
@@ -80,7 +80,7 @@ const include = lazy(() =>
   z.enum([
     "reasoning.encrypted_content",
     "message.output_text.logprobs",
-    // OpenAI's, about items this gateway does not produce: nothing to add.
+    // OpenAI's values for items this gateway does not produce: no effect.
     "web_search_call.action.sources",
     "web_search_call.results",
     "code_interpreter_call.outputs",
@@ -90,7 +90,7 @@ const include = lazy(() =>
   ]),
 );
 
-/** Open Responses' bounds, which are OpenAI's. */
+/** The limits of Open Responses and OpenAI. */
 const metadata = lazy(() =>
   z
     .record(z.string().max(64), z.string().max(512))
@@ -99,7 +99,7 @@ const metadata = lazy(() =>
 
 const model = lazy(() => z.string().min(1));
 
-/** What the prompt is made of: shared by creating, counting and compacting. */
+/** The fields that determine the prompt: shared by creating, counting and compacting. */
 const promptFields = lazy(() => ({
   model: model(),
   input: z
@@ -167,7 +167,7 @@ export const compactRequest = z.lazy(() =>
 );
 
 export type ResponsesRequest = z.infer<typeof responsesRequest>;
-/** The part that decides the prompt. */
+/** The fields that determine the prompt. */
 export type PromptRequest = z.infer<typeof inputTokensRequest>;
 export type FunctionTool = z.infer<ReturnType<typeof functionTool>>;
 export { metadata as metadataSchema };

@@ -1,8 +1,8 @@
 /**
  * Builds a response from the events of its turn: output items, status, usage. Pure: no clock, randomness or I/O.
  *
- * A plain answer is the response that has been built. A streamed one is made of what the builder tells its
- * {@link ResponseListener}; `to-events.ts` is one.
+ * Without streaming, the built response is the reply. With streaming, a {@link ResponseListener} such as `to-events.ts`
+ * turns the builder's changes into events.
  */
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import type { TokenLogprob } from "../../engines/engine.ts";
@@ -24,29 +24,29 @@ import type {
 } from "./to-response.ts";
 
 export interface ResponseBuilderOptions {
-  /** Makes the response object. */
+  /** Creates the response object. */
   readonly toResponse: (state: ResponseState) => ResponseResource;
-  /** A new item's id. `prefix` says its kind, `index` its place in the output. */
+  /** Creates an item's id. `prefix` is its kind, `index` its place in the output. */
   readonly toItemId: (prefix: string, index: number) => string;
   /** Seconds since 1970. */
   readonly now: () => number;
   /** False: reasoning items in the response have no text. */
   readonly showReasoning: boolean;
-  /** The response waits before it runs. */
+  /** The response is queued before it runs. */
   readonly queued: boolean;
 }
 
 export interface ResponseBuilder {
   push(event: TurnEvent): void;
-  /** The turn has thrown, or its end, which no client has seen yet, could not be stored. */
+  /** The turn has failed, or its end, which no client has seen yet, could not be stored. */
   fail(error: ErrorDescription): void;
-  /** The client has stopped the turn. The listener is not told: there is no event for it. */
+  /** The client has cancelled the turn. The listener is not called: there is no event for it. */
   cancel(): void;
-  /** Tells this listener of every change from now on, instead of the one before. */
+  /** Reports every change from now on to this listener, which replaces the previous one. */
   listen(listener: ResponseListener): void;
-  /** The response as the client may see it now. */
+  /** The current response as the client may see it. */
   readonly response: ResponseResource;
-  /** The items that are finished, with all reasoning in them: for the store. */
+  /** The finished items with all their reasoning, for the store. */
   readonly output: readonly OutputItem[];
 }
 
@@ -54,12 +54,12 @@ export interface ResponseBuilder {
 export interface ResponseListener {
   onStart(): void;
   onItemStart(item: OpenItem): void;
-  /** `logprobs` are those of this text, where the item has any. */
+  /** `logprobs` of this text, if the item has any. */
   onDelta(item: OpenItem, text: string, logprobs: readonly OutputLogprob[] | undefined): void;
   /** `done`: the item as the client may see it. */
   onItemEnd(item: OpenItem, done: OutputItem): void;
   onEnd(status: "completed" | "incomplete"): void;
-  /** The response has failed. May follow `onEnd`, which then does not count. */
+  /** The response has failed. May follow `onEnd`, which it then replaces. */
   onFailure(error: ResponsesError): void;
 }
 
@@ -107,7 +107,7 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
       case "part-delta":
         return append(event.text, event.logprobs);
       case "part-end":
-        // What comes next tells whether the part is complete or was cut, and closes it.
+        // Closed by the next event, which tells whether the part is complete or was cut.
         if (open) {
           open.isOver = true;
           open.sealed = event.sealed;
@@ -153,7 +153,7 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
 
   function finish(end: TurnEnd): void {
     if (end.failure) {
-      // A call or an answer that is known to be wrong stays open, so that no client acts on it.
+      // An invalid call or answer stays open, so that no client acts on it.
       const isWrong = open?.part.kind === "tool-call" || open?.part.kind === "content";
       if (!isWrong) close("completed");
       return failed(describeTurnFailure(end.failure), end.usage);

@@ -1,9 +1,8 @@
 /**
- * Stored responses: for reading back, for continuing by `previous_response_id`, and for items
- * referred to by their id.
+ * Stored responses: read back, continued by `previous_response_id`, and searched for items that are referenced by id.
  *
- * An entry holds what one request added, its input and its output, and names the responses before it. So a conversation
- * of n turns takes n entries and n reads, and none holds what another holds already.
+ * An entry contains the input and output of one request and the ids of the responses before it. So a conversation of n
+ * turns takes n entries and n reads, and nothing is stored twice.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
@@ -12,7 +11,7 @@ import { RequestError } from "../errors.ts";
 import type { WireItem } from "./items.ts";
 
 export interface StoredResponse {
-  /** The response object, with all reasoning in its output, whatever the client was shown. */
+  /** The response object with all reasoning in its output, even if the client did not receive it. */
   readonly response: StoredResource;
   /** The input items of its own request, each with an id. */
   readonly input: readonly WireItem[];
@@ -28,23 +27,23 @@ export type StoredResource = Readonly<Record<string, unknown>> & {
   readonly output: readonly WireItem[];
 };
 
-/** Still being made, in the background. */
+/** A background response still in flight. */
 export function isInFlight({ status }: { readonly status: string }): boolean {
   return status === "queued" || status === "in_progress";
 }
 
 /** Reading, writing and deleting reject with a `StoreError` when the store fails. */
 export interface ResponseStore {
-  /** @throws RequestError when it is too large to be kept. */
+  /** @throws RequestError when it is too large to be stored. */
   put(tenant: string, entry: StoredResponse, options: PutOptions): Promise<void>;
   get(tenant: string, id: string): Promise<StoredResponse | undefined>;
   delete(tenant: string, id: string): Promise<void>;
-  /** An item that is known without looking for its response. */
+  /** An item that is known without reading its response. */
   ownItem(itemId: string): WireItem | undefined;
 }
 
 export interface PutOptions {
-  /** What the request asked for. False: it must not be found by anybody later. */
+  /** The request's `store`. False: it must not be found later. */
   readonly store: boolean;
   /** All items before its input. */
   readonly earlier: readonly WireItem[];

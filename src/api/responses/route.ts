@@ -1,4 +1,4 @@
-/** The Responses API: `POST /v1/responses`, answered as JSON, as a stream of events or in the background, and its kin. */
+/** The Responses API: `POST /v1/responses` (as JSON, as a stream of events or in the background) and related routes. */
 import { type Context, Hono } from "hono";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
@@ -39,7 +39,7 @@ export function responses(
     }
     const streamed = withEvents(pending, context);
     const events = streamResponse(streamed, context, signal);
-    // Until the engine has accepted, its refusal can still be an HTTP status.
+    // Until the engine has accepted the request, an error can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
     return sseResponse(c, toFrames(withFailure(begun, streamed, context, signal)), {
       keepAliveMs: context.keepAliveMs,
@@ -55,7 +55,7 @@ export function responses(
   return app;
 }
 
-/** The client may leave: the response is made all the same. */
+/** The response is completed even if the client disconnects. */
 async function answerInBackground(
   c: Context<ApiEnv>,
   pending: PendingResponse,

@@ -12,7 +12,7 @@ import { createSocketSession, type SocketPort, type SocketSession } from "./sock
 /** How long a connection may last: as long as OpenAI's. */
 const MAX_CONNECTION_MS = 3_600_000;
 
-/** Bytes waiting for a slow client beyond which the engine is read no further. */
+/** Buffered bytes for a slow client above which reading from the engine pauses. */
 const MAX_BUFFERED_BYTES = 1_048_576;
 
 /** How often the buffer of a slow client is checked. */
@@ -69,7 +69,7 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
   return app;
 }
 
-const LIMIT = new RequestError("A connection may last for 60 minutes. Open a new one.", {
+const LIMIT = new RequestError("A connection may last 60 minutes. Open a new one.", {
   errorType: "websocket_connection_limit_reached",
 });
 
@@ -79,7 +79,7 @@ function isUpgrade(header: string | undefined): boolean {
 
 const OPEN = 1;
 
-/** `onStalled`: the client has read nothing for the idle timeout; the connection is cut. */
+/** `onStalled`: the client has read nothing for the idle timeout, and the connection was terminated. */
 function toPort(socket: WSContext, clientIdleTimeoutMs: number, onStalled: () => void): SocketPort {
   const isOpen = () => socket.readyState === OPEN;
   return {
@@ -95,7 +95,7 @@ function toPort(socket: WSContext, clientIdleTimeoutMs: number, onStalled: () =>
         before = now;
         if (unreadMs < clientIdleTimeoutMs) continue;
         onStalled();
-        // A closing handshake would wait behind all that is not read.
+        // A closing handshake would wait behind the unread data.
         callRaw(socket, "terminate");
         return;
       }
@@ -106,14 +106,14 @@ function toPort(socket: WSContext, clientIdleTimeoutMs: number, onStalled: () =>
   };
 }
 
-/** What the sockets of Node can do and others cannot. */
+/** What only Node's sockets can do. */
 function callRaw({ raw }: WSContext, name: "pause" | "resume" | "terminate"): void {
   if (typeof raw !== "object" || raw === null) return;
   const method: unknown = Reflect.get(raw, name);
   if (typeof method === "function") Reflect.apply(method, raw, []);
 }
 
-/** 0 where the runtime does not say. */
+/** 0 where the runtime does not report it. */
 function bufferedBytes({ raw }: WSContext): number {
   const isSocket = typeof raw === "object" && raw !== null && "bufferedAmount" in raw;
   return isSocket ? Number(raw.bufferedAmount) : 0;

@@ -1,6 +1,6 @@
 /**
  * One WebSocket connection: `response.create` messages in, the events of their responses out, one response after the
- * other. Knows no runtime: messages are handed in, and what is to be sent is handed out.
+ * other. Independent of the runtime: messages are passed in, and replies to a callback.
  */
 import { consume } from "../../streams/push-stream.ts";
 import { describeError, RequestError } from "../errors.ts";
@@ -13,26 +13,26 @@ import { toResponsesError } from "./errors.ts";
 import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
 
 export interface SocketSession {
-  /** A text message. What is not text is given as undefined. Resolves when nothing is left to do. Never rejects. */
+  /** Handles a text message; undefined for any other kind. Resolves when it has been answered. Never rejects. */
   receive(message: string | undefined): Promise<void>;
-  /** The client has disconnected: stops the response that is in flight. */
+  /** The client has disconnected: stops the in-flight response. */
   leave(): void;
-  /** Closes the connection as soon as no response is in flight, saying why if there is more to say than the reason. */
+  /** Closes the connection as soon as no response is in flight, after an error if one is given. */
   finish(reason: string, error?: RequestError): void;
 }
 
 export interface SocketPort {
-  /** Sends a text message. Resolves when there is room for the next one, or the client is gone. */
+  /** Sends a text message. Resolves when there is room for the next one, or the client has disconnected. */
   send(message: string): Promise<void>;
-  /** Stops reading, so that TCP makes the client wait, and goes on with it. Does nothing where the runtime cannot. */
+  /** Pauses or resumes reading, so that TCP makes the client wait. No effect where the runtime cannot do it. */
   pause(): void;
   resume(): void;
   close(code: number, reason: string): void;
 }
 
-/** Requests that wait behind the one in flight before no more are read. */
+/** Queued requests at which reading pauses. */
 const PAUSE_AT = 2;
-/** Requests that may wait where reading cannot be paused, or more had been read already. */
+/** Most queued requests where reading cannot be paused, or more had already been read. */
 const MAX_WAITING = 32;
 
 const BUSY = { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded" } as const;
@@ -58,7 +58,7 @@ export function createSocketSession(
     async receive(message) {
       if (ending !== undefined || abort.signal.aborted) return;
       if (message === undefined) {
-        await refuse(new RequestError("Messages must be JSON texts."));
+        await refuse(new RequestError("Messages must be JSON text."));
       } else if (isBusy && !hasRoomFor(message)) {
         await refuse(new RequestError("Too many requests are waiting. Wait for a response.", BUSY));
       } else {
@@ -103,7 +103,7 @@ export function createSocketSession(
     pauseWhenFull();
   }
 
-  /** Half of what may wait, because a message that was begun is read to its end. */
+  /** Half of the limit, because a partially received message is read to its end. */
   function pauseWhenFull(): void {
     const isFull = waiting.length >= PAUSE_AT || waitingSize > context.maxBodyBytes / 2;
     if (isFull === isPaused) return;
@@ -148,7 +148,7 @@ export function createSocketSession(
   }
 }
 
-/** Checks what is particular to a message, and gives the response it continues. The rest is a request like any other. */
+/** Checks the fields that only messages have, and returns the response to continue. The rest is an ordinary request. */
 function readCreate(message: string, maxBytes: number): string | undefined {
   if (message.length > maxBytes) {
     throw new RequestError(`The message is larger than ${maxBytes} bytes.`, {
@@ -164,9 +164,12 @@ function readCreate(message: string, maxBytes: number): string | undefined {
     });
   }
   if (members.get("background")) {
-    throw new RequestError("background: a response on a connection is not made in the background", {
-      param: "background",
-    });
+    throw new RequestError(
+      "background: not supported on a WebSocket. Send the request over HTTP, or without background",
+      {
+        param: "background",
+      },
+    );
   }
   const previous = members.get("previous_response_id");
   return typeof previous === "string" ? previous : undefined;

@@ -1,40 +1,40 @@
 /**
- * What one request reads of stored responses: each of them once, and of each only what the request needs, so that neither
+ * The stored responses that one request reads. Each is read once, and only what the request needs is kept, so that neither
  * many references to one item nor many long responses multiply in memory.
  */
 import { yieldToEventLoop } from "../../streams/timers.ts";
 import type { InputItem, WireItem } from "./items.ts";
 import { type ResponseStore, responseOf, type StoredResponse } from "./response-store.ts";
 
-/** Responses that references of one request may lead to. Cloudflare's KV allows a request no more reads. */
+/** Most responses that one request's references may need. Cloudflare's KV allows a request no more reads. */
 const MAX_RESPONSES = 1000;
-/** Read at the same time. More hardly saves time, and all of them are in memory at once. */
+/** Concurrent reads. More would save little time, and all of them are in memory together. */
 const BATCH = 8;
-/** Characters that are parsed before others get their turn. */
+/** Characters parsed before yielding to the event loop. */
 const SLICE = 1_000_000;
 
-/** A response as what continues it needs it. */
+/** The parts of a response that its continuation needs. */
 export interface ChainLink {
   readonly id: string;
   readonly status: string;
   readonly items: readonly WireItem[];
 }
 
-/** Adds up what a request's history grows to. Throws a `RequestError` when it is too much. */
+/** Adds up the size of a request's history. Throws a `RequestError` above the limit. */
 export interface HistoryBudget {
-  /** `size` as {@link sizeOf} measures. `param` is the field that asked for it. */
+  /** `size` as {@link sizeOf} measures it. `param` is the field that references the data. */
   add(size: number, param: string): void;
 }
 
 export interface ReadChainOptions {
   readonly budget: HistoryBudget;
-  /** Entries stored before this moment are stored again, so that a conversation lives as long as it is continued. */
+  /** Entries stored before this time are stored again, so that a conversation does not expire while it is continued. */
   readonly refreshBefore: number;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** The named response and all it continues, oldest first. Undefined when any of them is gone. */
+/** The named response and all that it continues, oldest first. Undefined when any of them has expired. */
 export async function readChain(
   responses: ResponseStore,
   tenant: string,
@@ -68,11 +68,11 @@ export async function readChain(
 }
 
 export interface ItemReads {
-  /** An input or output item by its id. Undefined also when it was not among `wanted`. */
+  /** An input or output item by its id. Also undefined when it was not among `wanted`. */
   find(itemId: string): Promise<WireItem | undefined>;
 }
 
-/** `wanted`: the ids that may be asked for. Only these are kept of a response that was read. */
+/** `wanted`: the ids that may be requested. Only these are kept of a response that was read. */
 export function createItemReads(
   responses: ResponseStore,
   tenant: string,
@@ -110,7 +110,7 @@ export function createItemReads(
   };
 }
 
-/** Ids that an item may be looked up by. */
+/** The ids under which an item can be found. */
 export function wantedIds(items: readonly InputItem[]): Set<string> {
   const ids = new Set<string>();
   for (const item of items) {
@@ -119,7 +119,7 @@ export function wantedIds(items: readonly InputItem[]): Set<string> {
   return ids;
 }
 
-/** About the length of a value as JSON. */
+/** The approximate JSON length of a value. */
 export function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 4;
@@ -135,7 +135,7 @@ export function sizeOf(value: unknown): number {
 function createSlices() {
   let spent = 0;
   return {
-    /** Lets others have the event loop when enough has been parsed since the last time. */
+    /** Yields to the event loop when enough has been parsed since the last time. */
     async spend(size: number): Promise<void> {
       spent += size;
       if (spent < SLICE) return;

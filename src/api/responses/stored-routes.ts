@@ -1,4 +1,4 @@
-/** Stored responses: read, followed, listed, cancelled, deleted. */
+/** Routes of stored responses: read, follow, list, cancel, delete. */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { createAbort } from "../abort.ts";
@@ -29,9 +29,12 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
     const { response } = await find(c);
     if (query.stream === "false") return c.json(showResponse(response, c.get("client")));
     if (response["background"] !== true) {
-      throw new RequestError("stream: only responses made in the background can be followed", {
-        param: "stream",
-      });
+      throw new RequestError(
+        "stream: only background responses can be streamed again. Read this one without stream",
+        {
+          param: "stream",
+        },
+      );
     }
     const abort = createAbort(c.req.raw.signal);
     const after = query.starting_after ?? -1;

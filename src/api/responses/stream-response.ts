@@ -1,4 +1,4 @@
-/** A response as a stream of events: over HTTP, a WebSocket, or kept for later when it is made in the background. */
+/** A response as a stream of events: over HTTP, over a WebSocket, or stored for a background response. */
 import {
   consume,
   createPushStream,
@@ -15,12 +15,12 @@ import {
 } from "./create-response.ts";
 import { createEventWriter, type EventWriter, type ResponseEvent } from "./to-events.ts";
 
-/** A pending response whose events are wanted. */
+/** A pending response that is streamed. */
 export interface StreamedResponse extends PendingResponse {
   readonly writer: EventWriter;
 }
 
-/** A model name with this suffix asks for the events of the Open Responses schema. */
+/** A model name with this suffix selects the events of the Open Responses schema. */
 const OPEN_RESPONSES_SUFFIX = ":open-responses";
 
 export function withEvents(pending: PendingResponse, context: ResponsesContext): StreamedResponse {
@@ -36,8 +36,8 @@ export function withEvents(pending: PendingResponse, context: ResponsesContext):
 }
 
 /**
- * Runs it. Throws what the turn throws. The response is stored before its last event is delivered, so that
- * a client that continues at once finds it.
+ * Runs it. Rejects with the turn's error. The response is stored before its last event is delivered, so that a client can
+ * continue it immediately.
  */
 export function streamResponse(
   streamed: StreamedResponse,
@@ -63,7 +63,7 @@ export function streamResponse(
   );
 }
 
-/** The same events, with a failure as the last of them. After the client has left, a failure is dropped. */
+/** The same events, ending with an error event after a failure. If the client has disconnected, the failure is dropped. */
 export function withFailure(
   events: AsyncIterable<ResponseEvent>,
   streamed: StreamedResponse,
@@ -76,7 +76,7 @@ export function withFailure(
     } catch (error) {
       if (signal.aborted) return;
       const failure = streamed.writer.fail(describeError(error));
-      // The client is told of the failure, whether or not it can be stored.
+      // The client receives the failure whether or not it can be stored.
       await keepResponse(streamed, context).catch(ignoreStoreFailure);
       await deliverAll(failure, consumer);
     }

@@ -1,10 +1,10 @@
-/** Compaction items: a summary of what came before, sealed, so that it is ours and this tenant's to read. */
+/** Compaction items: a summary of the conversation, sealed, so that only the gateway can read it, for this tenant. */
 import * as z from "zod";
 import { readStored } from "../../store/entries.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
 import type { HistoryItem } from "./history.ts";
 
-/** What the model is asked when a conversation is compacted. */
+/** The prompt for a summary. */
 export const SUMMARY_REQUEST: HistoryItem = {
   type: "message",
   role: "user",
@@ -27,7 +27,7 @@ export function sealSummary(
   return cipher.seal(JSON.stringify(payload), { tenant, purpose: PURPOSE });
 }
 
-/** What the model is told in place of what was summarized. Undefined for what was not sealed here, or for others. */
+/** The text that replaces the summarized items. Undefined unless it was sealed here for this tenant. */
 export async function openSummary(
   sealed: string,
   tenant: string,

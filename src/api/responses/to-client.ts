@@ -1,16 +1,16 @@
-/** Kept items and responses as a client may see them, and lists of them page by page. */
+/** Converts stored items and responses to what a client may see, and pages lists of them. */
 import * as z from "zod";
 import type { Client } from "../client.ts";
 import { parseWith } from "../parse-request.ts";
 import type { WireItem } from "./items.ts";
 import type { StoredResource } from "./response-store.ts";
 
-/** Everything is kept with its reasoning, whatever the client was shown. */
+/** Everything is stored with its reasoning, which not all clients may see. */
 export function showResponse(response: StoredResource, client: Client): StoredResource {
   return { ...response, output: response.output.map((item) => showItem(item, client)) };
 }
 
-/** With all that items returned have: what clients send may be shorter. */
+/** Adds the fields that returned items require and clients may omit. */
 export function showItem(item: WireItem, { reasoningPolicy }: Client): WireItem {
   const shown = WITH_STATUS.has(item.type) ? { status: "completed", ...item } : item;
   if (shown.type === "message") return { ...shown, content: toParts(shown) };
@@ -26,7 +26,7 @@ const WITH_STATUS: ReadonlySet<string> = new Set([
   "function_call_output",
 ]);
 
-/** The short form of a message's content, a string, is only for sending. */
+/** A string as content is only allowed in requests: replies have parts. */
 function toParts({ role, content }: WireItem): unknown {
   if (typeof content !== "string") return content;
   return [

@@ -62,7 +62,7 @@ export type ResponseStatus =
   | "failed"
   | "cancelled";
 
-/** What of a response changes while it is made. */
+/** The parts of a response that change while it is in flight. */
 export interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
@@ -72,7 +72,7 @@ export interface ResponseState {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** What of a response is known before it is made. */
+/** The parts of a response that are known from the start. */
 export interface ResponseIdentity {
   /** `resp_…` */
   readonly id: string;
@@ -84,7 +84,7 @@ export interface ResponseIdentity {
 
 export type ResponseResource = ReturnType<ReturnType<typeof createResponseWriter>>;
 
-/** Reads the request's part once. The function gives the whole object, sharing nothing that changes. */
+/** Converts the request's part once. The returned function creates the whole object and shares nothing mutable. */
 export function createResponseWriter(request: ResponsesRequest, identity: ResponseIdentity) {
   const format = request.text?.format;
   const common = {
@@ -121,7 +121,7 @@ export function createResponseWriter(request: ResponsesRequest, identity: Respon
     top_logprobs: request.top_logprobs ?? 0,
     temperature: request.temperature ?? 1,
     reasoning: {
-      // The level the model is told: it knows no other, whatever was asked for.
+      // The level in the prompt: the model has only three, whatever was requested.
       effort: requestedReasoning(request).effort,
       summary: request.reasoning?.summary ?? request.reasoning?.generate_summary ?? null,
     },
@@ -181,7 +181,7 @@ function toChoiceEcho(choice: ResponsesRequest["tool_choice"]) {
         tools: choice.tools.filter(({ type }) => type === "function"),
       };
     case "unsupported":
-      // Refused before there is a response.
+      // Refused before a response exists.
       return "auto";
     default:
       return choice satisfies never;

@@ -1,4 +1,4 @@
-/** From a checked request and its history to a Turn: items to Harmony messages, fields to demands. */
+/** Converts a valid request and its history to a Turn: items to Harmony messages, fields to constraints. */
 import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
@@ -30,15 +30,15 @@ import type { HistoryItem } from "./history.ts";
 import type { Content } from "./items.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
 
-/** What the operator says about things gpt-oss has no form for. */
+/** Settings for what gpt-oss does not support. */
 export interface Unsupported {
-  /** Tools and items of hosted kinds: left out, or a 400. */
+  /** Tools and items of hosted kinds: left out, or answered with 400. */
   readonly kinds: "skip" | "refuse";
-  /** Images and files: a text that says one was there, or a 400. */
+  /** Images and files: replaced by a note, or answered with 400. */
   readonly media: "placeholder" | "refuse";
 }
 
-/** What a request does not say about its prompt. */
+/** Inputs of a prompt that are not in the request's fields. */
 export interface PromptContext {
   readonly tenant: string;
   readonly system: Omit<SystemOptions, "effort">;
@@ -52,8 +52,8 @@ export interface TurnContext extends PromptContext {
 }
 
 /**
- * A function from the history to the turn: what does not depend on it is made once. A request of megabytes takes a few
- * dozen milliseconds for each step, any other next to nothing for all.
+ * Creates a function from history to turn, so that what does not depend on the history is computed once. Each step takes
+ * a few dozen milliseconds for a request of megabytes, and almost none for others.
  */
 export function* turnMaker(
   request: ResponsesRequest,
@@ -83,7 +83,7 @@ export function* turnMaker(
   });
 }
 
-/** What a request says besides its history. */
+/** The parts of a turn that do not depend on the history. */
 interface Frame {
   readonly functions: readonly OfferedFunction[];
   readonly toolChoice: ToolChoice;
@@ -124,7 +124,7 @@ function withHistory(
   ];
 }
 
-/** The effort that will be used, and whether anything is thought at all. */
+/** The effort to use, and whether the model reasons at all. */
 export function requestedReasoning(request: PromptRequest): ReasoningOptions {
   return toReasoningOptions({ effort: request.reasoning?.effort }, {});
 }
@@ -142,7 +142,7 @@ export interface History {
   readonly history: readonly Message[];
 }
 
-/** Items as messages of the model. An output needs its call among them. */
+/** Converts items to Harmony messages. An output needs its call among the items. */
 export function toHistory(items: readonly HistoryItem[], unsupported: Unsupported): History {
   const leading: string[] = [];
   const history: Message[] = [];
@@ -201,7 +201,7 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
   input_file: "[A file was attached here. It cannot be read: this model reads only text.]",
 };
 
-/** Text parts are joined with nothing between them. The model reads no other kind. */
+/** Joins text parts without a separator. The model supports no other kind. */
 function contentText(content: Content, param: string, unsupported: Unsupported): string {
   if (typeof content === "string") return content;
   let text = "";
@@ -275,7 +275,7 @@ function requestedChoice(request: PromptRequest, unsupported: Unsupported): Requ
           : [],
       );
       if (choice.mode === "none") return { type: "none" };
-      // Only tools that were left out are allowed: none may be called.
+      // Only tools that were left out are allowed, so no call is.
       if (tools.length === 0 && choice.mode === "auto") return { type: "none" };
       if (tools.length === 0) {
         throw refusal(

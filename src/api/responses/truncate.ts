@@ -1,23 +1,23 @@
 /**
- * `truncation: "auto"`: the oldest of a conversation that is too long is left out.
+ * `truncation: "auto"`: leaves out the oldest items of a conversation that is too long.
  *
- * A call leaves together with its output. What stays whatever happens: system and developer messages, summaries, the last
- * user message, and the thoughts of the running tool loop, without which the model is lost.
+ * A call is dropped together with its output. System and developer messages, summaries, the last user message and the
+ * reasoning of the running tool loop, which the model needs, are never dropped.
  */
 import type { HistoryItem } from "./history.ts";
 
 export interface TokenCounts {
-  /** Of the whole prompt with this history. `Infinity` when it is too long to be counted. */
+  /** Tokens of the whole prompt with this history. `Infinity` when it is too long to be counted. */
   prompt(history: readonly HistoryItem[]): Promise<number>;
-  /** Of these items alone. */
+  /** Tokens of these items alone. */
   items(items: readonly HistoryItem[]): Promise<number>;
 }
 
 /**
- * The longest rest of the history with which the prompt has at most `limit` tokens. All that may be dropped is dropped when
- * nothing fits; the turn itself then says that the prompt is too long.
+ * The longest end of the history with which the prompt has at most `limit` tokens. If nothing fits, everything that may be
+ * dropped is, and the turn reports that the prompt is too long.
  *
- * Items are counted one by one from the newest, each once, until the next does not fit: what is dropped costs nothing.
+ * Items are counted once each, from the newest to the first that does not fit: dropped items cost nothing.
  */
 export async function truncateHistory(
   history: readonly HistoryItem[],
@@ -38,7 +38,7 @@ export async function truncateHistory(
     if (tokens > limit) break;
     drop -= 1;
   }
-  // Items may take a few tokens more between others than alone.
+  // Items may need a few more tokens in context than alone.
   for (let more = 1; drop < order.length; more *= 2) {
     if ((await counts.prompt(without(drop))) <= limit) break;
     drop = Math.min(drop + more, order.length);
@@ -46,7 +46,7 @@ export async function truncateHistory(
   return without(drop);
 }
 
-/** What may be dropped, oldest first, each as the places that leave together. */
+/** What may be dropped, oldest first: each entry has the indexes that are dropped together. */
 function dropOrder(history: readonly HistoryItem[]): number[][] {
   const lastQuestion = history.findLastIndex(
     (item) => item.type === "message" && item.role === "user",

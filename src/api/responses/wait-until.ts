@@ -9,6 +9,6 @@ export function waitUntil(c: Context, work: Promise<void>): void {
   try {
     c.executionCtx.waitUntil(work);
   } catch {
-    // Hono throws where there is no such context.
+    // Hono throws if there is no execution context.
   }
 }

@@ -216,7 +216,7 @@ describe("through another gateway behind the same store", () => {
     late = 60_000;
     expect(await look(other, id)).toMatchObject({
       status: "failed",
-      error: { message: "The gateway that made this response has stopped." },
+      error: { message: "The gateway that ran this response has stopped. Send the request again." },
     });
     const events = await follow(other, id);
     expect(events.map(({ type }) => type).slice(-2)).toEqual(["error", "response.failed"]);
