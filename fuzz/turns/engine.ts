@@ -188,19 +188,27 @@ export function createTokenWriter(wire: Wire, request: CompletionRequest): Token
         }),
       });
     case "pieces": {
-      let tokens = 0;
+      // A token that is only a part of a character brings no event: the next one counts it.
+      let waiting = 0;
       return (ids, isLast) => {
-        const pieces: Piece[] = ids.flatMap((id): Piece[] => {
-          if (!isSpecial(id)) return toText(decoder.push(id));
-          return [...toText(decoder.end()), { special: id }];
-        });
-        if (isLast) pieces.push(...toText(decoder.end()));
-        tokens += ids.length;
-        // A token that is only a part of a character brings no event: the next one counts it.
-        if (pieces.length === 0) return undefined;
-        const counted = tokens;
-        tokens = 0;
-        return { type: "pieces", pieces, tokens: counted };
+        const pieces: Piece[] = [];
+        const counts: number[] = [];
+        const push = (piece: Piece): void => {
+          pieces.push(piece);
+          counts.push(waiting);
+          waiting = 0;
+        };
+        const pushText = (text: string): void => {
+          if (text !== "") push({ text });
+        };
+        for (const id of ids) {
+          if (isSpecial(id)) pushText(decoder.end());
+          waiting++;
+          if (isSpecial(id)) push({ special: id });
+          else pushText(decoder.push(id));
+        }
+        if (isLast) pushText(decoder.end());
+        return pieces.length === 0 ? undefined : { type: "pieces", pieces, counts };
       };
     }
     case "markers":
@@ -212,8 +220,4 @@ export function createTokenWriter(wire: Wire, request: CompletionRequest): Token
     default:
       return wire satisfies never;
   }
-}
-
-function toText(text: string): Piece[] {
-  return text === "" ? [] : [{ text }];
 }

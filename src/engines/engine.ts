@@ -113,7 +113,12 @@ export type EngineTokens =
       readonly logprobs?: readonly TokenLogprob[];
     }
   /** Control tokens by id, the rest as text that holds none: `llama-server` loses ids of split characters. */
-  | { readonly type: "pieces"; readonly pieces: readonly Piece[]; readonly tokens: number }
+  | {
+      readonly type: "pieces";
+      readonly pieces: readonly Piece[];
+      /** Tokens of each piece, parallel to `pieces`. A piece may hold the end of a character begun by earlier tokens. */
+      readonly counts: readonly number[];
+    }
   /** Text in which control tokens are spelled out. */
   | { readonly type: "text"; readonly text: string; readonly tokens?: number };
 

@@ -200,13 +200,20 @@ type LlamaFrame = z.infer<typeof llamaFrame>;
 
 export function createLlamaCppReader(server: Server): CompletionReader {
   let pieces: Piece[] = [];
+  let counts: number[] = [];
   let counted = 0;
   let given = 0;
   let finish: EngineFinish | undefined;
 
   /** One piece for each event, so that a turn can end at any token of a read. */
-  const pushText = (text: string): void => {
-    if (text !== "") pieces.push({ text });
+  const pushPiece = (piece: Piece, to: number): void => {
+    pieces.push(piece);
+    counts.push(to - given);
+    given = to;
+  };
+
+  const pushText = (text: string, to: number): void => {
+    if (text !== "") pushPiece({ text }, to);
   };
 
   return {
@@ -215,24 +222,24 @@ export function createLlamaCppReader(server: Server): CompletionReader {
       // Progress of the prompt, with a token id 0 that was never sampled.
       if (frame.prompt_progress != null) return;
       const content = frame.content ?? "";
-      const special = frame.tokens?.find(isSpecial);
-      if (special === undefined) {
-        pushText(content);
-      } else {
-        // What stands before the spelling is left over from a character that was broken off.
-        pushText(content.replace(CONTROL_AT_END, ""));
-        pieces.push({ special });
-      }
       if (frame.stop === true) finish = toFinish(frame);
       // It jumps where a token brought no event of its own.
       else counted = frame.tokens_predicted ?? counted + (frame.tokens?.length ?? 0);
+      const special = frame.tokens?.find(isSpecial);
+      if (special === undefined) {
+        pushText(content, counted);
+      } else {
+        // What stands before the spelling is left over from a character that was broken off.
+        pushText(content.replace(CONTROL_AT_END, ""), Math.max(given, counted - 1));
+        pushPiece({ special }, counted);
+      }
     },
 
     drain(): EngineTokens | undefined {
       if (pieces.length === 0) return undefined;
-      const tokens: EngineTokens = { type: "pieces", pieces, tokens: counted - given };
+      const tokens: EngineTokens = { type: "pieces", pieces, counts };
       pieces = [];
-      given = counted;
+      counts = [];
       return tokens;
     },
 

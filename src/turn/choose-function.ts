@@ -31,7 +31,7 @@ export async function chooseFunction(state: TurnState, names: readonly string[])
     },
     (tokens, count) => {
       // What an engine sends behind the name does not count, in whatever read it comes.
-      for (const unit of oneByOne(tokens, tokenizer)) {
+      for (const unit of oneByOne(tokens)) {
         if (isOver(text)) return false;
         count(unit);
         text += toText(unit, decoder);

@@ -54,7 +54,7 @@ export async function callEngine(
       case "ids":
         return usage.add(tokens.ids.length);
       case "pieces":
-        return usage.add(tokens.tokens);
+        return usage.add(sum(tokens.counts));
       case "text":
         return tokens.tokens === undefined ? meter.push(tokens.text) : usage.add(tokens.tokens);
       default:
@@ -109,6 +109,12 @@ export async function callEngine(
     throw new EngineError("closed", `${engine.name} ended its stream without a finish`);
   }
   return end;
+}
+
+function sum(counts: readonly number[]): number {
+  let total = 0;
+  for (const count of counts) total += count;
+  return total;
 }
 
 /** What may still be sampled, in tokens: the least of what the request, the context and the operator leave. */

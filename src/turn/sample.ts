@@ -58,7 +58,7 @@ export async function sample<Cut extends string = never>(
     const isLong = repetition !== undefined && !repetition.hasRoomFor(tokens);
     // A piece is looked at as a whole: a cut within it would leave a part of a token in the transcript.
     if (endsWithin(tokens) || (isLong && tokens.type === "pieces")) {
-      return readEach(oneByOne(tokens, state.tokenizer), count);
+      return readEach(oneByOne(tokens), count);
     }
     if (isLong && tokens.type !== "pieces") return readEach(repetition.split(tokens), count);
     const events = read(state, tokens, count);
@@ -93,9 +93,7 @@ export async function sample<Cut extends string = never>(
     },
     (tokens, count) => {
       if (isOver()) return false;
-      const events = looking
-        ? readEach(oneByOne(tokens, state.tokenizer), count)
-        : readAll(tokens, count);
+      const events = looking ? readEach(oneByOne(tokens), count) : readAll(tokens, count);
       const more = state.emit(events);
       return end === undefined && more;
     },

@@ -1,6 +1,6 @@
 /** The parts of what an engine gives at once: in which of them a turn can end, and how they are taken one by one. */
-import type { EngineTokens, Piece, TokenLogprob } from "../engines/engine.ts";
-import { isSpecial, type Tokenizer } from "../tokenizer/index.ts";
+import type { EngineTokens, TokenLogprob } from "../engines/engine.ts";
+import { isSpecial } from "../tokenizer/index.ts";
 
 export type TextTokens = Extract<EngineTokens, { type: "text" }>;
 
@@ -24,7 +24,7 @@ export function endsWithin(tokens: EngineTokens): boolean {
 }
 
 /** The same tokens in the smallest steps in which something can begin or end. */
-export function* oneByOne(tokens: EngineTokens, tokenizer: Tokenizer): Generator<EngineTokens> {
+export function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
   switch (tokens.type) {
     case "ids":
       for (const [index, id] of tokens.ids.entries()) {
@@ -32,16 +32,11 @@ export function* oneByOne(tokens: EngineTokens, tokenizer: Tokenizer): Generator
         yield { type: "ids", ids: [id], ...(logprob && { logprobs: [logprob] }) };
       }
       return;
-    case "pieces": {
-      let left = tokens.tokens;
+    case "pieces":
       for (const [index, piece] of tokens.pieces.entries()) {
-        const isLast = index === tokens.pieces.length - 1;
-        const counted = isLast ? left : Math.min(left, countPiece(piece, tokenizer));
-        left -= counted;
-        yield { type: "pieces", pieces: [piece], tokens: counted };
+        yield { type: "pieces", pieces: [piece], counts: [tokens.counts[index] ?? 0] };
       }
       return;
-    }
     case "text":
       // By code unit: the parser puts markers and characters together again.
       for (let at = 0; at < tokens.text.length; at++) yield textUnit(tokens, at, at + 1);
@@ -61,9 +56,4 @@ export function textUnit(tokens: TextTokens, from: number, to: number): TextToke
   if (total === undefined) return { type: "text", text };
   const begunBy = (at: number) => Math.ceil((at * total) / tokens.text.length);
   return { type: "text", text, tokens: begunBy(to) - begunBy(from) };
-}
-
-/** The engine counts the read as a whole: of a piece, as our own tokenizer counts it. */
-function countPiece(piece: Piece, tokenizer: Tokenizer): number {
-  return "special" in piece ? 1 : tokenizer.encode(piece.text).length;
 }

@@ -153,6 +153,26 @@ describe("the stream", () => {
     ]);
   });
 
+  test("counts the tokens of a character with the piece that completes it, cut anywhere", async () => {
+    const bytes = readFixture("llama-cpp/answer.sse");
+    for (const pieces of [[bytes], ...cuts(bytes)]) {
+      const { engine } = engineOf(() => ({ pieces }));
+      const events = await Array.fromAsync(
+        engine.complete(requestOf(), new AbortController().signal),
+      );
+      const counted = events.flatMap((event) =>
+        event.type === "pieces"
+          ? event.pieces.map((piece, at) => [piece, event.counts[at]] as const)
+          : [],
+      );
+      const several = counted.filter(([, count]) => count !== 1);
+      expect(several).toEqual([
+        [{ text: " 👩" }, 2],
+        [{ text: "🚀" }, 2],
+      ]);
+    }
+  });
+
   test("shows the call token", async () => {
     expect(await replay("tool-call.sse")).toEqual({
       opens: 1,

@@ -163,7 +163,7 @@ function add(joined: Collected, event: EngineEvent): Collected {
       return {
         ...joined,
         pieces: event.pieces.reduce(addPiece, joined.pieces ?? []),
-        tokens: (joined.tokens ?? 0) + event.tokens,
+        tokens: (joined.tokens ?? 0) + event.counts.reduce((sum, count) => sum + count, 0),
       };
     case "text":
       return { ...joined, text: (joined.text ?? "") + event.text };

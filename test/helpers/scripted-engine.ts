@@ -167,7 +167,7 @@ function toTokens(
     case "pieces":
       return {
         type: "pieces",
-        tokens: ids.length,
+        counts: ids.map(() => 1),
         pieces: ids.map((id) =>
           isSpecial(id) ? { special: id } : { text: tokenizer.decode([id]) },
         ),

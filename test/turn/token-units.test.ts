@@ -2,36 +2,32 @@
 import { expect, test } from "vitest";
 import type { EngineTokens } from "../../src/engines/engine.ts";
 import { END, START } from "../../src/harmony/tokens.ts";
-import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { createRepetitionGuard } from "../../src/turn/repetition.ts";
 import { oneByOne } from "../../src/turn/token-units.ts";
 
 function countsOf(units: Iterable<EngineTokens>): (number | undefined)[] {
-  return Array.from(units, (unit) => (unit.type === "ids" ? unit.ids.length : unit.tokens));
+  return Array.from(units, (unit) => {
+    if (unit.type === "ids") return unit.ids.length;
+    return unit.type === "pieces" ? sum(unit.counts) : unit.tokens;
+  });
 }
 
 const sum = (counts: readonly (number | undefined)[]) =>
   counts.reduce<number>((total, count) => total + (count ?? 0), 0);
 
-test("a special piece is one token, a text piece is what it encodes to, and the last is what is left", () => {
+test("each piece has the count that came with it, however many tokens its text would encode to", () => {
   const pieces = [{ text: "They greet me." }, { special: END }, { special: START }, { text: "x" }];
-  const units = oneByOne({ type: "pieces", pieces, tokens: 9 }, o200kHarmony());
-  expect(countsOf(units)).toEqual([4, 1, 1, 3]);
-});
-
-test("pieces never count more than their read", () => {
-  const pieces = [{ text: "They greet me." }, { special: END }, { text: "x" }];
-  const units = oneByOne({ type: "pieces", pieces, tokens: 2 }, o200kHarmony());
-  expect(countsOf(units)).toEqual([2, 0, 0]);
+  const units = oneByOne({ type: "pieces", pieces, counts: [5, 1, 1, 3] });
+  expect(countsOf(units)).toEqual([5, 1, 1, 3]);
 });
 
 test("the count of a text is spread over its characters: each token counts where it begins", () => {
-  const units = oneByOne({ type: "text", text: "abcdef", tokens: 3 }, o200kHarmony());
+  const units = oneByOne({ type: "text", text: "abcdef", tokens: 3 });
   expect(countsOf(units)).toEqual([1, 0, 1, 0, 1, 0]);
 });
 
 test("text without a count stays without one", () => {
-  const units = oneByOne({ type: "text", text: "ab" }, o200kHarmony());
+  const units = oneByOne({ type: "text", text: "ab" });
   expect(countsOf(units)).toEqual([undefined, undefined]);
 });
 
