@@ -517,7 +517,8 @@ function checkWhole(look: Look, report: Report): void {
   if (!isCutWithin && !isSameText(choice.reasoning, reasoning)) {
     report("whole-reasoning", { expected: reasoning, observed: choice.reasoning });
   }
-  const texts = truth.filter((message) => isText(message));
+  // A call that nobody offered is a text, and without a body none at all.
+  const texts = truth.filter((message) => isText(message) && message.text !== "");
   const contents = toStopped(texts, given.demands.stop);
   const isStopped = !contents.includes(joined(texts));
   if (!contents.some((content) => isSameText(choice.content, content))) {
@@ -555,19 +556,38 @@ function isSameText(a: string, b: string): boolean {
   return a === b || a.replace(/\uFFFD+$/, "") === b.replace(/\uFFFD+$/, "");
 }
 
-/** What a stop string leaves of the text: matched on all of it, or from where the first answer begins. */
+/**
+ * What a stop string leaves of the text. One within preambles is no end, because what follows would be lost; one that
+ * begins in a preamble, which has been shown by then, ends the turn behind it.
+ */
 function toStopped(texts: readonly TrueMessage[], stops: readonly string[]): string[] {
   const whole = joined(texts);
-  const firstAnswer = texts.findIndex(({ role }) => role !== "preamble");
-  const begin = firstAnswer <= 0 ? 0 : joined(texts.slice(0, firstAnswer)).length;
-  const cuts = [0, begin].map((from) => {
-    const ends = stops.flatMap((stop) => {
-      const at = whole.indexOf(stop, Math.max(0, from - stop.length + 1));
-      return at < 0 ? [] : [at];
-    });
-    return ends.length === 0 ? whole : whole.slice(0, Math.min(...ends));
+  const preambles = toPreambleRanges(texts);
+  const ends = stops.flatMap((stop) => {
+    for (let at = whole.indexOf(stop); at >= 0; at = whole.indexOf(stop, at + 1)) {
+      const preamble = preambles.find(({ from, to }) => from <= at && at < to);
+      if (preamble === undefined) return [at];
+      if (at + stop.length > preamble.to) return [preamble.to];
+    }
+    return [];
   });
-  return [...cuts, ...cuts.map((cut) => cut.replace(/\n\n$/, ""))];
+  const cut = whole.slice(0, Math.min(whole.length, ...ends));
+  return [cut, cut.replace(/\n\n$/, "")];
+}
+
+/** Where the preambles stand in the joined text. Those that follow each other are one text to the client. */
+function toPreambleRanges(texts: readonly TrueMessage[]): { from: number; to: number }[] {
+  const ranges: { from: number; to: number }[] = [];
+  let at = 0;
+  for (const [index, { role, text }] of texts.entries()) {
+    const last = ranges.at(-1);
+    if (role === "preamble") {
+      if (last !== undefined && texts[index - 1]?.role === "preamble") last.to = at + text.length;
+      else ranges.push({ from: at, to: at + text.length });
+    }
+    at += text.length + "\n\n".length;
+  }
+  return ranges;
 }
 
 /** What is shown of each kind is in the order in which it was written, and nothing is shown twice. */

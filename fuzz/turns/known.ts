@@ -8,6 +8,5 @@ export const KNOWN: Readonly<Record<Wire, ReadonlySet<string>>> = {
   ids: new Set(),
   pieces: new Set(),
   markers: new Set(),
-  // A thought alone is taken for an answer that begins with the word, and words of a header for a document.
-  text: new Set(["thought-not-in-content", "constraint-used"]),
+  text: new Set(),
 };

@@ -213,8 +213,9 @@ class Writer {
     for (let at = index; at < this.#plan.length; at++) {
       const planned = this.#plan[at];
       if (planned === undefined || this.#isFull) return;
+      const begin = this.#ids.length;
       this.#append(planned.header);
-      this.#body({ ...planned, name: planned.name, text: planned.body, isForced: false });
+      this.#body({ ...planned, name: planned.name, text: planned.body, isForced: false, begin });
       this.#append(planned.end);
       // Nothing follows a message that is not followed by the beginning of another.
       if (!planned.end.endsWith("assistant") && planned.isMalformed !== true) return;
@@ -270,8 +271,11 @@ class Writer {
     readonly isEndless?: boolean;
     readonly isSplit?: boolean;
     readonly isMalformed?: boolean;
+    /** Where its header begins. */
+    readonly begin?: number;
   }): void {
-    const from = this.#ids.length;
+    // A malformed header may be read as text, even where nothing follows it.
+    const from = (message.isMalformed === true ? message.begin : undefined) ?? this.#ids.length;
     const tokenizer = o200kHarmony();
     const ids =
       message.isSplit === true
@@ -316,7 +320,7 @@ class Writer {
     const isCut = ids.length > maxTokens;
     if (isCut) ids = ids.slice(0, maxTokens);
     const messages = this.#messages
-      .filter(({ from }) => from <= ids.length)
+      .filter(({ from, isMalformed }) => from < ids.length + (isMalformed ? 0 : 1))
       .map((each) => ({ ...each, to: Math.min(each.to, bodyEnd(ids, each.from, each.to)) }));
     return { ids, messages, reason: isCut ? "length" : "stop" };
   }

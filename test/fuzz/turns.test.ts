@@ -2,7 +2,14 @@
 import { describe, expect, test } from "vitest";
 import { shrink } from "../../fuzz/shrink.ts";
 import { APIS } from "../../fuzz/turns/apis.ts";
-import { WIRES } from "../../fuzz/turns/case.ts";
+import {
+  type Case,
+  type Demands,
+  type PlannedMessage,
+  type SearchSettings,
+  type Wire,
+  WIRES,
+} from "../../fuzz/turns/case.ts";
 import { generateCase } from "../../fuzz/turns/generate.ts";
 import { KNOWN } from "../../fuzz/turns/known.ts";
 import { runCase } from "../../fuzz/turns/search.ts";
@@ -23,6 +30,112 @@ describe.each(WIRES)("random turns over %s", (wire) => {
       }
     }
     expect(broken).toEqual([]);
+  });
+});
+
+describe("what the search once found", () => {
+  const settings: SearchSettings = {
+    answerReserve: 0,
+    repetitionGuard: true,
+    sampleMoreCalls: false,
+    refuseUnofferedTools: false,
+    openMissingAnswer: true,
+    singleCallConstraint: false,
+    allowHiddenMarkers: false,
+    layout: "reference",
+  };
+  const demands: Demands = {
+    tools: [],
+    toolChoice: { type: "auto" },
+    parallelToolCalls: true,
+    format: "text",
+    stop: [],
+    hidesReasoning: false,
+    n: 1,
+  };
+  const caseOf = (
+    { wire, api, batches = [1] }: { wire: Wire; api: string; batches?: readonly number[] },
+    messages: readonly PlannedMessage[],
+    demanded: Partial<Demands> = {},
+    set: Partial<SearchSettings> = {},
+  ): Case => ({
+    seed: 1,
+    wire,
+    api,
+    engine: {
+      batches,
+      constraints: [],
+      honoursConstraints: true,
+      honoursStopIds: true,
+      showsStopId: true,
+      honoursBias: true,
+      reportsUsage: false,
+    },
+    settings: { ...settings, ...set },
+    demands: { ...demands, ...demanded },
+    history: [{ role: "user", text: "hi" }],
+    choices: [messages],
+  });
+  const thought = (body: string): PlannedMessage => ({
+    role: "analysis",
+    header: "<|channel|>analysis<|message|>",
+    body,
+    end: "<|end|><|start|>assistant",
+  });
+  const callOf = (body: string, end: string): PlannedMessage => ({
+    role: "call",
+    header: " to=functions.get_weather<|channel|>commentary <|constrain|>json<|message|>",
+    name: "get_weather",
+    body,
+    end,
+  });
+
+  test("a call that nobody offered and that has no body is no text", async () => {
+    const calls = [callOf("", "<|end|><|start|>assistant"), callOf("{", "<|call|>")];
+    expect(await runCase(caseOf({ wire: "ids", api: "chat" }, calls))).toEqual([]);
+  });
+
+  test("words of a malformed header are a thought where the output is cut behind them", async () => {
+    const malformed: PlannedMessage = {
+      role: "call",
+      header: "<|channel|>odd1 words<|message|>",
+      name: "search",
+      body: "{",
+      end: "<|call|>",
+      isMalformed: true,
+    };
+    for (let maxTokens = 16; maxTokens < 28; maxTokens++) {
+      const messages = [thought("tho1 of some words and some more"), malformed];
+      const given = caseOf({ wire: "ids", api: "responses" }, messages, { maxTokens });
+      expect(await runCase(given)).toEqual([]);
+    }
+  });
+
+  test.each(["pieces", "markers"] as const)(
+    "a stop string that a preamble holds does not end the turn: %s",
+    async (wire) => {
+      const preamble: PlannedMessage = {
+        role: "preamble",
+        header: "<|channel|>commentary<|message|>",
+        body: "数",
+        end: "<|end|><|start|>assistant",
+        isEndless: true,
+      };
+      const given = caseOf({ wire, api: "chat" }, [preamble], { stop: ["数数"], maxTokens: 40 });
+      expect(await runCase(given)).toEqual([]);
+    },
+  );
+
+  test("a thought on pieces is cut at the same token within a character, however it arrives", async () => {
+    for (let maxTokens = 26; maxTokens < 36; maxTokens++) {
+      const given = caseOf(
+        { wire: "pieces", api: "chat", batches: [16] },
+        [thought("tho1 line one\nline two tho2 👩‍🚀 lifts off")],
+        { maxTokens },
+        { answerReserve: 16 },
+      );
+      expect(await runCase(given)).toEqual([]);
+    }
   });
 });
 
