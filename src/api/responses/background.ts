@@ -159,7 +159,10 @@ export function createBackground(context: ResponsesContext): Background {
       const entry = await read(tenant, id);
       if (entry === undefined || signal.aborted) return;
       const { status } = entry.response;
-      if (status === "cancelled" && polls++ > 0) return;
+      if (status === "cancelled" && polls++ > 0) {
+        yield cancellationOf(entry, sequence);
+        return;
+      }
       // The last events are written after the response itself.
       if (!isInFlight(entry.response) && polls++ >= POLLS_AFTER_END) {
         if (status !== "failed") throw lostEvents(id);
@@ -281,6 +284,12 @@ function lostEvents(id: string): RequestError {
     type: "not_found_error",
     errorType: "events_not_found",
   });
+}
+
+/** The API has no event for a cancellation: the response in this one says `cancelled`, so that no stream just stops. */
+function cancellationOf({ response }: StoredResponse, sequence: number): ResponseEvent {
+  const event = { type: "response.incomplete", sequence_number: sequence, response };
+  return { type: event.type, json: JSON.stringify(event) };
 }
 
 /** The last events of a response whose process has died before writing them. */
