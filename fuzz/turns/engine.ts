@@ -49,6 +49,8 @@ export function toCapabilities(wire: Wire, traits: EngineTraits): Capabilities {
   return {
     idsIn: wire === "ids" || wire === "pieces",
     idsOut: wire === "ids" ? "exact" : wire === "pieces" ? "lossy" : "none",
+    // The probe has seen them: one answer that is cut before its first marker does not make the engine unfit.
+    ...(wire === "markers" && { showsMarkers: true }),
     stopIdVisible: traits.showsStopId && wire !== "text",
     stopIds: traits.honoursStopIds,
     constraints: traits.constraints,

@@ -1,4 +1,4 @@
-/** Where reading is stopped before the model ends. Predicates: they answer and change nothing. */
+/** Where reading is stopped before the model ends. Predicates without side effects. */
 import { hasUncheckedCall, toCheckedTool } from "./checks.ts";
 import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
 import type { Cut } from "./next-step.ts";

@@ -2,11 +2,11 @@
 import { consume, SerialQueue, type Demand } from "../streams/push-stream.ts";
 import type { TurnEvent } from "./turn.ts";
 
-/** Takes an event of the turn of this number. */
+/** Consumes an event of the turn at this index. */
 export type TakeIndexed = (event: TurnEvent, index: number) => Demand;
 
 /**
- * Reads all turns at once, their events in the order they arrive. When one fails, the others are let go and the error is
+ * Reads all turns at once, their events in the order they arrive. When one fails, the others are cancelled and the error is
  * thrown.
  */
 export async function mergeTurns(

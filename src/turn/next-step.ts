@@ -1,5 +1,5 @@
 /**
- * What happens next in a turn: the whole policy of steering, as one pure function over plain data.
+ * Decides the next step of a turn: the whole steering policy as one pure function over plain data.
  *
  * A turn alternates between a decision, which is carried out (`steer.ts`), and its outcome, which leads to the next
  * decision. Nothing here samples, emits or changes anything.

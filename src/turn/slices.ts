@@ -1,7 +1,7 @@
 /** Long work in slices, so that no request holds up the others. Work that is over within its first slice stays synchronous. */
 import { yieldToEventLoop } from "../streams/timers.ts";
 
-/** Lets everybody else have a turn of the event loop. */
+/** Yields to the event loop. */
 export type Pause = () => Promise<void>;
 
 /** Steps of a few milliseconds that are taken without a pause. */
@@ -9,7 +9,7 @@ const STEPS_PER_SLICE = 2;
 
 export interface SliceOptions {
   readonly pause: Pause;
-  /** Nobody waits for the result any more. */
+  /** Aborted: the result is no longer needed. */
   readonly signal: AbortSignal | undefined;
   /** Is told of each step's value. What it throws ends the work. */
   readonly check: (value: number) => void;

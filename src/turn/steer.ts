@@ -1,5 +1,5 @@
 /**
- * Making a turn give what was demanded of it, on any engine.
+ * Makes a turn satisfy the request's demands, on any engine.
  *
  * It is the same idea every time: sample until the point where the next thing must hold, close what is
  * open, append the header we want, and let the engine continue from there, under its own constraint if it

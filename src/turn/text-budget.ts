@@ -1,4 +1,4 @@
-/** What all memories of texts in this process may keep together: of prompts encoded, of tools read. */
+/** The memory that all text caches of this process share: encoded prompts and parsed tools. */
 import { MemoryBudget } from "../harmony/text-memory.ts";
 
 /** 100,000 tokens of English count as about 2 MB. */
