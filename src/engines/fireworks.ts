@@ -3,18 +3,29 @@
  * its SDK's types; what it shows of control tokens is for the probe to find out.
  */
 import { createCompletionReader } from "./completion-reader.ts";
-import type { Capabilities, CompletionRequest, Constraint, Engine } from "./engine.ts";
+import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
+import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { probeModels } from "./models-probe.ts";
 import { toChoiceGrammar, toJsonBody, toLogitBias } from "./request-body.ts";
 import { createServerEngine } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
+
+/** The field `response_format`, as JSON. */
+const CONSTRAINTS: ConstraintMap<string> = {
+  "json-schema": ({ schema }) =>
+    `{"type":"json_schema","json_schema":{"name":"answer","schema":${schema}}}`,
+  "json-object": () => '{"type":"json_object"}',
+  choice: ({ options }) => JSON.stringify({ type: "grammar", grammar: toChoiceGrammar(options) }),
+  "structural-tag": null,
+  "token-grammar": null,
+};
 
 export const FIREWORKS_CAPABILITIES: Capabilities = {
   idsIn: true,
   idsOut: "exact",
   stopIdVisible: true,
   stopIds: false,
-  constraints: ["json-schema", "json-object", "choice"],
+  constraints: constraintTypes(CONSTRAINTS),
   logprobs: false,
   sampling: [
     "temperature",
@@ -54,7 +65,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
   return toJsonBody(
     {
       prompt: `[${request.prompt.idsJson()}]`,
-      response_format: toResponseFormat(request.constraint),
+      response_format: toNativeConstraint(CONSTRAINTS, request.constraint),
     },
     {
       model: options.model,
@@ -77,22 +88,4 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
     },
     options.extraBody,
   );
-}
-
-function toResponseFormat(constraint: Constraint | undefined): string | undefined {
-  switch (constraint?.type) {
-    case undefined:
-      return undefined;
-    case "json-schema":
-      return `{"type":"json_schema","json_schema":{"name":"answer","schema":${constraint.schema}}}`;
-    case "json-object":
-      return '{"type":"json_object"}';
-    case "choice":
-      return JSON.stringify({ type: "grammar", grammar: toChoiceGrammar(constraint.options) });
-    case "structural-tag":
-    case "token-grammar":
-      return undefined;
-    default:
-      return constraint satisfies never;
-  }
 }

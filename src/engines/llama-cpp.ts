@@ -8,13 +8,13 @@ import * as z from "zod";
 
 import { isSpecial, specialTokenName } from "../tokenizer/special-tokens.ts";
 import type { CompletionReader } from "./completion-decoder.ts";
+import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { askOptional } from "./describe.ts";
 import { createPushStream, consume } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
   Capabilities,
   CompletionRequest,
-  Constraint,
   Engine,
   EngineFinish,
   EngineTokens,
@@ -27,12 +27,21 @@ import { END_OF_GENERATION, toChoiceGrammar, toJsonBody } from "./request-body.t
 import { type CompletionStream, createServerEngine } from "./server-engine.ts";
 import type { CompletionCall, Server, ServerOptions } from "./server.ts";
 
+/** Members of the request body, each value as JSON. The server accepts either a schema or a grammar. */
+const CONSTRAINTS: ConstraintMap<Readonly<Record<string, string>>> = {
+  "json-schema": ({ schema }) => ({ json_schema: schema }),
+  "json-object": () => ({ json_schema: '{"type":"object"}' }),
+  choice: ({ options }) => ({ grammar: JSON.stringify(toChoiceGrammar(options)) }),
+  "structural-tag": null,
+  "token-grammar": ({ grammar }) => ({ grammar: JSON.stringify(grammar) }),
+};
+
 export const LLAMA_CPP_CAPABILITIES: Capabilities = {
   idsIn: true,
   idsOut: "lossy",
   stopIdVisible: true,
   stopIds: false,
-  constraints: ["json-schema", "json-object", "choice", "token-grammar"],
+  constraints: constraintTypes(CONSTRAINTS),
   logprobs: false,
   sampling: [
     "temperature",
@@ -121,7 +130,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
   return toJsonBody(
     {
       prompt: `[${request.prompt.idsJson()}]`,
-      ...toConstraint(request.constraint),
+      ...toNativeConstraint(CONSTRAINTS, request.constraint),
     },
     {
       // Read by servers that hold several models, ignored by the others.
@@ -154,26 +163,6 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
 }
 
 const RANDOM_SEED = -1;
-
-/** A schema or a grammar: the server takes one of them. */
-function toConstraint(constraint: Constraint | undefined): Record<string, string> {
-  switch (constraint?.type) {
-    case undefined:
-      return {};
-    case "json-schema":
-      return { json_schema: constraint.schema };
-    case "json-object":
-      return { json_schema: `{"type":"object"}` };
-    case "choice":
-      return { grammar: JSON.stringify(toChoiceGrammar(constraint.options)) };
-    case "token-grammar":
-      return { grammar: JSON.stringify(constraint.grammar) };
-    case "structural-tag":
-      return {};
-    default:
-      return constraint satisfies never;
-  }
-}
 
 /** A ban is `false` here; -100 would only make a token unlikely where the others are as unlikely. */
 function toLogitBias(

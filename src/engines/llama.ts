@@ -2,8 +2,11 @@
  * llama.cpp in the gateway's own process. The native code behind it is brought by the runtime: Node has
  * `node/llama/`, Workers have none. This is the part every runtime knows.
  */
+import { type ConstraintMap, constraintTypes } from "./constraint-map.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, Engine } from "./engine.ts";
+import { toJsonGrammar, toJsonObjectGrammar } from "./json-grammar.ts";
+import { toChoiceGrammar } from "./request-body.ts";
 
 export interface LlamaOptions {
   /** A GGUF file: a path, `hf:user/repository/file`, a URL, or OpenAI's name of the model. */
@@ -16,12 +19,21 @@ export interface LlamaOptions {
 
 export type CreateNativeLlama = (options: Omit<LlamaOptions, "createNativeLlama">) => Engine;
 
+/** Every constraint as a grammar in GBNF, which is what llama.cpp samples by. */
+export const LLAMA_CONSTRAINTS: ConstraintMap<string> = {
+  "json-schema": ({ schema }) => toJsonGrammar(schema),
+  "json-object": () => toJsonObjectGrammar(),
+  choice: ({ options }) => toChoiceGrammar(options),
+  "structural-tag": null,
+  "token-grammar": ({ grammar }) => grammar,
+};
+
 export const LLAMA_CAPABILITIES: Capabilities = {
   idsIn: true,
   idsOut: "exact",
   stopIdVisible: true,
   stopIds: true,
-  constraints: ["json-schema", "json-object", "choice", "token-grammar"],
+  constraints: constraintTypes(LLAMA_CONSTRAINTS),
   logprobs: true,
   sampling: [
     "temperature",

@@ -7,12 +7,12 @@
 import * as z from "zod";
 
 import type { CompletionReader } from "./completion-decoder.ts";
+import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { describe } from "./describe.ts";
 import { EngineError } from "./engine-error.ts";
 import type {
   Capabilities,
   CompletionRequest,
-  Constraint,
   Engine,
   EngineFinish,
   EngineTokens,
@@ -34,12 +34,21 @@ export interface OllamaOptions extends ServerOptions {
 
 const DEFAULT_CONTEXT_LENGTH = 32_768;
 
+/** The field `format`, as JSON: a schema or `"json"`, nothing else. */
+const CONSTRAINTS: ConstraintMap<string> = {
+  "json-schema": ({ schema }) => schema,
+  "json-object": () => '"json"',
+  choice: null,
+  "structural-tag": null,
+  "token-grammar": null,
+};
+
 export const OLLAMA_CAPABILITIES: Capabilities = {
   idsIn: false,
   idsOut: "none",
   stopIdVisible: false,
   stopIds: false,
-  constraints: ["json-schema", "json-object"],
+  constraints: constraintTypes(CONSTRAINTS),
   logprobs: false,
   sampling: [
     "temperature",
@@ -115,7 +124,7 @@ async function readContextLength(
 function toBody(request: CompletionRequest, numCtx: number, options: OllamaOptions): string {
   const { sampling } = request;
   return toJsonBody(
-    { format: toFormat(request.constraint) },
+    { format: toNativeConstraint(CONSTRAINTS, request.constraint) },
     {
       model: options.model,
       raw: true,
@@ -145,23 +154,6 @@ function toBody(request: CompletionRequest, numCtx: number, options: OllamaOptio
 }
 
 const RANDOM_SEED = -1;
-
-function toFormat(constraint: Constraint | undefined): string | undefined {
-  switch (constraint?.type) {
-    case undefined:
-    // Not among the capabilities: `format` is JSON, and nothing else.
-    case "choice":
-    case "structural-tag":
-    case "token-grammar":
-      return undefined;
-    case "json-schema":
-      return constraint.schema;
-    case "json-object":
-      return '"json"';
-    default:
-      return constraint satisfies never;
-  }
-}
 
 const ollamaFrame = z.lazy(() =>
   z.object({

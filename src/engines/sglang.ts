@@ -1,17 +1,27 @@
 /** SGLang, on its own endpoint `/generate`: ids in, ids out. */
+import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { describe } from "./describe.ts";
-import type { Capabilities, CompletionRequest, Constraint, Engine } from "./engine.ts";
+import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { toChoiceGrammar, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
 import { createSglangReader } from "./sglang-reader.ts";
+
+/** Sampling parameters. Schemas are strings here, so that key order and numbers stay as they are. */
+const CONSTRAINTS: ConstraintMap<Readonly<Record<string, string>>> = {
+  "json-schema": ({ schema }) => ({ json_schema: schema }),
+  "json-object": () => ({ json_schema: '{"type":"object"}' }),
+  choice: ({ options }) => ({ ebnf: toChoiceGrammar(options) }),
+  "structural-tag": ({ tag }) => ({ structural_tag: tag }),
+  "token-grammar": null,
+};
 
 export const SGLANG_CAPABILITIES: Capabilities = {
   idsIn: true,
   idsOut: "exact",
   stopIdVisible: true,
   stopIds: true,
-  constraints: ["json-schema", "json-object", "choice", "structural-tag"],
+  constraints: constraintTypes(CONSTRAINTS),
   logprobs: true,
   sampling: [
     "temperature",
@@ -88,26 +98,6 @@ function toSamplingParams(request: CompletionRequest): Record<string, unknown> {
     skip_special_tokens: false,
     spaces_between_special_tokens: false,
     no_stop_trim: true,
-    ...toConstraint(request.constraint),
+    ...toNativeConstraint(CONSTRAINTS, request.constraint),
   };
-}
-
-/** Schemas are strings here, so their text survives as it is. */
-function toConstraint(constraint: Constraint | undefined): Record<string, string> {
-  switch (constraint?.type) {
-    case undefined:
-      return {};
-    case "json-schema":
-      return { json_schema: constraint.schema };
-    case "json-object":
-      return { json_schema: '{"type":"object"}' };
-    case "choice":
-      return { ebnf: toChoiceGrammar(constraint.options) };
-    case "structural-tag":
-      return { structural_tag: constraint.tag };
-    case "token-grammar":
-      return {};
-    default:
-      return constraint satisfies never;
-  }
 }

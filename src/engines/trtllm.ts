@@ -3,19 +3,29 @@
  * field it does not know.
  */
 import { createCompletionReader } from "./completion-reader.ts";
+import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { describe } from "./describe.ts";
-import type { Capabilities, CompletionRequest, Constraint, Engine } from "./engine.ts";
+import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
 import { toChoiceGrammar, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
+
+/** The field `response_format`, as JSON. */
+const CONSTRAINTS: ConstraintMap<string> = {
+  "json-schema": ({ schema }) => `{"type":"json","schema":${schema}}`,
+  "json-object": () => '{"type":"json_object"}',
+  choice: ({ options }) => JSON.stringify({ type: "ebnf", ebnf: toChoiceGrammar(options) }),
+  "structural-tag": null,
+  "token-grammar": null,
+};
 
 export const TRTLLM_CAPABILITIES: Capabilities = {
   idsIn: true,
   idsOut: "exact",
   stopIdVisible: true,
   stopIds: true,
-  constraints: ["json-schema", "json-object", "choice"],
+  constraints: constraintTypes(CONSTRAINTS),
   // They come under the names of tokens, and a name tells no id.
   logprobs: false,
   sampling: [
@@ -57,7 +67,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
   return toJsonBody(
     {
       prompt: `[${request.prompt.idsJson()}]`,
-      response_format: toResponseFormat(request.constraint),
+      response_format: toNativeConstraint(CONSTRAINTS, request.constraint),
     },
     {
       model: options.model,
@@ -84,22 +94,4 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
     },
     options.extraBody,
   );
-}
-
-function toResponseFormat(constraint: Constraint | undefined): string | undefined {
-  switch (constraint?.type) {
-    case undefined:
-      return undefined;
-    case "json-schema":
-      return `{"type":"json","schema":${constraint.schema}}`;
-    case "json-object":
-      return '{"type":"json_object"}';
-    case "choice":
-      return JSON.stringify({ type: "ebnf", ebnf: toChoiceGrammar(constraint.options) });
-    case "structural-tag":
-    case "token-grammar":
-      return undefined;
-    default:
-      return constraint satisfies never;
-  }
 }

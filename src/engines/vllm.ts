@@ -5,6 +5,7 @@
  * switched on and the probe found it (it needs a server flag since autumn 2026).
  */
 import { createCompletionReader } from "./completion-reader.ts";
+import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
@@ -18,12 +19,25 @@ export interface VllmOptions extends ServerOptions {
   readonly tokenEndpoint?: boolean;
 }
 
+/**
+ * The field `structured_outputs`, as JSON. Servers before 0.11 ignore it, like every field they do not know: the
+ * result must be validated.
+ */
+const CONSTRAINTS: ConstraintMap<string> = {
+  "json-schema": ({ schema }) => `{"json":${schema}}`,
+  "json-object": () => '{"json_object":true}',
+  choice: ({ options }) => JSON.stringify({ choice: options }),
+  // A string that contains JSON, not JSON.
+  "structural-tag": ({ tag }) => JSON.stringify({ structural_tag: tag }),
+  "token-grammar": null,
+};
+
 export const VLLM_CAPABILITIES: Capabilities = {
   idsIn: true,
   idsOut: "exact",
   stopIdVisible: true,
   stopIds: true,
-  constraints: ["json-schema", "json-object", "choice", "structural-tag"],
+  constraints: constraintTypes(CONSTRAINTS),
   logprobs: true,
   sampling: [
     "temperature",
@@ -76,7 +90,7 @@ function toCompletionBody(
   return toJsonBody(
     {
       prompt: `[${request.prompt.idsJson()}]`,
-      structured_outputs: toStructuredOutputs(request),
+      structured_outputs: toNativeConstraint(CONSTRAINTS, request.constraint),
     },
     {
       model: options.model,
@@ -106,7 +120,7 @@ function toGenerateBody(
   options: VllmOptions,
 ): string {
   const sampling = toJsonBody(
-    { structured_outputs: toStructuredOutputs(request) },
+    { structured_outputs: toNativeConstraint(CONSTRAINTS, request.constraint) },
     toSampling(request),
   );
   return toJsonBody(
@@ -143,27 +157,6 @@ function toSampling(request: CompletionRequest): Record<string, unknown> {
 /** An empty salt is refused. */
 function toCacheSalt({ cacheSalt }: CompletionRequest): string | undefined {
   return cacheSalt === "" ? undefined : cacheSalt;
-}
-
-/** Servers before 0.11 ignore it, as they ignore every field they do not know: the result must be validated. */
-function toStructuredOutputs({ constraint }: CompletionRequest): string | undefined {
-  switch (constraint?.type) {
-    case undefined:
-      return undefined;
-    case "json-schema":
-      return `{"json":${constraint.schema}}`;
-    case "json-object":
-      return `{"json_object":true}`;
-    case "choice":
-      return JSON.stringify({ choice: constraint.options });
-    case "structural-tag":
-      // A string that holds JSON, not JSON.
-      return JSON.stringify({ structural_tag: constraint.tag });
-    case "token-grammar":
-      return undefined;
-    default:
-      return constraint satisfies never;
-  }
 }
 
 /** A request without a prompt: 404 where there is no such path, a complaint or anything else where there is. */

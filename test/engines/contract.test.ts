@@ -24,11 +24,13 @@ import {
 interface Recording {
   /** A whole answer, under `test/fixtures/engines`. */
   readonly answer: string;
+  /** The same with two alternatives a token, for engines whose capabilities claim log probabilities. */
+  readonly logprobs?: string;
 }
 
 const RECORDED: Readonly<Record<Exclude<EngineKind, "demo" | "llama">, Recording>> = {
-  vllm: { answer: "vllm/answer.sse" },
-  sglang: { answer: "sglang/incremental.sse" },
+  vllm: { answer: "vllm/answer.sse", logprobs: "vllm/logprobs.sse" },
+  sglang: { answer: "sglang/incremental.sse", logprobs: "sglang/logprobs-incremental.sse" },
   "llama-cpp": { answer: "llama-cpp/answer.sse" },
   trtllm: { answer: "trtllm/answer.sse" },
   ollama: { answer: "ollama/answer.ndjson" },
@@ -186,5 +188,58 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     for (const type of capabilities.constraints) {
       expect([type, await body(type)]).not.toEqual([type, free]);
     }
+  });
+
+  test("reports the tokens of the prompt and of the answer", async () => {
+    const { ids, finish } = await complete(serve(kind, { pieces: [bytes] }).engine);
+    const { promptTokens = 0, cachedTokens = 0, completionTokens = 0 } = finish?.usage ?? {};
+    expect(promptTokens).toBeGreaterThan(0);
+    expect(cachedTokens).toBeLessThanOrEqual(promptTokens);
+    expect(completionTokens).toBeGreaterThan(0);
+    if (ids !== undefined) expect(completionTokens).toBe(ids.length);
+  });
+
+  test(`${capabilities.stopIds ? "sends" : "does not send"} stop ids`, async () => {
+    const body = async (stopIds: readonly number[]) => {
+      const { engine, transport } = serve(kind, { pieces: [bytes] });
+      await complete(engine, requestOf({ stopIds }));
+      return transport.requests[0]?.body ?? "";
+    };
+    if (capabilities.stopIds) {
+      expect(await body([4242, 4343])).toMatch(/\b4242,\s*4343\b/);
+      // The model's own ends are stop ids too, whatever the request says.
+      expect(await body([])).toMatch(/\b199999,\s*200002,\s*200012\b/);
+    } else {
+      expect(await body([4242, 4343])).toBe(await body([]));
+    }
+  });
+
+  test(`${capabilities.logprobs ? "gives" : "does not ask for"} log probabilities`, async () => {
+    const ask = async (topLogprobs: number | undefined, answer: Uint8Array) => {
+      const { engine, transport } = serve(kind, { pieces: [answer] });
+      const request = requestOf(topLogprobs === undefined ? {} : { topLogprobs });
+      const found = await complete(engine, request);
+      return { found, body: transport.requests[0]?.body };
+    };
+    const { logprobs: recording } = RECORDED[kind];
+    expect(recording !== undefined).toBe(capabilities.logprobs);
+    const plain = await ask(undefined, bytes);
+    expect(plain.found.logprobs).toBeUndefined();
+    if (recording === undefined) {
+      expect(await ask(2, bytes)).toEqual(plain);
+      return;
+    }
+    const { found, body } = await ask(2, readFixture(recording));
+    expect(body).not.toBe(plain.body);
+    const { ids = [], logprobs = [] } = found;
+    expect(ids).not.toEqual([]);
+    expect(logprobs.map(({ id }) => id)).toEqual(ids);
+    for (const { logprob, top } of logprobs) {
+      const values = top.map((each) => each.logprob);
+      expect(logprob).toBeLessThanOrEqual(0);
+      expect(values.length).toBeLessThanOrEqual(2);
+      expect(values).toEqual(values.toSorted((a, b) => b - a));
+    }
+    expect(logprobs.some(({ top }) => top.length === 2)).toBe(true);
   });
 });

@@ -4,11 +4,11 @@
  * The model is loaded once, on first use. Node only: the library is native code.
  */
 import type { LlamaGrammarEvaluationState, SequenceEvaluateOptions } from "node-llama-cpp";
+import { toNativeConstraint } from "../../engines/constraint-map.ts";
 import { EngineError } from "../../engines/engine-error.ts";
 import type { CompletionRequest, Constraint, Engine, EngineEvent } from "../../engines/engine.ts";
-import { toJsonGrammar, toJsonObjectGrammar } from "../../engines/json-grammar.ts";
-import { LLAMA_CAPABILITIES } from "../../engines/llama.ts";
-import { toChoiceGrammar, toStopIds } from "../../engines/request-body.ts";
+import { LLAMA_CAPABILITIES, LLAMA_CONSTRAINTS } from "../../engines/llama.ts";
+import { toStopIds } from "../../engines/request-body.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import { toTokenLogprob } from "./logprobs.ts";
 import { toProgressBar, type DownloadProgress } from "./model-file.ts";
@@ -226,29 +226,14 @@ async function beginGrammar(
   constraint: Constraint,
 ): Promise<LlamaGrammarEvaluationState> {
   try {
-    return await loaded.beginGrammar(toGrammar(constraint));
+    const grammar = toNativeConstraint(LLAMA_CONSTRAINTS, constraint);
+    if (grammar !== undefined) return await loaded.beginGrammar(grammar);
   } catch (error) {
     throw new EngineError("bad-request", "llama.cpp cannot convert this schema to a grammar.", {
       cause: error,
     });
   }
-}
-
-function toGrammar(constraint: Constraint): string {
-  switch (constraint.type) {
-    case "json-schema":
-      return toJsonGrammar(constraint.schema);
-    case "json-object":
-      return toJsonObjectGrammar();
-    case "choice":
-      return toChoiceGrammar(constraint.options);
-    case "token-grammar":
-      return constraint.grammar;
-    case "structural-tag":
-      throw new EngineError("bad-request", "llama.cpp does not support structural tags");
-    default:
-      return constraint satisfies never;
-  }
+  throw new EngineError("bad-request", `llama.cpp does not support "${constraint.type}".`);
 }
 
 function toServerError(error: unknown): EngineError {
