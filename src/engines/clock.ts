@@ -1,8 +1,8 @@
-/** Time as the pool of backends sees it, so that tests can own it. */
+/** The clock and timers that engines and the pool use, injected so that tests control them. */
 export interface Clock {
-  /** Milliseconds since some moment; never goes back. */
+  /** Monotonic, in milliseconds since an arbitrary moment. */
   now(): number;
-  /** Calls `run` once after `ms`. The result takes it back. */
+  /** Calls `run` once after `ms`. Returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 

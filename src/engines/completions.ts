@@ -1,7 +1,7 @@
 /**
  * Any server with an OpenAI-style `/v1/completions` that reads and writes text: LM Studio, MLX-LM, KoboldCpp,
- * DeepInfra, Together. The server tokenises the prompt with control tokens switched on, so text of users
- * that spells one has been altered before it comes here.
+ * DeepInfra, Together. The server parses control tokens in the prompt, so user text that spells one is
+ * altered before it gets here.
  */
 import { createCompletionReader } from "./completion-reader.ts";
 import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
@@ -17,7 +17,7 @@ export const COMPLETIONS_CAPABILITIES: Capabilities = {
   stopIds: false,
   constraints: [],
   logprobs: false,
-  // What every such server knows. Others go through `extraBody`, for those that know them.
+  // Supported by every such server. Others can be set by `extraBody`.
   sampling: ["temperature", "topP", "frequencyPenalty", "presencePenalty", "seed", "logitBias"],
 };
 
@@ -41,7 +41,7 @@ export function createCompletionsEngine(options: ServerOptions): Engine {
   );
 }
 
-/** As the OpenAI SDK has it: a URL with a path is the API's own, `https://api.deepinfra.com/v1/openai`. */
+/** As in the OpenAI SDK, a URL with a path is the API's base: `https://api.deepinfra.com/v1/openai`. */
 function toApiPath(url: string): string {
   const path = new URL(url).pathname.replace(/\/+$/, "");
   return path === "" || path.endsWith("/v1") ? "/v1" : "";
@@ -63,7 +63,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
       presence_penalty: sampling.presencePenalty,
       seed: sampling.seed,
       logit_bias: toLogitBias(request),
-      // Servers with vLLM inside hide control tokens without it, the others ignore it.
+      // Servers based on vLLM omit control tokens without it; others ignore it.
       skip_special_tokens: false,
     },
     options.extraBody,

@@ -1,4 +1,4 @@
-/** The list of engines: the one place that knows them all. The docs' table and `--help` are made from it. */
+/** The registry of engines. Settings, `--help` and the docs' table are generated from it. */
 import { COMPLETIONS_CAPABILITIES, createCompletionsEngine } from "./completions.ts";
 import { createDemoEngine, type DemoEngineOptions } from "./demo.ts";
 import { EngineError } from "./engine-error.ts";
@@ -25,20 +25,20 @@ export const ENGINE_KINDS = [
 
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 
-/** The options of every kind together: a kind ignores what is not its own. */
+/** The options of all kinds; each kind ignores those of the others. */
 type AllOptions = VllmOptions & OllamaOptions & LlamaOptions & DemoEngineOptions;
 
-/** As {@link AllOptions}, the URL left out where the engine has none or a usual one. */
+/** As {@link AllOptions}, with the URL optional: some kinds have none, or a default. */
 export interface EngineOptions extends Omit<AllOptions, "url"> {
   readonly url?: string;
 }
 
 export interface EngineEntry {
-  /** What it is, for people: one line without a full stop. */
+  /** A description of one line, without a full stop. */
   readonly title: string;
   /** `none`: it is not reached over HTTP. `default`: used when no URL is configured. */
   readonly url: "required" | "none" | { readonly default: string };
-  /** What the kind can do at its best. A probe may find less. */
+  /** The most the kind supports. A probe may find less. */
   readonly capabilities: Capabilities;
   create(options: AllOptions): Engine;
 }
@@ -101,7 +101,7 @@ export const ENGINES: Readonly<Record<EngineKind, EngineEntry>> = {
   },
 };
 
-/** Throws an {@link EngineError} when the URL is missing or is none. Nothing is sent yet. */
+/** Throws an {@link EngineError} if the URL is missing or invalid. Sends nothing yet. */
 export function createEngine(kind: EngineKind, options: EngineOptions): Engine {
   const entry = ENGINES[kind];
   return entry.create({ ...options, url: chooseUrl(kind, entry, options.url) });

@@ -1,7 +1,6 @@
 /**
- * The demo engine: a few rules instead of a model, built in. It is what a newcomer meets first, and what
- * tests and Workers use. It reads the prompt's ids, as a model does, and continues them in honest Harmony;
- * the same prompt always gets the same answer.
+ * The demo engine: built-in rules instead of a model, for trying the gateway, for tests and for Workers. It reads the
+ * prompt's ids, as a model does, and continues them in valid Harmony. The same prompt always gets the same answer.
  *
  * It **thinks**, the longer the higher the reasoning effort, and says what it is going to do. Then it
  * **calls every offered tool that the last user message mentions**, in that order, one call after the
@@ -11,7 +10,7 @@
  * it **answers**: with what the tools returned, with JSON when the developer message asks for a response
  * format, else with what it heard.
  *
- * The one engine that knows Harmony and the tokenizer: it stands in for a model as well as for a server.
+ * The only engine that knows Harmony and the tokenizer: it replaces the model as well as the server.
  */
 import { SPECIAL_TOKENS, type TokenId } from "../tokenizer/index.ts";
 import { composeTurn } from "./demo/compose.ts";
@@ -27,7 +26,7 @@ import type {
 import { sleep } from "../streams/timers.ts";
 
 export interface DemoEngineOptions {
-  /** How fast it writes. Absent: as fast as it can. */
+  /** Output speed. Absent: unlimited. */
   readonly tokensPerSecond?: number;
 }
 
@@ -47,7 +46,7 @@ const END_OF_GENERATION: readonly TokenId[] = [
   SPECIAL_TOKENS["<|endoftext|>"],
 ];
 
-/** Tokens in one read when it does not have to wait. */
+/** Tokens in one event when the speed is unlimited. */
 const BATCH_SIZE = 16;
 
 export function createDemoEngine({ tokensPerSecond }: DemoEngineOptions = {}): Engine {
@@ -96,7 +95,7 @@ function sample(request: CompletionRequest): { ids: TokenId[]; reason: "stop" | 
     : { ids: turn.slice(0, request.maxTokens), reason: "length" };
 }
 
-/** Made up, but plausible: what was written is likely, each alternative is less likely than the one before. */
+/** Invented but plausible: the sampled token is likely, each alternative less likely than the one before. */
 function logprobsOf(
   ids: readonly TokenId[],
   topLogprobs: number | undefined,

@@ -1,4 +1,4 @@
-/** What a server calls itself, for the log. */
+/** A server's own description, for the log. */
 import * as z from "zod";
 
 import { EngineError } from "./engine-error.ts";
@@ -6,7 +6,7 @@ import type { Server } from "./server.ts";
 
 const answer = z.lazy(() => z.object({ version: z.string() }));
 
-/** `vllm 0.14.1`, or the name alone: a server that keeps its version to itself is as good. */
+/** `vllm 0.14.1`, or the name alone if the server does not tell its version. */
 export async function describe(
   server: Server,
   name: string,
@@ -17,7 +17,7 @@ export async function describe(
   return found.success ? `${name} ${found.data.version}` : name;
 }
 
-/** An answer that is nice to have: undefined when the server refuses or fails. */
+/** The JSON answer to an optional query. Undefined if the server refuses or fails. */
 export async function askOptional(
   server: Server,
   path: string,

@@ -1,28 +1,28 @@
-/** What can go wrong between us and an engine, as one class with a `kind` that decides what happens next. */
+/** The error class for everything that fails at an engine. Its `kind` decides on retries and the client's status. */
 
 export type EngineErrorKind =
   /** No connection: refused, unknown host, connection reset before an answer. */
   | "unreachable"
-  /** Every backend has failed lately, and none is tried again yet. */
+  /** All backends are down or paused after failures. */
   | "unavailable"
   /** No answer, first token or next token in time. */
   | "timeout"
-  /** The server asks us to come back later: busy, loading, queue full (503). */
+  /** The server cannot take the request now: busy, loading, queue full (503). */
   | "overloaded"
   | "rate-limit"
-  /** The tenant has as many requests waiting or in flight as it may. The message is for the client. */
+  /** The tenant has reached its limit of queued or in-flight requests. The message is for the client. */
   | "tenant-limit"
-  /** The server refuses our key: the operator's mistake, not the client's. */
+  /** The server refuses the gateway's key: a configuration error, not the client's. */
   | "auth"
   /** The server does not know the model or the path. */
   | "not-found"
-  /** Prompt and budget do not fit the model's context. */
+  /** Prompt and token limit together exceed the model's context. */
   | "context-length"
   /** The server refuses a parameter the client sent. */
   | "bad-request"
   /** The server failed (5xx, an error frame) or broke the protocol. */
   | "server-error"
-  /** The stream ended without a finish. */
+  /** The stream ended without a finish event. */
   | "closed";
 
 export class EngineError extends Error {
@@ -31,9 +31,9 @@ export class EngineError extends Error {
   readonly status: number | undefined;
   /** Seconds after which to try again, if the server said so. */
   readonly retryAfter: number | undefined;
-  /** The server's own words without our URL around them: what a client may be told. */
+  /** The server's own message, without the backend's URL: may be shown to a client. */
   readonly serverMessage: string | undefined;
-  /** The id of the backend that failed, where there is a pool: for the log. */
+  /** The id of the backend that failed, set by the pool for the log. */
   backend: string | undefined;
 
   constructor(

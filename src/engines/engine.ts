@@ -1,25 +1,25 @@
 /**
- * The one contract over every inference server.
+ * The interface of every inference engine.
  *
- * An engine continues a prompt of token ids and gives back what it sampled, in the best form its wire
- * allows. It knows ids and text, never Harmony: where a message begins and which channel it is on is
- * the business of `harmony/`, what to ask for next is the business of `turn/`.
+ * An engine continues a prompt of token ids and streams what was sampled, in the most exact form its protocol
+ * allows. It handles ids and text and knows nothing of Harmony: `harmony/` interprets the tokens, `turn/` decides
+ * what to request next.
  */
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 
 export interface Engine {
   /** The kind of server: `vllm`, `llama-cpp`, `demo`. */
   readonly name: string;
-  /** What this server can do, as found so far. `probe` may replace it by something more exact. */
+  /** What this server supports, as far as is known. `probe` may make it more exact. */
   readonly capabilities: Capabilities;
   /**
-   * Ask the server what it is. Throws an {@link EngineError} when it cannot be reached or does not
-   * serve the model.
+   * Asks the server for its version, models and capabilities. Throws an {@link EngineError} if it cannot be
+   * reached or does not serve the model.
    */
   probe(signal: AbortSignal): Promise<EngineProbe>;
   /**
-   * Ask the server whether it is well: cheap, nothing is sampled. Throws an {@link EngineError} when it
-   * is not. Absent where there is no such question; its requests then have to tell.
+   * Health check: cheap, nothing is sampled. Throws an {@link EngineError} if the server is unhealthy. Absent if it
+   * has no health endpoint; its health is then judged by its requests alone.
    */
   check?(signal: AbortSignal): Promise<void>;
   /**
@@ -31,21 +31,21 @@ export interface Engine {
   complete(request: CompletionRequest, signal: AbortSignal): AsyncIterable<EngineEvent>;
 }
 
-/** What to continue. Each form is made on first use: an engine asks for the one it sends. */
+/** The prompt of a completion. Each form is computed on first use: an engine uses the one it sends. */
 export interface Prompt {
   readonly ids: readonly TokenId[];
   /** The ids as JSON text without brackets, `200006,17360`: cheaper than stringifying 100,000 numbers. */
   idsJson(): string;
   /**
-   * The prompt as text, control tokens spelled out. Spellings of control tokens inside what users wrote
-   * have been broken visibly, because a server that reads text would take them for the real thing.
+   * The prompt as text, control tokens spelled out. Where user text spells a control token, the spelling is
+   * visibly broken, because a server that reads text would tokenise it as that token.
    */
   text(): string;
 }
 
 export interface CompletionRequest {
   readonly prompt: Prompt;
-  /** Most tokens to sample, at least 1. */
+  /** The most tokens to sample, at least 1. */
   readonly maxTokens: number;
   readonly sampling: Sampling;
   /** End the completion after any of these ids, besides the model's own end-of-generation ids. */
@@ -54,18 +54,18 @@ export interface CompletionRequest {
   readonly constraint?: Constraint;
   /** Ask for the log probability of each token and of this many alternatives, 0 to 20. */
   readonly topLogprobs?: number;
-  /** Keeps prefix caches of tenants apart, where the engine has such a thing. */
+  /** Separates the prefix caches of tenants, where the engine supports it. */
   readonly cacheSalt?: string;
   /** Appears in the engine's logs, where it takes a request id. */
   readonly requestId: string;
-  /** Whose request it is. Decides its share of the backends; never sent to one. */
+  /** The tenant the request counts for in admission; never sent to a server. */
   readonly tenant?: string;
-  /** Requests with the same affinity go to the same server, so that its prefix cache is hit. */
+  /** Requests with the same affinity go to the same server if possible, to hit its prefix cache. */
   readonly affinity?: string;
 }
 
 /**
- * Every value is sent, also the neutral ones: servers' own defaults are not the API's (llama-server
+ * Every value is sent, neutral ones too: servers' defaults differ from the API's (llama-server
  * samples at temperature 0.8 with top_k 40 unless told otherwise).
  */
 export interface Sampling {
@@ -83,7 +83,7 @@ export interface Sampling {
   readonly logitBias?: ReadonlyMap<TokenId, number>;
 }
 
-/** What the completion must look like, from its first token on. */
+/** The form of the completion, from its first token on. */
 export type Constraint =
   /** A JSON document that satisfies a JSON Schema, given as JSON text. */
   | { readonly type: "json-schema"; readonly schema: string }
@@ -100,11 +100,11 @@ export type EngineEvent = EngineOpen | EngineTokens | EngineFinish;
 
 export interface EngineOpen {
   readonly type: "open";
-  /** The engine that answers, where this one stands for several. */
+  /** The engine that answers, if this one is a pool. */
   readonly engine?: Engine;
 }
 
-/** What one read from the server brought: often one token, many when they queued up. */
+/** The tokens of one network read: often one, many if they were buffered. */
 export type EngineTokens =
   /** Exact ids. `logprobs` runs parallel to `ids` when it was asked for. */
   | {
@@ -112,7 +112,7 @@ export type EngineTokens =
       readonly ids: readonly TokenId[];
       readonly logprobs?: readonly TokenLogprob[];
     }
-  /** Control tokens by id, the rest as text that holds none: `llama-server` loses ids of split characters. */
+  /** Control tokens by id, the rest as text without any: `llama-server` omits ids of split characters. */
   | {
       readonly type: "pieces";
       readonly pieces: readonly Piece[];
@@ -122,15 +122,17 @@ export type EngineTokens =
   /** Text in which control tokens are spelled out. */
   | { readonly type: "text"; readonly text: string; readonly tokens?: number };
 
+/** A part of the output of an engine whose ids are `lossy`: a control token, or the text of other tokens. */
+/** A part of the output of an engine whose ids are `lossy`: a control token, or the text of other tokens. */
 export type Piece = { readonly special: TokenId } | { readonly text: string };
 
 export interface EngineFinish {
   readonly type: "finish";
   /** `stop`: the model ended or a stop id was met. `length`: the token limit or the context was reached. */
   readonly reason: "stop" | "length";
-  /** The server's own word for it, null when it gave none. */
+  /** The server's own name for the reason, null if it gave none. */
   readonly nativeReason: string | null;
-  /** Counts of this call, as far as the server reports them. */
+  /** Token counts of this call, as far as the server reports them. */
   readonly usage?: EngineUsage;
 }
 
@@ -146,20 +148,20 @@ export interface TokenLogprob {
   readonly top: readonly { readonly id: TokenId; readonly logprob: number }[];
 }
 
-/** Capabilities are data: they pick the path, and the table in the docs is made from them. */
+/** What an engine supports, as data: `turn/` chooses its strategy by it, and the docs' table is generated from it. */
 export interface Capabilities {
   /** Prompts may be sent as ids. Without this, user text is altered where it spells a control token. */
   readonly idsIn: boolean;
   /**
    * `exact`: every sampled id arrives. `lossy`: control ids do. `none`: only text, in which control tokens are
-   * spelled out. `unmarked`: only text, without them, so that a thought cannot be told from an answer for certain.
+   * spelled out. `unmarked`: only text, without them, so reasoning cannot be told from the answer with certainty.
    */
   readonly idsOut: "exact" | "lossy" | "none" | "unmarked";
-  /** Text engines: control tokens were seen in its text. Absent: not known, each answer has to show it. */
+  /** For text engines: the probe saw control tokens in the text. Absent: unknown, so each answer is checked. */
   readonly showsMarkers?: boolean;
-  /** The end-of-generation token that was sampled is visible to us. */
+  /** The end-of-generation token is part of the output. */
   readonly stopIdVisible: boolean;
-  /** `stopIds` are honoured. Elsewhere the turn stops reading by itself. */
+  /** `stopIds` are honoured. Otherwise the turn stops reading at them by itself. */
   readonly stopIds: boolean;
   readonly constraints: readonly Constraint["type"][];
   readonly logprobs: boolean;

@@ -1,9 +1,9 @@
-/** The {@link Transport} for any runtime with `fetch`: Workers, Deno, Bun, and Node when need be. */
+/** The {@link Transport} for any runtime with `fetch`: Workers, Deno, Bun, and Node. */
 import type { Consumer } from "../streams/push-stream.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 import { toTimeoutError, toTransportError } from "./transport.ts";
 
-/** `fetchFn` is for tests and for runtimes that bring a `fetch` of their own. */
+/** @param fetchFn for tests and for runtimes with a `fetch` of their own. */
 export function createFetchTransport(fetchFn: typeof fetch = fetch): Transport {
   return async (request) => {
     request.signal.throwIfAborted();
@@ -14,7 +14,7 @@ export function createFetchTransport(fetchFn: typeof fetch = fetch): Transport {
         method: request.method,
         headers: request.headers,
         ...(request.body !== undefined && { body: request.body }),
-        // A redirected POST loses its body or its key: the operator should name the final URL.
+        // A redirected POST may lose its body or its key: the operator should configure the final URL.
         redirect: "manual",
         signal,
       }),
@@ -23,12 +23,12 @@ export function createFetchTransport(fetchFn: typeof fetch = fetch): Transport {
   };
 }
 
-/** One exchange: what aborts it, and what it is waiting for. */
+/** One exchange: its abort signal and its timeouts. */
 class Connection {
   readonly #request: TransportRequest;
   readonly #abort = new AbortController();
   readonly #leave = (): void => this.#stop(this.#request.signal.reason);
-  /** Why it was stopped. The signal would say so too, but asking it leaves JavaScript, which costs at each read. */
+  /** Why it was stopped. The signal knows too, but reading it is a native call, too slow for each read. */
   #stopped: { readonly reason: unknown } | undefined;
 
   constructor(request: TransportRequest) {
@@ -92,7 +92,7 @@ class Connection {
         try {
           while ((await read()) !== undefined);
         } catch {
-          // Nobody wants the rest any more.
+          // The rest of the response is not needed.
         } finally {
           clearTimeout(timer);
         }
@@ -109,7 +109,7 @@ class Connection {
     return { status: response.status, headers: response.headers, pump, close };
   }
 
-  /** Whatever has stopped it: the connection is closed, and the error is ours. */
+  /** The error to report: the reason it was stopped, or the network failure. */
   #fail(error: unknown, stage: "head" | "body"): unknown {
     this.#release();
     if (this.#stopped !== undefined) return this.#stopped.reason;
@@ -127,8 +127,8 @@ class Connection {
 }
 
 /**
- * Notices when a read takes too long. One timer for many reads: with one for each, a token on Workers costs 1.6 instead
- * of 1.4 times what a loop costs that only reads and enqueues.
+ * Calls `onSilence` if a read takes longer than `ms`. One timer serves many reads: with one for each, a token on
+ * Workers costs 1.6 times a loop that only reads and enqueues, instead of 1.4 times.
  */
 class SilenceWatch {
   readonly #ms: number;
@@ -144,7 +144,7 @@ class SilenceWatch {
 
   begin(): void {
     this.#since = Date.now();
-    if (this.#timer === undefined) this.#look(this.#ms);
+    if (this.#timer === undefined) this.#schedule(this.#ms);
   }
 
   pause(): void {
@@ -156,12 +156,12 @@ class SilenceWatch {
     clearTimeout(this.#timer);
   }
 
-  #look(afterMs: number): void {
+  #schedule(afterMs: number): void {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (this.#since === undefined) return;
       const left = this.#since + this.#ms - Date.now();
-      if (left > 0) this.#look(left);
+      if (left > 0) this.#schedule(left);
       else this.#onSilence();
     }, afterMs);
   }

@@ -1,6 +1,6 @@
 /**
- * Fireworks, hosted: ids in, ids out, on a `/v1/completions` of its own. Written after its documentation and
- * its SDK's types; what it shows of control tokens is for the probe to find out.
+ * Fireworks, hosted: ids in, ids out, on a `/v1/completions` of its own. Based on its documentation and
+ * its SDK's types; the probe finds out whether control tokens are in the output.
  */
 import { createCompletionReader } from "./completion-reader.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
@@ -45,7 +45,7 @@ export function createFireworksEngine(options: ServerOptions): Engine {
     {
       name: "fireworks",
       capabilities: FIREWORKS_CAPABILITIES,
-      // The list is of an account's own models; the others are served as well, so it decides nothing.
+      // Lists the account's own models only; others are served as well, so the name is not checked.
       probe: async (server, signal) => ({
         description: "fireworks",
         ...(await probeModels(server, "/v1/models", options.model, signal)),
@@ -81,7 +81,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
       seed: sampling.seed,
       logit_bias: toLogitBias(request),
       return_token_ids: true,
-      // Left out, a prompt that is too long would silently shorten the answer.
+      // By default a prompt that is too long silently shortens the answer.
       context_length_exceeded_behavior: "error",
       prompt_cache_key: request.affinity,
       prompt_cache_isolation_key: cacheSalt === "" ? undefined : cacheSalt,

@@ -1,19 +1,19 @@
-/** One event of a stream, parsed and checked: the slow and careful way in. */
+/** Parses and validates one stream event: the general path, used where a reader's fast path does not apply. */
 import type { ZodType } from "zod";
 
 import { findServerError } from "./server-errors.ts";
 import type { Server } from "./server.ts";
 
 /**
- * An event as `schema` sees it. Throws the server's error when the event carries one, which any event
- * of any stream may, and a plain error when it is not what it should be.
+ * Parses an event by `schema`. Throws the server's error as an `EngineError` if the event reports one, which any
+ * event of any stream may, and a plain error if it is malformed.
  */
 export function readFrame<T>(event: string, schema: ZodType<T>, server: Server): T {
   const frame = parse(event);
-  const complaint = findServerError(frame);
-  if (complaint !== undefined) throw server.toError(complaint);
+  const serverError = findServerError(frame);
+  if (serverError !== undefined) throw server.toError(serverError);
   const result = schema.safeParse(frame);
-  // Errors do not quote the event: what the model wrote is in it.
+  // The error does not quote the event: it contains model output.
   if (!result.success) throw new Error(`unexpected event of ${event.length} characters`);
   return result.data;
 }

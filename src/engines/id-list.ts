@@ -1,9 +1,9 @@
-/** Ids out of JSON text, where parsing the whole of it would cost more than everything else. */
+/** Reads token ids from JSON text without parsing it: `JSON.parse` would dominate the cost of a streamed token. */
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 
 /**
- * Reads `1,2,3]` from `at` on and adds the ids to `into`. Returns where the closing bracket stands, or
- * -1, with nothing added, when anything else is met.
+ * Reads `1,2,3]` from `at` on and adds the ids to `into`. Returns the position of the closing bracket, or -1, with
+ * nothing added, for any other text.
  */
 export function readIdList(text: string, at: number, into: TokenId[]): number {
   const begin = into.length;

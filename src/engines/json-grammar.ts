@@ -1,15 +1,15 @@
 /**
- * JSON Schema to GBNF, the grammar notation of llama.cpp: what may be sampled is then what is valid.
+ * JSON Schema to GBNF, the grammar notation of llama.cpp, so that only valid documents can be sampled.
  *
  * Covered is what structured outputs use: types, `enum`, `const`, properties (in the order of the schema;
  * optional ones may be left out), items and their number, lengths of strings, `anyOf`, `oneOf`,
- * `allOf`, local `$ref`, recursive ones included. A grammar counts badly and computes not at all:
- * bounds of numbers, `pattern`, `format`, `uniqueItems` and `not` are left to whoever validates.
+ * `allOf`, local `$ref`, recursive ones included. Bounds of numbers,
+ * `pattern`, `format`, `uniqueItems` and `not` are not expressible in practice: the caller must validate.
  */
 
 /**
- * @param schema JSON text. Throws a `SyntaxError` when it is none. Of a schema that is enormous once its references are
- *   followed, the rest is left to whoever validates.
+ * @param schema JSON text; throws a `SyntaxError` if it is not. Beyond {@link MAX_WORK} the rest of the schema allows
+ *   any value, and the caller must validate.
  */
 export function toJsonGrammar(schema: string): string {
   return printGrammar(JSON.parse(schema));
@@ -35,7 +35,7 @@ export function toJsonRules(schema: string, prefix: string): JsonRules {
 
 type SchemaObject = Readonly<Record<string, unknown>>;
 
-/** Rules every grammar may refer to. White space is bounded: a model may like it too much. */
+/** Rules that every grammar may refer to. White space is bounded, because models may repeat it endlessly. */
 export const SHARED_RULES = `
 space ::= ([ ] | "\\n" [ \\t]{0,20})?
 string ::= "\\"" character* "\\""
@@ -55,7 +55,7 @@ function printGrammar(root: unknown): string {
   return `root ::= ${document}\n${rules}${SHARED_RULES}`;
 }
 
-/** Characters written and members merged, and levels of nesting, after which any value is let through. */
+/** Characters written plus members merged, and levels of nesting, after which any value is allowed. */
 const MAX_WORK = 1_000_000;
 const MAX_NESTING = 200;
 
@@ -63,9 +63,9 @@ function writeRules(root: unknown, prefix: string): JsonRules {
   const rules: string[] = [];
   let work = 0;
   let nesting = 0;
-  /** Names of rules by what they say: the same part of a schema is written once. */
+  /** Names of rules by their expression: equal parts of a schema share one rule. */
   const names = new Map<string, string>();
-  /** Names of rules by `$ref`, given before the rule is written: a schema may refer to itself. */
+  /** Names of rules by `$ref`, assigned before the rule is written, because a schema may refer to itself. */
   const references = new Map<string, string>();
   const document = write(root);
   return { document, rules: rules.join("") };
@@ -100,7 +100,7 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     return name;
   }
 
-  /** One schema that demands what all of them do. A reference that is met again adds nothing. */
+  /** Merges all parts into one schema. Each reference is followed once. */
   function mergeAllOf(schema: SchemaObject): SchemaObject {
     const merged = new Map<string, unknown>();
     const properties = new Map<string, unknown>();
@@ -127,7 +127,7 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     return Object.fromEntries(merged);
   }
 
-  /** A rule of its own for what is used more than once. */
+  /** Makes the expression a rule, and returns its name. */
   function define(expression: string): string {
     const known = names.get(expression);
     if (known !== undefined) return known;
@@ -137,7 +137,7 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     return name;
   }
 
-  /** What stands beside the variants holds for each of them. */
+  /** Keywords beside the variants apply to each of them. */
   function writeVariants(schema: SchemaObject, variants: readonly unknown[]): string {
     const { anyOf: _anyOf, oneOf: _oneOf, ...common } = schema;
     const isBare = Object.keys(common).every((key) => IRRELEVANT.has(key));

@@ -1,8 +1,8 @@
 /**
  * llama-server of llama.cpp, on its own endpoint `/completion`: ids in, control tokens by id, the rest as text.
  *
- * Each event carries the id of its newest token only: the ids of a character that took several tokens
- * never all arrive. So text is taken from `content`, structure from `tokens`.
+ * Each event carries the id of its newest token only, so ids are missing for characters that span several tokens.
+ * Text is therefore read from `content`, control tokens from `tokens`.
  */
 import * as z from "zod";
 
@@ -70,12 +70,12 @@ export function createLlamaCppEngine(options: ServerOptions): Engine {
       capabilities: LLAMA_CPP_CAPABILITIES,
       healthPath: "/health",
       async probe(server, signal) {
-        // A server has one model, and serves it under any name: the name is not checked.
+        // A server has one model and accepts any name for it, so the name is not checked.
         const offer = await probeModels(server, "/v1/models", options.model, signal);
         const found = props.safeParse(await askOptional(server, "/props", signal));
         if (offer === undefined && !found.success) throw notLlamaCpp(server);
         const build = found.data?.build_info;
-        // What one slot has: with several slots less than the model's own context.
+        // The context of one slot: with several slots it is smaller than the model's.
         const contextLength =
           found.data?.default_generation_settings?.n_ctx ?? offer?.contextLength;
         return {
@@ -96,9 +96,8 @@ export function createLlamaCppEngine(options: ServerOptions): Engine {
 }
 
 /**
- * Since June 2026 the server runs raw output through its chat parser as well, and fails the whole request
- * when a token breaks off a multi-byte character. Sampling again is likely to go well, and harmless
- * while nothing has been given out.
+ * Since June 2026 the server also runs raw output through its chat parser, and fails the whole request when a token
+ * ends inside a multi-byte character. Retrying usually succeeds, and is safe while no token has been delivered.
  */
 function sendTwice(
   server: Server,
@@ -148,14 +147,14 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
       repeat_penalty: sampling.repetitionPenalty,
       seed: sampling.seed ?? RANDOM_SEED,
       logit_bias: toLogitBias(sampling.logitBias),
-      // Samplers no API knows, which a server may have been started with.
+      // Turns off samplers that no API exposes but that the server may have been started with.
       typical_p: 1,
       top_n_sigma: -1,
       dry_multiplier: 0,
       xtc_probability: 0,
       dynatemp_range: 0,
       mirostat: 0,
-      // Without this the token that ends the completion is not shown.
+      // Without this the token that ends the completion is not in the output.
       preserved_tokens: END_OF_GENERATION.map(specialTokenName),
     },
     options.extraBody,
@@ -164,7 +163,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
 
 const RANDOM_SEED = -1;
 
-/** A ban is `false` here; -100 would only make a token unlikely where the others are as unlikely. */
+/** `false` bans a token. -100 only lowers its logit, so it could still be sampled. */
 function toLogitBias(
   bias: CompletionRequest["sampling"]["logitBias"],
 ): (readonly [number, number | false])[] | undefined {
@@ -194,7 +193,7 @@ export function createLlamaCppReader(server: Server): CompletionReader {
   let given = 0;
   let finish: EngineFinish | undefined;
 
-  /** One piece for each event, so that a turn can end at any token of a read. */
+  /** One piece for each event, so that a turn can stop after any token of a read. */
   const pushPiece = (piece: Piece, to: number): void => {
     pieces.push(piece);
     counts.push(to - given);
@@ -208,17 +207,17 @@ export function createLlamaCppReader(server: Server): CompletionReader {
   return {
     push(event) {
       const frame = readFrame(event, llamaFrame, server);
-      // Progress of the prompt, with a token id 0 that was never sampled.
+      // A progress event of prompt processing: its token id 0 was not sampled.
       if (frame.prompt_progress != null) return;
       const content = frame.content ?? "";
       if (frame.stop === true) finish = toFinish(frame);
-      // It jumps where a token brought no event of its own.
+      // The count increases by more than 1 after tokens that had no event of their own.
       else counted = frame.tokens_predicted ?? counted + (frame.tokens?.length ?? 0);
       const special = frame.tokens?.find(isSpecial);
       if (special === undefined) {
         pushText(content, counted);
       } else {
-        // What stands before the spelling is left over from a character that was broken off.
+        // Text before the spelling is the rest of an incomplete character.
         pushText(content.replace(CONTROL_AT_END, ""), Math.max(given, counted - 1));
         pushPiece({ special }, counted);
       }
@@ -243,7 +242,7 @@ export function createLlamaCppReader(server: Server): CompletionReader {
 
 const CONTROL_AT_END = /<\|[a-z0-9_]+\|>$/;
 
-/** `limit` is also an exhausted context. `none` is a completion that was broken off. */
+/** `limit` includes an exhausted context. `none` is an aborted completion. */
 function toFinish(frame: LlamaFrame): EngineFinish {
   const native = frame.stop_type ?? null;
   const cached = frame.timings?.cache_n;

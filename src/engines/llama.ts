@@ -1,6 +1,6 @@
 /**
- * llama.cpp in the gateway's own process. The native code behind it is brought by the runtime: Node has
- * `node/llama/`, Workers have none. This is the part every runtime knows.
+ * llama.cpp in the gateway's process. The native code is supplied by the runtime: Node has `node/llama/`, Workers
+ * have none. This is the portable part.
  */
 import { type ConstraintMap, constraintTypes } from "./constraint-map.ts";
 import { EngineError } from "./engine-error.ts";
@@ -11,9 +11,9 @@ import { toChoiceGrammar } from "./request-body.ts";
 export interface LlamaOptions {
   /** A GGUF file: a path, `hf:user/repository/file`, a URL, or OpenAI's name of the model. */
   readonly model: string;
-  /** Tokens of prompt and answer together. Absent: what memory allows. */
+  /** Tokens of prompt and answer together. Absent: as many as memory allows. */
   readonly contextLength?: number;
-  /** Makes the engine. Absent where native code cannot run. */
+  /** Creates the engine. Absent where native code cannot run. */
   readonly createNativeLlama?: CreateNativeLlama;
 }
 
@@ -48,7 +48,7 @@ export const LLAMA_CAPABILITIES: Capabilities = {
   ],
 };
 
-/** Without native code an engine that says so when it is probed or used: the gateway's other models still serve. */
+/** Without native code, returns an engine whose every use fails with an explanation: other models still work. */
 export function createLlamaEngine(options: LlamaOptions): Engine {
   const { model, contextLength, createNativeLlama } = options;
   if (createNativeLlama !== undefined) {

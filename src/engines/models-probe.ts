@@ -1,4 +1,4 @@
-/** What `GET /v1/models` tells: the models a server offers, and how long their context is. */
+/** Reads `GET /v1/models`: the models that a server offers and their context lengths. */
 import * as z from "zod";
 
 import { EngineError } from "./engine-error.ts";
@@ -22,11 +22,11 @@ const modelList = z.lazy(() =>
 
 export interface ModelsProbe {
   readonly models: readonly string[];
-  /** Of the model asked for; of the only one, when the server has only one. */
+  /** In tokens, of the requested model, or of the only one if the server has a single model. */
   readonly contextLength?: number;
 }
 
-/** Undefined when the server has no such list. Throws when it cannot be reached or refuses our key. */
+/** Undefined if the server has no such list. Throws an {@link EngineError} if it cannot be reached or refuses the key. */
 export async function probeModels(
   server: Server,
   path: string,
@@ -44,7 +44,7 @@ export async function probeModels(
   };
 }
 
-/** Throws an {@link EngineError} unless `model` is among what the server offers. */
+/** Throws an {@link EngineError} (`not-found`) unless the server offers `model`. */
 export function expectModel(server: Server, model: string, models: readonly string[]): void {
   if (models.includes(model)) return;
   const offer = models.length === 0 ? "no model" : models.map((each) => `"${each}"`).join(", ");

@@ -1,11 +1,11 @@
-/** Lines of JSON out of the bytes of a response: what Ollama streams. */
+/** Splits a response into lines of JSON, the streaming format of Ollama. */
 import { MAX_EVENT_CHARS, type Splitter } from "./sse.ts";
 
-/** Each line that is not blank. A line whose end never comes is dropped: it may be half of one. */
+/** Returns non-blank lines. A last line without a line break is dropped: it may be incomplete. */
 export function createLineSplitter(): Splitter {
   const decoder = new TextDecoder();
-  // Pieces of an unfinished line, joined once: appending would copy a long line again and again.
-  let pieces: string[] = [];
+  // Fragments of an unfinished line, joined once: appending to a string would copy a long line at every read.
+  let fragments: string[] = [];
   let pending = 0;
   return {
     push(bytes) {
@@ -13,12 +13,12 @@ export function createLineSplitter(): Splitter {
       const lines = text.split("\n");
       const rest = lines.pop() ?? "";
       if (lines.length > 0) {
-        lines[0] = pieces.join("") + (lines[0] ?? "");
-        pieces = [];
+        lines[0] = fragments.join("") + (lines[0] ?? "");
+        fragments = [];
         pending = 0;
       }
       if (rest !== "") {
-        pieces.push(rest);
+        fragments.push(rest);
         pending += rest.length;
       }
       if (pending > MAX_EVENT_CHARS) {

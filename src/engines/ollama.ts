@@ -1,8 +1,8 @@
 /**
- * Ollama, on `/api/generate` with `raw`: text in, text out. Raw mode is what skips its template and its own
- * Harmony parser; its OpenAI-style endpoint does not.
+ * Ollama, on `/api/generate` with `raw`: text in, text out. Raw mode skips its template and its own Harmony
+ * parser; its OpenAI-style endpoint does not.
  *
- * The token that ends a completion is neither shown nor named.
+ * The token that ends a completion is neither in the output nor reported.
  */
 import * as z from "zod";
 
@@ -26,8 +26,8 @@ import { createServerEngine } from "./server-engine.ts";
 
 export interface OllamaOptions extends ServerOptions {
   /**
-   * Tokens of prompt and completion together. Ollama loads the model for so many and takes 4096 or so when
-   * nobody tells it, which is not enough for a conversation with tools.
+   * Tokens of prompt and completion together. Ollama allocates the context when it loads the model; its default of
+   * about 4096 is too small for a conversation with tools.
    */
   readonly contextLength?: number;
 }
@@ -107,7 +107,7 @@ function withTag(model: string): string {
   return /:[^/]*$/.test(model) ? model : `${model}:latest`;
 }
 
-/** What the model was made for, under a name that begins with its architecture. */
+/** The model's own context length, in tokens. The key begins with the architecture: `gptoss.context_length`. */
 async function readContextLength(
   server: Server,
   model: string,
@@ -128,11 +128,11 @@ function toBody(request: CompletionRequest, numCtx: number, options: OllamaOptio
     {
       model: options.model,
       raw: true,
-      // Left out, it is switched on, and a parser may move part of the text elsewhere.
+      // The default is on, and its parser may move part of the text to another field.
       think: false,
       stream: true,
       prompt: request.prompt.text(),
-      // Left out, a prompt that is too long would lose its beginning, and a long answer too.
+      // By default the beginning of a prompt that is too long is dropped, also during a long answer.
       truncate: false,
       shift: false,
       options: {

@@ -1,9 +1,9 @@
 /**
- * Several backends that serve one model, behind the interface of one engine: the turn does not know.
+ * Several backends that serve one model, behind the interface of one engine.
  *
- * A completion waits for a place (`pool/admission.ts`), goes where its conversation went before or where there is least
- * to do (`pool/choose-backend.ts`), and is tried elsewhere when it fails (`pool/failover.ts`). How a backend is doing is
- * judged by its requests (`pool/breaker.ts`) and by health checks (`pool/monitor.ts`).
+ * A completion waits for a slot (`pool/admission.ts`), goes to the backend of its conversation or to the least loaded
+ * one (`pool/choose-backend.ts`), and is retried on another if it fails (`pool/failover.ts`). The health of a backend
+ * is judged by its requests (`pool/breaker.ts`) and by health checks (`pool/monitor.ts`).
  */
 import { type Clock, systemClock } from "./clock.ts";
 import { createPushStream } from "../streams/push-stream.ts";
@@ -25,15 +25,15 @@ import { monitorBackends } from "./pool/monitor.ts";
 import { RetryBudget } from "./pool/retry-budget.ts";
 
 export interface PoolOptions {
-  /** How many completions may wait for room, over all backends. */
+  /** The most completions that may be queued, over all backends. */
   readonly maxQueued?: number;
-  /** How long one may wait. */
+  /** The longest time a completion may be queued. */
   readonly queueTimeoutMs?: number;
-  /** What tenants may have at a time. Those that are not here are limited only by one another. */
+  /** Limits of tenants. Tenants not listed only share the backends fairly. */
   readonly tenants?: readonly TenantLimits[];
-  /** How often one completion is sent to a backend that can be reached. */
+  /** The most attempts of one completion at backends that can be reached. */
   readonly maxAttempts?: number;
-  /** How many more completions than the idlest a conversation's own backend may have in flight. */
+  /** How many more in-flight completions than the least loaded backend a conversation's own backend may have. */
   readonly affinitySlack?: number;
   readonly breaker?: BreakerOptions;
   readonly clock?: Clock;
@@ -45,10 +45,10 @@ export interface Pool extends Engine {
   readonly state: PoolState;
   check(signal: AbortSignal): Promise<void>;
   /**
-   * Checks all backends again and again until the signal aborts, and probes those that are down or have never
-   * answered a probe. Resolves then.
+   * Checks all backends periodically until the signal aborts, and probes those that are down or have never answered a
+   * probe. Resolves when the signal aborts.
    *
-   * @param onChange told of a backend whose health has changed since it was last checked.
+   * @param onChange called when a check finds that the health of a backend has changed.
    */
   watch(
     everyMs: number,
@@ -58,14 +58,14 @@ export interface Pool extends Engine {
 }
 
 export interface PoolState {
-  /** Some backend would take a completion, now or when there is room. */
+  /** At least one backend accepts completions, now or once it has a free slot. */
   readonly ready: boolean;
-  /** Completions that wait for room. */
+  /** Queued completions. */
   readonly queued: number;
-  /** Completions that were tried again elsewhere, so far. */
+  /** Retries so far. */
   readonly retries: number;
   readonly tenants: readonly TenantState[];
-  /** The shortest of the backends', as far as it is known: a conversation may go to any of them. */
+  /** In tokens, the shortest known one of the backends: a conversation may go to any of them. */
   readonly contextLength?: number;
   readonly backends: readonly BackendState[];
 }
@@ -136,7 +136,7 @@ export function createPool(
       return readState();
     },
     async probe(signal) {
-      // A backend that hangs until the signal aborts takes nothing from those that have answered.
+      // A backend that hangs must not discard the answers of the others.
       const results = await Promise.allSettled(backends.map((backend) => backend.probe(signal)));
       admission.dispatch();
       return mergeProbes(backends, results);

@@ -1,4 +1,4 @@
-/** Learns what a server can do by asking it for one token. */
+/** Finds out what a server supports by sampling one token. */
 import { SPECIAL_TOKENS } from "../tokenizer/special-tokens.ts";
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import { EngineError } from "./engine-error.ts";
@@ -12,7 +12,7 @@ const {
   "<|return|>": RETURN,
 } = SPECIAL_TOKENS;
 
-/** `<|start|>user<|message|>`, as short as a prompt can be and still make sense to the model. */
+/** `<|start|>user<|message|>`, the shortest prompt that is valid Harmony. */
 const PROMPT_IDS = [START, 1428, MESSAGE];
 
 const PROMPT: Prompt = {
@@ -31,7 +31,7 @@ const GREEDY: Sampling = {
   repetitionPenalty: 1,
 };
 
-/** Where the model's answer to a first word begins: with `<|channel|>analysis`, or nearly always so. */
+/** A prompt that gpt-oss nearly always continues with `<|channel|>analysis`. */
 const TURN_IDS = [START, 1428, MESSAGE, 12194, END, START, 173781];
 
 const TURN: Prompt = {
@@ -40,12 +40,12 @@ const TURN: Prompt = {
   text: () => "<|start|>user<|message|>Hi<|end|><|start|>assistant",
 };
 
-/** Enough to see a header's marker and its channel, or the channel alone. */
+/** Enough for a header's marker and channel, or for the channel alone. */
 const HEADER_TOKENS = 4;
 
 /**
- * In what form tokens come out, and whether the one that ends a completion does. The sampled token is
- * biased towards `<|return|>`, so that one token answers both questions.
+ * Finds the form in which tokens arrive, and whether the one that ends a completion is included. The sampled token is
+ * biased towards `<|return|>`, so that one token answers both.
  */
 export async function probeTokens(
   engine: Engine,
@@ -58,7 +58,7 @@ export async function probeTokens(
   return markers === "hidden" ? { ...found, idsOut: "unmarked" } : found;
 }
 
-/** Whether a header comes with its markers, or as its words alone. Anything else tells nothing. */
+/** Whether headers arrive with their markers or as plain words. `unknown` for any other output. */
 async function probeHeader(
   engine: Engine,
   signal: AbortSignal,
@@ -77,7 +77,7 @@ async function probeEnd(engine: Engine, signal: AbortSignal): Promise<Sampled> {
   try {
     return await sampleOne(engine, { ...GREEDY, logitBias: new Map([[RETURN, 100]]) }, signal);
   } catch (error) {
-    // TensorRT-LLM takes no bias when it was started without a tokenizer.
+    // TensorRT-LLM refuses a bias if it was started without a tokenizer.
     if (!(error instanceof EngineError) || error.kind !== "bad-request") throw error;
     return sampleOne(engine, GREEDY, signal);
   }
@@ -119,7 +119,7 @@ async function sampleOne(
         sawMarker ||= MARKER.test(event.text);
         break;
       case "finish":
-        // At `length` the bias had no effect, and nothing was learnt.
+        // At `length` the bias had no effect: the result says nothing about stop tokens.
         if (event.reason === "stop") stopIdVisible = sawStopId;
         break;
     }

@@ -1,11 +1,11 @@
-/** What a server says, without the secrets we sent it: some repeat the key they refuse. */
+/** Removes secrets from server messages: some servers repeat the key they refuse. */
 
-/** Shorter values are no secrets, and would take words apart. */
+/** Shorter values are not secrets, and replacing them would break up words. */
 const MIN_SECRET_LENGTH = 6;
 
 const REDACTED = "[redacted]";
 
-/** The values of these headers that must not come back: all but those that say nothing, such as encodings. */
+/** The header values to remove from messages, longest first: all but `accept-encoding`. */
 export function toSecrets(headers: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(headers)
     .filter(([name]) => name.toLowerCase() !== "accept-encoding")

@@ -1,11 +1,11 @@
-/** What the request bodies of engines have in common. */
+/** Parts of request bodies that several engines share. */
 import { SPECIAL_TOKENS } from "../tokenizer/special-tokens.ts";
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import type { CompletionRequest } from "./engine.ts";
 
 /**
- * The ids that end a gpt-oss completion whatever the request says. Sent as stop ids too: a server
- * whose copy of the model names only one of them would run on past a tool call.
+ * The ids that end every gpt-oss completion. Also sent as stop ids: a server whose copy of the model lists only one of
+ * them would continue past a tool call.
  */
 export const END_OF_GENERATION: readonly TokenId[] = [
   SPECIAL_TOKENS["<|endoftext|>"],
@@ -17,7 +17,7 @@ export function toStopIds(request: CompletionRequest): TokenId[] {
   return [...new Set([...END_OF_GENERATION, ...request.stopIds])];
 }
 
-/** As vLLM and its kin take it: `{"200007": -100}`. */
+/** In the form of vLLM and compatible servers: `{"200007": -100}`. */
 export function toLogitBias(request: CompletionRequest): Record<string, number> | undefined {
   const { logitBias } = request.sampling;
   return logitBias === undefined || logitBias.size === 0
@@ -29,14 +29,14 @@ export function toLogitBias(request: CompletionRequest): Record<string, number> 
  * A JSON object from members that are JSON text already (a prompt of 100,000 ids, a schema whose key
  * order and numbers must stay as they are) and from members that are values. Undefined ones are left out.
  *
- * @param extra what an operator configured: it wins over both, and null takes a field away.
+ * @param extra the configured `extraBody`: overrides both, and null removes a field.
  */
 export function toJsonBody(
   texts: Readonly<Record<string, string | undefined>>,
   values: Readonly<Record<string, unknown>>,
   extra: Readonly<Record<string, unknown>> = {},
 ): string {
-  // One string that grows, which V8 copies once, when it is sent: joining a list copied 600 KB of ids twice more.
+  // V8 copies a concatenated string once, when it is sent; joining a list copied 600 KB of ids twice more.
   let members = "";
   const add = (text: string): void => {
     members += members === "" ? text : `,${text}`;
@@ -52,8 +52,8 @@ export function toJsonBody(
 }
 
 /**
- * A name for each call of an engine. One turn calls several times, the next call often while the server
- * is still tearing down the last one, and servers refuse a name that is in use.
+ * Creates a unique name for each call of an engine. One turn makes several calls, often while the server is still
+ * tearing down the last one, and servers refuse a request id that is in use.
  */
 export function createCallNames(): (request: CompletionRequest) => string {
   let calls = 0;

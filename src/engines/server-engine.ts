@@ -1,6 +1,6 @@
 /**
- * What engines reached over HTTP have in common: a server, capabilities that a probe makes exact, and completions of
- * one request each. An engine says only what is its own: its paths, its request body and how its stream is read.
+ * The base of engines reached over HTTP: a server, capabilities refined by a probe, and one request for each
+ * completion. An engine defines only its paths, its request body and its stream reader.
  */
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, CompletionRequest, Engine, EngineProbe } from "./engine.ts";
@@ -12,13 +12,13 @@ import { type CompletionCall, connectServer, type Server, type ServerOptions } f
 export interface ServerEngine {
   /** The kind of server, as in the settings: `vllm`. */
   readonly name: string;
-  /** At its best. A probe may find less. */
+  /** The most the server supports. A probe may find less. */
   readonly capabilities: Capabilities;
-  /** A path whose answer tells that the server is well. Absent: it has none. */
+  /** The path of its health endpoint. Absent: it has none. */
   readonly healthPath?: string;
   /**
-   * What the server says of itself. Throws an {@link EngineError} when it is of another kind or does not serve the
-   * model.
+   * Reads version, models and context length. Throws an {@link EngineError} if the server is of another kind or does
+   * not serve the model.
    */
   readonly probe: (
     server: Server,
@@ -27,10 +27,10 @@ export interface ServerEngine {
   /**
    * The request of one completion, and how its answer is read.
    *
-   * @param callName unlike that of any other call of this engine.
+   * @param callName unique among the calls of this engine.
    */
   readonly toCall: (request: CompletionRequest, server: Server, callName: string) => CompletionCall;
-  /** Sends the call. Default: once. */
+  /** Sends the call. Default: sends it once. */
   readonly send?: (
     server: Server,
     call: () => CompletionCall,
@@ -71,7 +71,11 @@ function sendOnce(server: Server, call: () => CompletionCall, signal: AbortSigna
   return server.complete(call(), signal);
 }
 
-/** As {@link probeModels}, of a server that is known by its list of models. `kind`: `a vLLM server`. */
+/**
+ * As {@link probeModels}, but throws an {@link EngineError} (`not-found`) if there is no list of models.
+ *
+ * @param kind for the error message: `a vLLM server`.
+ */
 export async function expectModels(
   server: Server,
   kind: string,

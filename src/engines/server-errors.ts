@@ -1,5 +1,5 @@
 /**
- * What servers say when they refuse or fail, in the many shapes they say it, as one {@link EngineError}.
+ * Converts the error formats of inference servers to {@link EngineError}.
  *
  * Seen in HTTP bodies and in stream frames: `{"error":{"message","type","param","code"}}` (vLLM,
  * llama-server, SGLang streams), `{"error":"Unauthorized"}` (vLLM behind a key, Ollama, MLX-LM), flat
@@ -7,18 +7,18 @@
  */
 import { EngineError, type EngineErrorKind } from "./engine-error.ts";
 
-/** The server's own words, taken out of whatever shape they came in. */
+/** An error as the server reported it, independent of its format. */
 export interface ServerErrorBody {
   readonly message: string;
   readonly type?: string;
   readonly param?: string;
-  /** The words are ours: they quote neither a prompt nor a key, and may stand in a log. */
+  /** The message is the gateway's own: it quotes neither a prompt nor a key, and may be logged. */
   readonly isOurs?: boolean;
-  /** An HTTP status, when the server repeats one inside. */
+  /** The HTTP status inside the body, if there is one. */
   readonly status?: number;
 }
 
-/** The error in a parsed stream frame, if it is one. To be asked before anything else is read from it. */
+/** The error of a parsed stream event, if it is one. Check this before reading anything else from the event. */
 export function findServerError(frame: unknown): ServerErrorBody | undefined {
   if (!isRecord(frame)) return undefined;
   if (frame["error"] !== undefined && frame["error"] !== null) {
@@ -27,43 +27,43 @@ export function findServerError(frame: unknown): ServerErrorBody | undefined {
   return frame["object"] === "error" ? toServerErrorBody(frame, frame) : undefined;
 }
 
-/** The error in the body of a failed response: never empty-handed. */
+/** The error in the body of a failed response; made from the status if the body says nothing. */
 export function readServerError(body: string, status: number): ServerErrorBody {
   const parsed = parseJson(body);
   if (isRecord(parsed)) {
     const { detail, message } = parsed;
-    const complaint =
+    const serverError =
       findServerError(parsed) ??
       (detail !== undefined || message !== undefined
         ? toServerErrorBody(message ?? detail, parsed)
         : undefined);
-    if (complaint !== undefined) return complaint;
+    if (serverError !== undefined) return serverError;
   }
   const text = toPlainText(body);
-  return { message: text === "" ? `HTTP ${status} without a word` : text };
+  return { message: text === "" ? `HTTP ${status} without a message` : text };
 }
 
 /**
- * @param server who complains: `vllm at http://127.0.0.1:8000`.
- * @param status the HTTP status of the response; a frame inside a stream has none but may name one.
+ * @param server the subject of the message: `vllm at http://127.0.0.1:8000`.
+ * @param status the HTTP status of the response; an event inside a stream has none but may name one.
  */
 export function toEngineError(
   server: string,
-  complaint: ServerErrorBody,
-  status = complaint.status,
+  serverError: ServerErrorBody,
+  status = serverError.status,
   retryAfter?: number,
 ): EngineError {
-  const kind = mapKind(complaint, status);
-  const told = complaint.isOurs === true ? `: ${withStop(complaint.message)}` : ".";
+  const kind = mapKind(serverError, status);
+  const told = serverError.isOurs === true ? `: ${withStop(serverError.message)}` : ".";
   const message = `${server} ${VERBS[kind]}${status === undefined ? "" : ` (${status})`}${told}${ADVICE[kind] ?? ""}`;
   return new EngineError(kind, message, {
-    serverMessage: complaint.message,
+    serverMessage: serverError.message,
     ...(status !== undefined && { status }),
     ...(retryAfter !== undefined && { retryAfter }),
   });
 }
 
-/** Seconds from a `Retry-After` header, which is a number or a date; the answer's own clock is used. */
+/** Seconds of a `Retry-After` header: a number, or a date relative to the response's `Date` header. */
 export function readRetryAfter(headers: { get(name: string): string | null }): number | undefined {
   const value = headers.get("retry-after")?.trim();
   if (value === undefined || value === "") return undefined;
@@ -111,7 +111,7 @@ function mapKind(
       : "server-error";
   }
   switch (status) {
-    // 402: a hosted engine wants to be paid; like a key, that is the operator's to set right.
+    // 402: the account at a hosted engine has no credit. Like a wrong key, only the operator can fix it.
     case 401:
     case 402:
     case 403:
@@ -129,7 +129,7 @@ function mapKind(
       return "overloaded";
     default:
       if (status >= 500) return "server-error";
-      // A redirect: the path is somewhere else.
+      // A redirect: the configured URL is not the final one.
       if (status < 400) return "not-found";
       return CONTEXT_LENGTH.test(message) ? "context-length" : "bad-request";
   }
@@ -163,7 +163,7 @@ function toWords(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A proxy's HTML page, or anything else, as one line a log can bear. */
+/** Shortens a message, which may be a proxy's HTML page, to one line of at most 500 characters. */
 function toPlainText(text: string): string {
   const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1];
   const plain = (title ?? text.replace(/<[a-z/!][^>]*>/gi, " ")).replace(/\s+/g, " ").trim();

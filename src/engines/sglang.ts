@@ -43,7 +43,7 @@ export function createSglangEngine(options: ServerOptions): Engine {
       capabilities: SGLANG_CAPABILITIES,
       healthPath: "/health",
       async probe(server, signal) {
-        // `/generate` takes no model's name, so a server may well call it something else.
+        // `/generate` takes no model name, so the name is not checked.
         const offer = await expectModels(server, "an SGLang server", options.model, signal);
         const description = await describe(server, "sglang", "/get_server_info", signal);
         return { description, ...offer };
@@ -67,7 +67,7 @@ function toBody(request: CompletionRequest, callName: string, options: ServerOpt
       rid: callName,
       stream: true,
       sampling_params: toSamplingParams(request),
-      // Part of the key of the prefix cache.
+      // Becomes part of the prefix cache's key.
       extra_key: cacheSalt === "" ? undefined : cacheSalt,
       ...(topLogprobs !== undefined && {
         return_logprob: true,
@@ -79,7 +79,7 @@ function toBody(request: CompletionRequest, callName: string, options: ServerOpt
   );
 }
 
-/** Fields the server does not know are refused here. */
+/** The server refuses unknown fields in this object. */
 function toSamplingParams(request: CompletionRequest): Record<string, unknown> {
   const { sampling } = request;
   return {
@@ -94,7 +94,7 @@ function toSamplingParams(request: CompletionRequest): Record<string, unknown> {
     sampling_seed: sampling.seed,
     logit_bias: toLogitBias(request),
     stop_token_ids: toStopIds(request),
-    // For servers that give no ids yet: their text must show the control tokens.
+    // For servers that send no ids: their text must include the control tokens.
     skip_special_tokens: false,
     spaces_between_special_tokens: false,
     no_stop_trim: true,

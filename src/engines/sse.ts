@@ -1,24 +1,24 @@
-/** Server-sent events out of the bytes of a response: what most inference servers stream. */
+/** Splits a response into server-sent events, the streaming format of most inference servers. */
 import { createParser } from "eventsource-parser";
 
-/** Cuts a byte stream into the texts of its events. */
+/** Splits a byte stream into the texts of its events. */
 export interface Splitter {
   /**
-   * The events these bytes complete, in order; often none or one, many when they queued up. Throws when
-   * an event grows beyond {@link MAX_EVENT_CHARS}.
+   * Returns the events that these bytes complete, in order; none, one, or many if they were buffered. Throws if an
+   * event grows beyond {@link MAX_EVENT_CHARS}.
    */
   push(bytes: Uint8Array): string[];
 }
 
 /**
- * Characters one event may have. vLLM repeats the whole prompt as ids in its first event: 8 characters a
- * token. SGLang repeats the whole answer in each.
+ * The most characters of one event. vLLM repeats the prompt as ids in its first event, 8 characters a token;
+ * cumulative SGLang events repeat the whole answer.
  */
 export const MAX_EVENT_CHARS = 16 * 1024 * 1024;
 
 /**
- * The `data` of each event. Comments, which servers send as pings, and other fields are dropped, and so
- * is an event whose end never comes.
+ * Returns the `data` of each event. Comments, which servers send as pings, other fields and an incomplete last event
+ * are dropped.
  */
 export function createSseSplitter(): Splitter {
   // A BOM in the middle of a stream is text; the parser drops the one at the beginning.

@@ -1,5 +1,5 @@
 /**
- * The seam between engines and HTTP: one request, one streamed response.
+ * The HTTP interface that engines use: one request, one streamed response.
  *
  * Two implementations: `fetch-transport.ts` for any runtime, `node/undici-transport.ts` for Node, where
  * `fetch` and web streams are a third of the cost of a streamed token.
@@ -16,20 +16,20 @@ export type Transport = (request: TransportRequest) => Promise<TransportResponse
 
 export interface TransportRequest {
   readonly method: "GET" | "POST";
-  /** Without credentials: they go into a header. */
+  /** Without credentials, which belong in a header. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly timeouts: Timeouts;
-  /** Aborting closes the connection at once and rejects what is pending with the signal's reason. */
+  /** Aborting closes the connection and rejects pending operations with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
-/** How long to wait for a server, in milliseconds. */
+/** Time limits for a server, in milliseconds. */
 export interface Timeouts {
-  /** Until a connection stands. `fetch` does not tell when, there it counts towards `firstByteMs`. */
+  /** Until the connection is established. `fetch` does not report this, so there it is added to `firstByteMs`. */
   readonly connectMs: number;
-  /** From the request to the head of the response: queueing at the engine is in here. */
+  /** From the request to the head of the response, including queueing at the engine. */
   readonly firstByteMs: number;
   /** Between two reads of the body. */
   readonly idleMs: number;
@@ -39,21 +39,21 @@ export interface TransportResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   /**
-   * Hands over the bytes of the body, each time all that one read from the network brought; to be called once.
-   * Nothing is fetched ahead without bound while there is no room for them. Resolves at the end of the body, or when no
-   * more bytes are wanted: `close` is still the caller's. Rejects with an {@link EngineError} (`closed`,
-   * `timeout`), with the signal's reason, or with what `take` has thrown.
+   * Delivers the bytes of the body, one network read at a time; may be called once. Buffers a bounded amount while the
+   * consumer has no room. Resolves at the end of the body, or when no more bytes are wanted; the caller still has to
+   * call `close`. Rejects with an {@link EngineError} (`closed`, `timeout`), with the signal's reason, or with what
+   * `take` threw.
    */
   pump(take: Consumer<Uint8Array>): Promise<void>;
   /**
-   * Lets go of the response; harmless after its end. Without `graceMs` the connection is closed at
-   * once, which is what makes a server stop generating. With it, the server has so long to end the
-   * response by itself, and the connection stays usable when it does.
+   * Releases the response; does nothing after its end. Without `graceMs` the connection is closed at once, which makes
+   * the server stop generating. With it, the server has that long to end the response, and the connection is reused
+   * if it does.
    */
   close(graceMs?: number): void;
 }
 
-/** What a failure below HTTP means. `stage` says whether the head of the response had arrived. */
+/** Converts a network failure. `stage` says whether the head of the response had arrived. */
 export function toTransportError(
   cause: unknown,
   stage: "head" | "body",
@@ -115,7 +115,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "connection timed out",
 };
 
-/** `fetch` says only "fetch failed": the reason is in its cause, or in the causes of several tries. */
+/** `fetch` only says "fetch failed": the reason is in its cause, or in the first of several (`AggregateError`). */
 function explain(error: unknown): string {
   const chain: { message?: unknown; code?: unknown }[] = [];
   for (let link = error; typeof link === "object" && link !== null && chain.length < 5;) {

@@ -26,7 +26,7 @@ export const TRTLLM_CAPABILITIES: Capabilities = {
   stopIdVisible: true,
   stopIds: true,
   constraints: constraintTypes(CONSTRAINTS),
-  // They come under the names of tokens, and a name tells no id.
+  // Reported under the names of tokens, from which ids cannot be recovered.
   logprobs: false,
   sampling: [
     "temperature",
@@ -72,7 +72,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
     {
       model: options.model,
       stream: true,
-      // Left out, both would be taken for true by some versions.
+      // Some versions default to true for both.
       stream_options: { include_usage: true, continuous_usage_stats: false },
       max_tokens: request.maxTokens,
       temperature: sampling.temperature,
@@ -89,7 +89,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
       add_special_tokens: false,
       skip_special_tokens: false,
       spaces_between_special_tokens: false,
-      // Either text or ids come.
+      // The server sends either text or ids.
       detokenize: false,
     },
     options.extraBody,

@@ -1,8 +1,8 @@
 /**
  * vLLM: ids in, ids out.
  *
- * `/v1/completions` on every version; `/inference/v1/generate`, which knows no text at all, where it was
- * switched on and the probe found it (it needs a server flag since autumn 2026).
+ * `/v1/completions` on every version; `/inference/v1/generate`, which exchanges ids only, where it is
+ * enabled and the probe found it (it needs a server flag since autumn 2026).
  */
 import { createCompletionReader } from "./completion-reader.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
@@ -15,7 +15,7 @@ import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { Server, ServerOptions } from "./server.ts";
 
 export interface VllmOptions extends ServerOptions {
-  /** Use `/inference/v1/generate` when the server has it. Off by default: it is still moving. */
+  /** Use `/inference/v1/generate` if the server has it. Off by default: its format still changes. */
   readonly tokenEndpoint?: boolean;
 }
 
@@ -69,7 +69,7 @@ export function createVllmEngine(options: VllmOptions): Engine {
       },
       toCall(request, server, callName) {
         const reader = createCompletionReader(server, request.topLogprobs);
-        // Log probabilities come in another form there.
+        // That endpoint reports log probabilities in another format.
         return hasTokenEndpoint && request.topLogprobs === undefined
           ? { path: TOKEN_ENDPOINT, body: toGenerateBody(request, callName, options), reader }
           : { path: "/v1/completions", body: toCompletionBody(request, callName, options), reader };
@@ -98,8 +98,8 @@ function toCompletionBody(
       stream_options: { include_usage: true },
       ...toSampling(request),
       return_token_ids: true,
-      // For servers that do not know `return_token_ids` yet: their text must show the control tokens,
-      // also the one that stopped it.
+      // For servers that do not know `return_token_ids`: their text must include the control tokens, the stop
+      // token too.
       skip_special_tokens: false,
       spaces_between_special_tokens: false,
       include_stop_str_in_output: true,
@@ -142,7 +142,7 @@ function toSampling(request: CompletionRequest): Record<string, unknown> {
     max_tokens: request.maxTokens,
     temperature: sampling.temperature,
     top_p: sampling.topP,
-    // 0 was refused for a time; -1 has always meant off.
+    // Some versions refuse 0; -1 means off in all.
     top_k: sampling.topK === 0 ? -1 : sampling.topK,
     min_p: sampling.minP,
     frequency_penalty: sampling.frequencyPenalty,
@@ -154,12 +154,12 @@ function toSampling(request: CompletionRequest): Record<string, unknown> {
   };
 }
 
-/** An empty salt is refused. */
+/** The server refuses an empty salt. */
 function toCacheSalt({ cacheSalt }: CompletionRequest): string | undefined {
   return cacheSalt === "" ? undefined : cacheSalt;
 }
 
-/** A request without a prompt: 404 where there is no such path, a complaint or anything else where there is. */
+/** Sends an empty prompt: a server without the endpoint answers 404, one with it anything else, usually 400. */
 async function findTokenEndpoint(
   server: Server,
   { model }: VllmOptions,

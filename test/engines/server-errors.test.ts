@@ -45,7 +45,7 @@ describe("what a server says", () => {
     ["a page without", "<h1>Bad</h1>\n<p>Gateway</p>", "Bad Gateway"],
     ["plain text", "  upstream \n timed out ", "upstream timed out"],
     ["a comparison, which is no markup", "n_ctx < 8 and > 2", "n_ctx < 8 and > 2"],
-    ["nothing", "", "HTTP 500 without a word"],
+    ["nothing", "", "HTTP 500 without a message"],
     ["too much", "x".repeat(600), `${"x".repeat(500)}…`],
     ["JSON of no known shape", "[1]", "[1]"],
   ])("is found in a body: %s", (_, body, message) => {

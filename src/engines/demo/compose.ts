@@ -1,6 +1,6 @@
 /**
  * Writes the rest of a turn as Harmony, from wherever the prompt breaks off: in front of a header,
- * inside one, or inside a body that somebody else began.
+ * inside one, or inside a body that is already begun.
  */
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
 import type { Constraint } from "../engine.ts";
@@ -37,7 +37,7 @@ export function composeTurn(
   return parts.flatMap((part) => (typeof part === "string" ? o200kHarmony().encode(part) : part));
 }
 
-/** A constraint holds from the first token on: nothing else can be written. */
+/** A constraint applies from the first token on, so only its text is written. */
 function constrained(script: Script, recipient: string | undefined, form: Constraint): Part[] {
   return [script.textFor(form, recipient), recipient === undefined ? RETURN : CALL];
 }
@@ -117,8 +117,8 @@ function plan(script: Script): Part[] {
 }
 
 /**
- * What is missing of a text. Its own words it goes on with where they break off, be it inside a
- * character; after words of somebody else it says everything.
+ * The rest of a text. If the prompt ends with a prefix of it, even inside a character, it is continued there;
+ * otherwise the whole text is written.
  */
 function rest(text: string, written: readonly TokenId[]): Part[] {
   const ids = o200kHarmony().encode(text);
@@ -128,7 +128,7 @@ function rest(text: string, written: readonly TokenId[]): Part[] {
   return [/\s$/.test(begun) ? text : ` ${text}`];
 }
 
-/** Whose arguments are being written. */
+/** The function whose arguments are being written. */
 function callee(open: Open): string | undefined {
   return open.kind === "body" ? open.recipient : undefined;
 }

@@ -10,15 +10,15 @@ export interface Clues {
   number(name: string): number | undefined;
   /** The first of these words that was mentioned. */
   member(words: readonly string[]): string | undefined;
-  /** What was said in so many words to be the value: `unit: kelvin`, `unit = "kelvin"`. */
+  /** The value assigned explicitly: `unit: kelvin`, `unit = "kelvin"`. */
   named(name: string): string | undefined;
 }
 
-/** Where to look. */
+/** The texts to search. */
 export interface Wording {
   /** What was said about the call or the answer, the most telling text first. */
   readonly about: readonly string[];
-  /** All that was said: the last resort for a text or a number that is required. */
+  /** The whole text: the fallback for a required string or number. */
   readonly whole: string;
 }
 
@@ -85,7 +85,7 @@ const WHOLE_TEXT: ReadonlySet<string> = new Set(
   ),
 );
 
-/** A word as a whole, whatever letters it is made of. */
+/** A whole word, in any script. */
 export function wordPattern(word: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}_])${escapePattern(word)}(?![\\p{L}\\p{N}_])`, "giu");
 }

@@ -1,6 +1,6 @@
 /**
  * Makes a small JSON value that satisfies a JSON Schema: what is required, little else. It knows the
- * keywords that structured outputs use; `pattern`, `not` and conditions are only satisfied by luck.
+ * keywords that structured outputs use; `pattern`, `not` and conditions are not considered.
  */
 import type { Clues } from "./hints.ts";
 
@@ -111,7 +111,7 @@ function objectOf(schema: SchemaObject, depth: number, make: Make, clues: Clues)
   const properties = new Map(Object.entries(asObject(schema["properties"])));
   const required = new Set(list(schema["required"]).filter((name) => typeof name === "string"));
   const minProperties = count(schema["minProperties"]) ?? 0;
-  // An object in which nothing is required would come out empty: valid, but of no use to anyone.
+  // Without required properties the object would be empty: valid, but useless in a demo.
   const all = required.size === 0 && depth < 2;
   const chosen = [...properties.keys()].filter(
     (name, index) => required.has(name) || all || index < minProperties || isSaid(name),

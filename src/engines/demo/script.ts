@@ -13,7 +13,7 @@ export interface Script {
   readonly thought: string;
   /** The plan in the words of a preamble. */
   readonly preamble: string;
-  /** The preamble is said unasked, between the first thought and the first call. */
+  /** Whether the preamble is written unprompted, between the first thought and the first call. */
   readonly announcesPlan: boolean;
   readonly answer: string;
   readonly answerIsJson: boolean;
@@ -52,7 +52,7 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
         return JSON.stringify({ answer: answerText(prompt, seed) });
       }
       const call = recipient === undefined ? undefined : callTo(recipient);
-      // The other forms are not among the capabilities.
+      // Other types are not among the capabilities.
       const schema = constraint.type === "json-schema" ? constraint.schema : "{}";
       return document(parseSchema(schema), call?.wording ?? everything);
     },

@@ -1,4 +1,4 @@
-/** Everything the demo engine says, in its own words. */
+/** The texts of the demo engine. */
 import type { Move } from "./move.ts";
 import type { DemoPrompt } from "./prompt.ts";
 
@@ -65,7 +65,7 @@ function decision(move: Move): string {
   return `Step ${position.number} of ${position.of}: I should call ${tool} with ${shorten(input, 120)}.`;
 }
 
-/** Proof, for whoever reads the thoughts, that earlier ones came back with the prompt. */
+/** Shows in the reasoning that earlier reasoning came back with the prompt. */
 function memory({ calls, thoughts, tools }: DemoPrompt): string {
   if (tools.length === 0) return "There is nothing to look up.";
   if (calls.length === 0) return "No tool has been called so far.";

@@ -1,11 +1,10 @@
 /**
- * Admission: who gets a place at a backend, and who waits for one, fairly between tenants.
+ * Admission: assigns the slots of backends to completions and queues the others, fairly between tenants.
  *
- * Each tenant has a queue of its own. A place that becomes free goes to the waiting tenant that has the fewest
- * completions in flight, and among equals to the one served longest ago. So each of n tenants that want more gets an
- * n-th of the places, and a tenant alone gets all. Places in flight are counted, not requests or tokens: a long
- * completion holds its place for as long as it runs, so its cost is charged without having to be estimated, and a request
- * for n choices counts as n.
+ * Each tenant has its own queue. A free slot goes to the queued tenant with the fewest completions in flight, and among
+ * equals to the one served longest ago. So each of n tenants under load gets 1/n of the slots, and a tenant alone gets
+ * all. In-flight slots are counted, not requests or tokens: a long completion holds its slot while it runs, so its cost
+ * needs no estimate, and a request for n choices counts as n.
  */
 import type { Clock } from "../clock.ts";
 import { EngineError } from "../engine-error.ts";
@@ -13,7 +12,7 @@ import type { Attempt, Backend } from "./backend.ts";
 import type { Wish } from "./choose-backend.ts";
 import type { Source } from "./outcomes.ts";
 
-/** What one tenant may have at a time. Absent: as much as there is. */
+/** Limits of one tenant at a time. Absent: unlimited. */
 export interface TenantLimits {
   readonly name: string;
   readonly maxQueued?: number;
@@ -21,38 +20,38 @@ export interface TenantLimits {
 }
 
 export interface AdmissionOptions {
-  /** How many completions may wait, of all tenants together. */
+  /** The most queued completions of all tenants together. */
   readonly maxQueued: number;
-  /** How long one may wait. */
+  /** The longest time a completion may be queued. */
   readonly queueTimeoutMs: number;
   readonly tenants: readonly TenantLimits[];
 }
 
 export interface AdmissionRequest extends Wish {
   readonly source: Source;
-  /** It has been admitted before: it waits first in its queue, and is not refused for want of room there. */
+  /** It was admitted before: it goes to the front of its queue, and is not refused if the queue is full. */
   readonly isRetry: boolean;
 }
 
-/** A place at a backend. Whoever has one gives it back; a second time does nothing. */
+/** A slot at a backend. The holder must release it; a second release does nothing. */
 export interface Place {
   readonly backend: Backend;
   readonly attempt: Attempt;
   release(): void;
 }
 
-/** A tenant's share for metrics. Tenants are told apart by their number, because names may be personal. */
+/** The load of a tenant, for metrics. Tenants are identified by index, because names may be personal data. */
 export interface TenantState {
-  /** As they are configured, from 0; those that are not share the number after the last. */
+  /** The position in the configuration, from 0; tenants not configured share the index after the last. */
   readonly index: number;
   readonly queued: number;
   readonly inFlight: number;
-  /** Completions that have had to wait, and how long they have together. */
+  /** Completions that were queued so far, and their total time in the queue. */
   readonly waits: number;
   readonly waitedMs: number;
 }
 
-/** Finds a place for a completion, if there is one. Throws when no backend would take it. */
+/** Finds a backend with a free slot. Undefined if all are full. Throws if no backend accepts the completion. */
 export type FindPlace = (wish: Wish) => Backend | undefined;
 
 export class Admission {
@@ -98,12 +97,12 @@ export class Admission {
       });
   }
 
-  /** Takes a place, after waiting for one if need be. Rejects with the signal's reason when that aborts. */
+  /** Acquires a slot, queueing if necessary. Rejects with the signal's reason when it aborts. */
   async enter(request: AdmissionRequest, signal: AbortSignal): Promise<Place> {
     signal.throwIfAborted();
     const tenant = this.#tenantOf(request.source.tenant);
     try {
-      // Those who wait come first: the pause of a backend may have ended since.
+      // Queued requests first: the pause of a backend may have ended since.
       this.dispatch();
       const backend = tenant.inFlight < tenant.maxConcurrent ? this.#find(request) : undefined;
       if (backend !== undefined) return this.#admit(tenant, request, backend);
@@ -114,23 +113,23 @@ export class Admission {
     }
   }
 
-  /** Admits whoever can be: to be called when a backend may have room that had none. */
+  /** Admits queued requests in order. Call it when a slot may have become free. */
   dispatch(): void {
     while (this.#admitNext());
   }
 
-  /** Whether somebody has been admitted, or refused because nobody would take them any more. */
+  /** Returns whether a request was admitted, or refused because no backend accepts it any more. */
   #admitNext(): boolean {
     let areAllFull = false;
     for (const tenant of this.#inOrder()) {
       for (const waiter of tenant.waiting) {
         const isAnywhere = waiter.request.tried.size === 0;
-        // Of several choices that leave together, one gives back its place before the next has left the queue.
+        // When several choices are aborted together, one releases its slot before the next has left the queue.
         if (waiter.signal.aborted || (isAnywhere && areAllFull)) continue;
         try {
           const backend = this.#find(waiter.request);
           if (backend === undefined) {
-            // Whoever waits behind it may be able to go where this one cannot.
+            // A request behind it may be able to use a backend that this one has already tried.
             areAllFull ||= isAnywhere;
             continue;
           }
@@ -146,7 +145,7 @@ export class Admission {
     return false;
   }
 
-  /** Tenants that wait and may have more, those first that have the fewest in flight. */
+  /** Queued tenants below their limit, those with the fewest completions in flight first. */
   #inOrder(): Tenant[] {
     if (this.#queued === 0) return [];
     return [...this.#tenants.values()]
@@ -177,7 +176,7 @@ export class Admission {
     };
   }
 
-  /** Refuses the tenant whose share of the queue is used up, or makes another give way that has more than its share. */
+  /** Throws if the tenant has used up its share of the queue; evicts a request of a tenant above its share otherwise. */
   #makeRoom(tenant: Tenant): void {
     const waiting = tenant.waiting.length;
     if (waiting >= tenant.maxQueued) throw toShareError(tenant);
@@ -194,13 +193,13 @@ export class Admission {
     } else {
       throw new EngineError(
         "overloaded",
-        `All backends are busy, and no more requests may wait than the ${this.#queued} that do.`,
+        `All backends are busy and the queue is full (${this.#queued} waiting). Try again later.`,
         { retryAfter: 1 },
       );
     }
   }
 
-  /** Others wait as well, and this one has at least as many waiting as its part of the queue. */
+  /** Whether other tenants are queued too and this one has filled its share of the queue. */
   #isShared(tenant: Tenant): boolean {
     const others = [...this.#tenants.values()].filter(
       (each) => each !== tenant && each.waiting.length > 0,
@@ -271,7 +270,7 @@ export class Admission {
     return tenant;
   }
 
-  /** A tenant that has nothing here is not remembered. */
+  /** Drops the state of an idle tenant. */
   #forget(tenant: Tenant): void {
     const isIdle = tenant.inFlight === 0 && tenant.waiting.length === 0;
     if (isIdle && this.#tenants.get(tenant.name) === tenant) this.#tenants.delete(tenant.name);
@@ -283,10 +282,10 @@ interface Tenant {
   readonly index: number;
   readonly maxQueued: number;
   readonly maxConcurrent: number;
-  /** In the order in which they came, retries first. */
+  /** In order of arrival, retries first. */
   readonly waiting: Waiter[];
   inFlight: number;
-  /** The number of the admission that was its last. */
+  /** The sequence number of its last admission. */
   servedAt: number;
 }
 

@@ -1,4 +1,4 @@
-/** A backend: one configured engine, and what is known of how it is doing. */
+/** A backend: one configured engine and its health. */
 import { Breaker, type BreakerOptions, type Outcome } from "./breaker.ts";
 import type { Clock } from "../clock.ts";
 import { EngineError, type EngineErrorKind } from "../engine-error.ts";
@@ -13,7 +13,7 @@ export interface BackendOptions {
   readonly engine: Engine;
   /** Tokens of prompt and completion together. Absent: what the probe says. */
   readonly contextLength?: number;
-  /** Completions it gets at a time; more wait in the gateway. Absent: the server queues by itself. */
+  /** The most in-flight completions; more are queued in the gateway. Absent: unlimited, the server queues. */
   readonly maxConcurrent?: number;
 }
 
@@ -23,41 +23,41 @@ export interface BackendState {
   /** The kind of server: `vllm`. */
   readonly engine: string;
   /**
-   * `unknown`: it has not been asked anything yet. `degraded`: it fails, but gets requests: it is the last one left,
-   * or on its way back, or refuses our key or our model. `down`: it gets none.
+   * `unknown`: no request or check so far. `degraded`: it fails but still gets requests, because it is the last one,
+   * is recovering, or refuses the key or the model. `down`: it gets none.
    */
   readonly health: "unknown" | "up" | "degraded" | "down";
-  /** The kind of the last failure, while it is not up. No words of the server's: they may quote a prompt. */
+  /** The kind of the last failure, while it is not up. Not the server's message, which may quote a prompt. */
   readonly reason?: FailureKind;
-  /** Its last failure, also when it is up again, and how long ago that was. */
+  /** Its last failure, kept after recovery, and how long ago it was. */
   readonly lastFailure?: { readonly kind: FailureKind; readonly msAgo: number };
-  /** Completions it is working on. */
+  /** In-flight completions. */
   readonly inFlight: number;
   /** Completions so far, by how they ended. */
   readonly succeeded: number;
   readonly failed: number;
-  /** How often its failures have put it out for a while. */
+  /** How often its circuit breaker has opened. */
   readonly ejections: number;
   readonly contextLength?: number;
 }
 
-/** `internal`: not an error of the engine's but of ours. */
+/** `internal`: a failure of the gateway, not of the engine. */
 export type FailureKind = EngineErrorKind | "internal";
 
-/** One completion at a backend. It is in flight until `fail` or `end` is called; what is called later does nothing. */
+/** One completion at a backend. It is in flight until `fail` or `end`; later calls do nothing. */
 export interface Attempt {
   /** Aborts when `abort` is called, or when the backend goes down before its first token. */
   readonly signal: AbortSignal;
   abort(reason: unknown): void;
-  /** The backend has sampled something. */
+  /** The first token has arrived. */
   begin(): void;
-  /** @param counts whether it speaks against the backend: a request that fails everywhere speaks against one only. */
+  /** @param counts whether it counts against the backend: a request that fails everywhere counts against one only. */
   fail(error: unknown, counts: boolean): void;
-  /** It is over without a failure: to its end, or because the client has left. */
+  /** It ended without a failure: it is complete, or the client disconnected. */
   end(): void;
 }
 
-/** A server that is well says so at once. */
+/** A healthy server answers a health check at once. */
 const CHECK_TIMEOUT_MS = 3_000;
 /** A probe samples a token, for which it may have to queue at the server. */
 const PROBE_TIMEOUT_MS = 30_000;
@@ -71,23 +71,23 @@ export class Backend {
   readonly #clock: Clock;
   readonly #breaker: Breaker;
   readonly #isLast: () => boolean;
-  /** What it has begun to work on without a token so far. */
+  /** In-flight completions without a token so far. */
   readonly #unbegun = new Set<AbortController>();
   #probed: EngineProbe | undefined;
   #heard = false;
   #heardAt = 0;
   #failedChecks = 0;
-  /** It refuses our key or does not know the model: a probe has to tell whether that is true for all requests. */
+  /** It refused the key or did not know the model: a probe must find out whether that holds for all requests. */
   #isMisconfigured = false;
   #reason: FailureKind | undefined;
   #lastFailure: { readonly kind: FailureKind; readonly at: number } | undefined;
   #inFlight = 0;
   #succeeded = 0;
   #failed = 0;
-  /** It said that it is busy: others are asked first until then. */
+  /** It reported that it is busy: other backends are preferred until this time. */
   #restsUntil = 0;
 
-  /** @param isLast whether no other backend would be left without this one. */
+  /** @param isLast whether no other backend is available. */
   constructor(
     options: BackendOptions,
     clock: Clock,
@@ -125,12 +125,12 @@ export class Backend {
     return !this.isDown && this.#breaker.state(this.#clock.now()) === "closed";
   }
 
-  /** It would take a request, if it has room. */
+  /** It accepts requests, if it has a free slot. */
   get isAdmitting(): boolean {
     return !this.isDown && this.#breaker.admits(this.#clock.now());
   }
 
-  /** A check would not tell enough: something has to be sampled to see how it is. */
+  /** A health check is not enough: it must sample a token to prove that it works. */
   get needsProbe(): boolean {
     return (
       this.#probed === undefined ||
@@ -144,17 +144,17 @@ export class Backend {
     return this.#inFlight;
   }
 
-  /** It has no more room of its own; somebody has to leave first. */
+  /** All its slots are in use. */
   get isFull(): boolean {
     return this.#inFlight >= this.maxConcurrent;
   }
 
-  /** Others are asked first. */
+  /** Other backends are preferred. */
   get isResting(): boolean {
     return this.#clock.now() < this.#restsUntil || this.#failedChecks > 0 || this.#isMisconfigured;
   }
 
-  /** Milliseconds until `isAdmitting` may turn. */
+  /** Milliseconds until `isAdmitting` may become true. */
   get waitMs(): number {
     return this.#breaker.waitMs(this.#clock.now());
   }
@@ -187,7 +187,7 @@ export class Backend {
     return this.#heard ? "up" : "unknown";
   }
 
-  /** Counts a completion in. To be ended. */
+  /** Registers an in-flight completion. The caller must call `fail` or `end`. */
   begin(source: Source): Attempt {
     const passage = this.#breaker.enter(this.#clock.now());
     const controller = new AbortController();
@@ -218,7 +218,7 @@ export class Backend {
       },
       end: () => {
         if (ended) return;
-        // With a token in hand the backend has shown that it is well.
+        // A token proves that the backend works.
         if (this.#unbegun.has(controller)) return end("unclear");
         this.#succeeded += 1;
         end("served");
@@ -227,7 +227,7 @@ export class Backend {
     };
   }
 
-  /** Asks the engine what it is, and remembers the answer. Throws what the engine throws. */
+  /** Probes the engine and keeps the result. Rethrows its error. */
   async probe(signal: AbortSignal): Promise<EngineProbe> {
     const ask = (limited: AbortSignal) => this.engine.probe(limited);
     try {
@@ -243,7 +243,7 @@ export class Backend {
     return this.#probed;
   }
 
-  /** Asks the server whether it is well, where there is such a question. Never throws. */
+  /** Runs a health check, if the engine has one. Never throws: the result is in `state`. */
   async check(signal: AbortSignal): Promise<void> {
     const { engine } = this;
     if (engine.check === undefined) return;
@@ -256,12 +256,12 @@ export class Backend {
         this.#clock,
       );
     } catch (error) {
-      // A server under load may be slow to say how it is. That it answers requests meanwhile says it better.
+      // A loaded server may be slow to answer the check. Requests answered meanwhile are better evidence.
       const isOnlySlow = isTimeout(error) && this.#heardAt > askedAt;
       if (!signal.aborted && !isOnlySlow) this.#failCheck(error);
       return;
     }
-    // Being there again ends having been away. That completions go well again, one has to show.
+    // The server is reachable again, so it is no longer down. That it completes requests, a trial must prove.
     if (this.isDown) this.#breaker.close();
     this.#failedChecks = 0;
     if (this.isStanding) this.#hear();
@@ -270,7 +270,7 @@ export class Backend {
 
   #failCheck(error: unknown): void {
     const reason = this.#noteFailure(error);
-    // One check may be lost. Of a backend that has never answered there is nothing to lose.
+    // A single failed check is tolerated, except of a backend that has never answered.
     this.#failedChecks = this.#heard ? this.#failedChecks + 1 : CHECKS_TO_DOWN;
     if (!this.isDown) return;
     const down = new EngineError(
@@ -300,7 +300,7 @@ export class Backend {
     const verdict = judge(error, began);
     switch (verdict) {
       case "refusal":
-        // The request was at fault, the backend is well.
+        // The request was at fault; the backend answered.
         this.#hear();
         return "unclear";
       case "busy":

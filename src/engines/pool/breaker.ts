@@ -1,17 +1,17 @@
 /**
- * A circuit breaker: whether a backend is worth a request, judged by how its last requests went.
+ * A circuit breaker: decides by the outcomes of recent requests whether a backend gets more.
  *
  *     closed ──failures──▶ open ──after a pause──▶ half-open ──first tokens──▶ closed
  *                           ▲                          │
  *                           └──────── one failure ─────┘   (a pause twice as long)
  *
- * Failures to reach the backend count in a row: they are evidence about the backend. Errors it has answered with may
- * be the fault of the request, so they count as a rate over many requests of several clients (see `outcomes.ts`).
+ * Failures to reach the backend are counted in a row: they are evidence about the backend. Errors it answered with
+ * may be caused by the request, so they are judged by their rate over many requests of several clients (`outcomes.ts`).
  */
 import { Outcomes, type Source } from "./outcomes.ts";
 
 export interface BreakerOptions {
-  /** Failures to reach the backend, in a row, that open it. */
+  /** Consecutive failures to reach the backend after which it opens. */
   readonly failures: number;
   /** The first pause, doubled with each failed trial after it. */
   readonly pauseMs: number;
@@ -20,30 +20,30 @@ export interface BreakerOptions {
 
 export const DEFAULT_BREAKER: BreakerOptions = { failures: 3, pauseMs: 1_000, maxPauseMs: 15_000 };
 
-/** Trials at a time with which a half-open breaker closes: 1, 2, 4, and then all. */
+/** A half-open breaker allows 1, 2, then 4 trials at a time; at this allowance it closes. */
 const ENOUGH_TRIALS = 8;
 
 export type BreakerState = "closed" | "open" | "half-open";
 
 /** One request that the breaker has let through. */
 export interface Passage {
-  /** The half-open period it is a trial of. What began before that period says nothing about it. */
+  /** The half-open period it is a trial of. Requests from before that period do not count in it. */
   trialOf: number | undefined;
 }
 
-/** How a request has ended, as far as it says something about the backend. */
+/** The end of a request, as evidence about the backend. */
 export type Outcome =
   | "served"
   /** The backend could not be reached, or never began to answer. */
   | "unreached"
-  /** The backend has answered with an error. */
+  /** The backend answered with an error. */
   | "failed"
-  /** The client has left, the backend is busy, or the request was at fault. */
+  /** No evidence: the client disconnected, the backend is busy, or the request was at fault. */
   | "unclear";
 
 export class Breaker {
   readonly #options: BreakerOptions;
-  /** Asked before it opens: the last backend that is left is never put out. */
+  /** Checked before it opens: the last available backend is never taken out. */
   readonly #mayOpen: () => boolean;
   readonly #outcomes = new Outcomes();
   #failuresInRow = 0;
@@ -68,7 +68,7 @@ export class Breaker {
     return this.#ejections;
   }
 
-  /** It would be open if there were another backend, or has not let enough through since it was. */
+  /** It would be open if there were another backend, or it is still recovering. */
   get isDoubtful(): boolean {
     return this.#isHeldClosed || this.#allowance > 1;
   }
@@ -89,14 +89,14 @@ export class Breaker {
     return Math.max(0, (this.#openUntil ?? now) - now);
   }
 
-  /** A request goes through: to be ended exactly once. */
+  /** Lets a request through. The caller must call `end` exactly once. */
   enter(now: number): Passage {
     if (this.state(now) !== "half-open") return { trialOf: undefined };
     this.#trials += 1;
     return { trialOf: this.#period };
   }
 
-  /** The backend has begun to answer: a trial ends with that, and more may follow. */
+  /** The backend sent its first token: this ends a trial successfully and allows more. */
   begin(passage: Passage): void {
     if (this.#openUntil === undefined) {
       this.#failuresInRow = 0;
@@ -110,13 +110,13 @@ export class Breaker {
   end(now: number, passage: Passage, outcome: Outcome, source: Source): void {
     const wasTrial = this.#endTrial(passage);
     if (this.#openUntil === undefined) return this.#count(now, outcome, source);
-    // Other requests that were in flight when it opened say nothing new.
+    // Requests that were in flight when it opened are no new evidence.
     if (!wasTrial || outcome === "served" || outcome === "unclear") return;
     this.#pauseMs = Math.min(this.#pauseMs * 2, this.#options.maxPauseMs);
     this.#open(now);
   }
 
-  /** It is well beyond doubt: somebody has asked it. */
+  /** Closes at once, after a successful probe. */
   close(): void {
     this.#failuresInRow = 0;
     this.#pauseMs = this.#options.pauseMs;
@@ -125,7 +125,7 @@ export class Breaker {
     this.#endPeriod();
   }
 
-  /** Ends a pause early: the server behind it is there. */
+  /** Ends a pause early, because the server is reachable. */
   allowTrial(now: number): void {
     if (this.#openUntil !== undefined) this.#openUntil = Math.min(this.#openUntil, now);
   }
@@ -151,7 +151,7 @@ export class Breaker {
     }
   }
 
-  /** Whether it was a trial of the present period that had not ended yet. */
+  /** Returns whether it was an unfinished trial of the current period. */
   #endTrial(passage: Passage): boolean {
     const isTrial = this.#openUntil !== undefined && passage.trialOf === this.#period;
     passage.trialOf = undefined;

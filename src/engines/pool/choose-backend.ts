@@ -1,24 +1,24 @@
-/** Which backend a completion goes to. */
+/** Chooses the backend of a completion. */
 import type { Backend } from "./backend.ts";
 import { rankByAffinity } from "./rank-by-affinity.ts";
 
 export interface Wish {
-  /** Completions with the same affinity go to the same backend, so that its prefix cache is hit. */
+  /** Completions with the same affinity go to the same backend if possible, to hit its prefix cache. */
   readonly affinity: string | undefined;
-  /** Backends on which it has failed already. */
+  /** Backends on which it has already failed. */
   readonly tried: ReadonlySet<Backend>;
 }
 
 export interface ChoiceOptions {
-  /** How many more completions than the idlest a conversation's own backend may have in flight. */
+  /** How many more in-flight completions than the least loaded backend a conversation's own backend may have. */
   readonly affinitySlack: number;
-  /** Changes with each call: backends that have equally little to do take turns. */
+  /** Incremented with each call, so that equally loaded backends take turns. */
   readonly turn: number;
 }
 
 /**
- * The backends that would take it, full or not. When none can be counted on, those that only failures have put out
- * are asked all the same: that may fail, and refusing would be sure to.
+ * The backends that accept the completion, full or not. If none does, those with an open breaker are used: the request
+ * may fail there, but refusing it would certainly fail.
  */
 export function findCandidates(
   backends: readonly Backend[],
@@ -29,13 +29,13 @@ export function findCandidates(
   return preferMarked(admitting.length > 0 ? admitting : untried);
 }
 
-/** What comes without control tokens is refused or guessed at: such an engine is asked when there is no other. */
+/** Output without control tokens is ambiguous: such an engine is the last choice. */
 function preferMarked(backends: readonly Backend[]): readonly Backend[] {
   const marked = backends.filter(({ engine }) => engine.capabilities.idsOut !== "unmarked");
   return marked.length > 0 ? marked : backends;
 }
 
-/** The one among them that takes it, undefined while all are full. */
+/** The best of the candidates; undefined if all are full. */
 export function chooseBackend(
   candidates: readonly Backend[],
   affinity: string | undefined,

@@ -1,4 +1,4 @@
-/** Several engines as one: what all can do, and what any has said of itself. */
+/** Merges the names, capabilities and probes of several engines. */
 import type { Capabilities, EngineProbe } from "../engine.ts";
 import type { Backend } from "./backend.ts";
 
@@ -7,18 +7,18 @@ export function commonName(backends: readonly Backend[]): string {
   return [...names].join("+");
 }
 
-/** What holds for all: a request is written before it is known who gets it. */
+/** The capabilities that all have in common: a request is written before its backend is chosen. */
 export function commonCapabilities(backends: readonly Backend[]): Capabilities {
   return backends.map(({ engine }) => engine.capabilities).reduce(inCommon);
 }
 
-/** A conversation may go to any of them. */
+/** In tokens: a conversation may go to any of the backends. */
 export function shortestContext(backends: readonly Backend[]): number | undefined {
   const lengths = backends.flatMap(({ contextLength }) => contextLength ?? []);
   return lengths.length > 0 ? Math.min(...lengths) : undefined;
 }
 
-/** One working backend is enough; a failure counts when all have one. */
+/** Merges successful probes. Throws the first failure if all have failed. */
 export function mergeProbes(
   backends: readonly Backend[],
   results: readonly PromiseSettledResult<EngineProbe>[],
@@ -51,7 +51,7 @@ function inCommon(a: Capabilities, b: Capabilities): Capabilities {
 
 type IdsOut = Capabilities["idsOut"];
 
-/** Hidden markers are in common only where all hide them: others are preferred (see `choose-backend.ts`). */
+/** `unmarked` only if all are: `choose-backend.ts` prefers the others. */
 function worseIdsOut(a: IdsOut, b: IdsOut): IdsOut {
   if (a === "unmarked" && b === "unmarked") return "unmarked";
   return IDS_OUT.find((each) => each === a || each === b) ?? "none";

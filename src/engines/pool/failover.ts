@@ -1,6 +1,6 @@
 /**
- * One completion over several backends. What fails before its first token is tried elsewhere; after it never, because
- * the client has seen the token.
+ * Runs one completion, with failover between backends. A failure before the first token is retried on another backend;
+ * a later one is not, because the client has seen the token.
  */
 import { consume, type Consumer } from "../../streams/push-stream.ts";
 import { EngineError } from "../engine-error.ts";
@@ -14,7 +14,7 @@ export interface FailoverDeps {
   readonly backends: readonly Backend[];
   readonly admission: Admission;
   readonly budget: RetryBudget;
-  /** How often one completion is sent to a backend that can be reached. */
+  /** The most attempts of one completion at backends that can be reached. */
   readonly maxAttempts: number;
   readonly onRetry: () => void;
 }
@@ -38,14 +38,14 @@ export async function completeWithFailover(
   }
 }
 
-/** An attempt that another backend may make good. */
+/** A failed attempt that may be retried. */
 interface Failed {
   readonly error: unknown;
-  /** Only within the budget: the request may be to blame. */
+  /** The retry needs room in the retry budget: the request may have caused the failure. */
   readonly isBudgeted: boolean;
 }
 
-/** Connections that are refused, and backends that go down first, cost nothing but the try: only a loop has to be avoided. */
+/** Attempts that never reached a backend are cheap; the limit only prevents an endless loop. */
 const MAX_UNREACHED = 8;
 
 class Completion {
@@ -56,9 +56,9 @@ class Completion {
   readonly #tried = new Set<Backend>();
   #attempts = 0;
   #unreached = 0;
-  /** It has spoken against a backend, and does not against a second. */
+  /** A failure of it has counted against a backend; further ones do not count. */
   #hasSpoken = false;
-  /** It has been retried after an error that the request may be to blame for, and is not a second time. */
+  /** It has used its one retry from the retry budget. */
   #isBudgeted = false;
   #giveBack: GiveBack | undefined;
 
@@ -74,7 +74,7 @@ class Completion {
     this.#deps = deps;
   }
 
-  /** Runs it at one backend. Throws what that fails with, unless another may do better. */
+  /** Runs it at one backend. Returns a failure that may be retried and throws any other. */
   async attempt(): Promise<Failed | undefined> {
     const { tenant = "", affinity } = this.#request;
     const place = await this.#deps.admission.enter(
@@ -89,7 +89,7 @@ class Completion {
     this.#attempts += 1;
     const onAbort = (): void => {
       place.attempt.abort(this.#signal.reason);
-      // Also while a reader that has left holds up the event in its hands: the connection is closed already.
+      // At once, even if the consumer has not returned from its last event: the connection is already closed.
       place.release();
     };
     try {
@@ -102,7 +102,7 @@ class Completion {
     }
   }
 
-  /** Whether the budget has a retry for it, maybe after waiting for one. */
+  /** Returns whether the retry budget allows a retry, after waiting for one if necessary. */
   async takeBudget(): Promise<boolean> {
     const { tenant = "" } = this.#request;
     this.#isBudgeted = true;
@@ -123,7 +123,7 @@ class Completion {
           sampled = true;
           attempt.begin();
           this.#giveBack?.();
-          // The token of a trial makes room for more.
+          // The first token of a trial allows more trials.
           this.#deps.admission.dispatch();
         }
         return this.#take(event);
@@ -131,7 +131,7 @@ class Completion {
       return undefined;
     } catch (error) {
       if (this.#signal.aborted) throw error;
-      // An engine may say no more than that it was aborted.
+      // The engine may only report that it was aborted.
       const failure: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
       if (failure instanceof EngineError) failure.backend ??= backend.id;
       const verdict = judge(failure, sampled);
@@ -167,29 +167,29 @@ class Completion {
     }
   }
 
-  /** Whether another backend is left; from now on the one that failed is avoided. */
+  /** Returns whether another backend is left, and excludes the one that failed. */
   #goElsewhere(failed: Backend, isLeft: (other: Backend) => boolean): boolean {
     const others = this.#deps.backends.filter((each) => each !== failed && isLeft(each));
     if (others.length === 0) return false;
-    // When all have been tried, one of them may have come back.
+    // If all have been tried, one may have recovered.
     if (others.every((each) => this.#tried.has(each))) this.#tried.clear();
     this.#tried.add(failed);
     return true;
   }
 
-  /** A kept connection may have been closed by the server in the moment it was used again. */
+  /** The server may have closed a pooled connection at the moment it was reused. */
   #tryAgain(failure: unknown): boolean {
     return this.#attempts === 1 && failure instanceof EngineError && failure.kind === "unreachable";
   }
 }
 
-/** An error in words, for which the request may be to blame. A stream that is cut before its first token says nothing. */
+/** The backend answered with an error, which the request may have caused. A stream cut before its first token is not one. */
 function isAnswered(failure: unknown, verdict: Verdict): boolean {
   if (failure instanceof EngineError && failure.kind === "closed") return false;
   return verdict === "misconfigured" || verdict === "failed";
 }
 
-/** The request has not got there, or the backend is gone before it has begun. */
+/** The request did not reach the backend, or the backend went down before its first token. */
 function isUnreached(failure: unknown): boolean {
   return (
     failure instanceof EngineError &&

@@ -1,19 +1,19 @@
-/** What an error says about the backend it came from, and about the use of asking another. */
+/** Classifies an error: whether it is evidence against the backend, and whether a retry may help. */
 import { EngineError, type EngineErrorKind } from "../engine-error.ts";
 
 export type Verdict =
-  /** It would be refused anywhere. */
+  /** Every backend would refuse the request. */
   | "refusal"
-  /** The backend asks to be spared for a while. */
+  /** The backend is overloaded or limits the rate. */
   | "busy"
-  /** It refuses our key or does not know the model: for the operator to set right. */
+  /** The backend refuses the key or does not know the model: the operator must fix it. */
   | "misconfigured"
   /** It could not be reached, or never began to answer: evidence about the backend. */
   | "unreached"
-  /** It has answered, but with an error: the backend or the request may be at fault. */
+  /** It answered with an error: the backend or the request may be at fault. */
   | "failed";
 
-/** @param began whether tokens had come before it. */
+/** @param began whether tokens had arrived before it. */
 export function judge(error: unknown, began: boolean): Verdict {
   if (!(error instanceof EngineError)) return "failed";
   switch (error.kind) {
@@ -31,7 +31,7 @@ export function judge(error: unknown, began: boolean): Verdict {
     case "unavailable":
       return "unreached";
     case "timeout":
-      // With a status it is an answer of the server's own: 408 or 504.
+      // With a status, the server itself answered: 408 or 504.
       return began || error.status !== undefined ? "failed" : "unreached";
     case "closed":
     case "server-error":
@@ -57,7 +57,7 @@ const WORDS: Readonly<Record<EngineErrorKind | "internal", string>> = {
   internal: "the gateway failed to ask it",
 };
 
-/** A kind of failure for people: `it cannot be reached`. */
+/** A failure kind as a clause for messages: `it cannot be reached`. */
 export function describeKind(kind: EngineErrorKind | "internal"): string {
   return WORDS[kind];
 }

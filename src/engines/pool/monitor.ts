@@ -1,13 +1,13 @@
-/** Health checks: every backend is asked again and again, at its own pace. */
+/** Periodic health checks, independent for each backend. */
 import type { Clock } from "../clock.ts";
 import type { Backend, BackendState } from "./backend.ts";
 
 export interface MonitorOptions {
   readonly everyMs: number;
   readonly clock: Clock;
-  /** After each check, whatever it has found. */
+  /** Called after each check, whatever its result. */
   readonly onChecked: () => void;
-  /** When its health is not what it was after the check before. */
+  /** Called when the health differs from that after the check before. */
   readonly onChange: (state: BackendState) => void;
 }
 
@@ -17,11 +17,11 @@ export async function monitorBackends(
   options: MonitorOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  // One that hangs must not keep the others from being asked.
+  // A backend that hangs must not delay the checks of the others.
   await Promise.all(backends.map((backend) => monitor(backend, options, signal)));
 }
 
-/** After a failed check, so that it does not take two intervals to see that a backend is gone. */
+/** The interval after a first failed check, so that a backend that is gone is found sooner. */
 const RECHECK_MS = 1_000;
 
 async function monitor(
@@ -43,8 +43,8 @@ async function monitor(
 }
 
 /**
- * Never throws: what was found is the backend's new state. One that is down has to complete something to be up again,
- * and better a probe of ours than the request of a client.
+ * Never throws: the result is in the backend's state. A backend that is down must complete a request to be up again:
+ * a probe rather than a client's request.
  */
 async function ask(backend: Backend, signal: AbortSignal): Promise<void> {
   if (backend.needsProbe) await backend.probe(signal).catch(() => undefined);

@@ -1,20 +1,20 @@
 /**
- * How the latest requests to a backend went, by who sent them: whether its answers have become errors for everybody,
- * or only for one client whose requests no backend could answer.
+ * The outcomes of recent requests to a backend, by client: tells a backend that fails for everyone from a client whose
+ * requests fail anywhere.
  */
 
-/** Who sent a request, as far as it tells one client from another. */
+/** Identifies the client of a request. */
 export interface Source {
   readonly tenant: string;
   readonly affinity: string;
 }
 
-/** Outcomes older than this say nothing any more. */
+/** Older outcomes are ignored. */
 export const WINDOW_MS = 20_000;
-/** With fewer, a failure rate is chance. */
+/** With fewer requests, a failure rate is not significant. */
 export const MIN_REQUESTS = 10;
 const MIN_SOURCES = 2;
-/** Bounds memory and the cost of a verdict at high rates; the latest are as good a sample as all. */
+/** Bounds memory and the cost of a verdict at high request rates. */
 const MAX_OUTCOMES = 256;
 
 interface Outcome {
@@ -36,8 +36,8 @@ export class Outcomes {
   }
 
   /**
-   * Whether most requests have failed, and for most of those who sent them. One client is not enough: what it
-   * sends may fail anywhere. Clients are tenants, or conversations while only one tenant sends requests.
+   * Whether most requests failed, for most clients. One client is not enough: its requests may fail at every
+   * backend. Clients are tenants, or conversations while only one tenant sends requests.
    */
   areBad(now: number): boolean {
     const recent = this.#latest.slice(-MAX_OUTCOMES).filter(({ at }) => now - at < WINDOW_MS);

@@ -1,7 +1,7 @@
 /**
- * Which backend a conversation belongs to, without keeping a table: rendezvous hashing. Each backend gets a
- * score for the key, and the ranking by score is the order of preference. When a backend goes, only
- * its own conversations move; when one comes, it takes an equal share from all.
+ * Assigns conversations to backends without a table, by rendezvous hashing: each backend gets a score for the key, and
+ * the highest score is preferred. When a backend is removed, only its own conversations move; a new one takes an equal
+ * share from all.
  */
 
 /** `items` from most to least preferred for `key`. The same for every replica of the gateway. */
@@ -15,7 +15,7 @@ export function rankByAffinity<T extends { readonly id: string }>(
     .map(({ item }) => item);
 }
 
-/** FNV-1a, its bits mixed by Murmur's finaliser: similar keys must not get similar scores. */
+/** FNV-1a with Murmur's finaliser, so that similar keys do not get similar scores. */
 function hash(text: string): number {
   let h = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);

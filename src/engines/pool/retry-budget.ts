@@ -1,9 +1,8 @@
 /**
- * How many completions may be retried at a time after an error that a backend has answered with: a share of those in
- * flight, so that retries cannot double the load of backends that fail because they have too much of it.
+ * Limits concurrent retries after errors that a backend answered with to a share of the in-flight completions, so that
+ * retries cannot double the load of overloaded backends.
  *
- * A retry counts until its first token: from then on it is a completion like any other. One that finds the budget used
- * up waits until another has got that far.
+ * A retry counts until its first token. If the budget is used up, a retry waits for another to get that far.
  */
 import type { Clock } from "../clock.ts";
 
@@ -15,16 +14,16 @@ export interface RetryBudgetOptions {
   readonly clock: Clock;
 }
 
-/** Gives a retry back. A second call does nothing. */
+/** Returns a retry to the budget. A second call does nothing. */
 export type GiveBack = () => void;
 
 const SHARE = 0.2;
-/** Where little is in flight, a share of it would be none. */
+/** The minimum: with few completions in flight, the share would be zero. */
 const AT_LEAST = 10;
 
 export class RetryBudget {
   readonly #options: RetryBudgetOptions;
-  /** Retries that have no token yet, by tenant. */
+  /** Retries without a token so far, by tenant. */
   readonly #taken = new Map<string, number>();
   readonly #waiting = new Set<Waiter>();
 
@@ -32,7 +31,7 @@ export class RetryBudget {
     this.#options = options;
   }
 
-  /** Undefined when there is no room for one in time. Rejects with the signal's reason when that aborts. */
+  /** Undefined if the budget has no room in time. Rejects with the signal's reason when it aborts. */
   async take(tenant: string, signal: AbortSignal): Promise<GiveBack | undefined> {
     signal.throwIfAborted();
     if (this.#hasRoom(tenant)) return this.#grant(tenant);
@@ -40,7 +39,7 @@ export class RetryBudget {
     return this.#wait(tenant, signal);
   }
 
-  /** One tenant gets at most half: its requests may be what backends answer with errors, or never begin to answer. */
+  /** One tenant gets at most half: its requests may be the cause of the errors. */
   #hasRoom(tenant: string): boolean {
     const room = Math.max(AT_LEAST, SHARE * this.#options.inFlight());
     const all = [...this.#taken.values()].reduce((sum, each) => sum + each, 0);

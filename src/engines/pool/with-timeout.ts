@@ -1,8 +1,8 @@
-/** A question that must be answered in time, by a clock that tests can own. */
+/** A timeout for a promise, by an injected clock. */
 import type { Clock } from "../clock.ts";
 import { EngineError } from "../engine-error.ts";
 
-/** Rejects with a `timeout` when there is no answer after `ms`, also where the one asked does not heed its signal. */
+/** Rejects with a `timeout` error after `ms`, even if `ask` ignores its signal. */
 export async function withTimeout<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   ms: number,

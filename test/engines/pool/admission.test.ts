@@ -43,7 +43,7 @@ describe("the queue", () => {
       pool.complete(requestOf(), new AbortController().signal)[Symbol.asyncIterator]().next(),
     ).rejects.toMatchObject({
       kind: "overloaded",
-      message: "All backends are busy, and no more requests may wait than the 1 that do.",
+      message: "All backends are busy and the queue is full (1 waiting). Try again later.",
       retryAfter: 1,
     });
     await held.end();
