@@ -77,7 +77,7 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
 }
 
 /** One entry. `id` is the name the client used. */
-export function toModelEntry(model: Model, id: string = model.id): Record<string, unknown> {
+function toModelEntry(model: Model, id: string = model.id): Record<string, unknown> {
   const contextLength = model.contextLength ?? null;
   return {
     id,

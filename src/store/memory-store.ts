@@ -45,7 +45,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   const owners = new Map<string, Owner>();
   let bytes = 0;
 
-  function take(key: string): Entry | undefined {
+  function remove(key: string): Entry | undefined {
     const entry = entries.get(key);
     if (entry === undefined) return undefined;
     const { owner } = entry;
@@ -74,7 +74,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   function dropOldest(owner: Owner, isEnough: () => boolean): void {
     for (const oldest of owner.keys) {
       if (isEnough()) return;
-      take(oldest);
+      remove(oldest);
     }
   }
 
@@ -123,7 +123,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
 
   return {
     async get(key) {
-      const entry = take(key);
+      const entry = remove(key);
       if (entry === undefined || entry.until < now()) return undefined;
       put(key, entry);
       return entry.value;
@@ -133,14 +133,14 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
       if (value.length > maxBytes) return false;
       const size = byteLength(key) + byteLength(value);
       if (!hasRoom(tenant, size)) return false;
-      take(key);
+      remove(key);
       const owner = ownerOf(tenant);
       put(key, { owner, value, bytes: size, until: now() + ttlSeconds * 1000 });
       makeRoom(owner);
       return true;
     },
     async delete(key) {
-      take(key);
+      remove(key);
     },
   };
 }

@@ -63,7 +63,7 @@ export interface CallThoughts {
 /** Where the reasoning of a step was found; `lost` if any of it was not. */
 export type ReasoningOutcome = "sent" | "sealed" | "stored" | "lost";
 
-export interface ReasoningKeeperDeps {
+export interface ReasoningStoreDeps {
   /** One that never rejects: see `createForgivingStore`. */
   readonly store: Store;
   readonly ttlSeconds: number;
@@ -87,7 +87,7 @@ const keptThoughts = z.lazy(() =>
 
 const NO_THOUGHTS: CallThoughts = { before: [], after: [] };
 
-export function createReasoningStore(deps: ReasoningKeeperDeps): ReasoningStore {
+export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
   const { cipher } = deps;
   const kept = createEntries(PURPOSE, keptThoughts, deps);
 

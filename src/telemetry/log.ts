@@ -1,6 +1,6 @@
 /** The log: JSON lines with a time, a level, an event and its fields, without text by users or models. */
 
-export const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
+const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 

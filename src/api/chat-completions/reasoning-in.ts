@@ -50,7 +50,7 @@ export function sentReasoning(message: AssistantMessage): string | undefined {
 }
 
 /** Sealed reasoning the client has sent back: the `data` of encrypted entries. */
-export function sealedReasoning(message: AssistantMessage): readonly string[] {
+function sealedReasoning(message: AssistantMessage): readonly string[] {
   if (!Array.isArray(message.reasoning_details)) return [];
   return message.reasoning_details.flatMap((detail) =>
     detail.type === "reasoning.encrypted" && detail.data ? [detail.data] : [],

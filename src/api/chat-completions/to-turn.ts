@@ -285,7 +285,7 @@ function toAssistantMessages({ thoughts, text, calls }: AssistantParts): Message
       ...(text === "" ? [] : [finalMessage(text)]),
     ];
   }
-  // Continue sends " " and LangChain "" beside calls: nothing was said.
+  // Continue sends " " and LangChain "" with calls: both mean no text.
   const preamble = text.trim() === "" ? [] : [preambleMessage(text)];
   return calls.flatMap(({ name, args }, index) => {
     const { before = [], after } = thoughts[index] ?? {};
