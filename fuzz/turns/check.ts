@@ -632,6 +632,8 @@ export function checkFollowUp(
       : -1;
   const expected = look.truth
     .filter(({ role }, at) => (role === "analysis" && at > answer) || role === "call")
+    // The Messages API has no place for arguments that are no object.
+    .filter(({ role, text }) => given.api !== "messages" || role !== "call" || beginsObject(text))
     .flatMap(({ text }) => wordsOf(text));
   const text = o200kHarmony().decode(next.prompt);
   const loop = text.slice(text.lastIndexOf("<|start|>user<|message|>"));
@@ -641,6 +643,10 @@ export function checkFollowUp(
   const order = (words: readonly string[]) => (isAnyOrder ? words.toSorted() : words);
   if (isDeepStrictEqual(order(returned), order(expected))) return [];
   return [{ rule: "thoughts-come-back", detail: JSON.stringify({ expected, returned }) }];
+}
+
+function beginsObject(args: string): boolean {
+  return args.trimStart().startsWith("{");
 }
 
 function wordsOf(text: string): string[] {

@@ -94,6 +94,13 @@ describe("what the search once found", () => {
     expect(await runCase(caseOf({ wire: "ids", api: "chat" }, calls))).toEqual([]);
   });
 
+  test("arguments that are no object do not come back through the Messages API", async () => {
+    const given = caseOf({ wire: "ids", api: "messages" }, [callOf("arg4", "<|call|>")], {
+      tools: [{ name: "get_weather", strict: false }],
+    });
+    expect(await runCase(given)).toEqual([]);
+  });
+
   test("words of a malformed header are a thought where the output is cut behind them", async () => {
     const malformed: PlannedMessage = {
       role: "call",
