@@ -101,6 +101,17 @@ describe("what the search once found", () => {
     expect(await runCase(given)).toEqual([]);
   });
 
+  test("a thought behind the last call comes back once through the Messages API", async () => {
+    const call = callOf("{}", "<|end|><|start|>assistant");
+    const given = caseOf(
+      { wire: "ids", api: "messages" },
+      [call, { ...thought("tho2"), end: "<|return|>" }],
+      { tools: [{ name: "get_weather", strict: false }] },
+    );
+    // Even seeds are clients that send thoughts back, odd ones forget them.
+    for (const seed of [1, 2]) expect(await runCase({ ...given, seed })).toEqual([]);
+  });
+
   test("words of a malformed header are a thought where the output is cut behind them", async () => {
     const malformed: PlannedMessage = {
       role: "call",

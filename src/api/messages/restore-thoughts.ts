@@ -52,10 +52,24 @@ export async function restoreThoughts(
 
   const outcomes: { outcome: ReasoningOutcome | undefined }[] = [];
   const parts = new Map<Step, readonly AssistantPart[]>();
+  const sent = new Set(opened.filter(({ known }) => known).map(({ step }) => step));
+  // What stands behind the last call and was sent is not taken from the store as well.
+  const last = new Set(
+    steps.flatMap((each) => {
+      const [call, behind] = each.slice(-2);
+      const isSent = behind !== undefined && behind.callId === undefined && sent.has(behind);
+      return call !== undefined && isSent ? [call] : [];
+    }),
+  );
   for (const { step, thoughts, outcome } of opened) {
     const kept = stored.get(step);
     const [around] = kept?.outcome === "stored" ? kept.thoughts : [];
-    parts.set(step, around ? withStored(step, around) : withOpened(step, thoughts));
+    parts.set(
+      step,
+      around
+        ? withStored(step, last.has(step) ? { ...around, after: [] } : around)
+        : withOpened(step, thoughts),
+    );
     // What was looked up has been counted there.
     if (kept === undefined && outcome) deps.onRestored(outcome);
     outcomes.push({ outcome: kept === undefined ? outcome : kept.outcome });
