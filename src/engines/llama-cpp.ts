@@ -186,7 +186,7 @@ const llamaFrame = z.lazy(() =>
 
 type LlamaFrame = z.infer<typeof llamaFrame>;
 
-export function createLlamaCppReader(server: Server): CompletionReader {
+function createLlamaCppReader(server: Server): CompletionReader {
   let pieces: Piece[] = [];
   let counts: number[] = [];
   let counted = 0;

@@ -166,7 +166,7 @@ const ollamaFrame = z.lazy(() =>
   }),
 );
 
-export function createOllamaReader(server: Server): CompletionReader {
+function createOllamaReader(server: Server): CompletionReader {
   let text = "";
   let finish: EngineFinish | undefined;
   return {
