@@ -1,21 +1,21 @@
 /**
- * Headers without `<|message|>`: where the header ends and its body begins (rules H7 and H8).
+ * Reads headers without `<|message|>` and finds where the body begins (rules H7 and H8).
  *
- * Header and body are one text here, and most of the body is prose. Only what certainly is a header
- * word counts as one; what stands behind it is the body, for a call from the first bracket on.
+ * Header and body are one text here, and most of the body is prose, so only certain header words are read as such. The
+ * text after them is the body; for a call, the text from the first bracket on.
  */
 import { toCall, toMeaning, toOtherMeaning } from "./header.ts";
 import type { Meaning } from "./header.ts";
-import { readRole, toPieces } from "./header-words.ts";
-import type { Header, Piece } from "./header-words.ts";
+import { readRole, readSections } from "./header-words.ts";
+import type { Header, ReadSection } from "./header-words.ts";
 import { findName, readRecipient } from "./recipient.ts";
 import type { FunctionRecipient, OfferedNames } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
-export interface CutHeaderReading {
-  /** Absent when no header word was found: this is text outside messages. */
+interface CutHeaderReading {
+  /** Undefined if no header word was found: the text is outside messages. */
   readonly meaning: Meaning | undefined;
-  /** The beginning of the body; empty when there is nothing but a header. */
+  /** The beginning of the body. Empty if there is only a header. */
   readonly body: string;
   readonly recoveries: readonly Recovery[];
 }
@@ -29,21 +29,21 @@ export function readCutHeader(header: Header, offered: OfferedNames): CutHeaderR
     return { meaning: toOtherMeaning(role.author), body: "", recoveries };
   }
 
-  const pieces = toPieces(header, role, false, offered);
-  const call = findCutCall(pieces, offered);
+  const sections = readSections(header, role, false, offered);
+  const call = findCutCall(sections, offered);
   if (call !== undefined) {
     if (call.recipient.isOdd) recoveries.push("odd-recipient");
     return { meaning: toCall(call.recipient, offered, recoveries), body: call.body, recoveries };
   }
 
-  const last = pieces.findLastIndex(({ channel }) => channel !== undefined);
-  const word = pieces[last]?.channel;
+  const last = sections.findLastIndex(({ channel }) => channel !== undefined);
+  const word = sections[last]?.channel;
   if (word !== undefined) {
-    const body = bodyFrom(pieces, last);
-    // `commentary?commentary?We need …`: a header that broke while thinking, not a preamble.
-    // `commentary 42`: a number alone is none either.
+    const body = bodyFrom(sections, last);
+    // `commentary?commentary?We need …` is a broken header followed by reasoning, not a preamble.
+    // `commentary 42`: a number alone is not a preamble either.
     const isGarbled =
-      /^[?!.,;:\u2026\uFFFD]/.test(pieces[last]?.text ?? "") ||
+      /^[?!.,;:\u2026\uFFFD]/.test(sections[last]?.text ?? "") ||
       (word.channel === "commentary" && !/\p{L}/u.test(body));
     if (isGarbled && body.trim() !== "" && word.channel !== "final") {
       recoveries.push("garbled-header");
@@ -53,25 +53,25 @@ export function readCutHeader(header: Header, offered: OfferedNames): CutHeaderR
     return { meaning: toMeaning(word.channel), body, recoveries };
   }
 
-  const unknown = pieces.findLastIndex(({ after }) => after === "channel");
+  const unknown = sections.findLastIndex(({ after }) => after === "channel");
   if (unknown >= 0) {
-    const body = bodyFrom(pieces, unknown);
+    const body = bodyFrom(sections, unknown);
     recoveries.push("garbled-header");
-    // One word is a channel nobody knows or half a name; several may be a thought.
+    // One word is an unknown channel or half a name. Several may be reasoning.
     return { meaning: { kind: "reasoning" }, body: /\S\s+\S/.test(body) ? body : "", recoveries };
   }
-  return { meaning: undefined, body: bodyFrom(pieces, 0), recoveries };
+  return { meaning: undefined, body: bodyFrom(sections, 0), recoveries };
 }
 
 /**
- * Whether what looks like a body is the beginning of a header word, where the output was cut:
- * `<|channel|>commentary to` is no preamble.
+ * Whether apparent body text is the beginning of a header word, because the output was cut:
+ * `<|channel|>commentary to` has no body.
  */
 export function isHalfHeaderWord(text: string): boolean {
   return ["to=", "json", "code"].some((word) => word.startsWith(text.trim()));
 }
 
-/** The same where a role is expected: `assist`, ` to`, ` to=functions`. One letter alone may well be an answer. */
+/** The same for a role: `assist`, ` to`, ` to=functions`. A single letter may be an answer. */
 export function isHalfRole(text: string): boolean {
   if (/^\s*to\s*=\s*[\w.-]*$/.test(text)) return true;
   return text.length > 1 && ["assistant", " to="].some((word) => word.startsWith(text));
@@ -85,18 +85,18 @@ const TO_AT_ONCE = new RegExp(
 );
 
 function findCutCall(
-  pieces: readonly Piece[],
+  sections: readonly ReadSection[],
   offered: OfferedNames,
 ): { recipient: FunctionRecipient; body: string } | undefined {
-  for (const [index, { text, after }] of pieces.entries()) {
+  for (const [index, { text, after }] of sections.entries()) {
     const head = upToBracket(text);
     const to = TO_AT_ONCE.exec(head)?.[0];
     if (to !== undefined) {
       const recipient = readRecipient(head.slice(to.length), offered);
-      if (recipient.type === "function") return { recipient, body: bracketFrom(pieces, index) };
+      if (recipient.type === "function") return { recipient, body: bracketFrom(sections, index) };
     } else if (after !== "constrain") {
       const name = findNameAlone(head, offered);
-      const body = name === undefined ? "" : bracketFrom(pieces, index);
+      const body = name === undefined ? "" : bracketFrom(sections, index);
       if (name !== undefined && body !== "") {
         return { recipient: { type: "function", name, isOdd: true, isBuiltIn: false }, body };
       }
@@ -105,7 +105,7 @@ function findCutCall(
   return undefined;
 }
 
-/** A function's name with nothing beside it but a content type. */
+/** A function's name alone, or next to a content type. */
 function findNameAlone(head: string, offered: OfferedNames): string | undefined {
   const words = head.replace(new RegExp(`${CONTENT_TYPE}\\s*$`, "i"), "").trim();
   const name = findName(words, offered);
@@ -118,37 +118,37 @@ function upToBracket(text: string): string {
 }
 
 /** Everything from the first bracket on: the arguments of a call. */
-function bracketFrom(pieces: readonly Piece[], from: number): string {
-  for (let index = from; index < pieces.length; index++) {
-    const text = pieces[index]?.text ?? "";
+function bracketFrom(sections: readonly ReadSection[], from: number): string {
+  for (let index = from; index < sections.length; index++) {
+    const text = sections[index]?.text ?? "";
     const bracket = text.search(/[{[]/);
-    if (bracket >= 0) return text.slice(bracket) + wholeFrom(pieces, index + 1);
+    if (bracket >= 0) return text.slice(bracket) + wholeFrom(sections, index + 1);
   }
   return "";
 }
 
-/** Everything behind the header words of this piece and of those that follow. */
-function bodyFrom(pieces: readonly Piece[], from: number): string {
-  for (let index = from; index < pieces.length; index++) {
-    const piece = pieces[index];
-    if (piece === undefined) break;
-    const isUntouched = piece.after === "start" && piece.text === piece.whole;
-    const body = isUntouched ? piece.text : withoutHeaderWords(piece);
-    if (body.trim() !== "") return body + wholeFrom(pieces, index + 1);
+/** The text after the header words of this section and of the following ones. */
+function bodyFrom(sections: readonly ReadSection[], from: number): string {
+  for (let index = from; index < sections.length; index++) {
+    const section = sections[index];
+    if (section === undefined) break;
+    const isUntouched = section.after === "start" && section.text === section.whole;
+    const body = isUntouched ? section.text : withoutHeaderWords(section);
+    if (body.trim() !== "") return body + wholeFrom(sections, index + 1);
   }
   return "";
 }
 
-function wholeFrom(pieces: readonly Piece[], from: number): string {
-  return pieces
+function wholeFrom(sections: readonly ReadSection[], from: number): string {
+  return sections
     .slice(from)
     .map(({ whole }) => whole)
     .join("");
 }
 
-function withoutHeaderWords({ after, text }: Piece): string {
+function withoutHeaderWords({ after, text }: ReadSection): string {
   const words = text.replace(/^\s*to\s*=\s*(?:assistant|all|user)(?![\p{L}\p{N}_.-])/iu, "");
-  // Behind `<|constrain|>` a word is a content type, elsewhere only before JSON or at the end.
+  // After `<|constrain|>` a word is a content type; elsewhere only before JSON or at the end.
   const type =
     after === "constrain"
       ? /^(?:\s*(?:json|code)|\s*[\w-]+(?=\s*(?:[{[]|$)))+/i

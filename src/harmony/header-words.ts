@@ -1,5 +1,5 @@
 /**
- * The words of a header: role and channel, and what they leave of each section (rules H1 and H2).
+ * Reads role and channel from a header, and the text that remains of each section (rules H1 and H2).
  */
 import type { Channel } from "./conversation.ts";
 import { beginsWithName, isBuiltInTool } from "./recipient.ts";
@@ -8,17 +8,17 @@ import type { Recovery } from "./recoveries.ts";
 
 export interface Header {
   /**
-   * What opened it: the prompt, which ends with `<|start|>assistant`; a start token; or nothing, because the
+   * What opened it: `prompt`, which ends with `<|start|>assistant`; `start`, a start token; or `nothing`, because the
    * start token is missing.
    */
   readonly opener: "prompt" | "start" | "nothing";
-  /** The first is the role's, which may be empty. */
+  /** The first section is the role and may be empty. */
   readonly sections: readonly HeaderSection[];
 }
 
 /** Text between two markers. */
 export interface HeaderSection {
-  /** Which marker it follows; the role follows `<|start|>`. */
+  /** The marker before it. The role follows `<|start|>`. */
   readonly after: "start" | "channel" | "constrain";
   readonly text: string;
 }
@@ -29,16 +29,16 @@ export interface Role {
   readonly author: "assistant" | "tool" | "other";
   /** The section without the role. */
   readonly rest: string;
-  /** Whether the word stood there. */
+  /** Whether the role was written. */
   readonly isNamed: boolean;
   readonly recoveries: readonly Recovery[];
 }
 
 const ASSISTANT = "(?:[Aa]ssistant|ASSISTANT)";
 const ASSISTANT_CLOSED = new RegExp(`^(?:\\s*${ASSISTANT}(?::\\S*)?)+`);
-/** Without `<|message|>` a word behind the colon may be the answer's first. */
+/** Without `<|message|>`, a word after the colon may be the first of the answer. */
 const ASSISTANT_OPEN = new RegExp(`^(?:\\s*${ASSISTANT}(?::\\S*$|:)?)+`);
-/** Text nobody announced as a header may begin a sentence with “assistant”. */
+/** Without a start token, “assistant” may begin a sentence. */
 const ASSISTANT_UNANNOUNCED = new RegExp(
   `^(?:\\s*${ASSISTANT}(?::\\S*$|:)?(?=\\s*(?:assistant|analysis|commentary|final|to\\s*=)|(?![ \\t]*\\p{Ll})))+`,
   "u",
@@ -89,18 +89,18 @@ function isOtherRoleAlone(text: string): boolean {
 
 // ---- Channel -------------------------------------------------------------------------------------
 
-export interface ChannelWord {
+interface ChannelWord {
   readonly channel: Channel;
-  /** Where the word ends in the section. */
+  /** Offset of the end of the word in the section. */
   readonly end: number;
-  /** It is not simply the name of the channel. */
+  /** The word is not exactly the name of the channel. */
   readonly isOdd: boolean;
 }
 
 const EXACT_CHANNEL = /^\s*(?:analysis|commentary|final)/i;
 const THOUGHT = /^\s*(?:thinking|thoughts?|reasoning)/i;
 const CHANNELS: readonly Channel[] = ["analysis", "commentary", "final"];
-/** Shorter beginnings of a channel's name are not taken for it. */
+/** Minimum characters of an abbreviated channel name. */
 const MIN_CHANNEL_PREFIX = 3;
 
 function readChannel(text: string, manner: "exact" | "lenient"): ChannelWord | undefined {
@@ -119,23 +119,23 @@ function readChannel(text: string, manner: "exact" | "lenient"): ChannelWord | u
   return channel && { channel, end: all.length, isOdd: true };
 }
 
-// ---- Pieces: sections without role and channel words ---------------------------------------------
+// ---- Sections without role and channel words -----------------------------------------------------
 
-export interface Piece {
+export interface ReadSection {
   readonly after: HeaderSection["after"];
   readonly channel: ChannelWord | undefined;
-  /** What is left of the section. */
+  /** The section without its role and channel. */
   readonly text: string;
-  /** The whole section, for when it turns out to be body. */
+  /** The whole section, in case it is body text. */
   readonly whole: string;
 }
 
-export function toPieces(
+export function readSections(
   header: Header,
   role: Role,
   isClosed: boolean,
   offered: OfferedNames,
-): Piece[] {
+): ReadSection[] {
   return header.sections.map(({ after, text: whole }, index) => {
     const text = index === 0 ? role.rest : whole;
     let channel: ChannelWord | undefined;

@@ -1,13 +1,12 @@
 /**
- * What a header means: who speaks, on which channel, to which function (rules H1 to H5).
+ * Reads the meaning of a header: author, channel and recipient (rules H1 to H5).
  *
- * `<|start|>assistant to=functions.f<|channel|>commentary <|constrain|>json<|message|>` is how it should
- * look. Models put the pieces elsewhere, glue them together, double or forget them, so everything is read
- * leniently. A content type decides nothing, wherever it stands.
+ * The format is `<|start|>assistant to=functions.f<|channel|>commentary <|constrain|>json<|message|>`. Models reorder,
+ * join, repeat or omit its parts, so everything is read leniently. A content type has no effect on the meaning.
  */
 import type { Channel } from "./conversation.ts";
-import { readRole, toPieces } from "./header-words.ts";
-import type { Header, Piece } from "./header-words.ts";
+import { readRole, readSections } from "./header-words.ts";
+import type { Header, ReadSection } from "./header-words.ts";
 import { findName, readRecipient } from "./recipient.ts";
 import type { FunctionRecipient, OfferedNames, Recipient } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
@@ -17,12 +16,12 @@ export type { Header, HeaderSection } from "./header-words.ts";
 export type Meaning =
   | { readonly kind: "reasoning" | "preamble" | "content" }
   | { readonly kind: "tool-call"; readonly name: string }
-  /** Written by the model in the name of a tool. */
+  /** A tool result that the model made up. */
   | { readonly kind: "tool-result" }
-  /** Written by the model in the name of the user, the system or the developer. */
+  /** A message of the user, system or developer that the model made up. */
   | { readonly kind: "other-role" };
 
-export interface HeaderReading {
+interface HeaderReading {
   readonly meaning: Meaning;
   readonly recoveries: readonly Recovery[];
 }
@@ -34,9 +33,9 @@ export function readHeader(header: Header, offered: OfferedNames): HeaderReading
   recoveries.push(...role.recoveries);
   if (role.author !== "assistant") return { meaning: toOtherMeaning(role.author), recoveries };
 
-  const pieces = toPieces(header, role, true, offered);
-  const addressed = findRecipient(pieces, offered);
-  const channels = pieces.flatMap((piece) => piece.channel ?? []);
+  const sections = readSections(header, role, true, offered);
+  const addressed = findRecipient(sections, offered);
+  const channels = sections.flatMap((section) => section.channel ?? []);
   const channelMarkers = header.sections.filter(({ after }) => after === "channel").length;
 
   if (addressed?.recipient.type === "function") {
@@ -49,13 +48,13 @@ export function readHeader(header: Header, offered: OfferedNames): HeaderReading
   }
   if (addressed?.recipient.type === "lost") recoveries.push("lost-tool-name");
   if (channels.length > 1 || channelMarkers > 1) recoveries.push("several-channels");
-  // The last known channel counts: a stray `commentary` before `analysis` must not show the thought.
+  // The last known channel counts: a stray `commentary` before `analysis` must not make the analysis visible.
   const channel = channels.at(-1);
   if (channel === undefined ? channelMarkers > 0 : channel.isOdd) recoveries.push("odd-channel");
   return { meaning: toMeaning(channel?.channel), recoveries };
 }
 
-/** Whether text outside messages is in fact a header: `assistant`, ` to=functions.f`, `final`. */
+/** Whether text outside messages is a header: `assistant`, ` to=functions.f`, `final`. */
 export function isHeaderText(text: string, offered: OfferedNames): boolean {
   const words = text.replace(/^(?:\s*assistant(?::\S*)?(?!\p{L}))+/iu, "").trim();
   return (
@@ -74,13 +73,16 @@ interface Addressed {
   readonly isWithoutTo: boolean;
 }
 
-/** The first function addressed, else what the first `to=` says. */
-function findRecipient(pieces: readonly Piece[], offered: OfferedNames): Addressed | undefined {
-  const addressed = pieces.flatMap(({ text }) => readRecipients(text, offered));
+/** Returns the first recipient that is a function, else the first recipient. */
+function findRecipient(
+  sections: readonly ReadSection[],
+  offered: OfferedNames,
+): Addressed | undefined {
+  const addressed = sections.flatMap(({ text }) => readRecipients(text, offered));
   const recipient = addressed.find(({ type }) => type === "function") ?? addressed[0];
   if (recipient !== undefined && recipient.type !== "lost")
     return { recipient, isWithoutTo: false };
-  for (const { after, text } of pieces) {
+  for (const { after, text } of sections) {
     // A word behind `<|constrain|>` is a content type, unless `to=` stands before it.
     const isContentType = after === "constrain" && recipient === undefined;
     const name = isContentType ? undefined : findName(text, offered);
@@ -92,10 +94,10 @@ function findRecipient(pieces: readonly Piece[], offered: OfferedNames): Address
   return recipient && { recipient, isWithoutTo: false };
 }
 
-/** Recipients of one section that are looked at; more are noise. */
+/** Recipients read per section; further ones are ignored. */
 const MAX_RECIPIENTS = 4;
 
-/** What each `to=` says. In the middle of a sentence it must name a function for certain. */
+/** Reads each `to=`. Within a sentence it must name a function unambiguously. */
 function readRecipients(text: string, offered: OfferedNames): Recipient[] {
   return [...text.matchAll(/to\s*=/gi).take(MAX_RECIPIENTS)].flatMap((to) => {
     const value = text.slice(to.index + to[0].length);
@@ -107,7 +109,7 @@ function readRecipients(text: string, offered: OfferedNames): Recipient[] {
   });
 }
 
-/** Two words or more: nothing that stands in a header. */
+/** Whether text has two words or more, which no header has in sequence. */
 export function isProse(text: string): boolean {
   return /\p{L}\S*\s\P{L}*\p{L}/u.test(text);
 }

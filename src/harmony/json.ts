@@ -108,16 +108,16 @@ class Reader {
   #readObject(): JsonObject {
     const members = new Map<string, Json>();
     this.#enter();
-    if (!this.#take("}")) {
+    if (!this.#accept("}")) {
       do {
         this.#skipSpace();
         if (this.#text[this.#at] !== '"') throw this.#unexpected();
         const key = this.#readString();
-        if (!this.#take(":")) throw this.#unexpected();
+        if (!this.#accept(":")) throw this.#unexpected();
         this.#skipSpace();
         members.set(key, this.#readValue());
-      } while (this.#take(","));
-      if (!this.#take("}")) throw this.#unexpected();
+      } while (this.#accept(","));
+      if (!this.#accept("}")) throw this.#unexpected();
     }
     this.#depth--;
     return members;
@@ -126,12 +126,12 @@ class Reader {
   #readArray(): readonly Json[] {
     const items: Json[] = [];
     this.#enter();
-    if (!this.#take("]")) {
+    if (!this.#accept("]")) {
       do {
         this.#skipSpace();
         items.push(this.#readValue());
-      } while (this.#take(","));
-      if (!this.#take("]")) throw this.#unexpected();
+      } while (this.#accept(","));
+      if (!this.#accept("]")) throw this.#unexpected();
     }
     this.#depth--;
     return items;
@@ -190,7 +190,7 @@ class Reader {
   }
 
   /** Pass white space and then `char`, if it stands there. */
-  #take(char: string): boolean {
+  #accept(char: string): boolean {
     this.#skipSpace();
     if (this.#text[this.#at] !== char) return false;
     this.#at++;

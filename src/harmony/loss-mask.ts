@@ -1,9 +1,9 @@
 /**
- * Which ids of a rendered conversation the assistant wrote: what a trainer computes its loss on.
+ * Marks the ids of a rendered conversation that the assistant sampled, on which a trainer computes its loss.
  *
- * A prompt ends with `<|start|>assistant`, so this much of a header is given to the model where its turn begins. It
- * writes the rest, the terminator included. Between the messages of one turn it writes `<|start|>assistant` itself,
- * because sampling goes on over `<|end|>`; `<|call|>` and `<|return|>` stop it.
+ * A prompt ends with `<|start|>assistant`, so these ids are given to the model at the beginning of its turn. The model
+ * samples the rest, including the terminator. Between the messages of one turn it samples `<|start|>assistant` itself,
+ * because sampling continues after `<|end|>` and stops at `<|call|>` and `<|return|>`.
  */
 import { isSpecial } from "../tokenizer/index.ts";
 import type { Message } from "./conversation.ts";
@@ -13,12 +13,12 @@ import { END } from "./tokens.ts";
 
 /**
  * - `all`: every message of the assistant
- * - `last`: those behind the last message that is neither the assistant's nor a tool's
- * - `final`: those on channel `final`
+ * - `last`: assistant messages after the last message that is neither the assistant's nor a tool's
+ * - `final`: assistant messages on channel `final`
  */
 export type LossMask = "all" | "last" | "final";
 
-/** A 1 for each id that counts, in order, and a 0 for each other. */
+/** Returns one number per id, in order: 1 if it counts towards the loss, else 0. */
 export function lossMask(prompt: RenderedPrompt, which: LossMask): Uint8Array {
   const mask = new Uint8Array(prompt.length);
   let at = 0;
@@ -29,7 +29,7 @@ export function lossMask(prompt: RenderedPrompt, which: LossMask): Uint8Array {
   return mask;
 }
 
-/** The same by pieces, of which each counts as a whole. Appended ids are no message's, and are left out. */
+/** The same per piece: a piece counts as a whole. Appended ids belong to no message and are left out. */
 export function* maskedPieces(
   { segments }: RenderedPrompt,
   which: LossMask,

@@ -1,24 +1,24 @@
 /**
- * Completions whose markers an engine has stripped: `analysisThey greet me.assistantfinalHello!`
+ * Finds headers in completions whose markers an engine has removed: `analysisThey greet me.assistantfinalHello!`
  * (rule S9).
  *
- * The words that are left are weak evidence, since a sentence may begin with “analysis”. The glued
- * ones are strong: nobody writes `assistantfinal`. A call may leave `assistant to=functions.`.
+ * A header word alone is weak evidence, since a sentence may begin with “analysis”. Joined words such as
+ * `assistantfinal` are strong evidence. A call may leave `assistant to=functions.`.
  */
 
-/** Whether a text without any marker begins like one whose markers were stripped. */
+/** Whether text without any marker begins like one whose markers were removed. */
 export function beginsLikeHeader(text: string): boolean {
   return /^\s*(?:assistant\s*)?(?:analysis|commentary|final)/.test(text);
 }
 
-/** The same for a chain of thought, the only channel that must not be shown. */
+/** The same for analysis, the only channel that must not be shown. */
 export function beginsLikeAnalysis(text: string): boolean {
   return /^\s*(?:assistant\s*)?analysis/.test(text);
 }
 
 /**
- * Whether a text without any marker begins with a header glued to its body, as nobody writes: `analysisThey greet`,
- * `final json{}`. Enough to read it as a header, though no second one follows.
+ * Whether text without any marker begins with a header joined to its body: `analysisThey greet`, `final json{}`. Strong
+ * evidence of a header, even if no second one follows.
  */
 export function beginsWithGluedHeader(text: string): boolean {
   return /^\s*(?:assistant\s*)?(?:analysis[\p{L}\p{N}]|(?:final|commentary) ?json\s*[{["])/u.test(
@@ -26,7 +26,7 @@ export function beginsWithGluedHeader(text: string): boolean {
   );
 }
 
-/** The same where markers are known to be hidden: a call's header begins with its recipient. */
+/** The same if markers are known to be hidden, when a recipient may begin a header, too. */
 export function isHiddenHeader(text: string): boolean {
   return /^\s*(?:assistant\s*)?(?:analysis|commentary|final|to=functions\.)/.test(text);
 }
@@ -41,22 +41,22 @@ const LOST_HEADERS = [
 /** The length of `assistant to=functions.`. */
 export const LONGEST_LOST_HEADER = 23;
 
-/** Whether a header without markers stands anywhere in the text. */
+/** Whether the text contains a header without markers. */
 export function hasLostHeader(text: string): boolean {
   return LOST_HEADER.test(text);
 }
 
 export interface LostHeaderSplitter {
   /**
-   * The text proven so far, cut where a header was: the first element continues the open message, each
-   * further one begins a new one with the name of its channel.
+   * Adds text. Returns the text that is certain, split at headers: the first element continues the open message, each
+   * further one begins a message with the name of its channel.
    */
   push(text: string): readonly [string, ...string[]];
-  /** The text that waited for the rest of a header. */
+  /** Returns the text held back because it could begin a header. */
   end(): string;
 }
 
-/** Finds headers without markers in text that comes in any pieces. */
+/** Finds headers without markers in text split anywhere. */
 export function createLostHeaderSplitter(): LostHeaderSplitter {
   let waiting = "";
   return {

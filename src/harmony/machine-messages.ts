@@ -28,7 +28,7 @@ export interface MachineOptions {
 
 export type Terminator = "end" | "call" | "return" | "endoftext";
 /** What closed a message: a terminator, the beginning of something else, or the engine stopping early. */
-export type Closer = Terminator | "next" | "cut";
+type Closer = Terminator | "next" | "cut";
 
 /** What passes from a header to its body: tokens already read, and whether a complete call came before. */
 type Carried = Pick<OpenHeader, "tokens" | "isAfterCall">;

@@ -35,7 +35,7 @@ export interface Between extends Undecided {
 }
 
 /** `<|call|>` has ended a call. Only a further complete call is accepted now. */
-export interface AfterCall {
+interface AfterCall {
   readonly at: "after-call";
 }
 
@@ -55,7 +55,7 @@ export interface Body {
 }
 
 /** Text whose markers were removed. It is split at the header words that are left. */
-export interface Stripped {
+interface Stripped {
   readonly at: "stripped";
   readonly splitter: LostHeaderSplitter;
   /** The state if the markers had come. */

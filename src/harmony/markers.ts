@@ -1,8 +1,7 @@
 /**
- * Markers: the special tokens as the parser sees them, by id or spelled out in text.
+ * Markers: special tokens by id, or spelled out in text.
  *
- * Nine special tokens mean something. All others are reserved: a model that samples one has said nothing
- * by it, so it is dropped in either form.
+ * Nine special tokens have a meaning. All others are reserved and dropped in either form.
  */
 import { isSpecial, SPECIAL_TOKENS, specialTokenName } from "../tokenizer/special-tokens.ts";
 import type { TokenId } from "../tokenizer/tokenizer.ts";
@@ -29,7 +28,7 @@ const MARKER_BY_SPELLING: ReadonlyMap<string, Marker> = new Map(
   MARKERS.map((marker) => [`<|${marker}|>`, marker]),
 );
 
-/** The meaning of a special id; `undefined` for reserved, unknown and ordinary ids. */
+/** Returns the marker of a special id; `undefined` for reserved, unknown and ordinary ids. */
 export function markerOf(id: TokenId): Marker | undefined {
   return MARKER_BY_ID.get(id);
 }
@@ -38,20 +37,20 @@ export function idOfMarker(marker: Marker): TokenId {
   return SPECIAL_TOKENS[`<|${marker}|>`];
 }
 
-/** What a scanner found, in order. `spelling` is what stood in the text. */
+/** One item that a scanner found. `spelling`: the text of the marker. */
 export type Scanned =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "marker"; readonly marker: Marker; readonly spelling: string }
   | { readonly type: "reserved"; readonly spelling: string };
 
-export interface MarkerScanner {
-  /** What this text proves. Text that may be the beginning of a marker waits for the next push. */
+interface MarkerScanner {
+  /** Adds text. Returns the items that are certain; text that could begin a marker is held back. */
   push(text: string): Scanned[];
-  /** The text that waited: the beginning of a marker that did not come. */
+  /** Returns the text held back: the beginning of a marker that was not completed. */
   end(): string;
 }
 
-/** Finds markers spelled out in text that comes in any pieces. */
+/** Finds spelled markers in text split anywhere. */
 export function createMarkerScanner(): MarkerScanner {
   let waiting = "";
   return {
@@ -68,12 +67,12 @@ export function createMarkerScanner(): MarkerScanner {
   };
 }
 
-/** Whether a waiting text can hardly be anything but a marker cut short: `<|mess`, not `<`. */
+/** Whether held-back text is almost certainly an incomplete marker: `<|mess`, not `<`. */
 export function isHalfMarker(waiting: string): boolean {
   return /^<\|[a-z]/.test(waiting);
 }
 
-/** What tiktoken and Hugging Face call 200018, which the Harmony library reserves. */
+/** The name of 200018 in tiktoken and Hugging Face. The Harmony library reserves this id. */
 const END_OF_PROMPT = "<|endofprompt|>";
 const SPELLED = new RegExp(`<\\|(?:${MARKERS.join("|")}|endofprompt|reserved_\\d{6})\\|>`, "g");
 /** The length of `<|reserved_200500|>`, the longest spelling. */
@@ -82,7 +81,7 @@ const LONGEST_SPELLING = 19;
 function scan(text: string): { found: Scanned[]; rest: string } {
   const found: Scanned[] = [];
   let from = 0;
-  // Nearly all text is done with this one comparison.
+  // Nearly all text needs only this comparison.
   if (text.includes("<|")) {
     for (const { 0: spelling, index } of text.matchAll(SPELLED)) {
       const marker = MARKER_BY_SPELLING.get(spelling);
@@ -101,7 +100,7 @@ function scan(text: string): { found: Scanned[]; rest: string } {
   return { found, rest: text.slice(keep) };
 }
 
-/** Where the text begins that must wait: half a marker, or half a surrogate pair. */
+/** Offset of the text to hold back: an incomplete marker or half a surrogate pair. */
 function waitingFrom(text: string, from: number): number {
   let at = text.indexOf("<", Math.max(from, text.length - LONGEST_SPELLING + 1));
   while (at >= 0) {

@@ -1,15 +1,15 @@
 /**
- * The ids that open and close an assistant message, for a turn that decides what comes next.
+ * The ids that open and close an assistant message when the gateway decides what the model writes next.
  *
- * Each prefix continues a prompt that ends with `<|start|>assistant`, exactly as the renderer would
- * write it, so that a forced message looks like one from the history.
+ * Each prefix continues a prompt that ends with `<|start|>assistant`, with exactly the ids that the renderer would
+ * write, so that a forced message equals one from the history.
  */
 import type { TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { Layout, Opening, Renderer } from "./render.ts";
 import { CALL, CHANNEL, END } from "./tokens.ts";
 
 export interface MessagePrefixes {
-  /** `<|start|>assistant`: another message begins. */
+  /** `<|start|>assistant`: begins another message. */
   readonly assistant: readonly TokenId[];
   readonly analysis: readonly TokenId[];
   readonly final: readonly TokenId[];
@@ -17,8 +17,8 @@ export interface MessagePrefixes {
   readonly finalJson: readonly TokenId[];
   call(name: string): readonly TokenId[];
   /**
-   * The beginning of a call up to where its function is named: ` to=functions`. The dot is left to come
-   * with the name, because the vocabulary has tokens such as `.get`.
+   * The beginning of a call, up to the function's name: ` to=functions`. Without the dot, because the vocabulary has
+   * tokens such as `.get`.
    */
   readonly callTo: readonly TokenId[];
   readonly end: TokenId;
@@ -35,7 +35,7 @@ export function createMessagePrefixes(
   return new RenderedPrefixes(renderer, tokenizer, layout);
 }
 
-/** Each is rendered when it is asked for: most turns need none. */
+/** Each prefix is rendered on first use, since most turns need none. */
 class RenderedPrefixes implements MessagePrefixes {
   readonly end = END;
   readonly endOfCall = CALL;

@@ -1,8 +1,7 @@
 /**
- * The messages a gateway writes, each in the form the model was trained on.
+ * Creates the messages of a conversation in the form the model was trained on.
  *
- * Every API maps its own items to these, so that the same history gives the same prompt whichever API
- * it came through.
+ * Every API converts its own items to these, so that the same history gives the same prompt in each API.
  */
 import type {
   Message,
@@ -12,11 +11,11 @@ import type {
   ToolFunction,
 } from "./conversation.ts";
 
-/** What the operator chooses about the system message. */
+/** The operator's choices for the system message. */
 export interface SystemOptions {
   readonly identity: string;
   readonly knowledgeCutoff?: string;
-  /** ISO date. Passed in, never read from a clock: a prompt must be reproducible. */
+  /** ISO date. Given by the caller, not read from a clock, so that prompts are reproducible. */
   readonly date?: string;
   readonly effort: ReasoningEffort;
 }
@@ -34,13 +33,13 @@ export function systemMessage(options: SystemOptions): Message {
   return { role: "system", content: [content] };
 }
 
-export interface DeveloperOptions {
+interface DeveloperOptions {
   readonly instructions?: string;
   readonly functions?: readonly ToolFunction[];
   readonly responseFormat?: ResponseFormat;
 }
 
-/** Undefined when there is nothing to say: an empty developer message is better not sent. */
+/** Returns undefined if there is no content: an empty developer message is better omitted. */
 export function developerMessage(options: DeveloperOptions): Message | undefined {
   const { functions = [], responseFormat } = options;
   const instructions = options.instructions === "" ? undefined : options.instructions;
@@ -62,7 +61,7 @@ export function developerMessage(options: DeveloperOptions): Message | undefined
   };
 }
 
-/** `name`: which of several users, without spaces. The header is then `user:alice`. */
+/** `name`: tells several users apart; without spaces. The header becomes `user:alice`. */
 export function userMessage(text: string, name?: string): Message {
   return { role: "user", ...(name !== undefined && { name }), content: text };
 }
@@ -72,7 +71,7 @@ export function analysisMessage(text: string): Message {
   return { role: "assistant", channel: "analysis", content: text };
 }
 
-/** Commentary meant for the user, before a call. */
+/** Commentary for the user, before a call. */
 export function preambleMessage(text: string): Message {
   return { role: "assistant", channel: "commentary", content: text };
 }
@@ -82,8 +81,8 @@ export function finalMessage(text: string): Message {
 }
 
 /**
- * A call as the model writes it. `args` goes in byte for byte: parsing and printing it again would
- * change numbers and spaces, and with them the engine's prefix cache.
+ * A tool call as the model writes it. `args` is written unchanged: parsing and printing it again would change numbers
+ * and spaces, and the engine's prefix cache would be missed.
  */
 export function toolCallMessage(name: string, args: string): Message {
   return {

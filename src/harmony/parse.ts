@@ -1,10 +1,9 @@
 /**
- * What the model wrote, as events: the incremental Harmony parser (rule T1; the others are in
- * `machine.ts`, `header.ts` and `arguments.ts`).
+ * The incremental Harmony parser: the model's output to events (rule T1; the other rules are in `machine.ts`,
+ * `header.ts` and `arguments.ts`).
  *
- * A synchronous push machine that never throws. It takes token ids, text with the markers spelled out,
- * or pieces in which only the special tokens are ids, in any mixture and cut anywhere, and gives the
- * events it can already prove.
+ * It is synchronous and never throws. It accepts token ids, text with spelled markers, and pieces in which only special
+ * tokens are ids, split anywhere, and returns the events that are certain.
  */
 import { FIRST_SPECIAL_ID } from "../tokenizer/special-tokens.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -20,52 +19,52 @@ export type { BodyTokens, ParseEvent, PartHeader, PartKind } from "./parts.ts";
 export type { Recovery } from "./recoveries.ts";
 
 export interface ParserOptions {
-  /** Names of the functions offered. Empty, the default: the request had no tools, so nothing is a call. */
+  /** Names of the offered functions. Empty (the default): the request has no tools, so nothing is a call. */
   readonly toolNames?: readonly string[];
   /**
-   * Characters after which a header, or text outside messages, is taken for a body and goes out.
-   * Default 400: longer than any honest header, short enough for an answer that has none.
+   * Characters after which a header, or text outside messages, is read as a body and emitted. Default 400: longer than
+   * any valid header, and a short delay for an answer without one.
    */
   readonly maxHeaderLength?: number;
   /**
-   * Characters that may wait where rules ask for it: text that began with a lost header, a call
-   * after a call, text outside messages. Default 16384.
+   * Characters held back where a rule requires it: text that begins with a lost header, a call after a call, text
+   * outside messages. Default 16384.
    */
   readonly maxHeldLength?: number;
   /**
-   * `hidden`: the engine is known to leave markers out of its text, so the words of headers are headers wherever
-   * they stand. Default `shown`: only words that nobody would write are.
+   * `hidden`: the engine is known to omit markers from its text, so header words are headers wherever they stand.
+   * `shown` (the default): only joined words such as `assistantfinal` are.
    */
   readonly markers?: "shown" | "hidden";
 }
 
-/** A special token by its id, or ordinary text in which nothing is a marker. */
+/** A special token by id, or ordinary text in which nothing is a marker. */
 export type ParserPiece = { readonly special: TokenId } | { readonly text: string };
 
 export interface Parser {
   /**
-   * Only special ids are structure; markers spelled with ordinary tokens are text, unless the completion
-   * knows no others (rule T1).
+   * Adds token ids. Only special ids are markers. Markers spelled with ordinary tokens are text, unless the completion
+   * has no others (rule T1).
    */
   pushIds(ids: readonly TokenId[]): ParseEvent[];
-  /** Every spelled marker is structure. */
+  /** Adds text, in which every spelled marker is a marker. */
   pushText(text: string): ParseEvent[];
-  /** For engines that give special tokens by id and the rest as text: read as ids are. */
+  /** Adds output of engines that give special tokens by id and the rest as text. Read like ids. */
   pushPieces(pieces: readonly ParserPiece[]): ParseEvent[];
-  /** Nothing more comes. `length`: the engine reached a limit, so what is open was cut. */
+  /** Ends the input. `length`: the engine reached a limit, so the open part is incomplete. */
   end(reason: "stop" | "length"): ParseEvent[];
-  /** The turn is over: whatever the engine still writes belongs to nobody. */
+  /** The turn is over. Further input is ignored. */
   readonly done: boolean;
-  /** Where the next token would stand. */
+  /** Which part of a message the next token belongs to. */
   readonly position: "between" | "header" | "body";
   readonly openPart: PartKind | undefined;
-  /** Ordinary ids in bodies so far. Text and pieces count nothing. */
+  /** Ordinary ids in bodies so far. Text and pieces are not counted. */
   readonly tokens: BodyTokens;
   /** The repairs made so far and how often, in order of first use. */
   readonly recoveries: ReadonlyMap<Recovery, number>;
 }
 
-/** A parser that stands right behind `<|start|>assistant`. */
+/** Creates a parser of a completion whose prompt ends with `<|start|>assistant`. */
 export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}): Parser {
   const {
     toolNames = [],
@@ -81,7 +80,7 @@ export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}):
   });
 }
 
-/** How the turn ended, in the words of the turn: a cut is a cut, even when it left calls behind. */
+/** Converts the engine's finish reason to the turn's. `length` takes precedence over tool calls. */
 export function toFinishReason(
   reason: "stop" | "length",
   hasToolCall: boolean,
@@ -90,16 +89,16 @@ export function toFinishReason(
   return hasToolCall ? "tool-calls" : "stop";
 }
 
-/** Channel, recipient with a name of 64 characters and content type must fit. */
+/** Room for a channel, a recipient with a name of 64 characters and a content type. */
 const MIN_HEADER_LENGTH = 128;
 
 /**
- * What markers spelled with ordinary tokens are (rule T1).
- * - `text`: text, because a real special token has come
- * - `structure`: structure, because one stood where the first header was expected: some fine-tunes know
- *   no other way
- * - `doubted`: one stood elsewhere. An answer that quotes a marker, or a completion that spells them all? It
- *   waits for a special token
+ * How markers spelled with ordinary tokens are read (rule T1).
+ * - `undecided`: none has come
+ * - `text`: as text, because a special token has come
+ * - `structure`: as markers, because one was where the first header is expected: some fine-tunes spell all markers
+ * - `doubted`: one came elsewhere, either quoted in an answer or in a completion that spells all markers. Text is held
+ *   back until a special token comes
  */
 type Spelling = "undecided" | "text" | "structure" | "doubted";
 
@@ -149,7 +148,7 @@ class HarmonyParser implements Parser {
       if (id >= 0 && id < FIRST_SPECIAL_ID) {
         run += this.#decoder.push(id);
         length++;
-        // In a body nothing depends on where a token ends: all of them make one delta.
+        // In a body, token boundaries do not matter: all tokens make one delta.
         if (this.#spelling !== "text" || !this.#machine.isFlowing) flush();
       } else {
         flush();
@@ -157,26 +156,26 @@ class HarmonyParser implements Parser {
       }
     }
     flush();
-    return this.#machine.parts.take();
+    return this.#machine.parts.drain();
   }
 
   pushText(text: string): ParseEvent[] {
     this.#flushDecoder();
     this.#feed(this.#scanner.push(text));
-    return this.#machine.parts.take();
+    return this.#machine.parts.drain();
   }
 
   pushPieces(pieces: readonly ParserPiece[]): ParseEvent[] {
     for (const piece of pieces) {
       if ("text" in piece) {
-        // Ids pushed before may have ended in the middle of a character.
+        // Earlier ids may have ended within a character.
         this.#flushDecoder();
         this.#ordinary(piece.text, 0);
       } else {
         this.#special(piece.special);
       }
     }
-    return this.#machine.parts.take();
+    return this.#machine.parts.drain();
   }
 
   end(reason: "stop" | "length"): ParseEvent[] {
@@ -185,13 +184,13 @@ class HarmonyParser implements Parser {
     const waiting = this.#scanner.end();
     if (!isHalfMarker(waiting)) this.#machine.text(waiting, 0);
     this.#machine.end(reason === "length");
-    return this.#machine.parts.take();
+    return this.#machine.parts.drain();
   }
 
   #special(id: TokenId): void {
     const marker = markerOf(id);
     if (marker === undefined) {
-      // Dropped as if it had not been there: not even a character in the middle ends early.
+      // Dropped without flushing the decoder: the next id may complete a character.
       this.#machine.recover("dropped-token");
       return;
     }
@@ -203,7 +202,7 @@ class HarmonyParser implements Parser {
     this.#machine.marker(marker);
   }
 
-  /** Text that came as ordinary tokens. */
+  /** Reads text of ordinary tokens. */
   #ordinary(text: string, tokens: number): void {
     switch (this.#spelling) {
       case "text":
@@ -223,7 +222,7 @@ class HarmonyParser implements Parser {
     this.#machine.text("", tokens);
   }
 
-  /** Passes text on until the first spelled marker, which decides what all of them are. */
+  /** Passes text on until the first spelled marker, which decides how all of them are read. */
   #decide(scanned: readonly Scanned[]): void {
     for (const [index, item] of scanned.entries()) {
       if (item.type === "text") {

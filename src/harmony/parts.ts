@@ -1,16 +1,15 @@
 /**
- * The parts that come out of the parser, in order and as early as they are certain.
+ * Emits the parser's parts, in order and as soon as they are certain.
  *
- * Three things are held back here: text outside messages, because only what follows shows whether it
- * was thought or the answer (rule S4); a call after a call, until it is complete (S6); and the end of
- * arguments (R5).
+ * Three things are held back: text outside messages, because only what follows shows whether it is reasoning or the
+ * answer (rule S4); a call after a call, until it is complete (S6); and the end of arguments (R5).
  */
 import { createArgumentsFilter } from "./arguments.ts";
 import type { ArgumentsFilter } from "./arguments.ts";
 import type { Message } from "./conversation.ts";
 import type { Recovery } from "./recoveries.ts";
 
-/** What a message is to a reader: one message is one part. */
+/** The kind of a message. Each message is one part. */
 export type PartKind = "reasoning" | "preamble" | "content" | "tool-call";
 
 /** Parts never overlap: `part-start`, any number of `part-delta`, `part-end`. No delta is empty. */
@@ -31,7 +30,7 @@ export type ParseEvent =
   | { readonly type: "part-delta"; readonly text: string }
   | { readonly type: "part-end" };
 
-/** What the message's header said, word for word. Absent where there was none, or none that was closed. */
+/** Fields of the message's header as written. Absent if `<|message|>` did not close a header. */
 export type PartHeader = Pick<Message, "channel" | "recipient" | "contentType">;
 
 /** Ordinary tokens in bodies, by kind of part. */
@@ -42,7 +41,7 @@ export interface BodyTokens {
   readonly toolCall: number;
 }
 
-export type PartStart = Extract<ParseEvent, { type: "part-start" }>;
+type PartStart = Extract<ParseEvent, { type: "part-start" }>;
 
 interface Outside {
   readonly type: "outside";
@@ -52,11 +51,11 @@ interface Outside {
 
 interface OpenPart {
   readonly start: PartStart;
-  /** Something else than white space has come. */
+  /** Anything but white space has been read. */
   isVisible: boolean;
   /** Calls only. */
   readonly filter: ArgumentsFilter | undefined;
-  /** The text so far while the part may still come to nothing. */
+  /** The text so far, while the part may still be discarded. */
   withheld: string | undefined;
 }
 
@@ -65,7 +64,7 @@ export class Parts {
   readonly #maxHeldLength: number;
   readonly #recover: (recovery: Recovery) => void;
   #events: ParseEvent[] = [];
-  /** Text of the open part that is not among the events yet: one push gives one delta. */
+  /** Text of the open part that is not in `#events` yet, so that one push gives one delta. */
   #delta = "";
   #open: OpenPart | undefined;
   /** Text outside messages, and the reasoning behind it, which keeps its place. */
@@ -78,7 +77,7 @@ export class Parts {
     this.#recover = recover;
   }
 
-  /** The part that is open for the reader of the events. */
+  /** The open part, as seen by the consumer of the events. */
   get open(): PartKind | undefined {
     return this.#open?.withheld === undefined ? this.#open?.start.part : undefined;
   }
@@ -92,7 +91,7 @@ export class Parts {
     return this.#held.length > 0;
   }
 
-  /** Opens a part. `isTentative`: a call that comes out only if it is complete. */
+  /** Opens a part. `isTentative`: a call that is emitted only if it is complete. */
   start(start: PartStart, isTentative: boolean): void {
     if (start.part !== "reasoning" && !isTentative) this.#showHeld("reasoning");
     const filter = start.part === "tool-call" ? createArgumentsFilter() : undefined;
@@ -111,7 +110,7 @@ export class Parts {
       return;
     }
     open.withheld += proven;
-    // A call this long is meant, complete or not.
+    // Too long to hold back: emitted, complete or not.
     if (open.withheld.length > this.#maxHeldLength) this.#release(open);
   }
 
@@ -121,7 +120,7 @@ export class Parts {
   }
 
   /**
-   * Closes the open part; gives whether it was an answer or a call. `isCut`: the model would have gone on.
+   * Closes the open part. Returns whether it was an answer or a call. `isCut`: the model had not finished it.
    */
   end(isCut: boolean): boolean {
     const open = this.#open;
@@ -154,13 +153,13 @@ export class Parts {
     this.#hold(text.length);
   }
 
-  /** Nothing follows: text outside messages was the answer. */
+  /** Ends the turn: text outside messages was the answer. */
   finish(): void {
     this.#showHeld("content");
   }
 
-  /** The events since the last call. */
-  take(): ParseEvent[] {
+  /** Returns and removes the events since the last call. */
+  drain(): ParseEvent[] {
     this.#flush();
     const events = this.#events;
     this.#events = [];

@@ -1,16 +1,16 @@
 /**
- * Text and the ids it is encoded to. The renderer writes a prompt as a list of pieces, each its own
- * BPE run as in the reference, and texts seen before are not encoded again.
+ * Text and its ids. The renderer writes a prompt as a list of pieces, each encoded separately as in the reference.
+ * Texts seen before are not encoded again.
  */
 
 import { specialTokenName } from "../tokenizer/index.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import { type MemoryBudget, TextMemory } from "./text-memory.ts";
 
-/** A run of ordinary text, or one special token with its name as text. */
+/** A stretch of ordinary text, or one special token with its name as text. */
 export class Piece {
   readonly text: string;
-  /** 4 bytes an id, where an array of numbers takes 8 and more. */
+  /** 4 bytes per id; an array of numbers takes 8 or more. */
   readonly ids: Uint32Array;
   readonly special: boolean;
   #json: string | undefined;
@@ -21,9 +21,9 @@ export class Piece {
     this.special = special;
   }
 
-  /** The ids as JSON text without brackets; made once. */
+  /** The ids as JSON text without brackets, made once. */
   idsJson(): string {
-    // JSON.stringify of an array is three times as fast as Uint32Array.join.
+    // `JSON.stringify` of an array is three times as fast as `Uint32Array.join`.
     return (this.#json ??= JSON.stringify(Array.from(this.ids)).slice(1, -1));
   }
 }

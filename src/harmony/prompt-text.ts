@@ -1,9 +1,9 @@
 /**
- * A prompt as text, for engines that take no ids.
+ * Prompts as text, for engines that accept no ids.
  *
- * Such an engine tokenizes the text with its special tokens on, so `<|end|>` typed by a user would become the
- * real one. There is no way to quote it: the spelling is broken visibly by a zero-width space, and the
- * caller learns that the text was altered.
+ * Such an engine tokenizes the text with special tokens enabled, so `<|end|>` typed by a user would become the special
+ * token. The format has no escape for it. The spelling is therefore broken by a zero-width space, and the caller is
+ * told that the text was altered.
  */
 
 import { isSpecial, o200kHarmony, specialTokenName } from "../tokenizer/index.ts";
@@ -13,7 +13,7 @@ export interface PromptText {
   readonly text: string;
   /** A spelling of a control token inside ordinary text was broken. */
   readonly altered: boolean;
-  /** Tokens a server reads it as. A broken spelling takes more of them than the ids it came from. */
+  /** How many tokens a server reads. A broken spelling is more tokens than the ids it came from. */
   readonly tokens: number;
 }
 
@@ -23,7 +23,7 @@ export interface PromptTextOptions {
   readonly tokenizer?: Tokenizer;
 }
 
-/** Special ids by their names, everything between them decoded. */
+/** Writes special ids by name and decodes the ids between them. */
 export function toPromptText(
   ids: readonly TokenId[],
   { sanitize = true, tokenizer = o200kHarmony() }: PromptTextOptions = {},
@@ -33,18 +33,18 @@ export function toPromptText(
   return writer.finish();
 }
 
-/** What has the form of a control token, whatever its name: servers know more of them than the format. */
+/** Anything in the form of a control token: servers know more of them than the format has. */
 const SPELLING = /<\|(?=\w+\|>)/g;
 
 /**
- * Puts a U+200B behind the `<` of every spelled control token: `<|end|>` is shown the same and read
- * as ordinary characters.
+ * Inserts U+200B after the `<` of every spelled control token, so that `<|end|>` looks the same but is tokenized as
+ * ordinary characters.
  */
 export function breakControlSpellings(text: string): string {
   return text.includes("<|") ? text.replaceAll(SPELLING, "<\u200b|") : text;
 }
 
-/** Collects what stands between two special tokens, because a spelling may run over several pieces. */
+/** Collects the text between two special tokens, because a spelling may extend over several pieces. */
 export class PromptTextWriter {
   readonly #tokenizer: Tokenizer;
   readonly #sanitize: boolean;
@@ -53,7 +53,7 @@ export class PromptTextWriter {
   #undecoded: TokenId[] = [];
   #altered = false;
   #tokens = 0;
-  /** Tokens of `#ordinary` as long as nothing in it is altered. */
+  /** Tokens of `#ordinary`, valid while nothing in it is altered. */
   #ordinaryTokens = 0;
 
   constructor(tokenizer: Tokenizer, sanitize: boolean) {
@@ -61,11 +61,11 @@ export class PromptTextWriter {
     this.#sanitize = sanitize;
   }
 
-  /** `tokens`: how many tokens the text is. */
+  /** `tokens`: the length of the text in tokens. */
   writeText(text: string, tokens: number): void {
     this.#decode();
     this.#ordinaryTokens += tokens;
-    // Engines get UTF-8, in which half a surrogate pair cannot be written.
+    // Engines get UTF-8, which cannot encode a lone surrogate.
     this.#ordinary += text.toWellFormed();
   }
 
@@ -87,7 +87,7 @@ export class PromptTextWriter {
     return { text: this.#done, altered: this.#altered, tokens: this.#tokens };
   }
 
-  /** Not id by id: a character may be spread over several. */
+  /** Decoded together, because a character may take several ids. */
   #decode(): void {
     if (this.#undecoded.length === 0) return;
     this.#ordinary += this.#tokenizer.decode(this.#undecoded);

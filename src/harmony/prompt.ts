@@ -1,4 +1,4 @@
-/** A rendered prompt: pieces by message, and each form of it made when it is asked for. */
+/** A rendered prompt: pieces by message. Its other forms are made on first use. */
 
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import type { Message } from "./conversation.ts";
@@ -7,21 +7,21 @@ import { PromptTextWriter } from "./prompt-text.ts";
 import type { PromptText } from "./prompt-text.ts";
 
 export interface RenderedPrompt {
-  /** How many ids; cheap, unlike `ids.length` on a prompt that was never joined. */
+  /** Length in ids. Cheap, unlike `ids.length`, which joins the pieces. */
   readonly length: number;
-  /** The ids of each message in order, then those of what was opened or appended. */
+  /** The ids of each message in order, then those opened or appended. */
   readonly segments: readonly Segment[];
-  /** All ids, joined at the first use. */
+  /** All ids, joined on first use. */
   readonly ids: readonly TokenId[];
   /** All ids as JSON text without brackets, `200006,17360`, joined from the texts of the pieces. */
   idsJson(): string;
-  /** For engines that take only text: spellings of control tokens in ordinary text are broken. */
+  /** The prompt as text, with spellings of control tokens in ordinary text broken. */
   text(): string;
   /** Whether {@link text} had to break a spelling. */
   textAltered(): boolean;
-  /** Tokens a server reads {@link text} as: more than `length` where a spelling was broken. */
+  /** How many tokens a server reads {@link text} as: more than `length` if a spelling was broken. */
   textLength(): number;
-  /** This prompt and more ids, for instance what was sampled so far. */
+  /** This prompt followed by more ids, for example those sampled so far. */
   append(ids: readonly TokenId[]): RenderedPrompt;
 }
 
@@ -29,10 +29,10 @@ export type Segment = RenderedSegment | AppendedSegment;
 
 export interface RenderedSegment {
   readonly type: "rendered";
-  /** Absent for a header or message that is only opened. */
+  /** Absent for a header or message that is not complete. */
   readonly message?: Message;
   readonly pieces: readonly Piece[];
-  /** Ids in all pieces. */
+  /** Total length of the pieces in ids. */
   readonly length: number;
 }
 
@@ -99,7 +99,7 @@ class Prompt implements RenderedPrompt {
     return ids;
   }
 
-  /** Strings put together are copied once, where they are sent; `join` copies them here as well: 0.36 ms for 570 KB. */
+  /** Concatenation copies once, when the text is sent. `join` also copies here: 0.36 ms for 570 KB. */
   #joinJson(): string {
     let json = "";
     for (const segment of this.segments) {

@@ -1,8 +1,8 @@
-/** The `# Response Formats` section, read back. */
+/** Reads the `# Response Formats` section back. */
 import type { ResponseFormat } from "./conversation.ts";
 import { JsonSyntaxError, parseJson } from "./json.ts";
 
-/** Without its heading. Undefined where it is not as it is written. */
+/** `text`: the section without its heading. Undefined if it is not as the renderer writes it. */
 export function readResponseFormats(section: string): readonly ResponseFormat[] | undefined {
   const formats: ResponseFormat[] = [];
   for (const part of section.split(/\n\n(?=## )/)) {

@@ -1,8 +1,8 @@
 /**
- * The parts of system and developer messages, from their text.
+ * Reads the parts of system and developer messages back from their text.
  *
- * A text is taken for a part only if the part is written as exactly this text, so a conversation is rendered to the
- * same ids with its parts read back as without.
+ * Text is read as a part only if the renderer writes the part as exactly this text. A conversation is therefore
+ * rendered to the same ids whether its parts are read back or not.
  */
 import { offersFunctions } from "./body.ts";
 import type { DeveloperContent, Message, ReasoningEffort, SystemContent } from "./conversation.ts";
@@ -11,7 +11,7 @@ import { readResponseFormats } from "./read-formats.ts";
 import { readToolsSection } from "./read-tools.ts";
 import { systemText } from "./system-message.ts";
 
-/** The messages, with parts where their text is canonical. */
+/** Returns the messages, with parts where their text is canonical. */
 export function readParts(messages: readonly Message[]): readonly Message[] {
   const developed = messages.map((message) => {
     if (message.role !== "developer" || typeof message.content !== "string") return message;
@@ -27,7 +27,7 @@ export function readParts(messages: readonly Message[]): readonly Message[] {
   return read;
 }
 
-/** Undefined where the text is not as the renderer writes it. */
+/** Undefined if the text is not as the renderer writes it. */
 export function readDeveloperText(text: string): DeveloperContent | undefined {
   if (!/^# (?:Instructions|Tools|Response Formats)\n\n/.test(text)) return undefined;
   const formats = splitAt(text, "# Response Formats");
@@ -47,7 +47,7 @@ export function readDeveloperText(text: string): DeveloperContent | undefined {
   return developerText(content) === text ? content : undefined;
 }
 
-/** A text with neither effort nor channels is some other system's. */
+/** Text with neither effort nor channels is not a Harmony system message. */
 export function readSystemText(text: string, hasFunctions: boolean): SystemContent | undefined {
   const channelLine =
     /(?:^|\n\n)# Valid channels: ([^\n]*?)\.( Channel must be included for every message\.)?(?:\n[^\n]*)?$/.exec(
@@ -75,15 +75,15 @@ export function readSystemText(text: string, hasFunctions: boolean): SystemConte
   return systemText(content, hasFunctions) === text ? content : undefined;
 }
 
-/** Identity, cutoff and date, a line each; an identity may be several. */
+/** Identity, cutoff and date, one line each. The identity may have several lines. */
 function readAbout(text: string): Pick<SystemContent, "identity" | "knowledgeCutoff" | "date"> {
   const lines = text === "" ? [] : text.split("\n");
-  const take = (label: string) => {
+  const field = (label: string) => {
     if (!lines.at(-1)?.startsWith(label)) return undefined;
     return lines.pop()?.slice(label.length);
   };
-  const date = take("Current date: ");
-  const knowledgeCutoff = take("Knowledge cutoff: ");
+  const date = field("Current date: ");
+  const knowledgeCutoff = field("Knowledge cutoff: ");
   return {
     ...(lines.length > 0 && { identity: lines.join("\n") }),
     ...(knowledgeCutoff !== undefined && { knowledgeCutoff }),
@@ -91,7 +91,7 @@ function readAbout(text: string): Pick<SystemContent, "identity" | "knowledgeCut
   };
 }
 
-/** The last section of this heading, without it. */
+/** The last section with this heading, without the heading. */
 function splitAt(
   text: string,
   heading: string,

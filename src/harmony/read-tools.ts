@@ -1,13 +1,13 @@
 /**
- * The `# Tools` section, read back: TypeScript signatures to JSON Schemas.
+ * Reads the `# Tools` section back: TypeScript signatures to JSON Schemas.
  *
- * What is not printed cannot be read: bounds, formats, `additionalProperties`. The schemas say what the text says, and
- * whoever uses them must print them again and compare, because nothing in this text is escaped.
+ * Keywords that are not printed cannot be recovered: bounds, formats, `additionalProperties`. Nothing in this text is
+ * escaped, so callers must print the schemas again and compare.
  */
 import type { ToolFunction, ToolNamespace } from "./conversation.ts";
 import { fromPlainJson, type Json, JsonSyntaxError, parseJson } from "./json.ts";
 
-/** Without its heading. Undefined where it is not as it is written. */
+/** `text`: the section without its heading. Undefined if it is not as the renderer writes it. */
 export function readToolsSection(section: string): readonly ToolNamespace[] | undefined {
   const namespaces = section.split(/\n\n(?=## )/).map(readNamespace);
   return namespaces.every((namespace) => namespace !== undefined) ? namespaces : undefined;
@@ -43,7 +43,7 @@ function readFunctions(text: string): readonly ToolFunction[] | undefined {
     lines.skip(declaration[0].length);
     const parameters = declaration[2] === undefined ? undefined : readType(lines, "");
     if (declaration[2] !== undefined && parameters === undefined) return undefined;
-    if (!lines.take(") => any;\n\n")) return undefined;
+    if (!lines.accept(") => any;\n\n")) return undefined;
     const name = declaration[1] ?? "";
     functions.push({ name, description, ...(parameters !== undefined && { parameters }) });
   }
@@ -55,10 +55,10 @@ function readComment(lines: readonly string[]): string | undefined {
   return lines.map((line) => line.slice(3)).join("\n");
 }
 
-/** Deeper schemas are left as text. */
+/** Maximum nesting; deeper schemas are left as text. */
 const MAX_INDENT = 4 * 24;
 
-/** `indent` is that of the lines below. A comment before the brace describes an object. */
+/** `indent`: that of the following lines. A comment before the brace describes the object. */
 function readType(lines: Lines, indent: string): Json | undefined {
   if (indent.length > MAX_INDENT) return undefined;
   const schema = new Map<string, Json>();
@@ -67,7 +67,7 @@ function readType(lines: Lines, indent: string): Json | undefined {
     lines.skip(comment[0].length);
     schema.set("description", comment[1] ?? "");
   }
-  if (lines.take("{\n")) {
+  if (lines.accept("{\n")) {
     if (!readProperties(lines, indent, schema)) return undefined;
     return readSuffixes(lines, schema);
   }
@@ -82,7 +82,7 @@ function readType(lines: Lines, indent: string): Json | undefined {
       ]),
     );
   }
-  if (lines.take("Array<any>")) return readSuffixes(lines, new Map([["type", "array"]]));
+  if (lines.accept("Array<any>")) return readSuffixes(lines, new Map([["type", "array"]]));
   const words = /^[a-z]+(?: \| [a-z]+)*/.exec(lines.rest())?.[0];
   if (words === undefined) return undefined;
   lines.skip(words.length);
@@ -106,16 +106,16 @@ function readStrings(lines: Lines): readonly string[] | undefined {
   return found.slice(1, -1).split('" | "');
 }
 
-/** ` | null`, and brackets, which belong to all that stands before them. */
+/** ` | null`, and brackets, which apply to the whole type before them. */
 function readSuffixes(lines: Lines, schema: Json): Json {
   let read = schema;
   for (;;) {
-    if (lines.take("[]")) {
+    if (lines.accept("[]")) {
       read = new Map<string, Json>([
         ["type", "array"],
         ["items", read],
       ]);
-    } else if (read instanceof Map && !read.has("nullable") && lines.take(" | null")) {
+    } else if (read instanceof Map && !read.has("nullable") && lines.accept(" | null")) {
       read = new Map([...read, ["nullable", true]]);
     } else {
       return read;
@@ -127,7 +127,7 @@ function readSuffixes(lines: Lines, schema: Json): Json {
 function readProperties(lines: Lines, indent: string, schema: Map<string, Json>): boolean {
   const properties = new Map<string, Json>();
   const required: string[] = [];
-  while (!lines.take(`${indent}}`)) {
+  while (!lines.accept(`${indent}}`)) {
     const about = readAbout(lines, indent);
     const label = /^([^\n:]*?)(\??): /.exec(lines.rest());
     if (label === null || !label[0].startsWith(indent)) return false;
@@ -135,10 +135,10 @@ function readProperties(lines: Lines, indent: string, schema: Map<string, Json>)
     const name = (label[1] ?? "").slice(indent.length);
     if (properties.has(name)) return false;
     const type = readType(lines, `${indent}    `);
-    if (!(type instanceof Map) || !lines.take(",")) return false;
+    if (!(type instanceof Map) || !lines.accept(",")) return false;
     const described = new Map([...type, ...about]);
-    if (lines.take(" // default: ")) described.set("default", readDefault(lines.next(), type));
-    else if (!lines.take("\n")) return false;
+    if (lines.accept(" // default: ")) described.set("default", readDefault(lines.next(), type));
+    else if (!lines.accept("\n")) return false;
     properties.set(name, described);
     if (label[2] === "") required.push(name);
   }
@@ -148,7 +148,7 @@ function readProperties(lines: Lines, indent: string, schema: Map<string, Json>)
   return true;
 }
 
-/** Title, description and examples, a line each. */
+/** Title, description and examples, one line each. */
 function readAbout(lines: Lines, indent: string): Map<string, Json> {
   const about = new Map<string, Json>();
   const start = `${indent}// `;
@@ -172,7 +172,7 @@ function readAbout(lines: Lines, indent: string): Map<string, Json> {
   return about;
 }
 
-/** A string stands in quotes that escape nothing, and beside an enum without them. */
+/** A string is quoted without escapes; next to an enum it is not quoted. */
 function readDefault(text: string, type: ReadonlyMap<string, Json>): Json {
   if (type.has("enum")) return text;
   if (/^".*"$/.test(text)) return text.slice(1, -1);
@@ -184,7 +184,7 @@ function readDefault(text: string, type: ReadonlyMap<string, Json>): Json {
   }
 }
 
-/** A text that is read from its front. */
+/** A text that is consumed from its beginning. */
 class Lines {
   readonly #text: string;
   #at = 0;
@@ -197,12 +197,12 @@ class Lines {
     return this.#at >= this.#text.length;
   }
 
-  /** What is left; V8 makes it without copying. */
+  /** The remaining text. V8 slices without copying. */
   rest(): string {
     return this.#text.slice(this.#at);
   }
 
-  /** The line that is next, without its end. */
+  /** Consumes the next line. Returns it without its line break. */
   peek(): string {
     const end = this.#text.indexOf("\n", this.#at);
     return this.#text.slice(this.#at, end < 0 ? undefined : end);
@@ -218,8 +218,8 @@ class Lines {
     this.#at += length;
   }
 
-  /** Whether this came next; then it is read. */
-  take(text: string): boolean {
+  /** Consumes this text if it comes next. Returns whether it did. */
+  accept(text: string): boolean {
     const isNext = this.#text.startsWith(text, this.#at);
     if (isNext) this.#at += text.length;
     return isNext;

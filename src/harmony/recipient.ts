@@ -1,13 +1,13 @@
 /**
- * Which function a header is for (rule H4).
+ * Reads which function a header is addressed to (rule H4).
  *
- * Models glue the name to what follows, double the namespace or forget `to=`. The names that were
- * offered decide what is still a name; a name that was not offered is taken as it stands.
+ * Models join the name to what follows, repeat the namespace or omit `to=`. Malformed text is matched against the
+ * offered names; any other name is returned as written.
  */
 
 /** The names of the functions a request offers. */
 export interface OfferedNames {
-  /** Longest first, so that a name never hides a longer one. */
+  /** Longest first, so that a longer name is found before its prefix. */
   readonly longestFirst: readonly string[];
   has(name: string): boolean;
 }
@@ -24,9 +24,9 @@ export interface FunctionRecipient {
   readonly type: "function";
   /** Without `functions.`. */
   readonly name: string;
-  /** A tool of the model's own training, called as such. */
+  /** A tool that the model was trained with, called without `functions.`. */
   readonly isBuiltIn: boolean;
-  /** The name had to be found: it did not simply stand there. */
+  /** The name was recovered from malformed text. */
   readonly isOdd: boolean;
 }
 
@@ -34,18 +34,18 @@ export type Recipient =
   | FunctionRecipient
   /** `assistant`, `all`, a role or a channel: addressed to no function. */
   | { readonly type: "nobody" }
-  /** There is no name, and none is guessed. */
+  /** No name was found. */
   | { readonly type: "lost" };
 
 const NAMESPACE = "functions.";
 const NOBODY =
   /^(?:assistant|all|user|system|developer|analysis|commentary|final)(?:json|code|analysis|commentary|final)*$/i;
-/** What models glue to a name: content types, and channels whose marker is missing. */
+/** Words that models append to a name: content types, and channels whose marker is missing. */
 const GLUED = /^(?:json|code|analysis|commentary|final)+/i;
-/** What announces a name without being one: `tool: f`, `functions f`. */
+/** Words that introduce a name: `tool: f`, `functions f`. */
 const LABEL = /^(?:tools?:|functions?[:.]?|:)?$/i;
 
-/** Reads what stands behind `to=`, up to the next marker. */
+/** Reads the text after `to=`, up to the next marker. */
 export function readRecipient(value: string, offered: OfferedNames): Recipient {
   let text = value.trimStart();
   let namespaces = 0;
@@ -78,14 +78,14 @@ export function readRecipient(value: string, offered: OfferedNames): Recipient {
   return toFunction(name, namespaces > 1 || name !== word, namespaces > 0);
 }
 
-/** Whether a name is one of the tools of the model's own training: `python`, `browser.search`. */
+/** Whether a name is that of a tool the model was trained with: `python`, `browser.search`. */
 export function isBuiltInTool(name: string): boolean {
   return /^(?:python|browser|container)(?:\.|$)/.test(name);
 }
 
 /**
- * The function named in a few words without `to=`: an offered name, longest first, or `functions.x`. In many
- * words none is meant.
+ * Finds a function named without `to=`: an offered name, longest first, or `functions.x`. A text of many words is not
+ * searched.
  */
 export function findName(text: string, offered: OfferedNames): string | undefined {
   for (const name of offered.longestFirst) {
@@ -105,7 +105,7 @@ export function findName(text: string, offered: OfferedNames): string | undefine
   return recipient.type === "function" ? recipient.name : undefined;
 }
 
-/** Whether the first word is a name that was offered and no header word. */
+/** Whether the first word is an offered name and not a header word. */
 export function beginsWithName(text: string, offered: OfferedNames): boolean {
   const word = text.trimStart();
   return offered.longestFirst.some(
@@ -114,7 +114,7 @@ export function beginsWithName(text: string, offered: OfferedNames): boolean {
   );
 }
 
-/** Words that may stand beside a name: a content type, a label, junk. */
+/** Other words that may accompany a name: a content type, a label, noise. */
 const MAX_OTHER_WORDS = 2;
 
 function countWords(text: string): number {
@@ -129,7 +129,7 @@ function continuesName(behind: string): boolean {
   return /^(?:[\p{L}\p{N}_\-/@$]|\.[\p{L}\p{N}_])/u.test(behind);
 }
 
-/** A function may be called `json` or `thinking`; without `to=` the word is a header's all the same. */
+/** A function may be called `json` or `thinking`, but without `to=` these are header words. */
 function isHeaderWord(name: string): boolean {
   return NOBODY.test(name) || /^(?:json|code|thinking|thoughts?|reasoning)$/.test(name);
 }

@@ -1,7 +1,7 @@
-/** What the parser had to put right, by name: for metrics and for whoever inspects a turn. */
+/** Names of the repairs that the parser makes, for metrics and for debugging a turn. */
 
 /**
- * One kind of repair. The letters are those of the rules in `docs/harmony.md`.
+ * One kind of repair. The letters refer to the rules in `docs/harmony.md`.
  *
  * Token ids and text (T)
  * - `spelled-markers`: the whole completion spells its markers with ordinary tokens
@@ -12,26 +12,26 @@
  * - `stray-terminator`: a terminator where no message was open
  * - `missing-start`: a message began without its start token
  * - `implicit-close`: a message was closed by the beginning of the next one
- * - `stray-marker`: a marker that means nothing where it stood
+ * - `stray-marker`: a marker without a meaning at its position
  * - `text-outside`: text outside messages
- * - `continued-after-return`: a thought or preamble was closed like the end of the turn, which went on
- * - `after-call`: something else than a further call came after a call
+ * - `continued-after-return`: analysis or a preamble ended with `<|return|>`, and the turn continued
+ * - `after-call`: something other than a further call came after a call
  * - `after-end`: something came after the end of the turn
  * - `imagined-turn`: a message of the user, system or developer
  * - `imagined-tool-result`: the result of a tool, written by the model
  * - `header-without-body`: a header and no message
- * - `lost-markers`: the markers had been stripped from the text, leaving `assistantfinal`
+ * - `lost-markers`: the engine removed the markers from the text, leaving `assistantfinal`
  *
  * Header (H)
  * - `odd-role`: the role was doubled, capitalised, named, missing or unknown
- * - `odd-channel`: a channel name that was not quite one of the three
+ * - `odd-channel`: a misspelled or unknown channel name
  * - `several-channels`: more than one channel
  * - `channel-in-recipient`: a second channel after the recipient
- * - `odd-recipient`: the function's name had to be found in what stood there
- * - `missing-to`: the function's name stood there without `to=`
+ * - `odd-recipient`: the function's name was found in malformed text
+ * - `missing-to`: the function's name came without `to=`
  * - `missing-message`: the body followed the header directly
- * - `long-header`: a header that went on until it had to be a body
- * - `garbled-header`: words that make no header and have no body
+ * - `long-header`: a header over the length limit, read as a body
+ * - `garbled-header`: unreadable header words without a body
  *
  * Result (R)
  * - `unoffered-tool`: a call of a function that was not offered, passed on

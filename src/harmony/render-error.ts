@@ -5,7 +5,7 @@ export type RenderErrorCode =
   | "misplaced-system-content"
   | "misplaced-developer-content";
 
-/** The conversation cannot be written in the format. The reference refuses the same ones. */
+/** The conversation cannot be written in the format. The reference rejects the same conversations. */
 export class HarmonyRenderError extends Error {
   readonly code: RenderErrorCode;
 

@@ -1,11 +1,10 @@
 /**
- * From a conversation to the ids the model reads, identical to openai/harmony 0.0.8.
+ * Renders a conversation to ids, identical to those of openai/harmony 0.0.8.
  *
  *     <|start|>{author}{ to=recipient}{<|channel|>channel}{ content-type}<|message|>{body}<|end|>
  *
- * Each part in braces is encoded alone, as the reference does: encoding the whole prompt at once gives other ids
- * now and then. Special ids are written here and nowhere else; what stands in names, schemas, tool results or
- * typed text is encoded as ordinary text.
+ * Each part in braces is encoded separately, as in the reference: encoding the whole prompt at once can give other
+ * ids. Special ids are written only here. Names, schemas, tool results and user text are encoded as ordinary text.
  */
 
 import { o200kHarmony } from "../tokenizer/index.ts";
@@ -25,7 +24,7 @@ export { HarmonyRenderError } from "./render-error.ts";
 export type { RenderErrorCode } from "./render-error.ts";
 
 /**
- * Where a recipient on `commentary` stands, and how content types are written.
+ * The position of a recipient on `commentary`, and how content types are written.
  *
  * - `reference`: ` to=functions.f<|channel|>commentary json`, as openai/harmony writes it.
  * - `channel-first`: `<|channel|>commentary to=functions.f <|constrain|>json`, as the model itself usually
@@ -39,33 +38,33 @@ export interface RendererOptions {
   /** Default `reference`. */
   readonly layout?: Layout;
   /**
-   * Leave out analysis by the library's own rule, as its option of this name does. Default false: whoever
-   * wants OpenAI's rule calls `dropFinishedAnalysis` first.
+   * Drops analysis by the reference library's own rule, like its option of this name. Default false: for OpenAI's rule
+   * call `dropFinishedAnalysis` first.
    */
   readonly autoDropAnalysis?: boolean;
   /**
-   * About how many bytes of encoded text to remember, so that the next turn of a conversation costs only
-   * what is new; 100,000 tokens of English count as about 2 MB. 0 remembers nothing. Default 16 MiB.
+   * Approximate size of the cache of encoded text in bytes, so that the next turn of a conversation encodes only new
+   * text. 100,000 tokens of English count as about 2 MB. 0 disables the cache. Default 16 MiB.
    */
   readonly cacheBytes?: number;
-  /** Instead of `cacheBytes`: a budget shared with other memories. */
+  /** Instead of `cacheBytes`: a budget shared with other caches. */
   readonly budget?: MemoryBudget;
 }
 
-/** Gives after each step of a few milliseconds how many ids there are so far, then the prompt. */
-export type RenderSteps = Generator<number, RenderedPrompt>;
+/** Yields the number of ids so far after each step of a few milliseconds, and returns the prompt. */
+type RenderSteps = Generator<number, RenderedPrompt>;
 
-export interface RenderStepsOptions {
-  /** Texts are remembered for this scope alone. */
+interface RenderStepsOptions {
+  /** Texts are cached for this scope only. */
   readonly scope: string;
-  /** Who writes next. Default `assistant`. */
+  /** The role that writes next. Default `assistant`. */
   readonly nextRole?: Role;
 }
 
 export interface Renderer {
   /** All messages, then `<|start|>` and the role that writes next (default `assistant`). */
   readonly renderCompletion: (conversation: Conversation, nextRole?: Role) => RenderedPrompt;
-  /** The same in steps: for long conversations of strangers, where others are to be served in between. */
+  /** The same in steps, so that a server can serve other requests while it renders a long conversation. */
   readonly renderCompletionInSteps: (
     conversation: Conversation,
     options: RenderStepsOptions,
@@ -74,17 +73,17 @@ export interface Renderer {
   readonly renderConversation: (conversation: Conversation) => RenderedPrompt;
   /** All messages; a last assistant message on `final` closes with `<|return|>`. */
   readonly renderTraining: (conversation: Conversation) => RenderedPrompt;
-  /** One message. It does not know of functions that other messages offer. */
+  /** One message, without regard to functions that other messages offer. */
   readonly renderMessage: (message: Message) => RenderedPrompt;
-  /** `<|start|>` and the role: how a completion begins. */
+  /** `<|start|>` and the role: the beginning of a completion. */
   readonly renderStart: (role: Role) => RenderedPrompt;
   /** What may follow {@link renderStart}: the rest of the header and the beginning of a body, not closed. */
   readonly renderOpening: (opening: Opening) => RenderedPrompt;
 }
 
-/** A message the model is to continue. */
+/** A message that the model continues. */
 export interface Opening extends Pick<Message, "recipient" | "channel" | "contentType"> {
-  /** How the body begins. */
+  /** The beginning of the body. */
   readonly text?: string;
 }
 
@@ -122,9 +121,9 @@ export function createRenderer({
     return { parts: out.parts, message };
   }
 
-  /** Each message is laid out when it is asked for. */
+  /** Each message is laid out on demand. */
   function* layOut({ messages }: Conversation): Generator<Draft, void> {
-    // Functions are looked for before anything is dropped, also in what will be.
+    // Before anything is dropped: functions in dropped messages count, too.
     const hasFunctions = offersFunctions(messages);
     const kept = autoDropAnalysis ? dropAnalysisLikeReference(messages) : messages;
     for (const message of kept) yield layOutMessage(message, hasFunctions);
@@ -178,7 +177,7 @@ interface Draft {
   readonly message?: Message;
 }
 
-/** Where nobody says whose texts they are: callers of the library, and texts of our own. */
+/** The scope if none is given: callers of the library, and the gateway's own texts. */
 const NO_SCOPE = "";
 
 function encodeDraft({ parts, message }: Draft, encoder: PieceEncoder): RenderedSegment {
@@ -194,10 +193,10 @@ function toSegment(pieces: readonly Piece[], message: Message | undefined): Rend
   return { type: "rendered", pieces, length, ...(message && { message }) };
 }
 
-/** UTF-16 units of short texts that are encoded in a step together, at most, and of the longest short text. */
+/** In UTF-16 code units: the most that short texts in one step add up to, and the length of the longest short text. */
 const STEP_UNITS = 8192;
 
-/** Texts that are known cost nothing here, so that a running conversation is one step whatever its length. */
+/** Cached texts cost nothing here, so a conversation that continues takes one step, however long it is. */
 function* encodeInSteps(
   drafts: Iterable<Draft>,
   encoder: PieceEncoder,
@@ -255,7 +254,7 @@ class Writer {
   }
 }
 
-/** The role and a name; of a tool only the name. */
+/** The role and a name; for a tool only the name. */
 function writeAuthor(out: Writer, { role, name }: Message): void {
   if (role !== "tool") {
     out.text(role);
@@ -267,7 +266,7 @@ function writeAuthor(out: Writer, { role, name }: Message): void {
   }
 }
 
-/** From behind the author to `<|message|>`. */
+/** From after the author to `<|message|>`. */
 function writeHeader(out: Writer, header: Opening, layout: Layout): void {
   const { recipient, channel, contentType } = header;
   const to = recipient === undefined || recipient === "all" ? "" : ` to=${recipient}`;
@@ -282,7 +281,7 @@ function writeHeader(out: Writer, header: Opening, layout: Layout): void {
   out.special(PIECES.message);
 }
 
-/** The one marker that a caller may spell: `<|constrain|>` at the very beginning becomes the special id. */
+/** The only marker that a caller may spell: `<|constrain|>` at the very beginning becomes the special id. */
 function writeContentType(out: Writer, contentType: string, layout: Layout): void {
   const marker = PIECES.constrain.text;
   const marked = contentType.startsWith(marker);
@@ -295,7 +294,7 @@ function writeContentType(out: Writer, contentType: string, layout: Layout): voi
   }
 }
 
-/** A set recipient makes an assistant message a call, even the unwritten `all` and the empty one. */
+/** Any recipient makes an assistant message a call, even `all`, which is not written, and the empty one. */
 function terminator({ role, recipient }: Message): Piece {
   return role === "assistant" && recipient !== undefined ? PIECES.call : PIECES.end;
 }

@@ -1,13 +1,13 @@
-/** The body of a system message: who the model is, how hard it thinks, which channels it may use. */
+/** The body of a system message: model identity, reasoning effort and valid channels. */
 
 import type { SystemContent } from "./conversation.ts";
 import { toolsSection } from "./tools.ts";
 
 /**
- * Sections joined by a blank line; what is not set is left out, and with nothing set the body is empty.
+ * Joins the sections with a blank line. Sections that are not set are left out; with none set the body is empty.
  *
- * `hasFunctions`: somewhere in the conversation a developer message offers functions. Then the channel
- * section says where calls go. Functions attached to the system content itself do not count.
+ * `hasFunctions`: a developer message in the conversation offers functions. The channel section then names the channel
+ * of calls. Functions in the system content itself do not count.
  */
 export function systemText(content: SystemContent, hasFunctions: boolean): string {
   const { identity, knowledgeCutoff, date, effort, namespaces = [] } = content;

@@ -3,13 +3,13 @@
  * and most of what is made of them costs far more than seeing that a text was there before.
  */
 
-/** About how many bytes several memories may keep together. */
+/** A limit, in approximate bytes, that several caches share. */
 export class MemoryBudget {
   readonly #maxYoungBytes: number;
   readonly #memories: { age(): void }[] = [];
   #youngBytes = 0;
 
-  /** 0 remembers nothing. */
+  /** 0 disables caching. */
   constructor(maxBytes: number) {
     this.#maxYoungBytes = maxBytes / 2;
   }
@@ -34,13 +34,13 @@ export class MemoryBudget {
   }
 }
 
-export interface TextMemoryOptions<V> {
+interface TextMemoryOptions<V> {
   readonly budget: MemoryBudget;
-  /** About what a text and its value take. */
+  /** Approximate size of a text and its value in bytes. */
   readonly bytesOf: (text: string, value: V) => number;
 }
 
-export interface RememberOptions<V> extends TextMemoryOptions<V> {
+interface RememberOptions<V> extends TextMemoryOptions<V> {
   /** The texts are parts of longer ones, which V8 would keep in memory with them: they are copied first. */
   readonly copies?: boolean;
 }

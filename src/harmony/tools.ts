@@ -1,8 +1,8 @@
 /**
- * The `# Tools` section: functions as TypeScript signatures, printed from their JSON Schemas exactly as
- * openai/harmony 0.0.8 prints them, oddities included (the model was trained on this text).
+ * Writes the `# Tools` section: functions as TypeScript signatures, printed from their JSON Schemas exactly as
+ * openai/harmony 0.0.8 does, including its oddities, because the model was trained on this text.
  *
- * Nothing is escaped and no name is checked: the text is only ever encoded as ordinary text.
+ * Nothing is escaped and no name is checked, because the text is always encoded as ordinary text.
  */
 
 import type { ToolFunction, ToolNamespace } from "./conversation.ts";
@@ -10,8 +10,8 @@ import { isJsonArray, isJsonObject, toCompactJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 
 /**
- * The section without a newline at its end. Namespaces come in byte order of their keys; of
- * namespaces with the same key the last one counts.
+ * Returns the section without a newline at its end. Namespaces are sorted by their keys in byte order. Of namespaces
+ * with the same key the last counts.
  */
 export function toolsSection(namespaces: readonly ToolNamespace[]): string {
   const byKey = new Map(namespaces.map((namespace) => [namespace.key, namespace]));
@@ -47,7 +47,7 @@ function functionLines({ name, description, parameters }: ToolFunction): string[
 
 const printed = new WeakMap<JsonObject, string>();
 
-/** Remembered for as long as the schema is kept: 128 of them take 0.3 ms to print. */
+/** Cached as long as the schema exists: printing 128 schemas takes 0.3 ms. */
 function parametersType(schema: Json): string {
   if (!isJsonObject(schema)) return toTypeScript(schema, "");
   const known = printed.get(schema);
@@ -65,7 +65,7 @@ function lines(text: string): string[] {
   return last === "" ? ended : [...ended, last];
 }
 
-/** A schema as a type. `indent` is that of the lines an object or a union may put below. */
+/** Prints a schema as a type. `indent`: that of the further lines of an object or a union. */
 function toTypeScript(schema: Json, indent: string): string {
   if (!isJsonObject(schema)) return "any";
   const variants = schema.get("oneOf");
@@ -105,7 +105,7 @@ function objectType(schema: JsonObject, indent: string): string {
       body += propertyLines(names.has(name) ? name : `${name}?`, property, indent);
     }
   }
-  // The comment stands where the type stands, so only the comment is indented, not the brace.
+  // The type is printed in the middle of a line: the comment is indented, the brace is not.
   const comment = typeof description === "string" ? `${indent}// ${description}\n` : "";
   return `${comment}{\n${body}${indent}}`;
 }
@@ -136,7 +136,7 @@ function exampleLines(examples: Json | undefined, indent: string): string {
   return `${indent}// Examples:\n${shown.join("")}`;
 }
 
-/** `oneOf` as a property: one variant a line, and descriptions that say the same are shown once or never. */
+/** `oneOf` as a property: one variant per line. Repeated descriptions are printed once or not at all. */
 function unionProperty(
   label: string,
   schema: JsonObject,
@@ -159,7 +159,7 @@ function unionProperty(
   return `${out}${indent},\n`;
 }
 
-/** `oneOf` anywhere else: nothing is left out, and a string default beside an enum is quoted as JSON. */
+/** `oneOf` anywhere else: nothing is left out, and a string default next to an enum is quoted as JSON. */
 function unionType(variants: readonly Json[], indent: string): string {
   return variants
     .map((variant) => `\n${indent} | ${variantText(variant, indent, true, "json")}`)
@@ -181,15 +181,15 @@ function variantText(
   return comments.length === 0 ? type : `${type} // ${comments.join(" ")}`;
 }
 
-/** A type that mentions `null` anywhere, be it in an enum or a comment, does not get another one. */
+/** Adds ` | null` unless the type contains `null` anywhere, even in an enum or a comment. */
 function orNull(schema: Json, type: string): string {
   return member(schema, "nullable") === true && !type.includes("null") ? `${type} | null` : type;
 }
 
-/** How a string default is written beside an enum. */
+/** How a string default is written next to an enum. */
 type EnumDefault = "bare" | "json";
 
-/** A string default without an enum stands in quotes, and nothing in it is escaped. */
+/** A string default without an enum is quoted, without escapes. */
 function defaultText(schema: Json, besideEnum: EnumDefault): string | undefined {
   const value = member(schema, "default");
   if (value === undefined) return undefined;
@@ -203,7 +203,7 @@ function member(schema: Json | undefined, key: string): Json | undefined {
   return isJsonObject(schema) ? schema.get(key) : undefined;
 }
 
-/** Order of the UTF-8 bytes, which is that of the code points and not that of UTF-16 units. */
+/** Compares by UTF-8 bytes: the order of code points, not of UTF-16 code units. */
 function compareBytes(a: string, b: string): number {
   const [left, right] = [Array.from(a), Array.from(b)];
   for (let i = 0; i < left.length && i < right.length; i++) {

@@ -1,5 +1,5 @@
 /**
- * The header of a message in a transcript: from its text to who writes what to whom.
+ * Reads the header of a message in a transcript: author, channel, recipient and content type.
  *
  * `readReferenceHeader` reads as openai/harmony 0.0.8 does, which accepts many broken headers with a wrong meaning.
  * `readWrittenHeader` reads what the renderer writes, in either layout, names and odd content types included.
@@ -9,7 +9,7 @@ import type { Message, Role } from "./conversation.ts";
 /** A message without its body. */
 export type TranscriptHeader = Omit<Message, "content">;
 
-/** Text of a header, by the marker it follows; the first stands behind `<|start|>`. */
+/** Text of a header and the marker it follows. The first section follows `<|start|>`. */
 export interface TranscriptSection {
   readonly after: "start" | "channel" | "constrain" | "other";
   readonly text: string;
@@ -17,7 +17,7 @@ export interface TranscriptSection {
 
 export type HeaderErrorCode = "header_leftover" | "empty_channel" | "no_role" | "unknown_role";
 
-/** The reference refuses the header. */
+/** The reference rejects the header. */
 export class HeaderError extends Error {
   readonly code: HeaderErrorCode;
 
@@ -84,7 +84,7 @@ export function splitReference(text: string): {
   return { channel, words: words.filter((word) => word !== "") };
 }
 
-/** Takes the author's word, if there is one, from the front of the words. */
+/** Removes the author, if there is one, from the beginning of the words. */
 function readReferenceAuthor(
   words: string[],
   given: Role | undefined,
@@ -105,7 +105,7 @@ function readReferenceAuthor(
   return known === undefined || known === "tool" ? { role: "tool", name: first } : { role: known };
 }
 
-/** Never fails: what stands where nothing is written counts as content type. */
+/** Never throws: unexpected text is read as a content type. */
 export function readWrittenHeader(
   sections: readonly TranscriptSection[],
   given: Role | undefined,
@@ -114,7 +114,7 @@ export function readWrittenHeader(
   const channels = sections.find(({ after }) => after === "channel");
   const types = sections.find(({ after }) => after === "constrain");
   const isLast = channels === undefined && types === undefined;
-  // One space stands before the marker of a content type.
+  // One space precedes the marker of a content type.
   const spaced = (text: string) => (types === undefined ? text : text.replace(/ $/, ""));
 
   const [authorText, startTo] = splitRecipient(channels === undefined ? spaced(start) : start);
@@ -137,14 +137,14 @@ export function readWrittenHeader(
   };
 }
 
-/** What stands before ` to=`, and behind it. */
+/** The text before ` to=` and after it. */
 function splitRecipient(text: string): readonly [string, string?] {
   const at = /(?:^| )to=/.exec(text);
   if (at === null) return [text];
   return [text.slice(0, at.index), text.slice(at.index + at[0].length)];
 }
 
-/** Up to the first space, and what stands behind it. `isOpen`: a content type may follow. */
+/** The text up to the first space and after it. `isOpen`: a content type may follow. */
 function splitWord(text: string, isOpen: boolean): readonly [string, string?] {
   const at = isOpen ? text.indexOf(" ") : -1;
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];

@@ -1,8 +1,8 @@
 /**
- * Whole transcripts, from ids or text to messages.
+ * Parses whole transcripts, as ids or text, to messages.
  *
- * Unlike the parser of completions (`parse.ts`), which repairs what a model wrote for a reader who waits for an
- * answer, this one gives every message as it stands, of every author.
+ * The completion parser (`parse.ts`) repairs the model's output. This one returns the messages of all authors as they
+ * are written.
  */
 import {
   isSpecial,
@@ -26,24 +26,24 @@ import {
 
 export interface TranscriptOptions {
   /**
-   * - `strict`, the default: as openai/harmony 0.0.8 reads, which fails at the first thing it does not expect
-   * - `lax`: as its non-strict mode, which forgives a header without `<|message|>`
-   * - `lenient`: reads all that the renderer writes, goes on whatever comes, and says what was wrong
+   * - `strict`, the default: as openai/harmony 0.0.8, which fails at the first unexpected token
+   * - `lax`: as its non-strict mode, which accepts a header without `<|message|>`
+   * - `lenient`: reads everything the renderer writes, never throws, and lists the problems found
    */
   readonly mode?: "strict" | "lax" | "lenient";
-  /** The transcript begins behind `<|start|>` and this role, as a completion does. */
+  /** The transcript begins after `<|start|>` and this role, as a completion does. */
   readonly role?: Role;
   readonly tokenizer?: Tokenizer;
 }
 
 export type TranscriptErrorCode = HeaderErrorCode | "unexpected_token" | "eos_in_header";
 
-/** The transcript cannot be read on. */
+/** The transcript cannot be parsed further. */
 export class TranscriptError extends Error {
   readonly code: TranscriptErrorCode;
-  /** The index of the token, in text that of the UTF-16 unit; at the end of the input, its length. */
+  /** Index of the token, or of the UTF-16 code unit in text. At the end of the input: its length. */
   readonly at: number;
-  /** What was complete before and has not been given out. */
+  /** Messages completed before the error and not yet returned. */
   readonly messages: readonly TranscriptMessage[];
 
   constructor(
@@ -67,7 +67,7 @@ export interface TranscriptMessage {
   readonly end: MessageEnd;
 }
 
-/** What was wrong, in lenient mode. */
+/** A problem found in lenient mode. */
 export interface TranscriptProblem {
   readonly code:
     | "text-outside"
@@ -82,16 +82,19 @@ export interface TranscriptProblem {
 }
 
 export interface ParsedConversation {
-  /** With the parts of system and developer messages where their text is as the renderer writes it. */
+  /** System and developer messages have parts if their text is as the renderer writes it. */
   readonly messages: readonly Message[];
   /** What closed each message. */
   readonly ends: readonly MessageEnd[];
   readonly problems: readonly TranscriptProblem[];
-  /** The header that is open at the end, as in a prompt. Lenient mode only. */
+  /** The header still open at the end, as in a prompt. Lenient mode only. */
   readonly opened?: Role;
 }
 
-/** Reads a whole transcript. With text every spelled marker is a marker; with ids only the special ones are. */
+/**
+ * Parses a whole transcript. In text every spelled marker is a marker; in ids only special ids are. Throws a
+ * {@link TranscriptError} in strict and lax mode.
+ */
 export function parseConversation(
   transcript: string | readonly TokenId[],
   options: TranscriptOptions = {},
@@ -116,12 +119,12 @@ export function parseConversation(
   };
 }
 
-/** Gives each message when it is complete, its body as text. */
+/** Returns each message when it is complete, with its body as text. */
 export interface TranscriptParser {
-  /** Throws a {@link TranscriptError}, in strict and lax mode. */
+  /** Throws a {@link TranscriptError} in strict and lax mode. */
   pushIds(ids: readonly TokenId[]): TranscriptMessage[];
   pushText(text: string): TranscriptMessage[];
-  /** The input is over. */
+  /** Ends the input. */
   end(): TranscriptMessage[];
   readonly problems: readonly TranscriptProblem[];
   readonly opened: Role | undefined;
@@ -137,14 +140,14 @@ type State =
       readonly at: "header";
       readonly role: Role | undefined;
       readonly sections: { readonly after: TranscriptSection["after"]; text: string }[];
-      /** The header as it stands, markers spelled out. */
+      /** The text of the header, with markers spelled out. */
       text: string;
     }
   | {
       readonly at: "body";
       readonly header: TranscriptHeader;
       text: string;
-      /** The reference reads nothing behind an unknown id. */
+      /** The reference reads nothing after an unknown id. */
       isLost: boolean;
     };
 
@@ -154,7 +157,7 @@ class Reader implements TranscriptParser {
   readonly #tokenizer: Tokenizer;
   readonly #scanner = createMarkerScanner();
   #state: State = { at: "between" };
-  /** Ordinary ids that are not decoded yet: a character may be spread over several. */
+  /** Ordinary ids not decoded yet: a character may take several. */
   #ids: TokenId[] = [];
   #messages: TranscriptMessage[] = [];
   #count = 0;
@@ -179,7 +182,7 @@ class Reader implements TranscriptParser {
       else this.#unknown();
       this.#at++;
     }
-    return this.#take();
+    return this.#drain();
   }
 
   pushText(text: string): TranscriptMessage[] {
@@ -194,7 +197,7 @@ class Reader implements TranscriptParser {
         this.#at += each.length;
       }
     }
-    return this.#take();
+    return this.#drain();
   }
 
   end(): TranscriptMessage[] {
@@ -205,10 +208,10 @@ class Reader implements TranscriptParser {
     const state = this.#state;
     if (state.at === "body") this.#close(state, "cut");
     else if (state.at === "header") this.#endInHeader(state);
-    return this.#take();
+    return this.#drain();
   }
 
-  #take(): TranscriptMessage[] {
+  #drain(): TranscriptMessage[] {
     const messages = this.#messages;
     this.#messages = [];
     return messages;
@@ -271,7 +274,7 @@ class Reader implements TranscriptParser {
       case "between":
         if (marker === "start") this.#openHeader(undefined);
         else if (this.#mode !== "lenient") throw this.#unexpected(id);
-        // Padding is part of no conversation.
+        // Padding is not part of any conversation.
         else if (marker !== "endoftext" && marker !== "startoftext") this.#report("stray-marker");
         return;
       case "header":
@@ -336,7 +339,7 @@ class Reader implements TranscriptParser {
     }
   }
 
-  /** A terminator in a header: its words are the body. The reference forgives that in the first message alone. */
+  /** A terminator in a header: its words are the body. The reference accepts this only in the first message. */
   #endWithoutBody(state: Extract<State, { at: "header" }>, end: MessageEnd): void {
     if (this.#mode === "lenient") this.#report("missing-message");
     this.#state = { at: "between" };
@@ -375,7 +378,7 @@ class Reader implements TranscriptParser {
 
   #close({ header, text }: Extract<State, { at: "body" }>, end: MessageEnd): void {
     const { role, recipient } = header;
-    // The one recipient that makes a message a call and is not written.
+    // The only recipient that makes a message a call without being written.
     const isForAll =
       this.#mode === "lenient" && end === "call" && role === "assistant" && recipient === undefined;
     const message = { ...header, ...(isForAll && { recipient: "all" }), content: text };
@@ -395,6 +398,6 @@ class Reader implements TranscriptParser {
   }
 
   #error(code: TranscriptErrorCode, message: string): TranscriptError {
-    return new TranscriptError(code, message, { at: this.#at, messages: this.#take() });
+    return new TranscriptError(code, message, { at: this.#at, messages: this.#drain() });
   }
 }

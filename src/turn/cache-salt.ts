@@ -3,7 +3,7 @@
 /** The salt of a tenant; undefined where nothing is to be kept apart. */
 export type CacheSalts = (tenant: string) => string | undefined | Promise<string>;
 
-export interface CacheSaltOptions {
+interface CacheSaltOptions {
   readonly isolateCaches: "auto" | "on" | "off";
   /** The keys, by tenant. */
   readonly keys: readonly { readonly name: string; readonly sha256: string }[];

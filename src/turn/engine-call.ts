@@ -7,7 +7,7 @@ import { createTextMeter } from "./text-meter.ts";
 import { type CountedPrompt, sentLength } from "./transcript.ts";
 import { emitStart, type TurnState } from "./turn-state.ts";
 
-export interface EngineCall extends Pick<
+interface EngineCall extends Pick<
   CompletionRequest,
   "sampling" | "stopIds" | "constraint" | "topLogprobs"
 > {
@@ -20,9 +20,9 @@ export interface EngineCall extends Pick<
 export type CountTokens = (tokens: EngineTokens) => void;
 
 /** Takes what one read brought. False: enough has been read, and the call is ended. */
-export type TakeTokens = (tokens: EngineTokens, count: CountTokens) => Demand;
+type TakeTokens = (tokens: EngineTokens, count: CountTokens) => Demand;
 
-export type CallEnd =
+type CallEnd =
   | {
       readonly type: "finished";
       readonly reason: "stop" | "length";

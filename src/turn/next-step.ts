@@ -105,7 +105,7 @@ export type Outcome =
   | { readonly type: "calls-checked"; readonly wrong: WrongCall | undefined };
 
 /** A repair the turn makes; counted with those of the parser. */
-export type Repair =
+type Repair =
   | "cut-thought"
   | "missing-answer"
   | "refused-call"

@@ -41,12 +41,12 @@ export interface PartEmitter {
   readonly stopSequence: string | undefined;
 }
 
-export interface HeldPart {
+interface HeldPart {
   readonly part: Part;
   readonly text: string;
 }
 
-export interface PartEmitterOptions {
+interface PartEmitterOptions {
   readonly stop: readonly string[];
   /** Between preamble and answer, where they are one text to the client. */
   readonly textSeparator: string | undefined;

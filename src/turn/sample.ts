@@ -21,7 +21,7 @@ export interface SampleOptions<Cut extends string> {
   readonly exact?: boolean;
 }
 
-export type SampleEnd<Cut extends string> =
+type SampleEnd<Cut extends string> =
   /** The model ended, or nothing it still writes would count. */
   | { readonly why: "stop" }
   /** The limit of the request or of the context. */

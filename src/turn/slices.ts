@@ -7,7 +7,7 @@ export type Pause = () => Promise<void>;
 /** Steps of a few milliseconds that are taken without a pause. */
 const STEPS_PER_SLICE = 2;
 
-export interface SliceOptions {
+interface SliceOptions {
   readonly pause: Pause;
   /** Aborted: the result is no longer needed. */
   readonly signal: AbortSignal | undefined;

@@ -2,7 +2,7 @@
 import type { EngineTokens, TokenLogprob } from "../engines/engine.ts";
 import { isSpecial } from "../tokenizer/index.ts";
 
-export type TextTokens = Extract<EngineTokens, { type: "text" }>;
+type TextTokens = Extract<EngineTokens, { type: "text" }>;
 
 /** Whether the model's turn may be over before the last of these tokens: only a control token ends it. */
 export function endsWithin(tokens: EngineTokens): boolean {

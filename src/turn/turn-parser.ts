@@ -31,7 +31,7 @@ export interface TurnParser {
   readonly recoveries: ReadonlyMap<string, number>;
 }
 
-export interface TurnParserOptions extends MarkerReading {
+interface TurnParserOptions extends MarkerReading {
   readonly toolNames: readonly string[];
 }
 
