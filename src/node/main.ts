@@ -60,6 +60,7 @@ function inspect(make: () => string, usage: string): void {
 
 async function convert(args: readonly string[]): Promise<void> {
   const { stdin, stdout, stderr, env: environment } = process;
+  stdout.on("error", endQuietly);
   try {
     const io = { stdin, stdout, stderr, environment, now: () => performance.now() };
     process.exitCode = await runConvert(args, io);
@@ -67,6 +68,12 @@ async function convert(args: readonly string[]): Promise<void> {
     if (!(error instanceof Error)) throw error;
     fail(EXIT_USAGE, `${error.message}\n\n${CONVERT_USAGE}`);
   }
+}
+
+/** A reader such as `head` closes the pipe when it has read enough: that is no failure. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") process.exit();
+  throw error;
 }
 
 function printClaudeVariables(args: readonly string[]): void {

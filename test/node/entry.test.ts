@@ -127,3 +127,15 @@ test("a Node that is too old is told so in one line", async () => {
   expect(await started.exit).toBe(1);
   expect(started.err()).toBe("harmony-gateway needs Node 22.19 or newer; this is 20.1.0.\n");
 });
+
+test("convert ends quietly when the reader of its output has read enough", async () => {
+  const started = run(["convert", "--from", "chat", "--to", "ids"]);
+  const { stdin, stdout } = started.process;
+  // The input is cut off as well once the process has ended.
+  stdin?.on("error", () => {});
+  stdout?.once("data", () => stdout.destroy());
+  const line = `${JSON.stringify({ messages: [{ role: "user", content: "Hello" }] })}\n`;
+  stdin?.end(line.repeat(20_000));
+  expect(await started.exit).toBe(0);
+  expect(started.err()).toBe("");
+});
