@@ -1,6 +1,7 @@
 /**
  * Claude Code, headless, with the variables that `harmony-gateway claude` prints: it writes, edits and runs; a finished
- * session is resumed; and one that was cut off in its tool loop goes on over a gateway that was restarted.
+ * session is resumed; one that was cut off in its tool loop goes on over a gateway that was restarted; and one that no
+ * longer fits is compacted.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -14,6 +15,7 @@ import { startScriptedAgent, type Task, type ToolCall } from "./scripted-agent.t
 
 const PACKAGE = "@anthropic-ai/claude-code";
 const MODEL = "openai/gpt-oss-20b";
+const SUMMARY = "The user lets the model count.";
 const ROOT = join(import.meta.dirname, "..");
 /** So that a run that goes wrong ends. A later `--max-turns` overrides it. */
 const LIMIT = ["--max-turns", "20"];
@@ -62,6 +64,17 @@ async function run(folder: string): Promise<ClientResult> {
         cut && continued.result === tasks.count.answer && contentOf("count.txt") === "1\n2\n3\n",
       );
     });
+    // Claude Code is told of a longer context than there is, so that it meets the gateway's refusal.
+    const short = [...args, "--context-length", "17000"];
+    await withClaude(short, { home, project }, async (claude) => {
+      await claude(tasks.fill.ask);
+      const { result } = await claude("--continue", tasks.overflow.ask);
+      check(
+        "a conversation that no longer fits: is compacted, and the task is finished",
+        result === tasks.overflow.answer &&
+          agent.prompts.some((prompt) => prompt.includes(SUMMARY)),
+      );
+    });
   } finally {
     await agent.close();
   }
@@ -96,6 +109,25 @@ function toTasks(project: string) {
       ask: "Count to three in count.txt.",
       calls: [1, 2, 3].map((number) => bash(`echo ${number} >> count.txt`)),
       answer: "Counted to three.",
+    },
+    fill: {
+      name: "fill",
+      ask: "Count to two thousand.",
+      calls: [bash("seq 1 2000")],
+      answer: "Counted to two thousand.",
+    },
+    overflow: {
+      name: "overflow",
+      ask: "And count to fifteen hundred.",
+      calls: [bash("seq 1 1500")],
+      answer: "Counted to fifteen hundred.",
+    },
+    compact: {
+      name: "compact",
+      // From Claude Code's own instruction.
+      ask: "Your task is to create a detailed summary",
+      calls: [],
+      answer: `<analysis>Counting.</analysis><summary>${SUMMARY}</summary>`,
     },
   } satisfies Record<string, Task>;
 }

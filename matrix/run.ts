@@ -53,8 +53,8 @@ function toPage(all: readonly string[]): string {
 Written by \`npm run matrix\`. It runs released clients, unmodified and headless, in a temporary home, against the gateway in
 front of a scripted model. The files and commands are real.
 
-"Thoughts kept: 15 of 15" means: over all prompts that reached the engine, the model had thought 15 times before calls of the
-task in hand, and the prompts had all 15 thoughts.
+"Thoughts kept: 9 of 9" means: over all prompts that reached the engine, the model had thought nine times before calls of the
+task in hand, and the prompts had all nine thoughts.
 
 ${all.join("\n\n")}
 `;

@@ -22,6 +22,7 @@ export interface ToolCall {
 
 export interface ScriptedAgent {
   readonly url: string;
+  readonly prompts: readonly string[];
   thoughts(): ThoughtCount;
   close(): Promise<void>;
 }
@@ -45,6 +46,7 @@ export async function startScriptedAgent(tasks: readonly Task[]): Promise<Script
   });
   return {
     url: vllm.url,
+    prompts: vllm.prompts,
     thoughts: () => countThoughts(tasks, vllm.prompts),
     close: () => vllm.close(),
   };
