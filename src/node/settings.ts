@@ -1,5 +1,6 @@
 /** Reads settings on Node: from the command line, the environment, and a JSON file named by either. */
 import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
 import type { Settings } from "../config/settings.ts";
 import { describedSettings, VARIABLE_PREFIX, type SettingDescription } from "../config/describe.ts";
 import {
@@ -39,71 +40,77 @@ export function loadSettings(
   };
 }
 
-/** `--name value`, `--name=value`, `--yes`, `--no-yes`. A list may be given by several flags. */
+/**
+ * `--name value`, `--name=value`, `--yes`, `--no-yes`. A list may be given by several flags. The tokens are checked
+ * here, as the strict mode of `parseArgs` stops at the first problem and suggests nothing.
+ */
 function readFlags(args: readonly string[]): {
   given: SettingInput[];
   configPath: string | undefined;
 } {
-  const given: SettingInput[] = [];
+  const given = new Map<string, SettingInput>();
   const problems: string[] = [];
   let configPath: string | undefined;
-  const rest = [...args];
+  /** Where the value of an unknown flag would be. It is not reported too. */
+  let skipped = -1;
 
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    const [flag, inline] = splitFlag(arg);
-    const setting = describedSettings().find((each) => each.flag === flag);
-    const negated = describedSettings().find(
-      (each) => each.kind === "boolean" && flag === each.flag.replace("--", "--no-"),
-    );
-    if (negated !== undefined && inline === undefined) {
-      given.push({ name: negated.name, value: false, source: flag });
-    } else if (setting?.kind === "boolean" && inline === undefined) {
-      given.push({ name: setting.name, value: true, source: flag });
-    } else if (setting !== undefined || flag === CONFIG_FLAG) {
-      const text = inline ?? rest.shift();
-      if (text === undefined) problems.push(`${flag}: expected a value after it.`);
-      else if (setting === undefined) configPath = text;
-      else given.push({ name: setting.name, value: fromText(setting, text), source: flag });
+  for (const token of tokenize(args)) {
+    if (token.kind === "option-terminator") continue;
+    if (token.kind === "positional") {
+      if (token.index !== skipped) {
+        problems.push(`${token.value}: is not a flag; settings begin with --.`);
+      }
+      continue;
+    }
+    const { rawName: flag, value: text } = token;
+    const setting = describedSettings().find((each) => each.flag === `--${token.name}`);
+    const isNegated = flag === `--no-${token.name}`;
+    if (setting?.kind === "boolean" && text === undefined) {
+      add({ name: setting.name, value: !isNegated, source: flag });
+    } else if (isNegated || (setting === undefined && flag !== CONFIG_FLAG)) {
+      // `-abc` is three tokens, and one mistake.
+      const written = flag.startsWith("--") ? flag : (args[token.index] ?? flag);
+      if (token.index + 1 !== skipped) problems.push(unknownFlag(written));
+      if (text === undefined) skipped = token.index + 1;
+    } else if (text === undefined) {
+      problems.push(`${flag}: expected a value after it.`);
+    } else if (setting === undefined) {
+      configPath = text;
     } else {
-      problems.push(unknownArgument(flag));
-      // The next argument is most likely its value: do not report it too.
-      if (inline === undefined && rest[0]?.startsWith("-") === false) rest.shift();
+      add({ name: setting.name, value: fromText(setting, text), source: flag });
     }
   }
   if (problems.length > 0) throw new SettingsError(problems);
-  return { given: joinRepeated(given), configPath };
-}
+  return { given: [...given.values()], configPath };
 
-function splitFlag(arg: string): [flag: string, inline?: string] {
-  const equals = arg.startsWith("--") ? arg.indexOf("=") : -1;
-  return equals === -1 ? [arg] : [arg.slice(0, equals), arg.slice(equals + 1)];
-}
-
-function unknownArgument(flag: string): string {
-  if (!flag.startsWith("-")) return `${flag}: is not a flag; settings begin with --.`;
-  const known = [
-    ...describedSettings().map((each) => each.flag),
-    CONFIG_FLAG,
-    "--help",
-    "--version",
-  ];
-  return `${flag}: there is no such flag.${suggest(flag, known)}`;
-}
-
-/** Joins lists given by several flags. Any other setting may be given only once. */
-function joinRepeated(given: readonly SettingInput[]): SettingInput[] {
-  const joined = new Map<string, SettingInput>();
-  for (const each of given) {
-    const before = joined.get(each.name);
+  /** Joins lists given by several flags. Any other setting may be given only once. */
+  function add(input: SettingInput): void {
+    const before = given.get(input.name);
     if (before === undefined) {
-      joined.set(each.name, each);
-    } else if (Array.isArray(before.value) && Array.isArray(each.value)) {
-      joined.set(each.name, { ...each, value: [...before.value, ...each.value] });
+      given.set(input.name, input);
+    } else if (Array.isArray(before.value) && Array.isArray(input.value)) {
+      given.set(input.name, { ...input, value: [...before.value, ...input.value] });
     } else {
-      throw new SettingsError([`${each.source}: is given twice.`]);
+      problems.push(`${input.source}: is given twice.`);
     }
   }
-  return [...joined.values()];
+}
+
+function tokenize(args: readonly string[]) {
+  const flags = describedSettings().map(({ flag, kind }) => {
+    return [flag.slice(2), { type: kind === "boolean" ? "boolean" : "string" }] as const;
+  });
+  const options = {
+    ...Object.fromEntries(flags),
+    [CONFIG_FLAG.slice(2)]: { type: "string" } as const,
+  };
+  return parseArgs({ args: [...args], options, strict: false, allowNegative: true, tokens: true })
+    .tokens;
+}
+
+function unknownFlag(flag: string): string {
+  const known = describedSettings().map((each) => each.flag);
+  return `${flag}: there is no such flag.${suggest(flag, [...known, CONFIG_FLAG, "--help", "--version"])}`;
 }
 
 function readVariables(environment: Readonly<Record<string, string | undefined>>): {

@@ -99,9 +99,23 @@ describe("flags", () => {
       ["--no-port"],
       "--no-port: there is no such flag. Did you mean --port?",
     ],
+    ["short", ["-port", "1"], "-port: there is no such flag. Did you mean --port?"],
+    ["no, with a value", ["--no-open=1"], "--no-open: there is no such flag. Did you mean --open?"],
     ["wrong", ["--port", "x"], '--port: expected a whole number from 0 to 65535, got "x".'],
   ])("%s", (_, args, problem) => {
     expect(problemsOf(args)).toEqual([problem]);
+  });
+
+  test("all mistakes are reported at once", () => {
+    const args = ["vllm", "--prot", "1", "--open", "--no-open", "--hots=h", "x", "--url"];
+    expect(problemsOf(args)).toEqual([
+      "vllm: is not a flag; settings begin with --.",
+      "--prot: there is no such flag. Did you mean --port?",
+      "--no-open: is given twice.",
+      "--hots: there is no such flag. Did you mean --host?",
+      "x: is not a flag; settings begin with --.",
+      "--url: expected a value after it.",
+    ]);
   });
 });
 
