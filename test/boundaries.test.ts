@@ -18,7 +18,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   engines: ["lazy", "streams", "tokenizer"],
   // The demo engine stands in for a model as well as for a server, and a model speaks Harmony.
   "engines/demo": ["engines", "harmony", "streams", "tokenizer"],
-  turn: ["engines", "harmony", "json-schema", "streams", "tokenizer"],
+  tools: ["harmony", "json-schema", "lazy", "streams", "tokenizer"],
+  turn: ["engines", "harmony", "json-schema", "streams", "tokenizer", "tools"],
   config: ["engines", "harmony", "lazy", "turn"],
   models: ["config", "engines", "harmony", "streams", "turn"],
   telemetry: ["engines", "models", "streams", "turn"],
@@ -34,6 +35,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     "streams",
     "telemetry",
     "tokenizer",
+    "tools",
     "turn",
   ],
 };

@@ -8,6 +8,7 @@ import type { Sampling, TokenLogprob } from "../engines/engine.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
+import type { BuiltinTool } from "../tools/builtin-tool.ts";
 
 export interface Turn {
   /** Appears in logs and, where the engine takes one, as its request id. */
@@ -16,6 +17,8 @@ export interface Turn {
   readonly messages: readonly Message[];
   /** The functions the model may call. Their signatures are in the developer message already. */
   readonly tools: readonly OfferedTool[];
+  /** Tools that the gateway runs. Absent: none. */
+  readonly builtins?: TurnBuiltins;
   readonly toolChoice: ToolChoice;
   /** Keep sampling after a call to see whether there is another. False: at most one call. */
   readonly parallelToolCalls: boolean;
@@ -54,6 +57,24 @@ export interface OfferedTool {
   readonly strict: boolean;
   /** The compiled schema, of every tool whose arguments must satisfy it: strict ones and those that must be called. */
   readonly checker?: SchemaChecker;
+}
+
+/** The tools that the gateway runs during a turn. Their namespaces and functions are in the messages already. */
+export interface TurnBuiltins {
+  readonly tools: readonly BuiltinTool[];
+  /** Most calls to all of them together. A further one is answered with an error, and the answer is opened. */
+  readonly maxCalls: number;
+  /** By tool name: what its run in the turn before saved. */
+  readonly saved?: ReadonlyMap<string, string>;
+  /** The first call must be to this recipient: `browser.search`, `python`. */
+  readonly forced?: string;
+  /** Calls the client has approved: made before anything is sampled. */
+  readonly approved?: readonly ApprovedCall[];
+}
+
+export interface ApprovedCall {
+  readonly recipient: string;
+  readonly body: string;
 }
 
 export type ToolChoice =

@@ -1,0 +1,142 @@
+/**
+ * A tool that the gateway runs for the model, and what a call to it gives.
+ *
+ * A tool knows Harmony and nothing of an API. The turn's loop (`turn/builtin-call.ts`) opens one run per turn, hands it
+ * the model's calls one after the other, and appends each result to the transcript.
+ */
+import type { ToolFunction, ToolNamespace } from "../harmony/conversation.ts";
+
+export interface BuiltinTool {
+  /** Names it in settings, metrics and saved state: `browser`, `python`, `mcp:LABEL`. Unique within a turn. */
+  readonly name: string;
+  /** Printed in the system message, where the model was trained to find `browser` and `python`. */
+  readonly namespace?: ToolNamespace;
+  /**
+   * Offered in the developer message's `functions` instead, as MCP tools are. The model calls them by
+   * `functions.NAME`, with JSON arguments. No name may be one of the client's.
+   */
+  readonly functions?: readonly ToolFunction[];
+  /** Bodies are code, passed on exactly as written. Otherwise JSON arguments, tidied like those of any function. */
+  readonly rawBody: boolean;
+  /**
+   * Whether calls with this recipient are for this tool: `python`, `browser.search`, `functions.label_tool`. Also true
+   * for functions of its namespace that do not exist: the result then says so.
+   */
+  readonly accepts: (recipient: string) => boolean;
+  /**
+   * Begins a run, once per turn and not before the first call is made. A rejection is answered like a failed call: it
+   * becomes the result of the call.
+   */
+  open(session: ToolSession): Promise<BuiltinRun>;
+}
+
+export interface ToolSession {
+  /** Whose request it is: limits and state belong to a tenant. */
+  readonly tenant: string;
+  /** Of the turn, for the log. */
+  readonly turnId: string;
+  /** What {@link BuiltinRun.save} gave at the end of the turn this one continues. Not to be trusted to be well-formed. */
+  readonly saved: string | undefined;
+  /** Aborted when the turn ends early. */
+  readonly signal: AbortSignal;
+}
+
+/** One tool in one turn. Calls never overlap. */
+export interface BuiltinRun {
+  /**
+   * Runs a call. Errors are results with `failed`: a rejection is turned into one without details. When the signal
+   * is aborted, whatever runs must be stopped at once; the outcome is then ignored.
+   */
+  run(call: BuiltinCall, signal: AbortSignal): Promise<BuiltinResult>;
+  /** The source that a citation of this cursor refers to. Undefined: there is none, or it has no address. */
+  cite?(cursor: number): CitedSource | undefined;
+  /** State that a later turn of the conversation continues from. Undefined: there is none. At most 1 MB. */
+  save(): string | undefined;
+  /** Called once, however the turn ended. */
+  close(): Promise<void>;
+}
+
+export interface BuiltinCall {
+  /** Of the part it is told by. */
+  readonly id: string;
+  /** Canonical: `python`, `browser.open`, `functions.label_tool`. */
+  readonly recipient: string;
+  /** Code, or JSON arguments. May be anything: the model wrote it. */
+  readonly body: string;
+}
+
+export interface BuiltinResult {
+  /** The message for the model. It is cut where the context is too short. */
+  readonly text: string;
+  /** What clients are shown. */
+  readonly shown: ShownCall;
+  readonly failed: boolean;
+  /**
+   * The turn ends here and nothing is appended: the client has to decide first. The call is made again by
+   * `TurnBuiltins.approved` of the turn that follows.
+   */
+  readonly awaitsApproval?: boolean;
+}
+
+export interface CitedSource {
+  readonly url: string;
+  readonly title: string;
+}
+
+export type ShownCall = SearchShown | OpenShown | FindShown | CodeShown | McpShown;
+
+export interface SearchShown {
+  readonly type: "search";
+  readonly query: string;
+  readonly results: readonly SearchResult[];
+}
+
+export interface SearchResult {
+  readonly url: string;
+  readonly title: string;
+  readonly snippet: string;
+}
+
+export interface OpenShown {
+  readonly type: "open";
+  /** Absent: the call named no page that exists. */
+  readonly url?: string;
+  readonly title?: string;
+}
+
+export interface FindShown {
+  readonly type: "find";
+  readonly pattern: string;
+  readonly url?: string;
+}
+
+export interface CodeShown {
+  readonly type: "code";
+  readonly code: string;
+  /** Names the interpreter for clients: `container_id`. */
+  readonly containerId: string;
+  /** In the order they were made. */
+  readonly outputs: readonly CodeOutput[];
+}
+
+export type CodeOutput =
+  | { readonly type: "logs"; readonly logs: string }
+  /** A data URL. */
+  | { readonly type: "image"; readonly url: string };
+
+export interface McpShown {
+  readonly type: "mcp";
+  readonly server: string;
+  /** As the server calls it. */
+  readonly tool: string;
+  readonly arguments: string;
+  readonly output?: string;
+  readonly error?: McpError;
+  /** Of the request whose approval led to this call. */
+  readonly approvalRequestId?: string;
+}
+
+export type McpError =
+  | { readonly type: "mcp_protocol_error"; readonly code: number; readonly message: string }
+  | { readonly type: "mcp_tool_execution_error"; readonly content: unknown }
+  | { readonly type: "http_error"; readonly code: number; readonly message: string };

@@ -1,0 +1,33 @@
+/**
+ * The tools of a deployment. The entry for a runtime makes it (`node/serve.ts`, `worker.ts`), because what a tool needs
+ * differs between runtimes; the APIs take from it what a request asks for. A tool that is absent cannot be run here,
+ * and requests for it are treated like requests for any other tool that gpt-oss does not have.
+ */
+import type { BuiltinTool } from "./builtin-tool.ts";
+
+export interface Toolbox {
+  readonly browser?: (options: BrowserOptions) => BuiltinTool;
+  readonly python?: (options: PythonOptions) => BuiltinTool;
+}
+
+export interface BrowserOptions {
+  /** Results and pages are limited to these domains and their subdomains. Absent: only by the operator's settings. */
+  readonly allowedDomains?: readonly string[];
+  readonly excludedDomains?: readonly string[];
+  /** Most results of a search. Absent: the operator's choice. */
+  readonly maxResults?: number;
+  /** Where the user is, for backends that take it. */
+  readonly location?: UserLocation;
+}
+
+export interface UserLocation {
+  readonly country?: string;
+  readonly city?: string;
+  readonly region?: string;
+  readonly timezone?: string;
+}
+
+export interface PythonOptions {
+  /** An interpreter to go on with, by the `containerId` it was shown as. Absent: that of the conversation, or a new one. */
+  readonly containerId?: string;
+}
