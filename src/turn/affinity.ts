@@ -1,10 +1,10 @@
-/** Which conversation a turn belongs to, for clients that do not say so: how it begins. */
+/** Derives the affinity key of a turn from how its conversation begins, for clients that send none. */
 import type { ContentPart, Message } from "../harmony/conversation.ts";
 import type { Turn } from "./turn.ts";
 
 /**
- * The same for every turn of a conversation: a hash of its tenant and of its messages up to the first of the
- * user, which later turns only add to. Says nothing of what is in them.
+ * Returns a hash of the tenant and of the messages up to the first user message. It is the same for every
+ * turn of a conversation, since later turns only append. The text cannot be recovered from it.
  */
 export function toAffinity({ tenant, messages }: Pick<Turn, "tenant" | "messages">): string {
   const firstOfUser = messages.findIndex(({ role }) => role === "user");
@@ -14,10 +14,10 @@ export function toAffinity({ tenant, messages }: Pick<Turn, "tenant" | "messages
   return (hash >>> 0).toString(16).padStart(8, "0");
 }
 
-/** Of a long message its beginning: hashing 100,000 characters would cost more than it tells. */
+/** Only the beginning of a long message is hashed: more text would add cost and no distinction. */
 const MOST_CHARACTERS = 2_000;
 
-/** The system message is left out but for its kind: it holds the date, and a conversation may outlive a day. */
+/** The system message counts by its role only: it holds the date, which may change during a conversation. */
 function toStart({ role, content }: Message): string {
   const text =
     typeof content === "string" ? content : content.map((part) => toPartText(part)).join("\n");
@@ -39,7 +39,7 @@ function toPartText(part: ContentPart): string {
 
 const FNV_BASIS = 0x811c9dc5;
 
-/** FNV-1a over code units, and a separator: 4 µs for the most there is of a message. */
+/** FNV-1a over UTF-16 code units, then a separator. A message of the maximum length takes 4 µs. */
 function addText(start: number, text: string): number {
   let hash = start;
   for (let at = 0; at < text.length; at += 1) {

@@ -1,17 +1,19 @@
-/** What keeps the prefix caches of inference servers apart: a salt for each tenant, the same on all replicas. */
+/**
+ * Isolates tenants in the prefix caches of inference servers: one salt per tenant, the same on all replicas.
+ */
 
-/** The salt of a tenant; undefined where nothing is to be kept apart. */
+/** Returns the tenant's salt, or undefined if caches are not isolated. */
 export type CacheSalts = (tenant: string) => string | undefined | Promise<string>;
 
 interface CacheSaltOptions {
   readonly isolateCaches: "auto" | "on" | "off";
-  /** The keys, by tenant. */
+  /** One API key per tenant. */
   readonly keys: readonly { readonly name: string; readonly sha256: string }[];
 }
 
 /**
- * Made of the hash of the tenant's key: the engine, and whoever reads its log, learns no name, and nobody who does not
- * have the key can guess it.
+ * Derives each salt from the hash of the tenant's key. The engine and its logs see no tenant name, and a salt
+ * cannot be guessed without the key.
  */
 export function createCacheSalts({ isolateCaches, keys }: CacheSaltOptions): CacheSalts {
   const isOn = isolateCaches === "on" || (isolateCaches === "auto" && keys.length > 1);
@@ -30,7 +32,7 @@ export function createCacheSalts({ isolateCaches, keys }: CacheSaltOptions): Cac
   }
 }
 
-/** 128 bits of it. */
+/** Returns the first 128 bits in hexadecimal. */
 async function hmacHex(secret: string, text: string): Promise<string> {
   const encoder = new TextEncoder();
   const algorithm = { name: "HMAC", hash: "SHA-256" };

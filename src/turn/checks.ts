@@ -1,4 +1,7 @@
-/** Whether what the model wrote is what was demanded: engines ignore constraints silently, so all is checked. */
+/**
+ * Checks whether the model's output meets the request's demands. Every output is checked, because some
+ * engines ignore constraints silently.
+ */
 import type { Json } from "../harmony/json.ts";
 import type { WrongCall } from "./next-step.ts";
 import type { OfferedTool, Part, Turn } from "./turn.ts";
@@ -9,24 +12,27 @@ export function toAnswerSchema({ answer }: Turn): Json | undefined {
   return answer.type === "json-schema" ? answer.schema : undefined;
 }
 
-/** The tool of this name, if the arguments of its calls must satisfy the schema. */
+/** Finds the tool with this name if its arguments must satisfy their schema. */
 export function findCheckedTool(turn: Turn, name: string): OfferedTool | undefined {
   const tool = turn.tools.find((each) => each.name === name);
   return tool && (tool.strict || turn.toolChoice.type === "required") ? tool : undefined;
 }
 
-/** The tool a call goes to, if its arguments must satisfy the schema. */
+/** Finds the tool of a call if its arguments must satisfy their schema. */
 export function toCheckedTool(turn: Turn, part: Part | undefined): OfferedTool | undefined {
   return part?.kind === "tool-call" ? findCheckedTool(turn, part.name) : undefined;
 }
 
-/** Calls are complete, and held until their arguments have been checked. */
+/** Whether completed calls are held until their arguments are checked. */
 export function hasUncheckedCall({ turn, emitter }: TurnState): boolean {
   if (!emitter.holds("tool-call") || emitter.part !== undefined) return false;
   return emitter.held("tool-call").some(({ part }) => toCheckedTool(turn, part));
 }
 
-/** What is wrong with the answer. A client joins all answers into one text, so a document beside another is none. */
+/**
+ * Returns why the answer is invalid, or undefined. Clients join all answer parts into one text, so a JSON
+ * document next to other text is invalid.
+ */
 export async function whyAnswerIsWrong({
   emitter,
   turn,
@@ -42,7 +48,7 @@ export async function whyAnswerIsWrong({
   return `the stop string ${JSON.stringify(emitter.stopSequence)} ended it: ${problem}`;
 }
 
-/** The first call whose arguments must satisfy a schema and do not. */
+/** Finds the first call whose arguments violate their schema. */
 export async function findWrongCall({
   emitter,
   turn,

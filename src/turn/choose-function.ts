@@ -1,4 +1,6 @@
-/** Which of several functions a forced call goes to: the model is asked, and nothing but a name counts. */
+/**
+ * Lets the model choose which of several functions a forced call goes to. Only a function name is accepted.
+ */
 import type { EngineTokens } from "../engines/engine.ts";
 import type { StreamingDecoder } from "../tokenizer/index.ts";
 import { callEngine } from "./engine-call.ts";
@@ -6,12 +8,12 @@ import type { Outcome } from "./next-step.ts";
 import { oneByOne } from "./token-units.ts";
 import type { TurnState } from "./turn-state.ts";
 
-/** Names are short; what is longer is no name. */
+/** A longer text is not a function name. */
 const MAX_NAME_TOKENS = 48;
 
 /**
- * The transcript ends with `<|start|>assistant`. Lets the model go on after ` to=functions` until it has
- * named a function. The transcript is left as it was: the caller writes the whole header.
+ * Expects a transcript that ends with `<|start|>assistant`. Samples after ` to=functions` until the model has
+ * named a function. Does not change the transcript: the caller appends the whole header.
  */
 export async function chooseFunction(state: TurnState, names: readonly string[]): Promise<Outcome> {
   const { engine, turn, tokenizer, prefixes } = state;
@@ -30,7 +32,7 @@ export async function chooseFunction(state: TurnState, names: readonly string[])
       }),
     },
     (tokens, count) => {
-      // What an engine sends behind the name does not count, in whatever read it comes.
+      // Tokens after the name are ignored, however the engine groups its tokens.
       for (const unit of oneByOne(tokens)) {
         if (isOver(text)) return false;
         count(unit);
@@ -58,7 +60,7 @@ function toText(unit: EngineTokens, decoder: StreamingDecoder): string {
     case "ids":
       return unit.ids.map((id) => decoder.push(id)).join("");
     case "pieces":
-      // No name holds the beginning of a control token.
+      // A control token ends the name; `<|` stands for it.
       return unit.pieces.map((piece) => ("text" in piece ? piece.text : "<|")).join("");
     case "text":
       return unit.text;
@@ -67,12 +69,12 @@ function toText(unit: EngineTokens, decoder: StreamingDecoder): string {
   }
 }
 
-/** The name is over where something begins that no name holds. */
+/** The name ends at the first character that cannot be part of a name. */
 function isOver(text: string): boolean {
   return /[^\w.-]/.test(text);
 }
 
-/** The longest of the names that the text begins with. */
+/** Chooses the longest name that the text begins with. */
 function toOutcome(names: readonly string[], text: string): Outcome {
   const [, written = ""] = /^\.([\w.-]*)/.exec(text) ?? [];
   const [name] = names

@@ -1,4 +1,4 @@
-/** A finished turn: the parts in order, and how it ended. What a plain (not streamed) answer is made of. */
+/** Collects a turn's events into its parts and its end, for replies that are not streamed. */
 import { consume } from "../streams/push-stream.ts";
 import type { TokenLogprob } from "../engines/engine.ts";
 import type { Part, TurnEnd, TurnEvent } from "./turn.ts";
@@ -6,7 +6,7 @@ import type { Part, TurnEnd, TurnEvent } from "./turn.ts";
 export type FinishedPart = Part & {
   readonly text: string;
   readonly logprobs: readonly TokenLogprob[];
-  /** Of a reasoning part, where it was asked for. */
+  /** Encrypted reasoning, if the request asked for it. Reasoning parts only. */
   readonly sealed?: string;
 };
 

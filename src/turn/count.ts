@@ -1,12 +1,12 @@
-/** How many tokens the prompt of a turn is, whatever the turn has to open before the engine may continue. */
+/** Counts the prompt tokens of a turn, including headers the gateway appends before the first engine call. */
 import type { Engine, EngineEvent } from "../engines/engine.ts";
 import { consume } from "../streams/push-stream.ts";
 import { type RunDeps, runTurn } from "./run.ts";
 import type { Turn } from "./turn.ts";
 
 /**
- * Runs the turn as far as its first engine call, and asks no engine. Rejects with what the turn would fail with, a
- * `TurnError` for a prompt that is too long.
+ * Runs the turn up to its first engine call, which is not made. Rejects with the error the turn would fail
+ * with, such as a `TurnError` if the prompt is too long.
  */
 export async function countPromptTokens(
   turn: Turn,
@@ -21,7 +21,7 @@ export async function countPromptTokens(
   return tokens;
 }
 
-/** Accepts a prompt as the engine would, and writes nothing. */
+/** An engine that accepts every prompt and generates nothing. */
 function withoutServer({ name, capabilities }: Engine): Engine {
   return {
     name,

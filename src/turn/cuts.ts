@@ -1,10 +1,10 @@
-/** Where reading is stopped before the model ends. Predicates without side effects. */
+/** Decides where reading stops before the model ends. All functions are pure predicates. */
 import { hasUncheckedCall, toCheckedTool } from "./checks.ts";
 import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
 import type { Cut } from "./next-step.ts";
 import type { TurnState } from "./turn-state.ts";
 
-/** Whether enough has been read for what is being asked for now. */
+/** Returns why reading should stop in the current stage, or undefined to continue. */
 export function findCut(state: TurnState): Cut | undefined {
   const { stage, emitter, parser } = state;
   switch (stage) {
@@ -28,7 +28,7 @@ export function findCut(state: TurnState): Cut | undefined {
   }
 }
 
-/** Whether a cut must fall on its very token, so that each has to be read by itself. */
+/** Whether a cut must fall on an exact token, so that tokens must be read one by one. */
 export function needsExactCuts({ stage, turn, steering }: TurnState): boolean {
   return (
     (stage !== "free" && stage !== "constrained-turn") ||
@@ -46,7 +46,7 @@ export function needsExactCuts({ stage, turn, steering }: TurnState): boolean {
 
 function findCutInFreeTurn(state: TurnState): Cut | undefined {
   const { emitter, turn, parser } = state;
-  // What is under a constraint already needs no other.
+  // Output that is already constrained needs no second constraint.
   const constrained = state.stage === "constrained-turn";
   const isDocument = turn.answer.type !== "text";
   if (emitter.refused !== undefined) return "call-refused";
@@ -67,7 +67,7 @@ function findCutInFreeTurn(state: TurnState): Cut | undefined {
   }
 }
 
-/** A call is all that may come, and the thought before it. */
+/** Only a call may follow, optionally after reasoning. */
 function findCutBeforeCall(state: TurnState): Cut | undefined {
   const { emitter, parser } = state;
   if (parser.openPart === "reasoning") {
@@ -76,7 +76,10 @@ function findCutBeforeCall(state: TurnState): Cut | undefined {
   return emitter.count("tool-call") > 0 && !emitter.part ? "call-completed" : undefined;
 }
 
-/** The thought may not be, has used up its budget, reaches into the tokens kept for the answer, or repeats itself. */
+/**
+ * Reasoning is disabled, has used up its budget, reaches into the tokens reserved for the answer, or repeats
+ * itself.
+ */
 function isThoughtLongEnough({ turn, steering, usage, parser, repetition }: TurnState): boolean {
   const { enabled, maxTokens } = turn.reasoning;
   if (!enabled) return true;

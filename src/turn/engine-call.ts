@@ -1,4 +1,7 @@
-/** One engine call: within what the turn has left, counted, and with the request's own fields. */
+/**
+ * Makes one engine call: limits it to the turn's remaining tokens, counts its usage and adds the request's
+ * own fields.
+ */
 import { EngineError } from "../engines/engine-error.ts";
 import type { CompletionRequest, EngineEvent, EngineTokens } from "../engines/engine.ts";
 import { consume, type Demand, guard } from "../streams/push-stream.ts";
@@ -12,36 +15,37 @@ interface EngineCall extends Pick<
   "sampling" | "stopIds" | "constraint" | "topLogprobs"
 > {
   readonly prompt: CountedPrompt;
-  /** Tokens. Absent: all that the turn has left. */
+  /** In tokens. Absent: all that the turn has left. */
   readonly maxTokens?: number;
 }
 
-/** Adds tokens to the turn's usage. Each token has to be counted once; those behind a cut are not. */
+/** Adds tokens to the turn's usage. Call it once per token, and not for tokens after a cut. */
 export type CountTokens = (tokens: EngineTokens) => void;
 
-/** Takes what one read brought. False: enough has been read, and the call is ended. */
-type TakeTokens = (tokens: EngineTokens, count: CountTokens) => Demand;
+/** Consumes the tokens of one read. Returns false to end the call. */
+type ConsumeTokens = (tokens: EngineTokens, count: CountTokens) => Demand;
 
 type CallEnd =
   | {
       readonly type: "finished";
       readonly reason: "stop" | "length";
-      /** The server's own word for it. */
+      /** The finish reason as the server spelled it. */
       readonly nativeReason: string | null;
-      /** The call was given all that the turn had left. */
+      /** The call's limit was all that the turn had left. */
       readonly isTurnLimit: boolean;
     }
   | { readonly type: "cut" }
-  /** The limit of the request or of the context is reached, and the engine was not asked. */
+  /** The request or context limit was already reached, so the engine was not called. */
   | { readonly type: "no-tokens-left" };
 
 /**
- * Throws an `EngineError` as the engine does, also when its stream ends without a finish, and whatever `take` throws.
+ * Throws the engine's `EngineError`, also if its stream ends without a finish event, and whatever
+ * `consumeTokens` throws.
  */
 export async function callEngine(
   state: TurnState,
   { prompt, maxTokens = Infinity, ...call }: EngineCall,
-  take: TakeTokens,
+  consumeTokens: ConsumeTokens,
 ): Promise<CallEnd> {
   const { turn, engine, usage } = state;
   const promptLength = sentLength(prompt, engine.capabilities);
@@ -84,7 +88,7 @@ export async function callEngine(
       case "ids":
       case "pieces":
       case "text": {
-        const more = take(event, count);
+        const more = consumeTokens(event, count);
         return typeof more === "boolean" ? heed(more) : more.then(heed);
       }
       default:
@@ -117,7 +121,7 @@ function sum(counts: readonly number[]): number {
   return total;
 }
 
-/** What may still be sampled, in tokens: the least of what the request, the context and the operator leave. */
+/** Tokens that may still be sampled: the minimum of what the request, the context and the operator allow. */
 function tokensLeft(state: TurnState, promptLength: number): number {
   const { turn, contextLength, steering, usage } = state;
   const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;

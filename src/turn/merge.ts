@@ -1,26 +1,29 @@
-/** Several turns of one request read as one. */
+/** Merges the turns of one request into one stream. */
 import { consume, SerialQueue, type Demand } from "../streams/push-stream.ts";
 import type { TurnEvent } from "./turn.ts";
 
-/** Consumes an event of the turn at this index. */
-export type TakeIndexed = (event: TurnEvent, index: number) => Demand;
+/** Consumes an event of the turn with this index. */
+export type ConsumeIndexed = (event: TurnEvent, index: number) => Demand;
 
 /**
- * Reads all turns at once, their events in the order they arrive. When one fails, the others are cancelled and the error is
- * thrown.
+ * Reads all turns concurrently and passes their events on in order of arrival. If one fails, the others are
+ * cancelled and its error is thrown.
  */
 export async function mergeTurns(
   turns: readonly AsyncIterable<TurnEvent>[],
-  take: TakeIndexed,
+  consumeEvent: ConsumeIndexed,
 ): Promise<void> {
   const [only] = turns;
-  if (only !== undefined && turns.length === 1) return consume(only, (event) => take(event, 0));
-  const gate = new SerialQueue();
+  if (only !== undefined && turns.length === 1)
+    return consume(only, (event) => consumeEvent(event, 0));
+  const queue = new SerialQueue();
   try {
     await Promise.all(
-      turns.map((turn, index) => consume(turn, (event) => gate.pass(() => take(event, index)))),
+      turns.map((turn, index) =>
+        consume(turn, (event) => queue.pass(() => consumeEvent(event, index))),
+      ),
     );
   } finally {
-    gate.close();
+    queue.close();
   }
 }

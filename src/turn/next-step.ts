@@ -1,66 +1,66 @@
 /**
- * Decides the next step of a turn: the whole steering policy as one pure function over plain data.
+ * Decides the next step of a turn. The whole steering policy is one pure function over plain data.
  *
- * A turn alternates between a decision, which is carried out (`steer.ts`), and its outcome, which leads to the next
- * decision. Nothing here samples, emits or changes anything.
+ * A turn alternates between a decision, which `steer.ts` executes, and its outcome, which leads to the next
+ * decision. Nothing here samples, emits or mutates state.
  */
 import type { OfferedTool, TurnFailure } from "./turn.ts";
 
-/** What the model is being asked for. */
+/** What the model is currently sampled for. */
 export type Stage =
-  /** Whatever it wants: it is stopped where something must hold. */
+  /** Anything. Sampling stops where a demand must be enforced. */
   | "free"
-  /** The same, while the engine holds the whole turn to its demands. */
+  /** Anything, while the engine constrains the whole turn. */
   | "constrained-turn"
-  /** A thought alone: a call is forced after it. */
+  /** Reasoning only. A call is forced after it. */
   | "thought"
-  /** The document that the answer must be. */
+  /** The JSON document that the answer must be. */
   | "answer"
-  /** The arguments of the call that is open. */
+  /** The arguments of the open call. */
   | "arguments"
   /** Another call, or nothing. */
   | "more-calls";
 
-/** Why reading was stopped before the model ended. */
+/** Why reading stopped before the model ended. */
 export type Cut =
-  /** The thought may not be, has used up its budget, reaches into the answer's reserve, or repeats itself. */
+  /** Reasoning is disabled, has used up its budget, reaches into the answer's reserve, or repeats itself. */
   | "reasoning-budget"
-  /** A thought is complete after which a call is forced. */
+  /** Reasoning is complete and a call is forced next. */
   | "thought-completed"
-  /** The answer begins, and the engine can hold it to its schema. */
+  /** The answer has begun, and the engine can constrain it to its schema. */
   | "answer-opened"
-  /** The one document is complete. */
+  /** The JSON document is complete. */
   | "answer-completed"
-  /** A call begins, and the engine can hold its arguments to the schema. */
+  /** A call has begun, and the engine can constrain its arguments to their schema. */
   | "call-opened"
   /** A call is complete whose arguments must satisfy a schema. */
   | "call-completed"
-  /** A call that may not be made. */
+  /** A call that the request does not allow. */
   | "call-refused"
   /** As many calls as the request allows are complete. */
   | "call-limit"
-  /** Something other than the further call that was asked for. */
+  /** Something other than the further call that was requested. */
   | "not-a-call";
 
 export interface Demands {
-  /** One of these functions must be called. Undefined: none must. */
+  /** One of these functions must be called. Undefined: no call is required. */
   readonly requiredCalls: readonly string[] | undefined;
   /** The answer must be a JSON document. */
   readonly document: boolean;
   readonly reasoning: boolean;
   /** Functions are offered. */
   readonly tools: boolean;
-  /** The beginning of the answer is given. */
+  /** The client gave the beginning of the answer. */
   readonly prefill: boolean;
-  /** Ask for further calls after the first. */
+  /** Sample further calls after the first one. */
   readonly moreCalls: boolean;
-  /** Open the answer when the model has stopped without giving one. */
+  /** Open the answer if the model stopped without one. */
   readonly openMissingAnswer: boolean;
-  /** The engine can hold the whole turn to what is demanded, and the operator wants it. */
+  /** The engine can constrain the whole turn in one call, and the operator enabled it. */
   readonly singleCallConstraint: boolean;
 }
 
-/** What the next decision depends on, besides the outcome of the last one. */
+/** Everything the next decision depends on, besides the last outcome. */
 export interface SteeringState {
   readonly stage: Stage;
   readonly demands: Demands;
@@ -70,15 +70,15 @@ export interface SteeringState {
   readonly answers: number;
   /** Calls begun and not discarded. */
   readonly calls: number;
-  /** How many calls there were when the stage began. */
+  /** Number of calls when the stage began. */
   readonly callsBefore: number;
-  /** A call is complete and held until its arguments have been checked. */
+  /** A call is complete and held until its arguments are checked. */
   readonly uncheckedCall: boolean;
-  /** The call that is being refused. */
+  /** Name of the call being refused. */
   readonly refusedCall: string | undefined;
-  /** Answers are held, so a wrong one can be tried again. */
+  /** Answers are held, so an invalid one can be retried. */
   readonly holdsAnswers: boolean;
-  /** Calls are held, so a wrong one can be tried again. */
+  /** Calls are held, so an invalid one can be retried. */
   readonly holdsCalls: boolean;
 }
 
@@ -87,24 +87,24 @@ export interface WrongCall {
   readonly problem: string;
 }
 
-/** How what was decided came out. */
+/** The result of executing a decision. */
 export type Outcome =
   | { readonly type: "begun" }
-  /** The model ended, or nothing it still writes would count. */
+  /** The model ended, or its remaining output would not count. */
   | { readonly type: "stopped" }
-  /** The limit of the request or of the context. */
+  /** The request or context limit was reached. */
   | { readonly type: "out-of-tokens" }
-  /** A stop string of the client. */
+  /** A stop string of the client was found. */
   | { readonly type: "stop-sequence" }
   | { readonly type: "cut"; readonly cut: Cut }
   /** Undefined: the model named none of the functions. */
   | { readonly type: "function-chosen"; readonly name: string | undefined }
-  /** Undefined: the answer satisfies the format. */
+  /** Undefined: the answer is valid. */
   | { readonly type: "answer-checked"; readonly problem: string | undefined }
-  /** Undefined: the arguments of all calls satisfy their schemas. */
+  /** Undefined: the arguments of all calls are valid. */
   | { readonly type: "calls-checked"; readonly wrong: WrongCall | undefined };
 
-/** A repair the turn makes; counted with those of the parser. */
+/** Repairs made by the turn. They are counted together with the parser's. */
 type Repair =
   | "cut-thought"
   | "missing-answer"
@@ -114,40 +114,40 @@ type Repair =
 
 export type Decision =
   | Conclusion
-  /** Sample on as the model likes. */
+  /** Sample without restrictions. */
   | { readonly type: "continue" }
-  /** The same, under one constraint for the whole turn. */
+  /** Sample under one constraint for the whole turn. */
   | { readonly type: "constrain-turn" }
-  /** Close an empty thought, so that none is begun and a call remains possible. */
+  /** Append an empty analysis message, so that the model does not reason but can still call a tool. */
   | { readonly type: "skip-thought" }
-  /** Let the model think, and nothing else. */
+  /** Sample reasoning only. */
   | { readonly type: "open-thought" }
-  /** Begin another message, whose kind the model chooses. */
+  /** Begin another message; the model chooses its channel. */
   | { readonly type: "open-message"; readonly repair: Repair }
   | { readonly type: "open-answer"; readonly repair?: Repair }
-  /** The answer is open and empty: have the engine hold it to the schema. */
+  /** The answer is open and empty: constrain it to the schema. */
   | { readonly type: "constrain-answer" }
   | { readonly type: "check-answer" }
-  /** Tell the model what is wrong with its answer, and have it write another. */
+  /** Tell the model why its answer was rejected, and sample another. */
   | { readonly type: "retry-answer"; readonly problem: string; readonly repair: Repair }
-  /** Ask the model which of these functions it calls. */
+  /** Ask the model which of these functions to call. */
   | {
       readonly type: "choose-function";
       readonly names: readonly string[];
       readonly repair?: Repair;
     }
   | { readonly type: "open-call"; readonly name: string; readonly repair?: Repair }
-  /** A call is open and its arguments are empty: have the engine hold them to the schema. */
+  /** A call is open and its arguments are empty: constrain them to the schema. */
   | { readonly type: "constrain-call" }
   | { readonly type: "check-calls" }
-  /** Tell the model what is wrong with its arguments, and have it write others. */
+  /** Tell the model why its arguments were rejected, and sample them again. */
   | { readonly type: "retry-call"; readonly wrong: WrongCall; readonly repair: Repair }
-  /** Answer a call that may not be made with an error. */
+  /** Answer a call that is not allowed with an error. */
   | { readonly type: "refuse-call"; readonly name: string; readonly repair: Repair }
-  /** See whether the model has another call to make. */
+  /** Check whether the model has another call to make. */
   | { readonly type: "ask-for-more-calls" };
 
-/** The turn is over. */
+/** Ends the turn. */
 export type Conclusion =
   | { readonly type: "finish"; readonly reason: "stop" | "length" }
   /** A demand was not met. */
@@ -162,7 +162,7 @@ export function nextStep(state: SteeringState, outcome: Outcome): Decision {
     case "out-of-tokens":
       return { type: "finish", reason: "length" };
     case "stop-sequence":
-      // The text before it must be the whole document all the same.
+      // The text before the stop string must still be a complete document.
       return state.demands.document && state.calls === 0 ? { type: "check-answer" } : STOP;
     case "cut":
       return afterCut(state, outcome.cut);
@@ -201,7 +201,7 @@ function firstStep(demands: Demands): Decision {
   if (requiredCalls) return reasoning ? { type: "open-thought" } : forceCall(requiredCalls);
   if (prefill) return { type: "open-answer" };
   if (reasoning) return { type: "continue" };
-  // An opened answer would leave no way to call a tool.
+  // Opening the answer would prevent a tool call.
   return tools ? { type: "skip-thought" } : { type: "open-answer" };
 }
 
@@ -252,9 +252,9 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
   switch (cut) {
     case "reasoning-budget":
       if (demands.requiredCalls) return forceCall(demands.requiredCalls, "cut-thought");
-      // It came behind what was asked for.
+      // The reasoning came after the requested output.
       if (state.calls > 0 || state.answers > 0) return afterFreeStop(state);
-      // With tools the model may still want to call one. It is not asked twice.
+      // With tools, the model may still want to call one. This is offered only once.
       return demands.tools && !repairs.has("cut-thought")
         ? { type: "open-message", repair: "cut-thought" }
         : { type: "open-answer", repair: "cut-thought" };
@@ -263,7 +263,7 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
     case "answer-opened":
       return { type: "constrain-answer" };
     case "answer-completed":
-      // What stands beside a call is not the answer.
+      // Text next to a call is not the answer.
       return state.calls > 0 && state.stage !== "answer" ? STOP : { type: "check-answer" };
     case "call-opened":
       return { type: "constrain-call" };

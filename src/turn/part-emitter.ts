@@ -1,8 +1,8 @@
 /**
- * From what the parser proves to what the turn gives out.
+ * Converts parser events to turn events.
  *
- * Calls get their ids here, stop strings are matched here (on the answer only), and here a part can be
- * held until it is known to be right.
+ * Assigns call ids, matches stop strings (in the answer only), and holds parts back until they have been
+ * checked.
  */
 import type { TokenLogprob } from "../engines/engine.ts";
 import type { ParseEvent } from "../harmony/parse.ts";
@@ -14,30 +14,33 @@ type PartKind = Part["kind"];
 type PartStart = Extract<ParseEvent, { type: "part-start" }>;
 
 export interface PartEmitter {
-  /** Events for what the parser has just said. `logprobs` belong to the tokens of these events. */
+  /** Returns the turn events for these parser events. `logprobs` belong to the tokens of these events. */
   push(events: readonly ParseEvent[], logprobs?: readonly TokenLogprob[]): TurnEvent[];
-  /** From now on, parts of these kinds are held, and no others. What is held already stays so. */
+  /** Holds further parts of these kinds, and no others. Parts already held stay held. */
   setHeld(kinds: readonly PartKind[]): void;
-  /** What was held, to be given out; nothing is held any more. */
+  /** Returns all held events and stops holding. */
   release(): TurnEvent[];
-  /** The parts of this kind that are held, with their text so far. */
+  /** The held parts of this kind, with their text so far. */
   held(kind: PartKind): readonly HeldPart[];
-  /** Forget the parts of these kinds that were held, as if the model had never written them. Holding goes on. */
+  /**
+   * Discards the held parts of these kinds as if the model had never written them. Further parts are still
+   * held.
+   */
   discard(...kinds: readonly PartKind[]): void;
   holds(kind: PartKind): boolean;
-  /** The name of a call that may not be made, until the message it stood in is over. */
+  /** Name of a call that is not allowed. Set until the message it is in ends. */
   readonly refused: string | undefined;
-  /** The part that is open. */
+  /** The open part. */
   readonly part: Part | undefined;
-  /** The part that is open, or else was last. */
+  /** The open part, or else the last one. */
   readonly last: Part | undefined;
-  /** The text given out or held of that part. */
+  /** Text of `last` so far, emitted or held. */
   readonly text: string;
-  /** The same of the part of the answer that is open, or else was last. */
+  /** Text of the open answer part, or else the last one. */
   readonly answerText: string;
-  /** Parts begun so far. Neither discarded ones are counted nor calls cut before their arguments. */
+  /** Number of parts begun. Discarded parts and calls cut before their arguments are not counted. */
   count(kind: PartKind): number;
-  /** The stop string that was met. Everything after it is ignored. */
+  /** The stop string that was found. All text after it is ignored. */
   readonly stopSequence: string | undefined;
 }
 
@@ -48,19 +51,19 @@ interface HeldPart {
 
 interface PartEmitterOptions {
   readonly stop: readonly string[];
-  /** Between preamble and answer, where they are one text to the client. */
+  /** Text between preamble and answer, for clients that read both as one text. */
   readonly textSeparator: string | undefined;
   readonly newCallId: () => string;
   /**
-   * Show preambles as reasoning: beside an answer that must be a document, text for the user would make
-   * it none.
+   * Emit preambles as reasoning. Next to an answer that must be a JSON document, visible text would make the
+   * whole invalid.
    */
   readonly foldPreambles: boolean;
-  /** Parts of these kinds are left out as if the model had not written them. */
+  /** Parts of these kinds are dropped. */
   readonly omits: readonly PartKind[];
-  /** Calls that may not be made: they are left out too, and `refused` says so. */
+  /** Whether a call is not allowed. Such calls are dropped and reported in `refused`. */
   readonly refuses: (name: string) => boolean;
-  /** Calls whose arguments will be checked: no others are held. */
+  /** Whether the arguments of a call are checked. Only such calls are held. */
   readonly checks: (name: string) => boolean;
 }
 
@@ -81,26 +84,32 @@ class Emitter implements PartEmitter {
     content: 0,
     "tool-call": 0,
   };
-  /** Parts that were given out, and cannot be discarded. */
-  readonly #given: Record<PartKind, number> = {
+  /** Parts already emitted, which cannot be discarded. */
+  readonly #emitted: Record<PartKind, number> = {
     reasoning: 0,
     preamble: 0,
     content: 0,
     "tool-call": 0,
   };
-  /** The text of the last part of the answer, when others have begun since. */
+  /** Text of the last answer part, if other parts have begun since. */
   #answerBefore = "";
-  /** The part that the parser has open is left out. */
+  /** The parser's open part is being dropped. */
   #omitting = false;
-  /** The start of the open part has been given out. */
-  #shown = false;
+  /** The start of the open part has been emitted. */
+  #started = false;
   #matcher: StopMatcher | undefined;
-  /** The end of the text shown before this part: so much of it as a stop string can begin in. Undefined: none was. */
+  /**
+   * The end of the text emitted before this part, as far as a stop string could begin in it. Undefined: no
+   * text before.
+   */
   #textBefore: string | undefined;
-  /** What the matcher was shown of that text, and has not yet given back. */
-  #shownBefore = 0;
-  /** How a preamble behind an answer begins, until it is known whether a stop string reaches into it. */
-  #behindAnswer: string | undefined;
+  /** Characters of that text that the matcher has read and not returned yet. */
+  #unreturnedBefore = 0;
+  /**
+   * The beginning of a preamble after an answer, held until it is known whether a stop string reaches into
+   * it.
+   */
+  #afterAnswer: string | undefined;
   #waitingLogprobs: TokenLogprob[] = [];
   #holding: ReadonlySet<PartKind> = new Set();
   #held: { readonly kind: PartKind; readonly event: TurnEvent }[] = [];
@@ -110,7 +119,7 @@ class Emitter implements PartEmitter {
   }
 
   push(events: readonly ParseEvent[], logprobs?: readonly TokenLogprob[]): TurnEvent[] {
-    // The header's tokens come before the part is open, the terminator's is special.
+    // Tokens of the header come before the part opens; the terminator is a special token.
     if (logprobs && this.part?.kind === "content") {
       this.#waitingLogprobs.push(...logprobs.filter((each) => each.id < FIRST_SPECIAL_ID));
     }
@@ -146,7 +155,7 @@ class Emitter implements PartEmitter {
   release(): TurnEvent[] {
     const released = this.#held.map(({ event }) => event);
     for (const event of released) {
-      if (event.type === "part-start") this.#given[event.part.kind]++;
+      if (event.type === "part-start") this.#emitted[event.part.kind]++;
     }
     this.#held = [];
     this.#holding = new Set();
@@ -169,7 +178,7 @@ class Emitter implements PartEmitter {
     this.#held = this.#held.filter(({ kind }) => !kinds.includes(kind));
     for (const kind of kinds) {
       if (!this.#holding.has(kind)) continue;
-      this.#counts[kind] = this.#given[kind];
+      this.#counts[kind] = this.#emitted[kind];
       if (kind === "content") this.#forgetStop();
     }
   }
@@ -194,55 +203,61 @@ class Emitter implements PartEmitter {
     this.#counts[part.kind]++;
     const stoppable = part.kind === "content" && this.#options.stop.length > 0;
     this.#matcher = stoppable ? this.#createMatcher() : undefined;
-    this.#behindAnswer =
+    this.#afterAnswer =
       part.kind === "preamble" && this.#counts.content > 0 && this.#textBefore !== undefined
         ? ""
         : undefined;
-    this.#shown = false;
+    this.#started = false;
   }
 
-  /** It begins with the end of the text before, so that a stop string is found across the separator. */
+  /**
+   * The matcher first reads the end of the previous text, so that stop strings are found across the
+   * separator.
+   */
   #createMatcher(): StopMatcher {
     const { stop, textSeparator } = this.#options;
     const matcher = createStopMatcher(stop);
-    this.#shownBefore = 0;
+    this.#unreturnedBefore = 0;
     if (textSeparator !== undefined && this.#textBefore !== undefined) {
       const before = this.#textBefore + textSeparator;
-      this.#shownBefore = before.length - matcher.push(before).length;
+      this.#unreturnedBefore = before.length - matcher.push(before).length;
     }
     return matcher;
   }
 
-  /** What of the text is certainly before any stop string. */
+  /** Returns the text that is certainly before any stop string. */
   #beforeStop(text: string): string {
-    if (this.#behindAnswer !== undefined) return this.#unlessStopped(text, false);
+    if (this.#afterAnswer !== undefined) return this.#unlessStopped(text, false);
     if (this.#matcher === undefined) return text;
     return this.#withoutBefore(this.#matcher.push(text));
   }
 
-  /** A stop string that begins in the answer, or right behind it, ends the answer before the preamble is shown. */
+  /**
+   * A stop string that begins in the answer, or directly after it, ends the turn before the preamble is
+   * emitted.
+   */
   #unlessStopped(text: string, isWhole: boolean): string {
-    const begun = (this.#behindAnswer ?? "") + text;
+    const begun = (this.#afterAnswer ?? "") + text;
     const { stop, textSeparator = "" } = this.#options;
     const before = (this.#textBefore ?? "") + textSeparator;
     const found = stop.find((each) => each !== "" && isAcross(before, begun, each));
     if (found === undefined && !isWhole && begun.length < longestOf(stop)) {
-      this.#behindAnswer = begun;
+      this.#afterAnswer = begun;
       return "";
     }
-    this.#behindAnswer = undefined;
+    this.#afterAnswer = undefined;
     this.stopSequence = found;
     return found === undefined ? begun : "";
   }
 
   #withoutBefore(text: string): string {
-    if (this.#shownBefore === 0) return text;
-    const before = Math.min(this.#shownBefore, text.length);
-    this.#shownBefore -= before;
+    if (this.#unreturnedBefore === 0) return text;
+    const before = Math.min(this.#unreturnedBefore, text.length);
+    this.#unreturnedBefore -= before;
     return text.slice(before);
   }
 
-  /** The answer in which it was met has been discarded. */
+  /** The answer that contained the stop string has been discarded. */
   #forgetStop(): void {
     if (this.stopSequence === undefined) return;
     this.stopSequence = undefined;
@@ -259,17 +274,17 @@ class Emitter implements PartEmitter {
 
   #write(text: string, out: TurnEvent[]): void {
     if (text !== "") {
-      // A message without text, such as an empty thought or a call cut before its arguments, is nothing to show.
-      if (!this.#shown && this.part) this.#give({ type: "part-start", part: this.part }, out);
-      this.#shown = true;
+      // Messages without text are not emitted, such as empty reasoning or a call cut before its arguments.
+      if (!this.#started && this.part) this.#emit({ type: "part-start", part: this.part }, out);
+      this.#started = true;
       this.text += text;
       if (this.#options.textSeparator !== undefined) this.#rememberText(text);
-      this.#give({ type: "part-delta", text, ...this.#takeLogprobs() }, out);
+      this.#emit({ type: "part-delta", text, ...this.#drainLogprobs() }, out);
     }
     const matched = this.#matcher?.matched;
     if (matched !== undefined && this.stopSequence === undefined) {
       this.stopSequence = matched;
-      if (this.#shown) this.#give({ type: "part-end" }, out);
+      if (this.#started) this.#emit({ type: "part-end" }, out);
     }
   }
 
@@ -281,7 +296,7 @@ class Emitter implements PartEmitter {
     this.#textBefore = whole.slice(Math.max(0, whole.length - longestOf(stop) + 1));
   }
 
-  #takeLogprobs(): { readonly logprobs?: readonly TokenLogprob[] } | undefined {
+  #drainLogprobs(): { readonly logprobs?: readonly TokenLogprob[] } | undefined {
     if (this.part?.kind !== "content" || this.#waitingLogprobs.length === 0) return undefined;
     const logprobs = this.#waitingLogprobs;
     this.#waitingLogprobs = [];
@@ -291,8 +306,8 @@ class Emitter implements PartEmitter {
   #end(out: TurnEvent[]): void {
     if (!this.#omitting) {
       this.#write(this.#rest(), out);
-      if (this.#shown) this.#give({ type: "part-end" }, out);
-      // It was cut before its arguments began: a complete call without any has `{}`.
+      if (this.#started) this.#emit({ type: "part-end" }, out);
+      // The call was cut before its arguments began. A complete call without arguments has `{}`.
       else if (this.part?.kind === "tool-call") this.#counts["tool-call"]--;
     }
     this.part = undefined;
@@ -300,25 +315,25 @@ class Emitter implements PartEmitter {
     this.#omitting = false;
   }
 
-  /** What was held back of the text that is over. */
+  /** Returns the text held back at the end of the part. */
   #rest(): string {
-    if (this.#behindAnswer !== undefined) return this.#unlessStopped("", true);
+    if (this.#afterAnswer !== undefined) return this.#unlessStopped("", true);
     return this.#withoutBefore(this.#matcher?.end() ?? "");
   }
 
-  #give(event: TurnEvent, out: TurnEvent[]): void {
+  #emit(event: TurnEvent, out: TurnEvent[]): void {
     const { part } = this;
     if (part && this.#isHeld(part)) {
       this.#held.push({ kind: part.kind, event });
     } else {
-      if (event.type === "part-start") this.#given[event.part.kind]++;
+      if (event.type === "part-start") this.#emitted[event.part.kind]++;
       out.push(event);
     }
   }
 
   #isHeld(part: Part): boolean {
     if (!this.#holding.has(part.kind)) return false;
-    // What follows a call that nothing is checked of would overtake it.
+    // Calls without a check are not held: parts after them would be emitted first.
     return part.kind !== "tool-call" || this.#options.checks(part.name);
   }
 }
@@ -327,7 +342,7 @@ function longestOf(stop: readonly string[]): number {
   return Math.max(...stop.map((each) => each.length));
 }
 
-/** Whether the string begins in the first text, and may end in the second. */
+/** Whether `searched` begins in the first text. It may end in the second. */
 function isAcross(first: string, second: string, searched: string): boolean {
   const at = (first + second).indexOf(searched);
   return at >= 0 && at < first.length;

@@ -1,15 +1,16 @@
 /**
- * Whether a trailing assistant message is the beginning of the answer or a message of the history.
+ * Decides whether a trailing assistant message is a prefill (the beginning of the answer) or part of the
+ * history.
  *
- * Clients end a conversation with an assistant message for two reasons: to have it continued, or to ask for something
- * else after it (an agent asks for its finished answer once more, as a JSON document). What cannot be the beginning
- * of what is demanded is history.
+ * Clients end a conversation with an assistant message for two reasons: to have it continued, or to ask for
+ * something else after it, such as an agent that asks for its finished answer again as a JSON document. A
+ * text that cannot be the beginning of the demanded answer is history.
  */
 import { isJsonObject, JsonSyntaxError, parseJson } from "../harmony/json.ts";
 import { finalMessage } from "../harmony/messages.ts";
 import type { AnswerFormat, Turn } from "./turn.ts";
 
-/** The turn, its prefill moved into the history where it cannot be continued. For an API that makes a turn. */
+/** Moves the prefill into the history if it cannot be continued. Called by each API when it builds a turn. */
 export function settlePrefill(turn: Turn): Turn {
   const { prefill, ...rest } = turn;
   if (prefill === undefined || isBeginning(prefill, turn)) return turn;
@@ -17,7 +18,7 @@ export function settlePrefill(turn: Turn): Turn {
 }
 
 function isBeginning(prefill: string, { toolChoice, answer }: Turn): boolean {
-  // A call is not the continuation of an answer.
+  // A call cannot continue an answer.
   if (toolChoice.type === "required") return false;
   return answer.type === "text" || isBeginningOfDocument(prefill.trimStart(), answer);
 }
@@ -27,7 +28,7 @@ function isBeginningOfDocument(text: string, answer: AnswerFormat): boolean {
   if (first !== undefined && text !== "" && !text.startsWith(first)) return false;
   try {
     parseJson(text);
-    // A whole document leaves nothing to be continued.
+    // A complete document cannot be continued.
     return false;
   } catch (error) {
     return error instanceof JsonSyntaxError && isUnfinished(text.slice(error.position));
@@ -40,18 +41,18 @@ const FIRST_CHARACTERS = new Map([
   ["string", '"'],
 ]);
 
-/** What the document begins with, where the format leaves no choice. */
+/** The first character of the document, if the format determines it. */
 function firstCharacter(answer: AnswerFormat): string | undefined {
   if (answer.type !== "json-schema") return "{";
   const type = isJsonObject(answer.schema) ? answer.schema.get("type") : undefined;
   return typeof type === "string" ? FIRST_CHARACTERS.get(type) : undefined;
 }
 
-/** What is left of a number when the part that is one already has been read. */
+/** What follows the valid part of an incomplete number. */
 const UNFINISHED_NUMBER = /^(?:-|\.|[eE][+-]?)$/;
 const UNFINISHED_STRING = /^"[^"\\]*(?:\\.[^"\\]*)*\\?$/s;
 
-/** Whether reading failed only because the text ends here. `rest`: from where it failed. */
+/** Whether parsing failed only because the text ends early. `rest`: the text from the error position. */
 function isUnfinished(rest: string): boolean {
   return (
     rest === "" ||

@@ -1,6 +1,6 @@
 /**
- * The prompt of a turn. It is encoded in slices, and no further than the model could read; the choices of a request share
- * theirs.
+ * Renders the prompt of a turn. Encoding runs in slices and stops once the prompt exceeds the context. The
+ * choices of one request share a prompt.
  */
 import { dropFinishedAnalysis } from "../harmony/analysis.ts";
 import type { ContentPart, Message } from "../harmony/conversation.ts";
@@ -13,26 +13,26 @@ import { TurnError } from "./turn-error.ts";
 
 export interface PromptOptions {
   readonly layout: Layout;
-  /** Whose texts they are. They are remembered for this tenant alone. */
+  /** Encoded texts are cached per tenant. */
   readonly tenant: string;
-  /** Tokens of prompt and completion together, when it is known. */
+  /** Context length in tokens, prompt and completion together, if known. */
   readonly contextLength: number | undefined;
   readonly pause: Pause;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Bytes of the longest token: so many characters at least are needed for each token. */
+/** Bytes of the longest token. A text has at least `length / MAX_TOKEN_BYTES` tokens. */
 const MAX_TOKEN_BYTES = 128;
 
-/** Tokens sent to a server that does not say how many it takes: eight times what gpt-oss was made for. */
+/** Token limit for servers that do not report a context length: eight times that of gpt-oss. */
 const LONGEST_CONTEXT = 1_048_576;
 
-/** Of a word of megabytes, so many of the ids counted so far may still become fewer. */
+/** Within a single word of megabytes, the ids counted so far may still be merged into fewer. */
 const UNSETTLED_TOKENS = 1024;
 
 /**
- * At once where there is little to encode. A conversation that is far longer than the context is not encoded to its
- * end: that is a `TurnError`, as it is where the caller finds the prompt too long.
+ * Synchronous if there is little to encode. Throws a `TurnError` if the conversation is far longer than the
+ * context, without encoding all of it. The caller throws the same error if the encoded prompt is too long.
  */
 export function renderPrompt(
   messages: readonly Message[],
@@ -46,7 +46,7 @@ export function renderPrompt(
   return runInSlices(steps, withCheck(options));
 }
 
-/** The prompt of these messages, made once for all who run them: the choices of a request hold the same array. */
+/** Renders the prompt once per message array: the choices of a request share the array. */
 export function sharePrompt(
   messages: readonly Message[],
   options: PromptOptions,
@@ -59,7 +59,7 @@ export function sharePrompt(
   return prompt;
 }
 
-/** The ids of a text the prompt goes on with. */
+/** Encodes text that is appended to the prompt. */
 export function encodeText(
   text: string,
   options: PromptOptions,
@@ -98,7 +98,7 @@ function checkFits(tokens: number, contextLength: number | undefined): void {
   );
 }
 
-/** The prompt and the context differ by so much as the message says. */
+/** The error reports prompt length and context length in tokens. */
 export function tooLong(
   contextLength: number,
   tokens: number,
@@ -113,7 +113,7 @@ export function tooLong(
   );
 }
 
-/** What the messages come to at the least. Of schemas nothing is known before they are written out. */
+/** A lower bound of the token count. Schemas are not counted, since their length is unknown until printed. */
 function leastTokens(messages: readonly Message[], most: number): number {
   let tokens = 0;
   for (const { content } of messages) {
@@ -143,7 +143,7 @@ function leastTokensOf(part: ContentPart, most: number): number {
   }
 }
 
-/** Each line of a comment begins with a token of its own. Not all lines are counted where there are more than `most`. */
+/** Each line of a comment begins with its own token. Counting stops at `most` lines. */
 function leastTokensOfComment(text: string, most: number): number {
   let lines = 0;
   for (let at = text.indexOf("\n"); at >= 0 && lines <= most; at = text.indexOf("\n", at + 1)) {
@@ -154,7 +154,7 @@ function leastTokensOfComment(text: string, most: number): number {
 
 const renderers = new Map<Layout, Renderer>();
 
-/** One for each layout, because each keeps the encoded messages of running conversations. */
+/** One renderer per layout, since each caches encoded messages. */
 export function rendererFor(layout: Layout): Renderer {
   let renderer = renderers.get(layout);
   if (!renderer)

@@ -1,15 +1,15 @@
 /**
- * Notices a model that has begun to repeat itself and will not stop: the last stretch of tokens is the
- * same few tokens over and over. On engines that give no ids, characters stand for tokens.
+ * Detects a model stuck in a loop: its last tokens are the same short sequence over and over. For engines
+ * that return no ids, characters are compared instead of tokens.
  */
 import type { Capabilities, EngineTokens } from "../engines/engine.ts";
 import { textUnit } from "./token-units.ts";
 
-/** The longest period looked for, in tokens. */
+/** Longest period to detect, in tokens. */
 const MAX_PERIOD = 64;
-/** So many tokens must be periodic to be a loop: lists and tables repeat, too. */
+/** Tokens that must be periodic to count as a loop. Higher than in lists and tables, which repeat too. */
 const MIN_REPEATED = 384;
-/** A check costs up to `MAX_PERIOD × MIN_REPEATED` comparisons, so it is made this often only. */
+/** A check costs up to `MAX_PERIOD × MIN_REPEATED` comparisons, so it runs only every so many tokens. */
 const INTERVAL = 32;
 const CHARACTERS_PER_TOKEN = 4;
 
@@ -17,13 +17,13 @@ type SplittableTokens = Exclude<EngineTokens, { type: "pieces" }>;
 
 export interface RepetitionGuard {
   push(tokens: EngineTokens): void;
-  /** As of the last check. */
+  /** Result of the last check. */
   readonly looping: boolean;
-  /** Whether so many tokens can be pushed at once without passing over a check. */
+  /** Whether all of these tokens can be pushed at once without skipping a check. */
   hasRoomFor(tokens: EngineTokens): boolean;
   /**
-   * The same tokens in parts that each end where a check is made, so that it does not matter how they arrived. Push each
-   * part before asking for the next.
+   * Splits tokens at each check, so that the result does not depend on how they arrived. Push each part
+   * before requesting the next.
    */
   split(tokens: SplittableTokens): Iterable<EngineTokens>;
 }
@@ -40,7 +40,7 @@ class Guard implements RepetitionGuard {
   #recent: number[] = [];
   #sinceCheck = 0;
 
-  /** `scale`: units to a token. A unit is an id or a character. */
+  /** `scale`: units per token. A unit is an id or a character. */
   constructor(scale: number) {
     this.#maxPeriod = MAX_PERIOD * scale;
     this.#minRepeated = MIN_REPEATED * scale;

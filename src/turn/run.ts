@@ -1,4 +1,4 @@
-/** Running a turn: the conversation is rendered, the engine asked, and what it writes told as events. */
+/** Runs a turn: renders the conversation, calls the engine and emits its output as events. */
 import type { Engine } from "../engines/engine.ts";
 import {
   createPushStream,
@@ -32,29 +32,31 @@ import { createUsageCounter } from "./usage-counter.ts";
 export interface RunDeps {
   readonly engine: Engine;
   readonly steering: Steering;
-  /** Tokens of prompt and completion together, when it is known. */
+  /** Context length in tokens, prompt and completion together, if known. */
   readonly contextLength: number | undefined;
   readonly layout: Layout;
-  /** `call_` and something unguessable: it is the key under which the call's thought is kept. */
+  /**
+   * Returns `call_` and an unguessable suffix: the id is the key under which the call's reasoning is stored.
+   */
   readonly newCallId: () => string;
-  /** Absent: engines keep the prompts of all tenants in one cache. */
+  /** Absent: engines share one prefix cache between all tenants. */
   readonly cacheSalts?: CacheSalts | undefined;
-  /** Between slices of long work. */
+  /** Called between slices of long work. */
   readonly pause: Pause;
 }
 
 /**
- * Gives `start` when the engine has accepted, then the parts as they are written, then `end`.
+ * Emits `start` once the engine has accepted the request, then the parts as they are generated, then `end`.
  *
- * Fails with a `TurnError` before the engine is asked, or an `EngineError` at any time. Aborting the signal
- * or wanting no more events closes the engine's connection.
+ * Fails with a `TurnError` before the engine is called, or with an `EngineError` at any time. Aborting the
+ * signal, or a consumer that wants no more events, closes the engine's connection.
  */
 export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStream<TurnEvent> {
-  return createPushStream(async (take) => {
-    const gate = new SerialQueue();
-    const emit = (events: readonly TurnEvent[]) => gate.pass(() => deliverAll(events, take));
+  return createPushStream(async (consumer) => {
+    const queue = new SerialQueue();
+    const emit = (events: readonly TurnEvent[]) => queue.pass(() => deliverAll(events, consumer));
     const encoding = encodeTurn(turn, deps, signal);
-    // Waiting takes a turn of the microtask queue even where there is nothing to wait for.
+    // `await` costs a microtask even for a plain value.
     const encoded = encoding instanceof Promise ? await encoding : encoding;
     const salting = deps.cacheSalts?.(turn.tenant);
     const cacheSalt = salting instanceof Promise ? await salting : salting;
@@ -64,16 +66,19 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
       const conclusion = await steer(state);
       await state.emit([toEnd(state, conclusion)]);
     } catch (error) {
-      // Where nobody wants more, the engine was not heard to its end.
-      if (await gate.demand) throw error;
+      // If the consumer stopped early, the error is only that the engine was not read to its end.
+      if (await queue.demand) throw error;
     }
   });
 }
 
-/** Tokens of a prompt that is sent in a turn of the event loop of its own: `n` choices each write it to the engine. */
+/**
+ * Longer prompts, in tokens, yield to the event loop before they are sent: each of `n` choices serialises its
+ * own.
+ */
 const LONG_PROMPT = 16_384;
 
-/** What the engine is to continue. */
+/** What the engine continues. */
 interface EncodedTurn {
   readonly prompt: RenderedPrompt;
   readonly prefillIds: readonly TokenId[];
@@ -168,7 +173,7 @@ function toEnd(state: TurnState, conclusion: Conclusion): TurnEnd {
   };
 }
 
-/** What the request has no place for, should the model write it all the same. */
+/** Parts the request has no place for, in case the model writes them anyway. */
 function toOmittedParts({ toolChoice, reasoning }: Turn): Part["kind"][] {
   const omitted: Part["kind"][] = [];
   if (toolChoice.type === "required") omitted.push("content");

@@ -1,4 +1,4 @@
-/** Samples: continues the transcript until the model ends, a limit is met, or enough has been read. */
+/** Continues the transcript until the model ends, a limit is reached, or enough has been read. */
 import type { Constraint, EngineTokens, Sampling } from "../engines/engine.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import { isSpecial, type TokenId } from "../tokenizer/index.ts";
@@ -9,24 +9,27 @@ import type { TurnEvent } from "./turn.ts";
 import type { TurnState } from "./turn-state.ts";
 
 export interface SampleOptions<Cut extends string> {
-  /** Holds from the first token. Only given when the engine has it. */
+  /** Applies from the first token. Set only if the engine supports it. */
   readonly constraint?: Constraint;
-  /** Ids that would break what is being written: never sampled, where the engine takes a bias. */
+  /**
+   * Ids that must not be sampled because they would break the current structure. Sent as a logit bias if the
+   * engine supports it.
+   */
   readonly ban?: readonly TokenId[];
-  /** Ids that end this call. An engine that cannot stop at them is stopped by `cut`. */
+  /** Ids that end this call. For engines that cannot stop at them, `cut` does. */
   readonly stopIds?: readonly TokenId[];
-  /** Why to stop reading, or undefined to go on. Asked after each read from the engine. */
+  /** Returns why to stop reading, or undefined to continue. Called after each read from the engine. */
   readonly cut?: () => Cut | undefined;
-  /** Ask after every single token instead: for cuts that must be exact. Tokens then cost more. */
+  /** Call `cut` after every token, for cuts that must be exact. Costs more per token. */
   readonly exact?: boolean;
 }
 
 type SampleEnd<Cut extends string> =
-  /** The model ended, or nothing it still writes would count. */
+  /** The model ended, or its remaining output would not count. */
   | { readonly why: "stop" }
-  /** The limit of the request or of the context. */
+  /** The request or context limit was reached. */
   | { readonly why: "length" }
-  /** A stop string of the client. */
+  /** A stop string of the client was found. */
   | { readonly why: "stop-sequence" }
   | { readonly why: "cut"; readonly cut: Cut };
 
@@ -35,12 +38,13 @@ export async function sample<Cut extends string = never>(
   options: SampleOptions<Cut>,
 ): Promise<SampleEnd<Cut>> {
   const { turn, engine, emitter, parser } = state;
-  const looking = options.exact === true || turn.topLogprobs !== undefined;
+  const readsEach = options.exact === true || turn.topLogprobs !== undefined;
   let end: SampleEnd<Cut> | undefined;
-  // Where a cut falls on the last token of a turn, the finish is next, and with it the engine's own counts.
+  // A cut on the last token of a turn waits for the finish event, which carries the engine's own token
+  // counts.
   let atLastToken: SampleEnd<Cut> | undefined;
 
-  /** Whether that is enough to read of this call. */
+  /** Whether enough of this call has been read. */
   const isEnough = (tokens: EngineTokens): boolean => {
     const cut = options.cut?.();
     let found: SampleEnd<Cut> | undefined;
@@ -52,11 +56,11 @@ export async function sample<Cut extends string = never>(
     return true;
   };
 
-  /** In one step, where nothing can end before the last of the tokens. */
+  /** Reads all tokens at once if none before the last can end the turn. */
   const readAll = (tokens: EngineTokens, count: CountTokens): TurnEvent[] => {
     const { repetition } = state;
     const isLong = repetition !== undefined && !repetition.hasRoomFor(tokens);
-    // A piece is looked at as a whole: a cut within it would leave a part of a token in the transcript.
+    // A piece is read as a whole: cutting inside it would leave part of a token in the transcript.
     if (endsWithin(tokens) || (isLong && tokens.type === "pieces")) {
       return readEach(oneByOne(tokens), count);
     }
@@ -76,7 +80,7 @@ export async function sample<Cut extends string = never>(
     return joinDeltas(events);
   };
 
-  /** Whether more comes than what counts. */
+  /** Whether all further output is irrelevant. */
   const isOver = (): boolean => {
     if (atLastToken || parser.done) end = atLastToken ?? { why: "stop" };
     return end !== undefined;
@@ -93,16 +97,16 @@ export async function sample<Cut extends string = never>(
     },
     (tokens, count) => {
       if (isOver()) return false;
-      const events = looking ? readEach(oneByOne(tokens), count) : readAll(tokens, count);
+      const events = readsEach ? readEach(oneByOne(tokens), count) : readAll(tokens, count);
       const more = state.emit(events);
       return end === undefined && more;
     },
   );
   if (finish.type === "no-tokens-left") return { why: "length" };
   if (end !== undefined) return end;
-  // `runTurn` keeps this to itself, because there is nobody left to tell.
+  // The consumer is gone, so `runTurn` drops this error.
   if (finish.type === "cut") throw new Error("the turn's consumer wants no more events");
-  // Whether the engine still says how it ended depends on how its tokens arrived.
+  // For a stop string, the native reason would depend on how tokens were grouped.
   if (atLastToken?.why !== "stop-sequence") state.nativeReason = finish.nativeReason;
   return atLastToken ?? { why: finish.reason };
 }
@@ -118,7 +122,9 @@ function read(state: TurnState, tokens: EngineTokens, count: CountTokens): TurnE
   );
 }
 
-/** An engine that was said to give log probabilities and gives none: a reply without them would look complete. */
+/**
+ * Throws if an engine that supports log probabilities returns none: a reply without them would look complete.
+ */
 function expectLogprobs(tokens: EngineTokens): void {
   const areMissing =
     tokens.type !== "ids" ||
@@ -147,7 +153,7 @@ function withBan(
   return { ...sampling, logitBias };
 }
 
-/** What arrived in one read leaves in one delta, however finely it was looked at. */
+/** Merges adjacent deltas, so that one read gives one delta even if its tokens were read one by one. */
 function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
   const joined: TurnEvent[] = [];
   for (const event of events) {

@@ -1,24 +1,27 @@
 /**
- * Which engines hide the model's control tokens. One that has shown some is not suspected because of a single odd
- * answer: that is the model's doing then. What is known is kept for each engine of a pool, not for the pool.
+ * Remembers which engines show the model's control tokens. An engine that has shown some is not suspected of
+ * hiding them after one malformed answer. Tracked for each engine of a pool separately.
  */
 import type { Engine } from "../engines/engine.ts";
 import type { Steering } from "./steering.ts";
 import { TurnError } from "./turn-error.ts";
 
-/** How the text of an engine is to be read. */
+/** How an engine's text is parsed. */
 export interface MarkerReading {
-  /** `hidden`: the engine is known to hide them. */
+  /** `hidden`: the engine is known to hide control tokens. */
   readonly markers: "shown" | "hidden";
-  /** Text may come whose control tokens an engine has hidden; see {@link refuseHiddenMarkers}. */
+  /** Accept text whose control tokens may have been hidden; see {@link refuseHiddenMarkers}. */
   readonly allowHiddenMarkers: boolean;
-  /** Called when a control token stands in the text. */
+  /** Called when the text contains a control token. */
   readonly onShownMarker: () => void;
 }
 
 const shown = new WeakSet<Engine>();
 
-/** @param engine the one that answers. Throws a `TurnError` when it hides control tokens and nobody has allowed that. */
+/**
+ * @param engine the engine that answers. Throws a `TurnError` if it hides control tokens and the operator has
+ * not allowed that.
+ */
 export function toMarkerReading(
   engine: Engine,
   { allowHiddenMarkers }: Pick<Steering, "allowHiddenMarkers">,
@@ -33,7 +36,7 @@ export function toMarkerReading(
   };
 }
 
-/** Throws where the control tokens of an answer are hidden, and nobody has allowed it. */
+/** Throws because control tokens are hidden and the operator has not allowed that. */
 export function refuseHiddenMarkers(): never {
   throw new TurnError(
     "hidden-markers",

@@ -1,9 +1,9 @@
 /**
- * One constraint for a whole turn: the thought is free, and what comes after it is of a form.
+ * One constraint for a whole turn: free reasoning, followed by a constrained answer or call.
  *
- * An optimisation of steering, for engines that understand Harmony's tokens inside a constraint: it saves the
- * engine call that begins at the answer's or the call's header. Everything is checked as without it, and a
- * server that ignores it costs nothing but that call.
+ * This optimises steering for engines whose grammars can contain Harmony's special tokens. It saves the
+ * second engine call, which otherwise begins at the header of the answer or call. All output is still
+ * checked, so a server that ignores the constraint only loses the saving.
  */
 import type { Constraint, Engine } from "../engines/engine.ts";
 import { SHARED_RULES, toJsonRules } from "../engines/json-grammar.ts";
@@ -13,15 +13,18 @@ import type { TokenId } from "../tokenizer/index.ts";
 import type { Steering } from "./steering.ts";
 import type { Turn } from "./turn.ts";
 
-/** What may come after the thought. */
+/** What may follow the reasoning. */
 interface Endings {
-  /** The schema of the answer, as JSON text. Absent: no answer may come. */
+  /** JSON Schema of the answer, as text. Absent: no answer is allowed. */
   readonly answer?: string;
-  /** Functions that may be called, with the schema of their arguments. */
+  /** Functions that may be called, with the JSON Schemas of their arguments. */
   readonly calls: readonly { readonly name: string; readonly schema: string }[];
 }
 
-/** Undefined when the operator does not want it, the engine has none, or the turn demands nothing of the kind. */
+/**
+ * Undefined if the operator has not enabled it, the engine does not support it, or the turn has nothing to
+ * constrain.
+ */
 export function toSingleCallConstraint(
   turn: Turn,
   engine: Engine,
@@ -45,7 +48,7 @@ function toEndings(turn: Turn): Endings | undefined {
   const calls = turn.tools
     .filter((tool) => names.includes(tool.name))
     .map(({ name, parameters, checker }) => {
-      // An engine gets no schema that has not been compiled: it may be enormous, or one that the engine refuses.
+      // Schemas that were not compiled here are not sent: they may be huge, or rejected by the engine.
       const isHeld = parameters !== undefined && checker !== undefined;
       return { name, schema: isHeld ? toCompactJson(parameters) : ANY_OBJECT };
     });
@@ -79,7 +82,7 @@ function toStructuralTag({ answer, calls }: Endings): Constraint {
 
 function document(begin: string, schema: string): string {
   const content = `{"type":"json_schema","json_schema":${schema}}`;
-  // Stop tokens are let through once the document is complete, so a tag cannot end with one.
+  // xgrammar accepts stop tokens once the document is complete, so a tag cannot end with one.
   return `{"type":"tag","begin":${JSON.stringify(begin)},"content":${content},"end":["<|end|>",""]}`;
 }
 

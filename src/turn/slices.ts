@@ -1,17 +1,20 @@
-/** Long work in slices, so that no request holds up the others. Work that is over within its first slice stays synchronous. */
+/**
+ * Runs long work in slices, so that one request does not block the others. Work that fits in the first slice
+ * is synchronous.
+ */
 import { yieldToEventLoop } from "../streams/timers.ts";
 
 /** Yields to the event loop. */
 export type Pause = () => Promise<void>;
 
-/** Steps of a few milliseconds that are taken without a pause. */
+/** Number of steps, of a few milliseconds each, between two pauses. */
 const STEPS_PER_SLICE = 2;
 
 interface SliceOptions {
   readonly pause: Pause;
-  /** Aborted: the result is no longer needed. */
+  /** Once aborted, the work stops: its result is no longer needed. */
   readonly signal: AbortSignal | undefined;
-  /** Is told of each step's value. What it throws ends the work. */
+  /** Called with each step's value. Throwing ends the work. */
   readonly check: (value: number) => void;
 }
 
@@ -21,8 +24,8 @@ export function runInSlices<T>(steps: Generator<number, T>, options: SliceOption
 }
 
 /**
- * Pauses that are taken one after the other: of many requests that have long work to do, one does a slice in each turn
- * of the event loop.
+ * Returns a pause that runs its callers one at a time: of all requests with long work, one runs a slice per
+ * iteration of the event loop.
  */
 export function createPause(nextTurn: Pause = yieldToEventLoop): Pause {
   let last = Promise.resolve();
@@ -43,7 +46,7 @@ function runSlice<T>(
   { check }: SliceOptions,
 ): IteratorResult<number, T> {
   let step = steps.next();
-  for (let taken = 1; !step.done && taken < STEPS_PER_SLICE; taken++) {
+  for (let done = 1; !step.done && done < STEPS_PER_SLICE; done++) {
     check(step.value);
     step = steps.next();
   }

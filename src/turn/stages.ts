@@ -1,4 +1,4 @@
-/** How the model is sampled in each stage of a turn. */
+/** Sampling options for each stage of a turn. */
 import type { Constraint } from "../engines/engine.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "../harmony/tokens.ts";
 import type { TokenId } from "../tokenizer/index.ts";
@@ -10,7 +10,7 @@ import { sample, type SampleOptions } from "./sample.ts";
 import type { Part } from "./turn.ts";
 import { endMessage, type TurnState } from "./turn-state.ts";
 
-/** Samples until the model ends, a limit is met, or enough has been read for this stage. */
+/** Samples until the model ends, a limit is reached, or the stage has read enough. */
 export async function sampleStage(state: TurnState, stage: Stage): Promise<Outcome> {
   leaveStage(state);
   state.stage = stage;
@@ -33,7 +33,7 @@ export async function sampleStage(state: TurnState, stage: Stage): Promise<Outco
   }
 }
 
-/** Forgets what the stage has sampled in vain. */
+/** Discards output of the stage that is not used. */
 export function leaveStage({ stage, emitter }: TurnState): void {
   if (stage === "more-calls") emitter.discard(...BESIDE_CALLS);
 }
@@ -58,10 +58,7 @@ function toConstraint(state: TurnState): Constraint | undefined {
   }
 }
 
-/**
- * What is not certain to be right is held until it has been checked. What the engine's own constraint holds to its
- * form is streamed.
- */
+/** Holds output that must be checked before it is emitted. Output under an engine constraint is streamed. */
 function holdUnchecked(state: TurnState, constrained: boolean): void {
   const { stage, turn, emitter } = state;
   if (constrained && stage !== "constrained-turn") {
@@ -88,7 +85,7 @@ function toSampleOptions(state: TurnState, constraint: Constraint | undefined): 
   };
 }
 
-/** Ids that would end or restructure a JSON body from inside one of its strings: a JSON grammar lets them through. */
+/** Ids that would end or restructure a JSON body inside a string. JSON grammars do not exclude them. */
 const STRUCTURE: readonly TokenId[] = [CONSTRAIN, CHANNEL, START, END, MESSAGE];
 
 function toBannedIds(stage: Stage): readonly TokenId[] | undefined {

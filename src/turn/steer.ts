@@ -1,9 +1,9 @@
 /**
- * Makes a turn satisfy the request's demands, on any engine.
+ * Makes a turn meet the request's demands on any engine.
  *
- * It is the same idea every time: sample until the point where the next thing must hold, close what is
- * open, append the header we want, and let the engine continue from there, under its own constraint if it
- * has one. What to do is decided in `next-step.ts`; here it is done.
+ * The mechanism is always the same: sample up to the point where a demand applies, close the open message,
+ * append the required header, and let the engine continue from there, with a constraint if it supports one.
+ * `next-step.ts` decides, this module executes.
  */
 import type { Message } from "../harmony/conversation.ts";
 import { toolResultMessage } from "../harmony/messages.ts";
@@ -21,7 +21,7 @@ import {
 import { leaveStage, sampleStage } from "./stages.ts";
 import { countRepair, emitStart, endMessage, openMessage, type TurnState } from "./turn-state.ts";
 
-/** Resolves when everything has been emitted but the end. */
+/** Resolves once everything but the end event has been emitted. */
 export async function steer(state: TurnState): Promise<Conclusion> {
   const demands = toDemands(state);
   let outcome: Outcome = { type: "begun" };
@@ -91,7 +91,7 @@ async function carryOut(
       return { type: "answer-checked", problem: await whyAnswerIsWrong(state) };
     case "retry-answer":
       emitter.discard("content");
-      showMessage(state, prefixes.end, {
+      appendHiddenMessage(state, prefixes.end, {
         role: "developer",
         content:
           `The answer was rejected: ${decision.problem}. ` +
@@ -113,14 +113,14 @@ async function carryOut(
       const { tool, problem } = decision.wrong;
       const error = `Error: the arguments were rejected: ${problem}. Call the function again.`;
       emitter.discard("tool-call");
-      showMessage(state, prefixes.endOfCall, toolResultMessage(tool.name, error));
+      appendHiddenMessage(state, prefixes.endOfCall, toolResultMessage(tool.name, error));
       openMessage(state, prefixes.call(tool.name));
       return sampleStage(state, "arguments");
     }
     case "refuse-call": {
       const names = turn.tools.map((tool) => tool.name).join(", ");
       const error = `Error: the function ${JSON.stringify(decision.name)} cannot be called now. Functions: ${names}.`;
-      showMessage(state, prefixes.endOfCall, toolResultMessage(decision.name, error));
+      appendHiddenMessage(state, prefixes.endOfCall, toolResultMessage(decision.name, error));
       return sampleStage(state, "free");
     }
     case "ask-for-more-calls":
@@ -132,7 +132,7 @@ async function carryOut(
   }
 }
 
-/** The beginning of the answer, where it was given, is in the prompt and not repeated. */
+/** Opens the answer. A prefill goes into the prompt and is not emitted. */
 function openAnswer(state: TurnState): Promise<Outcome> {
   const { turn, prefixes, transcript, prefillIds } = state;
   const isDocument = turn.answer.type !== "text";
@@ -145,8 +145,11 @@ function openAnswer(state: TurnState): Promise<Outcome> {
   return sampleStage(state, isDocument ? "answer" : "free");
 }
 
-/** A message the client never sees: it tells the model what was wrong. Another assistant message begins after it. */
-function showMessage(state: TurnState, terminator: TokenId, message: Message): void {
+/**
+ * Appends a message that tells the model what was wrong, hidden from the client. Another assistant message
+ * begins after it.
+ */
+function appendHiddenMessage(state: TurnState, terminator: TokenId, message: Message): void {
   const { parser, transcript, renderer, prefixes } = state;
   endMessage(state);
   parser.restart();
@@ -155,9 +158,9 @@ function showMessage(state: TurnState, terminator: TokenId, message: Message): v
   transcript.openMessage(prefixes.assistant);
 }
 
-/** Gives out what is held, or forgets it where it is wrong. */
+/** Emits what is held, or discards it if the turn has failed. */
 function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
-  // Where no token was left for any engine call, none has said so.
+  // If no tokens were left for any engine call, `start` has not been emitted yet.
   void emitStart(state);
   leaveStage(state);
   if (conclusion.type === "fail") return conclusion;

@@ -1,26 +1,33 @@
-/** How far the gateway goes to get an answer out of a turn. The operator's choice, with safe defaults. */
+/** The operator's steering settings, with safe defaults. */
 export interface Steering {
-  /** Tokens of the output limit that are kept for the answer: analysis that reaches into them is cut. 0: none. */
+  /**
+   * Tokens of the output limit reserved for the answer. Analysis that reaches into them is cut. 0 disables
+   * the reserve.
+   */
   readonly answerReserve: number;
-  /** Cut analysis that has begun to repeat itself. */
+  /** Cut analysis that repeats itself. */
   readonly repetitionGuard: boolean;
-  /** After a call, sample on to see whether the model has another one. Costs an engine call each time. */
+  /** After a call, sample on to find further calls. Costs one engine call each time. */
   readonly sampleMoreCalls: boolean;
-  /** Answer a call to a tool nobody offered with a hidden error, once, instead of passing it on. */
+  /**
+   * Answer a call to a tool that was not offered with an error that the client does not see, once per turn,
+   * instead of passing the call on.
+   */
   readonly refuseUnofferedTools: boolean;
-  /** Open the answer when the model has stopped without giving one. */
+  /** Open the answer if the model stopped without one. */
   readonly openMissingAnswer: boolean;
   /**
-   * Let the engine hold the whole turn to its demands in one call, where it can: the form of the answer and
-   * the calls that may be made, the thought left free. Saves an engine call; needs a recent server.
+   * Let the engine constrain the answer and the calls in the same call that generates the reasoning, if it
+   * can. Saves an engine call; needs a recent server.
    */
   readonly singleCallConstraint: boolean;
   /**
-   * Take answers from an engine that hides the control tokens, and read from the words that are left what is
-   * thought and what is answer. Off, such answers are refused: an odd one would show a thought as the answer.
+   * Accept answers from engines that hide control tokens, and infer from the remaining header words what is
+   * reasoning and what is the answer. If off, such answers are rejected, because a malformed one would show
+   * reasoning as the answer.
    */
   readonly allowHiddenMarkers: boolean;
-  /** Output limit when neither the request nor the context length sets one. */
+  /** Output limit in tokens, if neither the request nor the context length sets one. */
   readonly defaultMaxOutputTokens: number;
 }
 

@@ -1,19 +1,19 @@
 /**
- * Stop strings over streamed text, whatever pieces it comes in.
+ * Matches stop strings in streamed text, split anywhere.
  *
- * An Aho–Corasick automaton: its state after each code unit is the longest end of the text that begins a stop
- * string. That end, and nothing more, is held back. The match that ends first counts, because later text cannot
- * change it; of several that end together, the longest. The match itself is never given out.
+ * An Aho–Corasick automaton. Its state after each code unit is the longest suffix of the text that is a
+ * prefix of a stop string; exactly that suffix is held back. The match that ends first wins, because later
+ * text cannot change it; of several that end together, the longest. The match itself is not returned.
  */
 
 export interface StopMatcher {
-  /** The text that is certainly before any stop string. Nothing more comes after a match. */
+  /** Returns the text that is certainly before any stop string. Returns nothing more after a match. */
   push(text: string): string;
-  /** What was held back and turned out to be no match. */
+  /** Returns the held-back text that turned out not to match. */
   end(): string;
   /** The stop string that was found. */
   readonly matched: string | undefined;
-  /** Transitions taken so far: at most two for each code unit of the text. */
+  /** Transitions so far: at most two per code unit of text. */
   readonly steps: number;
 }
 
@@ -61,10 +61,10 @@ export function createStopMatcher(stop: readonly string[]): StopMatcher {
 }
 
 interface State {
-  /** Code units from the root: what is held back here. */
+  /** Distance from the root in code units: the length of the held-back text. */
   readonly depth: number;
   readonly next: Map<number, State>;
-  /** The state of the longest proper end of this one's text. The root has none. */
+  /** The state of the longest proper suffix. The root has none. */
   fallback: State | undefined;
   /** The longest stop string that ends here. */
   found: string | undefined;
@@ -89,10 +89,10 @@ function createAutomaton(stop: readonly string[]): State {
   return root;
 }
 
-/** Breadth first, because the fallback of a state is always nearer to the root. */
+/** Breadth first, since a state's fallback is always closer to the root. */
 function linkFallbacks(root: State): void {
   const waiting = [...root.next.values()];
-  // The list grows while it is read.
+  // The list grows during iteration.
   for (const state of waiting) {
     for (const [unit, next] of state.next) {
       let { fallback } = state;

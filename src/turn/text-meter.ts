@@ -1,20 +1,23 @@
-/** Counts the tokens of text that grows, for engines that give no ids. A spelled marker is one token. */
+/**
+ * Counts the tokens of growing text incrementally, for engines that return no ids. A spelled marker counts as
+ * one token.
+ */
 import { createMarkerScanner } from "../harmony/markers.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
 
 export interface TextMeter {
   push(text: string): void;
-  /** The text goes on with something new: nothing before and behind this point is one token. */
+  /** Marks a boundary that no token crosses. */
   cut(): void;
   readonly tokens: number;
 }
 
-/** Characters without a space after which a rest is counted as it stands. */
+/** Length in characters at which text without spaces is counted as it stands. */
 const MAX_REST = 256;
 
 /**
- * Encoding begins anew at every space behind something else, so all before the last such space is settled
- * and is counted once.
+ * The tokenizer always splits at a space after a non-space. Text before the last such space is final and is
+ * counted once.
  */
 export function createTextMeter(tokenizer: Tokenizer): TextMeter {
   let settled = 0;
@@ -44,7 +47,7 @@ function settledEnd(rest: string): number {
   let at = rest.lastIndexOf(" ");
   while (at > 0 && /\s/.test(rest.charAt(at - 1))) at = rest.lastIndexOf(" ", at - 1);
   if (at > 0 || rest.length <= MAX_REST) return at;
-  // Not in the middle of a marker.
+  // Do not split inside a marker.
   const marker = rest.lastIndexOf("<");
   return marker > MAX_REST / 2 ? marker : rest.length;
 }

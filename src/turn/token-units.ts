@@ -1,10 +1,10 @@
-/** The parts of what an engine gives at once: in which of them a turn can end, and how they are taken one by one. */
+/** Splits engine tokens into the smallest units, and tells whether a turn can end inside a batch. */
 import type { EngineTokens, TokenLogprob } from "../engines/engine.ts";
 import { isSpecial } from "../tokenizer/index.ts";
 
 type TextTokens = Extract<EngineTokens, { type: "text" }>;
 
-/** Whether the model's turn may be over before the last of these tokens: only a control token ends it. */
+/** Whether the turn may end before the last of these tokens. Only a control token ends it. */
 export function endsWithin(tokens: EngineTokens): boolean {
   switch (tokens.type) {
     case "ids":
@@ -23,7 +23,7 @@ export function endsWithin(tokens: EngineTokens): boolean {
   }
 }
 
-/** The same tokens in the smallest steps in which something can begin or end. */
+/** Yields the same tokens in the smallest units at which something can begin or end. */
 export function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
   switch (tokens.type) {
     case "ids":
@@ -38,7 +38,7 @@ export function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
       }
       return;
     case "text":
-      // By code unit: the parser puts markers and characters together again.
+      // By code unit: the parser joins markers and characters again.
       for (let at = 0; at < tokens.text.length; at++) yield textUnit(tokens, at, at + 1);
       return;
     default:
@@ -47,8 +47,8 @@ export function* oneByOne(tokens: EngineTokens): Generator<EngineTokens> {
 }
 
 /**
- * The characters `from` to `to` of a text. Where the engine counted the whole text, its tokens are taken to be equally
- * long, and each counts where it begins.
+ * Characters `from` to `to` of a text. If the engine counted the whole text, its tokens are assumed to be of
+ * equal length, and each counts where it begins.
  */
 export function textUnit(tokens: TextTokens, from: number, to: number): TextTokens {
   const text = tokens.text.slice(from, to);

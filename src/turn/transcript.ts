@@ -1,7 +1,7 @@
 /**
- * Everything the model has been shown and has written in this turn: the prompt, then what was sampled and
- * what was forced, in order. It only grows, so that every engine call begins with all of the one before
- * and the engine's prefix cache is hit.
+ * Everything the model has read and written in this turn: the prompt, then sampled and forced tokens, in
+ * order. It is append-only, so that each engine call extends the previous one and hits the engine's prefix
+ * cache.
  */
 import type { Capabilities, EngineTokens, Prompt } from "../engines/engine.ts";
 import { createMarkerScanner, idOfMarker, isHalfMarker } from "../harmony/markers.ts";
@@ -13,37 +13,37 @@ export interface Transcript {
   appendIds(ids: readonly TokenId[]): void;
   append(tokens: EngineTokens): void;
   /**
-   * Ends the message that is open, with `<|end|>` unless told otherwise. A `<|return|>` or `<|endoftext|>` at the end is replaced, as in
-   * any history: the model wrote it as the last token, so no engine has continued from it. Where nothing is
-   * written of it, it stays open: see `atMessageStart`.
+   * Closes the open message, with `<|end|>` by default. A trailing `<|return|>` or `<|endoftext|>` is
+   * replaced, as in any history: the model sampled it last, so no engine has continued from it. A message
+   * without any content stays open; see `atMessageStart`.
    */
   closeMessage(terminator?: TokenId): void;
-  /** Begins another with these ids, which are those the prompt ends with: `<|start|>assistant`. */
+  /** Begins another message with these ids, which also end the prompt: `<|start|>assistant`. */
   openMessage(start: readonly TokenId[]): void;
-  /** Nothing has been written behind the `<|start|>assistant` at the end. */
+  /** Nothing follows the `<|start|>assistant` at the end. */
   readonly atMessageStart: boolean;
-  /** As it stands now. */
+  /** A snapshot of the transcript. */
   prompt(): CountedPrompt;
 }
 
 export interface CountedPrompt extends Prompt {
-  /** Number of ids; cheap, unlike `ids.length` on a prompt whose ids nobody has asked for. */
+  /** Number of ids. Cheap, unlike `ids.length`, which materialises the ids. */
   readonly length: number;
-  /** Tokens of `text()`, in which broken spellings take more of them than the ids they came from. */
+  /** Tokens of `text()`. Broken control-token spellings take more tokens than the ids they came from. */
   textLength(): number;
   append(ids: readonly TokenId[]): CountedPrompt;
 }
 
-/** Tokens of the prompt in the form that the engine is sent. */
+/** Prompt tokens in the form the engine receives: ids or text. */
 export function sentLength(prompt: CountedPrompt, { idsIn }: Capabilities): number {
   return idsIn ? prompt.length : prompt.textLength();
 }
 
 export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Transcript {
-  /** Runs of ids, and runs of text where an engine gave no ids. Each form is made of them when asked for. */
+  /** Runs of ids, or of text if the engine returned no ids. Converted to the other form on demand. */
   const runs: (TokenId[] | string)[] = [];
   let atMessageStart = true;
-  /** Finds the markers that an engine spells out. They are kept as ids, like those of any other engine. */
+  /** Finds markers spelled in text. They are stored as ids, as for any other engine. */
   const scanner = createMarkerScanner();
 
   function appendIds(ids: readonly TokenId[]): void {
@@ -73,7 +73,7 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
     else runs.push(text);
   }
 
-  /** Whether nothing is written of the last message but `<|start|>assistant`. */
+  /** Whether the last message is only `<|start|>assistant`. */
   function endsWithStart(): boolean {
     let header = "";
     for (const run of runs.toReversed()) {
@@ -110,7 +110,7 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
     },
     closeMessage(terminator = END) {
       const waiting = scanner.end();
-      // Half a marker is none, and what follows would be read as its other half.
+      // An incomplete marker is dropped: the following text could complete it.
       if (!isHalfMarker(waiting)) appendText(waiting);
       const ids = runs.at(-1);
       const last = lastIdOf(ids);
@@ -138,7 +138,7 @@ function lastIdOf(run: readonly TokenId[] | string | undefined): TokenId | undef
   return typeof run === "object" ? run.at(-1) : undefined;
 }
 
-/** A snapshot: later runs do not change it. */
+/** A snapshot that later runs do not change. */
 function withRuns(
   base: CountedPrompt,
   runs: readonly (readonly TokenId[] | string)[],
@@ -151,7 +151,8 @@ function withRuns(
     (known ??= appended.flatMap((run) => (typeof run === "string" ? tokenizer.encode(run) : run)));
   const texts = () =>
     (spelled ??= appended.map((run) =>
-      // Text that an engine gave is text it has read already. Ids may spell a control token in ordinary ones.
+      // Text from an engine is returned unchanged, since the engine produced it. Ids may spell a control
+      // token in ordinary tokens, which is broken.
       typeof run === "string"
         ? { text: run, tokens: tokenizer.encode(run).length }
         : toPromptText(run, { tokenizer }),

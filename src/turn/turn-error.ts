@@ -1,24 +1,24 @@
-/** Why a turn cannot be run as asked, or not to its end, other than by the engine: its failures are `EngineError`s. */
+/** Why a turn cannot be run or completed. Failures of the engine are `EngineError`s instead. */
 export type TurnErrorKind =
-  /** Prompt and budget do not fit the model's context. */
+  /** Prompt and output budget exceed the model's context. */
   | "context-length"
-  /** The engine cannot do what the turn demands, and it cannot be steered to. */
+  /** The engine does not support what the turn demands, and steering cannot replace it. */
   | "unsupported"
   /** The gateway is shutting down. */
   | "shutdown"
-  /** The engine hides the control tokens, so a thought cannot be told from an answer. */
+  /** The engine hides control tokens, so reasoning cannot be told from the answer. */
   | "hidden-markers";
 
-/** A prompt that does not fit, and what it would have to fit into. */
+/** Length of the prompt and of the context, in tokens. */
 export interface PromptTooLong {
-  /** So many at least: a prompt that is far too long is not encoded to its end. */
+  /** A lower bound: a prompt that is far too long is not encoded completely. */
   readonly tokens: number;
   readonly maximum: number;
 }
 
 export class TurnError extends Error {
   readonly kind: TurnErrorKind;
-  /** With kind `context-length`, where it is known. */
+  /** Set with kind `context-length`, if known. */
   readonly tooLong: PromptTooLong | undefined;
 
   constructor(kind: TurnErrorKind, message: string, tooLong?: PromptTooLong) {

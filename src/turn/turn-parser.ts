@@ -1,7 +1,8 @@
 /**
- * Parses what the model writes, over all the messages of a turn.
+ * Parses the model's output across all messages of a turn.
  *
- * Forcing a message begins a new Harmony parser: the old one is ended first, and its counts are kept.
+ * Each forced message starts a new Harmony parser. The previous one is ended first, and its counts are added
+ * up.
  */
 import type { EngineTokens } from "../engines/engine.ts";
 import { createParser, type ParseEvent, type Parser, type PartKind } from "../harmony/parse.ts";
@@ -11,21 +12,24 @@ import { type MarkerReading, refuseHiddenMarkers } from "./shown-markers.ts";
 import { createTextMeter, type TextMeter } from "./text-meter.ts";
 
 export interface TurnParser {
-  /** Another engine of a pool answers: its text is read in another way, from the next message on at the latest. */
+  /**
+   * Called when another engine of a pool answers. How its text is parsed changes at the latest with the next
+   * message.
+   */
   readAs(reading: MarkerReading): void;
-  /** What an engine has sampled. */
+  /** Parses sampled tokens. */
   push(tokens: EngineTokens): ParseEvent[];
-  /** A header that the gateway writes. */
+  /** Parses a header written by the gateway. */
   pushIds(ids: readonly TokenId[]): ParseEvent[];
-  /** Nothing more comes of the message that is being written. Does nothing the second time. */
+  /** Ends the current message. Idempotent. */
   end(reason: "stop" | "length"): ParseEvent[];
-  /** Begin again right after `<|start|>assistant`. The old parser must have ended. */
+  /** Starts a new parser directly after `<|start|>assistant`. The previous one must have ended. */
   restart(): void;
-  /** The model has ended its turn: whatever the engine still writes does not count. */
+  /** The model has ended its turn. Further engine output is ignored. */
   readonly done: boolean;
   readonly position: Parser["position"];
   readonly openPart: PartKind | undefined;
-  /** Tokens of thought so far: counted by id, or on text as our own tokenizer counts it. */
+  /** Reasoning tokens so far: counted by id, or for text by our own tokenizer. */
   readonly reasoningTokens: number;
   /** The parsers' repairs so far, by name. */
   readonly recoveries: ReadonlyMap<string, number>;
@@ -48,14 +52,14 @@ class MessageParsers implements TurnParser {
   readonly #textMeter: TextMeter;
   readonly #earlierRecoveries = new Map<string, number>();
   #earlierTokens = 0;
-  /** The engine gives text alone. */
+  /** The engine returns text only. */
   #isText = false;
   #hasShownMarker = false;
-  /** The end of the text so far: a control token may come in several reads. */
+  /** The end of the text so far, since a control token may be split across reads. */
   #tail = "";
-  /** The model is to begin with a header: no part of one has been written for it. */
+  /** The model must begin with a header: the gateway has written no part of one. */
   #expectsHeader = true;
-  /** The parser has read nothing. */
+  /** The parser has read nothing yet. */
   #isUntouched = true;
   #parser: Parser;
 
@@ -90,7 +94,7 @@ class MessageParsers implements TurnParser {
 
   pushIds(ids: readonly TokenId[]): ParseEvent[] {
     this.#isUntouched = false;
-    // Behind `<|start|>assistant`.
+    // Ids that end with `<|start|>assistant` leave the header to the model.
     if (ids.length > 0) this.#expectsHeader = ids.at(-2) === START;
     return this.#parser.pushIds(ids);
   }
@@ -117,8 +121,9 @@ class MessageParsers implements TurnParser {
   }
 
   /**
-   * Asked before the events go out: the parser has held them until it knew. A completion begins with a control token, so
-   * one without any comes from an engine that hides them, unless it is known not to.
+   * Checked before the events are emitted: the parser holds them until it is certain. A completion begins
+   * with a control token, so text without one comes from an engine that hides them, unless the engine is
+   * known to show them.
    */
   #expectMarkers(events: readonly ParseEvent[]): void {
     if (!this.#isText || this.#hasShownMarker || this.#options.allowHiddenMarkers) return;

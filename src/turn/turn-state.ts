@@ -1,4 +1,4 @@
-/** What a turn carries from one engine call to the next. */
+/** State kept between the engine calls of a turn. */
 import type { Constraint, Engine } from "../engines/engine.ts";
 import type { Demand } from "../streams/push-stream.ts";
 import type { MessagePrefixes } from "../harmony/message-prefixes.ts";
@@ -19,53 +19,53 @@ export interface TurnState {
   readonly steering: Steering;
   readonly contextLength: number | undefined;
   readonly signal: AbortSignal;
-  /** Hands events over. False: the consumer wants no more, so nothing need be made. */
+  /** Passes events to the consumer. Returns false if it wants no more events. */
   readonly emit: (events: readonly TurnEvent[]) => Demand;
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly prefixes: MessagePrefixes;
   readonly transcript: Transcript;
-  /** Of the answer to be continued. */
+  /** Ids of the prefill. */
   readonly prefillIds: readonly TokenId[];
-  /** Keeps the engine's prefix cache apart from other tenants'. */
+  /** Isolates tenants in the engine's prefix cache. */
   readonly cacheSalt: string | undefined;
   readonly parser: TurnParser;
   readonly emitter: PartEmitter;
   readonly usage: UsageCounter;
   readonly repetition: RepetitionGuard | undefined;
-  /** For the whole turn, where the engine has one and the operator wants it. */
+  /** Constraint for the whole turn, if the engine supports it and the operator enabled it. */
   readonly singleCallConstraint: Constraint | undefined;
-  /** What the model is being asked for now. */
+  /** What the model is currently sampled for. */
   stage: Stage;
-  /** Calls there were when this stage began. */
+  /** Number of calls when this stage began. */
   callsBefore: number;
   /** The engine has accepted a request. */
   started: boolean;
   nativeReason: string | null;
-  /** What the turn itself had to repair, by name; the parser counts its own. */
+  /** The turn's own repairs, by name. The parser counts its own. */
   readonly repairs: Map<string, number>;
 }
 
-/** Note that the turn had to step in. */
+/** Counts a repair made by the turn. */
 export function countRepair(state: TurnState, name: string): void {
   state.repairs.set(name, (state.repairs.get(name) ?? 0) + 1);
 }
 
-/** The turn has begun: to be called before anything else is emitted. Does nothing the second time. */
+/** Emits `start`. Must precede all other events. Idempotent. */
 export function emitStart(state: TurnState): Demand {
   if (state.started) return true;
   state.started = true;
   return state.emit([{ type: "start", promptTokens: state.usage.promptTokens }]);
 }
 
-/** Nothing more comes of what is being written: the parser gives what it still has. */
+/** Ends the current message and emits what the parser held back. */
 export function endMessage(state: TurnState, reason: "stop" | "length" = "stop"): void {
   void state.emit(state.emitter.push(state.parser.end(reason)));
 }
 
 /**
- * Begins an assistant message with this header, after ending the one that is being written. Without a header the
- * model writes its own.
+ * Ends the current message and begins an assistant message with this header. Without a header, the model
+ * writes its own.
  */
 export function openMessage(state: TurnState, header: readonly TokenId[] = []): void {
   const { parser, transcript, prefixes } = state;

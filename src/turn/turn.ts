@@ -1,8 +1,8 @@
 /**
- * One request to the model, whichever API asked, and what comes out of it.
+ * One request to the model, whichever API it came from, and its events.
  *
- * The waist of the gateway: every API makes a `Turn` and reads `TurnEvent`s; nothing of an API's wire
- * reaches below, nothing of an engine's wire reaches above.
+ * Every API converts its requests to a `Turn` and reads `TurnEvent`s. No API's wire format is known below
+ * this layer, and no engine's wire format above it.
  */
 import type { Sampling, TokenLogprob } from "../engines/engine.ts";
 import type { Message } from "../harmony/conversation.ts";
@@ -11,51 +11,49 @@ import type { SchemaChecker } from "../json-schema/index.ts";
 import type { BuiltinTool } from "../tools/builtin-tool.ts";
 
 export interface Turn {
-  /** Appears in logs and, where the engine takes one, as its request id. */
+  /** Appears in logs, and is sent as the request id to engines that accept one. */
   readonly id: string;
-  /** The whole conversation, system message first, finished turns' analysis not yet dropped. */
+  /** The whole conversation, system message first. Analysis of finished turns has not been dropped yet. */
   readonly messages: readonly Message[];
-  /** The functions the model may call. Their signatures are in the developer message already. */
+  /** The functions the model may call. The developer message already contains their signatures. */
   readonly tools: readonly OfferedTool[];
   /** Tools that the gateway runs. Absent: none. */
   readonly builtins?: TurnBuiltins;
   readonly toolChoice: ToolChoice;
-  /** Keep sampling after a call to see whether there is another. False: at most one call. */
+  /** Keep sampling after a call to find further calls. False: at most one call. */
   readonly parallelToolCalls: boolean;
   readonly answer: AnswerFormat;
   readonly reasoning: ReasoningDemand;
-  /** Strings that end the answer; matched on the final channel only, never returned. */
+  /** Strings that end the answer. Matched on the final channel only, and never returned. */
   readonly stop: readonly string[];
   /**
-   * What stands between preamble and answer where a client reads them as one text: no stop string is shown across it.
-   * Absent: they are shown apart.
+   * Text that joins preamble and answer for clients that read both as one text. Stop strings are matched
+   * across it. Absent: they are separate.
    */
   readonly textSeparator?: string;
-  /** Most tokens over all engine calls, reasoning included. Absent: what the context leaves. */
+  /** Maximum tokens over all engine calls, reasoning included. Absent: limited by the context only. */
   readonly maxOutputTokens?: number;
   readonly sampling: Sampling;
-  /** Log probabilities of the visible answer's tokens, with this many alternatives. */
+  /** Return log probabilities of the answer's tokens, with this many alternatives. */
   readonly topLogprobs?: number;
-  /**
-   * The beginning of the answer, to be continued (see `settlePrefill`). It is not repeated in the events.
-   */
+  /** The beginning of the answer, to be continued (see `settlePrefill`). It is not repeated in the events. */
   readonly prefill?: string;
-  /** Whose request it is: separates caches and stores. */
+  /** The tenant the request belongs to. Caches and stores are separated by tenant. */
   readonly tenant: string;
   /**
-   * Requests with the same affinity go to the same backend, so that its prefix cache is hit. Absent: how the
-   * conversation begins.
+   * Requests with the same affinity are routed to the same backend to hit its prefix cache. Absent: derived
+   * from how the conversation begins.
    */
   readonly affinity?: string;
 }
 
 export interface OfferedTool {
   readonly name: string;
-  /** JSON Schema of the arguments. Absent: none are taken. */
+  /** JSON Schema of the arguments. Absent: the function takes none. */
   readonly parameters?: Json;
   /** Arguments must satisfy the schema. */
   readonly strict: boolean;
-  /** The compiled schema, of every tool whose arguments must satisfy it: strict ones and those that must be called. */
+  /** The compiled schema. Set if arguments must satisfy it: for strict tools and for required ones. */
   readonly checker?: SchemaChecker;
 }
 
@@ -96,18 +94,18 @@ export type AnswerFormat =
     };
 
 export interface ReasoningDemand {
-  /** `false`: the answer is opened at once, nothing is thought. */
+  /** `false`: the answer is opened at once, without reasoning. */
   readonly enabled: boolean;
-  /** Analysis is cut after this many tokens and the answer opened. */
+  /** Analysis is cut after this many tokens, and the answer is opened. */
   readonly maxTokens?: number;
 }
 
 /**
- * Parts open and close in the order the model wrote them and never overlap: `part-start`, any number
- * of `part-delta`, `part-end`. `start` comes first, `end` last, each exactly once.
+ * Parts open and close in the order the model wrote them and never overlap: `part-start`, any number of
+ * `part-delta`, `part-end`. `start` comes first and `end` last, each exactly once.
  */
 export type TurnEvent =
-  /** The engine has accepted the request. `promptTokens`: of the prompt it was sent. */
+  /** The engine has accepted the request. `promptTokens`: length of the prompt it was sent. */
   | { readonly type: "start"; readonly promptTokens: number }
   | { readonly type: "part-start"; readonly part: Part }
   | {
@@ -117,7 +115,7 @@ export type TurnEvent =
     }
   | {
       readonly type: "part-end";
-      /** Of a reasoning part, for clients that carry what they cannot read: its text, sealed. */
+      /** Of a reasoning part: its text, encrypted, for clients that send it back in the next request. */
       readonly sealed?: string;
     }
   | TurnEnd;
@@ -133,14 +131,14 @@ export type Part =
 export interface TurnEnd {
   readonly type: "end";
   readonly finish: FinishReason;
-  /** The engine's own word for the end of the last call. */
+  /** The finish reason of the last call as the engine spelled it. */
   readonly nativeReason: string | null;
   /** The stop string that ended the answer. */
   readonly stopSequence?: string;
   readonly usage: TurnUsage;
-  /** With finish `error` only: the demand the model did not meet. */
+  /** With finish `error` only: the demand that was not met. */
   readonly failure?: TurnFailure;
-  /** Which repairs the parser made, and how often. */
+  /** Repairs made, by name and count. */
   readonly recoveries: ReadonlyMap<string, number>;
 }
 
@@ -151,7 +149,10 @@ export interface TurnFailure {
 
 export type FinishReason = "stop" | "length" | "tool-calls" | "error";
 
-/** Token counts. The prompt is that of the first engine call; completions of all calls are added up. */
+/**
+ * Token counts. Prompt tokens are those of the first engine call; completion tokens are summed over all
+ * calls.
+ */
 export interface TurnUsage {
   readonly promptTokens: number;
   readonly cachedTokens: number;

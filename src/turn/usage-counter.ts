@@ -1,15 +1,18 @@
-/** Counting tokens over all engine calls of a turn. */
+/** Counts tokens over all engine calls of a turn. */
 import type { EngineUsage } from "../engines/engine.ts";
 import type { TurnUsage } from "./turn.ts";
 
 export interface UsageCounter {
   /**
-   * `promptTokens`: what was sent, in case the engine does not say. `arriving`: counts what arrives as text.
+   * `promptTokens`: tokens sent, used if the engine does not report them. `arriving`: counts output that
+   * arrives as text.
    */
   beginCall(promptTokens: number, arriving?: { readonly tokens: number }): void;
-  /** Tokens that arrived counted. */
+  /** Adds output tokens of known count. */
   add(tokens: number): void;
-  /** The engine's own counts, which know of tokens that never arrived. Not called when a call was cut short. */
+  /**
+   * Adds the engine's own counts, which include tokens that were never sent. Not called if the call was cut.
+   */
   endCall(usage: EngineUsage | undefined): void;
   /** Of the first engine call; 0 before it. */
   readonly promptTokens: number;
@@ -64,10 +67,10 @@ export function createUsageCounter(): UsageCounter {
   };
 }
 
-/** The most any context takes: above it, a server counts wrongly. */
+/** More than any context length: larger counts are ignored as wrong. */
 const MAX_COUNT = 1_000_000_000;
 
-/** What is no count is as if it were not given. */
+/** Invalid counts are treated as absent. */
 function toCount(value: number | undefined): number | undefined {
   const isCount =
     Number.isInteger(value) && value !== undefined && value >= 0 && value <= MAX_COUNT;

@@ -1,10 +1,10 @@
-/** Checks of what the model wrote against what the request demands of it. */
+/** Checks model output against the request's schemas. */
 import { yieldToEventLoop } from "../streams/timers.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 
 /**
- * Undefined when `text` is a document that satisfies the schema, else why not, in words the model
- * can act on. Without a schema, any JSON object will do. Rejects when the signal is aborted meanwhile.
+ * Returns undefined if `text` is a document that satisfies the schema, else why not, in words the model can
+ * act on. Without a schema, any JSON object is valid. Rejects if the signal is aborted.
  */
 export async function whyInvalid(
   text: string,
@@ -25,7 +25,7 @@ export async function whyInvalid(
   return verdict.valid ? undefined : verdict.problem;
 }
 
-/** Lets every other request run first. */
+/** Yields so that other requests run first. */
 async function pause(signal: AbortSignal): Promise<void> {
   await yieldToEventLoop();
   signal.throwIfAborted();
