@@ -38,6 +38,9 @@ export interface ParserOptions {
   readonly markers?: "shown" | "hidden";
 }
 
+/** Why no more input comes. */
+export type InputEnd = "stop" | "length" | "cut";
+
 /** A special token by id, or ordinary text in which nothing is a marker. */
 export type ParserPiece = { readonly special: TokenId } | { readonly text: string };
 
@@ -51,8 +54,11 @@ export interface Parser {
   pushText(text: string): ParseEvent[];
   /** Adds output of engines that give special tokens by id and the rest as text. Read like ids. */
   pushPieces(pieces: readonly ParserPiece[]): ParseEvent[];
-  /** Ends the input. `length`: the engine reached a limit, so the open part is incomplete. */
-  end(reason: "stop" | "length"): ParseEvent[];
+  /**
+   * Ends the input. `length`: the engine reached a limit, so the open part is incomplete. `cut`: the caller stopped
+   * reading, possibly within a spelled marker, so text that may begin one is dropped.
+   */
+  end(reason: InputEnd): ParseEvent[];
   /** The turn is over. Further input is ignored. */
   readonly done: boolean;
   /** Which part of a message the next token belongs to. */
@@ -178,11 +184,11 @@ class HarmonyParser implements Parser {
     return this.#machine.parts.drain();
   }
 
-  end(reason: "stop" | "length"): ParseEvent[] {
+  end(reason: InputEnd): ParseEvent[] {
     this.#flushDecoder();
     if (this.#spelling === "doubted") this.#readDoubtedAsStructure();
     const waiting = this.#scanner.end();
-    if (!isHalfMarker(waiting)) this.#machine.text(waiting, 0);
+    if (reason !== "cut" && !isHalfMarker(waiting)) this.#machine.text(waiting, 0);
     this.#machine.end(reason === "length");
     return this.#machine.parts.drain();
   }

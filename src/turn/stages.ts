@@ -8,7 +8,7 @@ import { findCut, needsExactCuts } from "./cuts.ts";
 import type { Cut, Outcome, Stage } from "./next-step.ts";
 import { sample, type SampleOptions } from "./sample.ts";
 import type { Part } from "./turn.ts";
-import { endMessage, type TurnState } from "./turn-state.ts";
+import { cutMessage, endMessage, type TurnState } from "./turn-state.ts";
 
 /** Samples until the model ends, a limit is reached, or the stage has read enough. */
 export async function sampleStage(state: TurnState, stage: Stage): Promise<Outcome> {
@@ -27,6 +27,8 @@ export async function sampleStage(state: TurnState, stage: Stage): Promise<Outco
     case "stop-sequence":
       return { type: "stop-sequence" };
     case "cut":
+      // The other cuts fall between messages, or where one goes on.
+      if (end.cut === "reasoning-budget") cutMessage(state);
       return { type: "cut", cut: end.cut };
     default:
       return end satisfies never;

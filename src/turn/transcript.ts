@@ -12,6 +12,8 @@ import { isSpecial, type TokenId, type Tokenizer } from "../tokenizer/index.ts";
 export interface Transcript {
   appendIds(ids: readonly TokenId[]): void;
   append(tokens: EngineTokens): void;
+  /** The engine was cut: what may be the beginning of a spelled control token is left out. */
+  dropHalfMarker(): void;
   /**
    * Closes the open message, with `<|end|>` by default. A trailing `<|return|>` or `<|endoftext|>` is
    * replaced, as in any history: the model sampled it last, so no engine has continued from it. A message
@@ -107,6 +109,9 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
         default:
           tokens satisfies never;
       }
+    },
+    dropHalfMarker() {
+      scanner.end();
     },
     closeMessage(terminator = END) {
       const waiting = scanner.end();

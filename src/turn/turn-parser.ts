@@ -5,7 +5,14 @@
  * up.
  */
 import type { EngineTokens } from "../engines/engine.ts";
-import { createParser, type ParseEvent, type Parser, type PartKind } from "../harmony/parse.ts";
+import { hasLostHeader, LONGEST_LOST_HEADER } from "../harmony/lost-markers.ts";
+import {
+  createParser,
+  type InputEnd,
+  type ParseEvent,
+  type Parser,
+  type PartKind,
+} from "../harmony/parse.ts";
 import { START } from "../harmony/tokens.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import { type MarkerReading, refuseHiddenMarkers } from "./shown-markers.ts";
@@ -22,7 +29,7 @@ export interface TurnParser {
   /** Parses a header written by the gateway. */
   pushIds(ids: readonly TokenId[]): ParseEvent[];
   /** Ends the current message. Idempotent. */
-  end(reason: "stop" | "length"): ParseEvent[];
+  end(reason: InputEnd): ParseEvent[];
   /** Starts a new parser directly after `<|start|>assistant`. The previous one must have ended. */
   restart(): void;
   /** The model has ended its turn. Further engine output is ignored. */
@@ -43,9 +50,6 @@ export function createTurnParser(tokenizer: Tokenizer, options: TurnParserOption
   return new MessageParsers(tokenizer, options);
 }
 
-/** The length of `<|startoftext|>`. */
-const LONGEST_MARKER = 15;
-
 class MessageParsers implements TurnParser {
   readonly #tokenizer: Tokenizer;
   #options: TurnParserOptions;
@@ -55,7 +59,9 @@ class MessageParsers implements TurnParser {
   /** The engine returns text only. */
   #isText = false;
   #hasShownMarker = false;
-  /** The end of the text so far, since a control token may be split across reads. */
+  /** Two header words are joined, as in text without the control tokens between them. */
+  #hasLostHeader = false;
+  /** The end of the text so far, since a control token or a header may be split across reads. */
   #tail = "";
   /** The model must begin with a header: the gateway has written no part of one. */
   #expectsHeader = true;
@@ -74,6 +80,7 @@ class MessageParsers implements TurnParser {
     const isKnown = reading.markers === this.#options.markers;
     this.#options = { ...this.#options, ...reading };
     this.#hasShownMarker = false;
+    this.#hasLostHeader = false;
     this.#tail = "";
     if (this.#isUntouched && !isKnown) this.#parser = createParser(this.#tokenizer, this.#options);
   }
@@ -99,7 +106,7 @@ class MessageParsers implements TurnParser {
     return this.#parser.pushIds(ids);
   }
 
-  end(reason: "stop" | "length"): ParseEvent[] {
+  end(reason: InputEnd): ParseEvent[] {
     const events = this.#parser.end(reason);
     this.#expectMarkers(events);
     return events;
@@ -116,7 +123,9 @@ class MessageParsers implements TurnParser {
   #findMarker(text: string): void {
     const seen = this.#tail + text;
     this.#hasShownMarker = /<\|[a-z]+\|>/.test(seen);
-    this.#tail = seen.slice(-LONGEST_MARKER);
+    this.#hasLostHeader ||= hasLostHeader(seen);
+    // No control token is longer.
+    this.#tail = seen.slice(-LONGEST_LOST_HEADER);
     if (this.#hasShownMarker) this.#options.onShownMarker();
   }
 
@@ -128,7 +137,9 @@ class MessageParsers implements TurnParser {
   #expectMarkers(events: readonly ParseEvent[]): void {
     if (!this.#isText || this.#hasShownMarker || this.#options.allowHiddenMarkers) return;
     const lacksHeader = this.#expectsHeader && events.length > 0;
-    if (lacksHeader || this.#parser.recoveries.has("lost-markers")) refuseHiddenMarkers();
+    if (lacksHeader || this.#hasLostHeader || this.#parser.recoveries.has("lost-markers")) {
+      refuseHiddenMarkers();
+    }
   }
 
   restart(): void {

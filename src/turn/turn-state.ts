@@ -2,6 +2,7 @@
 import type { Constraint, Engine } from "../engines/engine.ts";
 import type { Demand } from "../streams/push-stream.ts";
 import type { MessagePrefixes } from "../harmony/message-prefixes.ts";
+import type { InputEnd } from "../harmony/parse.ts";
 import type { Renderer } from "../harmony/render.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import type { Stage } from "./next-step.ts";
@@ -59,8 +60,14 @@ export function emitStart(state: TurnState): Demand {
 }
 
 /** Ends the current message and emits what the parser held back. */
-export function endMessage(state: TurnState, reason: "stop" | "length" = "stop"): void {
+export function endMessage(state: TurnState, reason: InputEnd = "stop"): void {
   void state.emit(state.emitter.push(state.parser.end(reason)));
+}
+
+/** Ends a message within which the gateway stops reading, possibly in the middle of a spelled control token. */
+export function cutMessage(state: TurnState): void {
+  state.transcript.dropHalfMarker();
+  endMessage(state, "cut");
 }
 
 /**

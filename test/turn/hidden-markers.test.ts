@@ -74,6 +74,29 @@ describe("an answer whose control tokens are hidden", () => {
     await expect(finishTurn(engine, turn)).rejects.toMatchObject(REFUSED);
   });
 
+  test.each([1, 5, 100])(
+    "is refused too behind an answer that the gateway opened, in reads of %i",
+    async (batch) => {
+      const engine = textEngine(["aassistantanalysisThey greet me.assistantfinalHello!"], {
+        batch,
+      });
+      const shown: string[] = [];
+      const read = async () => {
+        for await (const event of startTurn(engine, turnWith({ prefill: "I say" }))) {
+          if (event.type === "part-delta") shown.push(event.text);
+        }
+      };
+      await expect(read()).rejects.toMatchObject(REFUSED);
+      expect(shown.join("")).not.toContain("They");
+    },
+  );
+
+  test("an answer that the gateway opened needs none", async () => {
+    const engine = textEngine([" hello, assistant of mine."]);
+    const turn = await finishTurn(engine, turnWith({ prefill: "I say" }));
+    expect(partsOf(turn)).toEqual([["content", " hello, assistant of mine."]]);
+  });
+
   test("is read where it is allowed", async () => {
     const turn = await finishTurn(textEngine([ANSWER]), turnWith(), {
       steering: { allowHiddenMarkers: true },

@@ -81,3 +81,26 @@ describe("a visible terminator", () => {
     }
   });
 });
+
+describe("a thought that the gateway cuts within a spelled control token", () => {
+  const long = "<|channel|>analysis<|message|>one two three<|end|><|start|>assistant";
+
+  test.each([1, 3, 100])("shows nothing of it, in reads of %i", async (batch) => {
+    const engine = scriptedEngine([long, "Done.<|return|>"], { ...TEXT, batch });
+    const turn = await finishTurn(engine, turnWith({ maxOutputTokens: 11 }), {
+      steering: { answerReserve: 4 },
+    });
+    expect(partsOf(turn)).toEqual([
+      ["reasoning", "one two three"],
+      ["content", "Done."],
+    ]);
+    const [first, second] = engine.requests.map(({ prompt }) => prompt.text());
+    expect(second?.slice(first?.length)).toMatch(/one two three<\|end\|><\|start\|>assistant/);
+  });
+
+  test("keeps what may begin one where the model ended itself", async () => {
+    const write = "<|channel|>final<|message|>a <";
+    const turn = await finishTurn(scriptedEngine([write], TEXT), turnWith());
+    expect(partsOf(turn)).toEqual([["content", "a <"]]);
+  });
+});
