@@ -46,6 +46,13 @@ export function hasLostHeader(text: string): boolean {
   return LOST_HEADER.test(text);
 }
 
+/** The same including odd channel names: enough to suspect an engine, but not to split its text. */
+export function suggestsLostHeader(text: string): boolean {
+  return /assistant(?:analysis|commentary|final|thinking|thought|reasoning| to=functions\.)/i.test(
+    text,
+  );
+}
+
 export interface LostHeaderSplitter {
   /**
    * Adds text. Returns the text that is certain, split at headers: the first element continues the open message, each

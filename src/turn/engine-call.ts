@@ -106,7 +106,12 @@ export async function callEngine(
     ...(turn.affinity !== undefined && { affinity: turn.affinity }),
   };
   state.nativeReason = null;
-  usage.beginCall(promptLength, meter);
+  usage.beginCall(promptLength, {
+    // Text that ends within a token is encoded as several. The engine samples no more than was requested.
+    get tokens() {
+      return Math.min(meter.tokens, request.maxTokens);
+    },
+  });
   await consume(engine.complete(request, state.signal), reading.consumer);
   reading.check();
   if (end === undefined) {

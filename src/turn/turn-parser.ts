@@ -5,7 +5,7 @@
  * up.
  */
 import type { EngineTokens } from "../engines/engine.ts";
-import { hasLostHeader, LONGEST_LOST_HEADER } from "../harmony/lost-markers.ts";
+import { LONGEST_LOST_HEADER, suggestsLostHeader } from "../harmony/lost-markers.ts";
 import {
   createParser,
   type InputEnd,
@@ -123,7 +123,7 @@ class MessageParsers implements TurnParser {
   #findMarker(text: string): void {
     const seen = this.#tail + text;
     this.#hasShownMarker = /<\|[a-z]+\|>/.test(seen);
-    this.#hasLostHeader ||= hasLostHeader(seen);
+    this.#hasLostHeader ||= suggestsLostHeader(seen);
     // No control token is longer.
     this.#tail = seen.slice(-LONGEST_LOST_HEADER);
     if (this.#hasShownMarker) this.#options.onShownMarker();

@@ -61,7 +61,8 @@ export function createUsageCounter(): UsageCounter {
       promptTokens,
       cachedTokens,
       completionTokens: completionTokens(),
-      reasoningTokens,
+      // Estimated separately where an engine returns text.
+      reasoningTokens: Math.min(reasoningTokens, completionTokens()),
       engineCalls,
     }),
   };

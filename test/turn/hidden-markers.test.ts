@@ -74,10 +74,16 @@ describe("an answer whose control tokens are hidden", () => {
     await expect(finishTurn(engine, turn)).rejects.toMatchObject(REFUSED);
   });
 
-  test.each([1, 5, 100])(
-    "is refused too behind an answer that the gateway opened, in reads of %i",
-    async (batch) => {
-      const engine = textEngine(["aassistantanalysisThey greet me.assistantfinalHello!"], {
+  test.each([
+    [1, "analysis"],
+    [5, "analysis"],
+    [100, "analysis"],
+    [1, "thinking"],
+    [100, "Analysis"],
+  ])(
+    "is refused too behind an answer that the gateway opened, in reads of %i: %s",
+    async (batch, channel) => {
+      const engine = textEngine([`aassistant${channel}They greet me.assistantfinalHello!`], {
         batch,
       });
       const shown: string[] = [];

@@ -59,6 +59,14 @@ test.each([1, 2, 5, 100])("tokens are counted alike in reads of %i", async (batc
   });
 });
 
+test("text that is cut within a token counts no more tokens than were requested", async () => {
+  const thought = "<|channel|>analysis<|message|>tho1 final answer: to=functions.search tho2";
+  const engine = scriptedEngine([thought, "Done.<|return|>"], TEXT);
+  const reasoning = { enabled: true, maxTokens: 9 };
+  const { end } = await finishTurn(engine, turnWith({ reasoning, maxOutputTokens: 11 }));
+  expect(end.usage.completionTokens).toBeLessThanOrEqual(11);
+});
+
 describe("a visible terminator", () => {
   const turn = turnWith({
     tools: [offeredTool("f")],

@@ -29,3 +29,9 @@ test.each([-5, 1.5, 1e18, Number.NaN, Number.POSITIVE_INFINITY])(
 test("no more of a prompt can be cached than there is", () => {
   expect(usageOf({ cachedTokens: 1_000 })).toMatchObject({ promptTokens: 100, cachedTokens: 100 });
 });
+
+test("no more tokens can be reasoning than were sampled", () => {
+  const usage = createUsageCounter();
+  usage.beginCall(100, { tokens: 13 });
+  expect(usage.toUsage(14)).toMatchObject({ completionTokens: 13, reasoningTokens: 13 });
+});
