@@ -1,36 +1,36 @@
 /**
- * Which chain of thought is left out of the prompt.
+ * Decides which chain of thought is left out of the prompt.
  *
- * The model expects its thoughts back while it is still working towards an answer, and was trained without those of
- * answers already given.
+ * The model expects its analysis back while it is still working towards an answer. It was trained without the
+ * analysis of answers already given.
  */
 
 import type { Message } from "./conversation.ts";
 
 export interface DropResult {
-  /** What is to be rendered, in its order. */
+  /** Messages to render, in order. */
   readonly kept: readonly Message[];
-  /** What is left out, in its order. */
+  /** Messages left out, in order. */
   readonly dropped: readonly DroppedMessage[];
 }
 
 export interface DroppedMessage {
   readonly message: Message;
-  /** Its place in the messages given. */
+  /** Index in the given messages. */
   readonly index: number;
-  /** The place of the final assistant message that finished the turn it belonged to. */
+  /** Index of the final assistant message that ended the turn it belonged to. */
   readonly finishedBy: number;
 }
 
 /**
- * OpenAI's rule for implementers: every message on `analysis` before the last assistant message on `final`
- * goes, whatever its role or recipient; all others stay where they are. While tool calls are running, the
- * thoughts since the last answer are therefore kept.
+ * OpenAI's rule for implementers: drops every message on `analysis` before the last assistant message on
+ * `final`, whatever its role or recipient, and keeps all others. Analysis since the last answer is therefore
+ * kept while tool calls are running.
  */
 export function dropFinishedAnalysis(messages: readonly Message[]): DropResult {
   const kept: Message[] = [];
   const dropped: DroppedMessage[] = [];
-  // From the back, so that the next answer is known when a thought is met.
+  // Backwards, so that the answer that follows is known when analysis is found.
   let finishedBy: number | undefined;
   for (const [index, message] of [...messages.entries()].toReversed()) {
     if (message.role === "assistant" && message.channel === "final") finishedBy = index;
@@ -44,8 +44,8 @@ export function dropFinishedAnalysis(messages: readonly Message[]): DropResult {
 }
 
 /**
- * The reference library's own rule, for comparison with it: nothing is dropped unless the last assistant message
- * is on `final`, and then only what stands before the **first** message on `final`, of whatever role.
+ * The reference library's rule, for comparison with it: drops nothing unless the last assistant message is on
+ * `final`, and then only analysis before the **first** message on `final`, of any role.
  */
 export function dropAnalysisLikeReference(messages: readonly Message[]): readonly Message[] {
   const last = messages.findLast((message) => message.role === "assistant");

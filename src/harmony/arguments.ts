@@ -1,47 +1,47 @@
 /**
- * The arguments of a call on their way through: trimmed, and without closing brackets too many.
+ * Filters the arguments of a streamed call: trims white space and removes extra closing brackets.
  *
- * Nothing else is repaired (rule R5), and nothing accumulates: what is certain to be part of the
- * arguments goes out at once. Only text that may have to go waits, namely white space, and brackets
- * after an object that is complete.
+ * Nothing else is repaired (rule R5), and nothing is buffered: text that is certain to be part of the
+ * arguments is returned at once. Only text that may have to be removed is held back, namely white space, and
+ * brackets after a complete object.
  */
 
 export interface ArgumentsFilter {
-  /** The part of the arguments that this text proves. */
+  /** Adds text. Returns the arguments that are certain. */
   push(text: string): string;
-  /** Whether an object has come to its end. */
+  /** Whether a complete object has been read. */
   readonly isComplete: boolean;
-  /** Whether brackets were taken away; known once the message is over. */
+  /** Whether brackets were removed. Known once the message has ended. */
   readonly hasExtraBrackets: boolean;
-  /** Whether nothing but white space has come. */
+  /** Whether only white space has been read. */
   readonly isEmpty: boolean;
 }
 
-/** More white space or brackets than this, in characters, are let through: waiting is bounded. */
-const MAX_WAITING = 4096;
-/** Objects nested deeper are passed on without watching for their end. */
+/** Limit for held-back white space or brackets, in characters. Beyond it they are passed on. */
+const MAX_HELD_BACK = 4096;
+/** The end of objects nested deeper is not tracked. */
 const MAX_DEPTH = 1000;
 
 /**
  * What the text so far is.
  * - `blank`: only white space
- * - `object`: a JSON object that is not complete
+ * - `object`: an incomplete JSON object
  * - `closed`: a complete object, then at most brackets and white space
- * - `free`: anything else, as it came
+ * - `free`: anything else, passed on unchanged
  */
 type Shape = "blank" | "object" | "closed" | "free";
 
 export function createArgumentsFilter(): ArgumentsFilter {
   let shape: Shape = "blank";
-  let waiting = "";
-  /** Within white space so long that it is let through. */
+  let heldBack = "";
+  /** Inside white space over the limit, which is passed on. */
   let isRunaway = false;
-  /** The closing brackets the open object still needs, innermost last. */
+  /** Closing brackets the open object still needs, innermost last. */
   const closers: string[] = [];
   let inString = false;
   let escaped = false;
 
-  /** Reads on in the object; gives the index behind its end, or the length of the text. */
+  /** Reads on in the object. Returns the index after its end, or the length of the text. */
   function readObject(text: string): number {
     for (let i = 0; i < text.length; i++) {
       const character = text[i];
@@ -71,33 +71,33 @@ export function createArgumentsFilter(): ArgumentsFilter {
     return text.length;
   }
 
-  /** Lets through what came, but for white space at the end. */
+  /** Returns everything except trailing white space, which is held back. */
   function releaseTrimmed(text: string): string {
     const trimmed = text.trimEnd();
     let proven = "";
     if (trimmed !== "") {
-      proven = waiting + trimmed;
-      waiting = "";
+      proven = heldBack + trimmed;
+      heldBack = "";
       isRunaway = false;
     }
-    waiting += text.slice(trimmed.length);
-    if (waiting.length > MAX_WAITING) isRunaway = true;
+    heldBack += text.slice(trimmed.length);
+    if (heldBack.length > MAX_HELD_BACK) isRunaway = true;
     if (isRunaway) {
-      proven += waiting;
-      waiting = "";
+      proven += heldBack;
+      heldBack = "";
     }
     return proven;
   }
 
-  /** What came after a complete object: brackets wait, for all that comes may be brackets. */
-  function pushBehindObject(text: string): string {
-    const tail = waiting + text;
-    if (/^[\s}\]]*$/.test(text) && tail.length <= MAX_WAITING) {
-      waiting = tail;
+  /** Reads text after a complete object. Brackets are held back, since there may be nothing else. */
+  function pushAfterObject(text: string): string {
+    const tail = heldBack + text;
+    if (/^[\s}\]]*$/.test(text) && tail.length <= MAX_HELD_BACK) {
+      heldBack = tail;
       return "";
     }
     shape = "free";
-    waiting = "";
+    heldBack = "";
     return releaseTrimmed(tail);
   }
 
@@ -115,7 +115,7 @@ export function createArgumentsFilter(): ArgumentsFilter {
       rest = rest.slice(end);
     }
     if (rest === "") return proven;
-    return proven + (shape === "closed" ? pushBehindObject(rest) : releaseTrimmed(rest));
+    return proven + (shape === "closed" ? pushAfterObject(rest) : releaseTrimmed(rest));
   }
 
   return {
@@ -124,7 +124,7 @@ export function createArgumentsFilter(): ArgumentsFilter {
       return shape === "closed";
     },
     get hasExtraBrackets() {
-      return shape === "closed" && waiting.trim() !== "";
+      return shape === "closed" && heldBack.trim() !== "";
     },
     get isEmpty() {
       return shape === "blank";

@@ -1,12 +1,12 @@
-/** The body of a message as text. */
+/** Writes the body of a message as text. */
 import type { ContentPart, Message, Role } from "./conversation.ts";
 import { developerText } from "./developer-message.ts";
 import { HarmonyRenderError } from "./render-error.ts";
 import { systemText } from "./system-message.ts";
 
 /**
- * The whole body. `hasFunctions`: whether {@link offersFunctions} holds for the conversation, of which the system
- * message tells.
+ * Returns the whole body. `hasFunctions`: the result of {@link offersFunctions} for the conversation, which
+ * the system message mentions.
  */
 export function bodyText(message: Message, hasFunctions: boolean): string {
   return contentParts(message)
@@ -14,7 +14,7 @@ export function bodyText(message: Message, hasFunctions: boolean): string {
     .join("");
 }
 
-/** Whether any developer content, wherever it stands, has a function under the key `functions`. */
+/** Whether any developer content in the conversation has a function under the key `functions`. */
 export function offersFunctions(messages: readonly Message[]): boolean {
   return messages.some(
     ({ content }) =>

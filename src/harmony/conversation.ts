@@ -11,12 +11,12 @@ export type Role = "system" | "developer" | "user" | "assistant" | "tool";
 /** The channels the model is trained on. Others are representable: `Message.channel` is a string. */
 export type Channel = "analysis" | "commentary" | "final";
 
-/** How long the model thinks, as the system message says it. */
+/** How much the model reasons, as the system message states it. */
 export type ReasoningEffort = "low" | "medium" | "high";
 
 export interface Message {
   readonly role: Role;
-  /** Appended to the role; for role `tool` it stands in place of the role and is required. */
+  /** Appended to the role. For role `tool` it replaces the role and is required. */
   readonly name?: string;
   /** Who the message is for: `functions.get_weather`, `assistant`. `all` is not written. */
   readonly recipient?: string;
@@ -34,15 +34,15 @@ export interface TextContent {
   readonly text: string;
 }
 
-/** The system message: who the model is, how hard it thinks, which channels it may use. */
+/** The system message: model identity, reasoning effort and valid channels. */
 export interface SystemContent {
   readonly type: "system";
   readonly identity?: string;
   readonly effort?: ReasoningEffort;
   readonly knowledgeCutoff?: string;
-  /** Written as given; ISO `YYYY-MM-DD` is what the model knows. */
+  /** Written unchanged. The model knows ISO dates, `YYYY-MM-DD`. */
   readonly date?: string;
-  /** Without this there is no channel section. */
+  /** Absent: no channel section. */
   readonly channels?: readonly string[];
   readonly channelsRequired?: boolean;
   readonly namespaces?: readonly ToolNamespace[];

@@ -64,7 +64,7 @@ export function readCutHeader(header: Header, offered: OfferedNames): CutHeaderR
 }
 
 /**
- * Whether apparent body text is the beginning of a header word, because the output was cut:
+ * Whether apparent body text is the beginning of a header word, because the output was cut off:
  * `<|channel|>commentary to` has no body.
  */
 export function isHalfHeaderWord(text: string): boolean {

@@ -1,12 +1,12 @@
-/** The body of a developer message: instructions, functions, response formats. */
+/** Writes the body of a developer message: instructions, functions, response formats. */
 
 import type { DeveloperContent, ResponseFormat } from "./conversation.ts";
 import { toCompactJson } from "./json.ts";
 import { commentLines, toolsSection } from "./tools.ts";
 
 /**
- * Sections joined by a blank line. Empty instructions are a value: the heading is written. With nothing set the
- * body is empty; such a message is better not sent at all.
+ * Joins the sections with a blank line. Empty instructions are a value: the heading is written. With nothing
+ * set the body is empty, and such a message is better omitted.
  */
 export function developerText(content: DeveloperContent): string {
   const { instructions, namespaces = [], responseFormats = [] } = content;
@@ -18,7 +18,7 @@ export function developerText(content: DeveloperContent): string {
   return sections.filter((section) => section !== undefined).join("\n\n");
 }
 
-/** The reference library does not know these; the form is that of OpenAI's Harmony guide. */
+/** The reference library has no such section. The format is that of OpenAI's Harmony guide. */
 function formatsSection(formats: readonly ResponseFormat[]): string {
   return ["# Response Formats", ...formats.map(formatSection)].join("\n\n");
 }

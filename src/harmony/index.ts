@@ -1,4 +1,7 @@
-/** Harmony, the conversation format of gpt-oss: conversations to ids and back, usable alone, on any runtime. */
+/**
+ * Harmony, the conversation format of gpt-oss: conversations to ids and back. Usable on its own, on any
+ * runtime.
+ */
 
 // Conversations
 export type {

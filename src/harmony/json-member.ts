@@ -1,9 +1,9 @@
 /**
- * The raw text of one member of a large JSON object, without parsing the rest.
+ * Finds the raw text of one member of a large JSON object without parsing the rest.
  *
- * A request body is read by `JSON.parse`, which is fast and loses what a tool's schema needs (see
- * `json.ts`). So the schemas are cut out of the body's text and read again alone. The messages, often megabytes,
- * are jumped over string by string.
+ * Request bodies are read by `JSON.parse`, which is fast but loses what a tool's schema needs (see
+ * `json.ts`). The schemas are therefore cut out of the body's text and parsed again on their own. The
+ * messages, often megabytes, are skipped string by string.
  */
 
 const QUOTE = 0x22;
@@ -16,12 +16,12 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * The text of the value at `path`, a list of member names from the outside in: `memberText(body, "tools")`,
- * `memberText(body, "response_format", "json_schema", "schema")`.
- * `undefined` when there is no such member. Of repeated members the last one counts, as everywhere.
+ * Returns the text of the value at `path`, a list of member names from the outside in: `memberText(body,
+ * "tools")`, `memberText(body, "response_format", "json_schema", "schema")`. Returns `undefined` if there is
+ * no such member. If a member is repeated, the last one counts, as in `JSON.parse`.
  *
- * `json` must be valid JSON, which `JSON.parse` has usually shown already; any other text gives an arbitrary
- * result, but no exception.
+ * `json` must be valid JSON, which `JSON.parse` has usually verified already. Any other text gives an
+ * arbitrary result but no exception.
  */
 export function memberText(json: string, ...path: readonly string[]): string | undefined {
   let value: string | undefined = json;
@@ -68,13 +68,13 @@ function skipSpace(json: string, from: number): number {
   }
 }
 
-/** Where the string that begins at `start` is over. */
+/** Returns the index after the string that begins at `start`. */
 function stringEnd(json: string, start: number): number {
   let from = start + 1;
   for (;;) {
     const quote = json.indexOf('"', from);
     if (quote < 0) return json.length;
-    // A quote after an odd number of backslashes is escaped. Each backslash is looked at once.
+    // A quote after an odd number of backslashes is escaped. Each backslash is read only once.
     let before = quote - 1;
     while (before >= from && json.charCodeAt(before) === BACKSLASH) before--;
     if ((quote - 1 - before) % 2 === 0) return quote + 1;
@@ -95,7 +95,7 @@ function valueEnd(json: string, start: number): number {
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       open++;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-      // The object around a number ends: not part of the value.
+      // The enclosing object ends here; the bracket is not part of the number.
       if (open === 0) return at;
       open--;
       if (open === 0) return at + 1;

@@ -1,14 +1,14 @@
 /**
- * Numbers as openai/harmony 0.0.8 reads and prints them.
+ * Reads and prints numbers as openai/harmony 0.0.8 does.
  *
- * Its JSON crate keeps 64-bit integers and reads everything else as a double, by a quick way that is one
- * unit in the last place off for some numbers of 16 and more digits. Tool signatures show the
- * result, so the quick way is followed step by step here. `JSON.parse` and `String` do neither.
+ * Its JSON crate keeps 64-bit integers and reads everything else as a double, by a fast algorithm that is one
+ * unit in the last place off for some numbers of 16 and more digits. The result is visible in tool
+ * signatures, so the algorithm is reproduced here step by step. `JSON.parse` and `String` do neither.
  */
 
 const MAX_UNSIGNED = 2n ** 64n - 1n;
 const MIN_SIGNED = -(2n ** 63n);
-/** Exponents are read into 32 bits, signed. */
+/** Exponents are read as signed 32-bit integers. */
 const MAX_EXPONENT = 2 ** 31 - 1;
 /** The highest power of ten that is a double. */
 const MAX_POWER = 308;
@@ -16,16 +16,16 @@ const MAX_POWER = 308;
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?)(\d+))?$/;
 const PLAIN_INTEGER = /^-?\d+$/;
 
-/** Whether a JSON number is too large for a double. The reference refuses such a document. */
+/** Whether a JSON number is too large for a double. The reference rejects such a document. */
 export function isOutOfRange(spelling: string): boolean {
-  // Without exponent it takes 309 digits to get there.
+  // Without an exponent, a number needs 309 digits to be out of range.
   if (spelling.length < 300 && !/[eE]/.test(spelling)) return false;
   return !Number.isFinite(toDouble(spelling));
 }
 
 /**
- * A JSON number as the reference prints it: integers that fit 64 bits as they were written, all others with
- * the shortest digits of the double: `1.0`, `0.00001`, `1e-6`, `1.23e17`.
+ * Prints a JSON number as the reference does: integers that fit 64 bits unchanged, all others with the
+ * shortest digits of the double: `1.0`, `0.00001`, `1e-6`, `1.23e17`.
  */
 export function toCompactNumber(spelling: string): string {
   if (PLAIN_INTEGER.test(spelling) && spelling !== "-0") {
@@ -36,7 +36,7 @@ export function toCompactNumber(spelling: string): string {
   return shortest(toDouble(spelling));
 }
 
-/** The double the reference reads; infinite where it reports a number out of range. */
+/** Returns the double the reference reads; infinite if it reports the number as out of range. */
 function toDouble(spelling: string): number {
   const match = NUMBER.exec(spelling);
   if (!match) throw new SyntaxError(`Not a JSON number: ${spelling}`);
@@ -54,8 +54,8 @@ function toDouble(spelling: string): number {
 }
 
 /**
- * As many digits as fit 64 bits. A digit of the whole part that is left out counts in the exponent, one
- * of the fraction is lost; the first digit of the fraction gets a chance of its own to fit.
+ * Reads as many digits as fit 64 bits. Further digits of the integer part are counted in the exponent, those
+ * of the fraction are lost. The first digit of the fraction is tested separately.
  */
 function toSignificand(whole: string, fraction: string) {
   const first = takeDigits(0n, whole);
@@ -68,7 +68,7 @@ function toSignificand(whole: string, fraction: string) {
 
 function takeDigits(start: bigint, digits: string): { significand: bigint; taken: number } {
   let significand = start;
-  // Zeros before the first other digit always fit, and there may be millions of them.
+  // Leading zeros always fit, and there may be millions of them.
   let taken = significand === 0n ? (/^0*/.exec(digits)?.[0].length ?? 0) : 0;
   for (; taken < digits.length; taken++) {
     const next = significand * 10n + BigInt(digits.charCodeAt(taken) - 48);
@@ -78,7 +78,7 @@ function takeDigits(start: bigint, digits: string): { significand: bigint; taken
   return { significand, taken };
 }
 
-/** One multiplication or division by a power of ten; very small numbers in steps of 1e308. */
+/** One multiplication or division by a power of ten; very small numbers take steps of 1e308. */
 function scale(significand: number, exponent: number): number {
   let value = significand;
   let power = exponent;

@@ -1,8 +1,9 @@
 /**
- * JSON that keeps what `JSON.parse` loses: the order of all keys and the spelling of numbers.
+ * A JSON reader and printer that keep what `JSON.parse` loses: the order of all keys and the spelling of
+ * numbers.
  *
- * Tool signatures are printed from the client's schema in source order, and defaults with the number
- * as it was written (openai/harmony reads them with a JSON crate that keeps both).
+ * Tool signatures are printed from the client's schema in source order, and default numbers as they were
+ * written. openai/harmony reads them with a JSON crate that keeps both.
  */
 
 import { isOutOfRange, toCompactNumber } from "./json-number.ts";
@@ -12,17 +13,17 @@ export type Json = null | boolean | string | JsonNumber | readonly Json[] | Json
 
 export type JsonObject = ReadonlyMap<string, Json>;
 
-/** A number by its spelling, for instance `1.0` or `18446744073709551615`. */
+/** A number as its source text, for instance `1.0` or `18446744073709551615`. */
 export interface JsonNumber {
   readonly number: string;
 }
 
-/** Arrays and objects inside one another. The reference's reader has the same bound. */
+/** Maximum nesting of arrays and objects. The reference's reader has the same limit. */
 export const MAX_JSON_DEPTH = 127;
 
-/** The text is not JSON, nests deeper than {@link MAX_JSON_DEPTH} or has a number out of range. */
+/** The text is not JSON, nests deeper than {@link MAX_JSON_DEPTH}, or contains a number out of range. */
 export class JsonSyntaxError extends SyntaxError {
-  /** Where in the text, in UTF-16 units. */
+  /** Offset of the error in UTF-16 code units. */
   readonly position: number;
 
   constructor(problem: string, position: number) {
@@ -33,18 +34,18 @@ export class JsonSyntaxError extends SyntaxError {
 }
 
 /**
- * Read one JSON document. A repeated key keeps its first place and its last value. Throws a
- * {@link JsonSyntaxError}, also for what the reference refuses though `JSON.parse` does not: numbers beyond the
- * range of a double, and strings with half a surrogate pair.
+ * Parses one JSON document. A repeated key keeps its first position and its last value. Throws a {@link
+ * JsonSyntaxError}, also for what the reference rejects and `JSON.parse` accepts: numbers beyond the range of
+ * a double, and strings with a lone surrogate.
  */
 export function parseJson(text: string): Json {
   return new Reader(text).readDocument();
 }
 
 /**
- * A plain JavaScript value as `JSON.stringify` would write it. Keys that look like integers have lost
- * their place and `1.0` its spelling already: use {@link parseJson} when there is a text.
- * Throws a `TypeError` for what has no JSON form, and what {@link parseJson} throws.
+ * Converts a plain JavaScript value as `JSON.stringify` would write it. Integer-like keys have already lost
+ * their position and `1.0` its spelling, so use {@link parseJson} if the text is available. Throws a
+ * `TypeError` for values without a JSON form, and what {@link parseJson} throws.
  */
 export function fromPlainJson(value: unknown): Json {
   const text: string | undefined = JSON.stringify(value);
@@ -52,13 +53,13 @@ export function fromPlainJson(value: unknown): Json {
   return parseJson(text);
 }
 
-/** Without spaces; numbers as in `toCompactNumber`, strings as `JSON.stringify` writes them. */
+/** Prints without spaces; numbers as in `toCompactNumber`, strings as `JSON.stringify` writes them. */
 export function toCompactJson(json: Json): string {
   if (json === null || typeof json === "boolean") return String(json);
   if (typeof json === "string") return JSON.stringify(json);
   if (isJsonArray(json)) return `[${json.map(toCompactJson).join(",")}]`;
   if (isJsonObject(json)) {
-    // A quarter of the time that joining a list of members takes.
+    // Concatenation takes a quarter of the time of joining an array.
     let members = "";
     for (const [key, value] of json) {
       members += `${members === "" ? "" : ","}${JSON.stringify(key)}:${toCompactJson(value)}`;
@@ -76,7 +77,7 @@ export function isJsonObject(json: Json | undefined): json is JsonObject {
   return json instanceof Map;
 }
 
-/** A recursive reader; {@link MAX_JSON_DEPTH} keeps it off the end of the stack. */
+/** A recursive reader. {@link MAX_JSON_DEPTH} prevents a stack overflow. */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -147,7 +148,7 @@ class Reader {
     return value;
   }
 
-  /** The closing quote. */
+  /** Returns the index of the closing quote. */
   #findQuote(from: number): number {
     for (let at = from; at < this.#text.length; at++) {
       const code = this.#text.charCodeAt(at);
@@ -189,7 +190,7 @@ class Reader {
     this.#at++;
   }
 
-  /** Pass white space and then `char`, if it stands there. */
+  /** Skips white space and then `char`. Returns whether `char` was there. */
   #accept(char: string): boolean {
     this.#skipSpace();
     if (this.#text[this.#at] !== char) return false;
@@ -213,7 +214,7 @@ class Reader {
   }
 }
 
-/** What follows a number is not its business, except that a second digit after a leading 0 is no number. */
+/** Matches a number only. A second digit after a leading 0 does not match. */
 const NUMBER = /-?(?:0(?!\d)|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

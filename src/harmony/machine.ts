@@ -88,7 +88,7 @@ export class Machine {
     }
   }
 
-  /** Ends the input. `isCut`: the engine stopped at a limit, not the model by itself. */
+  /** Ends the input. `isCut`: the engine stopped at a limit, not the model itself. */
   end(isCut: boolean): void {
     const messages = this.#messages;
     this.#text.end();

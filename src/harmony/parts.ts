@@ -82,7 +82,7 @@ export class Parts {
     return this.#open?.withheld === undefined ? this.#open?.start.part : undefined;
   }
 
-  /** Whether an answer or a call is complete. */
+  /** Whether an answer or a call has been completed. */
   get hasResult(): boolean {
     return this.#hasResult;
   }

@@ -1,5 +1,5 @@
 /**
- * Text and its ids. The renderer writes a prompt as a list of pieces, each encoded separately as in the reference.
+ * Pieces of a prompt: a text with its ids. The renderer encodes each piece separately, as the reference does.
  * Texts seen before are not encoded again.
  */
 
@@ -32,19 +32,19 @@ export function specialPiece(id: TokenId): Piece {
   return new Piece(specialTokenName(id) ?? "", [id], true);
 }
 
-/** From text to its piece. What was encoded is remembered, for a scope alone. */
+/** Encodes texts to pieces. Results are cached per scope. */
 export interface PieceEncoder {
   encode(text: string, scope: string): Piece;
-  /** As {@link encode}, in steps of a few milliseconds: each gives how many ids there are so far. */
+  /** Like {@link encode}, in steps of a few milliseconds. Each step yields the number of ids so far. */
   encodeInSteps(text: string, scope: string): Generator<number, Piece>;
-  /** The piece, if it was encoded before. */
+  /** Returns the piece if the text is cached. */
   find(text: string, scope: string): Piece | undefined;
 }
 
 export function createPieceEncoder(tokenizer: Tokenizer, budget: MemoryBudget): PieceEncoder {
   const memory = new TextMemory<Piece>({
     budget,
-    // An upper estimate: two a character, four an id, eight for the id as JSON, and the objects.
+    // An upper estimate: 2 bytes per character, 4 per id, 8 for the id as JSON, and the objects.
     bytesOf: (text, { ids }) => 2 * text.length + 12 * ids.length + 200,
   });
   const keep = (text: string, scope: string, ids: readonly TokenId[]): Piece => {

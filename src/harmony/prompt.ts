@@ -87,7 +87,7 @@ class Prompt implements RenderedPrompt {
   }
 
   #join(): TokenId[] {
-    // Filling an array of known length: 0.6 ms for 100,000 ids, a third of pushing or spreading.
+    // Filling an array of known length takes 0.6 ms for 100,000 ids, a third of pushing or spreading.
     const ids: TokenId[] = [];
     ids.length = this.length;
     let at = 0;

@@ -33,12 +33,12 @@ export interface FunctionRecipient {
 export type Recipient =
   | FunctionRecipient
   /** `assistant`, `all`, a role or a channel: addressed to no function. */
-  | { readonly type: "nobody" }
+  | { readonly type: "no-function" }
   /** No name was found. */
   | { readonly type: "lost" };
 
 const NAMESPACE = "functions.";
-const NOBODY =
+const NOT_FUNCTIONS =
   /^(?:assistant|all|user|system|developer|analysis|commentary|final)(?:json|code|analysis|commentary|final)*$/i;
 /** Words that models append to a name: content types, and channels whose marker is missing. */
 const GLUED = /^(?:json|code|analysis|commentary|final)+/i;
@@ -61,9 +61,9 @@ export function readRecipient(value: string, offered: OfferedNames): Recipient {
 
   const glued = offered.longestFirst.find((name) => {
     if (!text.startsWith(name)) return false;
-    const behind = text.slice(name.length);
-    const extra = GLUED.exec(behind)?.[0] ?? "";
-    return extra !== "" && !continuesName(behind.slice(extra.length));
+    const after = text.slice(name.length);
+    const extra = GLUED.exec(after)?.[0] ?? "";
+    return extra !== "" && !continuesName(after.slice(extra.length));
   });
   if (glued !== undefined) return toFunction(glued, true, namespaces > 0);
 
@@ -74,7 +74,7 @@ export function readRecipient(value: string, offered: OfferedNames): Recipient {
   }
   const name = word.replace(/[:;,.?!]+$/, "");
   if (name === "") return { type: "lost" };
-  if (namespaces === 0 && NOBODY.test(name)) return { type: "nobody" };
+  if (namespaces === 0 && NOT_FUNCTIONS.test(name)) return { type: "no-function" };
   return toFunction(name, namespaces > 1 || name !== word, namespaces > 0);
 }
 
@@ -92,10 +92,10 @@ export function findName(text: string, offered: OfferedNames): string | undefine
     if (isHeaderWord(name)) continue;
     for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
       const before = text.slice(0, at);
-      const behind = text.slice(at + name.length);
+      const after = text.slice(at + name.length);
       const standsAlone = before === "" || /\s$/.test(before) || before.endsWith(NAMESPACE);
-      if (standsAlone && !continuesName(behind)) {
-        return countWords(before) + countWords(behind) <= MAX_OTHER_WORDS ? name : undefined;
+      if (standsAlone && !continuesName(after)) {
+        return countWords(before) + countWords(after) <= MAX_OTHER_WORDS ? name : undefined;
       }
     }
   }
@@ -125,11 +125,11 @@ function toFunction(name: string, isOdd: boolean, hasNamespace: boolean): Recipi
   return { type: "function", name, isOdd, isBuiltIn: !hasNamespace && isBuiltInTool(name) };
 }
 
-function continuesName(behind: string): boolean {
-  return /^(?:[\p{L}\p{N}_\-/@$]|\.[\p{L}\p{N}_])/u.test(behind);
+function continuesName(after: string): boolean {
+  return /^(?:[\p{L}\p{N}_\-/@$]|\.[\p{L}\p{N}_])/u.test(after);
 }
 
 /** A function may be called `json` or `thinking`, but without `to=` these are header words. */
 function isHeaderWord(name: string): boolean {
-  return NOBODY.test(name) || /^(?:json|code|thinking|thoughts?|reasoning)$/.test(name);
+  return NOT_FUNCTIONS.test(name) || /^(?:json|code|thinking|thoughts?|reasoning)$/.test(name);
 }

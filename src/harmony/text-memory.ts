@@ -1,9 +1,9 @@
 /**
- * Remembering what was made of a text. Conversations and tools come again with every turn, in fresh strings,
- * and most of what is made of them costs far more than seeing that a text was there before.
+ * A cache of values derived from texts, such as encoded prompts. Conversations and tools are sent again with
+ * every turn, in new strings. Deriving their values costs far more than recognising the text.
  */
 
-/** A limit, in approximate bytes, that several caches share. */
+/** A memory limit in approximate bytes, shared by several caches. */
 export class MemoryBudget {
   readonly #maxYoungBytes: number;
   readonly #memories: { age(): void }[] = [];
@@ -18,8 +18,11 @@ export class MemoryBudget {
     this.#memories.push(memory);
   }
 
-  /** Whether an entry of so many bytes may be kept. When the young entries of all are half of the budget, all age. */
-  take(bytes: number): boolean {
+  /**
+   * Reserves memory for an entry. Returns false if the entry is too large to cache. When the young entries of
+   * all caches reach half of the budget, all caches age.
+   */
+  reserve(bytes: number): boolean {
     if (bytes > this.#maxYoungBytes) return false;
     if (this.#youngBytes + bytes > this.#maxYoungBytes) {
       for (const memory of this.#memories) memory.age();
@@ -29,7 +32,7 @@ export class MemoryBudget {
     return true;
   }
 
-  giveBack(bytes: number): void {
+  release(bytes: number): void {
     this.#youngBytes -= bytes;
   }
 }
@@ -41,15 +44,15 @@ interface TextMemoryOptions<V> {
 }
 
 interface RememberOptions<V> extends TextMemoryOptions<V> {
-  /** The texts are parts of longer ones, which V8 would keep in memory with them: they are copied first. */
+  /** Copy each text first, because it is a slice of a longer text that V8 would keep in memory. */
   readonly copies?: boolean;
 }
 
-/** Texts of the same fingerprint that are kept at a time: bounds the comparisons a lookup can cost. */
+/** Maximum entries per fingerprint. Bounds the comparisons of a lookup. */
 const MAX_BUCKET = 16;
-/** Character codes that go into a fingerprint, besides the length: so many spread over the text… */
+/** Character codes in a fingerprint, besides the length: this many at regular intervals… */
 const SAMPLES = 64;
-/** …and so many of its beginning, where texts of one make differ: by a number, a name, a path. */
+/** …and this many at the beginning, where similar texts differ: in a number, a name, a path. */
 const HEAD = 32;
 
 interface Entry<V> {
@@ -61,11 +64,11 @@ interface Entry<V> {
 type Entries<V> = Map<number, Entry<V>[]>;
 
 /**
- * Values by text. A scope finds only what was kept in it: otherwise the time of an answer would tell one tenant what
+ * Values by text. A scope finds only its own entries: otherwise response times would tell one tenant what
  * another has sent.
  *
- * Two generations instead of a list in order of use: lookups put an entry into the young one, and when that is half
- * of the budget it becomes the old one, whose entries are forgotten unless asked for in time.
+ * Two generations replace an LRU list. A lookup moves an entry to the young generation. When that reaches
+ * half of the budget, it becomes the old one, and the previous old entries are evicted.
  */
 export class TextMemory<V extends object> {
   readonly #options: TextMemoryOptions<V>;
@@ -90,7 +93,7 @@ export class TextMemory<V extends object> {
     this.#put(fingerprint(text), { scope, text, value });
   }
 
-  /** For the budget. */
+  /** Called by the budget. */
   age(): void {
     this.#old = this.#young;
     this.#young = new Map();
@@ -98,7 +101,7 @@ export class TextMemory<V extends object> {
 
   #put(key: number, entry: Entry<V>): void {
     const { budget } = this.#options;
-    if (!budget.take(this.#bytesOf(entry))) return;
+    if (!budget.reserve(this.#bytesOf(entry))) return;
     const bucket = this.#young.get(key);
     if (bucket === undefined) {
       this.#young.set(key, [entry]);
@@ -106,7 +109,7 @@ export class TextMemory<V extends object> {
     }
     bucket.push(entry);
     const forgotten = bucket.length > MAX_BUCKET ? bucket.shift() : undefined;
-    if (forgotten) budget.giveBack(this.#bytesOf(forgotten));
+    if (forgotten) budget.release(this.#bytesOf(forgotten));
   }
 
   #bytesOf({ text, value }: Entry<V>): number {
@@ -114,7 +117,7 @@ export class TextMemory<V extends object> {
   }
 }
 
-/** The same function of a text, which remembers by scope. What `make` throws is thrown, and not remembered. */
+/** Memoizes `make` by text and scope. Errors thrown by `make` are not cached. */
 export function rememberByText<V extends object>(
   make: (text: string) => V,
   { copies = false, ...options }: RememberOptions<V>,
@@ -130,7 +133,7 @@ export function rememberByText<V extends object>(
   };
 }
 
-/** Joining writes a new string. Everything else V8 offers may only point at the old one. */
+/** Joining creates a new string. Other operations of V8 may return a reference to the old one. */
 function copy(text: string): string {
   return [text.slice(0, 1), text.slice(1)].join("");
 }
@@ -145,9 +148,9 @@ function find<V>(
 }
 
 /**
- * A number that differs for most different texts. Looking at all of a text, as a map keyed by text does,
- * took 0.62 ms for a conversation of 420 KB; this and one comparison take 0.08 ms. Looking at less is dear:
- * with 24 characters a quarter of 311 messages made alike found no place, and were encoded every time.
+ * A hash that differs for most different texts. Hashing a whole text, as a map keyed by text does, took 0.62
+ * ms for a conversation of 420 KB; this and one comparison take 0.08 ms. Sampling less is worse: with 24
+ * characters, a quarter of 311 similar messages collided and were encoded every time.
  */
 function fingerprint(text: string): number {
   const step = Math.max(1, Math.floor(text.length / SAMPLES));

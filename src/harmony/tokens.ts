@@ -21,7 +21,7 @@ export const RETURN = SPECIAL_TOKENS["<|return|>"];
 export const END_OF_TEXT = SPECIAL_TOKENS["<|endoftext|>"];
 
 /**
- * Where sampling an assistant that may call tools has to stop. Not at `<|end|>`: analysis, preamble and answer come in
- * one completion.
+ * Stop tokens for an assistant that may call tools. `<|end|>` is not one: analysis, preamble and answer come
+ * in one completion.
  */
 export const STOP_IDS: readonly TokenId[] = [RETURN, CALL];

@@ -22,7 +22,7 @@ export function toolsSection(namespaces: readonly ToolNamespace[]): string {
 /** `// ` before each line. A line ends at LF or CRLF; an empty line keeps the space. */
 export function commentLines(text: string): string[] {
   if (text === "") return [];
-  // Not line by line: a description of megabytes may have a line for each of its characters.
+  // Not a regular expression per line: a description of megabytes may have a line for each of its characters.
   const unended = text.replace(/\r?\n$/, "");
   return [`// ${unended.replaceAll(/\r?\n/g, "\n// ")}`];
 }
