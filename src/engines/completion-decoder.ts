@@ -15,7 +15,7 @@ export interface CompletionReader {
    * malformed.
    */
   push(event: string): void;
-  /** Returns the tokens read since the last call, merged, and forgets them. */
+  /** Returns the tokens read since the last call, merged, and clears them. */
   drain(): EngineTokens | undefined;
   /** The end of the completion, once it is known. Later events may still add the usage. */
   finish(): EngineFinish | undefined;

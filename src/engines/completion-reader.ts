@@ -67,7 +67,7 @@ export function createCompletionReader(server: Server, topLogprobs?: number): Co
     if (choice.finish_reason == null) return;
 
     const { finish_reason: reason, stop_reason: stopReason } = choice;
-    // Some servers omit the stop token from the ids and report it in `stop_reason` only.
+    // Some servers omit the stop token from the ids and report it only in `stop_reason`.
     if (givesIds && typeof stopReason === "number" && (ids.at(-1) ?? lastId) !== stopReason) {
       ids.push(stopReason);
       // A placeholder that no client sees: it keeps the list parallel to the ids.

@@ -1,14 +1,14 @@
 /**
- * The demo engine: built-in rules instead of a model, for trying the gateway, for tests and for Workers. It reads the
- * prompt's ids, as a model does, and continues them in valid Harmony. The same prompt always gets the same answer.
+ * The demo engine: built-in rules instead of a model, for trying the gateway, for tests and for Workers. It
+ * reads the prompt's ids, as a model does, and continues them in valid Harmony. The same prompt always gets
+ * the same answer.
  *
- * It **thinks**, the longer the higher the reasoning effort, and says what it is going to do. Then it
- * **calls every offered tool that the last user message mentions**, in that order, one call after the
- * other and a new thought before each (`plan.ts` has the rules: by its name, as often as it is
- * spelled, or else by a word of its name). Arguments satisfy the signature and come from the user's
- * words or from earlier results where they fit. When nothing is left to call, or nothing was mentioned,
- * it **answers**: with what the tools returned, with JSON when the developer message asks for a response
- * format, else with what it heard.
+ * It **reasons**, at greater length the higher the reasoning effort, and announces its plan. Then it **calls
+ * every offered tool that the last user message mentions**, in that order, one call after the other, with new
+ * reasoning before each (`plan.ts` has the rules: tools match by name, as often as it is spelled, or else by
+ * a word of the name). Arguments satisfy the signature and come from the user's words or from earlier results
+ * if they fit. When no call is left, or no tool was mentioned, it **answers**: with the tools' results, with
+ * JSON if the developer message asks for a response format, else with what it read.
  *
  * The only engine that knows Harmony and the tokenizer: it replaces the model as well as the server.
  */

@@ -123,7 +123,6 @@ export type EngineTokens =
   | { readonly type: "text"; readonly text: string; readonly tokens?: number };
 
 /** A part of the output of an engine whose ids are `lossy`: a control token, or the text of other tokens. */
-/** A part of the output of an engine whose ids are `lossy`: a control token, or the text of other tokens. */
 export type Piece = { readonly special: TokenId } | { readonly text: string };
 
 export interface EngineFinish {

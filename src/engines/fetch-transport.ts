@@ -99,9 +99,9 @@ class Connection {
       })();
     };
 
-    const pump = async (take: Consumer<Uint8Array>): Promise<void> => {
+    const pump = async (consumer: Consumer<Uint8Array>): Promise<void> => {
       for (let bytes = await read(); bytes !== undefined; bytes = await read()) {
-        const more = take(bytes);
+        const more = consumer(bytes);
         if (!(typeof more === "boolean" ? more : await more)) return;
       }
     };

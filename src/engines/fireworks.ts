@@ -81,7 +81,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
       seed: sampling.seed,
       logit_bias: toLogitBias(request),
       return_token_ids: true,
-      // By default a prompt that is too long silently shortens the answer.
+      // By default, Fireworks silently shortens the answer if the prompt is too long.
       context_length_exceeded_behavior: "error",
       prompt_cache_key: request.affinity,
       prompt_cache_isolation_key: cacheSalt === "" ? undefined : cacheSalt,

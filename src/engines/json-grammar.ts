@@ -1,34 +1,35 @@
 /**
- * JSON Schema to GBNF, the grammar notation of llama.cpp, so that only valid documents can be sampled.
+ * Converts JSON Schema to GBNF, the grammar notation of llama.cpp, so that only valid documents can be
+ * sampled.
  *
- * Covered is what structured outputs use: types, `enum`, `const`, properties (in the order of the schema;
- * optional ones may be left out), items and their number, lengths of strings, `anyOf`, `oneOf`,
- * `allOf`, local `$ref`, recursive ones included. Bounds of numbers,
- * `pattern`, `format`, `uniqueItems` and `not` are not expressible in practice: the caller must validate.
+ * Covers what structured outputs use: types, `enum`, `const`, properties (in the order of the schema;
+ * optional ones may be omitted), items and their number, string lengths, `anyOf`, `oneOf`, `allOf`, and local
+ * `$ref`, recursive ones included. Number bounds, `pattern`, `format`, `uniqueItems` and `not` cannot
+ * practically be expressed: the caller must validate.
  */
 
 /**
- * @param schema JSON text; throws a `SyntaxError` if it is not. Beyond {@link MAX_WORK} the rest of the schema allows
- *   any value, and the caller must validate.
+ * @param schema JSON text; throws a `SyntaxError` if it is not. Beyond {@link MAX_WORK}, the rest of the
+ * schema allows any value, and the caller must validate.
  */
 export function toJsonGrammar(schema: string): string {
   return printGrammar(JSON.parse(schema));
 }
 
-/** Any JSON object. */
+/** The grammar of any JSON object. */
 export function toJsonObjectGrammar(): string {
   return printGrammar({ type: "object" });
 }
 
-/** A JSON document as a part of a larger grammar. */
+/** A JSON document as part of a larger grammar. */
 export interface JsonRules {
   /** The expression for the document. */
   readonly document: string;
-  /** The rules it refers to, all but {@link SHARED_RULES}; their names begin with the prefix. */
+  /** The rules it refers to, except {@link SHARED_RULES}. Their names begin with the prefix. */
   readonly rules: string;
 }
 
-/** @param prefix Letters. Keeps the rules of several schemas in one grammar apart. */
+/** @param prefix letters. Prevents name clashes between several schemas in one grammar. */
 export function toJsonRules(schema: string, prefix: string): JsonRules {
   return writeRules(JSON.parse(schema), prefix);
 }
@@ -55,7 +56,7 @@ function printGrammar(root: unknown): string {
   return `root ::= ${document}\n${rules}${SHARED_RULES}`;
 }
 
-/** Characters written plus members merged, and levels of nesting, after which any value is allowed. */
+/** Limit for characters written plus members merged, and for nesting. Beyond it any value is allowed. */
 const MAX_WORK = 1_000_000;
 const MAX_NESTING = 200;
 
@@ -63,9 +64,9 @@ function writeRules(root: unknown, prefix: string): JsonRules {
   const rules: string[] = [];
   let work = 0;
   let nesting = 0;
-  /** Names of rules by their expression: equal parts of a schema share one rule. */
+  /** Rule names by expression: equal parts of a schema share one rule. */
   const names = new Map<string, string>();
-  /** Names of rules by `$ref`, assigned before the rule is written, because a schema may refer to itself. */
+  /** Rule names by `$ref`, assigned before the rule is written, because a schema may refer to itself. */
   const references = new Map<string, string>();
   const document = write(root);
   return { document, rules: rules.join("") };
@@ -186,8 +187,8 @@ function writeRules(root: unknown, prefix: string): JsonRules {
   }
 
   /**
-   * In their order, commas between those that are there. Each of the optional ones in front may be the first; what may
-   * follow one is a rule that the one before refers to, so that the grammar grows as the schema does.
+   * Members in order, separated by commas. Any of the leading optional members may come first. Each tail is a
+   * rule of its own, so that the grammar grows linearly with the schema.
    */
   function sequence(members: readonly Member[]): string {
     const comma = ' space "," space ';
@@ -238,7 +239,7 @@ function writeString(schema: SchemaObject): string {
   return `"\\"" character${times(least, most)} "\\""`;
 }
 
-/** llama.cpp refuses to unroll more than a few thousand repetitions. */
+/** llama.cpp rejects more than a few thousand unrolled repetitions. */
 const MAX_REPETITIONS = 1000;
 
 function times(least: number, most: number | undefined): string {
@@ -255,12 +256,12 @@ function oneOf(alternatives: readonly string[]): string {
   return alternatives.length === 1 ? (alternatives[0] ?? "") : `(${alternatives.join(" | ")})`;
 }
 
-/** Text as a literal of the grammar, which knows the same escapes as JSON for quotes, backslashes and line breaks. */
+/** A literal in the grammar, which uses JSON's escapes for quotes, backslashes and line breaks. */
 function literal(text: string): string {
   return JSON.stringify(text);
 }
 
-/** Keys that demand nothing. */
+/** Keywords without constraints. */
 const IRRELEVANT: ReadonlySet<string> = new Set([
   "$comment",
   "$defs",
@@ -285,7 +286,7 @@ function typesOf(schema: SchemaObject): string[] {
   return ["any"];
 }
 
-/** A pointer that leads nowhere, and any other reference, gives `undefined`, which demands nothing. */
+/** A pointer to nothing, and any other reference, returns `undefined`, which allows any value. */
 function atPointer(root: unknown, pointer: string): unknown {
   if (pointer === "#") return root;
   if (!pointer.startsWith("#/")) return undefined;

@@ -105,21 +105,21 @@ function sendTwice(
   signal: AbortSignal,
 ): CompletionStream {
   const call = () => server.complete(toCall(), signal);
-  return createPushStream(async (take) => {
+  return createPushStream(async (consumer) => {
     let opened = false;
     let sampled = false;
     try {
       await consume(call(), (event) => {
         if (event.type === "open") opened = true;
         else sampled = true;
-        return take(event);
+        return consumer(event);
       });
     } catch (error) {
       const isParserFault =
         error instanceof EngineError &&
         /expected Content-only format/i.test(error.serverMessage ?? "");
       if (!isParserFault || sampled) throw error;
-      await consume(call(), (event) => (event.type === "open" && opened) || take(event));
+      await consume(call(), (event) => (event.type === "open" && opened) || consumer(event));
     }
   });
 }
@@ -154,7 +154,7 @@ function toBody(request: CompletionRequest, options: ServerOptions): string {
       xtc_probability: 0,
       dynatemp_range: 0,
       mirostat: 0,
-      // Without this the token that ends the completion is not in the output.
+      // Without this, the token that ends the completion is omitted from the output.
       preserved_tokens: END_OF_GENERATION.map(specialTokenName),
     },
     options.extraBody,

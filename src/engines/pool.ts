@@ -128,7 +128,7 @@ export function createPool(
     backends,
     name: commonName(backends),
     complete: (request, signal) =>
-      createPushStream((take) => completeWithFailover(request, signal, take, failover)),
+      createPushStream((consumer) => completeWithFailover(request, signal, consumer, failover)),
     get capabilities() {
       return commonCapabilities(backends);
     },

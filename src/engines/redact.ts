@@ -1,4 +1,4 @@
-/** Removes secrets from server messages: some servers repeat the key they refuse. */
+/** Removes secrets from server messages: some servers repeat the key they reject. */
 
 /** Shorter values are not secrets, and replacing them would break up words. */
 const MIN_SECRET_LENGTH = 6;

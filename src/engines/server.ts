@@ -136,16 +136,16 @@ export function connectServer(kind: string, options: ServerOptions): Server {
       readAnswer(identity, await post(path, body, signal, queryTimeouts)),
     check: async (path, signal) => expectHealthy(identity, await get(path, signal)),
     complete: (call, signal) =>
-      createPushStream(async (take) => {
+      createPushStream(async (consumer) => {
         const response = await post(call.path, call.body, signal, timeouts);
-        await readCompletion(identity, response, call, { signal, take, clock });
+        await readCompletion(identity, response, call, { signal, consumer, clock });
       }),
   };
 }
 
 interface CompletionDeps {
   readonly signal: AbortSignal;
-  readonly take: Consumer<EngineEvent>;
+  readonly consumer: Consumer<EngineEvent>;
   readonly clock: Clock;
 }
 
@@ -154,7 +154,7 @@ async function readCompletion(
   identity: ServerIdentity,
   response: TransportResponse,
   { reader, splitter = createSseSplitter(), openAtFirstEvent = false }: CompletionCall,
-  { signal, take, clock }: CompletionDeps,
+  { signal, consumer, clock }: CompletionDeps,
 ): Promise<void> {
   const serverName = identity.name;
   const decoder = createCompletionDecoder({ serverName, reader, splitter, openAtFirstEvent });
@@ -166,12 +166,12 @@ async function readCompletion(
   let stopWaiting: (() => void) | undefined;
   let isAbandoned = false;
 
-  const takeBytes = (bytes: Uint8Array): Demand => {
+  const consumeBytes = (bytes: Uint8Array): Demand => {
     if (isAbandoned) return false;
     let more: Demand = true;
     for (const event of decoder.push(bytes)) {
       // The closure is only made for an event behind a consumer that has no room yet.
-      more = more === true ? take(event) : andThen(more, () => take(event));
+      more = more === true ? consumer(event) : andThen(more, () => consumer(event));
     }
     if (typeof more === "boolean") wanted = more;
     else more = hasRoom = more.then((answer) => (wanted = answer));
@@ -186,9 +186,9 @@ async function readCompletion(
 
   try {
     await expectStream(identity, response);
-    if (!openAtFirstEvent && !(await take({ type: "open" }))) return;
+    if (!openAtFirstEvent && !(await consumer({ type: "open" }))) return;
     try {
-      await Promise.race([response.pump(takeBytes), usageIsLate.promise]);
+      await Promise.race([response.pump(consumeBytes), usageIsLate.promise]);
       await hasRoom;
     } catch (error) {
       // A connection that breaks after the finish has cost the usage at most.
@@ -202,7 +202,7 @@ async function readCompletion(
     }
     // Set before the finish is delivered: the consumer may stop iterating there.
     if (!isAbandoned) graceMs = END_GRACE_MS;
-    await take(finish);
+    await consumer(finish);
   } finally {
     stopWaiting?.();
     response.close(graceMs);

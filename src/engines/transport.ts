@@ -39,12 +39,12 @@ export interface TransportResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   /**
-   * Delivers the bytes of the body, one network read at a time; may be called once. Buffers a bounded amount while the
-   * consumer has no room. Resolves at the end of the body, or when no more bytes are wanted; the caller still has to
-   * call `close`. Rejects with an {@link EngineError} (`closed`, `timeout`), with the signal's reason, or with what
-   * `take` threw.
+   * Delivers the bytes of the body, one network read at a time. May be called once. Buffers a bounded amount
+   * while the consumer has no room. Resolves at the end of the body, or when the consumer wants no more
+   * bytes; the caller must still call `close`. Rejects with an {@link EngineError} (`closed`, `timeout`),
+   * with the signal's reason, or with what the consumer threw.
    */
-  pump(take: Consumer<Uint8Array>): Promise<void>;
+  pump(consumer: Consumer<Uint8Array>): Promise<void>;
   /**
    * Releases the response; does nothing after its end. Without `graceMs` the connection is closed at once, which makes
    * the server stop generating. With it, the server has that long to end the response, and the connection is reused

@@ -1,4 +1,4 @@
-/** How many bytes a text takes as UTF-8, without making them. */
+/** Returns the length of a text in UTF-8 bytes without encoding it. */
 export function byteLength(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at++) {

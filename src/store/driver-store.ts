@@ -1,4 +1,4 @@
-/** Any of unstorage's drivers as a store, without the key and value conversions of its `createStorage`. */
+/** Wraps any unstorage driver as a store, without the key and value conversions of `createStorage`. */
 import type { Driver } from "unstorage";
 import type { Store } from "./store.ts";
 

@@ -17,7 +17,7 @@ export interface EntryDeps {
 /** Rejects as the store does. */
 export interface Entries<T> {
   get(tenant: string, ...id: readonly string[]): Promise<T | undefined>;
-  /** False: it is too large, and what was there before is unchanged. */
+  /** False: the value is too large, and the previous value is unchanged. */
   set(value: T, tenant: string, ...id: readonly string[]): Promise<boolean>;
   delete(tenant: string, ...id: readonly string[]): Promise<void>;
 }

@@ -12,9 +12,9 @@ export type StoreOperation = "get" | "set" | "delete";
 export type StoreFailure = "error" | "timeout" | "resting";
 
 export interface GuardOptions {
-  /** Longest wait for one operation. */
+  /** Timeout of one operation. */
   readonly timeoutMs: number;
-  /** Largest value of one entry, in UTF-8. Absent: whatever the store takes. */
+  /** Maximum size of a value, in UTF-8 bytes. Absent: limited by the store only. */
   readonly maxEntryBytes?: number;
   /** Milliseconds. */
   readonly now: () => number;
@@ -26,17 +26,17 @@ export interface GuardOptions {
 export interface GuardedStore extends Store {
   readonly maxEntryBytes: number;
   /**
-   * Rejects when the store is known to fail. Free while the store works: only after a failure does it send a request, to
-   * see whether the store works again.
+   * Rejects if the store is known to fail. Costs nothing while the store works: only after a failure does it
+   * send a request, to find out whether the store works again.
    */
   check(): Promise<void>;
 }
 
-/** After so many failures in a row the circuit opens, so that not every request has to wait for the timeout. */
+/** Consecutive failures after which the circuit opens, so that requests need not wait for the timeout. */
 const FAILURES_BEFORE_REST = 3;
 const REST_MS = 1000;
 
-/** Never written. */
+/** A key that is never written. */
 const PROBE_KEY = "probe";
 
 export function createGuardedStore(store: Store, options: GuardOptions): GuardedStore {

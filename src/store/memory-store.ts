@@ -11,7 +11,7 @@ export interface MemoryStoreOptions {
   readonly maxEntries: number;
   /** Keys and values together, in UTF-8. An entry larger than this is not kept. */
   readonly maxBytes: number;
-  /** Most that a tenant holds, even where there is room. Absent: all. */
+  /** The maximum a tenant may hold, even if there is room. Absent: unlimited. */
   readonly quotaOf?: (tenant: string) => StoreQuota;
   /** Milliseconds. */
   readonly now: () => number;
@@ -30,10 +30,10 @@ interface Entry {
   readonly until: number;
 }
 
-/** What one tenant holds. */
+/** The entries of one tenant. */
 interface Owner {
   readonly tenant: string;
-  /** In the order of their last use: a Map keeps the order of insertion, and an entry is inserted anew when it is read. */
+  /** In order of last use: a Map keeps insertion order, and an entry is reinserted when it is read. */
   readonly keys: Set<string>;
   bytes: number;
 }
@@ -111,7 +111,10 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     }
   }
 
-  /** Another than the writer where they are equal: what is being written stays. There are few tenants: those with keys. */
+  /**
+   * Prefers another tenant to the writer if both hold as much, so that the new entry stays. There are few
+   * tenants: those with keys.
+   */
   function largest(writer: Owner, measure: (owner: Owner) => number): Owner {
     let most = writer;
     for (const owner of owners.values()) {
@@ -129,7 +132,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
       return entry.value;
     },
     async set(key, value, ttlSeconds, tenant) {
-      // Before anything is counted: a text has at least a byte for each of its units.
+      // Checked first, since a text has at least one byte per code unit.
       if (value.length > maxBytes) return false;
       const size = byteLength(key) + byteLength(value);
       if (!hasRoom(tenant, size)) return false;

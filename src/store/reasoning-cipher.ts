@@ -16,7 +16,7 @@ export interface ReasoningCipher {
   readonly open: (sealed: string, bound: SealBinding) => Promise<OpenedSeal>;
 }
 
-/** What sealed reasoning is bound to: decrypting it for anything else fails. */
+/** What encrypted reasoning is bound to: decrypting it for anything else fails. */
 export interface SealBinding {
   readonly tenant: string;
   /** The kind of text, for instance `reasoning`, so that one kind cannot replace another. */
@@ -28,9 +28,9 @@ export type OpenedSeal =
   | { readonly opened: false; readonly reason: SealRefusal };
 
 export type SealRefusal =
-  /** Not sealed by this version, truncated, or longer than the maximum. */
+  /** Not produced by this version, truncated, or longer than the maximum. */
   | "malformed"
-  /** Sealed with a key that is not, or no longer, configured. */
+  /** Encrypted with a key that is not, or no longer, configured. */
   | "unknown-key"
   /** Altered, or made for another tenant or purpose. */
   | "not-authentic";

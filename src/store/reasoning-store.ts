@@ -1,12 +1,12 @@
 /**
- * Chain of thought across the requests of a tool loop.
+ * Keeps chain of thought across the requests of a tool loop.
  *
- * gpt-oss needs its own reasoning back inside a tool loop, and most clients do not send it. So while a turn is running, the
- * reasoning before each tool call is stored under the tenant and the call's id, or sealed for the client to carry, or
- * both. When the call comes back in a history, its reasoning is taken from what the client sent, else from what it
- * carried sealed, else from the store. A miss costs quality, never correctness.
+ * gpt-oss needs its own reasoning back inside a tool loop, and most clients do not send it. So the reasoning
+ * before each tool call is stored under the tenant and the call's id, or encrypted for the client to send
+ * back, or both. When the call comes back in a history, its reasoning is restored from plain text the client
+ * sent, else from encrypted reasoning, else from the store. A miss costs quality, never correctness.
  *
- * All APIs use it: `keep` on the way out, `restore` (or, item by item, `open`) on the way in.
+ * All APIs use it: `keep` for the events of a turn, `restore` (or, item by item, `open`) for its history.
  */
 import * as z from "zod";
 import { mapPushStream } from "../streams/push-stream.ts";
@@ -17,8 +17,8 @@ import type { Store } from "./store.ts";
 
 export interface ReasoningStore {
   /**
-   * Passes the events on. Reasoning is stored when the call after it begins, and the call's `part-end` is delivered only
-   * once that is done. With `seal`, reasoning parts end with their text sealed.
+   * Passes the events on. Reasoning is stored when the following call begins, and the call's `part-end` is
+   * delivered only after that. With `seal`, reasoning parts end with their encrypted text.
    */
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent>;
   /** The reasoning for each step of a running loop, in the same order. Never rejects. */
@@ -36,7 +36,7 @@ export interface KeepOptions {
 export interface LoopStep {
   /** Readable reasoning from the client. If there is any, it takes precedence. */
   readonly sent: readonly string[];
-  /** Sealed reasoning from the client. Entries that cannot be decrypted are ignored. */
+  /** Encrypted reasoning from the client. Entries that cannot be decrypted are ignored. */
   readonly sealed: readonly string[];
   /** Undefined: a call without an id, as in the legacy form. */
   readonly callIds: readonly (string | undefined)[];
@@ -52,11 +52,11 @@ export interface RestoredStep {
 /** The reasoning around a call, one text per analysis message. */
 export interface CallThoughts {
   /**
-   * Those since the call before: first those before each text the model wrote for the user, and last those right
-   * before the call. One list alone stands before everything.
+   * Reasoning since the previous call: one list before each text the model wrote for the user, and the last
+   * list directly before the call. A single list stands before everything.
    */
   readonly before: readonly (readonly string[])[];
-  /** Behind the last call of a step. */
+  /** Reasoning after the last call of a step. */
   readonly after: readonly string[];
 }
 
@@ -73,10 +73,10 @@ export interface ReasoningStoreDeps {
   readonly onCorrupt: (kind: string) => void;
 }
 
-/** Separates several analysis messages where an API shows them as one text. */
+/** Separates several analysis messages for APIs that show them as one text. */
 export const THOUGHT_SEPARATOR = "\n\n";
 
-/** Calls looked up for one request, the latest first. Cloudflare's KV allows a request no more. */
+/** Maximum calls looked up for one request, latest first. Cloudflare's KV allows no more per request. */
 const MAX_LOOKUPS = 1000;
 
 const PURPOSE = "reasoning";
@@ -130,14 +130,14 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
         case "start":
           return event;
         case "end":
-          return writeThoughtsBehindCalls()?.then(() => event) ?? event;
+          return writeThoughtsAfterCalls()?.then(() => event) ?? event;
         default:
           return event satisfies never;
       }
     }
 
-    /** The model continued to reason after its last call. */
-    function writeThoughtsBehindCalls(): Promise<void> | undefined {
+    /** The model reasoned further after its last call. */
+    function writeThoughtsAfterCalls(): Promise<void> | undefined {
       const after = [...beforeTexts.flat(), ...thoughts];
       if (lastCall === undefined || after.length === 0) return undefined;
       return write(tenant, lastCall.id, { before: lastCall.before, after });
@@ -183,7 +183,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     const opened = await Promise.all(step.sealed.map((sealed) => open(tenant, sealed)));
     const carried = opened.flatMap((each) => (each.opened ? [each.text] : []));
     if (opened.length > 0 && carried.length === opened.length) {
-      return { thoughts: [aheadOfAll(carried)], outcome: "sealed" };
+      return { thoughts: [beforeAllTexts(carried)], outcome: "sealed" };
     }
 
     const known = await readAll(tenant, step, mayLookUp);
@@ -192,13 +192,13 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
       return { thoughts: found, outcome: toTexts(found).length > 0 ? "stored" : undefined };
     }
     if (known.length === 0 && opened.length === 0) return { thoughts: [], outcome: undefined };
-    return { thoughts: carried.length > 0 ? [aheadOfAll(carried)] : found, outcome: "lost" };
+    return { thoughts: carried.length > 0 ? [beforeAllTexts(carried)] : found, outcome: "lost" };
   }
 
   /**
-   * The client's text decides. If the stored reasoning is the same text, it is the better copy: it is split into messages,
-   * and complete where the client has only the end. `openai`'s stream helper keeps only the last delta of a field it does
-   * not know.
+   * The client's text decides. If the stored reasoning is the same text, the stored copy is used: it is split
+   * into messages, and complete even if the client has only the end. `openai`'s stream helper keeps only the
+   * last delta of an unknown field.
    */
   async function confirmSent(
     tenant: string,
@@ -211,7 +211,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     if (known.length === step.callIds.length && keptText.endsWith(sentText)) {
       return { thoughts: known, outcome: keptText === sentText ? "sent" : "stored" };
     }
-    return { thoughts: [aheadOfAll(step.sent)], outcome: "sent" };
+    return { thoughts: [beforeAllTexts(step.sent)], outcome: "sent" };
   }
 
   /** The stored reasoning of each call. */
@@ -232,8 +232,8 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
   }
 }
 
-/** Reasoning whose position between texts is unknown. */
-function aheadOfAll(texts: readonly string[]): CallThoughts {
+/** Reasoning whose position between texts is unknown goes first. */
+function beforeAllTexts(texts: readonly string[]): CallThoughts {
   return { before: [texts], after: [] };
 }
 

@@ -16,7 +16,7 @@ export interface ReasoningDeps {
   readonly now: () => Date;
 }
 
-/** The memory store, bounded as the settings say. */
+/** A memory store with the limits of the settings. */
 export function toMemoryStore(settings: Settings): Store {
   const maxEntriesOf = createKeySetting(settings, "storeMaxEntriesPerKey");
   const maxBytesOf = createKeySetting(settings, "storeMaxBytesPerKey");
@@ -28,7 +28,7 @@ export function toMemoryStore(settings: Settings): Store {
   });
 }
 
-/** Without the setting, an entry may take one eighth of the store. */
+/** Default: an entry may take one eighth of the store. */
 const ENTRY_SHARE = 8;
 
 /** Counts every failure of the store. Logs the first of several in a row, and the recovery. */
@@ -83,8 +83,8 @@ export function openReasoningStore(
 }
 
 /**
- * Without configured keys it uses a random one: another replica, or this gateway after a restart, cannot decrypt what was
- * sealed with it. That is logged at the first use only, because most gateways never seal anything.
+ * Without configured keys, uses a random one. Other replicas, and this one after a restart, cannot then
+ * decrypt the reasoning. This is logged only at the first use, because most gateways never encrypt any.
  */
 export function createCipher({ sealingKeys }: Settings, log: Log): ReasoningCipher {
   const [newest = crypto.randomUUID() + crypto.randomUUID(), ...older] = sealingKeys;

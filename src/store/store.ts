@@ -1,19 +1,21 @@
 /** State kept between requests: chain of thought for clients that forget it, stored responses, conversations. */
 
 export interface Store {
-  /** Undefined when there is no such entry, or no longer. Rejects when the store fails. */
+  /** Undefined if there is no such entry, or it has expired. Rejects if the store fails. */
   get(key: string): Promise<string | undefined>;
   /**
-   * Entries leave after `ttlSeconds`, or earlier where the store is full. False: the value is too large to be kept, and
-   * the earlier value is unchanged. The entry counts against the quota of `tenant`, in stores that have quotas.
+   * Entries expire after `ttlSeconds`, or earlier if the store is full. Returns false if the value is too
+   * large; the previous value is then unchanged. The entry counts against the quota of `tenant`, in stores
+   * that have quotas.
    */
   set(key: string, value: string, ttlSeconds: number, tenant: string): Promise<boolean>;
   delete(key: string): Promise<void>;
 }
 
 /**
- * A key that no two owners share, whatever the parts hold: ids come from clients and may be any text of any length.
- * `kind` names what is kept and stays readable; the rest is hashed, so that a store shows no tenants.
+ * A key that no two owners share, whatever the parts contain: ids come from clients and may be any text of
+ * any length. `kind` names the sort of entry and stays readable; the rest is hashed, so that a store reveals
+ * no tenants.
  */
 export async function storeKey(kind: string, ...parts: readonly string[]): Promise<string> {
   const text = JSON.stringify(parts);

@@ -134,7 +134,7 @@ function isPushStream<T>(events: AsyncIterable<T>): events is PushStream<T> {
   return "pushTo" in events;
 }
 
-/** Reads a push stream as an async iterable. The producer waits until the next event is asked for. */
+/** Reads a push stream as an async iterable. The producer waits until the next event is requested. */
 export class PushStreamIterator<T> implements AsyncIterableIterator<T, void> {
   readonly #pushTo: (consumer: Consumer<T>) => Promise<void>;
   readonly #drop: (() => void) | undefined;

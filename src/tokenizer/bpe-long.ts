@@ -1,7 +1,7 @@
 /**
- * Byte pair encoding of long pieces: the same merges as in `bpe.ts`, but the lowest rank comes from
- * a tournament tree. That makes it n·log n whatever the text. Looking through all units each time
- * is quadratic: js-tiktoken takes seconds for a page of Chinese and minutes for 100,000 `a`.
+ * Byte pair encoding of long pieces. The merges are those of `bpe.ts`, but the lowest rank comes from a
+ * tournament tree, which makes the cost O(n·log n) for any text. Scanning all units for each merge is
+ * quadratic: js-tiktoken takes seconds for a page of Chinese and minutes for 100,000 `a`.
  */
 
 import { NO_RANK, type Ranks } from "./ranks.ts";
@@ -9,8 +9,8 @@ import type { TokenId } from "./tokenizer.ts";
 import { TournamentTree } from "./tournament-tree.ts";
 
 /**
- * Merges `count` units, of which unit `i` has the id `ids[i]` and reaches from `starts[i]` to
- * `starts[i + 1]`, and appends what they come to. `ids` is used up.
+ * Merges `count` units and appends the resulting ids. Unit `i` has the id `ids[i]` and spans `starts[i]` to
+ * `starts[i + 1]`. Overwrites `ids`.
  */
 export type LongMerger = (
   out: TokenId[],

@@ -1,10 +1,10 @@
 /**
- * Byte pair encoding of one piece of text: of all neighbours that are a token together, the two
- * whose token has the lowest rank are joined, the leftmost first, until there are none.
+ * Byte pair encoding of one piece of text: repeatedly joins the two adjacent units whose joined token has the
+ * lowest rank, the leftmost first, until no two form a token.
  *
- * The units of the piece form a doubly linked list in arrays; a unit is called by its first place.
- * The rank of each with its right neighbour is kept, so that a merge asks for two ranks only.
- * Few units are looked through for the lowest rank each time; for many see `bpe-long.ts`.
+ * The units form a doubly linked list in arrays, indexed by their start. The rank of each unit with its right
+ * neighbour is cached, so that a merge looks up only two ranks. With few units, the lowest rank is found by a
+ * scan; for many see `bpe-long.ts`.
  */
 
 import { createLongMerger } from "./bpe-long.ts";
@@ -16,18 +16,18 @@ import * as utf8 from "./utf8.ts";
 
 export interface PieceMerger {
   /**
-   * Appends the ids of the bytes `view[start … end)`, a piece or a part of one: its first and last character need not
-   * be complete.
+   * Appends the ids of the bytes `view[start … end)`: a piece, or a part of one whose first and last
+   * characters may be incomplete.
    */
   readonly appendTo: (out: TokenId[], view: DataView, start: number, end: number) => void;
 }
 
-/** Up to this many units looking at all of them is faster; it matters little from 64 to 256. */
+/** Up to this many units, scanning all of them is faster. Any limit from 64 to 256 performs alike. */
 const MAX_SCANNED = 96;
-/** Bytes of the longest piece that is cut up in arrays that are never given back. */
+/** Pieces up to this many bytes use preallocated arrays. */
 const KEPT_BYTES = 1024;
 
-/** A closure, and what it uses bound in it, for the reasons given at `createRanks`: a quarter of the time. */
+/** A closure with bound functions, for the reasons given at `createRanks`. Saves a quarter of the time. */
 export function createPieceMerger({ find, rankOf }: Ranks, seams: CharacterSeams): PieceMerger {
   const mergeLong = createLongMerger(rankOf);
   const noRank = NO_RANK;
@@ -38,7 +38,7 @@ export function createPieceMerger({ find, rankOf }: Ranks, seams: CharacterSeams
     return find(view, 0, 1, hashOf(view, 0, 1));
   });
 
-  /** Where in the text a unit begins; one entry more for the end of the piece. */
+  /** Start offset of each unit, and one entry for the end of the piece. */
   const starts = new Int32Array(KEPT_BYTES + 1);
   const ids = new Int32Array(KEPT_BYTES);
   /** The rank of a unit joined with the next one. */
@@ -61,8 +61,8 @@ export function createPieceMerger({ find, rankOf }: Ranks, seams: CharacterSeams
   }
 
   /**
-   * Cuts a piece into its first units: bytes, and characters where it makes no difference to begin
-   * with those, see `character-seams.ts`.
+   * Splits a piece into its first units: bytes, or whole characters if that gives the same result, see
+   * `character-seams.ts`.
    */
   function split(
     view: DataView,
@@ -119,7 +119,7 @@ export function createPieceMerger({ find, rankOf }: Ranks, seams: CharacterSeams
     for (let unit = 0; unit < count; unit = next[unit]!) out.push(ids[unit]!);
   }
 
-  /** The leftmost unit whose joining has the lowest rank; -1 if none can be joined. */
+  /** Returns the leftmost unit whose join has the lowest rank; -1 if none can be joined. */
   function lowest(count: number): number {
     let rank = noRank;
     let lowestUnit = -1;

@@ -1,23 +1,23 @@
 /**
- * Byte strings read as 32-bit words. Nearly every piece and token is at most eight bytes long, so
- * two loads and two masks take the place of a loop: nothing branches on the length, which is what
- * hashing and comparing byte by byte spend their time on (a wrong guess costs 8 ns).
+ * Reads byte strings as 32-bit words. Nearly every piece and token has at most eight bytes, so two loads and
+ * two masks replace a loop. Without branches on the length, there are no branch mispredictions (8 ns each),
+ * which dominate hashing and comparing byte by byte.
  */
 
-/** How many bytes behind a byte string are read along and must exist. */
+/** Bytes after a byte string that are read with it and must exist. */
 export const SLACK = 16;
 
-/** What to keep of the first word of a string of 0 to 8 bytes. */
+/** Masks for the first word of a string of 0 to 8 bytes. */
 export const LOW_MASKS = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1, -1, -1, -1, -1);
-/** The same for the second word. */
+/** Masks for the second word. */
 export const HIGH_MASKS = Int32Array.of(0, 0, 0, 0, 0, 0xff, 0xffff, 0xffffff, -1);
 
-/** The first four bytes of the string of `length` (0 to 8) bytes at `start`, missing ones as zeros. */
+/** The first four bytes of the string of `length` (0 to 8) bytes at `start`, padded with zeros. */
 export function lowWord(view: DataView, start: number, length: number): number {
   return view.getInt32(start, true) & LOW_MASKS[length]!;
 }
 
-/** The fifth to the eighth byte, missing ones as zeros. */
+/** The fifth to the eighth byte, padded with zeros. */
 export function highWord(view: DataView, start: number, length: number): number {
   return view.getInt32(start + 4, true) & HIGH_MASKS[length]!;
 }
@@ -37,7 +37,7 @@ export function hashOf(view: DataView, start: number, length: number): number {
   return mix(Math.imul(hash ^ view.getInt32(last, true), 0x85ebca6b));
 }
 
-/** The same for a string of up to eight bytes that is at hand as words. */
+/** The same for a string of up to eight bytes, given as words. */
 export function hashOfWords(low: number, high: number, length: number): number {
   return mix(Math.imul(low, 0x2c9277b5) ^ Math.imul(high + length, 0x85ebca6b));
 }
@@ -57,7 +57,7 @@ export function equalBytes(
   return a.getInt32(aStart + last, true) === b.getInt32(bStart + last, true);
 }
 
-/** Spreads what the high bits know to the low ones and back. */
+/** Mixes high and low bits. */
 function mix(hash: number): number {
   const mixed = Math.imul(hash ^ (hash >>> 15), 0x27d4eb2f);
   return mixed ^ (mixed >>> 14);

@@ -1,21 +1,21 @@
 /**
- * Where a merge may begin with whole characters instead of bytes.
+ * Tells where merging may start with whole characters instead of bytes.
  *
- * Byte pair encoding starts from single bytes, three for each Han character, and most of its work
- * is to put the characters together again. That can be skipped for a character if no token that
- * covers only a part of it can reach beyond it: then its bytes have to join with each other
- * before one of them can join with anything else.
+ * Byte pair encoding starts from single bytes, three for each Han character, and spends most of its work on
+ * joining the bytes of characters. That can be skipped for a character if no token that covers only a part of
+ * it extends beyond it: then its bytes must join with each other before one of them can join with anything
+ * else.
  *
- * Such tokens exist, some 800 of 200,000: ` \xe5`, or the last byte of one character with all of
- * the next. Each is itself the result of a merge at one of the character boundaries inside it. So
- * it is enough to know, for the two bytes at a boundary, whether any of these tokens has them there.
- * A character between two boundaries of which none does is safe.
+ * Such tokens exist, some 800 of 200,000: ` \xe5`, or the last byte of one character with all of the next.
+ * Each is itself the result of a merge at one of the character boundaries inside it. It is therefore enough
+ * to know, for the two bytes at a boundary, whether any of these tokens contains them there. A character is
+ * safe if neither of its boundaries has such a token.
  *
- * This uses that in `o200k_base` every token is what merging its own bytes gives, through tokens of
- * rising rank. Tests check that for all of them, and this list against all of them.
+ * This relies on a property of `o200k_base`: merging the bytes of a token gives that token, through tokens of
+ * rising rank. Tests verify this for all tokens, and this list against all tokens.
  */
 
-/** A line for each byte behind a boundary: that byte, then all bytes that such a token has before it. */
+/** One line for each byte after a boundary: that byte, then all bytes that such a token has before it. */
 const SEAMS = `
 0a 0a95
 69 9c
@@ -59,8 +59,8 @@ f1 20
 `;
 
 /**
- * Indexed by the two bytes at a boundary as a big-endian number: 1 if a token that has a part of a
- * character has them at a boundary.
+ * Indexed by the two bytes at a boundary as a big-endian number. 1 if a token with an incomplete character
+ * contains them at a boundary.
  */
 export type CharacterSeams = Uint8Array;
 

@@ -1,4 +1,4 @@
-/** Ids to text, one by one or all at once. */
+/** Decodes ids to text, incrementally or all at once. */
 
 import { SLACK } from "./byte-words.ts";
 import { specialTokenName } from "./special-tokens.ts";
@@ -10,7 +10,7 @@ import { Utf8Decoder } from "./utf8.ts";
 export class Decoder implements StreamingDecoder {
   readonly #tokens: TokenBytes;
   readonly #texts: TokenTexts;
-  /** Holds the bytes of a character that is spread over several tokens. */
+  /** Buffers the bytes of a character that spans several tokens. */
   readonly #utf8 = new Utf8Decoder();
 
   constructor(tokens: TokenBytes, texts: TokenTexts) {
@@ -20,7 +20,7 @@ export class Decoder implements StreamingDecoder {
 
   push(id: TokenId): string {
     const text = this.#texts.textOf(id) ?? specialTokenName(id);
-    // Text that is valid UTF-8 begins with a whole character, so bytes held back stay incomplete.
+    // Valid UTF-8 begins with a whole character, so buffered bytes remain incomplete.
     if (text !== undefined) return this.#utf8.end() + text;
     return this.#utf8.push(bytesOf(this.#tokens, id));
   }
@@ -31,16 +31,15 @@ export class Decoder implements StreamingDecoder {
 }
 
 /**
- * All ids at once: their bytes one behind the other, decoded by the engine. Twice to four times as
- * fast as joining texts, of which the engine has to make one string later; for a few ids the call
- * alone takes longer than that.
+ * Decodes all ids at once: their bytes are concatenated and decoded natively. Two to four times as fast as
+ * joining texts, which the runtime must flatten later; for a few ids the call alone takes longer than that.
  */
 export function decodeMany({ view: tokenView, ends }: TokenBytes, ids: readonly TokenId[]): string {
   const count = ends.length - 1;
-  // An integer in range; an index out of range would make every access a slow one.
+  // An integer in range. An index out of range would deoptimise every access.
   const isOrdinary = (id: TokenId) => (id | 0) === id && id >= 0 && id < count;
 
-  // Two loops by index: `for … of` doubles the time.
+  // Two indexed loops: `for … of` takes twice as long.
   let capacity = SLACK;
   for (let i = 0; i < ids.length; i++) {
     const id = ids[i]!;
@@ -52,7 +51,7 @@ export function decodeMany({ view: tokenView, ends }: TokenBytes, ids: readonly 
   for (let i = 0; i < ids.length; i++) {
     const id = ids[i]!;
     if (isOrdinary(id)) {
-      // Eight bytes at least, so that most tokens need no loop; the next token overwrites the rest.
+      // Copies at least eight bytes, so that most tokens need no loop. The next token overwrites the rest.
       const start = ends[id]!;
       const tokenLength = ends[id + 1]! - start;
       view.setInt32(length, tokenView.getInt32(start, true), true);

@@ -1,4 +1,7 @@
-/** Text to ids: cut into pieces, look each up, merge the bytes of those that are no token. */
+/**
+ * Encodes text to ids: splits it into pieces, looks each piece up, and merges the bytes of those that are not
+ * tokens.
+ */
 
 import { createPieceMerger } from "./bpe.ts";
 import * as byteWords from "./byte-words.ts";
@@ -17,9 +20,9 @@ export interface Encoder {
   encodeInSteps(text: string, scope?: string): EncodeSteps;
 }
 
-/** Bytes of ordinary pieces in a step: 4 ms at the most. */
+/** Bytes of ordinary pieces per step: at most 4 ms. */
 const STEP_BYTES = 8192;
-/** UTF-16 units of the longest text that is one step, whatever is in it. */
+/** Texts up to this many UTF-16 units take one step, whatever they contain. */
 const ONE_STEP = Math.floor(STEP_BYTES / 3);
 
 export function createEncoder(tokens: TokenBytes): Encoder {
@@ -35,7 +38,7 @@ export function createEncoder(tokens: TokenBytes): Encoder {
   const maxCached = MAX_CACHED_BYTES;
   const maxWhole = CHUNK_BYTES;
   const short = new TextBytes(ONE_STEP);
-  /** A window that no encoding holds at the moment. */
+  /** A free window, not in use by any encoding. */
   let spare: TextBytes | undefined;
 
   function encode(text: string, scope = ""): TokenId[] {
@@ -61,7 +64,7 @@ export function createEncoder(tokens: TokenBytes): Encoder {
       window.write(text.slice(start, end));
       for (let at = 0; at < window.length;) {
         const until = Math.min(at + STEP_BYTES, window.length);
-        // Asked for in each step: others encode in between.
+        // Looked up in each step, since other encodings run in between.
         const next = encodePieces(ids, window, at, until, scopeOf(scope));
         if (next === at) {
           const longEnd = pieceEnd(window, at);
@@ -79,7 +82,10 @@ export function createEncoder(tokens: TokenBytes): Encoder {
     return ids;
   }
 
-  /** Encodes all pieces that begin before `until`, or those before a very long one; gives the place it has reached. */
+  /**
+   * Encodes all pieces that begin before `until`, or those before a very long one. Returns the offset it has
+   * reached.
+   */
   function encodePieces(
     ids: TokenId[],
     text: TextBytes,

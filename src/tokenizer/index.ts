@@ -1,4 +1,4 @@
-/** The `o200k_harmony` tokenizer, usable alone: text to ids and back, on any runtime. */
+/** The `o200k_harmony` tokenizer: text to ids and back. Usable on its own, on any runtime. */
 
 // Text to ids and back
 export { createDecoder, o200kHarmony } from "./o200k-harmony.ts";

@@ -1,8 +1,8 @@
 /**
  * The `o200k_harmony` vocabulary: the 199,998 tokens of `o200k_base` and Harmony's special ids.
  *
- * Nothing is built before the first call, and only what that call needs: the tables for encoding
- * and the texts for decoding come separately, the tokens' bytes behind both once.
+ * Everything is built on first use, and only what is needed: tables for encoding and texts for decoding are
+ * separate, and share the tokens' bytes.
  */
 
 import { Decoder, decodeMany } from "./decoder.ts";
@@ -11,7 +11,7 @@ import { bytesOf, type TokenBytes, unpackTokenBytes } from "./token-bytes.ts";
 import { TokenTexts } from "./token-texts.ts";
 import type { StreamingDecoder, TokenId, Tokenizer } from "./tokenizer.ts";
 
-/** Up to about so many, joining the texts of single ids is faster. */
+/** Up to about this many ids, joining their texts is faster. */
 const FEW_IDS = 128;
 
 let sharedTokens: TokenBytes | undefined;
@@ -25,10 +25,7 @@ const O200K_HARMONY: Tokenizer = {
   createDecoder,
 };
 
-/**
- * The tokenizer of gpt-oss. There is one for the whole process, so this may be called as often as
- * is convenient.
- */
+/** The tokenizer of gpt-oss. Returns the same instance for the whole process. */
 export function o200kHarmony(): Tokenizer {
   return O200K_HARMONY;
 }
@@ -39,18 +36,18 @@ export function createDecoder(): StreamingDecoder {
 }
 
 /**
- * The text of one id, if it has a text of its own: `" world"` for 2375. `undefined` for a token
- * that is only a part of a character, for special ids and for ids outside the vocabulary, so that
- * a caller who handles those knows when to (for a stream, hand such ids to a decoder).
+ * The text of one id, if it has its own text: `" world"` for 2375. `undefined` for a token that is only part
+ * of a character, for special ids and for ids outside the vocabulary; in a stream, pass such ids to a
+ * decoder.
  *
- * The same id always gives the same string object, at the price of reading an array.
+ * The same id always returns the same string object, at the cost of an array access.
  */
 export function tokenText(id: TokenId): string | undefined {
   return texts().textOf(id);
 }
 
 /**
- * The bytes of one ordinary id, whole characters or not, as a copy. `undefined` for special ids
+ * A copy of the bytes of one ordinary id, even if they are not whole characters. `undefined` for special ids
  * and ids outside the vocabulary.
  */
 export function tokenBytes(id: TokenId): Uint8Array<ArrayBuffer> | undefined {

@@ -1,23 +1,23 @@
 /**
- * Caches the ids of recent pieces. Words repeat: most pieces of a new text are not new, and a lookup in 256 KB is faster
- * than one in the 4 MB of `Ranks`, and much faster than a merge (prose and code 1.2 to 1.4 times as fast, repeated text
- * 1.5 times).
+ * Caches the ids of recent pieces. Most pieces of a new text have occurred before, and a lookup in 256 KB is
+ * faster than one in the 4 MB of `Ranks`, and much faster than a merge (prose and code 1.2 to 1.4 times as
+ * fast, repeated text 1.5 times).
  *
  * Direct-mapped: each piece has one slot, which the next piece overwrites, so the size is fixed.
  *
  *     entry, eight words:   the piece's bytes ×4 · length, count, scope · ids ×3
  *
- * Longer pieces and pieces of more ids are not kept.
+ * Longer pieces and pieces with more ids are not cached.
  *
- * An entry is found in the scope it was kept in only: otherwise the time of an encoding would tell one tenant which
- * rare words another has sent. Scopes share the places, and each spreads its pieces over them in its own way, so that
- * common words of two scopes need not evict each other.
+ * An entry is found only in its own scope: otherwise encoding times would tell one tenant which rare words
+ * another has sent. Scopes share the slots, but each hashes its pieces differently, so that common words of
+ * two scopes do not evict each other.
  */
 
 import * as byteWords from "./byte-words.ts";
 import type { TokenId } from "./tokenizer.ts";
 
-/** Appends the ids of the piece of `length` bytes at `start`, which has this hash. */
+/** Appends the ids of the piece of `length` bytes at `start` with this hash. */
 export type PieceEncoder = (
   ids: TokenId[],
   view: DataView,
@@ -26,7 +26,7 @@ export type PieceEncoder = (
   hash: number,
 ) => void;
 
-/** Bytes of the longest piece that can be kept. */
+/** Bytes of the longest piece that is cached. */
 export const MAX_CACHED_BYTES = 16;
 
 const ENTRY_BITS = 13;
@@ -35,17 +35,17 @@ const LENGTH_BITS = 5;
 const COUNT_BITS = 2;
 const COUNT_MASK = (1 << COUNT_BITS) - 1;
 const SCOPE_SHIFT = LENGTH_BITS + COUNT_BITS;
-/** All of the fifth word that a piece has to agree with. */
+/** The bits of the fifth word that must match. */
 const TAG_MASK = ~(COUNT_MASK << LENGTH_BITS);
-/** 2³² divided by the golden ratio: its multiples are spread evenly. */
+/** 2³² divided by the golden ratio: its multiples are evenly distributed. */
 const SPREAD = 0x9e3779b1;
-/** Scopes that are told apart at a time. */
+/** Maximum number of scopes at a time. */
 export const MAX_SCOPES = 4096;
 
 export interface CachedPieceEncoder {
-  /** The number of a scope. To be asked for again whenever another may have been asked for since. */
+  /** Returns the number of a scope. Call it again whenever another scope may have been looked up since. */
   readonly scopeOf: (name: string) => number;
-  /** Does what `encodePiece` does, for pieces of at most {@link MAX_CACHED_BYTES} bytes. */
+  /** Like `encodePiece`, for pieces of at most {@link MAX_CACHED_BYTES} bytes. */
   readonly encode: (
     ids: TokenId[],
     view: DataView,
@@ -65,7 +65,7 @@ export function createCachedPieceEncoder(encodePiece: PieceEncoder): CachedPiece
     const known = scopes.get(name);
     if (known !== undefined) return known;
     if (scopes.size === MAX_SCOPES) {
-      // Numbers are given out again, so nothing kept under them may be left.
+      // Scope numbers are reused, so entries of earlier scopes must be cleared.
       scopes.clear();
       entries.fill(0);
     }

@@ -1,20 +1,20 @@
 /**
- * A very long piece, merged chunk by chunk: a megabyte of letters without a space costs no more at a time than a page,
- * and memory for a chunk only.
+ * Merges a very long piece chunk by chunk: a megabyte of letters without a space blocks no longer at a time
+ * than a page does, and needs memory for one chunk only.
  *
- * It gives what merging the piece as a whole gives, because of what byte pair encoding is when every token is what
- * merging its own bytes gives: a sequence of tokens is the encoding of its text exactly if the encoding of each two
- * neighbours is these two. (The first merge across the border of two tokens would be made in their text alone as well.)
- * So a chunk may begin where a token ends, and all that is to be checked is the pair at that place. What follows a
- * chunk may change how it ends, so its last tokens are dropped and merged again with the next one. Should the pair
- * not be valid all the same, more is dropped, and the next chunk is longer.
+ * The result equals merging the piece as a whole. In a vocabulary where merging the bytes of each token gives
+ * that token, a sequence of tokens is the encoding of its text if and only if each pair of adjacent tokens is
+ * the encoding of their joined text. (The first merge across their border would happen in their text alone as
+ * well.) So a chunk may begin where a token ends, and only the pair at that place must be checked. Text after
+ * a chunk may change how it ends, so its last tokens are dropped and merged again with the next one. If the
+ * pair is still invalid, more tokens are dropped, and the next chunk is longer.
  */
 
 import { SLACK } from "./byte-words.ts";
 import { MAX_TOKEN_BYTES, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
-/** Merges the bytes `view[start … end)` as if nothing stood around them. */
+/** Merges the bytes `view[start … end)` without regard to their surroundings. */
 export type Merge = (out: TokenId[], view: DataView, start: number, end: number) => void;
 
 /** Appends the ids of the piece `view[start … end)`; yields after each chunk. */
@@ -25,9 +25,9 @@ export type ChunkMerger = (
   end: number,
 ) => Generator<void, void>;
 
-/** Pieces of more bytes are merged in chunks of so many: 2 ms at the most. */
+/** Longer pieces are merged in chunks of this many bytes: 2 ms at most. */
 export const CHUNK_BYTES = 8192;
-/** How many tokens are dropped at the end of a chunk: at most a quarter of the next. */
+/** Tokens dropped at the end of a chunk: at most a quarter of the next chunk. */
 const DROPPED_TOKENS = 16;
 
 export function createChunkMerger(
@@ -64,7 +64,9 @@ export function createChunkMerger(
     }
   }
 
-  /** Takes up to `count` ids from the end of `out`, but none before `first`; gives their bytes. */
+  /**
+   * Removes up to `count` ids from the end of `out`, but none before `first`. Returns their length in bytes.
+   */
   function drop(out: TokenId[], first: number, count: number): number {
     const kept = Math.max(first, out.length - count);
     let bytes = 0;
@@ -88,7 +90,7 @@ export function createChunkMerger(
   return mergeInChunks;
 }
 
-/** The first place from `at` on where a character begins, or `end`. */
+/** The first offset from `at` on where a character begins, or `end`. */
 function characterStart(view: DataView, at: number, end: number): number {
   let place = at;
   while (place < end && (view.getUint8(place) & 0xc0) === 0x80) place++;

@@ -1,37 +1,37 @@
 /**
- * From bytes to ids. An id is also the token's rank: of two possible merges the one with the lower
- * id goes first.
+ * Maps bytes to ids. An id is also the token's rank: of two possible merges, the one with the lower id is
+ * made first.
  *
  *     short   [hash] → eight bytes · length, id + 1    tokens up to 8 bytes, 57 % full     4 MB
  *     long    [hash] → 14 more bits of the hash, id + 1    the others, 39 % full         0.5 MB
  *     seen    one bit for each hash of a token                                          128 KB
  *     pairs   [two bytes] → id                                                          256 KB
  *
- * Both tables are open-addressing. A short token lies in its slot as a whole, so that a question
- * touches one line of memory where offsets into the tokens' bytes would touch three; with a cold
- * cache that is a quarter of the time to encode. A long one is compared with the tokens' bytes.
+ * Both tables use open addressing. A slot contains a short token completely, so that a lookup touches one
+ * cache line; with offsets into the tokens' bytes it would touch three, and with a cold cache encoding would
+ * take a third longer. A long token is compared with the tokens' bytes.
  *
- * Most questions during a merge are about byte strings that are no token. `seen` fits into the
- * second-level cache of a processor and answers five of six of those.
+ * Most lookups during a merge are for bytes that are not a token. `seen` fits into a processor's second-level
+ * cache and answers five of six of these.
  */
 
 import * as byteWords from "./byte-words.ts";
 import { MAX_TOKEN_BYTES, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
-/** The rank of what is no token: behind all others. */
+/** The rank of bytes that are not a token: higher than all others. */
 export const NO_RANK = 0x7fffffff;
 
 export interface Ranks {
-  /** The id of the token of these bytes, given their hash; -1 if there is none. */
+  /** Returns the id of the token with these bytes, given their hash; -1 if there is none. */
   readonly find: (view: DataView, start: number, length: number, hash: number) => TokenId;
-  /** The rank of two or more bytes; {@link NO_RANK} if they are no token. */
+  /** Returns the rank of two or more bytes; {@link NO_RANK} if they are not a token. */
   readonly rankOf: (view: DataView, start: number, end: number) => number;
 }
 
 const SHORT_BYTES = 8;
 const SHORT_BITS = 18;
-/** A slot has four words: the bytes, length and id, and one unused, for the sake of alignment. */
+/** A slot has four words: the bytes, length and id, and one unused for alignment. */
 const SHORT_MASK = (4 << SHORT_BITS) - 1;
 const LONG_BITS = 17;
 const LONG_MASK = (1 << LONG_BITS) - 1;
@@ -47,14 +47,14 @@ interface Tables {
 }
 
 /**
- * A closure rather than a class: it is called once, and V8 then compiles the tables into the code
- * as constants, which is worth a tenth.
+ * A closure instead of a class: it is called once, so V8 compiles the tables into the code as constants,
+ * which is 10 % faster.
  */
 export function createRanks(tokens: TokenBytes): Ranks {
   const { short, long, seen, pairs } = fillTables(tokens);
   const { view: tokenView, ends } = tokens;
-  // Bound here, because an import is looked up at each use: for nothing where modules are native,
-  // but by a getter that costs more than the call where they are transformed, as vitest does.
+  // Bound here because an import is looked up at each use. With native modules that is free, but transformed
+  // modules, as in vitest, use a getter that costs more than the call.
   const { equalBytes, hashOf, hashOfWords, highWord, lowWord } = byteWords;
   const maxBytes = MAX_TOKEN_BYTES;
   const noRank = NO_RANK;
@@ -111,8 +111,8 @@ export function createRanks(tokens: TokenBytes): Ranks {
 }
 
 /**
- * One loop that calls next to nothing, with `hashOfWords` written out once more: it runs once, so
- * most of its 15 ms pass before it is compiled, and calls cost most then.
+ * One loop with hardly any calls, and an inlined copy of `hashOfWords`: it runs once, so most of its 15 ms
+ * pass before it is compiled, when calls are most expensive.
  */
 function fillTables({ view, ends }: TokenBytes): Tables {
   const short = new Int32Array(SHORT_MASK + 1);
@@ -162,7 +162,7 @@ function wordOfSeen(hash: number): number {
   return hash >>> (32 - SEEN_BITS + 5);
 }
 
-/** Of the shift only the last five bits count. */
+/** Shifts use only the low five bits of their count. */
 function bitOfSeen(hash: number): number {
   return 1 << (hash >>> (32 - SEEN_BITS));
 }

@@ -1,12 +1,12 @@
 /**
- * The special tokens of `o200k_harmony`: ids that structure a conversation and are never made from
- * text. Everything from 199998 to 201088 is special; nine of the ids have a meaning in the Harmony
- * format, the others are called `<|reserved_N|>`.
+ * The special tokens of `o200k_harmony`: ids that structure a conversation and are never encoded from text.
+ * All ids from 199998 to 201088 are special. Nine of them have a meaning in the Harmony format; the others
+ * are called `<|reserved_N|>`.
  */
 
 import type { TokenId } from "./tokenizer.ts";
 
-/** The nine special tokens that carry a meaning, name → id. */
+/** The nine special tokens with a meaning: name → id. */
 export const SPECIAL_TOKENS = {
   "<|startoftext|>": 199998,
   "<|endoftext|>": 199999,
@@ -24,23 +24,23 @@ export type SpecialTokenName = keyof typeof SPECIAL_TOKENS;
 
 /** The lowest special id; all ordinary ids are below it. */
 export const FIRST_SPECIAL_ID = 199998;
-/** The highest special id and the end of the vocabulary. */
+/** The highest special id, which ends the vocabulary. */
 export const LAST_SPECIAL_ID = 201088;
 
 const NAME_BY_ID: ReadonlyMap<TokenId, string> = new Map(
   Object.entries(SPECIAL_TOKENS).map(([name, id]) => [id, name]),
 );
 
-/** Whether `id` is a special token, a reserved one included. */
+/** Whether `id` is a special token, including reserved ones. */
 export function isSpecial(id: TokenId): boolean {
   return id >= FIRST_SPECIAL_ID && id <= LAST_SPECIAL_ID && Number.isInteger(id);
 }
 
 /**
- * What a special id is called: `<|start|>`, or `<|reserved_200018|>` for an id without a meaning.
- * `undefined` when `id` is not special.
+ * The name of a special id: `<|start|>`, or `<|reserved_200018|>` for an id without a meaning. `undefined` if
+ * `id` is not special.
  *
- * tiktoken calls 200018 `<|endofprompt|>`; the Harmony library reserves it, and so do we.
+ * tiktoken calls 200018 `<|endofprompt|>`; the Harmony library reserves it, and so does this one.
  */
 export function specialTokenName(id: TokenId): string | undefined {
   if (!isSpecial(id)) return undefined;

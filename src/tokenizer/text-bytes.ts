@@ -1,16 +1,16 @@
-/** The text that is being encoded, as UTF-8. */
+/** UTF-8 buffer for the text being encoded. */
 
 import { SLACK } from "./byte-words.ts";
 
-/** Stands behind the last byte. Never occurs in UTF-8, so that runs end there without a count. */
+/** Sentinel after the last byte. It never occurs in UTF-8, so runs end there without a bounds check. */
 export const END_OF_TEXT = 0xff;
 
-/** A buffer that is written again for each text; lone surrogates become U+FFFD. */
+/** A buffer that is reused for each text. Lone surrogates become U+FFFD. */
 export class TextBytes {
   readonly bytes: Uint8Array;
   /** The same memory as `bytes`. */
   readonly view: DataView;
-  /** How many bytes belong to the text. */
+  /** Number of bytes of the text. */
   length = 0;
 
   readonly #encoder = new TextEncoder();

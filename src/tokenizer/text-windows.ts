@@ -1,12 +1,12 @@
 /**
- * Cuts long text where a piece ends whatever comes before and after, so that a buffer of bounded
- * size will do and stays in the processor's cache.
+ * Splits long text at positions where a piece ends whatever the context, so that a buffer of bounded size
+ * suffices and stays in the processor's cache.
  */
 
 /** Length of an ordinary window in UTF-16 units. */
 export const WINDOW = 0x8000;
 
-/** The end of the window that begins at `start`: longer than {@link WINDOW} only if it has no seam. */
+/** The end of the window that begins at `start`. Longer than {@link WINDOW} only if no seam was found. */
 export function windowEnd(text: string, start: number): number {
   for (let length = WINDOW; start + length < text.length; length *= 2) {
     // A window that had to grow has no seam in its first half.
@@ -22,16 +22,16 @@ const SPACE = 0x20;
 const SLASH = 0x2f;
 
 /**
- * Whether a piece always ends between these two UTF-16 units. A space can only be the first
- * character of a piece, unless all of it is white space; a newline only the last, unless more white
- * space or a slash follows.
+ * Whether a piece always ends between these two UTF-16 units. A space can only be the first character of a
+ * piece, unless the piece is all white space; a newline only the last, unless more white space or a slash
+ * follows.
  */
 function isSeam(before: number, after: number): boolean {
   if (after === SPACE) return isGraphic(before);
   return before === LINE_FEED && after !== SLASH && isGraphic(after);
 }
 
-/** No white space; not true of everything that is none. */
+/** Definitely not white space. May return false for other characters that are not. */
 function isGraphic(unit: number): boolean {
   return (unit > SPACE && unit < 0x7f) || unit > 0x3000;
 }

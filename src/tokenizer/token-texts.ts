@@ -1,4 +1,4 @@
-/** The text of single tokens, worked out when a token is first asked for. */
+/** Texts of single tokens, decoded on first use. */
 
 import { bytesOf, ORDINARY_COUNT, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
@@ -14,7 +14,7 @@ export class TokenTexts {
     this.#tokens = tokens;
   }
 
-  /** `undefined` for a token that is not valid UTF-8 alone, and for all that are not ordinary. */
+  /** `undefined` for a token that is not valid UTF-8 by itself, and for special ids. */
   textOf(id: TokenId): string | undefined {
     const text = this.#texts[id];
     if (typeof text === "string") return text;

@@ -5,10 +5,11 @@ export type TokenId = number;
 
 export interface Tokenizer {
   /**
-   * Text to ids. Everything in `text` is ordinary text: a spelled `<|end|>` becomes the ordinary
+   * Encodes text to ids. Everything in `text` is ordinary text: a spelled `<|end|>` becomes the ordinary
    * tokens of its seven characters, never a special id. Lone surrogates are encoded as U+FFFD.
    *
-   * @param scope whose text it is. It changes the time alone: words met before in the same scope are encoded faster.
+   * @param scope cache scope, such as the tenant. It affects speed only: words met before in the same scope
+   * are encoded faster.
    */
   encode(text: string, scope?: string): TokenId[];
 
@@ -16,8 +17,8 @@ export interface Tokenizer {
   encodeInSteps(text: string, scope?: string): EncodeSteps;
 
   /**
-   * Ids to text. Special ids give their names (`<|start|>`); bytes that are not valid UTF-8 become
-   * U+FFFD, one for each maximal subpart; ids outside the vocabulary give nothing.
+   * Decodes ids to text. Special ids give their names (`<|start|>`), bytes that are not valid UTF-8 become
+   * U+FFFD, one for each maximal subpart, and ids outside the vocabulary give nothing.
    */
   decode(ids: readonly TokenId[]): string;
 
@@ -25,13 +26,16 @@ export interface Tokenizer {
   createDecoder(): StreamingDecoder;
 }
 
-/** Gives after each step how many ids there are so far; of a very long word the last few may still change. */
+/**
+ * Yields the number of ids so far after each step. Within a very long word, the last few ids may still
+ * change.
+ */
 export type EncodeSteps = Generator<number, TokenId[]>;
 
-/** Turns ids into text as soon as whole characters are known. */
+/** Decodes ids to text as soon as characters are complete. */
 export interface StreamingDecoder {
-  /** Text proven by this id: empty while a character is unfinished. */
+  /** Returns the text that this id completes; empty while a character is incomplete. */
   push(id: TokenId): string;
-  /** What is left: U+FFFD for an unfinished character, else nothing. The decoder is then fresh again. */
+  /** Returns U+FFFD for an incomplete character, else nothing, and resets the decoder. */
   end(): string;
 }

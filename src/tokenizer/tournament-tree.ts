@@ -1,7 +1,7 @@
 /**
- * Values of which the lowest is asked for while single ones change, both in steps that grow with the
- * logarithm of their number: the leaves of a complete binary tree, in which each inner node has the
- * lower value of its two children and the root therefore the lowest of all.
+ * A tournament tree: finds the lowest of many values while single values change, both in O(log n). The values
+ * are the leaves of a complete binary tree. Each inner node has the lower value of its two children, so the
+ * root has the lowest of all.
  *
  *     node 1 is the root · 2n and 2n + 1 are the children of n · the leaves are the last half
  */

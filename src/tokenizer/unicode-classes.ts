@@ -1,15 +1,15 @@
 /**
- * Which class a code point has in the pattern that cuts text into pieces, pinned to Unicode 16.0.
+ * Character classes of the pattern that splits text into pieces, pinned to Unicode 16.0.
  *
- * The engine's own `\p{…}` would follow the engine: ids would change with the Node version, and
- * differ from the reference, which reads 16.0. The table in `unicode-16.ts` does not move.
+ * The runtime's own `\p{…}` would change ids with the Node version, and differ from the reference, which uses
+ * 16.0. The table in `unicode-16.ts` is fixed.
  */
 
 import { UNICODE_16_RUNS } from "./unicode-16.ts";
 
-/** The classes that the pattern tells apart. */
+/** The classes that the pattern distinguishes. */
 export const CharClass = {
-  /** None of the below: punctuation, symbols, controls, unassigned code points. */
+  /** Everything else: punctuation, symbols, controls, unassigned code points. */
   other: 0,
   /** `\p{Lu}\p{Lt}` */
   upper: 1,
@@ -17,7 +17,7 @@ export const CharClass = {
   lower: 2,
   /** `\p{Lm}\p{Lo}`: counts as upper and as lower case. */
   uncased: 3,
-  /** `\p{M}`: like `uncased`, but may also begin a piece or stand among punctuation. */
+  /** `\p{M}`: like `uncased`, but may also begin a piece or occur among punctuation. */
   mark: 4,
   /** `\p{N}` */
   number: 5,
@@ -33,8 +33,8 @@ const LETTERS = "oulbmns";
 let table: Uint8Array | undefined;
 
 /**
- * The class of every code point, one byte each, unpacked at the first call. Pages without an
- * assigned character are never written and so cost address space only.
+ * The class of every code point, one byte each, unpacked on first use. Pages without an assigned character
+ * are never written, so they cost address space only.
  */
 export function unicodeClasses(): Uint8Array {
   return (table ??= unpack(UNICODE_16_RUNS));
@@ -44,7 +44,7 @@ export function unicodeClasses(): Uint8Array {
 function unpack(runs: string): Uint8Array {
   const classes = new Uint8Array(0x110000);
   let codePoint = 0;
-  // No matchAll: this runs before the first text is encoded, and a loop is 2 to 7 ms faster cold.
+  // Not `matchAll`: this runs before the first text is encoded, and a loop is 2 to 7 ms faster cold.
   for (let i = 0; i < runs.length;) {
     const charClass = LETTERS.indexOf(runs.charAt(i++));
     // A line break between two runs.

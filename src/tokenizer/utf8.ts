@@ -1,13 +1,13 @@
-/** UTF-8, as far as the tokenizer reads it itself. */
+/** The tokenizer's own UTF-8 helpers. */
 
-/** Bytes of the character that begins with `lead`, in valid UTF-8. */
+/** Length in bytes of the character that begins with `lead`, in valid UTF-8. */
 export function widthOf(lead: number): number {
   if (lead < 0x80) return 1;
   if (lead < 0xe0) return 2;
   return lead < 0xf0 ? 3 : 4;
 }
 
-/** The character of two to four bytes at `i`, in valid UTF-8. */
+/** Code point of the two to four bytes at `i`, in valid UTF-8. */
 export function codePointAt(bytes: Uint8Array, i: number): number {
   const lead = bytes[i]!;
   const second = bytes[i + 1]! & 0x3f;
@@ -20,15 +20,15 @@ export function codePointAt(bytes: Uint8Array, i: number): number {
 const REPLACEMENT = "\uFFFD";
 
 /**
- * The decoder of the Encoding Standard for bytes that arrive in parts. Each maximal subpart of a
- * broken character gives one U+FFFD, a leading byte order mark is kept. A `TextDecoder` does the
- * same in 30 times the memory, and cannot say whether it holds something back.
+ * The decoder of the Encoding Standard for incremental input. Each maximal subpart of an invalid character
+ * gives one U+FFFD, and a leading byte order mark is kept. A `TextDecoder` does the same with 30 times the
+ * memory, and cannot report whether it is buffering.
  */
 export class Utf8Decoder {
   #codePoint = 0;
-  /** How many bytes are missing from the character; 0 between characters. */
+  /** Bytes missing from the character; 0 between characters. */
   #missing = 0;
-  /** What the next byte may be. */
+  /** Range of the next byte. */
   #lowest = 0x80;
   #highest = 0xbf;
 
@@ -57,7 +57,7 @@ export class Utf8Decoder {
     return text;
   }
 
-  /** U+FFFD if a character is left unfinished. The decoder is then as new. */
+  /** Returns U+FFFD if a character is incomplete, and resets the decoder. */
   end(): string {
     if (this.#missing === 0) return "";
     this.#missing = 0;
@@ -66,11 +66,11 @@ export class Utf8Decoder {
     return REPLACEMENT;
   }
 
-  /** Takes the first byte of a character; gives what is complete with it. */
+  /** Reads the first byte of a character. Returns the character if it is complete. */
   #begin(byte: number): string {
     if (byte < 0x80) return String.fromCharCode(byte);
-    // C0, C1 and F5 to FF occur nowhere; the ranges keep out overlong forms, surrogates and what
-    // lies above U+10FFFF.
+    // C0, C1 and F5 to FF never occur. The ranges exclude overlong forms, surrogates and code points above
+    // U+10FFFF.
     if (byte < 0xc2 || byte > 0xf4) return REPLACEMENT;
     this.#missing = widthOf(byte) - 1;
     this.#codePoint = byte & (0x3f >> this.#missing);

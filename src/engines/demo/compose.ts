@@ -1,6 +1,6 @@
 /**
- * Writes the rest of a turn as Harmony, from wherever the prompt breaks off: in front of a header,
- * inside one, or inside a body that is already begun.
+ * Writes the rest of a turn as Harmony, from wherever the prompt ends: before a header, inside one, or inside
+ * a body.
  */
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
 import type { Constraint } from "../engine.ts";
@@ -18,13 +18,13 @@ const {
   "<|return|>": RETURN,
 } = SPECIAL_TOKENS;
 
-/** A special token, or text that is encoded by itself, as the renderer does it. */
+/** A special token, or text that is encoded separately, as the renderer does. */
 type Part = TokenId | string;
 
 const NEXT_MESSAGE: readonly Part[] = [END, START, "assistant"];
 const JSON_CONTENT: readonly Part[] = [" ", CONSTRAIN, "json"];
 
-/** The ids up to and including the token that ends the turn. */
+/** Returns the ids up to and including the token that ends the turn. */
 export function composeTurn(
   prompt: DemoPrompt,
   script: Script,
@@ -50,7 +50,7 @@ function fromOpen(prompt: DemoPrompt, script: Script): Part[] {
   return [START, "assistant", ...messages(prompt, script)];
 }
 
-/** The rest of the turn from a header of which nothing but the role is written. */
+/** The rest of the turn, starting in a header that contains only the role. */
 function messages(prompt: DemoPrompt, script: Script): Part[] {
   if (prompt.hasThought || prompt.awaitsResult) return act(script);
   return [CHANNEL, "analysis", MESSAGE, ...body(script, undefined, "analysis")];
@@ -64,7 +64,7 @@ function act(script: Script): Part[] {
   return [CHANNEL, "final", ...contentType, MESSAGE, ...body(script, undefined, "final")];
 }
 
-/** Models put the recipient after the channel, whatever layout the history has. */
+/** The recipient follows the channel, as models write it, whatever layout the history has. */
 function callTo(script: Script, tool: string): Part[] {
   const recipient = `functions.${tool}`;
   return [` to=${recipient}`, ...JSON_CONTENT, MESSAGE, ...body(script, recipient, "commentary")];
@@ -94,7 +94,7 @@ function fromHeader(
   return [MESSAGE, ...body(script, undefined, channel)];
 }
 
-/** The rest of a body, what closes it, and what follows. */
+/** The rest of a body, its closing token, and what follows. */
 function body(
   script: Script,
   recipient: string | undefined,

@@ -1,14 +1,14 @@
 /**
- * What the user's words suggest for an argument. A handful of rules, in the order they are tried, so
- * that `in Oslo` becomes a location and `2 and 3` two numbers; each quotation, name and number is
- * used once, in the order it was written.
+ * Values for arguments that the user's words suggest. A few rules, tried in order, so that `in Oslo` becomes
+ * a location and `2 and 3` two numbers. Each quotation, name and number is used once, in the order it was
+ * written.
  */
 
-export interface Clues {
-  /** A text for a string of this name. */
+export interface Hints {
+  /** Text for a string argument with this name. */
   text(name: string): string | undefined;
   number(name: string): number | undefined;
-  /** The first of these words that was mentioned. */
+  /** The first of these words that the user mentioned. */
   member(words: readonly string[]): string | undefined;
   /** The value assigned explicitly: `unit: kelvin`, `unit = "kelvin"`. */
   named(name: string): string | undefined;
@@ -16,14 +16,14 @@ export interface Clues {
 
 /** The texts to search. */
 export interface Wording {
-  /** What was said about the call or the answer, the most telling text first. */
+  /** What was said about the call or the answer, the most specific text first. */
   readonly about: readonly string[];
   /** The whole text: the fallback for a required string or number. */
   readonly whole: string;
 }
 
 /** `results`: what tools have returned so far. */
-export function createClues({ about, whole }: Wording, results: readonly string[]): Clues {
+export function createHints({ about, whole }: Wording, results: readonly string[]): Hints {
   const known = new Map(results.flatMap(readResult));
   const used = new Set<string>();
   const named = (name: string) => known.get(name) ?? first(about, (text) => readNamed(text, name));
@@ -31,20 +31,20 @@ export function createClues({ about, whole }: Wording, results: readonly string[
     named,
     member: (words) => first(about, (text) => words.find((word) => wordPattern(word).test(text))),
     text(name) {
-      const said = named(name) ?? take(QUOTED);
+      const said = named(name) ?? takeFirst(QUOTED);
       if (said !== undefined) return said;
       if (WHOLE_TEXT.has(name)) return about[0];
       return IDENTIFIER.test(name)
-        ? take(WITH_DIGIT)
-        : (take(PROPER_NAME) ?? take(AFTER_PREPOSITION));
+        ? takeFirst(WITH_DIGIT)
+        : (takeFirst(PROPER_NAME) ?? takeFirst(AFTER_PREPOSITION));
     },
     number(name) {
-      const value = named(name) ?? take(NUMBER);
+      const value = named(name) ?? takeFirst(NUMBER);
       return value === undefined || Number.isNaN(Number(value)) ? undefined : Number(value);
     },
   };
 
-  function take(pattern: RegExp): string | undefined {
+  function takeFirst(pattern: RegExp): string | undefined {
     const found = first([...about, whole], (text) => {
       const matches = Array.from(text.matchAll(pattern), (match) => match.slice(1).join(""));
       return matches.find((match) => !used.has(match));
@@ -67,18 +67,18 @@ function first(
 
 const QUOTED =
   /"([^"\n]+)"|\u201c([^\u201d\n]+)\u201d|`([^`\n]+)`|(?<!\p{L})'([^'\n]+)'(?!\p{L})/gu;
-/** Capitalised inside a sentence. One capital letter alone would be `I`, or a variable. */
+/** Capitalised inside a sentence. A single capital letter would match `I` and variables. */
 const PROPER_NAME =
   /(?<=[\p{L}\p{N}_,;:] )(\p{Lu}[\p{L}\p{M}'\u2019-]+(?: \p{Lu}[\p{L}\p{M}'\u2019-]+)*)/gu;
 const AFTER_PREPOSITION =
   /\b(?:about|at|for|from|in|near) (?!(?:a|an|all|it|me|my|that|the|this|us|your)\b)([\p{L}\p{N}][\p{L}\p{M}\p{N}'\u2019_-]*)/giu;
 const IDENTIFIER = /(?:\b|_)id$|Id$/;
-/** What the value of an identifier looks like: `A-17`, `u_7`. */
+/** Matches identifiers: `A-17`, `u_7`. */
 const WITH_DIGIT = /(?<![\p{L}\p{N}_-])((?=[\p{L}_-]*\p{N})[\p{L}\p{N}_-]+)/gu;
-/** The number of a step is not meant for a tool. */
+/** The number of a step is not an argument. */
 const NUMBER = /(?<!\b(?:step|steps) )(?<![\p{L}\p{N}_.])(-?\d+(?:\.\d+)?)(?![\p{L}\p{N}_])/giu;
 
-/** Arguments that take what the user said as it is. */
+/** Names of arguments that receive the user's text unchanged. */
 const WHOLE_TEXT: ReadonlySet<string> = new Set(
   "answer body command content input message note prompt q query question request summary text".split(
     " ",
@@ -111,7 +111,7 @@ function readResult(result: string): [string, string][] {
       return value;
     });
   } catch {
-    // An ordinary text has no keys.
+    // Plain text has no keys.
   }
   return found;
 }

@@ -1,28 +1,33 @@
 /**
- * Makes a small JSON value that satisfies a JSON Schema: what is required, little else. It knows the
- * keywords that structured outputs use; `pattern`, `not` and conditions are not considered.
+ * Makes a small JSON value that satisfies a JSON Schema: required members and little else. It supports the
+ * keywords that structured outputs use, but not `pattern`, `not` and conditions.
  */
-import type { Clues } from "./hints.ts";
+import type { Hints } from "./hints.ts";
 
 type SchemaObject = Readonly<Record<string, unknown>>;
 
-/** From here on lists stay empty and unions take a simple variant, so that recursive schemas end. */
+/**
+ * From this depth on, lists stay empty and unions take a simple variant, so that recursive schemas terminate.
+ */
 const SHALLOW_DEPTH = 4;
-/** Recursion that the schema itself does not let end. */
+/** Limit for recursion that the schema does not end. */
 const MAX_DEPTH = 64;
-/** Values in one instance. A schema may demand more, by `minItems` or by recursion; it gets `null` for the rest. */
+/**
+ * Maximum values in one instance. A schema may require more, by `minItems` or by recursion; the rest is
+ * `null`.
+ */
 const MAX_VALUES = 2000;
-/** Characters that `minLength` may demand of all strings together. */
+/** Maximum characters that `minLength` adds, over all strings. */
 const MAX_PADDING = 100_000;
 
-export function instanceOf(schema: unknown, clues: Clues): unknown {
-  return createMaker(schema, clues)(schema, "", 0);
+export function instanceOf(schema: unknown, hints: Hints): unknown {
+  return createMaker(schema, hints)(schema, "", 0);
 }
 
-/** `name` is the key the value will stand under. */
+/** `name` is the key of the value. */
 type Make = (schema: unknown, name: string, depth: number) => unknown;
 
-function createMaker(root: unknown, clues: Clues): Make {
+function createMaker(root: unknown, hints: Hints): Make {
   let values = 0;
   let padding = 0;
   const make: Make = (given, name, depth) => {
@@ -32,7 +37,7 @@ function createMaker(root: unknown, clues: Clues): Make {
     const members = list(schema["enum"]);
     if (members.length > 0) {
       const words = members.filter((member) => typeof member === "string");
-      return clues.member(words) ?? members[0];
+      return hints.member(words) ?? members[0];
     }
     switch (typeOf(schema)) {
       case "null":
@@ -41,13 +46,13 @@ function createMaker(root: unknown, clues: Clues): Make {
         return true;
       case "integer":
       case "number":
-        return numberOf(schema, clues.number(name));
+        return numberOf(schema, hints.number(name));
       case "array":
         return arrayOf(schema, name, depth, make);
       case "object":
-        return objectOf(schema, depth, make, clues);
+        return objectOf(schema, depth, make, hints);
       default: {
-        const text = stringOf(schema, clues.text(name), MAX_PADDING - padding);
+        const text = stringOf(schema, hints.text(name), MAX_PADDING - padding);
         padding += Math.min(text.length, count(schema["minLength"]) ?? 0);
         return text;
       }
@@ -56,7 +61,7 @@ function createMaker(root: unknown, clues: Clues): Make {
   return make;
 }
 
-/** Follows `$ref`, chooses a variant and folds in what stands beside it. */
+/** Resolves `$ref`, chooses a variant and merges the keywords beside it. */
 function resolve(given: unknown, root: unknown, depth: number): SchemaObject {
   let schema = asObject(given);
   for (let steps = 0; steps < 32; steps++) {
@@ -107,7 +112,7 @@ function typeOf(schema: SchemaObject): string {
   return schema["minimum"] === undefined && schema["maximum"] === undefined ? "string" : "number";
 }
 
-function objectOf(schema: SchemaObject, depth: number, make: Make, clues: Clues): unknown {
+function objectOf(schema: SchemaObject, depth: number, make: Make, hints: Hints): unknown {
   const properties = new Map(Object.entries(asObject(schema["properties"])));
   const required = new Set(list(schema["required"]).filter((name) => typeof name === "string"));
   const minProperties = count(schema["minProperties"]) ?? 0;
@@ -128,7 +133,7 @@ function objectOf(schema: SchemaObject, depth: number, make: Make, clues: Clues)
     const words = list(asObject(properties.get(name))["enum"]).filter(
       (word) => typeof word === "string",
     );
-    return clues.named(name) !== undefined || clues.member(words) !== undefined;
+    return hints.named(name) !== undefined || hints.member(words) !== undefined;
   }
 }
 
@@ -145,7 +150,7 @@ function arrayOf(schema: SchemaObject, name: string, depth: number, make: Make):
   return items;
 }
 
-/** `uniqueItems`: the same choice again would not do. */
+/** `uniqueItems`: the same value must not be chosen twice. */
 function distinct(
   value: unknown,
   item: SchemaObject,
@@ -159,7 +164,7 @@ function distinct(
   return typeof value === "string" ? `${value} ${items.length + 1}` : value;
 }
 
-/** Tries what was said, then values near the bounds. */
+/** Tries numbers the user mentioned, then values near the bounds. */
 function numberOf(schema: SchemaObject, said: number | undefined): number {
   const step = count(schema["multipleOf"]) ?? (typeOf(schema) === "integer" ? 1 : undefined);
   const above = count(schema["exclusiveMinimum"]) ?? -Infinity;

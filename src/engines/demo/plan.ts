@@ -1,18 +1,18 @@
 /**
- * Which tools to call, in which order: every offered tool that the user's message mentions.
+ * Plans which tools to call, and in which order: every offered tool that the user's message mentions.
  *
- * A message that spells names of tools (`get_weather`) means exactly these, as often and in the order
- * they are written. Otherwise a tool is mentioned by a word of its name: “What is the weather in
- * Oslo?” mentions `get_weather`. Nothing mentioned, nothing called.
+ * If a message spells names of tools (`get_weather`), exactly these are called, as often and in the order
+ * they are written. Otherwise a tool is mentioned by a word of its name: “What is the weather in Oslo?”
+ * mentions `get_weather`. Without a mention nothing is called.
  */
-import { createClues, wordPattern, type Wording } from "./hints.ts";
+import { createHints, wordPattern, type Wording } from "./hints.ts";
 import { instanceOf } from "./instance.ts";
 import type { DemoCall } from "./prompt.ts";
 import type { DemoTool } from "./signature.ts";
 
 export interface PlannedCall {
   readonly tool: DemoTool;
-  /** Arguments are looked for in its own part of the question, and in what stands before all calls. */
+  /** Arguments are searched in the call's own part of the question, and in the text before all calls. */
   readonly wording: Wording;
 }
 
@@ -29,7 +29,7 @@ export function planCalls(question: string, tools: readonly DemoTool[]): Planned
   }));
 }
 
-/** What of the plan is left after these calls. Calls that were not planned do not count. */
+/** The planned calls that are left after these. Unplanned calls are ignored. */
 export function remainingCalls(
   plan: readonly PlannedCall[],
   calls: readonly DemoCall[],
@@ -42,11 +42,11 @@ export function remainingCalls(
   return remaining;
 }
 
-/** The arguments as JSON text: valid for the tool's signature, taken from the user's words where they fit. */
+/** The arguments as JSON text: valid for the tool's signature, taken from the user's words if they fit. */
 export function argumentsOf(call: PlannedCall, results: readonly string[]): string {
   if (call.tool.parameters === undefined) return "{}";
-  const clues = createClues(call.wording, results);
-  return JSON.stringify(instanceOf({ type: "object", ...call.tool.parameters }, clues));
+  const hints = createHints(call.wording, results);
+  return JSON.stringify(instanceOf({ type: "object", ...call.tool.parameters }, hints));
 }
 
 interface Mention {
@@ -60,7 +60,7 @@ function namedMentions(question: string, tools: readonly DemoTool[]): Mention[] 
   );
 }
 
-/** Words that say nothing about what a tool does. */
+/** Words that do not describe what a tool does. */
 const GENERIC = new Set(
   "and call for from function get has list make run set the tool use with".split(" "),
 );
@@ -78,7 +78,7 @@ function worded(question: string, tools: readonly DemoTool[]): Mention[] {
       ? []
       : [{ tool, at, fullness: heard.length + heard.length / words.length }];
   });
-  // `get_weather` and `get_weather_alerts` share a word: the one that was named more fully is meant.
+  // `get_weather` and `get_weather_alerts` share a word. The one with more matching words is called.
   const best = (at: number) =>
     Math.max(...candidates.filter((each) => each.at === at).map(({ fullness }) => fullness));
   return candidates.filter(({ at, fullness }) => fullness === best(at));
@@ -89,7 +89,7 @@ function wordsOf(name: string): string[] {
   return Array.from(spaced.matchAll(/\p{L}+/gu), ([word]) => word.toLowerCase());
 }
 
-/** Equal but for the ending: `orders` and `order`, `calculate` and `calculator`. */
+/** Equal except for the ending: `orders` and `order`, `calculate` and `calculator`. */
 function isAlike(a: string, b: string): boolean {
   if (a === b || a === `${b}s` || `${a}s` === b) return true;
   return a.length >= 5 && b.length >= 5 && a.slice(0, 5) === b.slice(0, 5);

@@ -1,11 +1,11 @@
 /**
- * How the demo engine reads its prompt: from ids to messages, and from messages to what it needs to
- * know. Like a model it sees nothing else: no request, no settings, no earlier call.
+ * Reads the demo engine's prompt: ids to messages, and messages to what the engine needs to know. Like a
+ * model it has no other input: no request, no settings, no earlier call.
  */
 import { isSpecial, o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
 import { readTools, type DemoTool } from "./signature.ts";
 
-/** What the prompt says, as far as the demo engine understands it. */
+/** The prompt, as far as the demo engine understands it. */
 export interface DemoPrompt {
   readonly effort: "low" | "medium" | "high";
   readonly tools: readonly DemoTool[];
@@ -13,17 +13,17 @@ export interface DemoPrompt {
   readonly answerSchema: unknown;
   /** The last user message. Empty without one. */
   readonly question: string;
-  /** How many messages the user has written so far. */
+  /** Number of user messages so far. */
   readonly userMessages: number;
   /** Calls made since the last user message, in order. */
   readonly calls: readonly DemoCall[];
   /** Analysis messages since the last user message. */
   readonly thoughts: number;
-  /** Since the last user message or tool result there is a thought already. */
+  /** There is analysis since the last user message or tool result. */
   readonly hasThought: boolean;
-  /** The prompt's last complete message is a call of the assistant: results are still to come. */
+  /** The last complete message is a call of the assistant: its result has not come. */
   readonly awaitsResult: boolean;
-  /** Where the prompt breaks off. */
+  /** Where the prompt ends. */
   readonly open: Open;
 }
 
@@ -47,7 +47,7 @@ export type Open =
       readonly written: readonly TokenId[];
     };
 
-/** The words of a header; undefined or empty is what has not been written. */
+/** The words of a header. Words not written yet are undefined or empty. */
 interface Header {
   readonly author: string;
   readonly recipient: string | undefined;
@@ -112,7 +112,7 @@ function nextSpecial(ids: readonly TokenId[], from: number): number {
   return ids.length;
 }
 
-/** Both layouts are read: a recipient may stand before or after the channel. */
+/** Reads both layouts: the recipient may be before or after the channel. */
 function readHeader(ids: readonly TokenId[]): Header {
   const channelAt = ids.indexOf(CHANNEL);
   const [author = "", ...head] = words(channelAt < 0 ? ids : ids.slice(0, channelAt));
@@ -154,7 +154,7 @@ function readEffort(system: string): DemoPrompt["effort"] {
   return effort === "low" || effort === "high" ? effort : "medium";
 }
 
-/** Results belong to the calls of the same tool in order, however many calls were made at once. */
+/** Results are assigned to calls of the same tool in order, however many calls were made at once. */
 function readCalls(messages: readonly ReadMessage[]): DemoCall[] {
   const calls = messages
     .filter(isCall)
@@ -171,7 +171,7 @@ function toolName(address: string): string {
   return address.replace(/^functions\./, "");
 }
 
-/** The last section counts: what stands before it may be anything the instructions say. */
+/** The last section counts: text before it may be part of the instructions. */
 function readAnswerSchema(developer: string): unknown {
   const section = developer.split(/^# Response Formats\n\n## .*\n\n/m).slice(1);
   const json = section.at(-1)?.replace(/^(\/\/.*\n)*/, "");

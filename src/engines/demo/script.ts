@@ -1,7 +1,7 @@
-/** Decides what the rest of the turn says and does; how it is written down is `compose.ts`. */
+/** Decides what the rest of the turn contains. `compose.ts` writes it as Harmony. */
 import { EngineError } from "../engine-error.ts";
 import type { Constraint } from "../engine.ts";
-import { createClues, type Wording } from "./hints.ts";
+import { createHints, type Wording } from "./hints.ts";
 import { instanceOf } from "./instance.ts";
 import type { Move } from "./move.ts";
 import { argumentsOf, planCalls, remainingCalls, type PlannedCall } from "./plan.ts";
@@ -11,15 +11,15 @@ import { answerText, preambleText, thoughtText } from "./texts.ts";
 export interface Script {
   readonly move: Move;
   readonly thought: string;
-  /** The plan in the words of a preamble. */
+  /** The plan as the text of a preamble. */
   readonly preamble: string;
-  /** Whether the preamble is written unprompted, between the first thought and the first call. */
+  /** Whether to write the preamble unprompted, between the first analysis and the first call. */
   readonly announcesPlan: boolean;
   readonly answer: string;
   readonly answerIsJson: boolean;
-  /** The arguments of a call, whoever chose to make it. */
+  /** The arguments of a call, whether the engine or the client chose the function. */
   inputFor(recipient: string): string;
-  /** What an unfinished `functions.` or `functions.get_` was going to be. */
+  /** Completes `functions.` or `functions.get_`. */
   completeRecipient(begun: string): string;
   /** A text that satisfies the constraint. */
   textFor(constraint: Constraint, recipient: string | undefined): string;
@@ -52,7 +52,7 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
         return JSON.stringify({ answer: answerText(prompt, seed) });
       }
       const call = recipient === undefined ? undefined : callTo(recipient);
-      // Other types are not among the capabilities.
+      // Other types are not among the engine's capabilities.
       const schema = constraint.type === "json-schema" ? constraint.schema : "{}";
       return document(parseSchema(schema), call?.wording ?? everything);
     },
@@ -68,7 +68,7 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
     return { type: prompt.awaitsResult ? "wait" : "answer" };
   }
 
-  /** Options are names of tools: the next call is wanted, or else the first option. */
+  /** Options are names of tools: chooses the next planned call, or else the first option. */
   function choose(options: readonly string[]): string {
     const wanted = planned[0]?.tool.name;
     return options.find((option) => option === wanted) ?? options[0] ?? "";
@@ -86,7 +86,7 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
   }
 
   function document(schema: unknown, wording: Wording): string {
-    return JSON.stringify(instanceOf(schema, createClues(wording, results)));
+    return JSON.stringify(instanceOf(schema, createHints(wording, results)));
   }
 }
 

@@ -11,14 +11,14 @@
  *
  *     } // namespace functions
  *
- * and turns each signature back into a JSON Schema. Nothing in that text is escaped, so a hostile
- * description can mislead this reader as it can mislead a model; it still ends, and gives `any`
- * for what it cannot read.
+ * and converts each signature back to a JSON Schema. Nothing in that text is escaped, so a hostile
+ * description can mislead this reader as it can mislead a model. It always terminates, and returns
+ * `any` for what it cannot read.
  */
 
 export interface DemoTool {
   readonly name: string;
-  /** Schema of the arguments; undefined when the function takes none. */
+  /** Schema of the arguments; undefined if the function takes none. */
   readonly parameters: Schema | undefined;
 }
 
@@ -46,7 +46,7 @@ export function readTools(developer: string): DemoTool[] {
   }));
 }
 
-/** A type and where it ends. */
+/** A type and its end offset. */
 interface Read {
   readonly schema: Schema;
   readonly end: number;
@@ -57,7 +57,7 @@ function readType(text: string, from: number): Read | undefined {
   return text[at] === "|" ? readVariants(text, at) : readUnion(text, at);
 }
 
-/** `oneOf`: one variant a line, each with a comment of its own perhaps. */
+/** `oneOf`: one variant per line, possibly with its own comment. */
 function readVariants(text: string, from: number): Read | undefined {
   const variants: Schema[] = [];
   let at = from;
@@ -75,8 +75,8 @@ function readVariants(text: string, from: number): Read | undefined {
 }
 
 /**
- * A property's own union ends in a comma on a line to itself. Any other union may be what a list holds,
- * and then the list's brackets stand behind the last variant, or even behind its comment.
+ * A property's own union ends with a comma on its own line. Any other union may be the item type of a list;
+ * its brackets then follow the last variant, or the comment of that.
  */
 function bracketed(text: string, variants: readonly Schema[], end: number): Read {
   const commented = matchAt(/ \/\/.*?((?:\[\])+)(?=,$)/my, text, end);
@@ -89,7 +89,7 @@ function bracketed(text: string, variants: readonly Schema[], end: number): Read
   return { schema: listOf(anyOf([...variants.slice(0, -1), last]), depth), end };
 }
 
-/** Members on one line. Brackets bind to everything before them: `"a" | "b"[]` is a list of a and b. */
+/** Members on one line. Brackets apply to everything before them: `"a" | "b"[]` is a list of a and b. */
 function readUnion(text: string, from: number): Read | undefined {
   let members: Schema[] = [];
   let at = from;
@@ -120,7 +120,7 @@ const WORDS: ReadonlyMap<string, Schema> = new Map<string, Schema>([
 
 function readMember(text: string, from: number): Read | undefined {
   if (text[from] === "{") return readObject(text, from);
-  // A member may hold quotes of its own: it ends where something can follow it.
+  // A member may contain quotes: it ends at a quote that a delimiter follows.
   const quoted = matchAt(/"(.*?)"(?=(?:\[\])*(?:,?$|,? \/\/| \| (?:"|null)|\) =>))/my, text, from);
   if (quoted !== undefined) {
     return { schema: { type: "string", enum: [quoted[1] ?? ""] }, end: from + quoted[0].length };
@@ -185,8 +185,8 @@ function listOf(items: Schema, depth: number): Schema {
 }
 
 /**
- * Only an object's description stands in front of a type. If it has several lines, all but the first
- * look like anything; the brace alone on its line is the next thing to rely on.
+ * Only the description of an object stands before a type. Its further lines may look like anything, so the
+ * search continues to a line with the brace alone.
  */
 function typeStart(text: string, from: number): number {
   if (matchAt(/ *\/\//y, text, from) === undefined) return skipComments(text, from);

@@ -2,7 +2,7 @@
 import type { Move } from "./move.ts";
 import type { DemoPrompt } from "./prompt.ts";
 
-/** A thought names the step it belongs to: no two thoughts of a turn are the same. */
+/** Names the step it belongs to, so that no two texts of a turn are the same. */
 export function thoughtText(prompt: DemoPrompt, move: Move): string {
   const sentences = [...observation(prompt), decision(move)];
   if (prompt.effort === "low") return sentences.join(" ");
@@ -11,7 +11,7 @@ export function thoughtText(prompt: DemoPrompt, move: Move): string {
   return [...sentences, ...doubts(prompt, move)].join("\n");
 }
 
-/** Said before the first of several calls when the effort is high, and whenever a preamble is asked for. */
+/** Written before the first of several calls if the effort is high, and whenever a preamble is requested. */
 export function preambleText(tools: readonly string[]): string {
   if (tools.length === 0) return "One moment, please.";
   const steps = tools.map((tool, index) => `${index + 1}. \`${tool}\``);
@@ -65,7 +65,7 @@ function decision(move: Move): string {
   return `Step ${position.number} of ${position.of}: I should call ${tool} with ${shorten(input, 120)}.`;
 }
 
-/** Shows in the reasoning that earlier reasoning came back with the prompt. */
+/** Shows in the reasoning that the prompt contained earlier reasoning. */
 function memory({ calls, thoughts, tools }: DemoPrompt): string {
   if (tools.length === 0) return "There is nothing to look up.";
   if (calls.length === 0) return "No tool has been called so far.";

@@ -120,7 +120,7 @@ export class Backend {
     return this.#failedChecks > 0;
   }
 
-  /** It can be counted on: not down, and not put out by failures. */
+  /** It is neither down nor ejected. */
   get isStanding(): boolean {
     return !this.isDown && this.#breaker.state(this.#clock.now()) === "closed";
   }

@@ -8,7 +8,7 @@ import type { CompletionRequest, EngineEvent } from "../engine.ts";
 import type { Admission, Place } from "./admission.ts";
 import type { Backend } from "./backend.ts";
 import { judge, type Verdict } from "./judge.ts";
-import type { GiveBack, RetryBudget } from "./retry-budget.ts";
+import type { ReleaseRetry, RetryBudget } from "./retry-budget.ts";
 
 export interface FailoverDeps {
   readonly backends: readonly Backend[];
@@ -22,15 +22,15 @@ export interface FailoverDeps {
 export async function completeWithFailover(
   request: CompletionRequest,
   signal: AbortSignal,
-  take: Consumer<EngineEvent>,
+  consumer: Consumer<EngineEvent>,
   deps: FailoverDeps,
 ): Promise<void> {
-  const completion = new Completion(request, signal, take, deps);
+  const completion = new Completion(request, signal, consumer, deps);
   try {
     for (;;) {
       const failed = await completion.attempt();
       if (failed === undefined) return;
-      if (failed.isBudgeted && !(await completion.takeBudget())) throw failed.error;
+      if (failed.isBudgeted && !(await completion.acquireRetry())) throw failed.error;
       deps.onRetry();
     }
   } finally {
@@ -51,26 +51,26 @@ const MAX_UNREACHED = 8;
 class Completion {
   readonly #request: CompletionRequest;
   readonly #signal: AbortSignal;
-  readonly #take: Consumer<EngineEvent>;
+  readonly #consumer: Consumer<EngineEvent>;
   readonly #deps: FailoverDeps;
   readonly #tried = new Set<Backend>();
   #attempts = 0;
   #unreached = 0;
-  /** A failure of it has counted against a backend; further ones do not count. */
+  /** One of its failures has counted against a backend; further ones do not count. */
   #hasSpoken = false;
   /** It has used its one retry from the retry budget. */
   #isBudgeted = false;
-  #giveBack: GiveBack | undefined;
+  #releaseRetry: ReleaseRetry | undefined;
 
   constructor(
     request: CompletionRequest,
     signal: AbortSignal,
-    take: Consumer<EngineEvent>,
+    consumer: Consumer<EngineEvent>,
     deps: FailoverDeps,
   ) {
     this.#request = request;
     this.#signal = signal;
-    this.#take = take;
+    this.#consumer = consumer;
     this.#deps = deps;
   }
 
@@ -103,30 +103,30 @@ class Completion {
   }
 
   /** Returns whether the retry budget allows a retry, after waiting for one if necessary. */
-  async takeBudget(): Promise<boolean> {
+  async acquireRetry(): Promise<boolean> {
     const { tenant = "" } = this.#request;
     this.#isBudgeted = true;
-    this.#giveBack = await this.#deps.budget.take(tenant, this.#signal);
-    return this.#giveBack !== undefined;
+    this.#releaseRetry = await this.#deps.budget.acquire(tenant, this.#signal);
+    return this.#releaseRetry !== undefined;
   }
 
   end(): void {
-    this.#giveBack?.();
+    this.#releaseRetry?.();
   }
 
   async #runAt({ backend, attempt }: Place): Promise<Failed | undefined> {
     let sampled = false;
     try {
       await consume(backend.engine.complete(this.#request, attempt.signal), (event) => {
-        if (event.type === "open") return this.#take({ type: "open", engine: backend.engine });
+        if (event.type === "open") return this.#consumer({ type: "open", engine: backend.engine });
         if (!sampled) {
           sampled = true;
           attempt.begin();
-          this.#giveBack?.();
+          this.#releaseRetry?.();
           // The first token of a trial allows more trials.
           this.#deps.admission.dispatch();
         }
-        return this.#take(event);
+        return this.#consumer(event);
       });
       return undefined;
     } catch (error) {

@@ -14,8 +14,8 @@ export interface RetryBudgetOptions {
   readonly clock: Clock;
 }
 
-/** Returns a retry to the budget. A second call does nothing. */
-export type GiveBack = () => void;
+/** Releases a retry. Idempotent. */
+export type ReleaseRetry = () => void;
 
 const SHARE = 0.2;
 /** The minimum: with few completions in flight, the share would be zero. */
@@ -23,16 +23,19 @@ const AT_LEAST = 10;
 
 export class RetryBudget {
   readonly #options: RetryBudgetOptions;
-  /** Retries without a token so far, by tenant. */
-  readonly #taken = new Map<string, number>();
+  /** In-flight retries without a token so far, by tenant. */
+  readonly #acquired = new Map<string, number>();
   readonly #waiting = new Set<Waiter>();
 
   constructor(options: RetryBudgetOptions) {
     this.#options = options;
   }
 
-  /** Undefined if the budget has no room in time. Rejects with the signal's reason when it aborts. */
-  async take(tenant: string, signal: AbortSignal): Promise<GiveBack | undefined> {
+  /**
+   * Acquires a retry. Undefined if the budget has no room in time. Rejects with the signal's reason if it
+   * aborts.
+   */
+  async acquire(tenant: string, signal: AbortSignal): Promise<ReleaseRetry | undefined> {
     signal.throwIfAborted();
     if (this.#hasRoom(tenant)) return this.#grant(tenant);
     if (this.#waiting.size >= this.#options.maxWaiting) return undefined;
@@ -42,19 +45,19 @@ export class RetryBudget {
   /** One tenant gets at most half: its requests may be the cause of the errors. */
   #hasRoom(tenant: string): boolean {
     const room = Math.max(AT_LEAST, SHARE * this.#options.inFlight());
-    const all = [...this.#taken.values()].reduce((sum, each) => sum + each, 0);
-    return all < room && (this.#taken.get(tenant) ?? 0) < room / 2;
+    const all = [...this.#acquired.values()].reduce((sum, each) => sum + each, 0);
+    return all < room && (this.#acquired.get(tenant) ?? 0) < room / 2;
   }
 
-  #grant(tenant: string): GiveBack {
-    this.#taken.set(tenant, (this.#taken.get(tenant) ?? 0) + 1);
+  #grant(tenant: string): ReleaseRetry {
+    this.#acquired.set(tenant, (this.#acquired.get(tenant) ?? 0) + 1);
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      const left = (this.#taken.get(tenant) ?? 0) - 1;
-      if (left > 0) this.#taken.set(tenant, left);
-      else this.#taken.delete(tenant);
+      const left = (this.#acquired.get(tenant) ?? 0) - 1;
+      if (left > 0) this.#acquired.set(tenant, left);
+      else this.#acquired.delete(tenant);
       this.#admitNext();
     };
   }
@@ -67,7 +70,7 @@ export class RetryBudget {
     }
   }
 
-  #wait(tenant: string, signal: AbortSignal): Promise<GiveBack | undefined> {
+  #wait(tenant: string, signal: AbortSignal): Promise<ReleaseRetry | undefined> {
     const { clock, timeoutMs } = this.#options;
     return new Promise((resolve, reject) => {
       const leave = (): void => {
@@ -95,5 +98,5 @@ export class RetryBudget {
 
 interface Waiter {
   readonly tenant: string;
-  settle(giveBack: GiveBack | undefined): void;
+  settle(giveBack: ReleaseRetry | undefined): void;
 }

@@ -1,11 +1,11 @@
 import { Validator } from "@cfworker/json-schema";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createClues } from "../../../src/engines/demo/hints.ts";
+import { createHints } from "../../../src/engines/demo/hints.ts";
 import { instanceOf } from "../../../src/engines/demo/instance.ts";
 
 function make(schema: object, said = ""): unknown {
-  return instanceOf(schema, createClues({ about: [said], whole: said }, []));
+  return instanceOf(schema, createHints({ about: [said], whole: said }, []));
 }
 
 function errorsOf(schema: object, value: unknown): unknown[] {

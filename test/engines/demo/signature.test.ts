@@ -1,7 +1,7 @@
 import { Validator } from "@cfworker/json-schema";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createClues } from "../../../src/engines/demo/hints.ts";
+import { createHints } from "../../../src/engines/demo/hints.ts";
 import { instanceOf } from "../../../src/engines/demo/instance.ts";
 import { readTools } from "../../../src/engines/demo/signature.ts";
 import { fromPlainJson, toolsSection } from "../../../src/harmony/index.ts";
@@ -210,8 +210,8 @@ describe("any signature", () => {
         fc.record({ type: fc.constant("object"), properties: fc.record({ p: schema }) }),
         (parameters) => {
           const required = { ...parameters, required: ["p"] };
-          const clues = createClues({ about: [], whole: "" }, []);
-          const value = instanceOf(read(required), clues);
+          const hints = createHints({ about: [], whole: "" }, []);
+          const value = instanceOf(read(required), hints);
           expect(new Validator(required, "2020-12").validate(value).errors).toEqual([]);
         },
       ),

@@ -27,7 +27,7 @@ async function grantedOf(budget: RetryBudget, tenants: readonly string[]): Promi
   const left = new AbortController();
   for (const tenant of tenants) {
     const count = (giveBack: unknown) => (granted += giveBack === undefined ? 0 : 1);
-    void budget.take(tenant, left.signal).then(count, () => undefined);
+    void budget.acquire(tenant, left.signal).then(count, () => undefined);
   }
   await settle();
   left.abort();
@@ -45,10 +45,10 @@ test("ten at a time, a fifth of what is in flight where that is more, half of th
 
 test("whoever waits is next when one is given back, another tenant before one with its half", async () => {
   const { budget } = budgetOf();
-  const held = await Promise.all(ab(10).map((tenant) => budget.take(tenant, never)));
+  const held = await Promise.all(ab(10).map((tenant) => budget.acquire(tenant, never)));
   const order: string[] = [];
   for (const tenant of ["a", "c", "a"]) {
-    void budget.take(tenant, never).then(() => order.push(tenant));
+    void budget.acquire(tenant, never).then(() => order.push(tenant));
   }
   held[1]?.();
   held[1]?.();
@@ -61,11 +61,11 @@ test("whoever waits is next when one is given back, another tenant before one wi
 
 test("those that wait too long, are too many, or have left get none, and keep no timer", async () => {
   const { budget, clock } = budgetOf(0, 2);
-  await Promise.all(ab(10).map((tenant) => budget.take(tenant, never)));
+  await Promise.all(ab(10).map((tenant) => budget.acquire(tenant, never)));
   const leaver = new AbortController();
-  const left = budget.take("a", leaver.signal);
-  const late = budget.take("a", never);
-  expect(await budget.take("a", never)).toBeUndefined();
+  const left = budget.acquire("a", leaver.signal);
+  const late = budget.acquire("a", never);
+  expect(await budget.acquire("a", never)).toBeUndefined();
   leaver.abort(new Error("left"));
   await expect(left).rejects.toThrow("left");
   clock.advance(1_000);
