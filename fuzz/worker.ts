@@ -2,9 +2,9 @@
  * One kind of fuzzing, in a thread of its own: so that whoever started it can see it stand still. Before each input it
  * writes the input's number where both can read it.
  */
-import { createHash } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod";
+import { hashHere } from "./hash-here.ts";
 import { fuzzParser, shrinkParserFailure } from "./parser.ts";
 import { createRequestFuzzer, shrinkRequestFailure } from "./requests.ts";
 
@@ -48,19 +48,6 @@ async function runParser(): Promise<void> {
     report({ type: "failure", index, problem, input: toPrintable(input) });
   }
   report({ type: "end", note: "" });
-}
-
-/** The platform's own works in another thread, and this one would be idle for a fifth of the time. */
-function hashHere(): void {
-  const digest: typeof crypto.subtle.digest = (algorithm, data) => {
-    if (algorithm !== "SHA-256") throw new Error("the gateway hashes with SHA-256 alone");
-    const bytes = ArrayBuffer.isView(data)
-      ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-      : new Uint8Array(data);
-    const hash = createHash("sha256").update(bytes).digest();
-    return Promise.resolve(new Uint8Array(hash).buffer);
-  };
-  Object.defineProperty(crypto.subtle, "digest", { value: digest });
 }
 
 async function runRequests(): Promise<void> {

@@ -1,78 +1,154 @@
 /**
- * Random turns in any number: `npm run fuzz:turns -- --n 100000 --seed 1`. Every wire and every API unless `--wire` or
- * `--api` says which. What fails is printed at its smallest, with the command that runs it again.
+ * Random turns in any number: `npm run fuzz:turns -- --n 100000 --seed 1 --jobs 2`.
+ *
+ * Every wire and every API unless `--wire` and `--api` name some, separated by commas. A failure does not end the run: each
+ * rule that is broken is printed with the smallest case, and the command that runs it again.
  */
 import { parseArgs } from "node:util";
-import { shrink } from "../shrink.ts";
+import { Worker } from "node:worker_threads";
 import { APIS } from "./apis.ts";
-import { type Case, type Wire, WIRES } from "./case.ts";
-import type { Violation } from "./check.ts";
-import { generateCase } from "./generate.ts";
-import { runCase } from "./search.ts";
-import { smallerCases } from "./smaller-cases.ts";
+import { type Wire, WIRES } from "./case.ts";
+import type { SearchPart, WorkerMessage } from "./worker.ts";
 
 const { values } = parseArgs({
   options: {
+    /** Turns for each wire and API. */
     n: { type: "string", default: "1000" },
     seed: { type: "string", default: "1" },
     wire: { type: "string" },
     api: { type: "string" },
+    /** Threads. */
+    jobs: { type: "string", default: "1" },
     /** Failures printed for each rule. */
     show: { type: "string", default: "1" },
     rule: { type: "string" },
   },
 });
 
+/** Turns that a thread takes at a time. */
+const PART = 2000;
+const PROGRESS_MS = 30_000;
+
+/** One wire and API. */
+interface Search {
+  readonly wire: Wire;
+  readonly api: string;
+  /** When its first turn was run. */
+  begun: number | undefined;
+  turns: number;
+  readonly broken: Map<string, number>;
+}
+
 const count = Number(values.n);
 const firstSeed = Number(values.seed);
 const shown = Number(values.show);
-const wires = values.wire === undefined ? WIRES : WIRES.filter((wire) => wire === values.wire);
-const apis = values.api === undefined ? Object.keys(APIS) : [values.api];
+const searches = chosen(WIRES, values.wire).flatMap((wire) =>
+  chosen(Object.keys(APIS), values.api).map((api): Search => ({
+    wire,
+    api,
+    begun: undefined,
+    turns: 0,
+    broken: new Map(),
+  })),
+);
+const parts = searches.flatMap(toParts);
+const begun = performance.now();
 
-let failures = 0;
-for (const wire of wires) for (const api of apis) failures += await searchAll(wire, api);
-process.exitCode = failures > 0 ? 1 : 0;
-
-async function searchAll(wire: Wire, api: string): Promise<number> {
-  const begun = performance.now();
-  const byRule = new Map<string, number>();
-  for (let at = 0; at < count; at++) {
-    const given = generateCase(firstSeed + at, wire, api);
-    const violations = (await runCase(given)).filter(
-      ({ rule }) => values.rule === undefined || rule === values.rule,
-    );
-    for (const rule of new Set(violations.map((each) => each.rule))) {
-      const seen = byRule.get(rule) ?? 0;
-      byRule.set(rule, seen + 1);
-      if (seen < shown) await printFailure(given, rule);
-    }
+const progress = setInterval(() => {
+  for (const search of searches) {
+    const isRunning = search.begun !== undefined && search.turns < count;
+    if (isRunning) console.log(`  ${describe(search)}`);
   }
-  const seconds = (performance.now() - begun) / 1000;
-  const rules = [...byRule].map(([rule, times]) => `${rule} ${times}`).join(", ");
-  console.log(
-    `${wire} ${api}: ${count} turns, ${(count / seconds).toFixed(0)} a second, ` +
-      (rules === "" ? "nothing found" : `broken: ${rules}`),
-  );
-  return byRule.size;
+}, PROGRESS_MS);
+await Promise.all(Array.from({ length: Math.max(1, Number(values.jobs)) }, work));
+clearInterval(progress);
+const turns = searches.reduce((sum, search) => sum + search.turns, 0);
+const failures = searches.reduce((sum, search) => sum + failuresOf(search), 0);
+const seconds = Math.round((performance.now() - begun) / 1000);
+console.log(`${turns} turns, ${failures} failures, ${seconds} s`);
+process.exitCode = failures > 0 || turns < count * searches.length ? 1 : 0;
+
+function chosen<T extends string>(all: readonly T[], names: string | undefined): readonly T[] {
+  if (names === undefined) return all;
+  return names.split(",").map((name) => {
+    const found = all.find((each) => each === name);
+    if (found === undefined) throw new Error(`${name} is none of ${all.join(", ")}`);
+    return found;
+  });
 }
 
-async function printFailure(given: Case, rule: string): Promise<void> {
-  const broken = async (candidate: Case): Promise<Violation | undefined> =>
-    (await runCase(candidate)).find((violation) => violation.rule === rule);
-  const smallest = await shrink(
-    given,
-    smallerCases,
-    async (candidate) => (await broken(candidate)) !== undefined,
-  );
-  const violation = await broken(smallest);
-  console.log(`\n${rule}: ${violation?.detail ?? "not seen again"}`);
-  console.log(toText(smallest));
-  console.log(
-    `again: npm run fuzz:turns -- --n 1 --seed ${given.seed} --wire ${given.wire} --api ${given.api} --rule ${rule}\n`,
-  );
+function toParts(search: Search): { readonly search: Search; readonly part: SearchPart }[] {
+  const { wire, api } = search;
+  return Array.from({ length: Math.ceil(count / PART) }, (_, n) => ({
+    search,
+    part: {
+      wire,
+      api,
+      seed: firstSeed + n * PART,
+      count: Math.min(PART, count - n * PART),
+      ...(values.rule !== undefined && { rule: values.rule }),
+    },
+  }));
 }
 
-/** What of a case differs from the plainest there is. */
-function toText({ engine, settings, demands, history, choices }: Case): string {
-  return JSON.stringify({ engine, settings, demands, history, choices }, undefined, 1);
+/** Runs parts in a thread until none is left. */
+async function work(): Promise<void> {
+  const worker = new Worker(new URL("worker.ts", import.meta.url));
+  try {
+    for (let next = parts.shift(); next !== undefined; next = parts.shift()) {
+      const { search, part } = next;
+      search.begun ??= performance.now();
+      await runPart(worker, search, part);
+      if (search.turns === count) console.log(describe(search));
+    }
+  } finally {
+    await worker.terminate();
+  }
+}
+
+function runPart(worker: Worker, search: Search, part: SearchPart): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = (settle: () => void): void => {
+      worker.off("message", take);
+      worker.off("error", fail);
+      settle();
+    };
+    const fail = (error: Error): void => finish(() => reject(error));
+    const take = (message: WorkerMessage): void => {
+      switch (message.type) {
+        case "failure": {
+          const seen = search.broken.get(message.rule) ?? 0;
+          search.broken.set(message.rule, seen + 1);
+          // The thread has shrunk the first of each part.
+          if (seen < shown && message.text !== undefined) console.log(message.text);
+          return;
+        }
+        case "progress":
+          search.turns += message.turns;
+          return;
+        case "end":
+          return finish(resolve);
+        default:
+          return message satisfies never;
+      }
+    };
+    worker.on("message", take);
+    worker.on("error", fail);
+    const known = [...search.broken].filter(([, times]) => times >= shown).map(([rule]) => rule);
+    worker.postMessage({ ...part, known }, []);
+  });
+}
+
+function failuresOf({ broken }: Search): number {
+  return [...broken.values()].reduce((sum, times) => sum + times, 0);
+}
+
+function describe(search: Search): string {
+  const { wire, api, turns: done, begun: from = 0, broken } = search;
+  const perSecond = Math.round(done / ((performance.now() - from) / 1000));
+  const rules = [...broken].map(([rule, times]) => `${rule} ${times}`).join(", ");
+  return (
+    `${wire} ${api}: ${done} of ${count} turns, ${failuresOf(search)} failures, ${perSecond} a second` +
+    (rules === "" ? "" : ` (${rules})`)
+  );
 }

@@ -20,8 +20,8 @@ export interface WorldAnswer {
   readonly faults: readonly string[];
 }
 
-/** So many are kept; a search draws from fewer combinations than it has cases. */
-const MAX_WORLDS = 256;
+/** A search draws from fewer than 400 combinations in turn. Fewer places would be emptied before they are asked for again. */
+const MAX_WORLDS = 1024;
 const worlds = new Map<string, World>();
 
 /** `fault`: a defect that is put into the application. */
