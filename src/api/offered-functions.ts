@@ -1,12 +1,19 @@
 /** The functions a request offers and its constraints on calls, the same for all APIs. */
-import type { ToolFunction } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
+import { createOfferedNames } from "../harmony/recipient.ts";
+import {
+  type Namespace,
+  type NamespacedFunction,
+  type NamespaceStyle,
+  qualifiedName,
+  toolRecipient,
+} from "../harmony/tool-names.ts";
 import { CompileBudget } from "../json-schema/index.ts";
 import type { OfferedTool, ToolChoice } from "../turn/turn.ts";
 import { compileEnforced } from "./enforced-schemas.ts";
 import { RequestError } from "./errors.ts";
 
-export interface OfferedFunction extends ToolFunction {
+export interface OfferedFunction extends NamespacedFunction {
   readonly strict: boolean;
   /** The parameters from `JSON.parse`. */
   readonly plainParameters: unknown;
@@ -26,6 +33,7 @@ export function toOfferedFunction(
   definition: FunctionDefinition,
   parameters: Json | undefined,
   param: string,
+  namespace?: Namespace,
 ): OfferedFunction {
   const { name, description, strict } = definition;
   return {
@@ -35,13 +43,20 @@ export function toOfferedFunction(
     plainParameters: definition.parameters,
     param,
     ...(parameters !== undefined && parameters !== null && { parameters }),
+    ...(namespace && { namespace }),
   };
 }
 
-/** The model identifies a function by its name alone. */
+/** Identifies the function in the turn. */
+export function turnName({ namespace, name }: OfferedFunction): string {
+  return qualifiedName(namespace?.name, name);
+}
+
+/** The model identifies a function by its name alone, with its namespace where it has one. */
 export function refuseDuplicates(functions: readonly OfferedFunction[]): void {
   const seen = new Set<string>();
-  for (const { name } of functions) {
+  for (const each of functions) {
+    const name = turnName(each);
     if (seen.has(name)) {
       throw new RequestError(`tools: there are two tools with the name ${JSON.stringify(name)}`, {
         param: "tools",
@@ -55,20 +70,25 @@ export function refuseDuplicates(functions: readonly OfferedFunction[]): void {
 export function* toOfferedTools(
   functions: readonly OfferedFunction[],
   choice: ToolChoice,
+  style: NamespaceStyle = "own",
 ): Generator<void, OfferedTool[]> {
   const budget = new CompileBudget();
   const forced = new Set(choice.type === "required" ? choice.names : []);
   const tools: OfferedTool[] = [];
   let compiled = 0;
-  for (const { name, parameters, plainParameters, strict, param } of functions) {
+  for (const each of functions) {
+    const { parameters, plainParameters, strict, param, namespace } = each;
+    const name = turnName(each);
+    const recipient = namespace && toolRecipient(namespace.name, each.name, style);
+    const tool = { name, strict, ...(recipient !== undefined && { recipient }) };
     if (parameters === undefined) {
-      tools.push({ name, strict });
+      tools.push(tool);
     } else if (!strict && !forced.has(name)) {
-      tools.push({ name, strict, parameters });
+      tools.push({ ...tool, parameters });
     } else {
       if (compiled++ % SCHEMAS_PER_STEP === 0) yield;
       const checker = compileEnforced(parameters, plainParameters, param, budget);
-      tools.push({ name, strict, parameters, checker });
+      tools.push({ ...tool, parameters, checker });
     }
   }
   return tools;
@@ -92,7 +112,10 @@ export interface NamedTool {
   readonly param: string;
 }
 
-/** Throws a {@link RequestError} when the choice cannot be met with these functions. */
+/**
+ * Throws a {@link RequestError} when the choice cannot be met with these functions. `names`: those of the turn; a choice
+ * may spell them in any way that a call may.
+ */
 export function toToolChoice(choice: RequestedChoice, names: readonly string[]): ToolChoice {
   switch (choice.type) {
     case "auto":
@@ -104,9 +127,9 @@ export function toToolChoice(choice: RequestedChoice, names: readonly string[]):
         param: choice.param,
       });
     case "named":
-      return { type: "required", names: [known(choice.tool, names)] };
+      return { type: "required", names: known([choice.tool], names) };
     case "allowed": {
-      const allowed = choice.tools.map((tool) => known(tool, names));
+      const allowed = known(choice.tools, names);
       return { type: choice.mode === "required" ? "required" : "allowed", names: allowed };
     }
     default:
@@ -114,9 +137,14 @@ export function toToolChoice(choice: RequestedChoice, names: readonly string[]):
   }
 }
 
-function known({ name, param }: NamedTool, names: readonly string[]): string {
-  if (names.includes(name)) return name;
-  throw new RequestError(`${param}: no tool with the name ${JSON.stringify(name)} is given`, {
-    param,
+function known(tools: readonly NamedTool[], names: readonly string[]): string[] {
+  const spellings = createOfferedNames(names);
+  const offered = new Set(names);
+  return tools.map(({ name, param }) => {
+    const resolved = spellings.resolve(name);
+    if (offered.has(resolved)) return resolved;
+    throw new RequestError(`${param}: no tool with the name ${JSON.stringify(name)} is given`, {
+      param,
+    });
   });
 }

@@ -259,6 +259,11 @@ export const settingsSchema = z.lazy(() =>
         "Tools and input items of the Responses API, and server tools of the Messages API, that gpt-oss does not " +
         "support, such as web_search: leave them out, or answer 400.",
     }),
+    toolNamespaces: setting("api", z.enum(["own", "flat"]).default("own"), {
+      description:
+        "How the model is shown tools with a namespace, such as those of MCP servers: each namespace as one of its own, " +
+        "or all of them as functions named `namespace__tool`. Calls are read in either spelling.",
+    }),
     mediaInput: setting("api", z.enum(["refuse", "placeholder"]).optional(), {
       description:
         "Images and files in the Responses and Messages APIs: answer 400, or replace each by a note that the model cannot " +
@@ -367,7 +372,7 @@ export const settingsSchema = z.lazy(() =>
       description: "Most JSON values of any kind in a request.",
     }),
     maxTools: setting("limits", count().default(512), {
-      description: "Most tools in a request.",
+      description: "Most tools in a request, those of namespaces counted.",
     }),
     maxDepth: setting("limits", z.int().min(1).max(MAX_JSON_DEPTH).default(64), {
       description: "Deepest nesting of JSON in a request, schemas included.",

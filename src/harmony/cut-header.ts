@@ -109,7 +109,9 @@ function findCutCall(
 function findNameAlone(head: string, offered: OfferedNames): string | undefined {
   const words = head.replace(new RegExp(`${CONTENT_TYPE}\\s*$`, "i"), "").trim();
   const name = findName(words, offered);
-  return name !== undefined && (words === name || words === `functions.${name}`) ? name : undefined;
+  return name !== undefined && offered.resolve(words.replace(/^functions\./, "")) === name
+    ? name
+    : undefined;
 }
 
 function upToBracket(text: string): string {

@@ -15,12 +15,13 @@ export interface MessagePrefixes {
   readonly final: readonly TokenId[];
   /** An answer that is a JSON document. */
   readonly finalJson: readonly TokenId[];
-  call(name: string): readonly TokenId[];
+  /** A call to this recipient, such as `functions.get_weather`. */
+  call(recipient: string): readonly TokenId[];
   /**
-   * The beginning of a call, up to the function's name: ` to=functions`. Without the dot, because the vocabulary has
-   * tokens such as `.get`.
+   * The beginning of a call whose recipient the model writes: ` to=functions` where it is of that namespace, and
+   * otherwise ` to`. What follows the namespace or ` to` begins another token: the vocabulary has `.get` and `=m`.
    */
-  readonly callTo: readonly TokenId[];
+  callTo(namespace: string | undefined): readonly TokenId[];
   readonly end: TokenId;
   readonly endOfCall: TokenId;
 }
@@ -65,13 +66,12 @@ class RenderedPrefixes implements MessagePrefixes {
     return this.#open({ channel: "final", contentType: JSON_CONTENT });
   }
 
-  call(name: string): readonly TokenId[] {
-    const recipient = `functions.${name}`;
+  call(recipient: string): readonly TokenId[] {
     return this.#open({ channel: "commentary", recipient, contentType: JSON_CONTENT });
   }
 
-  get callTo(): readonly TokenId[] {
-    const recipient = this.#tokenizer.encode(" to=functions");
+  callTo(namespace: string | undefined): readonly TokenId[] {
+    const recipient = this.#tokenizer.encode(namespace === undefined ? " to" : ` to=${namespace}`);
     return this.#layout === "channel-first"
       ? [CHANNEL, ...this.#tokenizer.encode("commentary"), ...recipient]
       : recipient;

@@ -9,6 +9,7 @@ import type {
   ResponseFormat,
   SystemContent,
   ToolFunction,
+  ToolNamespace,
 } from "./conversation.ts";
 
 /** The operator's choices for the system message. */
@@ -33,9 +34,19 @@ export function systemMessage(options: SystemOptions): Message {
   return { role: "system", content: [content] };
 }
 
+/** The namespace of functions without one of their own. */
+export const FUNCTIONS = "functions";
+
+/** Who the calls of a function are addressed to. */
+export function functionRecipient(name: string): string {
+  return `${FUNCTIONS}.${name}`;
+}
+
 interface DeveloperOptions {
   readonly instructions?: string;
   readonly functions?: readonly ToolFunction[];
+  /** Namespaces of their own, beside `functions`. Without functions they are left out. */
+  readonly namespaces?: readonly ToolNamespace[];
   readonly responseFormat?: ResponseFormat;
 }
 
@@ -43,7 +54,11 @@ interface DeveloperOptions {
 export function developerMessage(options: DeveloperOptions): Message | undefined {
   const { functions = [], responseFormat } = options;
   const instructions = options.instructions === "" ? undefined : options.instructions;
-  if (instructions === undefined && functions.length === 0 && responseFormat === undefined) {
+  const namespaces = [
+    { key: FUNCTIONS, name: FUNCTIONS, functions },
+    ...(options.namespaces ?? []),
+  ].filter((namespace) => namespace.functions.length > 0);
+  if (instructions === undefined && namespaces.length === 0 && responseFormat === undefined) {
     return undefined;
   }
   return {
@@ -52,9 +67,7 @@ export function developerMessage(options: DeveloperOptions): Message | undefined
       {
         type: "developer",
         ...(instructions !== undefined && { instructions }),
-        ...(functions.length > 0 && {
-          namespaces: [{ key: "functions", name: "functions", functions }],
-        }),
+        ...(namespaces.length > 0 && { namespaces }),
         ...(responseFormat !== undefined && { responseFormats: [responseFormat] }),
       },
     ],
@@ -81,25 +94,39 @@ export function finalMessage(text: string): Message {
 }
 
 /**
- * A tool call as the model writes it. `args` is written unchanged: parsing and printing it again would change numbers
- * and spaces, and the engine's prefix cache would be missed.
+ * A call as the model writes it. `body` is written unchanged: parsing and printing JSON again would change numbers and
+ * spaces, and the engine's prefix cache would be missed.
  */
-export function toolCallMessage(name: string, args: string): Message {
+export function callMessage(
+  recipient: string,
+  body: string,
+  form: "json" | "raw" = "json",
+): Message {
   return {
     role: "assistant",
-    recipient: `functions.${name}`,
+    recipient,
     channel: "commentary",
-    contentType: "<|constrain|>json",
-    content: args,
+    ...(form === "json" && { contentType: "<|constrain|>json" }),
+    content: body,
   };
 }
 
-export function toolResultMessage(name: string, output: string): Message {
+/** The result of a call that went to this recipient. */
+export function resultMessage(recipient: string, output: string): Message {
   return {
     role: "tool",
-    name: `functions.${name}`,
+    name: recipient,
     recipient: "assistant",
     channel: "commentary",
     content: output,
   };
+}
+
+/** A call of a function without a namespace of its own. */
+export function toolCallMessage(name: string, args: string): Message {
+  return callMessage(functionRecipient(name), args);
+}
+
+export function toolResultMessage(name: string, output: string): Message {
+  return resultMessage(functionRecipient(name), output);
 }

@@ -5,19 +5,56 @@
  * offered names; any other name is returned as written.
  */
 
-/** The names of the functions a request offers. */
+/**
+ * The names of the tools a request offers, in every spelling that models use. A tool of a namespace is offered as
+ * `namespace.name`; it is also found as `namespace__name` and, behind `to=`, by its name alone. A spelling that fits two
+ * tools is none, and an offered name counts before any spelling of another one.
+ */
 export interface OfferedNames {
-  /** Longest first, so that a longer name is found before its prefix. */
+  /** Spellings, longest first, so that a longer name is found before its prefix. */
   readonly longestFirst: readonly string[];
-  has(name: string): boolean;
+  /** The same with the names that stand without their namespace: only for what stands behind `to=`. */
+  readonly recipients: readonly string[];
+  has(spelling: string): boolean;
+  /** The offered name that is spelled so. A name that is not offered is returned as it is. */
+  resolve(spelling: string): string;
 }
 
 export function createOfferedNames(names: readonly string[]): OfferedNames {
   const known = new Set(names.filter((name) => name !== ""));
+  const spaced = [...known].filter((name) => name.includes("."));
+  const joined = uniqueSpellings(spaced, (name) => name.replaceAll(".", "__"), known);
+  const full = new Set([...known, ...joined.keys()]);
+  const short = uniqueSpellings(spaced, (name) => name.slice(name.indexOf(".") + 1), full);
+  const recipients = [...short.keys()].filter((name) => name !== "" && !isHeaderWord(name));
   return {
-    longestFirst: [...known].toSorted((a, b) => b.length - a.length),
-    has: (name) => known.has(name),
+    longestFirst: longestFirst([...full]),
+    recipients: longestFirst([...full, ...recipients]),
+    has: (spelling) => full.has(spelling),
+    resolve: (spelling) =>
+      known.has(spelling) ? spelling : (joined.get(spelling) ?? short.get(spelling) ?? spelling),
   };
+}
+
+/** The names by another spelling of them, without those that are taken or that two names share. */
+function uniqueSpellings(
+  names: readonly string[],
+  spell: (name: string) => string,
+  taken: ReadonlySet<string>,
+): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const ambiguous = new Set(taken);
+  for (const name of names) {
+    const spelling = spell(name);
+    if (found.has(spelling)) ambiguous.add(spelling);
+    found.set(spelling, name);
+  }
+  for (const spelling of ambiguous) found.delete(spelling);
+  return found;
+}
+
+function longestFirst(names: readonly string[]): readonly string[] {
+  return names.toSorted((a, b) => b.length - a.length);
 }
 
 export interface FunctionRecipient {
@@ -54,18 +91,21 @@ export function readRecipient(value: string, offered: OfferedNames): Recipient {
     namespaces++;
   }
 
-  const exact = offered.longestFirst.find(
+  const exact = offered.recipients.find(
     (name) => text.startsWith(name) && !continuesName(text.slice(name.length)),
   );
-  if (exact !== undefined) return toFunction(exact, namespaces > 1, namespaces > 0);
+  if (exact !== undefined) {
+    const isOdd = namespaces > 1 || !offered.has(exact);
+    return toFunction(offered.resolve(exact), isOdd, namespaces > 0);
+  }
 
-  const glued = offered.longestFirst.find((name) => {
+  const glued = offered.recipients.find((name) => {
     if (!text.startsWith(name)) return false;
     const after = text.slice(name.length);
     const extra = GLUED.exec(after)?.[0] ?? "";
     return extra !== "" && !continuesName(after.slice(extra.length));
   });
-  if (glued !== undefined) return toFunction(glued, true, namespaces > 0);
+  if (glued !== undefined) return toFunction(offered.resolve(glued), true, namespaces > 0);
 
   const word = /^[^\s{[<("']*/.exec(text)?.[0] ?? "";
   if (LABEL.test(word)) {
@@ -95,7 +135,8 @@ export function findName(text: string, offered: OfferedNames): string | undefine
       const after = text.slice(at + name.length);
       const standsAlone = before === "" || /\s$/.test(before) || before.endsWith(NAMESPACE);
       if (standsAlone && !continuesName(after)) {
-        return countWords(before) + countWords(after) <= MAX_OTHER_WORDS ? name : undefined;
+        const isNamed = countWords(before) + countWords(after) <= MAX_OTHER_WORDS;
+        return isNamed ? offered.resolve(name) : undefined;
       }
     }
   }

@@ -22,8 +22,9 @@ export function requestMessages(
     const request = parseWith(responsesRequest, { model: "gpt-oss", ...body });
     const unsupported = { kinds: "skip", media: "placeholder" } as const;
     const history = plainHistory(request.input);
-    const toTurn = runAtOnce(turnMaker(request, { ...context, unsupported, turnId: "captured" }));
-    return toTurn(history).messages;
+    const tools = { style: "own", max: Number.POSITIVE_INFINITY } as const;
+    const options = { ...context, unsupported, tools, turnId: "captured" };
+    return runAtOnce(turnMaker(request, options)).turnOf(history).messages;
   }
   return toChatMessages(parseWith(chatRequest, body), { ...context, restored: new Map() });
 }

@@ -11,14 +11,14 @@ import { toCompactJson } from "../harmony/json.ts";
 import { CHANNEL, CONSTRAIN, END, MESSAGE, START } from "../harmony/tokens.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import type { Steering } from "./steering.ts";
-import type { Turn } from "./turn.ts";
+import { recipientOf, type Turn } from "./turn.ts";
 
 /** What may follow the reasoning. */
 interface Endings {
   /** JSON Schema of the answer, as text. Absent: no answer is allowed. */
   readonly answer?: string;
   /** Functions that may be called, with the JSON Schemas of their arguments. */
-  readonly calls: readonly { readonly name: string; readonly schema: string }[];
+  readonly calls: readonly { readonly recipient: string; readonly schema: string }[];
 }
 
 /**
@@ -48,9 +48,10 @@ function toEndings(turn: Turn): Endings | undefined {
   const calls = turn.tools
     .filter((tool) => names.includes(tool.name))
     .map(({ name, parameters, checker }) => {
+      const recipient = recipientOf(turn, name);
       // Schemas that were not compiled here are not sent: they may be huge, or rejected by the engine.
       const isHeld = parameters !== undefined && checker !== undefined;
-      return { name, schema: isHeld ? toCompactJson(parameters) : ANY_OBJECT };
+      return { recipient, schema: isHeld ? toCompactJson(parameters) : ANY_OBJECT };
     });
   if (toolChoice.type === "required") return { calls };
   if (answer.type === "text") return undefined;
@@ -66,9 +67,9 @@ function toStructuralTag({ answer, calls }: Endings): Constraint {
   const json = "<|constrain|>json<|message|>";
   const endings = [
     ...(answer === undefined ? [] : [document(`<|channel|>final ${json}`, answer)]),
-    ...calls.flatMap(({ name, schema }) => [
-      document(`<|channel|>commentary to=functions.${name} ${json}`, schema),
-      document(` to=functions.${name}<|channel|>commentary ${json}`, schema),
+    ...calls.flatMap(({ recipient, schema }) => [
+      document(`<|channel|>commentary to=${recipient} ${json}`, schema),
+      document(` to=${recipient}<|channel|>commentary ${json}`, schema),
     ]),
   ];
   const thought =
@@ -100,8 +101,8 @@ function toTokenGrammar({ answer, calls }: Endings): Constraint {
     ...(answer === undefined
       ? []
       : [after(`${token(CHANNEL)} "final" ${json}`, answer, "answer-")]),
-    ...calls.map(({ name, schema }, index) => {
-      const to = JSON.stringify(` to=functions.${name}`);
+    ...calls.map(({ recipient, schema }, index) => {
+      const to = JSON.stringify(` to=${recipient}`);
       const header =
         `(${token(CHANNEL)} "commentary" ${to} ${json} | ` +
         `${to} ${token(CHANNEL)} "commentary" ${json})`;

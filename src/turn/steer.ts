@@ -6,7 +6,7 @@
  * `next-step.ts` decides, this module executes.
  */
 import type { Message } from "../harmony/conversation.ts";
-import { toolResultMessage } from "../harmony/messages.ts";
+import { resultMessage } from "../harmony/messages.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import { findWrongCall, hasUncheckedCall, whyAnswerIsWrong } from "./checks.ts";
 import { chooseFunction } from "./choose-function.ts";
@@ -18,6 +18,7 @@ import {
   type Outcome,
   type SteeringState,
 } from "./next-step.ts";
+import { recipientOf } from "./turn.ts";
 import { leaveStage, sampleStage } from "./stages.ts";
 import { countRepair, emitStart, endMessage, openMessage, type TurnState } from "./turn-state.ts";
 
@@ -102,7 +103,7 @@ async function carryOut(
       openMessage(state);
       return chooseFunction(state, decision.names);
     case "open-call":
-      openMessage(state, prefixes.call(decision.name));
+      openMessage(state, prefixes.call(recipientOf(turn, decision.name)));
       return sampleStage(state, "arguments");
     case "constrain-call":
       return sampleStage(state, "arguments");
@@ -113,14 +114,16 @@ async function carryOut(
       const { tool, problem } = decision.wrong;
       const error = `Error: the arguments were rejected: ${problem}. Call the function again.`;
       emitter.discard("tool-call");
-      appendHiddenMessage(state, prefixes.endOfCall, toolResultMessage(tool.name, error));
-      openMessage(state, prefixes.call(tool.name));
+      const recipient = recipientOf(turn, tool.name);
+      appendHiddenMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
+      openMessage(state, prefixes.call(recipient));
       return sampleStage(state, "arguments");
     }
     case "refuse-call": {
       const names = turn.tools.map((tool) => tool.name).join(", ");
       const error = `Error: the function ${JSON.stringify(decision.name)} cannot be called now. Functions: ${names}.`;
-      appendHiddenMessage(state, prefixes.endOfCall, toolResultMessage(decision.name, error));
+      const recipient = recipientOf(turn, decision.name);
+      appendHiddenMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
       return sampleStage(state, "free");
     }
     case "ask-for-more-calls":

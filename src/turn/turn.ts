@@ -7,6 +7,7 @@
 import type { Sampling, TokenLogprob } from "../engines/engine.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
+import { functionRecipient } from "../harmony/messages.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
 import type { BuiltinTool } from "../tools/builtin-tool.ts";
 
@@ -48,7 +49,10 @@ export interface Turn {
 }
 
 export interface OfferedTool {
+  /** Identifies the tool within the turn: `namespace.name` if it has a namespace of its own (`tool-names.ts`). */
   readonly name: string;
+  /** Who its calls are addressed to. Absent: `functions.` and the name. */
+  readonly recipient?: string;
   /** JSON Schema of the arguments. Absent: the function takes none. */
   readonly parameters?: Json;
   /** Arguments must satisfy the schema. */
@@ -73,6 +77,11 @@ export interface TurnBuiltins {
 export interface ApprovedCall {
   readonly recipient: string;
   readonly body: string;
+}
+
+/** Who the calls of the tool with this name are addressed to. A name that is not offered is that of a function. */
+export function recipientOf({ tools }: Pick<Turn, "tools">, name: string): string {
+  return tools.find((tool) => tool.name === name)?.recipient ?? functionRecipient(name);
 }
 
 export type ToolChoice =

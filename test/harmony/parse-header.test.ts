@@ -148,6 +148,65 @@ describe("headers closed by <|message|>", () => {
   });
 });
 
+describe("tools of namespaces", () => {
+  const offered = [
+    "mcp__weather.get_weather",
+    "mcp__clock.get_time",
+    "mcp__clock.final",
+    "mcp__notes.list",
+    "mcp__files.list",
+    "mcp__files__read",
+    "mcp__files.read",
+    "f",
+  ];
+
+  test.each([
+    ["<|channel|>commentary to=mcp__weather.get_weather", "mcp__weather.get_weather", ""],
+    [" to=mcp__weather.get_weather<|channel|>commentary", "mcp__weather.get_weather", ""],
+    ["<|channel|>commentary to=functions.mcp__weather.get_weather", "mcp__weather.get_weather", ""],
+    [
+      "<|channel|>commentary to=functions.mcp__weather__get_weather",
+      "mcp__weather.get_weather",
+      "",
+    ],
+    ["<|channel|>commentary to=mcp__weather__get_weather", "mcp__weather.get_weather", ""],
+    ["<|channel|>commentary to=functions.get_weather", "mcp__weather.get_weather", "odd-recipient"],
+    ["<|channel|>commentary to=get_time", "mcp__clock.get_time", "odd-recipient"],
+    ["<|channel|>commentary to=get_timejson", "mcp__clock.get_time", "odd-recipient"],
+    ["<|channel|>commentary mcp__weather.get_weather", "mcp__weather.get_weather", "missing-to"],
+    ["<|channel|>commentary to=functions.f", "f", ""],
+    // Two tools have the name, so neither is meant.
+    ["<|channel|>commentary to=functions.list", "list", "unoffered-tool"],
+    // A function of that very name is offered.
+    ["<|channel|>commentary to=functions.mcp__files__read", "mcp__files__read", ""],
+    ["<|channel|>commentary to=mcp__files.read", "mcp__files.read", ""],
+    ["<|channel|>commentary to=mcp__files.write", "mcp__files.write", "unoffered-tool"],
+  ])("%s calls %s (%s)", (header, name, repairs) => {
+    const reading = readText(`${header}<|message|>{}<|call|>`, "stop", { toolNames: offered });
+    expect([outline(reading), names(reading)]).toEqual([`call ${name} {}`, repairs]);
+  });
+
+  test.each([
+    ["<|channel|>final", "content {}", "a tool's name without its namespace is no channel"],
+    ["<|channel|>commentary to=final", "commentary {}", "nor a recipient where it is a channel"],
+    ["<|channel|>commentary get_time", "commentary {}", "nor a call without to="],
+  ])("%s: %s (%s)", (header, message) => {
+    const reading = readText(`${header}<|message|>{}<|end|>`, "stop", { toolNames: offered });
+    expect(outline(reading)).toBe(message);
+  });
+
+  test("a call whose header runs into its arguments", () => {
+    const text = '<|channel|>commentary mcp__weather__get_weather {"city":"Paris"}<|call|>';
+    const reading = readText(text, "stop", { toolNames: offered });
+    expect(outline(reading)).toBe('call mcp__weather.get_weather {"city":"Paris"}');
+  });
+
+  test("a result the model made up", () => {
+    const text = "<|start|>mcp__weather.get_weather to=assistant<|channel|>commentary<|message|>x";
+    expect(outline(readText(text, "stop", { toolNames: offered }))).toBe("nothing");
+  });
+});
+
 describe("headers that run into their body", () => {
   // One row in a line, however long.
   // oxfmt-ignore

@@ -22,6 +22,7 @@ export const responsesApi: Api = {
       limits: { ...settings, messageLists: ["input"], toolLists: ["tools"] },
       maxBodyBytes: settings.maxBodyBytes,
       unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput ?? "refuse" },
+      tools: { style: settings.toolNamespaces, max: settings.maxTools },
       reasoningEvents: createKeySetting(settings, "reasoningEvents"),
       keepAliveMs: settings.keepAliveMs,
       clientIdleTimeoutMs: settings.clientIdleTimeoutMs,

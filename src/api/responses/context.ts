@@ -13,7 +13,7 @@ import { type ConversationStore, createConversationStore } from "./conversations
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
 import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
-import type { Unsupported } from "./to-turn.ts";
+import type { ToolSettings, Unsupported } from "./to-turn.ts";
 
 export interface ResponsesDeps extends EntryDeps {
   readonly models: Models;
@@ -29,6 +29,7 @@ export interface ResponsesDeps extends EntryDeps {
   /** Longest message on a WebSocket; bodies of requests are limited before they get here. */
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
+  readonly tools: ToolSettings;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;
   readonly keepAliveMs: number;
   /** A client that reads nothing for so long is disconnected. */

@@ -20,7 +20,7 @@ import { type ResponsesRequest, responsesRequest } from "./request.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseBuilder, type ResponseBuilder } from "./response-builder.ts";
 import { createResponseWriter, type ResponseResource } from "./to-response.ts";
-import { skippedTools, toHistory, turnMaker, type Unsupported } from "./to-turn.ts";
+import { type PromptContext, toHistory, turnMaker } from "./to-turn.ts";
 import { type TokenCounts, truncateHistory } from "./truncate.ts";
 
 /** A request that is ready to run. */
@@ -52,21 +52,17 @@ export async function prepareResponse(
   const context = await loadContext(request, id, caller, deps);
   refuseUnkeepable(request, model, context, bodyText.length, deps.store.maxEntryBytes);
   await stages.next();
-  const maker = turnMaker(request, {
-    turnId: caller.requestId,
+  const prompt = {
     tenant: caller.client.tenant,
     system: deps.system(now),
     bodyText,
     unsupported: deps.unsupported,
-  });
-  const turn = await toFittingTurn(request, model, {
-    turnOf: await stages.run(maker),
-    tenant: caller.client.tenant,
-    history: context.history,
-    unsupported: deps.unsupported,
-  });
+    tools: deps.tools,
+  };
+  const maker = await stages.run(turnMaker(request, { ...prompt, turnId: caller.requestId }));
+  const { turnOf, targets, skipped } = maker;
+  const turn = await toFittingTurn(request, model, { turnOf, prompt, history: context.history });
   await stages.next();
-  const skipped = skippedTools(request);
   if (skipped.length > 0) deps.onSkippedTools(caller.requestId, skipped);
 
   const policy = caller.client.reasoningPolicy;
@@ -78,6 +74,7 @@ export async function prepareResponse(
       ...(context.conversation !== undefined && { conversation: context.conversation }),
     }),
     toItemId: (prefix, index) => toItemId(id, prefix, index),
+    targets,
     now: () => toSeconds(deps.now()),
     showReasoning: policy === "raw",
     queued: request.background ?? false,
@@ -210,22 +207,21 @@ const DEFAULT_ROOM = 4096;
 export interface FittingOptions {
   readonly turnOf: (history: readonly HistoryItem[]) => Turn;
   readonly history: readonly HistoryItem[];
-  readonly tenant: string;
-  readonly unsupported: Unsupported;
+  readonly prompt: PromptContext;
 }
 
 /** With `truncation: "auto"`, shortens the history until prompt and answer fit. */
 export async function toFittingTurn(
   request: ResponsesRequest,
   model: Model,
-  { turnOf, history: whole, tenant, unsupported }: FittingOptions,
+  { turnOf, history: whole, prompt }: FittingOptions,
 ): Promise<Turn> {
   const { contextLength } = model;
   if (request.truncation !== "auto" || contextLength === undefined) return turnOf(whole);
   const room = Math.min(request.max_output_tokens ?? DEFAULT_ROOM, Math.floor(contextLength / 4));
   const count = async (messages: readonly Message[]) => {
     try {
-      return await model.countPromptTokens(messages, tenant);
+      return await model.countPromptTokens(messages, prompt.tenant);
     } catch (error) {
       // Counting stopped early: far over the context length.
       if (error instanceof TurnError && error.kind === "context-length") return Infinity;
@@ -235,7 +231,7 @@ export async function toFittingTurn(
   const counts: TokenCounts = {
     prompt: (history) => count(turnOf(history).messages),
     async items(items) {
-      const { leading, history } = toHistory(items, unsupported);
+      const { leading, history } = toHistory(items, prompt);
       const instructions = leading.map((text) => userMessage(text));
       return (await count([...instructions, ...history])) - (await count([]));
     },

@@ -30,6 +30,7 @@ export type HistoryItem =
   | {
       readonly type: "call";
       readonly callId: string;
+      readonly namespace?: string | undefined;
       readonly name: string;
       readonly args: string;
     }
@@ -173,6 +174,11 @@ async function readThought(located: LocatedItem, deps: HistoryDeps): Promise<Tho
   );
 }
 
+export function toCall(item: Extract<InputItem, { type: "function_call" }>): HistoryItem {
+  const { call_id: callId, name, arguments: args } = item;
+  return { type: "call", callId, namespace: item.namespace ?? undefined, name, args };
+}
+
 export function thoughtText(item: Extract<InputItem, { type: "reasoning" }>): string {
   return (item.content ?? []).flatMap((part) => (part.text ? [part.text] : [])).join("\n");
 }
@@ -240,7 +246,7 @@ async function toHistoryItem(
         : { type: "message", role, content, param };
     }
     case "function_call":
-      return { type: "call", callId: item.call_id, name: item.name, args: item.arguments };
+      return toCall(item);
     case "function_call_output":
       return { type: "output", callId: item.call_id, content: item.output, param };
     case "compaction": {

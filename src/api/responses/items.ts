@@ -43,6 +43,7 @@ const functionCall = lazy(() =>
     id: textLike(),
     call_id: z.string().min(1),
     name: z.string().min(1),
+    namespace: textLike(),
     arguments: z.string(),
   }),
 );

@@ -2,6 +2,7 @@
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Part } from "../../turn/turn.ts";
 import { tokenText } from "../token-text.ts";
+import type { CallTarget } from "./tools.ts";
 import type { ItemStatus, OutputItem, OutputLogprob, OutputText } from "./to-response.ts";
 
 /** An item that is being written. */
@@ -10,6 +11,8 @@ export interface OpenItem {
   readonly id: string;
   /** Its index in the output. */
   readonly index: number;
+  /** Only of calls: what is called. */
+  readonly target: CallTarget | undefined;
   text: string;
   /** Only for messages. */
   readonly logprobs: OutputLogprob[];
@@ -22,8 +25,13 @@ export interface OpenItem {
 /** `empty`: as announced, before any content. `hidden`: complete, without its reasoning. */
 export type ItemForm = "empty" | "hidden" | "full";
 
-export function createOpenItem(part: Part, id: string, index: number): OpenItem {
-  return { part, id, index, text: "", logprobs: [], isOver: false, sealed: undefined };
+export function createOpenItem(
+  part: Part,
+  id: string,
+  index: number,
+  target?: CallTarget,
+): OpenItem {
+  return { part, id, index, target, text: "", logprobs: [], isOver: false, sealed: undefined };
 }
 
 export function isMessage({ kind }: Part): boolean {
@@ -58,7 +66,7 @@ export function toItem(item: OpenItem, status: ItemStatus, form: ItemForm): Outp
         type: "function_call",
         status,
         call_id: part.id,
-        name: part.name,
+        ...(item.target ?? { name: part.name }),
         arguments: text,
       };
     default:

@@ -1,5 +1,5 @@
 /** The items of a request alone, for use without a store: references are not resolved. */
-import { type HistoryItem, isAnswer, thoughtText } from "./history.ts";
+import { type HistoryItem, isAnswer, thoughtText, toCall } from "./history.ts";
 import type { InputItem } from "./items.ts";
 import type { PromptRequest } from "./request.ts";
 
@@ -27,7 +27,7 @@ function toHistoryItem(
     case "reasoning":
       return { type: "reasoning", text: thoughtText(item) };
     case "function_call":
-      return { type: "call", callId: item.call_id, name: item.name, args: item.arguments };
+      return toCall(item);
     case "function_call_output":
       return { type: "output", callId: item.call_id, content: item.output, param };
     case "item_reference":

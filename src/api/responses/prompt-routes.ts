@@ -32,7 +32,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
       ...toPromptContext(bodyText, caller.client.tenant),
       turnId: caller.requestId,
     };
-    const turnOf = await stages.run(turnMaker(request, turnContext));
+    const { turnOf } = await stages.run(turnMaker(request, turnContext));
     return c.json({
       object: "response.input_tokens",
       input_tokens: await model.countTurnTokens(turnOf(loaded.history), c.req.raw.signal),
@@ -51,13 +51,11 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const loaded = await loadContext(request, id, caller, context);
     await stages.next();
     const shortened = { ...request, truncation: "auto", reasoning: { effort: "low" } } as const;
-    const turnContext = { ...toPromptContext(bodyText, tenant), turnId: caller.requestId };
-    const turn = await toFittingTurn(shortened, model, {
-      turnOf: await stages.run(turnMaker(shortened, turnContext)),
-      tenant,
-      history: [...loaded.history, SUMMARY_REQUEST],
-      unsupported: context.unsupported,
-    });
+    const prompt = toPromptContext(bodyText, tenant);
+    const maker = turnMaker(shortened, { ...prompt, turnId: caller.requestId });
+    const { turnOf } = await stages.run(maker);
+    const history = [...loaded.history, SUMMARY_REQUEST];
+    const turn = await toFittingTurn(shortened, model, { turnOf, prompt, history });
     const { parts, end } = await collectTurn(model.run(turn, c.req.raw.signal));
     const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
     if (end.finish !== "stop" || summary.trim() === "") {
@@ -92,8 +90,8 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
   }
 
   function toPromptContext(bodyText: string, tenant: string): PromptContext {
-    const { unsupported } = context;
-    return { system: context.system(context.now()), bodyText, tenant, unsupported };
+    const { unsupported, tools } = context;
+    return { system: context.system(context.now()), bodyText, tenant, unsupported, tools };
   }
 
   return app;

@@ -11,40 +11,58 @@ import { lazy } from "../../lazy.ts";
 const textLike = lazy(() => z.string().nullish());
 const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();
 
+const toolName = lazy(() =>
+  z.string().regex(/^[\w-]{1,64}$/, "must be 1 to 64 letters, digits, underscores or dashes"),
+);
+
 const functionTool = lazy(() =>
   z.object({
     type: z.literal("function"),
-    name: z
-      .string()
-      .regex(/^[\w-]{1,64}$/, "must be 1 to 64 letters, digits, underscores or dashes"),
+    name: toolName(),
     description: textLike(),
     parameters: z.record(z.string(), z.unknown()).nullish(),
     strict: z.boolean().nullish(),
   }),
 );
 
-/** Hosted and client-side kinds gpt-oss does not support. Codex sends several with its functions. */
-const unsupportedTool = lazy(() =>
-  z
-    .looseObject({ type: z.string().refine((type) => type !== "function", "is not complete") })
-    .transform(({ type }) => ({ type: "unsupported" as const, kind: type })),
+/** Tools under a common name: those of an MCP server, or Codex's sub-agents. */
+const namespaceTool = lazy(() =>
+  z.object({
+    type: z.literal("namespace"),
+    name: toolName(),
+    description: textLike(),
+    tools: z.array(z.union([functionTool(), unsupportedTool(["function"])])),
+  }),
 );
 
-const tool = lazy(() => z.union([functionTool(), unsupportedTool()]));
+/** Hosted and client-side kinds gpt-oss does not support. Codex sends several with its functions. */
+const unsupportedTool = (known: readonly string[]) =>
+  z
+    .looseObject({ type: z.string().refine((type) => !known.includes(type), "is not complete") })
+    .transform(({ type }) => ({ type: "unsupported" as const, kind: type }));
+
+const tool = lazy(() =>
+  z.union([
+    z.discriminatedUnion("type", [functionTool(), namespaceTool()]),
+    unsupportedTool(["function", "namespace"]),
+  ]),
+);
 
 const toolChoice = lazy(() =>
   z.union(
     [
       z.enum(["none", "auto", "required"]),
       z.discriminatedUnion("type", [
-        z.object({ type: z.literal("function"), name: z.string() }),
+        z.object({ type: z.literal("function"), name: z.string(), namespace: textLike() }),
         z.object({
           type: z.literal("allowed_tools"),
           mode: z
             .enum(["none", "auto", "required"])
             .nullish()
             .transform((mode) => mode ?? "auto"),
-          tools: z.array(z.looseObject({ type: z.string(), name: z.string().nullish() })).min(1),
+          tools: z
+            .array(z.looseObject({ type: z.string(), name: textLike(), namespace: textLike() }))
+            .min(1),
         }),
       ]),
       z
@@ -169,5 +187,5 @@ export const compactRequest = z.lazy(() =>
 export type ResponsesRequest = z.infer<typeof responsesRequest>;
 /** The fields that determine the prompt. */
 export type PromptRequest = z.infer<typeof inputTokensRequest>;
-export type FunctionTool = z.infer<ReturnType<typeof functionTool>>;
+export type Tool = z.infer<ReturnType<typeof tool>>;
 export { metadata as metadataSchema };

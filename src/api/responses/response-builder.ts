@@ -15,6 +15,7 @@ import {
   toItem,
   toOutputLogprob,
 } from "./output-item.ts";
+import { type CallTargets, toTarget } from "./tools.ts";
 import type {
   ItemStatus,
   OutputItem,
@@ -28,6 +29,8 @@ export interface ResponseBuilderOptions {
   readonly toResponse: (state: ResponseState) => ResponseResource;
   /** Creates an item's id. `prefix` is its kind, `index` its place in the output. */
   readonly toItemId: (prefix: string, index: number) => string;
+  /** What the calls of each tool are on the wire. */
+  readonly targets: CallTargets;
   /** Seconds since 1970. */
   readonly now: () => number;
   /** False: reasoning items in the response have no text. */
@@ -128,7 +131,8 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
 
   function startItem(part: Part): void {
     const index = output.length;
-    open = createOpenItem(part, options.toItemId(ID_PREFIXES[part.kind], index), index);
+    const target = part.kind === "tool-call" ? toTarget(options.targets, part.name) : undefined;
+    open = createOpenItem(part, options.toItemId(ID_PREFIXES[part.kind], index), index, target);
     listener?.onItemStart(open);
   }
 

@@ -4,7 +4,7 @@
  */
 import type { TurnUsage } from "../../turn/turn.ts";
 import { requestedReasoning } from "./to-turn.ts";
-import type { FunctionTool, ResponsesRequest } from "./request.ts";
+import type { ResponsesRequest, Tool } from "./request.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
@@ -49,6 +49,8 @@ export interface FunctionCallItem {
   readonly type: "function_call";
   readonly status: ItemStatus;
   readonly call_id: string;
+  /** Only of tools with a namespace. */
+  readonly namespace?: string;
   readonly name: string;
   /** As the model wrote them. */
   readonly arguments: string;
@@ -96,9 +98,7 @@ export function createResponseWriter(request: ResponsesRequest, identity: Respon
     model: request.model,
     previous_response_id: request.previous_response_id ?? null,
     instructions: request.instructions ?? null,
-    tools: (request.tools ?? []).flatMap((tool) =>
-      tool.type === "function" ? [toToolEcho(tool)] : [],
-    ),
+    tools: (request.tools ?? []).flatMap((tool) => toToolEcho(tool)),
     tool_choice: toChoiceEcho(request.tool_choice),
     truncation: request.truncation ?? "disabled",
     parallel_tool_calls: request.parallel_tool_calls ?? true,
@@ -159,14 +159,31 @@ export function toResponseUsage(usage: TurnUsage) {
   };
 }
 
-function toToolEcho({ type, name, description, parameters, strict }: FunctionTool) {
-  return {
-    type,
-    name,
-    description: description ?? null,
-    parameters: parameters ?? null,
-    strict: strict ?? false,
-  };
+/** Nothing for a tool that was left out. */
+function toToolEcho(tool: Tool): object[] {
+  switch (tool.type) {
+    case "function": {
+      const { type, name, description, parameters, strict } = tool;
+      return [
+        {
+          type,
+          name,
+          description: description ?? null,
+          parameters: parameters ?? null,
+          strict: strict ?? false,
+        },
+      ];
+    }
+    case "namespace": {
+      const { type, name, description } = tool;
+      const tools = tool.tools.flatMap((each) => toToolEcho(each));
+      return [{ type, name, description: description ?? null, tools }];
+    }
+    case "unsupported":
+      return [];
+    default:
+      return tool satisfies never;
+  }
 }
 
 function toChoiceEcho(choice: ResponsesRequest["tool_choice"]) {

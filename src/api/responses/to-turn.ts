@@ -2,26 +2,31 @@
 import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
+  callMessage,
   developerMessage,
   finalMessage,
   preambleMessage,
+  resultMessage,
   type SystemOptions,
   systemMessage,
-  toolCallMessage,
-  toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
+import {
+  type NamespaceStyle,
+  qualifiedName,
+  toolRecipient,
+  toShownTools,
+} from "../../harmony/tool-names.ts";
 import type { AnswerFormat, ToolChoice, Turn } from "../../turn/turn.ts";
 import { compileEnforced } from "../enforced-schemas.ts";
 import { RequestError } from "../errors.ts";
 import {
   type NamedTool,
   type OfferedFunction,
-  refuseDuplicates,
   type RequestedChoice,
-  toOfferedFunction,
   toOfferedTools,
   toToolChoice,
+  turnName,
 } from "../offered-functions.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
@@ -29,6 +34,7 @@ import { toSampling } from "../sampling.ts";
 import type { HistoryItem } from "./history.ts";
 import type { Content } from "./items.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
+import { type CallTargets, readTools, type RequestTools } from "./tools.ts";
 
 /** Settings for what gpt-oss does not support. */
 export interface Unsupported {
@@ -45,6 +51,23 @@ export interface PromptContext {
   /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
   readonly bodyText: string;
   readonly unsupported: Unsupported;
+  readonly tools: ToolSettings;
+}
+
+/** Settings for tools. */
+export interface ToolSettings {
+  readonly style: NamespaceStyle;
+  /** Most tools of a request, those of namespaces included. */
+  readonly max: number;
+}
+
+/** What is made of a request before its history is known. */
+export interface TurnMaker {
+  readonly turnOf: (history: readonly HistoryItem[]) => Turn;
+  /** What the calls of each tool are on the wire. */
+  readonly targets: CallTargets;
+  /** Tools that were left out. */
+  readonly skipped: readonly string[];
 }
 
 export interface TurnContext extends PromptContext {
@@ -52,19 +75,18 @@ export interface TurnContext extends PromptContext {
 }
 
 /**
- * Creates a function from history to turn, so that what does not depend on the history is computed once. Each step takes
- * a few dozen milliseconds for a request of megabytes, and almost none for others.
+ * Reads a request up to its history, so that what does not depend on the history is computed once. Each step takes a few dozen milliseconds for a request of megabytes, and almost none for others.
  */
 export function* turnMaker(
   request: ResponsesRequest,
   context: TurnContext,
-): Generator<void, (history: readonly HistoryItem[]) => Turn> {
+): Generator<void, TurnMaker> {
   const frame = yield* readFrame(request, context);
-  const { functions, toolChoice, format } = frame;
-  const tools = yield* toOfferedTools(functions, toolChoice);
+  const { functions, toolChoice, format, targets, skipped } = frame;
+  const tools = yield* toOfferedTools(functions, toolChoice, context.tools.style);
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
-  return (history) => ({
+  const turnOf = (history: readonly HistoryItem[]): Turn => ({
     id: context.turnId,
     tenant: context.tenant,
     messages: withHistory(history, frame, request, context),
@@ -81,10 +103,11 @@ export function* turnMaker(
     }),
     ...(request.prompt_cache_key != null && { affinity: request.prompt_cache_key }),
   });
+  return { turnOf, targets, skipped };
 }
 
 /** The parts of a turn that do not depend on the history. */
-interface Frame {
+interface Frame extends Pick<RequestTools, "targets" | "skipped"> {
   readonly functions: readonly OfferedFunction[];
   readonly toolChoice: ToolChoice;
   readonly format: ResponseFormat | undefined;
@@ -93,14 +116,14 @@ interface Frame {
 
 function* readFrame(request: PromptRequest, context: PromptContext): Generator<void, Frame> {
   const reasoning = requestedReasoning(request);
-  const offered = yield* toFunctions(request, context);
+  const { offered, targets, skipped } = yield* toTools(request, context);
   const toolChoice = toToolChoice(
     requestedChoice(request, context.unsupported),
-    offered.map((each) => each.name),
+    offered.map((each) => turnName(each)),
   );
   const functions = toolChoice.type === "none" ? [] : offered;
   const format = toResponseFormat(request, context);
-  return { functions, toolChoice, format, reasoning };
+  return { functions, toolChoice, format, reasoning, targets, skipped };
 }
 
 function withHistory(
@@ -109,12 +132,12 @@ function withHistory(
   request: PromptRequest,
   context: PromptContext,
 ): readonly Message[] {
-  const { leading, history } = toHistory(items, context.unsupported);
+  const { leading, history } = toHistory(items, context);
   const instructions = [request.instructions ?? "", ...leading].filter((text) => text !== "");
 
   const developer = developerMessage({
     instructions: instructions.join("\n\n"),
-    functions,
+    ...toShownTools(functions, context.tools.style),
     ...(format !== undefined && { responseFormat: format }),
   });
   return [
@@ -129,11 +152,6 @@ export function requestedReasoning(request: PromptRequest): ReasoningOptions {
   return toReasoningOptions({ effort: request.reasoning?.effort }, {});
 }
 
-/** Kinds of tools that are left out of the prompt. */
-export function skippedTools(request: PromptRequest): readonly string[] {
-  return (request.tools ?? []).flatMap((tool) => (tool.type === "unsupported" ? [tool.kind] : []));
-}
-
 // History
 
 export interface History {
@@ -143,10 +161,13 @@ export interface History {
 }
 
 /** Converts items to Harmony messages. An output needs its call among the items. */
-export function toHistory(items: readonly HistoryItem[], unsupported: Unsupported): History {
+export function toHistory(
+  items: readonly HistoryItem[],
+  { unsupported, tools }: Pick<PromptContext, "unsupported" | "tools">,
+): History {
   const leading: string[] = [];
   const history: Message[] = [];
-  const names = new Map<string, string>();
+  const recipients = new Map<string, string>();
 
   for (const item of items) {
     switch (item.type) {
@@ -169,16 +190,17 @@ export function toHistory(items: readonly HistoryItem[], unsupported: Unsupporte
       case "summary":
         history.push(userMessage(item.text));
         break;
-      case "call":
-        names.set(item.callId, item.name);
-        history.push(toolCallMessage(item.name, item.args));
+      case "call": {
+        const recipient = toolRecipient(item.namespace, item.name, tools.style);
+        recipients.set(item.callId, recipient);
+        history.push(callMessage(recipient, item.args));
         break;
+      }
       case "output": {
-        const name = names.get(item.callId);
-        if (name === undefined) throw unknownCall(item.callId, item.param);
-        history.push(
-          toolResultMessage(name, contentText(item.content, `${item.param}.output`, unsupported)),
-        );
+        const recipient = recipients.get(item.callId);
+        if (recipient === undefined) throw unknownCall(item.callId, item.param);
+        const output = contentText(item.content, `${item.param}.output`, unsupported);
+        history.push(resultMessage(recipient, output));
         break;
       }
       case "unsupported":
@@ -241,23 +263,14 @@ function unknownCall(callId: string, param: string): RequestError {
 
 // Tools and formats
 
-function* toFunctions(
-  request: PromptRequest,
-  context: PromptContext,
-): Generator<void, OfferedFunction[]> {
-  const schemas = readOrdered(context.bodyText, "tools", request.tools, context.tenant);
+function* toTools(request: PromptRequest, context: PromptContext): Generator<void, RequestTools> {
+  const ordered = readOrdered(context.bodyText, "tools", request.tools, context.tenant);
   yield;
-  const functions: OfferedFunction[] = [];
-  for (const [index, tool] of (request.tools ?? []).entries()) {
-    if (tool.type === "function") {
-      const schema = jsonAt(schemas, [index, "parameters"]);
-      functions.push(toOfferedFunction(tool, schema, `tools[${index}].parameters`));
-    } else if (context.unsupported.kinds === "refuse") {
-      throw refusal(`tools[${index}].type`, `${JSON.stringify(tool.kind)} tools are not supported`);
-    }
-  }
-  refuseDuplicates(functions);
-  return functions;
+  return readTools(request.tools ?? [], {
+    ordered,
+    refuses: context.unsupported.kinds === "refuse",
+    maxTools: context.tools.max,
+  });
 }
 
 function requestedChoice(request: PromptRequest, unsupported: Unsupported): RequestedChoice {
@@ -267,11 +280,17 @@ function requestedChoice(request: PromptRequest, unsupported: Unsupported): Requ
   if (choice === "required") return { type: "required", param: "tool_choice" };
   switch (choice.type) {
     case "function":
-      return { type: "named", tool: { name: choice.name, param: "tool_choice.name" } };
+      return {
+        type: "named",
+        tool: {
+          name: qualifiedName(choice.namespace ?? undefined, choice.name),
+          param: "tool_choice.name",
+        },
+      };
     case "allowed_tools": {
-      const tools = choice.tools.flatMap(({ type, name }, index) =>
-        type === "function" || unsupported.kinds === "refuse"
-          ? [toAllowedTool(type, name, `tool_choice.tools[${index}]`)]
+      const tools = choice.tools.flatMap((tool, index) =>
+        tool.type === "function" || unsupported.kinds === "refuse"
+          ? [toAllowedTool(tool, `tool_choice.tools[${index}]`)]
           : [],
       );
       if (choice.mode === "none") return { type: "none" };
@@ -292,8 +311,16 @@ function requestedChoice(request: PromptRequest, unsupported: Unsupported): Requ
   }
 }
 
-function toAllowedTool(type: string, name: string | null | undefined, param: string): NamedTool {
-  if (name != null) return { name, param: `${param}.name` };
+interface AllowedTool {
+  readonly type: string;
+  readonly name?: string | null | undefined;
+  readonly namespace?: string | null | undefined;
+}
+
+function toAllowedTool({ type, name, namespace }: AllowedTool, param: string): NamedTool {
+  if (name != null) {
+    return { name: qualifiedName(namespace ?? undefined, name), param: `${param}.name` };
+  }
   if (type === "function") {
     throw refusal(`${param}.name`, "must be the name of a function, but it is missing");
   }

@@ -48,6 +48,7 @@ const functionCallItem = z.strictObject({
   type: z.literal("function_call"),
   status,
   call_id: z.string().min(1).max(64),
+  namespace: z.string().optional(),
   name: z.string(),
   arguments: z.string(),
 });
@@ -74,9 +75,20 @@ const functionTool = z.strictObject({
   strict: z.boolean().nullable(),
 });
 
+const namespaceTool = z.strictObject({
+  type: z.literal("namespace"),
+  name: z.string(),
+  description: z.string().nullable(),
+  tools: z.array(functionTool),
+});
+
 const toolChoice = z.union([
   z.enum(["none", "auto", "required"]),
-  z.strictObject({ type: z.literal("function"), name: z.string() }),
+  z.strictObject({
+    type: z.literal("function"),
+    name: z.string(),
+    namespace: z.string().optional(),
+  }),
   z.strictObject({
     type: z.literal("allowed_tools"),
     mode: z.enum(["auto", "required"]),
@@ -110,7 +122,7 @@ export const responseObject = z.strictObject({
   instructions: z.string().nullable(),
   output: z.array(outputItem),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
-  tools: z.array(functionTool),
+  tools: z.array(z.discriminatedUnion("type", [functionTool, namespaceTool])),
   tool_choice: toolChoice,
   truncation: z.enum(["auto", "disabled"]),
   parallel_tool_calls: z.boolean(),
