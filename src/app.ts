@@ -1,4 +1,4 @@
-/** The application: what happens to every request, and which APIs there are. Knows no runtime. */
+/** The application: middleware for every request, and the list of APIs. Independent of the runtime. */
 import { Hono } from "hono";
 import { type Api, type ApiServices, BEARER } from "./api/api.ts";
 import { createAuthenticate } from "./api/auth.ts";
@@ -31,7 +31,7 @@ import { createRegistry, type Registry } from "./telemetry/metrics.ts";
 import { createMeters, describeForLog, observeModels } from "./telemetry/observe-models.ts";
 import { createPause, type Pause } from "./turn/slices.ts";
 
-/** The first one that claims a request has it; the last one claims all. */
+/** The first API that claims a request handles it. The last one claims every request. */
 const APIS: readonly Api[] = [responsesApi, messagesApi, chatCompletionsApi];
 
 /** Whole paths where a GET may open a WebSocket. */
@@ -40,20 +40,20 @@ export const WEB_SOCKET_PATHS = new Set(APIS.flatMap((api) => api.webSocketPaths
 export interface AppDeps {
   readonly settings: Settings;
   readonly models: Models;
-  /** State kept between requests; it may fail. Absent: in memory. */
+  /** State kept between requests. Operations may fail. Absent: in memory. */
   readonly store?: Store;
-  /** Between stages of large requests. Absent: a turn of the event loop. */
+  /** Yields between stages of large requests. Absent: to the event loop. */
   readonly pause?: Pause;
-  /** Absent: nothing tells the application that the process is about to end. */
+  /** Absent: the runtime does not announce shutdown. */
   readonly shutdown?: Shutdown;
   /** Absent: this runtime has no WebSockets. */
   readonly webSockets?: WebSocketOptions;
   /**
-   * Somebody probes the models from the start (`monitorModels`): `/ready` is 503 until the first has answered. Absent:
-   * a model of which nothing is known counts as ready.
+   * The caller runs `monitorModels`: `/ready` is 503 until the first probe of a model succeeds. Absent: a
+   * model without a probe result counts as ready.
    */
   readonly monitored?: boolean;
-  /** The address that is listened on. Absent: the runtime decides who can reach the gateway. */
+  /** The address listened on. Absent: the runtime decides who can reach the gateway. */
   readonly host?: string;
   readonly log: Log;
   readonly now: () => Date;
@@ -83,7 +83,8 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   mountApis(app, APIS, authenticate, services);
 
   app.onError((error, c) => {
-    if (isLeaving(error, c.req.raw.signal)) return new Response(null, { status: CLIENT_LEFT });
+    if (hasDisconnected(error, c.req.raw.signal))
+      return new Response(null, { status: CLIENT_LEFT });
     if (describeError(error).status === 500) {
       log.error("failure", { id: c.get("requestId"), ...describeForLog(error, settings) });
     }
@@ -127,10 +128,10 @@ function toHealthOptions({ monitored = false, now }: AppDeps, { closing }: Shutd
 }
 
 /**
- * Whether a request failed because its client left: its signal is aborted, or, while the body was still arriving, Node
- * reports that the connection was closed. Nothing is wrong then, and no response is needed.
+ * Whether a request failed because its client disconnected: its signal is aborted, or Node reports a closed
+ * connection while the body was still arriving. Not an error, and no response is needed.
  */
-function isLeaving(error: Error, signal: AbortSignal): boolean {
+function hasDisconnected(error: Error, signal: AbortSignal): boolean {
   if (signal.aborted && (error === signal.reason || error.name === "AbortError")) return true;
   return error.message === "aborted" && "code" in error && error.code === "ECONNRESET";
 }

@@ -1,14 +1,14 @@
 /**
- * The gateway as a library: the application, to mount on your own server on any runtime. `harmony-gateway/node` has what
- * needs Node, `harmony-gateway/worker` a Worker that is ready to deploy, `harmony-gateway/harmony` and
- * `harmony-gateway/tokenizer` Harmony and the tokenizer alone.
+ * The gateway as a library: the application, to mount on your own server on any runtime.
+ * `harmony-gateway/node` contains what needs Node, `harmony-gateway/worker` a Worker that is ready to deploy,
+ * `harmony-gateway/harmony` and `harmony-gateway/tokenizer` Harmony and the tokenizer alone.
  */
 
 // The application.
 export { createApp, type AppDeps } from "./app.ts";
 export { createLog, type Log, type LogOptions } from "./telemetry/log.ts";
 
-// State kept between requests: in memory, in a KV namespace, or in anything with these three methods.
+// State kept between requests: in memory, in a KV namespace, or in any object with these three methods.
 export type { Store } from "./store/store.ts";
 export {
   createMemoryStore,

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `harmony-gateway`. Nothing is imported at the top: an old Node is to read this file to
- * its end and say what is wrong, instead of tripping over a dependency's syntax.
+ * The command `harmony-gateway`. There are no static imports: an old Node must be able to parse this file and
+ * report its version, instead of failing on a dependency's syntax.
  */
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 

@@ -1,11 +1,16 @@
 /** The client of a request, and Hono's environment for the routes that serve it. */
 import type { SseBindings } from "./sse.ts";
 
-/** How chain of thought leaves the gateway: readable, sealed for the client to send back, or not at all. */
+/**
+ * How chain of thought leaves the gateway: readable, encrypted for the client to send back, or not at all.
+ */
 export type ReasoningPolicy = "raw" | "sealed" | "none";
 
 export interface Client {
-  /** Separates stores, caches and sealed reasoning. The name of the key; `anonymous` where no keys are set. */
+  /**
+   * Separates stores, caches and encrypted reasoning. The name of the key; `anonymous` if no keys are
+   * configured.
+   */
   readonly tenant: string;
   readonly reasoningPolicy: ReasoningPolicy;
 }

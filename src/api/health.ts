@@ -1,9 +1,10 @@
 /**
- * Liveness and readiness: `/health` succeeds while the process answers, `/ready` while at least one model is ready. Both are
- * for load balancers and need no key.
+ * Liveness and readiness: `/health` succeeds while the process answers, `/ready` while at least one model is
+ * ready. Both are for load balancers and need no key.
  *
- * `/ready` says what is known and asks no engine: strangers may call it as often as they like, and a load balancer gets
- * its answer at once also while an engine hangs. It has no words of an engine's, which may quote a prompt or name a host.
+ * `/ready` reports cached state and sends no request to an engine: anyone may call it as often as they like,
+ * and it answers immediately even if an engine hangs. It contains no text from engines, which may quote a
+ * prompt or name a host.
  */
 import { Hono } from "hono";
 import type { BackendState } from "../engines/pool/backend.ts";
@@ -12,7 +13,7 @@ import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
 
 export interface HealthOptions {
-  /** Engines are probed from the start, so that one of which nothing is known is not ready yet. */
+  /** Engines are probed from the start, so an engine without a result is not ready yet. */
   readonly monitored: boolean;
   /** Aborted when the gateway shuts down: it is alive, but accepts no more requests. */
   readonly closing: AbortSignal;
@@ -48,7 +49,7 @@ function toState(model: Model, now: number) {
   };
 }
 
-/** Backends speak for themselves: requests show how they are doing also between two probes. */
+/** Backend state is current, since requests update it between two probes. */
 function toReadiness({ backends }: PoolState): Readiness {
   if (backends.every(({ health }) => health === "down")) return "unavailable";
   return backends.some(({ health }) => health === "up" || health === "degraded")

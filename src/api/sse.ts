@@ -25,7 +25,7 @@ export interface SseSource extends SseOptions {
 
 /** What a runtime may pass along with a request. */
 export interface SseBindings {
-  /** Writes the frames of this request's response by itself, faster than a web stream would. */
+  /** Writes this response's frames directly, faster than a web stream. */
   takeFrames?: (source: SseSource) => void;
 }
 

@@ -27,8 +27,9 @@ export async function untilBegun<T>(
 }
 
 /**
- * The same for several streams, of which only one has to begin: the others may be queued for the capacity that it holds
- * until it is read. Throws if one fails before any has begun; the caller then aborts the signal.
+ * The same for several streams, of which only one has to begin: the others may be queued for the capacity
+ * that the first holds until it is read. Throws if one fails before any has begun; the caller then aborts the
+ * signal.
  */
 export async function untilAnyBegun<T>(
   all: readonly AsyncIterable<T>[],

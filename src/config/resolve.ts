@@ -50,9 +50,7 @@ export function resolveSettings(given: readonly SettingInput[], deployment: Depl
   return result.data;
 }
 
-/**
- * Converts text to the type of its setting. Text that does not fit stays text, and the schema refuses it.
- */
+/** Converts text to the type of its setting. Text that does not fit stays text, and the schema reports it. */
 export function fromText(setting: SettingDescription, text: string): unknown {
   switch (setting.kind) {
     case "boolean":
@@ -69,7 +67,7 @@ export function fromText(setting: SettingDescription, text: string): unknown {
   }
 }
 
-/** The effective settings for printing: secrets replaced, unset ones left out. */
+/** The effective settings for printing: secrets are hidden, unset settings omitted. */
 export function withoutSecrets(settings: Settings): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const { name, secret } of describedSettings()) {

@@ -1,10 +1,13 @@
-/** Values by what they are, so that equal ones can be found in a set instead of by comparing all with all. */
+/** Canonical forms of JSON values, so that duplicates are found with a set instead of comparing all pairs. */
 import { type Sliced, TooMuchWork, type Work } from "./work.ts";
 
-/** Beyond this the stack might not do. */
+/** Limit for recursion, to prevent a stack overflow. */
 const MAX_DEPTH = 300;
 
-/** A text that two JSON values share exactly when they are equal: members sorted, `1.0` and `1` alike. */
+/**
+ * Returns a text that is the same for two JSON values if and only if they are equal: keys are sorted, and
+ * `1.0` equals `1`.
+ */
 export function* toCanonicalForm(value: unknown, work: Work, depth = 0): Sliced<string> {
   if (typeof value === "string") {
     work.spend(1 + (value.length >> 5));

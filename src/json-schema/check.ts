@@ -1,9 +1,9 @@
 /**
- * A value against a compiled schema, in slices.
+ * Checks a value against a compiled schema, in slices.
  *
- * A schema that is applied from several places remembers its result for each value, so the work is at most the
- * size of the schema times the size of the value, whatever its references multiply to. That product is counted
- * in steps and has a limit.
+ * If a schema is applied from several places, its result for each value is cached. The work is therefore at
+ * most the size of the schema times the size of the value, however often references repeat. That product is
+ * counted in steps and limited.
  */
 import { toCanonicalForm } from "./canonical.ts";
 import type { SchemaGraph } from "./compile.ts";
@@ -14,7 +14,7 @@ import { type Problem, problem, within } from "./problem.ts";
 import { quote } from "./schema-error.ts";
 import { type Sliced, TooMuchWork, type Work } from "./work.ts";
 
-/** Undefined: the value satisfies the schema. */
+/** Returns undefined if the value satisfies the schema. */
 export function* checkValue(
   { root, tracksEvaluated }: SchemaGraph,
   value: unknown,
@@ -25,7 +25,10 @@ export function* checkValue(
 
 interface Outcome {
   readonly problem?: Problem;
-  /** Members or items that a schema has looked at, for `unevaluated…`. Only kept where that occurs. */
+  /**
+   * Members or items that a schema has evaluated, for `unevaluated…`. Tracked only if the schema uses these
+   * keywords.
+   */
   readonly evaluated?: Evaluated | undefined;
 }
 
@@ -33,9 +36,9 @@ type Evaluated = "all" | ReadonlySet<string | number>;
 
 const PASSED: Outcome = {};
 
-/** Schemas inside one another, in place and by members. Each takes up to eight frames of the stack. */
+/** Limit for nested schema applications, in place and by members. Each takes up to eight stack frames. */
 const MAX_NESTING = 300;
-/** What applying a schema costs at least, its share of memory included. */
+/** Minimum cost of applying a schema, including memory. */
 const APPLY_STEPS = 20;
 const SIMPLE_STEPS = 2;
 const REMEMBER_STEPS = 20;
@@ -59,7 +62,7 @@ class Check {
     this.#work.spend(APPLY_STEPS);
     if (this.#work.due) yield;
     if (!node.shared) return yield* this.#evaluate(node, value, nesting);
-    // Equal strings and numbers have equal results; objects and arrays are told apart by where they are.
+    // Equal strings and numbers share results. Objects and arrays are compared by identity.
     this.#work.spend(REMEMBER_STEPS + (typeof value === "string" ? value.length >> 5 : 0));
     const results = getOrCreate(this.#known, node, () => new Map<unknown, Outcome>());
     const known = results.get(value);
@@ -69,7 +72,7 @@ class Check {
     return outcome;
   }
 
-  /** Most schemas say little about a value, and most of the time goes there: no generator for those. */
+  /** Most schemas are simple and take most of the time, so they are checked without a generator. */
   #applySimple(node: SchemaNode, value: unknown): Outcome | undefined {
     if (!node.isSimple) return undefined;
     this.#work.spend(SIMPLE_STEPS);
@@ -96,7 +99,7 @@ class Check {
     return this.#tracks ? { evaluated: marks.evaluated } : PASSED;
   }
 
-  // Of the value alone
+  // Keywords about the value alone
 
   #findWrongValue(node: SchemaNode, value: unknown): Problem | undefined {
     const { types } = node;
@@ -132,7 +135,7 @@ class Check {
     return problem("format", () => `must be of the format ${format.name}, not ${quote(text)}`);
   }
 
-  /** What compares with a list or a pattern, which may take long. */
+  /** Comparisons with a list or a pattern, which may take long. */
   *#findUnequal({ allowed, pattern }: SchemaNode, value: unknown): Sliced<Problem | undefined> {
     if (allowed && !allowed.forms.has(yield* toCanonicalForm(value, this.#work))) {
       const { keyword, shown } = allowed;
@@ -145,7 +148,7 @@ class Check {
     return problem("pattern", () => `must match the pattern ${pattern.source.slice(0, 500)}`);
   }
 
-  // In place
+  // Keywords applied in place
 
   *#applyInPlace(
     node: SchemaNode,
@@ -238,7 +241,7 @@ class Check {
     return outcome.problem;
   }
 
-  // Of members and items
+  // Keywords about members and items
 
   *#applyToMembers(
     node: SchemaNode,
@@ -414,7 +417,7 @@ class Check {
   }
 }
 
-/** What has been looked at of one value. Does nothing where nobody asks. */
+/** The evaluated members or items of one value. Does nothing unless a schema needs them. */
 class Marks {
   readonly #wanted: boolean;
   readonly #work: Work;
@@ -470,7 +473,10 @@ function findWrongNumber(node: SchemaNode, value: number): Problem | undefined {
   return undefined;
 }
 
-/** Of the alternatives that do not match, the one that came furthest: it is likely what was meant. */
+/**
+ * Of the alternatives that failed, returns the problem of the one that matched furthest: it was likely
+ * intended.
+ */
 function closest(problems: readonly Problem[]): Problem | undefined {
   const [first] = problems;
   if (!first) return undefined;
@@ -483,7 +489,7 @@ function closest(problems: readonly Problem[]): Problem | undefined {
   };
 }
 
-/** Alternatives are told apart by types and constants, so one that fails at something else is closer. */
+/** An alternative that fails at something other than a type or constant is a closer match. */
 function score({ keyword, depth }: Problem): number {
   return 2 * depth + (keyword === "type" || keyword === "const" || keyword === "enum" ? 0 : 1);
 }

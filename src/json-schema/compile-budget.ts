@@ -1,21 +1,21 @@
-/** What compiling may cost: far beyond what people and agents write, and 50 ms at most. */
+/** Limits the cost of compiling: well above what people and agents write, and 50 ms at most. */
 import { compilePattern, type Pattern, PatternError } from "./pattern.ts";
 import { quote, SchemaError } from "./schema-error.ts";
 import { Work } from "./work.ts";
 
 const LIMITS = {
-  // 19,000 took 110 to 300 ms. OpenAI takes 5,000 properties.
+  // 19,000 took 110 to 300 ms. OpenAI allows 5,000 properties.
   subschemas: 6000,
   patterns: 500,
   "instructions in patterns": 50_000,
-  // Reading one costs the runtime up to 0.3 ms.
+  // Compiling one costs the runtime up to 0.3 ms.
   "Unicode properties in patterns": 100,
 } as const;
 
-/** Of the work of reading values: 20,000 numbers, or 600 KB of text. */
+/** In steps of reading values: 20,000 numbers, or 600 KB of text. */
 const MAX_LITERAL_STEPS = 20_000;
 
-/** Shared by all schemas of a request, however many it brings. */
+/** Shared by all schemas of a request. */
 export class CompileBudget {
   /** For reading `const` and `enum` values. */
   readonly literals = new Work(MAX_LITERAL_STEPS, Infinity);

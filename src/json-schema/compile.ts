@@ -1,8 +1,8 @@
 /**
- * JSON Schema, draft 2020-12, to a graph that can be checked against without anything in it failing.
+ * Compiles JSON Schema, draft 2020-12, to a graph. Checking against the graph cannot fail.
  *
- * Everything that could go wrong with a schema goes wrong here, once, before any value is seen: keywords of the
- * wrong type, references to nowhere or in circles, patterns that cannot be matched in linear time, and schemas
+ * All errors in a schema are reported here, before any value is checked: keywords of the wrong type,
+ * references that are unresolved or circular, patterns that cannot be matched in linear time, and schemas
  * that are small to write and enormous to apply.
  */
 import type { CompileBudget } from "./compile-budget.ts";
@@ -15,15 +15,15 @@ import { TooMuchWork } from "./work.ts";
 
 export interface SchemaGraph {
   readonly root: SchemaNode;
-  /** `unevaluatedProperties` or `unevaluatedItems` occurs: which members were looked at must be known. */
+  /** `unevaluatedProperties` or `unevaluatedItems` occurs, so evaluated members must be tracked. */
   readonly tracksEvaluated: boolean;
 }
 
-// Far beyond what people and agents write; below what would hold up others.
+// Well above what people and agents write, and below what would block other requests.
 const MAX_IN_PLACE_DEPTH = 64;
 const MAX_IN_PLACE_SIZE = 5000;
 
-/** @param schema As `JSON.parse` gives it. Throws a {@link SchemaError}. */
+/** @param schema as `JSON.parse` returns it. Throws a {@link SchemaError}. */
 export function compileGraph(schema: unknown, budget: CompileBudget): SchemaGraph {
   const compiler = new Compiler(new Resources(schema, budget), budget);
   const root = compiler.compileRoot();
@@ -34,9 +34,9 @@ export function compileGraph(schema: unknown, budget: CompileBudget): SchemaGrap
 class Compiler {
   readonly #resources: Resources;
   readonly #budget: CompileBudget;
-  /** By the schema itself, so that a recursive one is found again. */
+  /** Keyed by the schema object, so that recursive schemas refer to their own node. */
   readonly #nodes = new Map<object, SchemaNode>();
-  /** Places still to be compiled: a queue rather than recursion, because references make long chains. */
+  /** Schemas still to be compiled. A queue instead of recursion, because references form long chains. */
   readonly #pending: { readonly place: Place; readonly node: SchemaNode }[] = [];
   readonly #pointers = new Map<SchemaNode, string>();
   tracksEvaluated = false;
@@ -54,7 +54,7 @@ class Compiler {
     return root;
   }
 
-  /** Follow what is applied in place: it must come to an end, and soon. */
+  /** Follows schemas applied in place, which must terminate within a limit. */
   refuseLoops(): void {
     const sizes = new Map<SchemaNode, { readonly size: number; readonly depth: number } | "open">();
     const measure = (node: SchemaNode, above: number): { size: number; depth: number } => {
@@ -118,7 +118,7 @@ class Compiler {
       node.unevaluatedProperties !== undefined || node.unevaluatedItems !== undefined;
   }
 
-  /** What is not listed is an annotation, or unknown: both demand nothing. */
+  /** Keywords not listed are annotations or unknown, and have no effect. */
   #fillKeyword(node: SchemaNode, keyword: string, given: Keywords): void {
     switch (keyword) {
       case "type":
@@ -199,7 +199,7 @@ class Compiler {
     }
   }
 
-  /** Before draft 2020-12 a tuple was `items` with a list, and what follows it `additionalItems`. */
+  /** Before draft 2020-12 a tuple was a list in `items`, and `additionalItems` applied to the rest. */
   #fillTuple(node: SchemaNode, given: Keywords): void {
     if (!given.has("items")) return;
     if (!Array.isArray(given.value("items"))) {
@@ -210,7 +210,7 @@ class Compiler {
     if (given.has("additionalItems")) node.items = this.#nodeAt(given.schema("additionalItems"));
   }
 
-  /** What draft 2019-09 split into `dependentRequired` and `dependentSchemas`. */
+  /** Draft 2019-09 split this keyword into `dependentRequired` and `dependentSchemas`. */
   #fillDependencies(node: SchemaNode, given: Keywords): void {
     if (!given.has("dependencies")) return;
     const required = new Map(node.dependentRequired);
@@ -272,7 +272,7 @@ function tooDeep(pointer: string): SchemaError {
   );
 }
 
-/** The members of one schema, each read as what its keyword must be. */
+/** The keywords of one schema, each read with the type it must have. */
 class Keywords {
   readonly #members: Readonly<Record<string, unknown>>;
   readonly #place: Place;
@@ -371,7 +371,7 @@ class Keywords {
 
   schemas(keyword: string): readonly Place[] {
     const list = this.list(keyword);
-    // One of nothing can never be satisfied; all of nothing always is.
+    // An empty `anyOf` or `oneOf` can never be satisfied; an empty `allOf` always is.
     if (list.length === 0 && (keyword === "anyOf" || keyword === "oneOf")) {
       this.refuse(keyword, "must not be empty");
     }

@@ -1,6 +1,6 @@
 /**
- * The values of `format` that are enforced; all others are annotations. Every test is linear in the text: the
- * expressions here have no two ways to match the same characters.
+ * The values of `format` that are enforced; all others are annotations. Every test is linear in the text: no
+ * expression here is ambiguous.
  */
 
 export interface Format {
@@ -81,7 +81,7 @@ function isTime(text: string): boolean {
     return false;
   }
   if (+second < 60) return true;
-  // A leap second is the last one of a day in UTC.
+  // A leap second is the last second of a day in UTC.
   const offset = (sign === "-" ? -1 : 1) * (+offsetHour * 60 + +offsetMinute);
   const utc = (+hour * 60 + +minute - offset + 24 * 60) % (24 * 60);
   return utc === 23 * 60 + 59;
@@ -136,7 +136,7 @@ function isEmail(text: string): boolean {
   return isSix === undefined ? isIpv4(numbers) : isIpv6(numbers);
 }
 
-// URIs (RFC 3986): cut at the delimiters, then each part by its alphabet
+// URIs (RFC 3986): split at the delimiters, then each part is checked against its character set
 
 function isUriReference(text: string): boolean {
   const [beforeFragment, fragment] = cutAt(text, "#");
@@ -145,7 +145,7 @@ function isUriReference(text: string): boolean {
   const scheme = SCHEME.exec(beforeQuery)?.[0] ?? "";
   const rest = beforeQuery.slice(scheme.length);
   if (!rest.startsWith("//")) {
-    // Without a scheme, a colon in the first segment would make one.
+    // Without a scheme, a colon in the first segment would be read as one.
     const [first = ""] = rest.split("/", 1);
     return PATH.test(rest) && (scheme !== "" || !first.includes(":"));
   }
@@ -184,7 +184,7 @@ function isUriTemplate(text: string): boolean {
   });
 }
 
-/** Reading an expression is linear; only running one is not. */
+/** Parsing an expression is linear; only matching is not. */
 function isRegex(text: string): boolean {
   try {
     return new RegExp(text, "u") instanceof RegExp;

@@ -1,7 +1,7 @@
 /**
  * JSON Schema, draft 2020-12: compiled once, checked in bounded slices.
  *
- * A pure leaf. Schemas and values are what `JSON.parse` gives.
+ * Has no dependencies on other folders. Schemas and values are what `JSON.parse` returns.
  */
 import { checkValue } from "./check.ts";
 import { CompileBudget } from "./compile-budget.ts";
@@ -13,14 +13,14 @@ export { CompileBudget } from "./compile-budget.ts";
 export { SchemaError } from "./schema-error.ts";
 
 export interface SchemaChecker {
-  /** Rejects only with what `pause` rejects with. */
+  /** Rejects only if `pause` rejects. */
   check(value: unknown, options: CheckOptions): Promise<Verdict>;
 }
 
 export interface CheckOptions {
-  /** Called between slices: others run until it resolves. */
+  /** Called between slices. Should yield to other work. */
   readonly pause: () => Promise<void>;
-  /** The most steps; what takes more is not valid. */
+  /** Maximum steps. A value that needs more is reported as invalid. */
   readonly steps?: number;
   /** Steps between two pauses. */
   readonly slice?: number;
@@ -28,7 +28,7 @@ export interface CheckOptions {
 
 export type Verdict =
   | { readonly valid: true; readonly steps: number }
-  /** `problem` says where and why, for a model that should do better. */
+  /** `problem` says where and why, phrased for a model that will retry. */
   | { readonly valid: false; readonly problem: string; readonly steps: number };
 
 export const DEFAULT_STEPS = 10_000_000;

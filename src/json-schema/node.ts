@@ -1,18 +1,18 @@
-/** A compiled schema: what is left of its keywords once they are checked, its references being edges of a graph. */
+/** A compiled schema: its validated keywords, with references as edges of a graph. */
 import type { Format } from "./formats.ts";
 import type { Pattern } from "./pattern.ts";
 
 export interface SchemaNode {
   /** The schema `true` or `false`; any other has the rest. */
   readonly always: boolean | undefined;
-  /** More than one place applies it, so it may meet a value again: its results are remembered. */
+  /** Several places apply it, so it may be applied to a value again: its results are cached. */
   shared: boolean;
-  /** It is about the value alone, and says so without much work: see {@link isSimple}. */
+  /** It concerns the value alone and is cheap to check: see {@link isSimple}. */
   isSimple: boolean;
 
-  // Of the value alone
+  // Keywords about the value alone
   types?: readonly TypeName[];
-  /** Canonical forms, and what they look like in a message. */
+  /** Canonical forms, and their text for messages. */
   allowed?: {
     readonly forms: ReadonlySet<string>;
     readonly keyword: "const" | "enum";
@@ -35,19 +35,19 @@ export interface SchemaNode {
   required?: readonly string[];
   dependentRequired?: ReadonlyMap<string, readonly string[]>;
 
-  // In place
+  // Keywords applied in place
   reference?: SchemaNode;
   allOf?: readonly SchemaNode[];
   anyOf?: readonly SchemaNode[];
   oneOf?: readonly SchemaNode[];
   not?: SchemaNode;
-  /** `if`, and what it decides between: an object with `then` would be taken for a promise. */
+  /** `if` and its branches. Not an object with `then`, which `await` would treat as a promise. */
   condition?: SchemaNode;
   whenMet?: SchemaNode;
   otherwise?: SchemaNode;
   dependentSchemas?: ReadonlyMap<string, SchemaNode>;
 
-  // Of members and items
+  // Keywords about members and items
   properties?: ReadonlyMap<string, SchemaNode>;
   patternProperties?: readonly { readonly pattern: Pattern; readonly node: SchemaNode }[];
   additionalProperties?: SchemaNode;
@@ -72,7 +72,7 @@ export const TYPE_NAMES = [
 ] as const;
 export type TypeName = (typeof TYPE_NAMES)[number];
 
-/** The schemas that are applied to the very value a schema is applied to. */
+/** The schemas applied to the same value as this schema. */
 export function nodesInPlace(node: SchemaNode): SchemaNode[] {
   return [
     node.reference,
@@ -102,7 +102,7 @@ const SIMPLE: ReadonlySet<string> = new Set([
   "types",
 ] satisfies (keyof SchemaNode)[]);
 
-/** Whether a schema can be checked at once, without pausing. */
+/** Whether a schema can be checked synchronously. */
 export function isSimple(node: SchemaNode): boolean {
   return Object.keys(node).every((key) => SIMPLE.has(key));
 }

@@ -1,21 +1,21 @@
 /**
- * Regular expressions as JSON Schema means them (ECMA-262 with the `u` flag), matched in time linear in the text.
+ * Matches the regular expressions of JSON Schema (ECMA-262 with the `u` flag) in time linear in the text.
  *
- * A pattern becomes a nondeterministic automaton of which all states advance together, so nothing backtracks. An
- * engine of our own rather than a port of RE2, because a match must count its steps and be interruptible: RE2JS
- * holds the thread for 400 ms over 500 characters with `^(a?){500}a{500}$`. It is small because the runtime's own
- * engine does what is safe: it checks the syntax, and says whether one character belongs to a class, so that `\s`,
- * `.` and `\p{…}` mean exactly what they mean in ECMAScript.
+ * A pattern becomes a nondeterministic automaton whose states advance together, without backtracking. This is
+ * our own engine instead of a port of RE2, because a match must count its steps and be interruptible: RE2JS
+ * blocks the thread for 400 ms on 500 characters with `^(a?){500}a{500}$`. It is small because the runtime's
+ * own engine does what is safe: it checks the syntax, and decides whether one character belongs to a class,
+ * so that `\s`, `.` and `\p{…}` have exactly their ECMAScript meaning.
  *
- * Not regular, and therefore refused: backreferences and lookaround. Lookaheads right after a leading `^` are an
- * exception, `^(?=.*\d)(?!admin).+$`: each is a pattern of its own, matched at the start.
+ * Backreferences and lookaround are not regular, and are rejected. An exception are lookaheads directly after
+ * a leading `^`, as in `^(?=.*\d)(?!admin).+$`: each becomes a pattern of its own, matched at the start.
  */
 import { quote } from "./schema-error.ts";
 import type { Sliced, Work } from "./work.ts";
 
 export interface Pattern {
   readonly source: string;
-  /** Instructions, those of lookaheads included. */
+  /** Number of instructions, including lookaheads. */
   readonly size: number;
   readonly program: Program;
   /** Lookaheads at the start of the text. */
@@ -26,7 +26,7 @@ type Program = readonly Instruction[];
 
 type Instruction =
   | { readonly op: "character"; readonly matches: CharacterTest }
-  /** Go on at both. */
+  /** Continue at both. */
   | { readonly op: "fork"; readonly first: number; readonly second: number }
   | { readonly op: "jump"; readonly to: number }
   | { readonly op: "assert"; readonly holds: Assertion }
@@ -35,7 +35,7 @@ type Instruction =
 type CharacterTest = (codePoint: number) => boolean;
 type Assertion = (text: string, at: number) => boolean;
 
-/** Why a pattern cannot be used. */
+/** The pattern is not supported. The message says why. */
 export class PatternError extends Error {}
 
 const MAX_SOURCE = 10_000;
@@ -43,7 +43,7 @@ const MAX_INSTRUCTIONS = 10_000;
 const MAX_REPEAT = 1000;
 const MAX_GROUP_DEPTH = 100;
 
-/** Throws a {@link PatternError} that says why the pattern cannot be used. */
+/** Throws a {@link PatternError} if the pattern is not supported. */
 export function compilePattern(source: string): Pattern {
   if (source.length > MAX_SOURCE) {
     throw new PatternError(`is a pattern of more than ${MAX_SOURCE} characters`);
@@ -65,7 +65,7 @@ export function compilePattern(source: string): Pattern {
   return { ...pattern, size };
 }
 
-/** The pattern as the runtime has read it. Reading is linear; only running is not. */
+/** Returns the pattern as the runtime parses it. Parsing is linear; only matching is not. */
 function checkSyntax(source: string): string {
   try {
     return new RegExp(source, "u").source;
@@ -110,7 +110,7 @@ function* matchProgram(program: Program, text: string, work: Work): Sliced<boole
     if (work.due) yield;
   }
 
-  /** Adds what is reached from a state without a character. True: the end of the pattern is. */
+  /** Adds all states reachable without a character. Returns true if the end of the pattern is one of them. */
   function addState(from: number, states: States, at: number): boolean {
     for (let state: number | undefined = from; state !== undefined; state = pending.pop()) {
       if (!states.add(state)) continue;
@@ -136,12 +136,12 @@ function* matchProgram(program: Program, text: string, work: Work): Sliced<boole
   }
 }
 
-/** It can only match at the start of the text. */
+/** Whether it can match only at the start of the text. */
 function isAnchored([first]: Program): boolean {
   return first?.op === "assert" && first.holds === atStart;
 }
 
-/** A set of states that is emptied at once, in the order in which they were added. */
+/** A set of states in insertion order that is cleared in constant time. */
 class States {
   readonly #members: Uint16Array;
   readonly #places: Uint16Array;
@@ -188,21 +188,21 @@ interface Lookahead {
   readonly negative: boolean;
 }
 
-/** Any one escape. A pair of escaped surrogates is one character. */
+/** Matches any one escape. A pair of escaped surrogates is one character. */
 const ESCAPE =
   /\\(?:u\{[0-9a-f]+\}|ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|p\{[^}]*\}|k<[^>]*>|[1-9]\d*|.)/isuy;
 const CLASS = /\[(?:[^\]\\]|\\.)*\]/suy;
 const REPEAT = /(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/uy;
 const GROUP = /\((?:\?(?:(:)|<([^=!][^>]*)>|(=|!)|(<=|<!)|[^:]))?/uy;
 
-/** Reads what the runtime has found to be a well-formed pattern. */
+/** Parses a pattern that the runtime has already accepted. */
 class PatternParser {
   readonly #source: string;
   readonly #lookaheads: Lookahead[] = [];
   readonly #tests = new Map<string, CharacterTest>();
   #at = 0;
   #depth = 0;
-  /** Of the items before, that there is nothing but a `^` and lookaheads. */
+  /** Only `^` and lookaheads have been read. */
   #atHead = false;
 
   constructor(source: string) {
@@ -237,7 +237,7 @@ class PatternParser {
     }
   }
 
-  /** Undefined for a lookahead, which is kept apart. */
+  /** Returns undefined for a lookahead, which is stored separately. */
   #parseItem(char: string): Syntax | undefined {
     switch (char) {
       case "^":
@@ -331,7 +331,7 @@ function unsupported(what: string): PatternError {
   );
 }
 
-/** What the runtime's engine says of one character by itself. */
+/** Lets the runtime's engine test one character. */
 function toCharacterTest(source: string): CharacterTest {
   const pattern = new RegExp(`^${source}$`, "u");
   const known: (boolean | undefined)[] = [];
@@ -353,7 +353,7 @@ function atWordEdge(text: string, at: number): boolean {
   return isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at));
 }
 
-/** Beyond the text there is NaN. */
+/** NaN stands for the end of the text. */
 function isWord(code: number): boolean {
   return (
     (code >= 0x30 && code <= 0x39) ||
@@ -364,8 +364,8 @@ function isWord(code: number): boolean {
 }
 
 /**
- * Many generators escape what need not be, `\_` or `\@`, and `\-` outside of a class. The `u` flag forbids it,
- * other dialects do not, and there is only one thing it can mean.
+ * Many generators escape characters that need no escape: `\_`, `\@`, or `\-` outside a class. The `u` flag
+ * forbids this and other dialects do not; the meaning is unambiguous.
  */
 function withoutNeedlessEscapes(source: string): string {
   let inClass = false;
@@ -427,7 +427,7 @@ function toProgram(syntax: Syntax): Program {
     for (let count = 0; count < least; count++) {
       const start = program.length;
       write(body);
-      // Nothing, as often as you like, is nothing.
+      // Repeating an empty program has no effect.
       if (program.length === start) return;
     }
     if (most === Infinity) {
@@ -447,7 +447,7 @@ function toProgram(syntax: Syntax): Program {
     }
   }
 
-  /** A place for an instruction that is known later. */
+  /** Reserves an instruction that is filled in later. */
   function reserve(): number {
     push({ op: "jump", to: 0 });
     return program.length - 1;

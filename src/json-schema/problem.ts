@@ -1,14 +1,14 @@
-/** What is wrong with a value, in words a model can act on, and where in the value. */
+/** What is wrong with a value, and where, in words a model can act on. */
 import { quote, toToken } from "./schema-error.ts";
 
 export interface Problem {
   readonly keyword: string;
-  /** Made only for the problem that is reported: alternatives that do not match have problems too. */
+  /** Called only for the problem that is reported, since failed alternatives have problems too. */
   readonly describe: () => string;
   /** The member or item it is in; undefined for the value itself. */
   readonly key?: string | number;
   readonly inner?: Problem;
-  /** How many members and items down. */
+  /** Depth in members and items. */
   readonly depth: number;
 }
 
@@ -16,13 +16,13 @@ export function problem(keyword: string, describe: () => string): Problem {
   return { keyword, describe, depth: 0 };
 }
 
-/** The problem of a member or an item, as one of what it is in. */
+/** Moves a problem of a member or an item to the value that contains it. */
 export function within(key: string | number, inner: Problem): Problem {
   const { keyword, describe, depth } = inner;
   return { keyword, describe, key, inner, depth: depth + 1 };
 }
 
-/** `#/days/0: must be …`, never longer than is useful. */
+/** `#/days/0: must be …`, shortened to a useful length. */
 export function printProblem(found: Problem): string {
   let path = "#";
   for (let at: Problem | undefined = found; at?.key !== undefined; at = at.inner) {

@@ -1,16 +1,16 @@
 /**
- * Where `$ref` leads: the places of a schema by `$id`, `$anchor` and JSON pointer.
+ * Resolves `$ref`: finds schemas by `$id`, `$anchor` and JSON pointer.
  *
- * Nothing is ever fetched. What is not in the document is an error, as is an `$id` or `$anchor` given twice.
+ * Nothing is fetched. A reference outside the document is an error, as is a repeated `$id` or `$anchor`.
  */
 import type { CompileBudget } from "./compile-budget.ts";
 import { pointerTo, quote, SchemaError } from "./schema-error.ts";
 
-/** A place in the document that is, or is used as, a schema. */
+/** A location in the document that is used as a schema. */
 export interface Place {
   readonly schema: unknown;
   readonly pointer: string;
-  /** What relative references in it are relative to. */
+  /** The base URI for relative references. */
   readonly base: string;
 }
 
@@ -45,9 +45,9 @@ const MAP_KEYWORDS: ReadonlySet<string> = new Set([
   "properties",
 ]);
 
-/** No URL of anybody's: what a schema without `$id` is called. */
+/** The base URI of a schema without `$id`. Not a fetchable URL. */
 const NO_BASE = "schema:/";
-/** Anchors have one alphabet in all of JSON Schema, which keeps them apart from pointers. */
+/** The character set of anchors, which distinguishes them from pointers. */
 const ANCHOR = /^[A-Za-z_][-A-Za-z0-9._]*$/;
 
 export class Resources {
@@ -64,7 +64,7 @@ export class Resources {
     this.#walk(schema, "", NO_BASE);
   }
 
-  /** What a `$ref` or `$dynamicRef` in `from` leads to. Throws a {@link SchemaError}. */
+  /** Resolves a `$ref` or `$dynamicRef` in `from`. Throws a {@link SchemaError}. */
   resolve(from: Place, keyword: "$ref" | "$dynamicRef"): Place {
     const at = pointerTo(from.pointer, keyword);
     const reference = asObject(from.schema)?.[keyword];
@@ -94,7 +94,7 @@ export class Resources {
     return target;
   }
 
-  /** A subschema, with the base that its own `$id` may give it. */
+  /** A subschema, with the base URI that its own `$id` may set. */
   locate(schema: unknown, pointer: string, base: string): Place {
     const members = asObject(schema);
     const known = members && this.#places.get(members);
@@ -152,7 +152,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The base within a schema: its `$id`, or the one around it. */
+/** The base URI inside a schema: its `$id`, or the enclosing one. */
 function identify(schema: unknown, base: string, pointer: string): string {
   const members = asObject(schema);
   const id = members?.["$id"];
@@ -170,7 +170,7 @@ function toUri(reference: string, base: string): string | undefined {
   return URL.parse(reference, base)?.href;
 }
 
-/** A URI and its fragment, decoded. */
+/** Splits a URI from its decoded fragment. */
 function split(uri: string): readonly string[] {
   const hash = uri.indexOf("#");
   if (hash < 0) return [uri, ""];
@@ -182,7 +182,7 @@ function split(uri: string): readonly string[] {
   }
 }
 
-/** Any place will do as a schema, as long as it is there. */
+/** A pointer may lead to any existing value. */
 function followPointer({ schema, pointer, base }: Place, path: string): Place | undefined {
   let place: Place = { schema, pointer, base };
   for (const token of path.slice(1).split("/")) {
@@ -192,7 +192,7 @@ function followPointer({ schema, pointer, base }: Place, path: string): Place | 
     if (!container || !Object.hasOwn(container, key)) return undefined;
     const next: unknown = Reflect.get(container, key);
     const at = pointerTo(place.pointer, key);
-    // A map of properties may have one that is called `$id`.
+    // A map of properties may contain one called `$id`.
     const named = typeof asObject(next)?.["$id"] === "string";
     place = {
       schema: next,

@@ -1,4 +1,4 @@
-/** A schema that cannot be checked: where in it, as a JSON pointer, and why. */
+/** A schema that cannot be compiled: its location as a JSON pointer, and the reason. */
 export class SchemaError extends Error {
   /** Empty for the schema itself. */
   readonly pointer: string;
@@ -13,17 +13,17 @@ export class SchemaError extends Error {
   }
 }
 
-/** One more step of a JSON pointer. */
+/** Appends a step to a JSON pointer. */
 export function pointerTo(pointer: string, key: string | number): string {
   return `${pointer}/${toToken(key)}`;
 }
 
-/** A key as a part of a JSON pointer. */
+/** Escapes a key for a JSON pointer. */
 export function toToken(key: string | number): string {
   return String(key).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** Text of a client in an error message: quoted, and no longer than is useful. */
+/** Quotes and shortens client text for an error message. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

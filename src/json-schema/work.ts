@@ -1,6 +1,6 @@
 /**
- * The work of one check, counted in steps. A step is one schema applied to one value, one thread of a pattern
- * advanced by one character, one member compared: between ten and a hundred nanoseconds.
+ * Counts the work of one check in steps. A step is one schema applied to one value, one thread of a pattern
+ * advanced by one character, or one member compared: ten to a hundred nanoseconds.
  */
 export class Work {
   readonly #most: number;
@@ -24,7 +24,7 @@ export class Work {
     if (this.#steps > this.#most) throw new TooMuchWork();
   }
 
-  /** The slice is used up: whoever counts should let others run. */
+  /** The slice is used up: yield to other work. */
   get due(): boolean {
     return this.#steps >= this.#pauseAt;
   }
@@ -34,8 +34,8 @@ export class Work {
   }
 }
 
-/** The check exceeds its budget, or the value is nested too deeply for it. */
+/** The check exceeds its budget, or the value is nested too deeply. */
 export class TooMuchWork extends Error {}
 
-/** Work that can be interrupted: it yields where another slice should begin. */
+/** Interruptible work: yields where another slice should begin. */
 export type Sliced<T> = Generator<void, T, void>;

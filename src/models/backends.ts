@@ -14,7 +14,7 @@ export interface BackendDeps {
   readonly transport: Transport;
   /** Creates the in-process engine `llama`. Absent: this runtime cannot run it. */
   readonly createNativeLlama?: CreateNativeLlama;
-  /** Slows the demo engine down, so that streaming can be seen. Absent: as fast as it can. */
+  /** Slows the demo engine down, so that streaming is visible. Absent: no delay. */
   readonly demoTokensPerSecond?: number;
 }
 

@@ -23,7 +23,7 @@ export interface ModelOptions {
   /** Tokens of prompt and completion together. Absent: what the engine's probe says. */
   readonly contextLength?: number;
   readonly layout?: Layout;
-  /** Who answers, for OpenRouter's `provider` field. Default: the engine's name. */
+  /** The value of OpenRouter's `provider` field. Default: the engine's name. */
   readonly provider?: string;
 }
 
@@ -31,11 +31,11 @@ export interface ModelOptions {
 export interface ModelsDeps {
   /** Default: {@link DEFAULT_STEERING}. */
   readonly steering?: Steering;
-  /** Creates a tool call's id: `call_` and an unguessable part. */
+  /** Creates a tool call's id: `call_` and an unguessable suffix. */
   readonly newCallId: () => string;
   /** Yields to the event loop between slices of long work. Absent: by a timer, which every runtime has. */
   readonly pause?: Pause;
-  /** Absent: engines keep the prompts of all tenants in one cache. */
+  /** Absent: engines share one prefix cache between all tenants. */
   readonly cacheSalts?: CacheSalts;
 }
 
@@ -56,7 +56,7 @@ export interface Model {
   readonly pool: PoolState | undefined;
   /** Asks the engine for its version and capabilities. Never rejects: the outcome is the new `status`. */
   probe(signal: AbortSignal): Promise<ModelStatus>;
-  /** Runs health checks until the signal aborts. Resolves at once where there is no pool. */
+  /** Runs health checks until the signal aborts. Resolves immediately if there is no pool. */
   watch(
     everyMs: number,
     signal: AbortSignal,

@@ -1,6 +1,7 @@
 /**
- * Graceful shutdown. First nothing new is accepted; then in-flight work may finish; shortly before the grace period ends
- * the rest is stopped with a typed error, while there is still time to tell clients and the store.
+ * Graceful shutdown. First, new work is refused. Then in-flight work may finish. Shortly before the grace
+ * period ends, the rest is stopped with a typed error, while there is still time to inform clients and the
+ * store.
  */
 import { createPushStream, consume, type Consumer } from "../streams/push-stream.ts";
 import { type Model, type Models, withTurnHook } from "./models.ts";

@@ -1,4 +1,4 @@
-/** The conversation in a request as a client sent it, to either API, bare or in the record of a turn. */
+/** Reads the conversation from a client's request to either API, alone or in the record of a turn. */
 import * as z from "zod";
 import { chatRequest } from "../api/chat-completions/request.ts";
 import { toMessages as toChatMessages } from "../api/chat-completions/to-turn.ts";
@@ -10,7 +10,7 @@ import { runAtOnce } from "../api/stages.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { SystemOptions } from "../harmony/messages.ts";
 
-/** Throws a `RequestError` for a request that the API would refuse. */
+/** Throws a `RequestError` for a request that the API would reject. */
 export function requestMessages(
   text: string,
   system: Omit<SystemOptions, "effort">,
@@ -29,7 +29,7 @@ export function requestMessages(
   return toChatMessages(parseWith(chatRequest, body), { ...context, restored: new Map() });
 }
 
-/** Whether a text is a request, and not something a model wrote. */
+/** Whether a text is a request rather than model output. */
 export function isRequest(text: string): boolean {
   if (!text.trimStart().startsWith("{")) return false;
   try {
@@ -44,7 +44,7 @@ const record = z.object({
   request: z.object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) }),
 });
 
-/** The body of the request in a record of a turn; any other text as it is. */
+/** Returns the request body in the record of a turn; any other text unchanged. */
 function unwrap(text: string): string {
   const found = record.safeParse(parseBody(text));
   if (!found.success) return text;

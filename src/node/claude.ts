@@ -1,10 +1,10 @@
 /** `harmony-gateway claude`: the environment variables that point Claude Code at this gateway. */
 import { toBackends, type Settings } from "../config/settings.ts";
 
-/** Of gpt-oss, where nobody has said it. */
+/** The context length of gpt-oss, used if none is configured. */
 const LONGEST_CONTEXT = 131_072;
 
-/** Lines for a shell, with what the settings say of address, models and context. */
+/** Shell commands with address, models and context length from the settings. */
 export function toClaudeVariables(settings: Settings): string {
   const backends = toBackends(settings);
   const names = [...new Set(backends.map(({ servedName }) => servedName))];
@@ -13,16 +13,16 @@ export function toClaudeVariables(settings: Settings): string {
   const lengths = backends.map(({ contextLength }) => contextLength ?? LONGEST_CONTEXT);
   const host = /^(0\.0\.0\.0|::)$/.test(settings.host) ? "127.0.0.1" : settings.host;
   const variables = {
-    // Without /v1, which it adds itself.
+    // Without /v1, which Claude Code appends.
     ANTHROPIC_BASE_URL: `http://${host.includes(":") ? `[${host}]` : host}:${settings.port}`,
     ANTHROPIC_AUTH_TOKEN: settings.keys.length > 0 ? "<your key>" : "none",
     ANTHROPIC_MODEL: main,
     ANTHROPIC_DEFAULT_OPUS_MODEL: main,
     ANTHROPIC_DEFAULT_SONNET_MODEL: main,
     ANTHROPIC_DEFAULT_HAIKU_MODEL: small,
-    // It takes models it does not know for ones with a million tokens, and compacts too late.
+    // For unknown models, Claude Code assumes a million tokens and compacts too late.
     CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(Math.min(...lengths)),
-    // What else it sends is for Anthropic's own servers.
+    // Its other traffic is for Anthropic's own servers.
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
   };
   return Object.entries(variables)

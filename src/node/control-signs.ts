@@ -1,12 +1,12 @@
 /**
- * Control tokens for people to look at: a real one must look different from the same characters typed as text. With colours
- * real ones are inverse; without, typed ones have a backslash, `<\|end|>`.
+ * Prints control tokens so that real ones differ from the same characters typed as text. With colours, real
+ * ones are inverse; without, typed ones get a backslash, `<\|end|>`.
  */
 import { styleText } from "node:util";
 
 export type Colour = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>;
 
-/** Whatever has the form of a control token. */
+/** Matches anything in the form of a control token. */
 const SPELLED = /<\|(?=\w+\|>)/g;
 
 export function showToken(name: string, colour: Colour | undefined): string {
@@ -17,7 +17,7 @@ export function showText(text: string, colour: Colour | undefined): string {
   return colour === undefined ? text.replaceAll(SPELLED, "<\\|") : paint(colour, text);
 }
 
-/** What explains the sign, if there is one. */
+/** Explains the notation, if it was used. */
 export function explainSigns(text: string): string[] {
   if (text.search(SPELLED) < 0) return [];
   return ["A backslash marks what was typed like a control token: it is ordinary text."];

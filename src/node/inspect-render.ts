@@ -102,7 +102,7 @@ function typedText(segments: readonly Segment[]): string {
     .join("\n");
 }
 
-/** A control token, or what stands between two of them: a spelling may run over several pieces. */
+/** A control token, or the text between two of them: a spelling may span several pieces. */
 type Run = { readonly token: string; readonly typed?: never } | { readonly typed: string };
 
 function runsOf(segment: Segment): Run[] {

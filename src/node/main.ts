@@ -70,7 +70,7 @@ async function convert(args: readonly string[]): Promise<void> {
   }
 }
 
-/** A reader such as `head` closes the pipe when it has read enough: that is no failure. */
+/** A reader such as `head` closes the pipe when it has read enough. This is not a failure. */
 function endQuietly(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") process.exit();
   throw error;

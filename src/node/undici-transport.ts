@@ -41,7 +41,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #onAbort = (): void => this.#giveUp(this.#request.signal.reason);
   #connectTimer: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  /** `head` until the response begins; `over` once it has ended, failed or was given up by us. */
+  /** `head` until the response begins; `over` once it has ended, failed or was aborted by us. */
   #stage: "head" | "body" | "over" = "head";
   #failure: { readonly error: unknown } | undefined;
   #unread: Buffer[] = [];
@@ -85,7 +85,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     clearTimeout(this.#connectTimer);
     this.#controller = controller;
-    // Given up while connecting: undici passes the controller only now.
+    // Aborted while connecting: undici passes the controller only now.
     if (this.#stage === "over") controller.abort(new Error("given up"));
   }
 
@@ -188,7 +188,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     timer.unref();
   }
 
-  /** Ends it from our side: drops unread bytes and closes the socket immediately. */
+  /** Aborts the exchange: drops unread bytes and closes the socket immediately. */
   #giveUp(error: unknown): void {
     if (this.#stage === "over") return;
     this.#unread = [];

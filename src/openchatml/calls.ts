@@ -1,4 +1,4 @@
-/** Which reply belongs to which call. */
+/** Matches replies to calls. */
 import type { WarningCode } from "./errors.ts";
 import { FrameError } from "./frame.ts";
 
@@ -9,17 +9,17 @@ interface Call {
 }
 
 export interface CallRules {
-  /** Calls and replies may come without an id, which is made then. */
+  /** Calls and replies without an id are accepted; an id is generated. */
   readonly makesIds: boolean;
-  /** Ids that are not made, because the document has them further down. */
+  /** Ids that must not be generated, because the document contains them further on. */
   readonly reserved: ReadonlySet<string>;
 }
 
 /** The calls of a document so far. */
 export class Calls {
-  /** Ids that stood in the text. */
+  /** Ids that occur in the text. */
   readonly written = new Set<string>();
-  /** Whether an id was made that was written later. */
+  /** Whether a generated id was found in the text later. */
   hasCollided = false;
   readonly #calls = new Map<string, Call>();
   /** Unanswered and answered calls of each tool, in order; those before `next` are answered. */
@@ -31,7 +31,7 @@ export class Calls {
   /** The id of a call. */
   add(tool: string, id: string | undefined, rules: CallRules): string {
     const known = this.#idOf(id, rules, "call");
-    // Of an id that was made here before it was written, the reader is told by `hasCollided`.
+    // If the id was generated here before it was found in the text, `hasCollided` reports that.
     if (this.#calls.has(known) && !this.#made.has(known)) {
       throw new FrameError(`call_id=${known} is used by two calls`);
     }
@@ -43,7 +43,7 @@ export class Calls {
     return known;
   }
 
-  /** The id of a reply: of the oldest unanswered call of its tool, where it does not say. */
+  /** Returns the id of a reply. Without an explicit id, it answers the oldest unanswered call of its tool. */
   answer(
     tool: string,
     id: string | undefined,
@@ -57,7 +57,7 @@ export class Calls {
     return { id: known, ...(call.tool !== tool && { warning: "W-REPLY-NAME" as const }) };
   }
 
-  /** Ids of calls without reply, in order. */
+  /** Ids of unanswered calls, in order. */
   unanswered(): string[] {
     return [...this.#calls.values()].filter((call) => !call.isAnswered).map(({ id }) => id);
   }

@@ -14,11 +14,11 @@ import { ByteOffsets } from "./utf8.ts";
 
 const START = "<|im_start|>";
 const END = "<|im_end|>";
-/** Behind a header, or without one. */
+/** After a header, or without one. */
 const BEGINNING =
   /^\uFEFF?(?:\s*(?:<s>\s*)?<\|im_start\|>|(?:(?!<\|start\|>).*\r?\n)+(?:<s>\s*)?<\|im_start\|>)/;
 
-/** Whether the frames of a document are ChatML's. */
+/** Whether the document uses ChatML frames. */
 export function isChatML(text: string): boolean {
   return text.includes(START) && BEGINNING.test(text);
 }

@@ -1,4 +1,4 @@
-/** What must hold for a message, whether it is read or to be written. */
+/** Rules for messages, both when reading and when writing. */
 import { isBuiltIn, isCall } from "./document.ts";
 import type { Message, Terminator } from "./document.ts";
 import type { WarningCode } from "./errors.ts";
@@ -9,7 +9,7 @@ export interface HeaderRules {
   readonly hip1: boolean;
 }
 
-/** Who may write what where. */
+/** Checks which role may use which header fields. */
 export function checkHeader(header: FrameHeader, { hip1 }: HeaderRules): void {
   const { role, channel, to } = header;
   if (hip1 && channel === undefined && (role === "assistant" || role === "tool")) {
@@ -23,7 +23,7 @@ export function checkHeader(header: FrameHeader, { hip1 }: HeaderRules): void {
   throw new FrameError(`a call of ${to} belongs on commentary, not on ${channel ?? "final"}`);
 }
 
-/** Which warnings the closing token deserves. */
+/** Warnings about the closing token. */
 export function checkTerminator(
   message: Pick<Message, "role" | "to" | "channel">,
   end: Terminator,
@@ -35,7 +35,7 @@ export function checkTerminator(
   return end === "return" && !answers ? ["W-RETURN-CHANNEL"] : [];
 }
 
-/** The body against the constraint, and the arguments of a call. */
+/** Checks the body against the constraint, and the arguments of a call. */
 export function checkBody(message: Pick<Message, "role" | "to" | "constrain" | "content">): void {
   const { constrain, content } = message;
   const calls = isCall(message);

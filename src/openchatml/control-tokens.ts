@@ -22,7 +22,9 @@ const NAMES = [
 
 export type ControlToken = (typeof NAMES)[number];
 
-/** With a `<` before it, the spelling is an escape. The leftmost match is the right one: `<<<|end|>` begins with text. */
+/**
+ * A preceding `<` makes the spelling an escape. The leftmost match is correct: `<<<|end|>` begins with text.
+ */
 const SPELLED = new RegExp(`<?<\\|(${NAMES.join("|")})\\|>`, "g");
 const TOKEN = new RegExp(`<\\|(?:${NAMES.join("|")})\\|>`, "g");
 /** The longest escape, `<<|endliteral|>`. */
@@ -35,7 +37,7 @@ export type Found =
       readonly start: number;
       readonly end: number;
     }
-  /** `text` is what it stands for. */
+  /** `text`: the text it represents. */
   | {
       readonly type: "escape";
       readonly text: string;
@@ -43,7 +45,7 @@ export type Found =
       readonly end: number;
     };
 
-/** The first control token or escape at or behind `from`. */
+/** The first control token or escape at or after `from`. */
 export function findControl(text: string, from: number): Found | undefined {
   SPELLED.lastIndex = from;
   const match = SPELLED.exec(text);
@@ -55,7 +57,7 @@ export function findControl(text: string, from: number): Found | undefined {
   return { type: "token", token, start, end };
 }
 
-/** Up to where text is text whatever comes next: behind it may begin a token or an escape. */
+/** The end of the text that is certain whatever follows: a token or an escape may begin after it. */
 export function certainUpTo(text: string, from: number): number {
   let at = text.indexOf("<", Math.max(from, text.length - LONGEST + 1));
   while (at >= 0) {
@@ -63,13 +65,13 @@ export function certainUpTo(text: string, from: number): number {
     if (isBeginning(tail) || isBeginning(tail.slice(1))) return at;
     at = text.indexOf("<", at + 1);
   }
-  // Half a surrogate pair waits as well, so that no delta breaks a character.
+  // Half a surrogate pair is held back as well, so that no delta splits a character.
   const last = text.charCodeAt(text.length - 1);
   const isHalf = text.length > from && last >= 0xd800 && last <= 0xdbff;
   return isHalf ? text.length - 1 : text.length;
 }
 
-/** `text` as it stands in a document outside literal blocks. */
+/** Escapes `text` for use outside literal blocks. */
 export function escapeControl(text: string): string {
   return text.includes("<|") ? text.replaceAll(TOKEN, "<$&") : text;
 }

@@ -33,26 +33,26 @@ export type Terminator = "end" | "call" | "return";
 
 export interface Message {
   readonly role: Role;
-  /** A display name; of a tool, the name of the tool: `functions.get_weather`. */
+  /** A display name. For role `tool`, the name of the tool: `functions.get_weather`. */
   readonly name?: string;
-  /** Whom a call is for, or `assistant` on a reply. */
+  /** The recipient of a call, or `assistant` on a reply. */
   readonly to?: string;
   /** On calls and replies. */
   readonly callId?: string;
   readonly channel: Channel;
-  /** The channel is not written: it is `final` by default. */
+  /** The channel is not written, and defaults to `final`. */
   readonly implicitChannel?: true;
-  /** `preamble`, `status` or `debug`; others are kept and never shown. */
+  /** `preamble`, `status` or `debug`. Others are kept and never shown. */
   readonly intent?: string;
-  /** A hint. */
+  /** Informational. */
   readonly contentType?: string;
-  /** Binding: a `json` body must parse. */
+  /** Enforced: a `json` body must parse. */
   readonly constrain?: string;
   readonly content: string;
   readonly end: Terminator;
 }
 
-/** Who is addressed without being called. */
+/** Recipients that are not tools. */
 const NO_TOOLS: ReadonlySet<string> = new Set(["assistant", "all", "user"]);
 
 /** Whether a message calls a tool. */
@@ -60,7 +60,7 @@ export function isCall({ role, to }: Pick<Message, "role" | "to">): boolean {
   return role === "assistant" && to !== undefined && !NO_TOOLS.has(to);
 }
 
-/** Tools of the model's own training. They may be called on analysis as well. */
+/** Tools the model was trained with. They may also be called on analysis. */
 export function isBuiltIn(tool: string): boolean {
   return tool === "python" || tool === "browser" || tool.startsWith("browser.");
 }
@@ -69,12 +69,12 @@ export function isChannel(word: string): word is Channel {
   return word === "analysis" || word === "commentary" || word === "final";
 }
 
-/** Whether Harmony's rules hold: `profiles.harmony.enabled` in the header. */
+/** Whether Harmony's rules apply: `profiles.harmony.enabled` in the header. */
 export function hasHarmonyProfile(header: DocumentHeader | null): boolean {
   return member(member(header?.["profiles"], "harmony"), "enabled") === true;
 }
 
-/** A member of a header value; `undefined` where there is none. */
+/** A member of a header value; `undefined` if there is none. */
 export function member(value: HeaderValue | undefined, key: string): HeaderValue | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   return Object.entries(value).find(([name]) => name === key)?.[1];

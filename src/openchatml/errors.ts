@@ -1,4 +1,4 @@
-/** What can be wrong with an OpenChatML document, by the codes of the specification. */
+/** Errors and warnings about an OpenChatML document, with the codes of the specification. */
 
 export type ErrorCode =
   /** The document header, a frame's header, or the structure around them. */
@@ -7,15 +7,15 @@ export type ErrorCode =
   | "E-PARSE-CHANNEL-MISSING"
   /** A constrained body is not of its type. */
   | "E-BODY-CONSTRAINT-VIOLATION"
-  /** The arguments of a call are missing or no object. */
+  /** The arguments of a call are missing or not an object. */
   | "E-CALL-SCHEMA"
-  /** The input ends inside a header, a body or a literal block; a stream also before its stop token. */
+  /** The input ends inside a header, a body or a literal block; for a stream, also before its stop token. */
   | "E-STREAM-TRUNCATED"
-  /** A hidden channel was asked for without opting in. */
+  /** A hidden channel was requested without opting in. */
   | "E-PERM-VISIBILITY";
 
 export interface ErrorPlace {
-  /** Bytes of UTF-8 before it. Absent where no text was read. */
+  /** Offset in UTF-8 bytes. Absent if no text was read. */
   readonly offset?: number;
   /** The index of the message, counted from 0. */
   readonly messageIndex?: number;
@@ -51,14 +51,14 @@ export type WarningCode =
   | "W-CONTENT-TYPE"
   /** A call that does not end with `<|call|>`. */
   | "W-CALL-TERMINATOR"
-  /** `<|return|>` on something else than an assistant's final message. */
+  /** `<|return|>` on something other than an assistant's final message. */
   | "W-RETURN-CHANNEL"
   /** A reply to a call that is not in the document. */
   | "W-UNMATCHED-REPLY"
-  /** A reply in another name than that of the function called. */
+  /** The reply names another function than the call. */
   | "W-REPLY-NAME";
 
-/** Odd, but read. */
+/** A deviation that does not prevent reading. */
 export interface Warning {
   readonly code: WarningCode;
   readonly offset: number;

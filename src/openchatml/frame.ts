@@ -1,5 +1,5 @@
 /**
- * The header of a frame: from its words to who writes what to whom.
+ * Reads the header of a frame: role, channel, recipient and attributes.
  *
  *     <|start|>role attr… <|channel|>channel attr… <|constrain|>type<|message|>
  */
@@ -7,14 +7,14 @@ import { isChannel } from "./document.ts";
 import type { Channel, Role } from "./document.ts";
 import type { ErrorCode, WarningCode } from "./errors.ts";
 
-/** The text of a header between its tokens, escapes resolved. */
+/** The text of a header between its tokens, unescaped. */
 export interface FrameSections {
   readonly start: string;
   readonly channel?: string;
   readonly constrain?: string;
 }
 
-/** A message without body; the channel is absent where none is written. */
+/** A message without body. The channel is absent if it is not written. */
 export interface FrameHeader {
   readonly role: Role;
   readonly name?: string;
@@ -79,7 +79,7 @@ export function readFrame(sections: FrameSections): ReadFrame {
   return { header, warnings };
 }
 
-/** Whether a text can stand in a header: as one word, with no control character in it. */
+/** Whether a text is valid in a header: one word without control characters. */
 export function isHeaderValue(text: string): boolean {
   return text !== "" && !UNWRITABLE.test(text);
 }
@@ -106,7 +106,7 @@ function hasKey(word: string): boolean {
   return word.includes("=");
 }
 
-/** `known`: the attributes that may stand here. Others that could stand elsewhere are refused. */
+/** `known`: the attributes allowed here. Attributes that are allowed only elsewhere are rejected. */
 function readAttributes(
   attributes: readonly string[],
   known: ReadonlySet<string>,
@@ -145,7 +145,7 @@ function readType(section: string): string {
 }
 
 const ROLES: readonly Role[] = ["system", "developer", "user", "assistant", "tool"];
-/** Authors as Harmony writes them: the tool in place of the role. */
+/** Authors as Harmony writes them: the tool instead of the role. */
 const TOOL_AUTHOR = /^(?:functions\.[A-Za-z0-9_.-]+|python|browser(?:\.[A-Za-z0-9_.-]+)?)$/;
 
 function readAuthor(author: string, name: string | undefined): Pick<FrameHeader, "role" | "name"> {
@@ -161,7 +161,7 @@ function readAuthor(author: string, name: string | undefined): Pick<FrameHeader,
   return { role, ...(name !== undefined && { name }) };
 }
 
-/** What stands in two places must be the same there. */
+/** A value written in two places must be the same in both. */
 function agree(
   key: string,
   one: string | undefined,

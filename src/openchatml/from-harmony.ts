@@ -1,4 +1,4 @@
-/** From a Harmony conversation to OpenChatML (HIP-1), and what is lost on the way. */
+/** Converts a Harmony conversation to OpenChatML (HIP-1), and reports losses. */
 import { bodyText, offersFunctions } from "../harmony/body.ts";
 import type { Message as HarmonyMessage } from "../harmony/conversation.ts";
 import { checkBody } from "./checks.ts";
@@ -8,11 +8,11 @@ import { OpenChatMLError } from "./errors.ts";
 import { FrameError } from "./frame.ts";
 
 export interface FromHarmonyOptions {
-  /** Default: one that names Harmony's profile. `null`: none. */
+  /** Default: a header with Harmony's profile. `null`: none. */
   readonly header?: DocumentHeader | null;
-  /** Turn a constraint that its body breaks into a hint. Default false: that is an error. */
+  /** Turn a constraint that its body violates into a hint. Default false: that is an error. */
   readonly lenient?: boolean;
-  /** The ids of calls and replies, by index of the message. Where there is none, one is made. */
+  /** The ids of calls and replies, by index of the message. Missing ones are generated. */
   readonly callIds?: readonly (string | undefined)[];
 }
 
@@ -27,7 +27,7 @@ const HARMONY_HEADER: DocumentHeader = {
   profiles: { harmony: { enabled: true } },
 };
 
-/** Throws an `OpenChatMLError` for what the format has no form for. */
+/** Throws an `OpenChatMLError` for what the format cannot express. */
 export function fromHarmony(
   messages: readonly HarmonyMessage[],
   { header = HARMONY_HEADER, lenient = false, callIds = [] }: FromHarmonyOptions = {},
@@ -117,7 +117,7 @@ function withId(
   return { ...message, callId: id };
 }
 
-/** Makes ids, and gives the calls of each tool their replies in order. */
+/** Generates ids, and assigns replies to the calls of each tool in order. */
 class Ids {
   readonly #taken: Set<string>;
   /** Ids of unanswered calls by tool, oldest first. */

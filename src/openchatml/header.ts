@@ -7,7 +7,7 @@ import type { DocumentHeader } from "./document.ts";
 import { readYaml, writeYaml, YamlError } from "./yaml.ts";
 
 export type FoundHeader =
-  /** `end`: where the frames begin. */
+  /** `end`: the offset of the first frame. */
   | { readonly type: "none"; readonly end: number }
   | {
       readonly type: "header";
@@ -15,11 +15,11 @@ export type FoundHeader =
       readonly end: number;
       /** Before 2.2 calls have no ids. */
       readonly isLegacy: boolean;
-      /** Of a minor version that is not known here. */
+      /** A minor version that this reader does not know. */
       readonly isNewer: boolean;
     }
   | { readonly type: "wrong"; readonly problem: string; readonly at: number }
-  /** More text is needed to know. */
+  /** More text is needed. */
   | { readonly type: "unfinished" };
 
 const START = "<|start|>";
@@ -27,7 +27,7 @@ const BOM = "\uFEFF";
 /** Read as text: the YAML number 2.10 would be 2.1. */
 const VERSION: ReadonlySet<string> = new Set(["version"]);
 
-/** `isFinal`: nothing follows. */
+/** `isFinal`: the text is complete. */
 export function readDocumentHeader(text: string, isFinal: boolean): FoundHeader {
   const begin = /^\uFEFF?[ \t\r\n]*/.exec(text)?.[0].length ?? 0;
   const rest = text.slice(begin);
@@ -35,7 +35,7 @@ export function readDocumentHeader(text: string, isFinal: boolean): FoundHeader 
   if (rest.startsWith(START)) return { type: "none", end: begin };
   if (START.startsWith(rest) && !isFinal) return { type: "unfinished" };
 
-  // Indentation counts in YAML, so the header begins with its line.
+  // Indentation is significant in YAML, so the header includes its whole first line.
   const lineStart = Math.max(text.lastIndexOf("\n", begin - 1) + 1, text.startsWith(BOM) ? 1 : 0);
   const fenced = /^---[ \t]*(?:\r?\n|$)/.exec(rest);
   const found = fenced
@@ -50,7 +50,7 @@ export function readDocumentHeader(text: string, isFinal: boolean): FoundHeader 
   return toHeader(text.slice(from, found.headerEnd), from, found.end);
 }
 
-/** As it stands in a document, with the empty line behind it. */
+/** As written in a document, with an empty line after it. */
 export function writeDocumentHeader(header: DocumentHeader): string {
   return `${writeYaml(header, VERSION)}\n`;
 }

@@ -1,4 +1,7 @@
-/** OpenChatML 2.2, a text format for whole conversations: read, written and converted, usable alone, on any runtime. */
+/**
+ * OpenChatML 2.2, a text format for whole conversations: reading, writing and conversion. Usable on its own,
+ * on any runtime.
+ */
 
 // Documents
 export type {
@@ -24,7 +27,7 @@ export type { RenderOptions } from "./render.ts";
 export { createOpenChatMLStream } from "./stream.ts";
 export type { OpenChatMLStream, StreamEvent, StreamOptions } from "./stream.ts";
 
-// What is shown, and what goes back to the model
+// What is shown to users, and what the model reads again
 export { keptForSampling, viewOpenChatML } from "./view.ts";
 export type { SamplingOptions, ViewOptions } from "./view.ts";
 

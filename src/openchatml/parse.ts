@@ -1,26 +1,26 @@
-/** A whole OpenChatML document, from its text. */
+/** Parses a whole OpenChatML document. */
 import { isChatML, readChatML } from "./chatml.ts";
 import type { DocumentHeader, Message, ParsedDocument } from "./document.ts";
 import { type MessageStart, Reader, type ReaderOptions, type ReaderSink } from "./reader.ts";
 
 export interface ParseOptions {
-  /** Harmony's rules hold (HIP-1), also when the header does not say so. Default false. */
+  /** Apply Harmony's rules (HIP-1) even if the header does not request them. Default false. */
   readonly hip1?: boolean;
-  /** Accept calls and replies without `call_id`, and make one. Default false. */
+  /** Accept calls and replies without `call_id`, and generate one. Default false. */
   readonly lenient?: boolean;
-  /** Refuse a document without a header. Default false: it is a warning. */
+  /** Reject a document without a header. Default false: it is a warning. */
   readonly requireHeader?: boolean;
 }
 
-/** Throws an `OpenChatMLError` that says what is wrong and where. */
+/** Throws an `OpenChatMLError` with reason and position. */
 export function parseOpenChatML(text: string, options: ParseOptions = {}): ParsedDocument {
   if (isChatML(text)) return readChatML(text, options.requireHeader ?? false);
   const { document, reader } = read(text, options, new Set());
-  // An id that was made stands further down: once more, with others.
+  // A generated id occurs further on in the text: parse again with other ids.
   return reader.calls.hasCollided ? read(text, options, reader.calls.written).document : document;
 }
 
-/** What an absent option means. */
+/** Fills in defaults. */
 export function toReaderOptions(
   { hip1 = false, lenient = false, requireHeader = false }: ParseOptions,
   reservedIds: ReadonlySet<string>,
@@ -55,7 +55,7 @@ class Collector implements ReaderSink {
   }
 
   text(): void {
-    // The whole body comes with its end.
+    // The end event contains the whole body.
   }
 
   end(end: Message["end"], content: string): void {

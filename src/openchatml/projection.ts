@@ -1,4 +1,4 @@
-/** A document as JSON, as a Chat Completions history, and the envelope of a tool's reply. */
+/** Converts a document to JSON and to a Chat Completions history, and reads the envelope of tool replies. */
 import { isCall } from "./document.ts";
 import type { Document, Message } from "./document.ts";
 
@@ -64,7 +64,7 @@ function toJsonMessage(message: Message): JsonMessage {
   };
 }
 
-/** A message of Chat Completions, with the reasoning as OpenRouter has it. */
+/** A message of Chat Completions, with reasoning in OpenRouter's format. */
 export type ChatMessage =
   | {
       readonly role: "system" | "developer" | "user";
@@ -75,7 +75,7 @@ export type ChatMessage =
       readonly role: "tool";
       readonly tool_call_id: string;
       readonly content: string;
-      /** Of a tool whose call is not in the history. */
+      /** Set for a tool whose call is not in the history. */
       readonly name?: string;
     }
   | ChatAssistantMessage;
@@ -92,7 +92,7 @@ export interface ChatAssistantMessage {
   }[];
 }
 
-/** Hidden commentary is left out: a chat client would show it. */
+/** Hidden commentary is omitted: a chat client would show it. */
 export function toChatMessages({ messages }: Document): ChatMessage[] {
   const chat: ChatMessage[] = [];
   let open: ChatAssistantMessage | undefined;
@@ -135,12 +135,12 @@ export function toChatMessages({ messages }: Document): ChatMessage[] {
   return chat;
 }
 
-/** What a tool answered. */
+/** A tool's reply. */
 export interface ToolReply {
   readonly ok: boolean;
   /** The error's code, `E-TOOL-TIMEOUT` for instance. */
   readonly code?: string;
-  /** JSON where the body is JSON, otherwise its text. */
+  /** Parsed if the body is JSON, otherwise its text. */
   readonly content: unknown;
 }
 

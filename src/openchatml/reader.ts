@@ -19,19 +19,19 @@ import { readDocumentHeader } from "./header.ts";
 import { ByteOffsets } from "./utf8.ts";
 
 export interface ReaderOptions {
-  /** Harmony's rules hold, whatever the header says. */
+  /** Apply Harmony's rules, whatever the header says. */
   readonly hip1: boolean;
-  /** Calls and replies may come without ids. */
+  /** Accept calls and replies without ids. */
   readonly lenient: boolean;
   readonly requireHeader: boolean;
-  /** Ids that are not made. */
+  /** Ids that must not be generated. */
   readonly reservedIds: ReadonlySet<string>;
 }
 
 /** Everything but the body and its end. */
 export type MessageStart = Omit<Message, "content" | "end">;
 
-/** Who is told what was read, in order. */
+/** Receives what was read, in order. */
 export interface ReaderSink {
   header(header: DocumentHeader | null): void;
   start(message: MessageStart): void;
@@ -57,7 +57,7 @@ type Sections = { start: string; channel?: string; constrain?: string };
 
 const START = "<|start|>";
 const END = "<|end|>";
-/** Longer headers are refused: nothing of them can be given out before their end. */
+/** Longer headers are rejected, because a header is buffered until its end. */
 const MAX_FRAME_HEADER = 16_384;
 const MAX_DOCUMENT_HEADER = 262_144;
 
@@ -68,9 +68,9 @@ export class Reader {
   readonly #sink: ReaderSink;
   #state: State = { at: "header" };
   #buffer = "";
-  /** Up to here the buffer is read. */
+  /** The read position in the buffer. */
   #at = 0;
-  /** Bytes before the buffer. */
+  /** Bytes consumed before the buffer. */
   #bytes = 0;
   #offsets = new ByteOffsets();
   #messages = 0;
@@ -90,7 +90,7 @@ export class Reader {
     return this.#lastEnd;
   }
 
-  /** The input begins behind `<|start|>` and this text. */
+  /** The input begins after `<|start|>` and this text. */
   openFrame(start: string): void {
     this.#sink.header(null);
     this.#state = { at: "frame", sections: { start }, length: 0 };
@@ -101,7 +101,7 @@ export class Reader {
     this.#run(false);
   }
 
-  /** The input is over. */
+  /** Ends the input. */
   finish(): void {
     this.#run(true);
     if (this.#state.at === "frame" || this.#state.at === "body") {
@@ -127,7 +127,7 @@ export class Reader {
     this.#at = 0;
   }
 
-  /** Reads on; gives false where more input is needed. */
+  /** Reads one step. Returns false if more input is needed. */
   #step(isFinal: boolean): boolean {
     const state = this.#state;
     switch (state.at) {

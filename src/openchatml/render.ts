@@ -1,4 +1,4 @@
-/** An OpenChatML document as text. What could not be read back as it is, is refused. */
+/** Writes an OpenChatML document as text. Content that could not be read back unchanged is rejected. */
 import { checkBody, checkHeader, checkTerminator } from "./checks.ts";
 import { escapeControl } from "./control-tokens.ts";
 import { isCall } from "./document.ts";
@@ -10,14 +10,14 @@ import { writeDocumentHeader } from "./header.ts";
 export interface RenderOptions {
   /**
    * How messages are closed. Absent: as the document says.
-   * - `history`: nothing ends with `<|return|>`
+   * - `history`: no message ends with `<|return|>`
    * - `training`: the last message does, if it is the assistant's on `final`
    * - `completion`: as `history`, and the assistant's next message is opened
    */
   readonly mode?: "history" | "training" | "completion";
 }
 
-/** Throws an `OpenChatMLError` for a document that the format cannot hold. */
+/** Throws an `OpenChatMLError` for a document that the format cannot express. */
 export function renderOpenChatML(document: Document, { mode }: RenderOptions = {}): string {
   const { header, messages } = document;
   const frames = messages.map((message, index) => {
@@ -86,12 +86,12 @@ function value(what: string, text: string): string {
   return escapeControl(text);
 }
 
-/** Behind a `<` the next token would be read as an escape. */
+/** After a `<`, the next token would be read as an escape. */
 function section(text: string): string {
   return text.endsWith("<") ? `${text} ` : text;
 }
 
-/** A `<` at the end stands in a literal block, for the same reason. */
+/** A trailing `<` is written in a literal block, for the same reason. */
 function renderBody(content: string): string {
   const [run = ""] = /<+$/.exec(content) ?? [];
   const text = escapeControl(content.slice(0, content.length - run.length));

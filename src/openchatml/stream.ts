@@ -1,6 +1,6 @@
 /**
- * OpenChatML that streams in, as events. They are the same however the input is cut, but for the places where
- * deltas are divided.
+ * Parses streamed OpenChatML into events. Events do not depend on how the input is split, except where deltas
+ * are divided.
  */
 import { isCall } from "./document.ts";
 import type { Channel, Role, Terminator } from "./document.ts";
@@ -21,27 +21,27 @@ export type StreamEvent =
     }
   /** Text of the assistant's answer, to be shown. */
   | { readonly type: "response.delta"; readonly text: string }
-  /** A paragraph of the answer is complete: a good place to show what has come. */
+  /** A paragraph of the answer is complete: a good point to refresh the display. */
   | { readonly type: "response.delta.flush" }
   /** Text of any other body. */
   | { readonly type: "message.delta"; readonly text: string }
   | { readonly type: "message.done"; readonly end: Terminator }
-  /** For each call without reply, when the response is cancelled. */
+  /** For each unanswered call when the response is cancelled. */
   | { readonly type: "tool.cancel"; readonly call_id: string; readonly reason: string }
   | { readonly type: "response.cancel"; readonly reason: string }
-  /** The last event of a stream that cannot be read on. */
+  /** The last event of a stream that cannot be parsed further. */
   | { readonly type: "error"; readonly error: OpenChatMLError };
 
 export interface StreamOptions extends ParseOptions {
-  /** The stream begins behind `<|start|>` and this role, as a completion does. */
+  /** The stream begins after `<|start|>` and this role, as a completion does. */
   readonly prefill?: Role;
 }
 
 export interface OpenChatMLStream {
   push(text: string): StreamEvent[];
-  /** The input is over. A stream that has not reached `<|return|>` or `<|call|>` ends in an error. */
+  /** Ends the input. A stream that has not reached `<|return|>` or `<|call|>` ends with an error. */
   end(): StreamEvent[];
-  /** Nothing more is read. */
+  /** Ignores all further input. */
   cancel(reason: string): StreamEvent[];
   readonly warnings: readonly Warning[];
 }
@@ -89,7 +89,7 @@ export function createOpenChatMLStream(options: StreamOptions = {}): OpenChatMLS
   };
 }
 
-/** A whole document is read again with other ids; of a stream they are given out. */
+/** A whole document is parsed again with other ids; in a stream they have already been emitted. */
 function collided(): OpenChatMLError {
   return new OpenChatMLError("E-PARSE-HEADER", "a call_id= is written that was made before");
 }
@@ -113,13 +113,13 @@ class EventSink implements ReaderSink {
     return events;
   }
 
-  /** Those of the calls that are complete. */
+  /** Returns the calls that are complete. */
   doneCalls(ids: readonly string[]): string[] {
     return ids.filter((id) => this.#done.has(id));
   }
 
   header(): void {
-    // No event: what it says is about the whole transcript.
+    // Not an event, since it concerns the whole transcript.
   }
 
   start(message: MessageStart): void {

@@ -1,4 +1,4 @@
-/** From OpenChatML to a Harmony conversation (HIP-1), and what is lost on the way. */
+/** Converts OpenChatML to a Harmony conversation (HIP-1), and reports losses. */
 import type { Message as HarmonyMessage, ReasoningEffort } from "../harmony/conversation.ts";
 import { developerMessage, systemMessage } from "../harmony/messages.ts";
 import { isCall, member } from "./document.ts";
@@ -6,8 +6,9 @@ import type { Document, DocumentHeader, Message } from "./document.ts";
 
 export interface ToHarmonyOptions {
   /**
-   * `verbatim`, the default: system and developer texts stay as they are. `prompt`: for gpt-oss. A system message in
-   * Harmony's form is put first, with the effort of the header, and texts of other systems become instructions.
+   * `verbatim`, the default: system and developer texts are unchanged. `prompt`: for gpt-oss. A system
+   * message in Harmony's form is put first, with the effort of the header, and other system texts become
+   * instructions.
    */
   readonly mode?: "verbatim" | "prompt";
 }
@@ -106,7 +107,7 @@ function toContentType(message: Message, lossy: Set<string>): string | undefined
   return `<|constrain|>${constrain}`;
 }
 
-/** Harmony has only the tool's name to match replies by, so those of one tool come in the order of its calls. */
+/** Harmony matches replies by tool name only, so replies of one tool are sorted in the order of its calls. */
 function inOrderOfCalls(messages: readonly Message[]): {
   readonly messages: readonly Message[];
   readonly isChanged: boolean;
@@ -146,9 +147,9 @@ function headerLosses(header: DocumentHeader | null, mode: "verbatim" | "prompt"
   });
 }
 
-/** What a system message in Harmony's own form holds. */
+/** Marks a system message in Harmony's own form. */
 const CHANNEL_LINE = /^# Valid channels:/m;
-/** How the sections of Harmony's developer message begin. */
+/** Section headings of Harmony's developer message. */
 const DEVELOPER_SECTION = /^# (?:Instructions|Tools|Response Formats)$/m;
 
 function asPrompt(

@@ -1,4 +1,4 @@
-/** How many bytes a text is in UTF-8. A lone surrogate counts as the replacement character it becomes. */
+/** Length of a text in UTF-8 bytes. A lone surrogate counts as the replacement character. */
 export function utf8Length(text: string, from = 0, to = text.length): number {
   let bytes = to - from;
   for (let at = from; at < to; at++) {
@@ -12,7 +12,7 @@ export function utf8Length(text: string, from = 0, to = text.length): number {
   return bytes;
 }
 
-/** Byte offsets of places in a text. Cheap where they are asked for in order. */
+/** Byte offsets of positions in a text. Cheap if queried in ascending order. */
 export class ByteOffsets {
   #at = 0;
   #bytes = 0;

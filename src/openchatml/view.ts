@@ -1,16 +1,16 @@
-/** What of a document is shown to people, and what goes back to the model. */
+/** Selects what is shown to users, and what the model reads again. */
 import { isCall } from "./document.ts";
 import type { Channel, Document, Message } from "./document.ts";
 import { OpenChatMLError } from "./errors.ts";
 
 export interface ViewOptions {
-  /** Show everything, for those who debug. Default false. */
+  /** Show everything, for debugging. Default false. */
   readonly debug?: boolean;
   /** Only messages on these channels. */
   readonly channels?: readonly Channel[];
 }
 
-/** The messages an end user may see. Asking for analysis without `debug` is an error. */
+/** The messages an end user may see. Requesting analysis without `debug` is an error. */
 export function viewOpenChatML(
   { messages }: Document,
   { debug = false, channels }: ViewOptions = {},
@@ -32,13 +32,13 @@ function isShown(message: Message): boolean {
 }
 
 export interface SamplingOptions {
-  /** Harmony's rule, without the exception for calls that wait for their reply. Default false. */
+  /** Use Harmony's rule, without the exception for unanswered calls. Default false. */
   readonly hip1?: boolean;
 }
 
 /**
- * The indexes of the messages that are kept for the next sampling: all but the analysis before the last final
- * message. Analysis that led to a call without reply stays.
+ * Indexes of the messages that the next prompt keeps: all except analysis before the last final message.
+ * Analysis that led to an unanswered call is kept.
  */
 export function keptForSampling(
   { messages }: Document,

@@ -1,7 +1,7 @@
 /**
- * The YAML of document headers: block maps, lists of scalars, flow lists and maps on one line, quoted and plain
- * scalars, comments. Anchors, tags, block scalars and tabs are refused: the same text gives the same value in every
- * implementation, and no small text gives a large one.
+ * Reads and writes the YAML of document headers: block maps, lists of scalars, flow lists and maps on one
+ * line, quoted and plain scalars, comments. Anchors, tags, block scalars and tabs are rejected, so that the
+ * same text gives the same value in every implementation, and a small text cannot expand to a large value.
  */
 import type { HeaderValue } from "./document.ts";
 
@@ -18,10 +18,10 @@ export class YamlError extends Error {
 
 type YamlMap = Readonly<Record<string, HeaderValue>>;
 
-/** Deeper ones are refused, so that no header exhausts the stack. */
+/** Limits nesting, to prevent a stack overflow. */
 const MAX_DEPTH = 32;
 
-/** Reads a map. `textKeys`: top-level keys whose value is the scalar's text, whatever it looks like. */
+/** Reads a map. `textKeys`: top-level keys whose value is always read as text. */
 export function readYaml(text: string, textKeys: ReadonlySet<string>): YamlMap {
   const lines = toLines(text);
   const [first] = lines;
@@ -33,7 +33,7 @@ export function readYaml(text: string, textKeys: ReadonlySet<string>): YamlMap {
   return map;
 }
 
-/** Writes a map. What could be read as anything but the same text is quoted. */
+/** Writes a map. Text that could be read as another type is quoted. */
 export function writeYaml(map: YamlMap, plainKeys: ReadonlySet<string>): string {
   return Object.entries(map)
     .map(([key, value]) => {
@@ -93,7 +93,7 @@ class BlockReader {
     return Object.fromEntries(entries);
   }
 
-  /** What stands below a key without a value. A list may stand at the key's own indentation. */
+  /** The block below a key without a value. A list may have the key's own indentation. */
   #below(indent: number, depth: number): HeaderValue {
     const line = this.peek();
     if (line === undefined || line.indent < indent) return null;
@@ -116,7 +116,7 @@ function isItem({ text }: Line): boolean {
   return text === "-" || text.startsWith("- ");
 }
 
-/** Reads what stands on one line. */
+/** Reads the values on one line. */
 class ScalarReader {
   readonly #text: string;
   readonly #number: number;
@@ -127,7 +127,7 @@ class ScalarReader {
     this.#number = number;
   }
 
-  /** Whether nothing but a comment is left. */
+  /** Whether only a comment is left. */
   get isAtEnd(): boolean {
     this.#skipSpace();
     return this.#at >= this.#text.length || this.#isComment();
@@ -147,7 +147,7 @@ class ScalarReader {
     return this.#plain(between.trim());
   }
 
-  /** The value that fills the rest of the line. */
+  /** The value up to the end of the line. */
   last(isText: boolean): HeaderValue {
     const value = this.#value("", 0, isText);
     if (!this.isAtEnd) throw this.#error("text behind a value");
@@ -207,7 +207,7 @@ class ScalarReader {
     return this.#unescape(match[0]);
   }
 
-  /** The escapes are those of JSON. */
+  /** Supports JSON's escapes. */
   #unescape(quoted: string): string {
     try {
       return String(JSON.parse(quoted.replaceAll("\t", "\\t")));
@@ -237,7 +237,7 @@ class ScalarReader {
     );
   }
 
-  /** The colon behind a key: one with a space or nothing behind it. */
+  /** The colon after a key: followed by a space or the end of the line. */
   #colon(from: number): number {
     const match = /:(?=\s|$)/.exec(this.#text.slice(from));
     return match === null ? -1 : from + match.index;
@@ -298,7 +298,7 @@ function isMap(value: HeaderValue): value is YamlMap {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Words that some readers of YAML take for something else than text. */
+/** Words that some YAML readers do not read as text. */
 const WORDS = /^(?:true|false|null|yes|no|on|off)$/i;
 
 function writeText(text: string): string {

@@ -20,7 +20,7 @@ export interface Meters {
   readonly recoveries: Counter;
   /** Where the reasoning of a tool loop came from, by outcome: `sent`, `sealed`, `stored`, `lost`. */
   readonly reasoningReturned: Counter;
-  /** Sealed reasoning that was not opened, by reason. */
+  /** Encrypted reasoning that could not be decrypted, by reason. */
   readonly sealsRefused: Counter;
   /** By operation and failure. */
   readonly storeFailures: Counter;

@@ -49,7 +49,7 @@ export function sentReasoning(message: AssistantMessage): string | undefined {
   return candidates.find((text) => text !== undefined && text !== null && text !== "") ?? undefined;
 }
 
-/** Sealed reasoning the client has sent back: the `data` of encrypted entries. */
+/** Encrypted reasoning the client has sent back: the `data` of encrypted entries. */
 function sealedReasoning(message: AssistantMessage): readonly string[] {
   if (!Array.isArray(message.reasoning_details)) return [];
   return message.reasoning_details.flatMap((detail) =>

@@ -27,7 +27,7 @@ export interface ReplyOptions {
   readonly logprobs: boolean;
 }
 
-/** How the client receives reasoning: as text, as a sealed copy to send back, or not at all. */
+/** How the client receives reasoning: as text, encrypted to send back, or not at all. */
 export type ShownReasoning = "text" | "sealed" | "hidden";
 
 /** Between two analysis messages, and between a preamble and the answer. */

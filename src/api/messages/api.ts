@@ -8,7 +8,8 @@ import { messages } from "./route.ts";
 import { unsupportedRoutes } from "./unsupported-routes.ts";
 
 export const messagesApi: Api = {
-  // Other paths, the list of models for one, are shared with OpenAI's API.
+  // Paths of this API only. Shared paths, such as the list of models, are claimed if the request names a
+  // version of Anthropic's API.
   claims: (request) => PATHS.test(request.path) || namesVersion(request),
   routes({ settings, log, meters, ...services }) {
     const findModel = createFindModel(services.models, settings.claudeAliases);
@@ -31,7 +32,7 @@ export const messagesApi: Api = {
     return OPENAI_PREFIXES.flatMap((prefix) => apps.map((app) => ({ prefix, app })));
   },
   authentication: {
-    // Both may come: the SDK reads one of them from the environment without being told to.
+    // Both headers may be present: the SDK reads one of the keys from the environment unasked.
     presentedKeys(request) {
       const key = request.header("x-api-key");
       return [...(key ? [key] : []), ...BEARER.presentedKeys(request)];

@@ -1,17 +1,19 @@
-/** The text that stands for a content block in the prompt: gpt-oss reads nothing else. */
+/** Text that replaces a content block in the prompt, since gpt-oss reads text only. */
 import { RequestError } from "../errors.ts";
 import type { Block, ResultBlock } from "./request.ts";
 
-/** What is done with images and files in user messages. In tool results they are always replaced. */
+/** How images and files in user messages are handled. In tool results they are always replaced. */
 export type MediaInput = "placeholder" | "refuse";
 
 type MediaBlock = Extract<Block, { type: "image" | "document" | "search_result" }>;
 
-/** The model is told that something was there, so that it can say that it has not seen it. */
+/** Tells the model about the image, so that it can answer that it has not seen it. */
 const IMAGE = "[image: this model cannot see images]";
 const DOCUMENT = "[document: this model cannot read documents of this kind]";
 
-/** A block of a user message that is no plain text. Throws a {@link RequestError} where the operator refuses media. */
+/**
+ * Text for a user block that is not plain text. Throws a {@link RequestError} if the operator refuses media.
+ */
 export function mediaText(block: MediaBlock, param: string, media: MediaInput): string {
   const readable = readableText(block);
   if (readable !== undefined) return readable;
@@ -24,7 +26,7 @@ export function mediaText(block: MediaBlock, param: string, media: MediaInput): 
   return block.type === "image" ? IMAGE : DOCUMENT;
 }
 
-/** The text of a block in a tool result. Undefined: a kind that is left out. */
+/** Text of a block in a tool result. Undefined: the block is skipped. */
 export function resultText(block: ResultBlock): string | undefined {
   switch (block.type) {
     case "text":
@@ -35,7 +37,7 @@ export function resultText(block: ResultBlock): string | undefined {
     case "search_result":
       return readableText(block) ?? DOCUMENT;
     case "tool_reference":
-      // The tool itself is in the list of functions from now on.
+      // The tool itself is now in the list of functions.
       return `Loaded tool: ${block.tool_name}`;
     case "unsupported":
       return undefined;

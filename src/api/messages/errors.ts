@@ -1,11 +1,11 @@
-/** Errors in Anthropic's envelope. */
+/** Formats errors in Anthropic's envelope. */
 import type { ErrorReply } from "../api.ts";
 import type { ErrorDescription } from "../errors.ts";
 
 export interface MessagesError {
   readonly type: string;
   readonly message: string;
-  /** For programs: the SDK's threads look for a code in it. */
+  /** Machine-readable. The SDK's threads look for a code here. */
   readonly details?: object;
 }
 
@@ -18,7 +18,7 @@ export function toMessagesError(description: ErrorDescription): MessagesError {
   };
 }
 
-/** The status is Anthropic's own where the gateway, the engine or its queue has no room: clients show and retry it. */
+/** Uses Anthropic's own status if the gateway, the engine or its queue is full: clients show it and retry. */
 export function toMessagesErrorReply(description: ErrorDescription, requestId: string): ErrorReply {
   return {
     status: description.status === 503 ? OVERLOADED : description.status,
@@ -46,7 +46,7 @@ function toType(status: number): string {
   return TYPES[status] ?? "api_error";
 }
 
-/** Claude Code compacts the conversation, and LangChain throws an error of its own, when they read these words. */
+/** Claude Code compacts the conversation, and LangChain throws a specific error, when they read this text. */
 function toMessage({ message, errorType, tooLong }: ErrorDescription): string {
   if (errorType !== "context_length_exceeded") return message;
   if (tooLong === undefined) return `prompt is too long: ${message}`;

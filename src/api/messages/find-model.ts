@@ -1,13 +1,16 @@
-/** Which model a name stands for. Programs made for Claude ask for `claude-…`, and the operator says what that is here. */
+/**
+ * Resolves model names. Programs made for Claude request `claude-…`; the operator configures which model
+ * serves such a name.
+ */
 import type { Model, Models } from "../../models/models.ts";
 import { RequestError } from "../errors.ts";
 
-/** `pattern=model` with a pattern such as `claude-haiku-*`; a model alone stands for every `claude-*`. */
+/** `pattern=model` with a pattern such as `claude-haiku-*`. A model alone applies to every `claude-*`. */
 export type ClaudeAlias = string;
 
 export type FindModel = (name: string) => Model | undefined;
 
-/** The first alias that matches counts, and only for names that no served model has. */
+/** The first matching alias wins. Aliases apply only to names that no served model has. */
 export function createFindModel(models: Models, aliases: readonly ClaudeAlias[]): FindModel {
   const patterns = aliases.map((alias) => {
     const at = alias.indexOf("=");
@@ -35,7 +38,7 @@ export function unknownModel(name: string): RequestError {
   });
 }
 
-/** A `*` at the end stands for anything. */
+/** A trailing `*` matches any text. */
 function toMatcher(pattern: string): (name: string) => boolean {
   if (!pattern.endsWith("*")) return (name) => name === pattern;
   const prefix = pattern.slice(0, -1);

@@ -1,6 +1,6 @@
 /**
- * The messages of a request as entries, one for each thing that was said: blocks that hold text become text, blocks
- * that have no meaning here are left out and named, and assistant messages in a row become one turn.
+ * Converts the messages of a request to history entries. Text blocks become text, unsupported blocks are
+ * skipped and reported, and consecutive assistant messages become one turn.
  */
 import { memberText } from "../../harmony/json-member.ts";
 import { type Json, parseJson, toCompactJson } from "../../harmony/json.ts";
@@ -29,9 +29,9 @@ export type AssistantPart = Thought | { readonly type: "text"; readonly text: st
 
 export interface Thought {
   readonly type: "thought";
-  /** Readable text, which is a rendering of what is sealed. Often empty. */
+  /** Readable text of the encrypted thinking. Often empty. */
   readonly text: string;
-  /** The signature, or the data of a redacted block. Empty: there is none. */
+  /** The signature, or the data of a redacted block. Empty if there is none. */
   readonly sealed: string;
 }
 
@@ -45,19 +45,19 @@ export interface ToolUse {
 
 export interface History {
   readonly entries: readonly HistoryEntry[];
-  /** Names of tools that were called or referred to: deferred ones are loaded by that. */
+  /** Names of tools that were called or referenced, which loads deferred tools. */
   readonly references: ReadonlySet<string>;
-  /** Kinds of blocks that were left out. */
+  /** Kinds of blocks that were skipped. */
   readonly skipped: ReadonlySet<string>;
 }
 
 export interface HistoryOptions {
-  /** The request as text: arguments that `JSON.parse` would change are read from it. */
+  /** The request as text, for reading arguments that `JSON.parse` would change. */
   readonly bodyText: string;
   readonly media: MediaInput;
 }
 
-/** Throws a `RequestError` for media, where the operator refuses them. */
+/** Throws a `RequestError` for media if the operator refuses them. */
 export function toHistory(messages: readonly WireMessage[], options: HistoryOptions): History {
   const entries: HistoryEntry[] = [];
   const references = new Set<string>();
@@ -91,14 +91,17 @@ export function toHistory(messages: readonly WireMessage[], options: HistoryOpti
   return { entries, references, skipped };
 }
 
-/** Claude Code puts one first. It differs between sessions, and would make every prompt a new one to prefix caches. */
+/**
+ * Claude Code sends this block first. It differs between sessions, so it would prevent any hit in the
+ * engine's prefix cache.
+ */
 const BILLING_HEADER = /^x-anthropic-billing-header/;
 
 /** The text of the `system` field. */
 export function systemText(
   system: string | readonly { readonly type: string; readonly text?: string | null | undefined }[],
 ): string {
-  // As a string it is followed by the instructions themselves.
+  // In a string, the instructions follow the header.
   if (typeof system === "string") return system.replace(/^x-anthropic-billing-header[^\n]*\n*/, "");
   return joinInstructions(system.map(({ type, text }) => (type === "text" ? (text ?? "") : "")));
 }
@@ -132,7 +135,7 @@ function toInstructions(blocks: readonly Block[], skipped: Set<string>): History
   const texts: string[] = [];
   for (const block of blocks) {
     if (block.type === "text") texts.push(block.text);
-    // A reference is honoured where the tools are offered.
+    // References are resolved where the tools are offered.
     else if (block.type !== "tool_addition") skipped.add(kindOf(block));
   }
   const text = joinInstructions(texts);
@@ -145,7 +148,7 @@ interface UserOptions {
   readonly skipped: Set<string>;
 }
 
-/** Results and texts in the order sent; texts that stand together are one message. */
+/** Results and texts in the order sent. Adjacent texts become one message. */
 function toUserEntries(
   blocks: readonly Block[],
   { param, media, skipped }: UserOptions,
@@ -184,7 +187,10 @@ function toUserEntries(
   return entries;
 }
 
-/** Harmony has no flag for errors. Clients say it in the text; an error without a text gets one. */
+/**
+ * Harmony has no error flag. Clients usually describe the error in the text; an error without text gets a
+ * description.
+ */
 function toResultText(
   { content, is_error: isError }: Extract<Block, { type: "tool_result" }>,
   skipped: Set<string>,
@@ -253,12 +259,12 @@ function kindOf(block: Block): string {
 
 // Arguments
 
-/** The arguments at a path of the request as compact JSON text, keys in the order sent. */
+/** Returns the arguments at a path of the request as compact JSON text, keys in the order sent. */
 type ArgumentsReader = (input: unknown, path: readonly (string | number)[]) => string;
 
 /**
- * `JSON.stringify` gives the text that was sent for nearly all arguments. Only where it does not is the body's text read
- * once more, which takes 10 ms for each megabyte.
+ * For nearly all arguments `JSON.stringify` reproduces the text that was sent. Only otherwise is the body's
+ * text parsed again, which takes 10 ms per megabyte.
  */
 function createArgumentsReader(bodyText: string): ArgumentsReader {
   let messages: { readonly json: Json | undefined } | undefined;
@@ -275,12 +281,12 @@ function readMessages(bodyText: string): Json | undefined {
   try {
     return parseJson(memberText(bodyText, "messages") ?? "null");
   } catch {
-    // Half a surrogate pair somewhere, which only `JSON.parse` reads.
+    // Lone surrogates, which only `JSON.parse` accepts.
     return undefined;
   }
 }
 
-/** Keys that look like integers have lost their place, and large integers their last digits. */
+/** `JSON.parse` reorders keys that look like integers and rounds large integers. */
 function isChangedByParsing(value: unknown): boolean {
   if (typeof value === "number") return Math.abs(value) > Number.MAX_SAFE_INTEGER;
   if (typeof value !== "object" || value === null) return false;

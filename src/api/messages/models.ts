@@ -1,16 +1,16 @@
-/** `GET /v1/models` in Anthropic's shape, for requests that name a version of its API. */
+/** `GET /v1/models` in Anthropic's format, for requests that name a version of its API. */
 import { type Context, Hono, type HonoRequest } from "hono";
 import type { Model, Models } from "../../models/models.ts";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import { type FindModel, unknownModel } from "./find-model.ts";
 
-/** Anthropic's clients send a version with every request; nobody else does. */
+/** Anthropic's clients send a version with every request; no other clients do. */
 export function namesVersion(request: HonoRequest): boolean {
   return request.header("anthropic-version") !== undefined;
 }
 
-/** Requests of other clients are left to the routes behind. */
+/** Requests of other clients are passed to the next routes. */
 export function modelRoutes(models: Models, findModel: FindModel): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.get("/models", (c, next) => (namesVersion(c.req) ? answerList(c, models) : next()));
@@ -32,7 +32,7 @@ function answerList(c: Context<ApiEnv>, models: Models): Response {
   const from = after === undefined ? 0 : ids.indexOf(after) + 1;
   const found = before === undefined ? -1 : ids.indexOf(before);
   const to = found < 0 ? all.length : found;
-  // Backwards, a page is what stands just before the id.
+  // Backwards: the page directly before the id.
   const begin = before !== undefined && after === undefined ? Math.max(0, to - most) : from;
   const page = all.slice(begin, Math.min(to, begin + most));
   return answer(c, {
@@ -59,10 +59,10 @@ function toLimit(text: string | undefined): number {
   });
 }
 
-/** When gpt-oss was published. */
+/** The release date of gpt-oss. */
 const PUBLISHED = "2025-08-05T00:00:00Z";
 
-/** One entry, under the name it was asked for. */
+/** One entry, under the requested name. */
 function toModelInfo(model: Model, id: string = model.id) {
   return {
     type: "model",

@@ -1,4 +1,4 @@
-/** What a message and its stream share: who answers, how thoughts are shown, and the mapped values. */
+/** Shared by plain and streamed messages: ids, how thinking is shown, and mapped values. */
 import type { TurnEnd, TurnUsage } from "../../turn/turn.ts";
 import type { ShownThinking } from "./thinking.ts";
 
@@ -12,7 +12,7 @@ export interface ReplyOptions {
 
 export type StopReason = "end_turn" | "max_tokens" | "stop_sequence" | "tool_use";
 
-/** How a turn ended that has not failed. */
+/** Maps the end of a turn that has not failed. */
 export function toStop({ finish, stopSequence }: TurnEnd): {
   readonly stop_reason: StopReason;
   readonly stop_sequence: string | null;
@@ -23,7 +23,7 @@ export function toStop({ finish, stopSequence }: TurnEnd): {
   return { stop_reason: "stop_sequence", stop_sequence: stopSequence };
 }
 
-/** Clients add the three counts of input tokens. Thoughts are part of the output. */
+/** Clients add up the three input counts. Output tokens include thinking. */
 export function toUsage(usage: TurnUsage) {
   return {
     input_tokens: usage.promptTokens - usage.cachedTokens,

@@ -1,8 +1,10 @@
 /**
- * What `POST /v1/messages` and `/v1/messages/count_tokens` accept: Anthropic's body, of any version of the API.
+ * What `POST /v1/messages` and `/v1/messages/count_tokens` accept: Anthropic's body, of any version of the
+ * API.
  *
- * Unknown fields and unknown kinds of content blocks are accepted, because both change from week to week and clients
- * repeat what they have sent. A known field of the wrong type is a 400 that names it. `null` means absent, everywhere.
+ * Unknown fields and unknown kinds of content blocks are accepted, because both change weekly and clients
+ * send back what they received. A known field of the wrong type is answered with a 400 that names it. `null`
+ * always means absent.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
@@ -11,7 +13,7 @@ const textLike = lazy(() => z.string().nullish());
 
 const text = lazy(() => z.object({ type: z.literal("text"), text: z.string() }));
 
-/** Both are opened where they can be, so neither is required. */
+/** Each is decrypted if possible, so neither is required. */
 const thinking = lazy(() =>
   z.object({ type: z.literal("thinking"), thinking: textLike(), signature: textLike() }),
 );
@@ -29,7 +31,7 @@ const toolUse = lazy(() =>
   }),
 );
 
-/** Only the sources that hold text are read. */
+/** Only sources with text are read. */
 const documentSource = lazy(() =>
   z.looseObject({
     type: z.string(),
@@ -56,7 +58,7 @@ const toolReference = lazy(() =>
   z.object({ type: z.literal("tool_reference"), tool_name: z.string() }),
 );
 
-/** A block of a kind that has no meaning here: left behind by another model, or newer than this gateway. */
+/** A block of an unsupported kind: written by another model, or newer than this gateway. */
 function otherThan(known: ReadonlySet<string>) {
   return z
     .looseObject({ type: z.string() })
@@ -94,7 +96,7 @@ const toolResult = lazy(() =>
 
 const compaction = lazy(() => z.object({ type: z.literal("compaction"), content: textLike() }));
 
-/** The result of a tool search that Anthropic's servers ran: it names tools, as a `tool_reference` does. */
+/** The result of a tool search on Anthropic's servers. It names tools, like a `tool_reference`. */
 const toolSearchResult = lazy(() =>
   z.object({
     type: z.literal("tool_search_tool_result"),
@@ -162,7 +164,7 @@ const customTool = lazy(() =>
     .transform((tool) => ({ ...tool, type: "custom" as const })),
 );
 
-/** A tool that Anthropic runs, or whose schema only its models know, such as `web_search_20250305`. */
+/** A tool that Anthropic runs, or whose schema is built into its models, such as `web_search_20250305`. */
 const serverTool = lazy(() =>
   z
     .looseObject({ type: z.string(), name: textLike() })
@@ -183,7 +185,7 @@ const toolChoice = lazy(() =>
   ]),
 );
 
-/** Types and displays are added often. What is unknown counts as `adaptive` and as shown. */
+/** Types and displays are added often. Unknown types count as `adaptive`, unknown displays as shown. */
 const thinkingConfig = lazy(() =>
   z.object({
     type: z.string(),
@@ -196,9 +198,9 @@ const outputFormat = lazy(() =>
   z.object({ type: z.literal("json_schema"), schema: z.record(z.string(), z.unknown()) }),
 );
 
-/** As long as the gateway holds back text for it. */
+/** Limits how much text the gateway holds back. */
 const MAX_STOP_LENGTH = 1_000;
-/** Anthropic names no bound. A search for as many still takes one step per character. */
+/** Anthropic documents no limit. Matching this many still takes one step per character. */
 const MAX_STOP_SEQUENCES = 256;
 
 const promptFields = lazy(() => ({
@@ -220,7 +222,7 @@ const promptFields = lazy(() => ({
     .nullish(),
   /** The older name of `output_config.format`. */
   output_format: outputFormat().nullish(),
-  /** Conversations kept by the server: refused in words that clients understand. */
+  /** Conversations stored on the server: refused with an error that clients understand. */
   thread: z.unknown().optional(),
 }));
 

@@ -1,9 +1,10 @@
 /**
- * The thoughts of a running tool loop, out of what the client sends back.
+ * Restores the thinking of a running tool loop from what the client sends back.
  *
- * A signature that opens is the thought, and the text beside it is not looked at: it was only a rendering. One that does
- * not open is ignored, because a refusal would be repeated for as long as the conversation lives: then the readable text
- * counts, then what the store has of the call, else the thought is lost.
+ * If a signature can be decrypted, its content is used, and the readable text beside it is ignored: it was
+ * only a rendering. A signature that cannot be decrypted is ignored, because refusing it would fail every
+ * later request of the conversation as well. Then the readable text is used, else the stored reasoning of the
+ * call; otherwise the thinking is lost.
  */
 import {
   type CallThoughts,
@@ -15,19 +16,19 @@ import {
 import type { AssistantEntry, AssistantPart, HistoryEntry, Thought } from "./history.ts";
 
 export interface RestoredHistory {
-  /** Thoughts are as the model is to be given them. Those of finished turns are gone. */
+  /** Entries with their thinking restored. Thinking of finished turns has been removed. */
   readonly entries: readonly HistoryEntry[];
-  /** The worst of the running loop. Undefined: there was no thought to be restored. */
+  /** The worst outcome in the running loop. Undefined: there was no thinking to restore. */
   readonly outcome: ReasoningOutcome | undefined;
 }
 
 export interface RestoreDeps {
   readonly reasoning: Pick<ReasoningStore, "open" | "restore">;
-  /** Counts what was not found by the store. */
+  /** Counts outcomes that the reasoning store does not report. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
 
-/** Never rejects for what a client has sent. */
+/** Never rejects because of what a client has sent. */
 export async function restoreThoughts(
   entries: readonly HistoryEntry[],
   tenant: string,
@@ -53,7 +54,7 @@ export async function restoreThoughts(
   const outcomes: { outcome: ReasoningOutcome | undefined }[] = [];
   const parts = new Map<Step, readonly AssistantPart[]>();
   const sent = new Set(opened.filter(({ known }) => known).map(({ step }) => step));
-  // What stands behind the last call and was sent is not taken from the store as well.
+  // Thinking after the last call is not also restored from the store if it was sent.
   const last = new Set(
     steps.flatMap((each) => {
       const [call, behind] = each.slice(-2);
@@ -70,7 +71,7 @@ export async function restoreThoughts(
         ? withStored(step, last.has(step) ? { ...around, after: [] } : around)
         : withOpened(step, thoughts),
     );
-    // What was looked up has been counted there.
+    // The reasoning store has already counted what it looked up.
     if (kept === undefined && outcome) deps.onRestored(outcome);
     outcomes.push({ outcome: kept === undefined ? outcome : kept.outcome });
   }
@@ -84,7 +85,7 @@ export async function restoreThoughts(
   };
 }
 
-/** Where the running loop begins: behind the last answer. One at the very end has only begun. */
+/** The running loop begins after the last answer. An answer at the very end is a prefill. */
 function runningFrom(entries: readonly HistoryEntry[]): number {
   const last = entries.length - 1;
   return (
@@ -98,10 +99,10 @@ function runningFrom(entries: readonly HistoryEntry[]): number {
   );
 }
 
-/** The part of an assistant message up to and including a call, or what stands behind the last call. */
+/** Part of an assistant message: up to and including a call, or what follows the last call. */
 interface Step {
   readonly thoughts: readonly Thought[];
-  /** Everything, the thoughts included. */
+  /** All parts, thinking included. */
   readonly parts: readonly AssistantPart[];
   readonly callId: string | undefined;
 }
@@ -131,9 +132,9 @@ function withoutThoughts({ parts }: AssistantEntry): Step[] {
 
 interface OpenedStep {
   readonly step: Step;
-  /** Every thought was found, and there was one. */
+  /** There was thinking, and all of it was restored. */
   readonly known: boolean;
-  /** What was found of each. */
+  /** The restored text of each thinking block. */
   readonly thoughts: readonly (string | undefined)[];
   readonly outcome: ReasoningOutcome | undefined;
 }
@@ -159,7 +160,7 @@ async function openThoughts(
   };
 }
 
-/** What was found of the thoughts, each in its place. */
+/** Replaces each thinking block by its restored text. */
 function withOpened({ parts }: Step, texts: readonly (string | undefined)[]): AssistantPart[] {
   let next = 0;
   return parts.flatMap((part): AssistantPart[] => {
@@ -169,7 +170,10 @@ function withOpened({ parts }: Step, texts: readonly (string | undefined)[]): As
   });
 }
 
-/** The stored thoughts, where the model had them among its texts; all of them first if those are not the same texts. */
+/**
+ * Inserts stored reasoning between the texts where the model wrote it, or before all of them if the texts
+ * differ.
+ */
 function withStored({ parts }: Step, { before, after }: CallThoughts): AssistantPart[] {
   const others = parts.filter(({ type }) => type !== "thought");
   const places = before.length === others.length ? before : [before.flat()];

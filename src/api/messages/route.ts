@@ -1,4 +1,4 @@
-/** `POST /v1/messages` and `/v1/messages/count_tokens`: where requests, turns and messages meet. */
+/** `POST /v1/messages` and `/v1/messages/count_tokens`: connects requests, turns and replies. */
 import { type Context, Hono } from "hono";
 import type { Model } from "../../models/models.ts";
 import type { ReasoningOutcome, ReasoningStore } from "../../store/reasoning-store.ts";
@@ -30,22 +30,22 @@ import { toTurnInSteps, type TurnContext } from "./to-turn.ts";
 export interface MessagesDeps {
   readonly findModel: FindModel;
   readonly reasoning: ReasoningStore;
-  /** What the operator says about the system message; the date is that of the request. */
+  /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: Date) => TurnContext["system"];
   readonly limits: RequestLimits & CountedLists;
   readonly serverTools: ServerTools;
   readonly media: MediaInput;
   readonly keepAliveMs: number;
-  /** Between the stages in which a request of megabytes is read. */
+  /** Yields between stages of large requests. */
   readonly pause: Pause;
-  /** How long a client may read nothing of what waits for it. */
+  /** How long a client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
-  /** Kinds of tools and blocks that were left out of a request's prompt. */
+  /** Called with the kinds of tools and blocks that were skipped. */
   readonly onSkipped: (requestId: string, kinds: readonly string[]) => void;
-  /** Where the thoughts of a tool loop's step were found, when not by `reasoning` itself. */
+  /** Called with where the reasoning of a step was found, unless `reasoning` has reported it. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
 
@@ -81,7 +81,7 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
         "content-type": "application/json",
       });
     }
-    // Until the engine has accepted, its refusal can still be an HTTP status.
+    // Until the engine has accepted the request, its error can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: deps.keepAliveMs, signal });
     return sseResponse(c, toFrames(begun, options), {
       keepAlive: PING,
@@ -110,7 +110,7 @@ interface PreparedTurn {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Everything up to the engine. Rejects with a {@link RequestError}. */
+/** Everything before the engine call. Rejects with a {@link RequestError}. */
 async function prepare(
   c: Context<ApiEnv>,
   request: CountRequest,
@@ -157,8 +157,8 @@ async function prepare(
 const MAX_SESSION_ID = 256;
 
 /**
- * The SDK then sends the whole conversation with every request. A thread that was ignored would lose the tools and the
- * history without a word, because only the new messages are sent.
+ * After the error, the SDK sends the whole conversation with every request. Ignoring the thread would
+ * silently lose tools and history, because only new messages are sent.
  */
 function refuseThread({ thread }: CountRequest): void {
   if (thread === undefined || thread === null) return;
@@ -171,7 +171,7 @@ function refuseThread({ thread }: CountRequest): void {
   );
 }
 
-/** Kinds are the client's words, so that only what looks like one is repeated. */
+/** Kinds are text from the client, so only plausible names are logged. */
 function toSkippedKinds(kinds: readonly string[]): readonly string[] {
   const shown = kinds.map((kind) => (/^[\w.-]{1,64}$/.test(kind) ? kind : "other"));
   return [...new Set(shown)].toSorted().slice(0, MAX_SKIPPED_KINDS);

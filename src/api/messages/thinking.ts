@@ -1,4 +1,4 @@
-/** How hard the model shall think, and what the client gets to see of it. */
+/** Maps the request's thinking options to reasoning effort, budget and visibility. */
 import type { ReasoningPolicy } from "../client.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import type { CountRequest } from "./request.ts";
@@ -6,16 +6,17 @@ import type { CountRequest } from "./request.ts";
 type ThinkingRequest = Pick<CountRequest, "thinking" | "output_config">;
 
 /**
- * What becomes of a thought in the answer. Every block carries the thought sealed as its signature.
+ * How thinking appears in the answer. Every block carries the encrypted thinking as its signature.
  * - `text`: readable
  * - `signature`: empty
- * - `before-output`: empty, and only around calls or before a preamble. The client has not asked for thinking; programs that do
- *   not know it read `content[0].text`, and of a finished answer the thought is never needed again.
- * - `none`: there is no block.
+ * - `before-output`: empty, and only in tool loops or before a preamble. The client has not requested
+ *   thinking: programs that do not expect it read `content[0].text`, and thinking before a final answer is
+ *   never needed again.
+ * - `none`: no block
  */
 export type ShownThinking = "text" | "signature" | "before-output" | "none";
 
-/** A budget is kept besides the effort. Without an effort the budget decides it. */
+/** The budget applies in addition to the effort. Without an effort, the budget determines it. */
 export function requestedReasoning({ thinking, output_config }: ThinkingRequest): ReasoningOptions {
   if (thinking?.type === "disabled") return toReasoningOptions({ enabled: false }, {});
   const effort = output_config?.effort;
@@ -36,7 +37,7 @@ export function toShownThinking(
   return thinking.display === "omitted" ? "signature" : POLICIES[policy];
 }
 
-/** Where thinking was asked for. */
+/** If the request enables thinking. */
 const POLICIES: Readonly<Record<ReasoningPolicy, "text" | "signature" | "none">> = {
   raw: "text",
   sealed: "signature",

@@ -1,9 +1,9 @@
 /**
- * From turn events to server-sent events, as text.
+ * Converts turn events to server-sent events, as text.
  *
- * The SDK's accumulator sets the rules: blocks open and close one after the other, indexes have no gaps, a signature comes
- * once and last in its block (it is assigned, not appended), and what is written as a tool's input is always the
- * beginning of JSON.
+ * The SDK's accumulator sets the rules: blocks open and close one after the other, indexes are contiguous, a
+ * signature comes once and last in its block (it is assigned, not appended), and a tool's partial input is
+ * always a prefix of JSON.
  */
 import type { Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
@@ -13,7 +13,7 @@ import { type ReplyOptions, toStop, toUsage } from "./reply.ts";
 import { createToolInput, type ToolInput } from "./tool-input.ts";
 
 export interface EventWriter {
-  /** The frames an event gives: often one, sometimes none. */
+  /** The frames of an event: often one, sometimes none. */
   push(event: TurnEvent): string;
 }
 
@@ -22,16 +22,16 @@ export function errorFrame(error: ErrorDescription): string {
   return frame("error", `"error":${JSON.stringify(toMessagesError(error))}`);
 }
 
-/** Sent into silence. */
+/** The keep-alive frame. */
 export const PING = sseFrame('{"type": "ping"}', "ping");
 
 export function createEventWriter(options: ReplyOptions): EventWriter {
   let index = 0;
   let open: Part | undefined;
   let input: ToolInput | undefined;
-  /** What stands before the text of the open block's deltas. */
+  /** JSON before the text of the open block's deltas. */
   let deltaHead = "";
-  /** Thoughts that are shown only in a tool loop, or if a preamble follows. */
+  /** Thinking that is shown only in a tool loop or before a preamble. */
   let held: string[] = [];
   let hasCall = false;
 
@@ -64,7 +64,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      // Not even 1: LangChain adds the counts of the start and of the end.
+      // Must be 0: LangChain adds up the counts of the start and the end.
       usage: { input_tokens: inputTokens, output_tokens: 0 },
     };
     return frame("message_start", `"message":${JSON.stringify(message)}`);
@@ -136,7 +136,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
     }
   }
 
-  /** A thought that is shown by its signature alone. */
+  /** A thinking block with a signature only. */
   function thought(sealed: string): string {
     return startBlock(THINKING, "thinking_delta", "thinking") + signature(sealed) + stopBlock();
   }
@@ -158,7 +158,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
     );
   }
 
-  /** `text` names the member of the delta that holds its text. */
+  /** `text`: the member of the delta that contains its text. */
   function startBlock(block: string, deltaType: string, text: string): string {
     // The deltas of a block differ in their text only, so the rest is serialised once.
     deltaHead =

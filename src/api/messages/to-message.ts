@@ -1,9 +1,11 @@
-/** From a finished turn to a message, as JSON text: the input of a call is written as the model wrote it. */
+/**
+ * Converts a finished turn to a message, as JSON text: the input of a call is written as the model wrote it.
+ */
 import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
 import { type ReplyOptions, toStop, toUsage } from "./reply.ts";
 import { createToolInput } from "./tool-input.ts";
 
-/** The turn has not failed. */
+/** The turn must not have failed. */
 export function toMessage({ parts, end }: FinishedTurn, options: ReplyOptions): string {
   const { id, model } = options;
   const head = JSON.stringify({ id, type: "message", role: "assistant", model });
@@ -47,7 +49,7 @@ function toContent(parts: readonly FinishedPart[], { thinking }: ReplyOptions): 
         part satisfies never;
     }
   }
-  // What was thought behind a call belongs to the loop.
+  // Thinking after a call is part of the loop.
   return parts.some(({ kind }) => kind === "tool-call") ? [...blocks, ...held] : blocks;
 }
 

@@ -1,4 +1,4 @@
-/** From a checked request and its history to a Turn. */
+/** Converts a valid request and its history to a Turn. */
 import type { Message, ResponseFormat } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
@@ -23,23 +23,24 @@ import type { CountRequest, MessagesRequest } from "./request.ts";
 import { requestedReasoning } from "./thinking.ts";
 import type { OfferedTools } from "./tools.ts";
 
-/** What a request does not say. */
+/** Inputs that are not in the request's fields. */
 export interface TurnContext {
   readonly turnId: string;
   readonly tenant: string;
   readonly system: Omit<SystemOptions, "effort">;
   /** The request as text: schemas are read from it, because `JSON.parse` loses key order and numbers. */
   readonly bodyText: string;
-  /** Its thoughts are as the model is to be given them. */
+  /** With thinking restored. */
   readonly history: readonly HistoryEntry[];
   readonly offered: OfferedTools;
-  /** The client's name for its session. */
+  /** The client's session id. */
   readonly affinity?: string | undefined;
 }
 
 /**
- * A request of megabytes takes a few dozen milliseconds for each step, any other next to nothing for all.
- * @param request Without `max_tokens` where its tokens are only counted.
+ * Each step takes a few dozen milliseconds for a request of megabytes, and almost none for others.
+ *
+ * @param request without `max_tokens` if its tokens are only counted.
  */
 export function* toTurnInSteps(
   request: CountRequest & Partial<MessagesRequest>,
@@ -83,7 +84,7 @@ export function* toTurnInSteps(
     },
     stop: (request.stop_sequences ?? []).filter((each) => each !== ""),
     sampling: toSampling(request),
-    // 0 asks for the prompt to be cached. The engine has to be asked for something to do that.
+    // 0 asks for the prompt to be cached only. Engines require at least one token.
     ...(maxTokens !== undefined && { maxOutputTokens: Math.max(1, maxTokens) }),
     ...(prefill !== undefined && { prefill }),
     ...(context.affinity !== undefined && { affinity: context.affinity }),
@@ -170,7 +171,7 @@ function toAnswer({ parts }: AssistantEntry): {
   };
 }
 
-/** One with calls: text beside them was said before the answer. */
+/** An assistant message with calls: its texts are preambles. */
 function toLoopMessages({ parts }: AssistantEntry): Message[] {
   return parts.flatMap((part) => {
     switch (part.type) {
@@ -215,5 +216,5 @@ function toResponseFormat(
   };
 }
 
-/** This API gives formats no name, the model wants one. */
+/** The API's formats have no name, but the model requires one. */
 const FORMAT_NAME = "response";

@@ -1,28 +1,33 @@
 /**
- * The arguments of a call as what this API promises: a JSON object, whatever the model wrote.
+ * Streams the arguments of a call as this API promises them: as a JSON object, whatever the model wrote.
  *
- * Clients parse what they have so far and throw where it cannot be the beginning of JSON. So text goes out only up to where
- * it can be completed by closing what is open: keys with their value, numbers and words when they are whole, strings
- * character by character. What is no JSON object ends there. Two mistakes models make are repaired: raw control
- * characters in strings, and escapes that JSON has not.
+ * Clients parse the partial input and throw if it is not a prefix of JSON. Text is therefore emitted only up to
+ * where closing the open strings and brackets completes it: keys together with their value, numbers and words
+ * once complete, strings character by character. At the first character that is not JSON, the input ends.
+ * Mistakes inside strings are repaired (`json-string-repair.ts`).
  */
+import { JsonStringRepair } from "./json-string-repair.ts";
 
 export interface ToolInput {
-  /** What may go out now. */
+  /** Adds arguments. Returns the JSON that can be emitted. */
   push(args: string): string;
-  /** What completes the object. Empty where nothing went out: clients take that for `{}`. */
+  /** Returns what completes the object. Empty if nothing was emitted, which clients read as `{}`. */
   end(): string;
 }
 
+export function createToolInput(): ToolInput {
+  return new ToolInputReader();
+}
+
 /**
- * What is being read.
- * - `start`, `end`: before and behind the object
- * - `first`: what an object or an array begins with, or its end
- * - `next`: behind a comma
+ * The next thing to read.
+ * - `start`, `end`: before and after the object
+ * - `first`: the first member or item, or the closing bracket
+ * - `next`: after a comma
  * - `key`, `value-string`: inside a string
- * - `colon`, `value`: behind a key, behind its colon
- * - `scalar`: a number or a word
- * - `after`: behind a value
+ * - `colon`, `value`: after a key, after its colon
+ * - `scalar`: inside a number or a word
+ * - `after`: after a value
  */
 type Place =
   | "start"
@@ -36,87 +41,82 @@ type Place =
   | "after"
   | "end";
 
-/** Objects nested deeper are not taken for one. */
+/** Objects nested deeper are cut off. */
 const MAX_DEPTH = 500;
 const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 const SCALAR_CHARACTER = /[-+.\w]/;
-/** Longer ones are no number anybody reads. */
+/** In characters. Longer numbers are cut off, since they are held back until complete. */
 const MAX_SCALAR = 1_000;
 
-export function createToolInput(): ToolInput {
-  let place: Place = "start";
-  /** The closing brackets that what is open needs, innermost last. */
-  const closers: ("}" | "]")[] = [];
-  /** Read, but not yet certain to be followed by a value. */
-  let waiting = "";
-  let scalar = "";
-  /** Of an escape in a string: the backslash and what has come of `\uXXXX`. */
-  let escape = "";
-  let hasWritten = false;
+class ToolInputReader implements ToolInput {
+  #place: Place = "start";
+  /** Closing brackets of the open objects and arrays, innermost last. */
+  readonly #closers: ("}" | "]")[] = [];
+  /** Text held back until a value follows. */
+  #heldBack = "";
+  #scalar = "";
+  readonly #string = new JsonStringRepair();
+  #hasWritten = false;
 
-  return { push, end };
-
-  function push(args: string): string {
+  push(args: string): string {
     let out = "";
     for (let at = 0; at < args.length; at++) {
-      if (place === "end") break;
-      // Most characters stand inside strings, and most of those for themselves.
-      if (place === "value-string" && escape === "") {
+      if (this.#place === "end") break;
+      // Fast path: most characters are inside strings and need no escape.
+      if (this.#place === "value-string" && !this.#string.isInEscape) {
         const from = at;
         while (at < args.length && isPlain(args.charCodeAt(at))) at++;
         out += args.slice(from, at);
         if (at === args.length) break;
       }
-      out += read(args.charAt(at));
+      out += this.#read(args.charAt(at));
     }
-    if (out !== "") hasWritten = true;
+    if (out !== "") this.#hasWritten = true;
     return out;
   }
 
-  function end(): string {
-    if (!hasWritten) return "";
-    const rest = isWholeScalar() ? takeWaiting(scalar) : "";
-    const quote = place === "value-string" ? '"' : "";
-    place = "end";
-    return rest + quote + closers.toReversed().join("");
+  end(): string {
+    if (!this.#hasWritten) return "";
+    const rest = this.#isCompleteScalar() ? this.#release(this.#scalar) : "";
+    const quote = this.#place === "value-string" ? '"' : "";
+    this.#place = "end";
+    return rest + quote + this.#closers.toReversed().join("");
   }
 
-  /** One character; gives what may go out. */
-  function read(character: string): string {
-    switch (place) {
+  #read(character: string): string {
+    switch (this.#place) {
       case "key":
-        return readKey(character);
+        return this.#readKey(character);
       case "value-string":
-        return readString(character);
+        return this.#readString(character);
       case "scalar":
-        return readScalar(character);
+        return this.#readScalar(character);
       default:
-        return isSpace(character) ? "" : readStructure(character);
+        return isSpace(character) ? "" : this.#readStructure(character);
     }
   }
 
-  function readStructure(character: string): string {
-    const inObject = closers.at(-1) === "}";
+  #readStructure(character: string): string {
+    const place = this.#place;
     switch (place) {
       case "start":
-        return character === "{" ? open(character) : stop();
+        return character === "{" ? this.#open(character) : this.#stop();
       case "first":
-        if (character === closers.at(-1)) return close();
-        return inObject ? beginKey(character) : beginValue(character);
+        return character === this.#closers.at(-1) ? this.#close() : this.#readMember(character);
       case "next":
-        return inObject ? beginKey(character) : beginValue(character);
+        return this.#readMember(character);
       case "colon":
-        if (character !== ":") return stop();
-        waiting += ":";
-        place = "value";
+        if (character !== ":") return this.#stop();
+        this.#heldBack += ":";
+        this.#place = "value";
         return "";
       case "value":
-        return beginValue(character);
+        return this.#beginValue(character);
       case "after":
-        if (character === closers.at(-1)) return close();
-        if (character !== ",") return stop();
-        waiting = ",";
-        place = "next";
+        if (character === this.#closers.at(-1)) return this.#close();
+        if (character !== ",") return this.#stop();
+        this.#heldBack = ",";
+        this.#place = "next";
         return "";
       case "end":
       case "key":
@@ -128,117 +128,85 @@ export function createToolInput(): ToolInput {
     }
   }
 
-  function beginKey(character: string): string {
-    if (character !== '"') return stop();
-    waiting += '"';
-    place = "key";
+  #readMember(character: string): string {
+    return this.#closers.at(-1) === "}" ? this.#beginKey(character) : this.#beginValue(character);
+  }
+
+  #beginKey(character: string): string {
+    if (character !== '"') return this.#stop();
+    this.#heldBack += '"';
+    this.#place = "key";
     return "";
   }
 
-  function readKey(character: string): string {
-    waiting += takeBrokenEscape(character);
-    const isEnd = escape === "" && character === '"';
-    waiting += isEnd ? '"' : toStringText(character);
-    if (isEnd) place = "colon";
+  #readKey(character: string): string {
+    this.#heldBack += this.#string.endBrokenEscape(character);
+    const isEnd = !this.#string.isInEscape && character === '"';
+    this.#heldBack += isEnd ? '"' : this.#string.push(character);
+    if (isEnd) this.#place = "colon";
     return "";
   }
 
-  function beginValue(character: string): string {
-    if (character === "{" || character === "[") return open(character);
+  #beginValue(character: string): string {
+    if (character === "{" || character === "[") return this.#open(character);
     if (character === '"') {
-      place = "value-string";
-      return takeWaiting('"');
+      this.#place = "value-string";
+      return this.#release('"');
     }
-    if (!SCALAR_CHARACTER.test(character)) return stop();
-    scalar = character;
-    place = "scalar";
+    if (!SCALAR_CHARACTER.test(character)) return this.#stop();
+    this.#scalar = character;
+    this.#place = "scalar";
     return "";
   }
 
-  function readString(character: string): string {
-    const broken = takeBrokenEscape(character);
-    if (escape !== "" || character !== '"') return broken + toStringText(character);
-    place = "after";
+  #readString(character: string): string {
+    const broken = this.#string.endBrokenEscape(character);
+    if (this.#string.isInEscape || character !== '"') return broken + this.#string.push(character);
+    this.#place = "after";
     return `${broken}"`;
   }
 
-  function readScalar(character: string): string {
+  #readScalar(character: string): string {
     if (SCALAR_CHARACTER.test(character)) {
-      scalar += character;
-      return scalar.length > MAX_SCALAR ? stop() : "";
+      this.#scalar += character;
+      return this.#scalar.length > MAX_SCALAR ? this.#stop() : "";
     }
-    if (!isWholeScalar()) return stop();
-    const written = takeWaiting(scalar);
-    scalar = "";
-    place = "after";
-    return written + (isSpace(character) ? "" : readStructure(character));
+    if (!this.#isCompleteScalar()) return this.#stop();
+    const written = this.#release(this.#scalar);
+    this.#scalar = "";
+    this.#place = "after";
+    return written + (isSpace(character) ? "" : this.#readStructure(character));
   }
 
-  function isWholeScalar(): boolean {
-    return place === "scalar" && SCALAR.test(scalar);
+  #isCompleteScalar(): boolean {
+    return this.#place === "scalar" && SCALAR.test(this.#scalar);
   }
 
-  function open(bracket: "{" | "["): string {
-    if (closers.length >= MAX_DEPTH) return stop();
-    closers.push(bracket === "{" ? "}" : "]");
-    place = "first";
-    return takeWaiting(bracket);
+  #open(bracket: "{" | "["): string {
+    if (this.#closers.length >= MAX_DEPTH) return this.#stop();
+    this.#closers.push(bracket === "{" ? "}" : "]");
+    this.#place = "first";
+    return this.#release(bracket);
   }
 
-  function close(): string {
-    const closer = closers.pop() ?? "";
-    place = closers.length === 0 ? "end" : "after";
+  #close(): string {
+    const closer = this.#closers.pop() ?? "";
+    this.#place = this.#closers.length === 0 ? "end" : "after";
     return closer;
   }
 
-  /** From here on it is no JSON. */
-  function stop(): string {
-    place = "end";
+  /** Ignores all further input, because it is not JSON. */
+  #stop(): string {
+    this.#place = "end";
     return "";
   }
 
-  function takeWaiting(followedBy: string): string {
-    const taken = waiting + followedBy;
-    waiting = "";
-    return taken;
+  /** Returns the text held back and the beginning of the value after it. */
+  #release(value: string): string {
+    const released = this.#heldBack + value;
+    this.#heldBack = "";
+    return released;
   }
-
-  /** A character inside a string as JSON has it; empty while an escape is not complete. */
-  function toStringText(character: string): string {
-    if (escape !== "") return readEscape(character);
-    if (character === "\\") {
-      escape = "\\";
-      return "";
-    }
-    return character < " " ? toJsonCharacters(character) : character;
-  }
-
-  function readEscape(character: string): string {
-    escape += character;
-    // Any other was meant as a backslash, in a pattern or a path.
-    if (escape.length === 2 && !'"\\/bfnrtu'.includes(character)) return takeRepairedEscape();
-    const isWhole = escape.length === (escape.startsWith("\\u") ? 6 : 2);
-    if (!isWhole) return "";
-    const written = escape;
-    escape = "";
-    return written;
-  }
-
-  /** What has come of a `\\uXXXX` that does not go on with this character. */
-  function takeBrokenEscape(character: string): string {
-    return escape.startsWith("\\u") && !/[\da-f]/i.test(character) ? takeRepairedEscape() : "";
-  }
-
-  function takeRepairedEscape(): string {
-    const written = toJsonCharacters(escape);
-    escape = "";
-    return written;
-  }
-}
-
-/** As they stand inside a string of JSON. */
-function toJsonCharacters(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
 }
 
 function isPlain(unit: number): boolean {

@@ -1,31 +1,31 @@
-/** The tools of a request: which of them the model is shown, and what it is told of those that nobody here can run. */
+/** Selects the tools shown to the model, and tells it about tools that cannot run here. */
 import { RequestError } from "../errors.ts";
 import { type OfferedFunction, refuseDuplicates, toOfferedFunction } from "../offered-functions.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import type { CountRequest } from "./request.ts";
 
-/** Tools of kinds that only Anthropic's servers or models know: left out, or a 400. */
+/** Tools that only Anthropic's servers or models support: skipped, or answered with 400. */
 export type ServerTools = "skip" | "refuse";
 
 export interface ToolsOptions {
   readonly bodyText: string;
   readonly tenant: string;
   readonly serverTools: ServerTools;
-  /** Tools that the history has called or referred to. */
+  /** Tools that the history has called or referenced. */
   readonly references: ReadonlySet<string>;
 }
 
 export interface OfferedTools {
   readonly functions: readonly OfferedFunction[];
-  /** Kinds of tools that were left out. */
+  /** Kinds of tools that were skipped. */
   readonly skipped: readonly string[];
-  /** For the instructions, where nothing but such tools were offered. */
+  /** For the instructions, if only such tools were offered. */
   readonly notice: string | undefined;
 }
 
 /**
- * A tool that is loaded on demand (`defer_loading`) is shown once something in the history names it: a reference in the
- * result of a search for tools, or a call.
+ * A tool loaded on demand (`defer_loading`) is offered once the history names it: as a reference in the
+ * result of a tool search, or in a call.
  */
 export function toOfferedFunctions(
   { tools, tool_choice: choice }: CountRequest,
@@ -55,7 +55,7 @@ export function toOfferedFunctions(
   };
 }
 
-/** Without it the model answers from memory, and clients print that as the results of a search. */
+/** Without this note the model answers from memory, and clients present that as search results. */
 function toNotice(tools: readonly { readonly name: string }[]): string {
   const names = tools.map(({ name }) => name).join(", ");
   return (

@@ -1,4 +1,6 @@
-/** Addresses of Anthropic's API that have nothing behind them here, and one that clients reach by a wrong base URL. */
+/**
+ * Paths of Anthropic's API that are not supported, and one that clients request if their base URL is wrong.
+ */
 import { Hono } from "hono";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";

@@ -10,8 +10,9 @@ import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
 
 /**
- * Refuses requests whose `Host` is no name of this machine with a {@link RequestError} of status 403.
- * @param host The address that is listened on. Undefined: the runtime decides who can reach the gateway.
+ * Refuses requests whose `Host` does not name this machine, with a {@link RequestError} of status 403.
+ *
+ * @param host The address listened on. Undefined: the runtime decides who can reach the gateway.
  */
 export function checkHost(settings: Settings, host: string | undefined): MiddlewareHandler<ApiEnv> {
   const { keys, open, allowedHosts } = settings;

@@ -15,7 +15,7 @@ export interface BackgroundWriter {
   flush(): Promise<void>;
   /** Writes the response as it is. Rejects when the store fails. */
   keep(): Promise<void>;
-  /** Writes the response as a sign of life, or aborts it if a cancellation was requested. */
+  /** Writes the response as a heartbeat, or aborts it if a cancellation was requested. */
   heartbeat(abort: AbortController): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export function createBackgroundWriter(
   };
 }
 
-/** Characters of one piece: after an outage much may be waiting. */
+/** Maximum characters per entry: after an outage many events may be pending. */
 const MAX_PIECE = 1_000_000;
 
 function firstPiece(events: readonly ResponseEvent[]): readonly ResponseEvent[] {

@@ -31,7 +31,7 @@ export interface PendingResponse {
   readonly turn: Turn;
   readonly context: RequestContext;
   readonly caller: Caller;
-  /** Include sealed reasoning for the client to send back. */
+  /** Include encrypted reasoning for the client to send back. */
   readonly seal: boolean;
   readonly builder: ResponseBuilder;
 }

@@ -18,7 +18,7 @@ export interface OpenItem {
   readonly logprobs: OutputLogprob[];
   /** Complete, unless the turn was cut here. */
   isOver: boolean;
-  /** Sealed reasoning, known once the item is done. */
+  /** Encrypted reasoning, known once the item is done. */
   sealed: string | undefined;
 }
 

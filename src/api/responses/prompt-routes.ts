@@ -39,7 +39,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     });
   });
 
-  // Asks the model for a summary and seals it. Instructions among the items stay as they are.
+  // Asks the model for a summary and encrypts it. Instructions among the items stay as they are.
   app.post("/responses/compact", async (c) => {
     const bodyText = await c.req.text();
     const stages = createStages(bodyText.length, context.pause);

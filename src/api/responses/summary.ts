@@ -1,4 +1,7 @@
-/** Compaction items: a summary of the conversation, sealed, so that only the gateway can read it, for this tenant. */
+/**
+ * Compaction items: a summary of the conversation, encrypted, so that only the gateway can read it, for this
+ * tenant.
+ */
 import * as z from "zod";
 import { readStored } from "../../store/entries.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
@@ -27,7 +30,7 @@ export function sealSummary(
   return cipher.seal(JSON.stringify(payload), { tenant, purpose: PURPOSE });
 }
 
-/** The text that replaces the summarized items. Undefined unless it was sealed here for this tenant. */
+/** The text that replaces the summarized items. Undefined unless it was encrypted here for this tenant. */
 export async function openSummary(
   sealed: string,
   tenant: string,

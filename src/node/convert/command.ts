@@ -1,4 +1,4 @@
-/** `harmony-gateway convert`: conversations from one format to another, a line each. */
+/** `harmony-gateway convert`: converts conversations between formats, one per line. */
 import { createReadStream, createWriteStream } from "node:fs";
 import { once } from "node:events";
 import type { Writable } from "node:stream";
@@ -56,7 +56,7 @@ export interface ConvertIo {
   readonly now: () => number;
 }
 
-/** Gives the exit code. Throws an `Error` whose message says what is wrong with the arguments. */
+/** Returns the exit code. Throws an `Error` whose message says what is wrong with the arguments. */
 export async function runConvert(args: readonly string[], io: ConvertIo): Promise<number> {
   const { options, file } = readArguments(args);
   const files = openFiles(options);
@@ -158,10 +158,10 @@ async function close(stream: Writable | undefined): Promise<void> {
   await finished(stream);
 }
 
-/** Between two lines on the terminal. */
+/** Interval between two progress updates. */
 const PROGRESS_MS = 250;
 
-/** A line that is written over again and again, where somebody looks. */
+/** A status line that is overwritten, on a terminal only. */
 function createProgress({ stderr, now }: ConvertIo) {
   const begun = now();
   let last = begun;

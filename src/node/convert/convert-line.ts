@@ -1,4 +1,4 @@
-/** One line from one format to another. */
+/** Converts one line between formats. */
 import type { LossMask } from "../../harmony/loss-mask.ts";
 import type { SystemOptions } from "../../harmony/messages.ts";
 import type { Renderer } from "../../harmony/render.ts";
@@ -10,18 +10,18 @@ import { writeDocument, writeLine, type WrittenLine } from "./write-line.ts";
 export interface ConvertOptions {
   readonly from: Format;
   readonly to: Target;
-  /** Absent: `training` for ids, `history` for texts, and for a document that stays one, as it is. */
+  /** Absent: `training` for ids, `history` for texts. Documents that stay documents are left unchanged. */
   readonly mode: Mode | undefined;
   readonly mask: LossMask | undefined;
   readonly maskAs: "labels" | "mask" | "both";
   readonly lenient: boolean;
-  /** Refuse a line that loses something. */
+  /** Reject lines that lose information. */
   readonly strict: boolean;
   readonly system: Omit<SystemOptions, "effort">;
   readonly renderer: Renderer;
 }
 
-/** Throws a {@link LineError} for a line that cannot be converted as it is asked for. */
+/** Throws a {@link LineError} for a line that cannot be converted as requested. */
 export function convertLine(line: string, options: ConvertOptions): WrittenLine {
   const { from, to, strict, lenient } = options;
   const written =

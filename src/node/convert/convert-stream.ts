@@ -1,4 +1,4 @@
-/** Lines in, lines out, however many there are: memory holds one line and what waits for the output. */
+/** Converts any number of lines. Memory holds one line and the pending output. */
 import { isUtf8 } from "node:buffer";
 import { type ConvertOptions, convertLine } from "./convert-line.ts";
 import { LineError } from "./transcript.ts";
@@ -9,9 +9,9 @@ export interface StreamDeps {
   readonly write: (text: string) => Promise<void>;
   readonly onBadLine: (line: BadLine) => Promise<void>;
   readonly onLosses: (line: number, losses: readonly string[]) => Promise<void>;
-  /** After each read. */
+  /** Called after each read. */
   readonly onProgress: (report: ConvertReport) => void;
-  /** A longer line is bad, and is not kept. */
+  /** Longer lines are reported as errors and not kept in memory. */
   readonly maxLineBytes: number;
 }
 
@@ -27,11 +27,11 @@ export interface ConvertReport {
   lines: number;
   converted: number;
   bad: number;
-  /** In how many lines each thing was lost. */
+  /** Number of lines per kind of loss. */
   readonly losses: Map<string, number>;
 }
 
-/** Characters that wait at most before they are written. */
+/** Characters buffered before a write. */
 const BATCH = 1 << 20;
 const NEWLINE = 0x0a;
 
@@ -106,7 +106,7 @@ class PendingLine {
   add(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes) this.#chunks = [];
-    // The stream uses its buffer again.
+    // Copied, because the stream reuses its buffer.
     else if (chunk.length > 0) this.#chunks.push(Buffer.from(chunk));
   }
 

@@ -1,4 +1,4 @@
-/** From one line of JSON to a transcript. */
+/** Reads a transcript from one line of JSON. */
 import * as z from "zod";
 import { chatRequest } from "../../api/chat-completions/request.ts";
 import { toMessages } from "../../api/chat-completions/to-turn.ts";
@@ -16,7 +16,7 @@ import { type Format, LineError, type Mode, type Transcript } from "./transcript
 export interface ReadOptions {
   readonly from: Format;
   readonly mode: Mode;
-  /** Read what is not quite right, and name it among the losses. */
+  /** Accept slightly malformed input, and report it as a loss. */
   readonly lenient: boolean;
   readonly system: Omit<SystemOptions, "effort">;
 }
@@ -36,7 +36,7 @@ export function readLine(line: string, options: ReadOptions): Transcript {
   }
 }
 
-/** The document of a line, for whoever writes it again as one. */
+/** The document of a line, for writing it as a document again. */
 export function readDocument(line: string, lenient: boolean): ParsedDocument {
   return parseDocument(parseJson(line), lenient);
 }
@@ -80,7 +80,7 @@ function readChatRequest(
 
 type ChatMessages = z.infer<typeof chatRequest>["messages"];
 
-/** Calls and results keep their order, so their ids are dealt out in it. */
+/** Calls and results keep their order, so ids are assigned in that order. */
 function callIdsOf(chat: ChatMessages, messages: readonly Message[]): (string | undefined)[] {
   const calls: (string | undefined)[] = [];
   const results: (string | undefined)[] = [];
@@ -104,7 +104,7 @@ function callIdsOf(chat: ChatMessages, messages: readonly Message[]): (string | 
 
 const ids = z.array(z.int());
 
-/** Text or ids, alone or in an object as trainers and rollouts name them. */
+/** Text or ids, alone or in an object with the field names of trainers and rollouts. */
 function readHarmony(value: unknown, { lenient, mode }: ReadOptions): Transcript {
   const text = member(value, "text") ?? value;
   const numbers =
@@ -135,7 +135,7 @@ function toTranscript(
   return { messages, callIds: [], losses };
 }
 
-/** In mode `training` the last one is written again. */
+/** In mode `training`, the final `<|return|>` is written again. */
 function losesReturn({ ends, messages }: ParsedConversation, mode: Mode): boolean {
   const last = messages.length - 1;
   return ends.some((end, index) => {

@@ -1,4 +1,4 @@
-/** From Harmony messages to a Chat Completions request, and what it has no field for. */
+/** Converts Harmony messages to a Chat Completions request, and reports what it cannot express. */
 import { bodyText, offersFunctions } from "../../harmony/body.ts";
 import type {
   ContentPart,
@@ -18,7 +18,7 @@ export interface ChatLine {
   readonly losses: readonly string[];
 }
 
-/** `system`: what is known without being said. */
+/** `system`: the system message that the reader adds by default. */
 export function toChatLine(
   transcript: Transcript,
   system: Omit<SystemOptions, "effort">,
@@ -28,10 +28,10 @@ export function toChatLine(
   return writer.finish();
 }
 
-/** An assistant message that is not complete yet: thoughts, then text, then calls. */
+/** An incomplete assistant message: reasoning, then text, then calls. */
 type Open = { -readonly [K in keyof ChatAssistantMessage]: ChatAssistantMessage[K] };
 
-/** A name that a request can give an author. */
+/** Names that a request can give an author. */
 const NAME = /^[\p{L}\p{N}_.-]{1,64}$/u;
 
 class ChatWriter {
@@ -85,7 +85,7 @@ class ChatWriter {
 
   finish(): ChatLine {
     this.#flush();
-    // Whoever reads a request puts a system message before it, and refuses one without messages.
+    // Readers of a request add a system message, and reject one without messages.
     if (!this.#transcript.messages.some(({ role }) => role === "system")) {
       this.#losses.add("system-added");
     }
@@ -116,7 +116,7 @@ class ChatWriter {
     const [part, ...others] = typeof content === "string" ? [] : content;
     if (part?.type === "system" && others.length === 0) return this.#systemPart(part);
     if (part?.type === "developer" && others.length === 0) return this.#developerPart(part);
-    // Read back, it stands under a heading.
+    // On reading, such text gets a heading.
     this.#losses.add("plain-instructions");
     this.#pushInstructions(role, this.#text(message));
   }
@@ -128,7 +128,7 @@ class ChatWriter {
     this.#chat.push({ role, content });
   }
 
-  /** Whether nothing but instructions has come. */
+  /** Whether only instructions have been read. */
   #isLeading(): boolean {
     return this.#chat.every(({ role }) => role === "system" || role === "developer");
   }
@@ -147,7 +147,7 @@ class ChatWriter {
 
   #developerPart(part: DeveloperContent): void {
     const { instructions, namespaces = [], responseFormats = [] } = part;
-    // Tools and formats are offered in the first developer message, which joins all instructions before the user.
+    // Tools and formats belong to the first developer message, which joins all instructions before the user.
     const isOffering = namespaces.length > 0 || responseFormats.length > 0;
     const isFirst = this.#chat.length === 0 && this.#members.get("tools") === undefined;
     if (isOffering && !isFirst) this.#losses.add("instructions-joined");
@@ -179,7 +179,7 @@ class ChatWriter {
     const content = this.#text(message);
     const open = this.#open;
     const isCall = recipient !== undefined;
-    // White space before a call was nothing said.
+    // White space before a call is not text.
     const said = channel === "commentary" ? content.trim() : content;
     if (!isCall && said === "") this.#losses.add("empty-message");
     if (recipient !== undefined && !["all", "assistant", "user"].includes(recipient)) {
@@ -200,7 +200,7 @@ class ChatWriter {
     if (open?.content != null || open?.tool_calls !== undefined) this.#flush();
     this.#open = { role: "assistant", ...this.#open, content };
     if (channel !== "final" && channel !== "commentary") this.#losses.add("header");
-    // What stands before no call reads as an answer.
+    // Text that no call follows reads as an answer.
     const next = this.#transcript.messages[index + 1];
     const isBeforeCall = next?.role === "assistant" && next.recipient !== undefined;
     if ((channel === "commentary") !== isBeforeCall) this.#losses.add("preamble");

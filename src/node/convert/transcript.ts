@@ -1,11 +1,11 @@
-/** A conversation on its way from one format to another: Harmony's messages, and what they have no place for. */
+/** A conversation between two formats: Harmony's messages, and data they cannot hold. */
 import type { Message } from "../../harmony/conversation.ts";
 
 export interface Transcript {
   readonly messages: readonly Message[];
   /** The id of the call or reply at the same index. */
   readonly callIds: readonly (string | undefined)[];
-  /** Names of what was lost in reading. */
+  /** Names of losses during reading. */
   readonly losses: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** From a transcript to one line of JSON. */
+/** Writes a transcript as one line of JSON. */
 import { dropFinishedAnalysis } from "../../harmony/analysis.ts";
 import type { Message } from "../../harmony/conversation.ts";
 import { type LossMask, maskedPieces } from "../../harmony/loss-mask.ts";
@@ -18,7 +18,7 @@ export interface WriteOptions {
   readonly to: Target;
   readonly mode: Mode;
   readonly mask: LossMask | undefined;
-  /** Under which names the mask is written. */
+  /** The member names of the mask. */
   readonly maskAs: "labels" | "mask" | "both";
   readonly lenient: boolean;
   readonly system: Omit<SystemOptions, "effort">;
@@ -41,14 +41,14 @@ export function writeLine(transcript: Transcript, options: WriteOptions): Writte
   }
 }
 
-/** As one line, in the mode that was asked for. */
+/** As one line, in the requested mode. */
 export function writeDocument(document: Document, mode: Mode | undefined): string {
   const modes =
     mode === undefined ? {} : { mode: mode === "prompt" ? ("completion" as const) : mode };
   return JSON.stringify({ text: renderOpenChatML(document, modes) });
 }
 
-/** A prompt goes without the thoughts of finished turns. */
+/** A prompt omits the analysis of finished turns. */
 function prepare(transcript: Transcript, { mode }: WriteOptions): Transcript {
   if (mode !== "prompt") return transcript;
   const { kept, dropped } = dropFinishedAnalysis(transcript.messages);
@@ -91,7 +91,7 @@ function write(transcript: Transcript, options: WriteOptions): WrittenLine {
   }
 }
 
-/** What OpenChatML writes although the message does not say it, or writes in one way only. */
+/** Fields that OpenChatML writes explicitly, or in one way only. */
 function isMadeExplicit({ role, channel, recipient, contentType = "" }: Message): boolean {
   const hasDefault =
     role === "tool"
@@ -101,7 +101,7 @@ function isMadeExplicit({ role, channel, recipient, contentType = "" }: Message)
   return hasDefault || recipient === "all" || spaced;
 }
 
-/** Ids of calls go along where there is a place for them. */
+/** Ids of calls are written if the format has a field for them. */
 function withoutIds({ losses }: Transcript): string[] {
   return losses.filter((loss) => loss !== "call-id");
 }
@@ -124,7 +124,7 @@ function render({ messages }: Transcript, { renderer, mode }: WriteOptions): Ren
   }
 }
 
-/** What trainers leave out of the loss. */
+/** The label that trainers exclude from the loss. */
 const IGNORED = "-100";
 
 function idsLine(prompt: RenderedPrompt, { mask, maskAs }: WriteOptions): string {
