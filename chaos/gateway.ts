@@ -123,7 +123,7 @@ function portOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     child.stdout?.on("data", (data) => {
       out = `${out}${data}`.slice(-4000);
-      const port = /listens at http:\S+?:(\d+)\//.exec(out)?.[1];
+      const port = /"baseUrl":"http:\/\/\S+?:(\d+)\//.exec(out)?.[1];
       if (port !== undefined) resolve(Number(port));
     });
     child.once("close", () => reject(new Error(`the gateway did not start: ${complaints}`)));

@@ -27,7 +27,12 @@ export { createCacheSalts, type CacheSalts } from "./turn/cache-salt.ts";
 export { createModels, type Model, type ModelOptions, type Models } from "./models/models.ts";
 
 // Engines: the built-in ones, and the interface for your own.
-export { createEngine, ENGINE_KINDS, type EngineKind } from "./engines/create-engine.ts";
+export {
+  type ConfiguredKind,
+  createEngine,
+  ENGINE_KINDS,
+  type EngineKind,
+} from "./engines/create-engine.ts";
 export type {
   Capabilities,
   CompletionRequest,

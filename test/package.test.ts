@@ -103,8 +103,6 @@ const app = createApp({
   randomId: () => "1",
 });
 const gateway = await startGateway(loadSettings(["--port", "0", "--log", "silent"], {}).settings, {
-  print: () => {},
-  writeLog: () => {},
 });
 const statuses = {
   app: (await app.request("/health")).status,
@@ -166,7 +164,7 @@ test("its command serves", async () => {
   try {
     let baseUrl = "";
     for await (const line of createInterface(child.stdout)) {
-      baseUrl = /listens at (\S+)/.exec(line)?.[1] ?? "";
+      baseUrl = /"baseUrl":"([^"]+)"/.exec(line)?.[1] ?? "";
       if (baseUrl !== "") break;
     }
     const response = await fetch(`${baseUrl}/chat/completions`, {

@@ -11,6 +11,8 @@ export interface FieldProblem {
   readonly param: string;
   /** `must be an array, but it is "hi"`. */
   readonly sentence: string;
+  /** The same without what the client sent: `must be an array`. */
+  readonly expected: string;
 }
 
 /** Describes what a schema expects. Pass it to `safeParse` as `error`. */
@@ -50,9 +52,13 @@ export function describeExpected(issue: z.core.$ZodRawIssue): string {
 export function toFieldProblem(issue: z.core.$ZodIssue | undefined, value: unknown): FieldProblem {
   const { path, expected, key } = findMeant(issue, []);
   const param = toParam(path);
-  if (!expected.startsWith("must")) return { param, sentence: expected };
-  return { param, sentence: `${expected}, but it is ${toWords(key ?? valueAt(value, path))}` };
+  if (!expected.startsWith("must")) return { param, sentence: expected, expected };
+  const sentence = `${expected}, but it is ${toWords(key ?? valueAt(value, path))}`;
+  // Names of unknown fields are the client's words too.
+  return { param, sentence, expected: expected.replace(/^must not have .*$/s, UNKNOWN_FIELD) };
 }
+
+const UNKNOWN_FIELD = "must not have unknown fields";
 
 interface Problem {
   readonly path: readonly PropertyKey[];

@@ -32,7 +32,8 @@ export function compileEnforced(
     return checker;
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error;
-    throw new RequestError(`${param}: the schema cannot be enforced: ${error.message}`, { param });
+    const problem = `${param}: the schema cannot be enforced`;
+    throw new RequestError(`${problem}: ${error.message}`, { param, reason: problem });
   }
 }
 

@@ -27,6 +27,8 @@ export class RequestError extends Error {
   readonly retryAfter: number | undefined;
   /** Machine-readable details, for APIs that can send them. */
   readonly details: object | undefined;
+  /** The message for the log: without words of the client. */
+  readonly reason: string;
 
   constructor(
     message: string,
@@ -37,6 +39,7 @@ export class RequestError extends Error {
       errorType?: string;
       retryAfter?: number;
       details?: object;
+      reason?: string;
     } = {},
   ) {
     super(message);
@@ -47,7 +50,13 @@ export class RequestError extends Error {
     this.errorType = details.errorType ?? "invalid_request";
     this.retryAfter = details.retryAfter;
     this.details = details.details;
+    this.reason = details.reason ?? withoutQuotes(message);
   }
+}
+
+/** Words of a client stand in quotation marks, and may contain some: everything from the first to the last goes. */
+function withoutQuotes(message: string): string {
+  return message.replace(/".*"/s, "…");
 }
 
 export interface ErrorDescription {
@@ -118,6 +127,9 @@ function describeTurnError(error: TurnError): ErrorDescription {
 /** Seconds after which another process may have taken over. */
 const SHUTDOWN_RETRY_AFTER = 1;
 
+/** Seconds after which a model may be loaded. */
+const LOADING_RETRY_AFTER = 5;
+
 /** Seconds after which a store that failed may answer again. */
 const STORE_RETRY_AFTER = 1;
 
@@ -183,6 +195,15 @@ function describeEngineError(error: EngineError): ErrorDescription {
       return {
         ...serverError(503, "The engine is busy. Try again later.", "provider_overloaded"),
         ...retryAfter(error),
+      };
+    case "loading":
+      return {
+        ...serverError(
+          503,
+          "The model is still being loaded. Try again later.",
+          "provider_overloaded",
+        ),
+        retryAfter: error.retryAfter ?? LOADING_RETRY_AFTER,
       };
     case "timeout":
       return serverError(504, "The engine did not answer in time.", "timeout");

@@ -7,6 +7,7 @@ import type { Capabilities, Sampling } from "../engines/engine.ts";
 import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
 import { RequestError } from "./errors.ts";
+import { listAvailable, UNKNOWN_MODEL_REASON } from "./unknown-model.ts";
 
 /** When gpt-oss was published, in seconds since 1970. OpenAI clients require a number here. */
 const PUBLISHED = 1_754_352_000;
@@ -65,7 +66,8 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
       if (exact !== undefined) return c.json(toModelEntry(exact, id));
       const endpointsOf = models.find(id.replace(/\/endpoints$/, ""));
       if (endpointsOf !== undefined) return c.json({ data: toEndpoints(endpointsOf) });
-      throw new RequestError(`There is no model ${id} here.`, {
+      throw new RequestError(`There is no model ${id} here.${listAvailable(models)}`, {
+        reason: UNKNOWN_MODEL_REASON,
         status: 404,
         type: "not_found_error",
         param: "model",

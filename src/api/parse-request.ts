@@ -39,8 +39,10 @@ export function parseBody(text: string): object {
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
   const result = schema.safeParse(value, { error: describeExpected });
   if (result.success) return result.data;
-  const { param, sentence } = toFieldProblem(result.error.issues[0], value);
-  throw new RequestError(param === "" ? `The request ${sentence}.` : `${param}: ${sentence}`, {
+  const { param, sentence, expected } = toFieldProblem(result.error.issues[0], value);
+  const subject = param === "" ? "The request" : `${param}:`;
+  throw new RequestError(`${subject} ${sentence}${param === "" ? "." : ""}`, {
     param: param === "" ? null : param,
+    reason: `${subject} ${expected}`,
   });
 }

@@ -45,9 +45,16 @@ export function resolveSettings(given: readonly SettingInput[], deployment: Depl
   if (!result.success) {
     throw new SettingsError(result.error.issues.map((issue) => toProblem(issue, byName)));
   }
-  const problems = contradictions(result.data, byName, deployment);
+  const settings = withKind(result.data, byName);
+  const problems = contradictions(settings, byName, deployment);
   if (problems.length > 0) throw new SettingsError(problems);
-  return result.data;
+  return settings;
+}
+
+/** Whoever names a server or a model does not want the demo. */
+function withKind(settings: Settings, given: ReadonlyMap<SettingName, SettingInput>): Settings {
+  const isNamed = given.has("url") || given.has("model");
+  return isNamed && !given.has("engine") ? { ...settings, engine: "auto" } : settings;
 }
 
 /** Converts text to the type of its setting. Text that does not fit stays text, and the schema reports it. */
@@ -168,9 +175,17 @@ function backendProblems(
     }
   }
   for (const backend of toBackends(settings)) {
-    if (backend.url === undefined && ENGINES[backend.engine].url === "required") {
+    const { engine, model, url } = backend;
+    if (url !== undefined) continue;
+    if (engine === "auto") {
+      const source = given.get("model")?.source ?? given.get("engine")?.source ?? "backends";
       problems.push(
-        `engine ${backend.engine}: needs the server's url, for instance --url http://127.0.0.1:8000.`,
+        `${source}: nothing says where ${model} runs. Add the URL of its inference server, for instance ` +
+          "--url http://127.0.0.1:8000, or --engine llama to download it and run it in this process.",
+      );
+    } else if (ENGINES[engine].url === "required") {
+      problems.push(
+        `engine ${engine}: needs the server's url, for instance --url http://127.0.0.1:8000.`,
       );
     }
   }

@@ -6,7 +6,7 @@
  * `node/settings.ts` and `worker.ts` collect the values, `config/resolve.ts` merges and checks them.
  */
 import * as z from "zod";
-import { ENGINE_KINDS } from "../engines/create-engine.ts";
+import { CONFIGURED_KINDS } from "../engines/create-engine.ts";
 import { MAX_JSON_DEPTH } from "../harmony/json.ts";
 import { DEFAULT_STEERING } from "../turn/steering.ts";
 import { lazy } from "../lazy.ts";
@@ -33,7 +33,7 @@ const MAX_TIMER_MS = 2_147_483_647;
 const milliseconds = (least = 1) => z.int().min(least).max(MAX_TIMER_MS);
 const count = () => z.int().min(1);
 const url = () => z.url({ protocol: /^https?$/, error: "expected an http or https URL" });
-const engineKind = () => z.enum(ENGINE_KINDS);
+const engineKind = () => z.enum(CONFIGURED_KINDS);
 const reasoningPolicy = () => z.enum(["raw", "sealed", "none"]);
 const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
 
@@ -44,7 +44,7 @@ const backend = lazy(() =>
       .string()
       .regex(/^[\w.-]{1,64}$/, "expected up to 64 letters, digits, dots, dashes or _")
       .optional(),
-    engine: engineKind(),
+    engine: engineKind().default("auto"),
     url: url().optional(),
     model: z.string().min(1).optional(),
     engineKey: z.string().min(1).optional(),
@@ -109,7 +109,8 @@ export const settingsSchema = z.lazy(() =>
 
     engine: setting("engine", engineKind().default("demo"), {
       description:
-        "Kind of inference server. `demo` is built in and answers by fixed rules, without a model.",
+        "Kind of inference server. `auto` asks the server at `url`, and takes a GGUF file as `model` for `llama`. `demo` is " +
+        "built in and answers by fixed rules, without a model. When `url` or `model` is set, the default is auto.",
     }),
     url: setting("engine", url().optional(), {
       description:
@@ -117,14 +118,17 @@ export const settingsSchema = z.lazy(() =>
         "that kind on this machine.",
     }),
     model: setting("engine", z.string().min(1).default("openai/gpt-oss-20b"), {
-      description: "The model's name at the inference server.",
+      description:
+        "The model's name at the inference server, or a GGUF file to run in this process: its path, `hf:user/repository/file.gguf` " +
+        "or a URL.",
     }),
     engineKey: setting("engine", z.string().min(1).optional(), {
       description: "API key the gateway sends to the inference server.",
       secret: true,
     }),
     servedName: setting("engine", z.string().min(1).optional(), {
-      description: "The model's name for clients. Absent: the same as `model`.",
+      description:
+        "The model's name for clients. Absent: the same as `model`, or the name that a GGUF file stands for.",
     }),
     aliases: setting("engine", z.array(z.string().min(1)).default([]), {
       description: "Additional names clients may use for the model.",
@@ -429,7 +433,12 @@ export const settingsSchema = z.lazy(() =>
 
     log: setting("log", z.enum(["silent", "error", "warn", "info", "debug"]).default("info"), {
       description:
-        "Least severe level that is logged; at `info`, one line per request. Lines are JSON, on stderr.",
+        "Least severe level that is logged, on stdout; at `info`, one line per request, at `debug`, the settings too.",
+    }),
+    logFormat: setting("log", z.enum(["auto", "text", "json"]).default("auto"), {
+      description:
+        "`text`: lines for people. `json`: a JSON object per line. auto: text on a terminal, JSON anywhere else, and " +
+        "always JSON on Workers.",
     }),
     logContent: setting("log", z.boolean().default(false), {
       description: "Log prompts, reasoning and answers too. For debugging only.",
@@ -470,13 +479,15 @@ export function toBackends(settings: Settings): readonly BackendSettings[] {
   const seen = new Map<string, number>();
   return given.map((each) => {
     const model = each.model ?? settings.model;
-    const servedName = each.servedName ?? model;
-    const kind = `${each.engine} for ${servedName}`;
+    const isInProcess = each.engine === "auto" && each.url === undefined && isGgufFile(model);
+    const engine = isInProcess ? "llama" : each.engine;
+    const servedName = each.servedName ?? (engine === "llama" ? toModelName(model) : model);
+    const kind = `${engine} for ${servedName}`;
     const before = seen.get(kind) ?? 0;
     seen.set(kind, before + 1);
     return {
-      name: each.name ?? (before === 0 ? each.engine : `${each.engine}-${before + 1}`),
-      engine: each.engine,
+      name: each.name ?? (before === 0 ? engine : `${engine}-${before + 1}`),
+      engine,
       url: each.url,
       model,
       engineKey: each.engineKey,
@@ -489,6 +500,19 @@ export function toBackends(settings: Settings): readonly BackendSettings[] {
       extraBody: each.extraBody,
     };
   });
+}
+
+/** Whether a model's name says that it is a file for the engine `llama`. */
+export function isGgufFile(model: string): boolean {
+  return /^hf:/i.test(model) || /\.gguf$/i.test(model);
+}
+
+/** `openai/gpt-oss-20b` for `/models/gpt-oss-20b-mxfp4.gguf`: a path is no name, and nobody else's business. */
+function toModelName(model: string): string {
+  if (!isGgufFile(model)) return model;
+  const file = model.split(/[/\\]/).at(-1) ?? model;
+  const size = /gpt-?oss-?(\d+b)/i.exec(file)?.[1]?.toLowerCase();
+  return size === undefined ? file.replace(/\.gguf$/i, "") : `openai/gpt-oss-${size}`;
 }
 
 /** A setting's metadata. */

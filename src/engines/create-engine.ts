@@ -1,4 +1,5 @@
 /** The registry of engines. Settings, `--help` and the docs' table are generated from it. */
+import { createAutoEngine } from "./auto.ts";
 import { COMPLETIONS_CAPABILITIES, createCompletionsEngine } from "./completions.ts";
 import { createDemoEngine, type DemoEngineOptions } from "./demo.ts";
 import { EngineError } from "./engine-error.ts";
@@ -24,6 +25,11 @@ export const ENGINE_KINDS = [
 ] as const;
 
 export type EngineKind = (typeof ENGINE_KINDS)[number];
+
+/** What a configuration may say: `auto` finds out the kind of a server by asking it. */
+export const CONFIGURED_KINDS = [...ENGINE_KINDS, "auto"] as const;
+
+export type ConfiguredKind = (typeof CONFIGURED_KINDS)[number];
 
 /** The options of all kinds; each kind ignores those of the others. */
 type AllOptions = VllmOptions & OllamaOptions & LlamaOptions & DemoEngineOptions;
@@ -102,7 +108,11 @@ export const ENGINES: Readonly<Record<EngineKind, EngineEntry>> = {
 };
 
 /** Throws an {@link EngineError} if the URL is missing or invalid. Sends nothing yet. */
-export function createEngine(kind: EngineKind, options: EngineOptions): Engine {
+export function createEngine(kind: ConfiguredKind, options: EngineOptions): Engine {
+  if (kind === "auto") {
+    if (options.url === undefined) throw needsUrl(kind);
+    return createAutoEngine({ ...options, url: options.url }, createEngine);
+  }
   const entry = ENGINES[kind];
   return entry.create({ ...options, url: chooseUrl(kind, entry, options.url) });
 }
@@ -111,5 +121,9 @@ function chooseUrl(kind: EngineKind, { url }: EngineEntry, configured: string | 
   if (url === "none") return "";
   if (configured !== undefined) return configured;
   if (url !== "required") return url.default;
-  throw new EngineError("unreachable", `The engine "${kind}" needs the URL of its server.`);
+  throw needsUrl(kind);
+}
+
+function needsUrl(kind: ConfiguredKind): EngineError {
+  return new EngineError("unreachable", `The engine "${kind}" needs the URL of its server.`);
 }

@@ -7,8 +7,10 @@ export type EngineErrorKind =
   | "unavailable"
   /** No answer, first token or next token in time. */
   | "timeout"
-  /** The server cannot take the request now: busy, loading, queue full (503). */
+  /** The server cannot take the request now: busy, queue full (503). */
   | "overloaded"
+  /** The model is being downloaded or loaded. */
+  | "loading"
   | "rate-limit"
   /** The tenant has reached its limit of queued or in-flight requests. The message is for the client. */
   | "tenant-limit"

@@ -126,7 +126,9 @@ export function createPool(
 
   return {
     backends,
-    name: commonName(backends),
+    get name() {
+      return commonName(backends);
+    },
     complete: (request, signal) =>
       createPushStream((consumer) => completeWithFailover(request, signal, consumer, failover)),
     get capabilities() {

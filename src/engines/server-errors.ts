@@ -77,6 +77,7 @@ const VERBS: Readonly<Record<EngineErrorKind, string>> = {
   unavailable: "has no backend to ask",
   timeout: "gave up waiting",
   overloaded: "cannot take the request now",
+  loading: "is still loading its model",
   "rate-limit": "limits the rate of requests",
   "tenant-limit": "has no more room for this tenant",
   auth: "refused our key",

@@ -110,7 +110,9 @@ function hookTurns(model: Model, hook: TurnHook): Model {
   const run: Model["run"] = (turn, signal) => model.run(turn, signal);
   return {
     id: model.id,
-    provider: model.provider,
+    get provider() {
+      return model.provider;
+    },
     get capabilities() {
       return model.capabilities;
     },
@@ -156,7 +158,9 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
   let status: ModelStatus = { state: "unknown" };
   const model: Model = {
     id: options.id,
-    provider: options.provider ?? engine.name,
+    get provider() {
+      return options.provider ?? engine.name;
+    },
     get capabilities() {
       return engine.capabilities;
     },

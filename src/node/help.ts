@@ -1,4 +1,4 @@
-/** The output of `--help` and the table in `docs/settings.md`, generated from the settings. */
+/** The outputs of `--help` and `--help all`, and the table in `docs/settings.md`, generated from the settings. */
 import { SETTING_GROUPS } from "../config/settings.ts";
 import { describedSettings, type SettingDescription } from "../config/describe.ts";
 import { ENGINE_KINDS, ENGINES } from "../engines/create-engine.ts";
@@ -20,6 +20,7 @@ Usage
   harmony-gateway convert [options]     convert conversations: chat, Harmony, ids, OpenChatML
   harmony-gateway key [name]            create a client key and its hash; --sealing: a sealing key
   harmony-gateway claude [settings]     print the variables that point Claude Code at the gateway
+  harmony-gateway config [settings]     print the settings in effect, without secrets
 
   harmony-gateway
   harmony-gateway --engine vllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b
@@ -32,13 +33,41 @@ Settings
 
   ${CONFIG_FLAG} <path>
       The JSON file. Also ${CONFIG_VARIABLE}.
-  --help, --version
-      Print this, or the version.
+  --help, --help all, --version
+      Print the most common settings, this, or the version.
 `;
 
 const WIDTH = 96;
 
-export function toHelp(): string {
+/** Fits a terminal of 24 lines and 80 columns. */
+export function toShortHelp(): string {
+  return SHORT_HELP;
+}
+
+const SHORT_HELP = `\
+harmony-gateway serves gpt-oss through the Chat Completions, Responses and
+Messages APIs, on top of inference servers that only complete text.
+
+  harmony-gateway                              the demo engine, no model needed
+  harmony-gateway --url http://127.0.0.1:8000  your vLLM, SGLang, llama.cpp, ...
+  harmony-gateway --model gpt-oss.gguf         a GGUF file, in this process
+
+  --url <url>        the inference server; --engine <kind> names its kind
+  --model <name>     the model's name there, a .gguf file, or hf:user/repo/file
+  --port <number>    8787          --host <address>    127.0.0.1
+  --keys <list>      who may use it; harmony-gateway key makes one
+  --store <url>      redis://... to keep reasoning for several instances
+  --config <file>    settings as JSON; SIGHUP reads them again
+  --log <level>      silent, error, warn, info, debug; --log-format text, json
+
+  render, parse      print the prompt of a request, or what an output means
+  convert            convert conversations: chat, Harmony, ids, OpenChatML
+  key, claude        make a client key; print variables for Claude Code
+  config             print the settings that are in effect
+
+  --help all lists every setting and engine; --version prints the version.`;
+
+export function toFullHelp(): string {
   const groups = GROUPS.map(({ title, settings }) => {
     return `${title}\n${settings.map((each) => toHelpEntry(each)).join("")}`;
   });

@@ -1,15 +1,18 @@
 /** The command line: which command, and how the process ends. */
-import { readFileSync } from "node:fs";
-import { SettingsError, suggest } from "../config/resolve.ts";
+import { SettingsError, suggest, withoutSecrets } from "../config/resolve.ts";
 import { toClaudeVariables } from "./claude.ts";
+import { createConsoleLog } from "./console/console-log.ts";
 import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
-import { toHelp } from "./help.ts";
+import { toFullHelp, toShortHelp } from "./help.ts";
 import { PARSE_USAGE, runParse } from "./inspect-parse.ts";
 import { RENDER_USAGE, runRender } from "./inspect-render.ts";
 import { runKey } from "./key.ts";
 import { ListenError } from "./listen.ts";
-import { startGateway } from "./serve.ts";
+import { type Gateway, startGateway } from "./serve.ts";
 import { loadSettings } from "./settings.ts";
+import { hasLostTerminal } from "./terminal.ts";
+import { readVersion } from "./version.ts";
+import type { Log } from "../telemetry/log.ts";
 
 /** Exit code for invalid arguments or settings. */
 const EXIT_USAGE = 2;
@@ -17,14 +20,16 @@ const EXIT_FAILURE = 1;
 /** Slow enough that streaming is visible. */
 const DEMO_TOKENS_PER_SECOND = 100;
 
-const COMMANDS = ["serve", "render", "parse", "convert", "key", "claude"];
+const COMMANDS = ["serve", "render", "parse", "convert", "key", "claude", "config"];
 
 export async function main(args: readonly string[]): Promise<void> {
   const [command, ...rest] = args;
-  if (args.includes("--help") || args.includes("-h")) return print(helpFor(command));
-  if (args.includes("--version") || args.includes("-v")) return print(version());
+  if (args.includes("--help") || args.includes("-h")) return print(helpFor(args));
+  if (args.includes("--version") || args.includes("-v")) return print(readVersion());
   if (command === undefined || command.startsWith("-")) return serve(args);
   switch (command) {
+    case "help":
+      return print(helpFor(rest));
     case "key":
       return printOr(runKey(rest), "harmony-gateway key [name], or harmony-gateway key --sealing");
     case "render":
@@ -34,18 +39,27 @@ export async function main(args: readonly string[]): Promise<void> {
     case "convert":
       return convert(rest);
     case "claude":
-      return printClaudeVariables(rest);
+      return printSettings(() => toClaudeVariables(loadSettings(rest, process.env).settings));
+    case "config":
+      return printSettings(() => {
+        const { settings } = loadSettings(rest, process.env);
+        return JSON.stringify(withoutSecrets(settings), undefined, 2);
+      });
     case "serve":
       return serve(rest);
     default:
-      return fail(EXIT_USAGE, `${command}: is no command.${suggest(command, COMMANDS)}`);
+      return fail(
+        EXIT_USAGE,
+        `There is no command ${command}.${suggest(command, COMMANDS)} harmony-gateway --help lists them.`,
+      );
   }
 }
 
-function helpFor(command: string | undefined): string {
-  if (command === "render") return RENDER_USAGE;
-  if (command === "convert") return CONVERT_USAGE;
-  return command === "parse" ? PARSE_USAGE : toHelp();
+function helpFor(args: readonly string[]): string {
+  if (args.includes("render")) return RENDER_USAGE;
+  if (args.includes("convert")) return CONVERT_USAGE;
+  if (args.includes("parse")) return PARSE_USAGE;
+  return args.includes("all") ? toFullHelp() : toShortHelp();
 }
 
 /** Prints the result, or one line about what is wrong with the arguments or the input. */
@@ -76,34 +90,48 @@ function endQuietly(error: NodeJS.ErrnoException): void {
   throw error;
 }
 
-function printClaudeVariables(args: readonly string[]): void {
+function printSettings(make: () => string): void {
   try {
-    print(toClaudeVariables(loadSettings(args, process.env).settings));
+    print(make());
   } catch (error) {
     failToStart(error);
   }
 }
 
 async function serve(args: readonly string[]): Promise<void> {
-  let gateway;
+  let gateway: Gateway;
+  let log: Log;
   try {
     const { settings, warnings } = loadSettings(args, process.env);
-    for (const warning of warnings) complain(warning);
-    gateway = await startGateway(settings, {
-      print,
-      writeLog: complain,
-      demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
-    });
+    log = createConsoleLog(settings, process.stdout);
+    for (const message of warnings) log.warn("warning", { message });
+    gateway = await startGateway(settings, { log, demoTokensPerSecond: DEMO_TOKENS_PER_SECOND });
   } catch (error) {
     return failToStart(error);
   }
+  process.on("SIGHUP", () => {
+    if (hasLostTerminal()) process.emit("SIGTERM");
+    else void reload(gateway, args, log);
+  });
   await interruption();
-  print("Shutting down when in-flight requests have ended. Interrupt again to exit immediately.");
+  log.info("shutdown");
   process.once("SIGINT", () => process.exit(EXIT_FAILURE));
   process.once("SIGTERM", () => process.exit(EXIT_FAILURE));
   await gateway.close();
   // Idle connections to engines would keep the process alive for a while.
   process.exit();
+}
+
+/** Settings that are wrong change nothing. */
+async function reload(gateway: Gateway, args: readonly string[], log: Log): Promise<void> {
+  try {
+    const { settings, warnings } = loadSettings(args, process.env);
+    for (const message of warnings) log.warn("warning", { message });
+    await gateway.reload(settings);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    log.error("settings refused", { reason });
+  }
 }
 
 /** Resolves at the first SIGINT or SIGTERM. */
@@ -117,15 +145,11 @@ function interruption(): Promise<void> {
 function failToStart(error: unknown): void {
   if (error instanceof SettingsError) {
     for (const problem of error.problems) complain(problem);
-    return fail(EXIT_USAGE, "harmony-gateway --help lists all settings.");
+    process.exitCode = EXIT_USAGE;
+    return;
   }
   if (error instanceof ListenError) return fail(EXIT_FAILURE, error.message);
   throw error;
-}
-
-function version(): string {
-  const file = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return String(JSON.parse(file).version);
 }
 
 function printOr(text: string | undefined, usage: string): void {

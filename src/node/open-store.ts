@@ -4,6 +4,7 @@ import type { Settings } from "../config/settings.ts";
 import { createDriverStore } from "../store/driver-store.ts";
 import { toMemoryStore } from "../store/reasoning.ts";
 import type { Store } from "../store/store.ts";
+import { isMissing, toInstallCommand } from "./install-hint.ts";
 
 export interface OpenStore {
   readonly store: Store;
@@ -62,11 +63,9 @@ async function importDriver() {
   try {
     return (await import("unstorage/drivers/redis")).default;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND") {
-      throw new SettingsError([
-        "store redis: the package ioredis is not installed. Run npm install ioredis.",
-      ]);
-    }
-    throw error;
+    if (!isMissing(error, "ioredis")) throw error;
+    throw new SettingsError([
+      `store redis: the package ioredis is not installed. Run: ${toInstallCommand("ioredis")}`,
+    ]);
   }
 }

@@ -1,4 +1,4 @@
-/** The log: JSON lines with a time, a level, an event and its fields, without text by users or models. */
+/** The log: events with a level and fields, without text by users or models. Written as JSON lines unless a runtime says otherwise. */
 
 const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
 
@@ -18,14 +18,26 @@ export interface LogOptions {
   readonly write: (line: string) => void;
 }
 
-export function createLog(options: LogOptions): Log {
-  const most = options.level === "silent" ? -1 : LOG_LEVELS.indexOf(options.level);
+/** JSON lines. */
+export function createLog({ level: least, now, write }: LogOptions): Log {
+  return createLogWith(least, ({ level, event, fields }) => {
+    const time = new Date(now()).toISOString();
+    write(JSON.stringify({ time, level, event, ...fields }));
+  });
+}
+
+export interface LogEntry {
+  readonly level: LogLevel;
+  readonly event: string;
+  readonly fields: LogFields;
+}
+
+/** A log of any form: receives the entries that are important enough. */
+export function createLogWith(least: LogOptions["level"], receive: (entry: LogEntry) => void): Log {
+  const most = least === "silent" ? -1 : LOG_LEVELS.indexOf(least);
   const at = (level: LogLevel) => {
     if (LOG_LEVELS.indexOf(level) > most) return () => {};
-    return (event: string, fields: LogFields = {}) => {
-      const time = new Date(options.now()).toISOString();
-      options.write(JSON.stringify({ time, level, event, ...fields }));
-    };
+    return (event: string, fields: LogFields = {}) => receive({ level, event, fields });
   };
   return { error: at("error"), warn: at("warn"), info: at("info"), debug: at("debug") };
 }

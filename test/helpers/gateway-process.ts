@@ -26,7 +26,7 @@ export async function startGatewayProcess(args: readonly string[]): Promise<Gate
   const baseURL = await new Promise<string>((resolve, reject) => {
     child.stdout.on("data", (data) => {
       out += data;
-      const [, url] = /listens at (http:\S+)/.exec(out) ?? [];
+      const [, url] = /"baseUrl":"(http:[^"]+)"/.exec(out) ?? [];
       if (url !== undefined) resolve(url);
     });
     child.once("close", () => reject(new Error(`the gateway did not start: ${err}`)));

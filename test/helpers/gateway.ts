@@ -7,6 +7,7 @@ import { resolveSettings } from "../../src/config/resolve.ts";
 import { type SettingName, type Settings, settingsSchema } from "../../src/config/settings.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { startGateway } from "../../src/node/serve.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import type { ModelOptions } from "../../src/models/models.ts";
 
 export interface TestGatewayOptions {
@@ -23,10 +24,10 @@ export interface TestGateway {
   readonly baseURL: string;
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
-  /** What was told to the operator. */
-  readonly printed: readonly string[];
   /** The lines of the log, parsed. */
   readonly logged: readonly Record<string, unknown>[];
+  /** Serves new requests by other settings. Not in workerd. */
+  reload(settings: NonNullable<TestGatewayOptions["settings"]>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,18 +41,21 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const { engine } = options;
   const models = engine === undefined ? options.models : [{ id: "openai/gpt-oss-20b", engine }];
   if (workers) return workers.startWorkerGateway(options.settings ?? {}, models);
-  const printed: string[] = [];
   const logged: Record<string, unknown>[] = [];
-  const gateway = await startGateway(testSettings({ port: 0, ...options.settings }), {
+  const settings = testSettings({ port: 0, ...options.settings });
+  const gateway = await startGateway(settings, {
     ...(models !== undefined && { models }),
-    print: (text) => printed.push(text),
-    writeLog: (line) => logged.push(JSON.parse(line)),
+    log: createLog({
+      level: settings.log,
+      now: Date.now,
+      write: (line) => logged.push(JSON.parse(line)),
+    }),
   });
   return {
     baseURL: gateway.baseUrl,
     origin: gateway.baseUrl.replace(/\/v1$/, ""),
-    printed,
     logged,
+    reload: (values) => gateway.reload(testSettings({ port: 0, ...values })),
     close: () => gateway.close(),
   };
 }

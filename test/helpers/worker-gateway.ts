@@ -26,7 +26,7 @@ export async function startWorkerGateway(
   return {
     baseURL: `${worker.origin}/v1`,
     origin: worker.origin,
-    printed: [],
+    reload: () => Promise.reject(new Error("an isolate keeps its settings")),
     get logged() {
       return worker.lines.map((line) => JSON.parse(line));
     },

@@ -13,7 +13,7 @@ function variablesFor(settings: Readonly<Record<string, unknown>>): Map<string, 
 }
 
 test("Claude Code is pointed at the gateway, its model and the model's context", () => {
-  const variables = variablesFor({ model: "openai/gpt-oss-120b", port: 9000 });
+  const variables = variablesFor({ engine: "vllm", model: "openai/gpt-oss-120b", port: 9000 });
   expect(variables.get("ANTHROPIC_BASE_URL")).toBe("http://127.0.0.1:9000");
   expect(variables.get("ANTHROPIC_AUTH_TOKEN")).toBe("none");
   expect(variables.get("ANTHROPIC_MODEL")).toBe("openai/gpt-oss-120b");

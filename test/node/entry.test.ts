@@ -41,7 +41,7 @@ function run(args: readonly string[], nodeArgs: readonly string[] = []): Started
 
 async function listening(started: Started): Promise<string> {
   return eventually(() => {
-    const url = /listens at (http:\S+)/.exec(started.out())?.[1];
+    const url = /"baseUrl":"(http:[^"]+)"/.exec(started.out())?.[1];
     if (url === undefined) throw new Error(`not listening yet: ${started.err()}`);
     return url;
   });
@@ -80,7 +80,7 @@ describe("serving", () => {
     }).catch((error: unknown) => error);
     await expect.poll(() => engine.requests()).toBeGreaterThan(asked);
     started.process.kill("SIGINT");
-    await expect.poll(() => started.out()).toContain("Shutting down");
+    await expect.poll(() => started.out()).toContain('"shutdown"');
     started.process.kill("SIGINT");
     expect(await started.exit).toBe(1);
     expect(await failure).toBeInstanceOf(TypeError);
@@ -102,7 +102,7 @@ describe("what is wrong ends with code 2, and is said on stderr", () => {
     [["--prot", "1"], "--prot: there is no such flag. Did you mean --port?"],
     [["serve", "--port", "x"], '--port: expected a whole number from 0 to 65535, got "x".'],
     [["--host", "0.0.0.0"], "host 0.0.0.0: others could use the gateway without a key."],
-    [["servr"], "servr: is no command."],
+    [["servr"], "There is no command servr. Did you mean serve?"],
     [["key", "a", "b"], "Usage: harmony-gateway key"],
   ])("%j", async (args, message) => {
     const started = run(args);

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { SETTING_GROUPS } from "../../src/config/settings.ts";
 import { describedSettings } from "../../src/config/describe.ts";
 import { ENGINE_KINDS } from "../../src/engines/create-engine.ts";
-import { toHelp, toSettingsDocument } from "../../src/node/help.ts";
+import { toFullHelp, toSettingsDocument, toShortHelp } from "../../src/node/help.ts";
 
 test("the help has every setting, under its group", () => {
-  const help = toHelp();
+  const help = toFullHelp();
   for (const setting of describedSettings()) {
     const group = help.indexOf(`\n${SETTING_GROUPS[setting.group]}\n`);
     expect(group).toBeGreaterThan(0);
@@ -17,7 +17,7 @@ test("the help has every setting, under its group", () => {
 
 test("no line of the help is wider than a terminal", () => {
   const widest = Math.max(
-    ...toHelp()
+    ...toFullHelp()
       .split("\n")
       .map((line) => line.length),
   );
@@ -25,18 +25,18 @@ test("no line of the help is wider than a terminal", () => {
 });
 
 test("an entry says what the value is, what it means and what it is by default", () => {
-  expect(toHelp()).toContain(`\
+  expect(toFullHelp()).toContain(`\
   --max-body-bytes <bytes>
       Largest request body. [33554432]
 `);
-  expect(toHelp()).toContain(`\
+  expect(toFullHelp()).toContain(`\
   --open
       Serve without keys even where other machines can reach the gateway.
 `);
 });
 
 test("the help says what each engine is", () => {
-  for (const kind of ENGINE_KINDS) expect(toHelp()).toContain(`  ${kind}\n      `);
+  for (const kind of ENGINE_KINDS) expect(toFullHelp()).toContain(`  ${kind}\n      `);
 });
 
 test("the document has a row for every setting", () => {
@@ -48,4 +48,18 @@ test("the document has a row for every setting", () => {
 test("docs/settings.md is up to date: if not, run scripts/write-settings-doc.ts", () => {
   const path = join(import.meta.dirname, "../../docs/settings.md");
   expect(readFileSync(path, "utf8")).toBe(toSettingsDocument());
+});
+
+test("the short help fits a terminal, and says where the rest is", () => {
+  const lines = toShortHelp().split("\n");
+  expect(lines.length).toBeLessThanOrEqual(23);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(toShortHelp()).toContain("--help all");
+});
+
+test("the short help names only flags that there are", () => {
+  const flags = describedSettings().map(({ flag }) => flag);
+  const known = new Set([...flags, "--config", "--help", "--version"]);
+  const named = toShortHelp().match(/--[a-z-]+/g) ?? [];
+  expect(named.filter((flag) => !known.has(flag))).toEqual([]);
 });

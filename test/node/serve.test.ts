@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
+import { toCurl } from "../../src/node/console/readable.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
@@ -201,8 +202,15 @@ describe("an engine that is not there", () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const gateway = await start({ settings: { engine: "vllm", url } });
     const reason = `Cannot reach ${url}`;
-    await expect.poll(() => gateway.printed.join("\n")).toContain(reason);
-    expect(gateway.printed.join("\n")).toContain("openai/gpt-oss-20b: not ready.");
+    await expect
+      .poll(() => gateway.logged)
+      .toContainEqual(
+        expect.objectContaining({
+          event: "engine unavailable",
+          model: "openai/gpt-oss-20b",
+          reason: expect.stringContaining(reason),
+        }),
+      );
 
     const ready = await fetch(`${gateway.origin}/ready`);
     expect(ready.status).toBe(503);
@@ -232,20 +240,20 @@ describe("an engine that is not there", () => {
       return fakeEngine().probe(signal);
     });
     const gateway = await start({ engine: late });
-    await expect.poll(() => gateway.printed).toHaveLength(3);
-    expect(gateway.printed.slice(1)).toEqual([
-      "openai/gpt-oss-20b: not ready. The engine is loading. It is asked again until it is.",
-      "openai/gpt-oss-20b: ready, fake engine.",
+    const told = () => gateway.logged.filter(({ event }) => String(event).startsWith("engine"));
+    await expect.poll(told).toMatchObject([
+      { event: "engine unavailable", reason: "The engine is loading." },
+      { event: "engine ready", description: "fake engine" },
     ]);
   });
 });
 
-test("the greeting can be pasted", async () => {
+test("the command of the greeting can be pasted", async () => {
   const gateway = await start({});
-  const [greeting = ""] = gateway.printed;
-  expect(greeting).toContain(gateway.baseURL);
   const [, url = "", header = "", body = ""] =
-    /^curl (\S+) -H '([^']*)' -d '([^']*)'$/m.exec(greeting) ?? [];
+    /^curl (\S+) -H '([^']*)' -d '([^']*)'$/.exec(
+      toCurl(gateway.baseURL, "openai/gpt-oss-20b", false),
+    ) ?? [];
   const [name = "", value = ""] = header.split(": ");
   const response = await fetch(url, { method: "POST", headers: { [name]: value }, body });
   expect(response.status).toBe(200);

@@ -10,6 +10,7 @@ import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
 import { describeError, RequestError } from "../errors.ts";
+import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
@@ -127,9 +128,10 @@ function requireModel(models: Models, { model: name, models: others }: ChatReque
     ? models.find(name)
     : ((others ?? []).map((each) => models.find(each)).find((each) => each) ?? models.all[0]);
   if (model) return model;
-  throw new RequestError(`${name ?? "model"} is not a valid model ID`, {
+  throw new RequestError(`${name ?? "model"} is not a valid model ID.${listAvailable(models)}`, {
     param: "model",
     errorType: "not_found",
+    reason: UNKNOWN_MODEL_REASON,
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Model, Models } from "../../models/models.ts";
 import { RequestError } from "../errors.ts";
+import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 
 /** `pattern=model` with a pattern such as `claude-haiku-*`. A model alone applies to every `claude-*`. */
 export type ClaudeAlias = string;
@@ -26,11 +27,12 @@ export function createFindModel(models: Models, aliases: readonly ClaudeAlias[])
   };
 }
 
-export function unknownModel(name: string): RequestError {
+export function unknownModel(name: string, models: Models): RequestError {
   const hint = name.startsWith("claude-")
-    ? ". This gateway serves gpt-oss: ask for a model that GET /v1/models lists, or let its operator set claudeAliases."
+    ? " This gateway serves gpt-oss; its operator can set claudeAliases."
     : "";
-  return new RequestError(`model: ${name}${hint}`, {
+  return new RequestError(`model: ${name}.${listAvailable(models)}${hint}`, {
+    reason: UNKNOWN_MODEL_REASON,
     status: 404,
     type: "not_found_error",
     param: "model",

@@ -18,7 +18,7 @@ export function modelRoutes(models: Models, findModel: FindModel): Hono<ApiEnv> 
     if (!namesVersion(c.req)) return next();
     const id = c.req.param("id");
     const model = findModel(id);
-    if (model === undefined) throw unknownModel(id);
+    if (model === undefined) throw unknownModel(id, models);
     return answer(c, toModelInfo(model, id));
   });
   return routes;

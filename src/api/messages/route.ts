@@ -1,6 +1,6 @@
 /** `POST /v1/messages` and `/v1/messages/count_tokens`: connects requests, turns and replies. */
 import { type Context, Hono } from "hono";
-import type { Model } from "../../models/models.ts";
+import type { Model, Models } from "../../models/models.ts";
 import type { ReasoningOutcome, ReasoningStore } from "../../store/reasoning-store.ts";
 import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import { collectTurn } from "../../turn/collect.ts";
@@ -28,6 +28,7 @@ import { toOfferedFunctions, type ServerTools } from "./tools.ts";
 import { toTurnInSteps, type TurnContext } from "./to-turn.ts";
 
 export interface MessagesDeps {
+  readonly models: Models;
   readonly findModel: FindModel;
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */
@@ -120,7 +121,7 @@ async function prepare(
 ): Promise<PreparedTurn> {
   refuseThread(request);
   const model = deps.findModel(request.model);
-  if (model === undefined) throw unknownModel(request.model);
+  if (model === undefined) throw unknownModel(request.model, deps.models);
   const { tenant } = c.get("client");
   const requestId = c.get("requestId");
   const history = toHistory(request.messages, { bodyText, media: deps.media });

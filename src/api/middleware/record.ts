@@ -4,6 +4,7 @@ import { routePath } from "hono/route";
 import type { Log } from "../../telemetry/log.ts";
 import type { Meters } from "../../telemetry/observe-models.ts";
 import type { ApiEnv } from "../client.ts";
+import { RequestError } from "../errors.ts";
 
 export interface RecordDeps {
   readonly log: Log;
@@ -34,6 +35,8 @@ export function record({ log, meters, now }: RecordDeps): MiddlewareHandler<ApiE
       status,
       ms: now().getTime() - started,
       tenant: c.get("client")?.tenant,
+      // What else fails is in the line of its turn, or in that of the failure.
+      reason: c.error instanceof RequestError ? c.error.reason : undefined,
     });
   };
 }

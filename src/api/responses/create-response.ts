@@ -10,6 +10,7 @@ import type { Model, Models } from "../../models/models.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
+import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import { readRequest } from "../parse-request.ts";
 import { createStages } from "../stages.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
@@ -148,7 +149,9 @@ export function ignoreStoreFailure(error: unknown): void {
 export function requireModel(models: Models, name: string): Model {
   const model = models.find(name);
   if (model) return model;
-  throw new RequestError(`The model ${JSON.stringify(name)} does not exist.`, {
+  const sentence = `The model ${JSON.stringify(name)} does not exist.`;
+  throw new RequestError(sentence + listAvailable(models), {
+    reason: UNKNOWN_MODEL_REASON,
     status: 404,
     type: "not_found_error",
     param: "model",

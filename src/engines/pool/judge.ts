@@ -22,6 +22,7 @@ export function judge(error: unknown, began: boolean): Verdict {
     case "tenant-limit":
       return "refusal";
     case "overloaded":
+    case "loading":
     case "rate-limit":
       return "busy";
     case "auth":
@@ -46,6 +47,7 @@ const WORDS: Readonly<Record<EngineErrorKind | "internal", string>> = {
   unavailable: "it is not available",
   timeout: "it does not answer in time",
   overloaded: "it is overloaded",
+  loading: "its model is being loaded",
   "rate-limit": "it limits the rate of requests",
   "tenant-limit": "a key's share is used up",
   auth: "it refuses the gateway's key",

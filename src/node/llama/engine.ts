@@ -11,6 +11,7 @@ import { LLAMA_CAPABILITIES, LLAMA_CONSTRAINTS } from "../../engines/llama.ts";
 import { toStopIds } from "../../engines/request-body.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import { toTokenLogprob } from "./logprobs.ts";
+import { explainLoadFailure } from "./load-failure.ts";
 import { toProgressBar, type DownloadProgress } from "./model-file.ts";
 import {
   loadModel,
@@ -27,6 +28,7 @@ export interface NativeLlama extends Engine {
 
 export function createNativeLlama(options: LlamaModelOptions): NativeLlama {
   let loading: Promise<LoadedModel> | undefined;
+  let isLoaded = false;
   let download: DownloadProgress | undefined;
   const closing = new AbortController();
 
@@ -37,18 +39,20 @@ export function createNativeLlama(options: LlamaModelOptions): NativeLlama {
     };
     const attempt = (loading ??= loadModel({ ...options, onDownload }, closing.signal));
     try {
-      return await attempt;
+      const model = await attempt;
+      isLoaded = true;
+      return model;
     } catch (error) {
       // Retry with the next request: the file may exist by then, or memory be free.
       if (loading === attempt) loading = undefined;
-      throw error instanceof EngineError ? error : toServerError(error);
+      throw error instanceof EngineError ? error : explainLoadFailure(error, options.model);
     } finally {
       download = undefined;
     }
   };
   const notYet = (cause?: unknown) =>
     new EngineError(
-      "overloaded",
+      "loading",
       download === undefined
         ? "The model is still being loaded."
         : `The model is still being downloaded: ${toProgressBar(download)}`,
@@ -68,8 +72,8 @@ export function createNativeLlama(options: LlamaModelOptions): NativeLlama {
       };
     },
     async *complete(request, signal) {
-      // Loading takes seconds, a download longer than clients wait.
-      if (download !== undefined) throw notYet();
+      // Loading takes up to minutes, a download longer than clients wait.
+      if (loading !== undefined && !isLoaded) throw notYet();
       const loaded = await unlessAborted(load(), signal);
       yield* complete(loaded, request, signal);
     },

@@ -35,6 +35,8 @@ export async function findModelFile(
     return await resolveFile(KNOWN_MODELS.get(model) ?? model, {
       cli: false,
       signal,
+      // The next start resumes it.
+      deleteTempFileOnCancel: false,
       ...(modelsFolder !== undefined && { directory: modelsFolder }),
       ...(onDownload !== undefined && {
         onProgress: ({ downloadedSize, totalSize }) =>
@@ -43,23 +45,48 @@ export async function findModelFile(
     });
   } catch (error) {
     signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
-    throw new EngineError("not-found", `No model ${model}: ${why}`, { cause: error });
+    throw new EngineError("not-found", explainMissing(model, error), { cause: error });
   }
 }
 
-/** Prints a line per tenth of a download. */
+function explainMissing(model: string, error: unknown): string {
+  const why = error instanceof Error ? error.message : String(error);
+  if (why.startsWith("No model file found")) {
+    const hint =
+      "Write the path of a GGUF file, hf:user/repository/file.gguf, or openai/gpt-oss-20b.";
+    return `There is no file ${model}. ${hint}`;
+  }
+  return `${model} cannot be downloaded: ${why.replace(/\.$/, "")}. Check the name and the network connection.`;
+}
+
+/** Reports a download at every whole percent: size, rate, time left. `now` in milliseconds. */
 export function createDownloadReport(
-  model: string,
-  print: (text: string) => void,
+  report: (progress: string) => void,
+  now: () => number,
 ): (progress: DownloadProgress) => void {
   let reported = -1;
+  let first: { readonly at: number; readonly bytes: number } | undefined;
   return (progress) => {
-    const tenths = Math.floor((progress.downloadedBytes / progress.totalBytes) * 10);
-    if (!(tenths > reported)) return;
-    reported = tenths;
-    print(`${model}: ${toProgressBar(progress)}`);
+    const { downloadedBytes, totalBytes } = progress;
+    // What was there before does not count for the rate.
+    first ??= { at: now(), bytes: downloadedBytes };
+    const percent = Math.floor((downloadedBytes / totalBytes) * 100);
+    if (!(percent > reported)) return;
+    reported = percent;
+    const rate = (downloadedBytes - first.bytes) / ((now() - first.at) / 1000);
+    report(toProgressBar(progress) + toPace(rate, totalBytes - downloadedBytes));
   };
+}
+
+/** `, 52 MB/s, 3 min left` */
+function toPace(bytesPerSecond: number, bytesLeft: number): string {
+  if (!(bytesPerSecond > 0) || bytesPerSecond === Infinity) return "";
+  const pace = `, ${Math.round(bytesPerSecond / 1e6)} MB/s`;
+  if (bytesLeft <= 0) return pace;
+  const seconds = Math.ceil(bytesLeft / bytesPerSecond);
+  return seconds < 60
+    ? `${pace}, ${seconds} s left`
+    : `${pace}, ${Math.ceil(seconds / 60)} min left`;
 }
 
 /** `[######------------------]  25%   3.0 of 12.1 GB` */

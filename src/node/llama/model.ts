@@ -8,6 +8,7 @@ import type {
 } from "node-llama-cpp";
 import { EngineError } from "../../engines/engine-error.ts";
 import { SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
+import { toInstallCommand } from "../install-hint.ts";
 import { findModelFile, type ModelFileOptions } from "./model-file.ts";
 import { createSequencePool, type Sequence, type SequencePool } from "./sequence-pool.ts";
 
@@ -20,6 +21,8 @@ export interface LlamaModelOptions extends ModelFileOptions {
   readonly gpu?: "metal" | "cuda" | "vulkan" | false;
   /** CPU threads. Absent: one per core. */
   readonly threads?: number;
+  /** Called with the file's path when it is there and begins to be loaded. */
+  readonly onLoad?: (path: string) => void;
 }
 
 export interface LoadedModel {
@@ -58,6 +61,7 @@ export async function loadModel(
   const threads = options.threads ?? availableParallelism();
   const library = await importLibrary();
   const modelPath = await findModelFile(library.resolveModelFile, options, signal);
+  options.onLoad?.(modelPath);
   // A server must not build llama.cpp from source at start: that takes minutes and a compiler.
   const llama = await library.getLlama({
     gpu,
@@ -110,7 +114,8 @@ async function importLibrary() {
   } catch (error) {
     throw new EngineError(
       "unreachable",
-      "The engine llama needs a package that is not installed. Run npm install node-llama-cpp.",
+      "The engine llama needs a package that is not installed or cannot be loaded. Run: " +
+        toInstallCommand("node-llama-cpp"),
       { cause: error },
     );
   }

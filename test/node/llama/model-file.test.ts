@@ -95,16 +95,23 @@ describe("the file of a model", () => {
   });
 });
 
-it("is reported at every tenth of the download", () => {
-  const printed: string[] = [];
-  const report = createDownloadReport("m", (text) => printed.push(text));
-  for (const downloadedBytes of [0, 0.2e9, 0.95e9, 1e9, 1.5e9, 10e9]) {
+it("is reported at every percent of the download, with its rate and the time left", () => {
+  const reported: string[] = [];
+  let seconds = 0;
+  const report = createDownloadReport(
+    (text) => void reported.push(text),
+    () => seconds * 1000,
+  );
+  for (const downloadedBytes of [1e9, 1.02e9, 1.5e9, 9.9e9, 10e9]) {
     report({ downloadedBytes, totalBytes: 10e9 });
+    seconds += 5;
   }
-  expect(printed.map((line) => line.replace(/\[.*\] +/, ""))).toEqual([
-    "m: 0%   0.0 of 10.0 GB",
-    "m: 10%   1.0 of 10.0 GB",
-    "m: 100%  10.0 of 10.0 GB",
+  expect(reported.map((line) => line.replace(/\[.*\] +/, ""))).toEqual([
+    // What an earlier start had downloaded does not count for the rate.
+    "10%   1.0 of 10.0 GB",
+    "15%   1.5 of 10.0 GB, 50 MB/s, 3 min left",
+    "99%   9.9 of 10.0 GB, 593 MB/s, 1 s left",
+    "100%  10.0 of 10.0 GB, 450 MB/s",
   ]);
 });
 

@@ -4,9 +4,15 @@ import { startTestGateway } from "../../helpers/gateway.ts";
 
 it("is the engine of a gateway that is told so, and says why it is not ready", async () => {
   const gateway = await startTestGateway({ settings: { engine: "llama", model: "/none.gguf" } });
-  const reason = 'No model /none.gguf: No model file found at "/none.gguf"';
   await eventually(() =>
-    expect(gateway.printed.join("\n")).toContain(`/none.gguf: not ready. ${reason}`),
+    expect(gateway.logged).toContainEqual(
+      expect.objectContaining({
+        event: "engine unavailable",
+        // The name for clients: a path is none.
+        model: "none",
+        reason: expect.stringContaining("There is no file /none.gguf. "),
+      }),
+    ),
   );
   const response = await fetch(`${gateway.baseURL}/chat/completions`, {
     method: "POST",

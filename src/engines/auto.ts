@@ -1,0 +1,71 @@
+/**
+ * An inference server whose kind nobody named: the first probe finds it out, and from then on the engine of that kind
+ * does everything. A server that is not up yet is probed again, as with every engine.
+ */
+import { COMPLETIONS_CAPABILITIES } from "./completions.ts";
+import { EngineError } from "./engine-error.ts";
+import type { Engine, EngineEvent } from "./engine.ts";
+import { findServer, type FoundServer, type ServerKind } from "./find-kind.ts";
+import type { ServerOptions } from "./server.ts";
+
+/** @param create makes the engine of a kind, for the model of this name. */
+export function createAutoEngine<O extends ServerOptions>(
+  options: O,
+  create: (kind: ServerKind, options: O) => Engine,
+): Engine {
+  let found: Engine | undefined;
+  let finding: Promise<Engine> | undefined;
+
+  /** Requests that arrive together ask once. A failure is forgotten: the server may be up by then. */
+  function find(signal: AbortSignal): Promise<Engine> {
+    finding ??= findServer(options, signal)
+      .then((server) => {
+        found = create(server.kind, { ...options, model: chooseModel(options.model, server) });
+        return found;
+      })
+      .finally(() => {
+        finding = undefined;
+      });
+    return finding;
+  }
+
+  return {
+    get name() {
+      return found?.name ?? "auto";
+    },
+    /** The least of all kinds, until the kind is known. */
+    get capabilities() {
+      return found?.capabilities ?? COMPLETIONS_CAPABILITIES;
+    },
+    async probe(signal) {
+      const engine = found ?? (await find(signal));
+      return engine.probe(signal);
+    },
+    async check(signal) {
+      const engine = found ?? (await find(signal));
+      await engine.check?.(signal);
+    },
+    complete: (request, signal) => found?.complete(request, signal) ?? refuse(find(signal)),
+  };
+}
+
+/** What a request may ask for depends on the kind, so one that was written before cannot be sent. */
+function refuse(finding: Promise<Engine>): AsyncIterable<EngineEvent> {
+  const refusal = finding.then(() => {
+    const message = "The kind of inference server has only just been found out.";
+    throw new EngineError("loading", message, { retryAfter: 1 });
+  });
+  return { [Symbol.asyncIterator]: () => ({ next: () => refusal }) };
+}
+
+/**
+ * The name the server has for the model: the configured one, or, for OpenAI's own name, that of the only gpt-oss it
+ * offers. Ollama, for one, calls it `gpt-oss:20b`.
+ */
+export function chooseModel(wanted: string, { models }: FoundServer): string {
+  if (models.includes(wanted) || !wanted.startsWith("openai/gpt-oss")) return wanted;
+  const size = /\d+b$/.exec(wanted)?.[0] ?? "";
+  const similar = new RegExp(`gpt-?oss\\D*${size}`, "i");
+  const [only = wanted, ...others] = models.filter((name) => similar.test(name));
+  return others.length > 0 ? wanted : only;
+}

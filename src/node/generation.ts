@@ -1,0 +1,92 @@
+/**
+ * The application and its models under one set of settings. Reading settings again creates another one; streams of the
+ * former end in it.
+ */
+import { setImmediate } from "node:timers/promises";
+import { createApp } from "../app.ts";
+import type { WebSocketOptions } from "../api/web-sockets.ts";
+import type { Settings } from "../config/settings.ts";
+import type { CreateNativeLlama } from "../engines/llama.ts";
+import type { Transport } from "../engines/transport.ts";
+import { toModelOptions } from "../models/backends.ts";
+import { createModels, type ModelOptions } from "../models/models.ts";
+import { monitorModels } from "../models/monitor.ts";
+import type { Shutdown } from "../models/shutdown.ts";
+import type { Store } from "../store/store.ts";
+import type { Log } from "../telemetry/log.ts";
+import { createCacheSalts } from "../turn/cache-salt.ts";
+import { createPause } from "../turn/slices.ts";
+import type { FetchHandler } from "./direct-sse.ts";
+import { randomId } from "./random-id.ts";
+import { reportHealth, reportStatus } from "./report.ts";
+
+/** What all generations use together. */
+export interface Shared {
+  /** Replaces the configured engines. */
+  readonly models?: readonly ModelOptions[];
+  readonly demoTokensPerSecond?: number;
+  readonly log: Log;
+  readonly shutdown: Shutdown;
+  readonly store: Store;
+  readonly webSockets?: WebSocketOptions;
+  readonly transport: Transport;
+  readonly createNativeLlama: CreateNativeLlama;
+}
+
+export interface Generation {
+  readonly fetch: FetchHandler;
+  /** Resolves when each engine has answered or failed once, at the latest after `timeoutMs`. */
+  firstProbe(timeoutMs: number): Promise<void>;
+  /** Probes engines until they are ready, then checks their health. */
+  monitor(): void;
+  stopMonitoring(): Promise<void>;
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+
+export function createGeneration(settings: Settings, shared: Shared): Generation {
+  const { log } = shared;
+  const pause = createPause(setImmediate);
+  const models = createModels(shared.models ?? toModelOptions(settings, shared), {
+    steering: settings,
+    newCallId: () => `call_${randomId()}`,
+    pause,
+    cacheSalts: createCacheSalts(settings),
+  });
+  const app = createApp({
+    ...shared,
+    settings,
+    models,
+    pause,
+    host: settings.host,
+    monitored: true,
+    now: () => new Date(),
+    randomId,
+  });
+  const stop = new AbortController();
+  let monitoring = Promise.resolve();
+
+  return {
+    fetch: app.fetch,
+    async firstProbe(timeoutMs) {
+      const signal = AbortSignal.timeout(timeoutMs);
+      await Promise.all(models.all.map((model) => model.probe(signal)));
+    },
+    monitor() {
+      monitoring = monitorModels(models, {
+        timeoutMs: settings.connectTimeoutMs,
+        firstWaitMs: FIRST_WAIT_MS,
+        longestWaitMs: LONGEST_WAIT_MS,
+        healthIntervalMs: settings.healthIntervalMs,
+        onStatus: (model, status) => reportStatus(model, status, log),
+        onHealth: (model, backend) => reportHealth(model, backend, log),
+        signal: stop.signal,
+      });
+    },
+    async stopMonitoring() {
+      stop.abort();
+      await monitoring;
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
+import type { SettingName, Settings } from "../config/settings.ts";
+
+/** Of the listener, the store and the log, which outlive a reload. */
+const FIXED: readonly SettingName[] = [
+  "host",
+  "port",
+  "shutdownGraceMs",
+  "clientIdleTimeoutMs",
+  "store",
+  "storeTimeoutMs",
+  "storeMaxEntries",
+  "storeMaxBytes",
+  "log",
+  "logFormat",
+];
+
+export interface Kept {
+  readonly settings: Settings;
+  /** The fixed settings whose new value has no effect yet. */
+  readonly restartFor: readonly SettingName[];
+}
+
+/** The new settings with the fixed ones as they were. */
+export function keepFixed(running: Settings, wanted: Settings): Kept {
+  const kept = Object.fromEntries(FIXED.map((name) => [name, running[name]]));
+  return {
+    settings: { ...wanted, ...kept },
+    restartFor: FIXED.filter((name) => wanted[name] !== running[name]),
+  };
+}

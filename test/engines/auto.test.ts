@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import { chooseModel } from "../../src/engines/auto.ts";
+import { createEngine } from "../../src/engines/create-engine.ts";
+import { EngineError } from "../../src/engines/engine-error.ts";
+import { findServer } from "../../src/engines/find-kind.ts";
+import { type Answer, complete, jsonAnswer, readFixture, scriptTransport } from "./support.ts";
+
+const never = new AbortController().signal;
+const url = "http://engine:8000";
+
+/** A server that answers these paths, and 404 to all others. */
+function serverWith(paths: Readonly<Record<string, Answer>>) {
+  return scriptTransport((request) => {
+    return paths[new URL(request.url).pathname] ?? jsonAnswer({ error: "no such path" }, 404);
+  });
+}
+
+/** As the server said it. */
+function recorded(name: string): Answer {
+  return jsonAnswer(new TextDecoder().decode(readFixture(name)));
+}
+
+const find = (transport: ReturnType<typeof serverWith>, at = url) =>
+  findServer({ url: at, model: "openai/gpt-oss-20b", transport }, never);
+
+describe("the kind of a server is found out by what it answers", () => {
+  test.each(["vllm", "sglang", "llama-cpp", "trtllm"])(
+    "%s, by its list of models",
+    async (kind) => {
+      const found = await find(serverWith({ "/v1/models": recorded(`${kind}/models.json`) }));
+      expect(found.kind).toBe(kind);
+      expect(found.models).not.toEqual([]);
+    },
+  );
+
+  const list = jsonAnswer({ data: [{ id: "m", owned_by: "someone" }] });
+  test.each([
+    ["ollama", { "/api/tags": recorded("ollama/tags.json") }, ["gpt-oss:20b", "other:latest"]],
+    ["llama-cpp", { "/props": recorded("llama-cpp/props.json") }, ["m"]],
+    ["sglang", { "/get_model_info": jsonAnswer({ model_path: "m" }) }, ["m"]],
+    ["vllm", { "/version": jsonAnswer({ version: "0.14.1" }) }, ["m"]],
+    ["completions", {}, ["m"]],
+  ])("%s, by its own paths when the list does not say", async (kind, paths, models) => {
+    const server = serverWith({ "/v1/models": list, ...paths });
+    expect(await find(server)).toEqual({ kind, models });
+  });
+
+  test("a base with a path, as the OpenAI SDK takes it, is a generic server", async () => {
+    const server = serverWith({ "/api/models": list });
+    expect(await find(server, "http://engine:8000/api")).toEqual({
+      kind: "completions",
+      models: ["m"],
+    });
+  });
+
+  test("Fireworks is known by its name and is not asked", async () => {
+    const server = serverWith({});
+    const found = await find(server, "https://api.fireworks.ai/inference");
+    expect([found.kind, server.requests.length]).toEqual(["fireworks", 0]);
+  });
+
+  test("of anything else one sentence says what to add", async () => {
+    await expect(find(serverWith({ "/": jsonAnswer("<html>") }))).rejects.toMatchObject({
+      kind: "not-found",
+      message: expect.stringMatching(
+        /^What answers at http:\/\/engine:8000 is no inference server .* --engine: vllm, /,
+      ),
+    });
+  });
+});
+
+describe("the engine auto", () => {
+  test("becomes the engine of the kind it finds", async () => {
+    const transport = serverWith({
+      "/v1/models": recorded("vllm/models.json"),
+      "/version": jsonAnswer({ version: "0.14.1" }),
+      "/v1/completions": { pieces: [readFixture("vllm/answer.sse")] },
+    });
+    const engine = createEngine("auto", { url, model: "openai/gpt-oss-20b", transport });
+    expect(engine.name).toBe("auto");
+    const probe = await engine.probe(never);
+    expect([engine.name, probe.description]).toEqual(["vllm", "vllm 0.14.1"]);
+    expect(engine.capabilities.idsOut).toBe("exact");
+    expect(await complete(engine)).toMatchObject({ finish: { reason: "stop" } });
+  });
+
+  test("looks again when nothing answered at first", async () => {
+    let isUp = false;
+    const list = recorded("vllm/models.json");
+    const answer = { pieces: [readFixture("vllm/answer.sse")] };
+    const transport = scriptTransport(({ url: asked }) => {
+      if (!isUp) return new EngineError("unreachable", "Cannot reach it.");
+      if (asked.endsWith("/models")) return list;
+      return asked.endsWith("/completions") ? answer : jsonAnswer({}, 404);
+    });
+    const engine = createEngine("auto", { url, model: "openai/gpt-oss-20b", transport });
+    await expect(engine.probe(never)).rejects.toMatchObject({ kind: "unreachable" });
+    isUp = true;
+    await engine.probe(never);
+    expect(engine.name).toBe("vllm");
+  });
+
+  test("a request before the kind is known is to be sent again", async () => {
+    const transport = serverWith({ "/v1/models": recorded("vllm/models.json") });
+    const engine = createEngine("auto", { url, model: "openai/gpt-oss-20b", transport });
+    expect(await complete(engine)).toMatchObject({ error: { kind: "loading" } });
+  });
+
+  test("needs a URL", () => {
+    expect(() => createEngine("auto", { model: "m" })).toThrow("needs the URL of its server");
+  });
+});
+
+test.each([
+  ["the name the server has", "my-model", ["my-model", "gpt-oss:20b"], "my-model"],
+  ["OpenAI's name, which the server has", "openai/gpt-oss-20b", ["openai/gpt-oss-20b"], undefined],
+  [
+    "OpenAI's name, for the only gpt-oss of that size",
+    "openai/gpt-oss-20b",
+    ["gpt-oss:20b", "gpt-oss:120b"],
+    "gpt-oss:20b",
+  ],
+  [
+    "OpenAI's name, where two could be meant",
+    "openai/gpt-oss-20b",
+    ["gpt-oss:20b", "gpt-oss-20b-mine"],
+    undefined,
+  ],
+  ["OpenAI's name, where there is no gpt-oss", "openai/gpt-oss-20b", ["llama3"], undefined],
+  ["another name, which is taken at its word", "mine", ["gpt-oss:20b"], undefined],
+])("of %s", (_, wanted, models, chosen = wanted) => {
+  expect(chooseModel(wanted, { kind: "ollama", models })).toBe(chosen);
+});

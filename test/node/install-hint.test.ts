@@ -1,0 +1,31 @@
+import { sep } from "node:path";
+import { expect, test } from "vitest";
+import { isMissing, toInstallCommand } from "../../src/node/install-hint.ts";
+
+const path = (text: string) => text.replaceAll("/", sep);
+
+test.each([
+  ["in a project", "/app/node_modules/harmony-gateway/dist/node/x.js", "npm install ioredis"],
+  [
+    "globally",
+    "/usr/lib/node_modules/harmony-gateway/dist/node/x.js",
+    "npm install --global ioredis",
+  ],
+  [
+    "by npx",
+    "/home/me/.npm/_npx/0123/node_modules/harmony-gateway/dist/node/x.js",
+    "npx --package harmony-gateway --package ioredis harmony-gateway",
+  ],
+  ["as a clone", "/home/me/harmony-gateway/src/node/x.ts", "npm install --no-save ioredis"],
+])("installed %s, a package is added by the command for that", (_, own, command) => {
+  const exists = (file: string) => file === path("/app/package.json");
+  expect(toInstallCommand("ioredis", path(own), exists)).toBe(command);
+});
+
+test("a package that is there but lacks one of its own is not said to be missing", () => {
+  const missing = (name: string) =>
+    Object.assign(new Error(`Cannot find package '${name}'`), { code: "ERR_MODULE_NOT_FOUND" });
+  expect(isMissing(missing("ioredis"), "ioredis")).toBe(true);
+  expect(isMissing(missing("standard-as-callback"), "ioredis")).toBe(false);
+  expect(isMissing(new Error("Cannot find package 'ioredis'"), "ioredis")).toBe(false);
+});
