@@ -2,7 +2,7 @@
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 
 /** A process of ours that answers messages one after the other. */
 export interface Helper {
@@ -63,16 +63,6 @@ export async function startProgram(
   return { pid: child.pid ?? 0, stop: () => stop(child) };
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (typeof address !== "object" || address === null) throw new Error("no port");
-  return address.port;
-}
-
 /**
  * Milliseconds of CPU a process has used so far, in all threads, user and kernel. From the scheduler's own clock
  * where the kernel has it (nanoseconds), else from its ticks (10 ms).
@@ -104,7 +94,7 @@ async function untilReady(url: string): Promise<void> {
     } catch {
       // Not listening yet.
     }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
   throw new Error(`nothing answers at ${url}`);
 }

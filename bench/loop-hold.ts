@@ -10,7 +10,9 @@
 import { Agent, request } from "node:http";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { freePort, type Helper, startHelper } from "./child.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "../test/helpers/listen.ts";
+import { type Helper, startHelper } from "./child.ts";
 import type { Held, Watch } from "./loop-watch.ts";
 import { MODEL } from "./streaming/requests.ts";
 
@@ -400,7 +402,7 @@ async function warmUp(): Promise<void> {
     } catch {
       // Not listening yet.
     }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
   throw new Error(`nothing answers at ${origin}`);
 }
@@ -445,7 +447,7 @@ function watchHealth(): { end(): Promise<number> } {
       const begun = performance.now();
       await ask("/health", undefined, agent);
       longest = Math.max(longest, performance.now() - begun);
-      await new Promise((resolve) => setTimeout(resolve, HEALTH_EVERY_MS));
+      await pause(HEALTH_EVERY_MS);
     }
     agent.destroy();
   })();

@@ -5,6 +5,7 @@
  *
  *     node bench/many-streams.ts [streams] [chat|responses]
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { SseSource } from "../src/api/sse.ts";
 import type { Consumer } from "../src/streams/push-stream.ts";
 import { createBenchApp, toRequest } from "./inner/app.ts";
@@ -69,7 +70,5 @@ function measure(evicting: boolean): number {
 }
 
 function rest(): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, 20);
-  });
+  return pause(20);
 }

@@ -1,8 +1,9 @@
 /** Clients of every kind, and what became of each: served, refused with a reason, told of an end, or left in the dark. */
 import { connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 import { findStreamProblem } from "../fuzz/check-response.ts";
-import { answerText, pause } from "./engine.ts";
+import { answerText } from "./engine.ts";
 
 export interface Asking {
   readonly origin: string;

@@ -1,12 +1,11 @@
 /**
  * A scripted inference server: vLLM's wire on loopback, and a fault that can be switched at any time. It answers each
- * prompt with words, one every few milliseconds; what it was asked is kept as numbers only, so that memory can be
- * measured beside it.
+ * prompt with words, one every few milliseconds.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import * as z from "zod";
+import type { ServerResponse } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../src/tokenizer/index.ts";
+import { startVllmServer, toFrame, type VllmServer } from "../test/helpers/vllm-server.ts";
 
 /** Faults of the whole server, and of single answers: a prompt that says `fault cut` gets that one. */
 export const FAULTS = [
@@ -41,19 +40,11 @@ export const FAULTS = [
 
 export type Fault = (typeof FAULTS)[number];
 
-export interface ChaosEngine {
-  readonly url: string;
+export interface ChaosEngine extends VllmServer {
   fault: Fault;
-  readonly isUp: boolean;
   /** Numbers of the prompts (`number 17`) it has written a token for. */
   readonly begun: Set<number>;
-  /** Completions whose connection is open and whose answer has not ended. */
-  readonly open: number;
   readonly asked: number;
-  /** Breaks every connection and takes no new one. */
-  kill(): Promise<void>;
-  /** Listens again, where it did. */
-  revive(): Promise<void>;
 }
 
 export interface ChaosEngineOptions {
@@ -62,59 +53,24 @@ export interface ChaosEngineOptions {
   readonly tokenMs: number;
 }
 
-const MODEL = "openai/gpt-oss-20b";
-
-const completion = z.object({ prompt: z.array(z.number()) });
-
 export async function startChaosEngine(options: ChaosEngineOptions): Promise<ChaosEngine> {
-  const sockets = new Set<Socket>();
   const begun = new Set<number>();
-  let open = 0;
   let asked = 0;
-  let isUp = true;
 
-  const server = createServer((request, response) => {
-    // The other side may leave at any time.
-    response.on("error", () => {});
-    void answer(request, response).catch(() => response.destroy());
+  const server = await startVllmServer({
+    isFrozen: () => engine.fault === "frozen",
+    complete(prompt, number, response) {
+      asked++;
+      if (number === undefined) return writeAnswer(response, [], "none", undefined);
+      const fault = FAULTS.find((each) => prompt.includes(`fault ${each} `)) ?? engine.fault;
+      const ids = answerIds(Number(/words (\d+)/.exec(prompt)?.[1] ?? options.words));
+      if (prompt.includes("bulk ")) return writeBulk(response, ids, number);
+      return writeAnswer(response, ids, fault, number);
+    },
   });
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.setNoDelay(true);
-    socket.on("error", () => {});
-    socket.on("close", () => sockets.delete(socket));
-  });
-  const listen = (port: number) =>
-    new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, "127.0.0.1", () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
-  await listen(0);
-  const { port } = toAddress(server.address());
-
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await readAll(request);
-    if (engine.fault === "frozen") return;
-    if (request.url !== "/v1/completions") return answerQuestion(request, response);
-    asked++;
-    const prompt = o200kHarmony().decode(completion.parse(JSON.parse(body)).prompt);
-    const number = /number (\d+)/.exec(prompt)?.[1];
-    // The gateway's own probe has no number.
-    if (number === undefined) return writeAnswer(response, [], "none", undefined);
-    const asks = FAULTS.find((fault) => prompt.includes(`fault ${fault} `));
-    const words = Number(/words (\d+)/.exec(prompt)?.[1] ?? options.words);
-    const ids = answerIds(words);
-    if (prompt.includes("bulk ")) return writeBulk(response, ids, Number(number));
-    return writeAnswer(response, ids, asks ?? engine.fault, Number(number));
-  }
 
   /** As fast as the other side takes it. */
   async function writeBulk(response: ServerResponse, ids: readonly TokenId[], number: number) {
-    open++;
-    response.once("close", () => open--);
     response.writeHead(200, { "content-type": "text/event-stream" });
     begun.add(number);
     for (const id of ids) {
@@ -131,8 +87,6 @@ export async function startChaosEngine(options: ChaosEngineOptions): Promise<Cha
     fault: Fault,
     number: number | undefined,
   ): Promise<void> {
-    open++;
-    response.once("close", () => open--);
     const status = /^status-(\d+)$/.exec(fault)?.[1];
     if (status !== undefined) {
       response.writeHead(Number(status), { "content-type": "application/json" });
@@ -160,31 +114,20 @@ export async function startChaosEngine(options: ChaosEngineOptions): Promise<Cha
   }
 
   const engine: ChaosEngine = {
-    url: `http://127.0.0.1:${port}`,
+    url: server.url,
     fault: "none",
     begun,
     get isUp() {
-      return isUp;
+      return server.isUp;
     },
     get open() {
-      return open;
+      return server.open;
     },
     get asked() {
       return asked;
     },
-    async kill() {
-      if (!isUp) return;
-      isUp = false;
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
-    },
-    async revive() {
-      if (isUp) return;
-      await listen(port);
-      isUp = true;
-    },
+    kill: () => server.kill(),
+    revive: () => server.revive(),
   };
   return engine;
 }
@@ -228,12 +171,6 @@ function breaks(response: ServerResponse, fault: Fault): boolean {
 const USAGE_FRAME =
   'data: {"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":1e18,"total_tokens":-1}}\n\n';
 
-function answerQuestion(request: IncomingMessage, response: ServerResponse): void {
-  const models = { data: [{ id: MODEL, max_model_len: 131_072 }] };
-  response.setHeader("content-type", "application/json");
-  response.end(JSON.stringify(request.url === "/v1/models" ? models : { version: "0.14.1" }));
-}
-
 /** The words of an answer: `word0 word1 …`, so that a client can see whether any is missing. */
 export function answerText(words: number): string {
   return Array.from({ length: words }, (_, n) => ` word${n}`).join("");
@@ -251,27 +188,4 @@ function answerIds(words: number): readonly TokenId[] {
     answers.set(words, ids);
   }
   return ids;
-}
-
-function toFrame(ids: readonly TokenId[], finish: string | null): string {
-  const choice = { index: 0, text: "", token_ids: ids, finish_reason: finish };
-  return `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
-}
-
-async function readAll(request: IncomingMessage): Promise<string> {
-  let text = "";
-  request.setEncoding("utf8");
-  for await (const chunk of request) text += String(chunk);
-  return text;
-}
-
-function toAddress(address: string | AddressInfo | null): AddressInfo {
-  if (typeof address === "object" && address !== null) return address;
-  throw new Error("the engine listens nowhere");
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

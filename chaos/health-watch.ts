@@ -1,5 +1,6 @@
 /** Asks for `/health` all the time, in a thread of its own, and keeps the longest time an answer took. */
 import { workerData } from "node:worker_threads";
+import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 
 const { origin, slowest } = z
@@ -23,7 +24,5 @@ for (;;) {
   );
   const ms = isWell ? performance.now() - started : Infinity;
   slowestMs[0] = Math.max(slowestMs[0] ?? 0, ms);
-  await new Promise((resolve) => {
-    setTimeout(resolve, EVERY_MS);
-  });
+  await pause(EVERY_MS);
 }

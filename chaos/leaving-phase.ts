@@ -1,6 +1,6 @@
 /** SIGTERM in the middle of everything: what can end ends, what cannot is told, and the process is gone in time. */
+import { setTimeout as pause } from "node:timers/promises";
 import { sendHalf } from "./clients.ts";
-import { pause } from "./engine.ts";
 import { onStage, type Phase, type Stage, tell } from "./phase.ts";
 
 /** Several times what the short streams take alone, and less than the long ones. */

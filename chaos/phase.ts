@@ -1,8 +1,9 @@
 /** What a phase is given and what it reports: figures for the table, and the invariants that did not hold. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import type { Asking, ClientKind, Outcome } from "./clients.ts";
 import { ask, CLIENT_KINDS } from "./clients.ts";
-import { type ChaosEngine, pause, startChaosEngine } from "./engine.ts";
+import { type ChaosEngine, startChaosEngine } from "./engine.ts";
 import { type ChaosGateway, type Occupied, startChaosGateway } from "./gateway.ts";
 
 export interface Phase {

@@ -1,8 +1,9 @@
 /** The phases of a run: what goes wrong in each, and what must hold all the same. */
+import { setTimeout as pause } from "node:timers/promises";
 import { type Random } from "../fuzz/random.ts";
 import { type JsonValue, mutateBytes, mutateJson, toText } from "../fuzz/json-mutation.ts";
 import { type Outcome, sendHalf, stall, talk } from "./clients.ts";
-import { type ChaosEngine, type Fault, pause } from "./engine.ts";
+import type { ChaosEngine, Fault } from "./engine.ts";
 import {
   anyKind,
   expectHealed,

@@ -1,11 +1,16 @@
 /** Redis killed, frozen and full: answers need no store; what promised to keep says that it cannot. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { createServer } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { HAS_REDIS, startRedis, type TestRedis } from "../test/helpers/redis.ts";
 import { type Outcome } from "./clients.ts";
-import { pause } from "./engine.ts";
 import { expectQuiet, notWhole, onStage, type Phase, type Stage, tell } from "./phase.ts";
 
-const HAS_REDIS = spawnSync("redis-server", ["--version"]).status === 0;
+type Change = (redis: TestRedis) => void | Promise<void>;
+
+const FAILURES: readonly (readonly [name: string, fail: Change, heal: Change])[] = [
+  ["killed", (redis) => redis.kill(), (redis) => redis.start()],
+  ["frozen", (redis) => redis.freeze(), (redis) => redis.thaw()],
+  ["full", (redis) => redis.limitMemory(1), (redis) => redis.limitMemory(0)],
+];
 
 export const redisPhase: Phase = {
   name: "redis",
@@ -17,18 +22,18 @@ export const redisPhase: Phase = {
       const settings = { store: redis.url, storeTimeoutMs: 1_000 };
       return await onStage({ engines: 2, settings }, async (stage) => {
         await expectKept(stage, "at first");
-        for (const [name, fail, heal] of redis.failures) {
-          await fail();
+        for (const [name, fail, heal] of FAILURES) {
+          await fail(redis);
           await expectRefused(stage, name);
-          await heal();
+          await heal(redis);
           await pause(2_500);
           await expectKept(stage, `after ${name}`);
         }
         await expectQuiet(stage);
-        return redis.failures.map(([name]) => name).join(", ");
+        return FAILURES.map(([name]) => name).join(", ");
       });
     } finally {
-      await redis.close();
+      await redis.kill();
     }
   },
 };
@@ -53,74 +58,4 @@ async function expectKept(stage: Stage, when: string): Promise<void> {
     (["background", "responses-stream", "chat"] as const).map((kind) => stage.ask(kind, "c")),
   );
   stage.expect(notWhole(kept).length === 0, `${when}: ${tell(notWhole(kept))}`);
-}
-
-type Failure = readonly [name: string, fail: () => Promise<void>, heal: () => Promise<void>];
-
-interface ChaosRedis {
-  readonly url: string;
-  readonly failures: readonly Failure[];
-  close(): Promise<void>;
-}
-
-async function startRedis(): Promise<ChaosRedis> {
-  const port = await freePort();
-  let child: ChildProcess | undefined;
-  const start = async () => {
-    const args = [
-      "--port",
-      String(port),
-      "--bind",
-      "127.0.0.1",
-      "--save",
-      "",
-      "--appendonly",
-      "no",
-    ];
-    child = spawn("redis-server", args, { stdio: "ignore" });
-    await command("PING");
-  };
-  const kill = async () => {
-    const ended = new Promise((resolve) => {
-      if (child === undefined || child.exitCode !== null) resolve(undefined);
-      child?.once("exit", resolve);
-    });
-    // A frozen process is not ended by anything gentler.
-    child?.kill("SIGKILL");
-    await ended;
-  };
-  const command = async (...words: string[]) => {
-    for (let tries = 0; tries < 50; tries++) {
-      const asked = spawnSync("redis-cli", ["-p", String(port), ...words], { timeout: 2_000 });
-      if (asked.status === 0 && !String(asked.stdout).startsWith("Could not")) return;
-      await pause(100);
-    }
-    throw new Error(`redis does not answer ${words.join(" ")}`);
-  };
-  await start();
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    close: kill,
-    failures: [
-      ["killed", kill, start],
-      ["frozen", async () => void child?.kill("SIGSTOP"), async () => void child?.kill("SIGCONT")],
-      [
-        "full",
-        () => command("CONFIG", "SET", "maxmemory", "1"),
-        () => command("CONFIG", "SET", "maxmemory", "0"),
-      ],
-    ],
-  };
-}
-
-function freePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -2,8 +2,9 @@
  * Mixed traffic for a long time, with faults now and then, and every so often a look at the process when everything has
  * come to rest: its heap, its sockets and timers, its slots. They may not grow.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { createRandom, type Random } from "../fuzz/random.ts";
-import { FAULTS, pause } from "./engine.ts";
+import { FAULTS } from "./engine.ts";
 import { anyKind, expectHealed, expectQuiet, onStage, type Stage } from "./phase.ts";
 import type { Sample } from "./sample.ts";
 

@@ -3,7 +3,7 @@
  * Of each is demanded: an answer, in time, below 500, in the right envelope, a stream that ends as its API says,
  * and nothing in the log that is our own mistake.
  */
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 import { createApp } from "../src/app.ts";
 import { resolveSettings } from "../src/config/resolve.ts";
@@ -238,9 +238,7 @@ async function settle(app: App): Promise<string | undefined> {
   for (let tries = 0; tries < 100; tries++) {
     const state = JSON.stringify(await (await app.request("/ready")).json());
     if (/"queued":0\b/.test(state) && /"in_flight":0\b/.test(state)) return undefined;
-    await new Promise((resolve) => {
-      setTimeout(resolve, 100);
-    });
+    await pause(100);
   }
   return `still in flight: ${await (await app.request("/ready")).text()}`;
 }

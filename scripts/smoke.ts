@@ -12,12 +12,11 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { startEngineServer } from "../test/helpers/engine-server.ts";
-import { listenAnywhere } from "../test/helpers/listen.ts";
+import { freePort } from "../test/helpers/listen.ts";
 import { type Script, scriptedEngine } from "../test/helpers/scripted-engine.ts";
 import {
   forgetful,
@@ -145,14 +144,6 @@ async function until(holds: () => Promise<boolean>): Promise<boolean> {
     await setTimeout(100);
   }
   return false;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listenAnywhere(server);
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** An edge function as Vercel takes it, bundled, in the package that imitates what it runs in. */

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { freePort, type Program, startProgram } from "../child.ts";
+import { freePort } from "../../test/helpers/listen.ts";
+import { type Program, startProgram } from "../child.ts";
 import { MODEL, type Wire } from "./requests.ts";
 import type { Target } from "./stream.ts";
 

@@ -1,4 +1,5 @@
 /** The load generator, a process of its own: it opens streams, and says what came of them when asked. */
+import { setTimeout as pause } from "node:timers/promises";
 import { Stream, type StreamEvents, type StreamOptions } from "./stream.ts";
 import { ageMs, nowMs } from "./words.ts";
 import type { ClientRequest } from "./requests.ts";
@@ -103,7 +104,7 @@ async function start(command: Extract<LoadCommand, { do: "start" }>): Promise<tr
     streams.push(stream);
     stream.ask(request);
     if (opened % (command.ramp ?? Infinity) === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await pause(10);
     }
   }
   return mark();

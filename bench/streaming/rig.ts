@@ -1,4 +1,5 @@
 /** The processes of a streaming run: the engine, the load generator, and whoever stands between them. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { cpuMs, type Helper, startHelper } from "../child.ts";
 import type { Running } from "./contenders.ts";
 import type { AskedTimes, LoadCommand, LoadCounts } from "./load.ts";
@@ -89,10 +90,6 @@ export class Rig {
     if (failure !== undefined) throw new Error(failure);
     return result;
   }
-}
-
-export function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function toStream({ contender, target }: Running): StreamOptions {

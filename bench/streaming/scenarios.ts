@@ -1,8 +1,9 @@
 /** What is measured of each contender, a round at a time. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { rssKib } from "../child.ts";
 import type { Running } from "./contenders.ts";
 import { createHistory, createRequest } from "./requests.ts";
-import { type Rig, sleep } from "./rig.ts";
+import type { Rig } from "./rig.ts";
 
 /** Numbers of one round, by name. NaN: not to be had from this contender. */
 export type Numbers = Readonly<Record<string, number>>;

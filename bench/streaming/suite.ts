@@ -1,7 +1,8 @@
 /** Streaming: every contender on the same engine, in turn, several times over. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { toMeasured, type Measured } from "../statistics.ts";
 import { type Contender, type Running, startContender } from "./contenders.ts";
-import { Rig, sleep } from "./rig.ts";
+import { Rig } from "./rig.ts";
 import type { Effort, Numbers, Scenario } from "./scenarios.ts";
 
 export interface StreamingOptions extends Effort {

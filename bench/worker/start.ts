@@ -1,4 +1,5 @@
 /** What it takes until a Worker answers, beside one that does nothing. */
+import { setTimeout as pause } from "node:timers/promises";
 import { type Bundle, startWorkerd } from "../../test/helpers/workerd.ts";
 import { type Measured, toMeasured } from "../statistics.ts";
 import { cpuMs, isolateMb, residentMb } from "./process.ts";
@@ -100,9 +101,7 @@ async function measureStart(bundle: Bundle): Promise<Start> {
 
 /** What goes on behind an answer is to be counted with it. */
 function settle(): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, 100);
-  });
+  return pause(100);
 }
 
 function toCell({ median, min, max }: Measured): string {

@@ -50,6 +50,28 @@ export interface SearchSettings {
   readonly layout: "reference" | "channel-first";
 }
 
+/** The plainest settings and engine, with which a case is easiest to read. */
+export const PLAIN_SETTINGS: SearchSettings = {
+  answerReserve: 0,
+  repetitionGuard: true,
+  sampleMoreCalls: false,
+  refuseUnofferedTools: false,
+  openMissingAnswer: true,
+  singleCallConstraint: false,
+  allowHiddenMarkers: false,
+  layout: "reference",
+};
+
+export const PLAIN_ENGINE: EngineTraits = {
+  batches: [1],
+  constraints: [],
+  honoursConstraints: true,
+  honoursStopIds: true,
+  showsStopId: true,
+  reportsUsage: false,
+  honoursBias: true,
+};
+
 export interface Demands {
   readonly tools: readonly { readonly name: string; readonly strict: boolean }[];
   readonly toolChoice: RequestedToolChoice;

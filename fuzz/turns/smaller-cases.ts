@@ -1,5 +1,5 @@
 /** The cases a little smaller than one, to be tried in its place when it fails. */
-import type { Case, PlannedMessage } from "./case.ts";
+import { type Case, PLAIN_ENGINE, PLAIN_SETTINGS, type PlannedMessage } from "./case.ts";
 
 /** From the largest step to the smallest. */
 export function* smallerCases(given: Case): Generator<Case> {
@@ -41,27 +41,6 @@ export function* smallerCases(given: Case): Generator<Case> {
     }
   }
 }
-
-const PLAIN_SETTINGS: Case["settings"] = {
-  answerReserve: 0,
-  repetitionGuard: true,
-  sampleMoreCalls: false,
-  refuseUnofferedTools: false,
-  openMissingAnswer: true,
-  singleCallConstraint: false,
-  allowHiddenMarkers: false,
-  layout: "reference",
-};
-
-const PLAIN_ENGINE = {
-  batches: [1],
-  constraints: [],
-  honoursConstraints: true,
-  honoursStopIds: true,
-  showsStopId: true,
-  reportsUsage: false,
-  honoursBias: true,
-};
 
 function* simplerDemands(given: Case): Generator<Case> {
   const { demands } = given;

@@ -9,7 +9,13 @@ import * as z from "zod";
 
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import type { CompletionReader } from "./completion-decoder.ts";
-import type { EngineFinish, EngineTokens, EngineUsage, TokenLogprob } from "./engine.ts";
+import {
+  type EngineFinish,
+  type EngineTokens,
+  type EngineUsage,
+  NO_LOGPROB,
+  type TokenLogprob,
+} from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
 import type { Server } from "./server.ts";
@@ -175,9 +181,6 @@ function toLogprobs(choice: Choice, topLogprobs: number): TokenLogprob[] {
   }
   return logprobs;
 }
-
-/** OpenAI's value for a token whose log probability is not known. */
-const NO_LOGPROB = -9999;
 
 function toId(name: string): TokenId | undefined {
   const id = /^token_id:(\d+)$/.exec(name)?.[1];

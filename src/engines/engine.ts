@@ -141,6 +141,9 @@ export interface EngineUsage {
   readonly completionTokens?: number;
 }
 
+/** OpenAI's value for a token whose log probability is not known. */
+export const NO_LOGPROB = -9999;
+
 export interface TokenLogprob {
   readonly id: TokenId;
   readonly logprob: number;

@@ -7,6 +7,7 @@
  * `$ref`, recursive ones included. Number bounds, `pattern`, `format`, `uniqueItems` and `not` cannot
  * practically be expressed: the caller must validate.
  */
+import { asList, asObject, type UntypedObject } from "./untyped-json.ts";
 
 /**
  * @param schema JSON text; throws a `SyntaxError` if it is not. Beyond {@link MAX_WORK}, the rest of the
@@ -33,8 +34,6 @@ export interface JsonRules {
 export function toJsonRules(schema: string, prefix: string): JsonRules {
   return writeRules(JSON.parse(schema), prefix);
 }
-
-type SchemaObject = Readonly<Record<string, unknown>>;
 
 /** Rules that every grammar may refer to. White space is bounded, because models may repeat it endlessly. */
 export const SHARED_RULES = `
@@ -80,14 +79,14 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     return expression;
   }
 
-  function writeSchema(given: SchemaObject): string {
+  function writeSchema(given: UntypedObject): string {
     const schema = given["allOf"] === undefined ? given : mergeAllOf(given);
     const { $ref } = schema;
     if (typeof $ref === "string") return writeReference($ref);
-    const variants = list(schema["anyOf"] ?? schema["oneOf"]);
+    const variants = asList(schema["anyOf"] ?? schema["oneOf"]);
     if (variants.length > 0) return writeVariants(schema, variants);
     if (schema["const"] !== undefined) return literal(JSON.stringify(schema["const"]));
-    const members = list(schema["enum"]);
+    const members = asList(schema["enum"]);
     if (members.length > 0) return oneOf(members.map((each) => literal(JSON.stringify(each))));
     return oneOf(typesOf(schema).map((type) => writeType(type, schema)));
   }
@@ -102,21 +101,21 @@ function writeRules(root: unknown, prefix: string): JsonRules {
   }
 
   /** Merges all parts into one schema. Each reference is followed once. */
-  function mergeAllOf(schema: SchemaObject): SchemaObject {
+  function mergeAllOf(schema: UntypedObject): UntypedObject {
     const merged = new Map<string, unknown>();
     const properties = new Map<string, unknown>();
     const required = new Set<unknown>();
     const followed = new Set<string>();
-    const open: SchemaObject[] = [schema];
+    const open: UntypedObject[] = [schema];
     for (let part = open.pop(); part !== undefined && work <= MAX_WORK; part = open.pop()) {
       const { allOf, $ref, ...rest } = part;
       for (const [key, value] of Object.entries(rest)) merged.set(key, value);
       const members = Object.entries(asObject(part["properties"]));
       for (const [key, value] of members) properties.set(key, value);
-      const demanded = list(part["required"]);
+      const demanded = asList(part["required"]);
       for (const name of demanded) required.add(name);
       work += merged.size + members.length + demanded.length;
-      const parts = list(allOf).map(asObject);
+      const parts = asList(allOf).map(asObject);
       if (typeof $ref === "string" && !followed.has($ref)) {
         followed.add($ref);
         parts.unshift(asObject(atPointer(root, $ref)));
@@ -139,13 +138,13 @@ function writeRules(root: unknown, prefix: string): JsonRules {
   }
 
   /** Keywords beside the variants apply to each of them. */
-  function writeVariants(schema: SchemaObject, variants: readonly unknown[]): string {
+  function writeVariants(schema: UntypedObject, variants: readonly unknown[]): string {
     const { anyOf: _anyOf, oneOf: _oneOf, ...common } = schema;
     const isBare = Object.keys(common).every((key) => IRRELEVANT.has(key));
     return oneOf(variants.map((each) => write(isBare ? each : { allOf: [common, each] })));
   }
 
-  function writeType(type: string, schema: SchemaObject): string {
+  function writeType(type: string, schema: UntypedObject): string {
     switch (type) {
       case "object":
         return writeObject(schema);
@@ -163,9 +162,9 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     }
   }
 
-  function writeObject(schema: SchemaObject): string {
+  function writeObject(schema: UntypedObject): string {
     const properties = Object.entries(asObject(schema["properties"]));
-    const required = new Set(list(schema["required"]));
+    const required = new Set(asList(schema["required"]));
     const described = new Set<unknown>(properties.map(([key]) => key));
     const undescribed = [...required].filter((name) => !described.has(name));
     const rest = schema["additionalProperties"];
@@ -211,10 +210,10 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     return firstRequired < 0 ? `(${following})?` : following;
   }
 
-  function writeArray(schema: SchemaObject): string {
-    const first = list(schema["prefixItems"]).map((item) => write(item));
-    const least = count(schema["minItems"]) ?? 0;
-    const most = count(schema["maxItems"]);
+  function writeArray(schema: UntypedObject): string {
+    const first = asList(schema["prefixItems"]).map((item) => write(item));
+    const least = asCount(schema["minItems"]) ?? 0;
+    const most = asCount(schema["maxItems"]);
     if (first.length > 0) {
       const items = first.slice(0, most).join(' space "," space ');
       return `"[" space ${items} space "]"`;
@@ -232,9 +231,9 @@ interface Member {
   readonly required: boolean;
 }
 
-function writeString(schema: SchemaObject): string {
-  const least = count(schema["minLength"]) ?? 0;
-  const most = count(schema["maxLength"]);
+function writeString(schema: UntypedObject): string {
+  const least = asCount(schema["minLength"]) ?? 0;
+  const most = asCount(schema["maxLength"]);
   if (least === 0 && most === undefined) return "string";
   return `"\\"" character${times(least, most)} "\\""`;
 }
@@ -275,10 +274,10 @@ const IRRELEVANT: ReadonlySet<string> = new Set([
   "title",
 ]);
 
-function typesOf(schema: SchemaObject): string[] {
+function typesOf(schema: UntypedObject): string[] {
   const { type } = schema;
   if (typeof type === "string") return [type];
-  const types = list(type).filter((each) => typeof each === "string");
+  const types = asList(type).filter((each) => typeof each === "string");
   if (types.length > 0) return types;
   if (schema["properties"] !== undefined || schema["required"] !== undefined) return ["object"];
   if (schema["items"] !== undefined || schema["prefixItems"] !== undefined) return ["array"];
@@ -308,18 +307,6 @@ function decodePointer(pointer: string): string {
   }
 }
 
-function asObject(value: unknown): SchemaObject {
-  return isObject(value) ? value : {};
-}
-
-function isObject(value: unknown): value is SchemaObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function count(value: unknown): number | undefined {
+function asCount(value: unknown): number | undefined {
   return typeof value === "number" ? Math.floor(value) : undefined;
 }

@@ -6,6 +6,7 @@
  * `{"object":"error","message",…}` (SGLang, TensorRT-LLM), `{"detail":…}` (FastAPI), HTML of a proxy.
  */
 import { EngineError, type EngineErrorKind } from "./engine-error.ts";
+import { isObject, parseJson } from "./untyped-json.ts";
 
 /** An error as the server reported it, independent of its format. */
 export interface ServerErrorBody {
@@ -20,7 +21,7 @@ export interface ServerErrorBody {
 
 /** The error of a parsed stream event, if it is one. Check this before reading anything else from the event. */
 export function findServerError(frame: unknown): ServerErrorBody | undefined {
-  if (!isRecord(frame)) return undefined;
+  if (!isObject(frame)) return undefined;
   if (frame["error"] !== undefined && frame["error"] !== null) {
     return toServerErrorBody(frame["error"], frame);
   }
@@ -30,7 +31,7 @@ export function findServerError(frame: unknown): ServerErrorBody | undefined {
 /** The error in the body of a failed response; made from the status if the body says nothing. */
 export function readServerError(body: string, status: number): ServerErrorBody {
   const parsed = parseJson(body);
-  if (isRecord(parsed)) {
+  if (isObject(parsed)) {
     const { detail, message } = parsed;
     const serverError =
       findServerError(parsed) ??
@@ -140,7 +141,7 @@ function toServerErrorBody(
   error: unknown,
   around: Readonly<Record<string, unknown>>,
 ): ServerErrorBody {
-  if (!isRecord(error)) {
+  if (!isObject(error)) {
     return { message: toPlainText(toWords(error)), ...readDetails(around) };
   }
   const words = error["message"] ?? error["detail"] ?? error["msg"] ?? error;
@@ -173,16 +174,4 @@ function toPlainText(text: string): string {
 
 function withStop(sentence: string): string {
   return /[.!?\u2026]$/.test(sentence) ? sentence : `${sentence}.`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

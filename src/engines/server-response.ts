@@ -10,6 +10,7 @@ import {
 } from "./server-errors.ts";
 import { toPublicUrl } from "./server-url.ts";
 import type { TransportResponse } from "./transport.ts";
+import { parseJson } from "./untyped-json.ts";
 
 /** The server as errors describe it, and what they must not contain. */
 export interface ServerIdentity {
@@ -123,12 +124,4 @@ async function readText(response: TransportResponse): Promise<string> {
     response.close();
   }
   return text;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

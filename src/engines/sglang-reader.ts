@@ -6,7 +6,7 @@ import * as z from "zod";
 
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import type { CompletionReader } from "./completion-decoder.ts";
-import type { EngineFinish, EngineTokens, TokenLogprob } from "./engine.ts";
+import { type EngineFinish, type EngineTokens, NO_LOGPROB, type TokenLogprob } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
 import type { Server } from "./server.ts";
@@ -206,6 +206,3 @@ function toLogprobs(
       .map(([other, otherId]) => ({ id: otherId, logprob: other ?? NO_LOGPROB })),
   }));
 }
-
-/** OpenAI's value for a token whose log probability is not known. */
-const NO_LOGPROB = -9999;

@@ -11,6 +11,7 @@ import { isMultipleOf } from "./multiple.ts";
 import type { SchemaNode } from "./node.ts";
 import { matchPattern, type Pattern } from "./pattern.ts";
 import { type Problem, problem, within } from "./problem.ts";
+import { isObject } from "./resources.ts";
 import { quote } from "./schema-error.ts";
 import { type Sliced, TooMuchWork, type Work } from "./work.ts";
 
@@ -92,7 +93,7 @@ class Check {
       (yield* this.#applyInPlace(node, value, marks, nesting + 1)) ??
       (isArray(value)
         ? yield* this.#applyToItems(node, value, marks, nesting + 1)
-        : isRecord(value)
+        : isObject(value)
           ? yield* this.#applyToMembers(node, value, marks, nesting + 1)
           : undefined);
     if (found) return { problem: found };
@@ -159,7 +160,7 @@ class Check {
     const every = [node.reference, ...(node.allOf ?? [])];
     for (const [key, schema] of node.dependentSchemas ?? []) {
       this.#work.spend(1);
-      if (isRecord(value) && Object.hasOwn(value, key)) every.push(schema);
+      if (isObject(value) && Object.hasOwn(value, key)) every.push(schema);
     }
     for (const schema of every) {
       if (!schema) continue;
@@ -526,10 +527,6 @@ function typeName(value: unknown): string {
 
 function isArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
-}
-
-function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function countCodePoints(text: string): number {

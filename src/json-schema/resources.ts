@@ -148,7 +148,7 @@ export function asObject(value: unknown): Readonly<Record<string, unknown>> | un
   return isObject(value) ? value : undefined;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -1,4 +1,5 @@
 /** Every engine over real sockets and both transports: what goes wrong between us and a server. */
+import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createEngine, ENGINE_KINDS } from "../../src/engines/create-engine.ts";
@@ -230,10 +231,4 @@ test("a pool answers from the server that is left, and knows which is gone", asy
 
 function typeOf(kind: keyof typeof STREAMS): string {
   return STREAMS[kind].begun.endsWith(".ndjson") ? "application/x-ndjson" : "text/event-stream";
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

@@ -1,6 +1,7 @@
 /** One table for both transports: what an engine may rely on, whichever runtime it is on. */
 import { createPushStream, type PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { createServer } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -16,9 +17,9 @@ import { createUndiciTransport } from "../../src/node/undici-transport.ts";
 import {
   type FakeExchange,
   type FakeUpstream,
-  portOf,
   startFakeUpstream,
 } from "../helpers/fake-upstream.ts";
+import { listenAnywhere } from "../helpers/listen.ts";
 
 const PATIENT: Timeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 5000 };
 
@@ -169,10 +170,8 @@ describe.each([
       socket.write("HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n");
       socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, "127.0.0.1", resolve);
-    });
-    const response = await send({ url: `http://127.0.0.1:${portOf(server)}/` });
+    const port = await listenAnywhere(server);
+    const response = await send({ url: `http://127.0.0.1:${port}/` });
     expect([response.status, await readAll(response)]).toEqual([200, "ok"]);
     server.close();
   });
@@ -310,10 +309,8 @@ describe.each([
 
     test("something that is not HTTP is unreachable", async () => {
       const server = createServer((socket) => socket.end("SSH-2.0-OpenSSH_9.6\r\n"));
-      await new Promise<void>((resolve) => {
-        server.listen(0, "127.0.0.1", resolve);
-      });
-      const error = await failure(send({ url: `http://127.0.0.1:${portOf(server)}/` }));
+      const port = await listenAnywhere(server);
+      const error = await failure(send({ url: `http://127.0.0.1:${port}/` }));
       expect(error.kind).toBe("unreachable");
       server.close();
     });
@@ -377,10 +374,7 @@ describe.each([
 test("a connection that is not made in time is unreachable on undici", async () => {
   // It accepts and says nothing, so that the TLS handshake never ends.
   const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const port = portOf(server);
+  const port = await listenAnywhere(server);
   const error = await failure(
     createUndiciTransport()({
       method: "GET",
@@ -483,10 +477,4 @@ function countListeners(signal: AbortSignal): () => number {
     remove(...args);
   };
   return () => count;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

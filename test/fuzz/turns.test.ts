@@ -5,6 +5,8 @@ import { APIS } from "../../fuzz/turns/apis.ts";
 import {
   type Case,
   type Demands,
+  PLAIN_ENGINE,
+  PLAIN_SETTINGS,
   type PlannedMessage,
   type SearchSettings,
   type Wire,
@@ -33,16 +35,6 @@ describe.each(WIRES)("random turns over %s", (wire) => {
 });
 
 describe("what the search once found", () => {
-  const settings: SearchSettings = {
-    answerReserve: 0,
-    repetitionGuard: true,
-    sampleMoreCalls: false,
-    refuseUnofferedTools: false,
-    openMissingAnswer: true,
-    singleCallConstraint: false,
-    allowHiddenMarkers: false,
-    layout: "reference",
-  };
   const demands: Demands = {
     tools: [],
     toolChoice: { type: "auto" },
@@ -61,16 +53,8 @@ describe("what the search once found", () => {
     seed: 1,
     wire,
     api,
-    engine: {
-      batches,
-      constraints: [],
-      honoursConstraints: true,
-      honoursStopIds: true,
-      showsStopId: true,
-      honoursBias: true,
-      reportsUsage: false,
-    },
-    settings: { ...settings, ...set },
+    engine: { ...PLAIN_ENGINE, batches },
+    settings: { ...PLAIN_SETTINGS, ...set },
     demands: { ...demands, ...demanded },
     history: [{ role: "user", text: "hi" }],
     choices: [messages],

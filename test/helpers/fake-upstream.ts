@@ -1,6 +1,8 @@
 /** An HTTP server on loopback whose every byte and every failure a test decides: an engine as seen from outside. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Server, Socket } from "node:net";
+import type { Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { listenAnywhere } from "./listen.ts";
 
 export interface FakeUpstream {
   /** `http://127.0.0.1:port`. */
@@ -49,7 +51,7 @@ export async function startFakeUpstream(
 
   const server = createServer((request, response) => {
     void (async () => {
-      const exchange = toExchange(request, response, await readAll(request));
+      const exchange = toExchange(request, response, await text(request));
       exchanges.push(exchange);
       await current(exchange);
     })();
@@ -60,12 +62,10 @@ export async function startFakeUpstream(
     socket.setNoDelay(true);
     socket.on("close", () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
+  const port = await listenAnywhere(server);
 
   return {
-    url: `http://127.0.0.1:${portOf(server)}`,
+    url: `http://127.0.0.1:${port}`,
     exchanges,
     get connections() {
       return connections;
@@ -110,24 +110,10 @@ function toExchange(
         else response.once("drain", resolve);
       }),
     end: (bytes) => void response.end(bytes),
-    reply(status, text, headers = JSON_HEADERS) {
+    reply(status, answer, headers = JSON_HEADERS) {
       begin(status, headers);
-      response.end(text);
+      response.end(answer);
     },
     destroy: () => void request.socket.destroy(),
   };
-}
-
-async function readAll(request: IncomingMessage): Promise<string> {
-  let text = "";
-  request.setEncoding("utf8");
-  for await (const chunk of request) text += String(chunk);
-  return text;
-}
-
-/** The port a listening server got. */
-export function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("not listening on a port");
-  return address.port;
 }

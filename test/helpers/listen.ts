@@ -1,11 +1,25 @@
-import type { Server } from "node:http";
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
 
 /** Listens on any free port of this machine, and says which. */
 export async function listenAnywhere(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve());
-  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return portOf(server);
+}
+
+/** The port of a listening server. */
+export function portOf(server: Server): number {
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("the server has no port");
   return address.port;
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listenAnywhere(server);
+  server.close();
+  await once(server, "close");
+  return port;
 }

@@ -4,6 +4,7 @@
  * beforehand, and the server reacts: to what it is asked, to a client that leaves.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import type { NativeLlama } from "../../src/node/llama/engine.ts";
@@ -33,7 +34,7 @@ export async function startLlamaServer(): Promise<LlamaServer> {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const wire = WIRES.get(request.url ?? "");
     if (wire !== undefined) {
-      const body = z.record(z.string(), z.unknown()).parse(JSON.parse(await readAll(request)));
+      const body = z.record(z.string(), z.unknown()).parse(JSON.parse(await text(request)));
       received.push(body);
       running += 1;
       await complete(engine, wire, body, response);
@@ -108,12 +109,6 @@ async function complete(
     }
   }
   response.end();
-}
-
-async function readAll(request: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function closeServer(server: Server): Promise<void> {

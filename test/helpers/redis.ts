@@ -1,8 +1,8 @@
 /** A real Redis, Debian's `redis-server`, on a free port and without files. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { createServer } from "node:http";
+import { once } from "node:events";
 import { Redis } from "ioredis";
-import { listenAnywhere } from "./listen.ts";
+import { freePort } from "./listen.ts";
 
 /** Tests that need it are skipped where it is missing: `describe.skipIf(!HAS_REDIS)`. */
 export const HAS_REDIS = spawnSync("redis-server", ["--version"]).status === 0;
@@ -13,16 +13,17 @@ export interface TestRedis {
   kill(): Promise<void>;
   /** Starts it again, on the same port. */
   start(): Promise<void>;
+  /** Keeps its connections and answers nothing, until it is thawed. */
+  freeze(): void;
+  thaw(): void;
+  /** 0: no limit. */
+  limitMemory(bytes: number): Promise<void>;
   /** Milliseconds until a key's time is over, for each key. */
   ttls(): Promise<Record<string, number>>;
 }
 
 export async function startRedis(): Promise<TestRedis> {
-  const server = createServer();
-  const port = await listenAnywhere(server);
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
+  const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
 
@@ -55,12 +56,17 @@ export async function startRedis(): Promise<TestRedis> {
   return {
     url,
     start,
-    kill: () =>
-      new Promise((resolve) => {
-        if (child === undefined || child.exitCode !== null || child.signalCode !== null) resolve();
-        child?.once("exit", () => resolve());
-        child?.kill("SIGKILL");
-      }),
+    freeze: () => void child?.kill("SIGSTOP"),
+    thaw: () => void child?.kill("SIGCONT"),
+    limitMemory: (bytes) =>
+      withClient(async (client) => void (await client.config("SET", "maxmemory", String(bytes)))),
+    async kill() {
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, "exit");
+      // A frozen process is not ended by anything gentler.
+      child.kill("SIGKILL");
+      await ended;
+    },
     ttls: () =>
       withClient(async (client) => {
         const keys = await client.keys("*");

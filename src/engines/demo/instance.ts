@@ -2,9 +2,8 @@
  * Makes a small JSON value that satisfies a JSON Schema: required members and little else. It supports the
  * keywords that structured outputs use, but not `pattern`, `not` and conditions.
  */
+import { asList, asObject, type UntypedObject } from "../untyped-json.ts";
 import type { Hints } from "./hints.ts";
-
-type SchemaObject = Readonly<Record<string, unknown>>;
 
 /**
  * From this depth on, lists stay empty and unions take a simple variant, so that recursive schemas terminate.
@@ -34,7 +33,7 @@ function createMaker(root: unknown, hints: Hints): Make {
     if (depth > MAX_DEPTH || ++values > MAX_VALUES) return null;
     const schema = resolve(given, root, depth);
     if (schema["const"] !== undefined) return schema["const"];
-    const members = list(schema["enum"]);
+    const members = asList(schema["enum"]);
     if (members.length > 0) {
       const words = members.filter((member) => typeof member === "string");
       return hints.member(words) ?? members[0];
@@ -53,7 +52,7 @@ function createMaker(root: unknown, hints: Hints): Make {
         return objectOf(schema, depth, make, hints);
       default: {
         const text = stringOf(schema, hints.text(name), MAX_PADDING - padding);
-        padding += Math.min(text.length, count(schema["minLength"]) ?? 0);
+        padding += Math.min(text.length, asNumber(schema["minLength"]) ?? 0);
         return text;
       }
     }
@@ -62,13 +61,13 @@ function createMaker(root: unknown, hints: Hints): Make {
 }
 
 /** Resolves `$ref`, chooses a variant and merges the keywords beside it. */
-function resolve(given: unknown, root: unknown, depth: number): SchemaObject {
+function resolve(given: unknown, root: unknown, depth: number): UntypedObject {
   let schema = asObject(given);
   for (let steps = 0; steps < 32; steps++) {
     const { $ref, allOf, anyOf, oneOf, ...rest } = schema;
-    const variants = list(anyOf ?? oneOf);
+    const variants = asList(anyOf ?? oneOf);
     if (typeof $ref === "string") schema = merge(rest, atPointer(root, $ref));
-    else if (list(allOf).length > 0) schema = list(allOf).reduce<SchemaObject>(merge, rest);
+    else if (asList(allOf).length > 0) schema = asList(allOf).reduce<UntypedObject>(merge, rest);
     else if (variants.length > 0) schema = merge(rest, chooseVariant(variants, depth));
     else return schema;
   }
@@ -83,13 +82,13 @@ function chooseVariant(variants: readonly unknown[], depth: number): unknown {
   return simple ?? variants[0];
 }
 
-function merge(left: unknown, right: unknown): SchemaObject {
+function merge(left: unknown, right: unknown): UntypedObject {
   const [a, b] = [asObject(left), asObject(right)];
   return {
     ...a,
     ...b,
     properties: { ...asObject(a["properties"]), ...asObject(b["properties"]) },
-    required: [...list(a["required"]), ...list(b["required"])],
+    required: [...asList(a["required"]), ...asList(b["required"])],
   };
 }
 
@@ -101,21 +100,21 @@ function atPointer(root: unknown, ref: string): unknown {
   );
 }
 
-function typeOf(schema: SchemaObject): string {
+function typeOf(schema: UntypedObject): string {
   const type = Array.isArray(schema["type"])
     ? (schema["type"].find((each) => each !== "null") ?? "null")
     : schema["type"];
   if (typeof type === "string") return type;
   if (Object.keys(asObject(schema["properties"])).length > 0) return "object";
-  if (list(schema["required"]).length > 0) return "object";
+  if (asList(schema["required"]).length > 0) return "object";
   if (schema["items"] !== undefined || schema["prefixItems"] !== undefined) return "array";
   return schema["minimum"] === undefined && schema["maximum"] === undefined ? "string" : "number";
 }
 
-function objectOf(schema: SchemaObject, depth: number, make: Make, hints: Hints): unknown {
+function objectOf(schema: UntypedObject, depth: number, make: Make, hints: Hints): unknown {
   const properties = new Map(Object.entries(asObject(schema["properties"])));
-  const required = new Set(list(schema["required"]).filter((name) => typeof name === "string"));
-  const minProperties = count(schema["minProperties"]) ?? 0;
+  const required = new Set(asList(schema["required"]).filter((name) => typeof name === "string"));
+  const minProperties = asNumber(schema["minProperties"]) ?? 0;
   // Without required properties the object would be empty: valid, but useless in a demo.
   const all = required.size === 0 && depth < 2;
   const chosen = [...properties.keys()].filter(
@@ -130,17 +129,17 @@ function objectOf(schema: SchemaObject, depth: number, make: Make, hints: Hints)
   );
 
   function isSaid(name: string): boolean {
-    const words = list(asObject(properties.get(name))["enum"]).filter(
+    const words = asList(asObject(properties.get(name))["enum"]).filter(
       (word) => typeof word === "string",
     );
     return hints.named(name) !== undefined || hints.member(words) !== undefined;
   }
 }
 
-function arrayOf(schema: SchemaObject, name: string, depth: number, make: Make): unknown {
-  const first = list(schema["prefixItems"]);
-  const least = Math.max(count(schema["minItems"]) ?? 0, first.length);
-  const most = Math.min(count(schema["maxItems"]) ?? Infinity, MAX_VALUES);
+function arrayOf(schema: UntypedObject, name: string, depth: number, make: Make): unknown {
+  const first = asList(schema["prefixItems"]);
+  const least = Math.max(asNumber(schema["minItems"]) ?? 0, first.length);
+  const most = Math.min(asNumber(schema["maxItems"]) ?? Infinity, MAX_VALUES);
   const length = Math.min(Math.max(least, depth < SHALLOW_DEPTH ? 1 : 0), most);
   const items: unknown[] = [];
   for (let index = 0; index < length; index++) {
@@ -153,24 +152,24 @@ function arrayOf(schema: SchemaObject, name: string, depth: number, make: Make):
 /** `uniqueItems`: the same value must not be chosen twice. */
 function distinct(
   value: unknown,
-  item: SchemaObject,
+  item: UntypedObject,
   items: readonly unknown[],
-  schema: SchemaObject,
+  schema: UntypedObject,
 ): unknown {
   if (schema["uniqueItems"] !== true || !items.includes(value)) return value;
-  const other = list(item["enum"]).find((member) => !items.includes(member));
+  const other = asList(item["enum"]).find((member) => !items.includes(member));
   if (other !== undefined) return other;
   if (typeof value === "number") return Math.max(...items.map(Number)) + 1;
   return typeof value === "string" ? `${value} ${items.length + 1}` : value;
 }
 
 /** Tries numbers the user mentioned, then values near the bounds. */
-function numberOf(schema: SchemaObject, said: number | undefined): number {
-  const step = count(schema["multipleOf"]) ?? (typeOf(schema) === "integer" ? 1 : undefined);
-  const above = count(schema["exclusiveMinimum"]) ?? -Infinity;
-  const below = count(schema["exclusiveMaximum"]) ?? Infinity;
-  const least = Math.max(count(schema["minimum"]) ?? -Infinity, above);
-  const most = Math.min(count(schema["maximum"]) ?? Infinity, below);
+function numberOf(schema: UntypedObject, said: number | undefined): number {
+  const step = asNumber(schema["multipleOf"]) ?? (typeOf(schema) === "integer" ? 1 : undefined);
+  const above = asNumber(schema["exclusiveMinimum"]) ?? -Infinity;
+  const below = asNumber(schema["exclusiveMaximum"]) ?? Infinity;
+  const least = Math.max(asNumber(schema["minimum"]) ?? -Infinity, above);
+  const most = Math.min(asNumber(schema["maximum"]) ?? Infinity, below);
   const unit = step ?? 1;
   const [up, down] = [Math.ceil(least / unit) * unit, Math.floor(most / unit) * unit];
   const candidates = [
@@ -209,27 +208,15 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: "00000000-0000-4000-8000-000000000000",
 };
 
-function stringOf(schema: SchemaObject, said: string | undefined, maxPadding: number): string {
+function stringOf(schema: UntypedObject, said: string | undefined, maxPadding: number): string {
   const format = FORMATS[typeof schema["format"] === "string" ? schema["format"] : ""];
   const text = format ?? said ?? "example";
-  const least = Math.min(count(schema["minLength"]) ?? 0, maxPadding);
+  const least = Math.min(asNumber(schema["minLength"]) ?? 0, maxPadding);
   const letters = Array.from(text.padEnd(least + text.length, "."));
   const length = Math.max(least, Array.from(text).length);
-  return letters.slice(0, Math.min(length, count(schema["maxLength"]) ?? Infinity)).join("");
+  return letters.slice(0, Math.min(length, asNumber(schema["maxLength"]) ?? Infinity)).join("");
 }
 
-function asObject(value: unknown): SchemaObject {
-  return isObject(value) ? value : {};
-}
-
-function isObject(value: unknown): value is SchemaObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function count(value: unknown): number | undefined {
+function asNumber(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
 }

@@ -3,6 +3,7 @@
  * model it has no other input: no request, no settings, no earlier call.
  */
 import { isSpecial, o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
+import { parseJson } from "../untyped-json.ts";
 import { readTools, type DemoTool } from "./signature.ts";
 
 /** The prompt, as far as the demo engine understands it. */
@@ -175,10 +176,5 @@ function toolName(address: string): string {
 function readAnswerSchema(developer: string): unknown {
   const section = developer.split(/^# Response Formats\n\n## .*\n\n/m).slice(1);
   const json = section.at(-1)?.replace(/^(\/\/.*\n)*/, "");
-  if (json === undefined) return undefined;
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+  return json === undefined ? undefined : parseJson(json);
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../../src/api/auth.ts";
 import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
@@ -138,9 +139,7 @@ describe("an engine that fails later", () => {
       ...scriptedEngine([]),
       // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
       async *complete() {
-        await new Promise((resolve) => {
-          setTimeout(resolve, 50);
-        });
+        await pause(50);
         throw new EngineError("unreachable", "why");
       },
     };
