@@ -72,6 +72,7 @@ function core(reads: readonly Uint8Array[]): number {
   const splitter = createSseSplitter();
   const completion = createCompletionReader(server);
   const parser = createTurnParser(o200kHarmony(), {
+    builtins: [],
     toolNames: ["note"],
     markers: "shown",
     allowHiddenMarkers: false,

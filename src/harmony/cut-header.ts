@@ -4,12 +4,12 @@
  * Header and body are one text here, and most of the body is prose, so only certain header words are read as such. The
  * text after them is the body; for a call, the text from the first bracket on.
  */
-import { toCall, toMeaning, toOtherMeaning } from "./header.ts";
+import { isCallable, toCall, toMeaning, toOtherMeaning } from "./header.ts";
 import type { Meaning } from "./header.ts";
 import { readRole, readSections } from "./header-words.ts";
 import type { Header, ReadSection } from "./header-words.ts";
 import { findName, readRecipient } from "./recipient.ts";
-import type { FunctionRecipient, OfferedNames } from "./recipient.ts";
+import type { BuiltinRecipient, FunctionRecipient, OfferedNames } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
 interface CutHeaderReading {
@@ -87,13 +87,17 @@ const TO_AT_ONCE = new RegExp(
 function findCutCall(
   sections: readonly ReadSection[],
   offered: OfferedNames,
-): { recipient: FunctionRecipient; body: string } | undefined {
+): { recipient: FunctionRecipient | BuiltinRecipient; body: string } | undefined {
   for (const [index, { text, after }] of sections.entries()) {
     const head = upToBracket(text);
     const to = TO_AT_ONCE.exec(head)?.[0];
     if (to !== undefined) {
       const recipient = readRecipient(head.slice(to.length), offered);
-      if (recipient.type === "function") return { recipient, body: bracketFrom(sections, index) };
+      // Where code begins cannot be seen.
+      const isCode = recipient.type === "builtin" && recipient.tool.rawBody;
+      if (isCallable(recipient) && !isCode) {
+        return { recipient, body: bracketFrom(sections, index) };
+      }
     } else if (after !== "constrain") {
       const name = findNameAlone(head, offered);
       const body = name === undefined ? "" : bracketFrom(sections, index);

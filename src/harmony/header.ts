@@ -8,7 +8,7 @@ import type { Channel } from "./conversation.ts";
 import { readRole, readSections } from "./header-words.ts";
 import type { Header, ReadSection } from "./header-words.ts";
 import { findName, readRecipient } from "./recipient.ts";
-import type { FunctionRecipient, OfferedNames, Recipient } from "./recipient.ts";
+import type { BuiltinRecipient, FunctionRecipient, OfferedNames, Recipient } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
 export type { Header, HeaderSection } from "./header-words.ts";
@@ -16,6 +16,8 @@ export type { Header, HeaderSection } from "./header-words.ts";
 export type Meaning =
   | { readonly kind: "reasoning" | "preamble" | "content" }
   | { readonly kind: "tool-call"; readonly name: string }
+  /** A call to a tool offered in the system message. */
+  | { readonly kind: "builtin-call"; readonly name: string; readonly rawBody: boolean }
   /** A tool result that the model made up. */
   | { readonly kind: "tool-result" }
   /** A message of the user, system or developer that the model made up. */
@@ -38,7 +40,7 @@ export function readHeader(header: Header, offered: OfferedNames): HeaderReading
   const channels = sections.flatMap((section) => section.channel ?? []);
   const channelMarkers = header.sections.filter(({ after }) => after === "channel").length;
 
-  if (addressed?.recipient.type === "function") {
+  if (addressed !== undefined && isCallable(addressed.recipient)) {
     const { recipient, isWithoutTo } = addressed;
     if (recipient.isOdd) recoveries.push("odd-recipient");
     if (isWithoutTo) recoveries.push("missing-to");
@@ -79,7 +81,7 @@ function findRecipient(
   offered: OfferedNames,
 ): Addressed | undefined {
   const addressed = sections.flatMap(({ text }) => readRecipients(text, offered));
-  const recipient = addressed.find(({ type }) => type === "function") ?? addressed[0];
+  const recipient = addressed.find((each) => isCallable(each)) ?? addressed[0];
   if (recipient !== undefined && recipient.type !== "lost")
     return { recipient, isWithoutTo: false };
   for (const { after, text } of sections) {
@@ -103,8 +105,9 @@ function readRecipients(text: string, offered: OfferedNames): Recipient[] {
     const value = text.slice(to.index + to[0].length);
     const recipient = readRecipient(value, offered);
     const isCertain =
-      recipient.type === "function" &&
-      (offered.has(recipient.name) || /^\s*functions\./.test(value));
+      recipient.type === "builtin" ||
+      (recipient.type === "function" &&
+        (offered.has(recipient.name) || /^\s*functions\./.test(value)));
     return isCertain || !isProse(text.slice(0, to.index)) ? [recipient] : [];
   });
 }
@@ -128,12 +131,23 @@ export function toMeaning(channel: Channel | undefined): Meaning {
   return { kind: channel === undefined ? "content" : KIND_BY_CHANNEL[channel] };
 }
 
+export function isCallable(
+  recipient: Recipient,
+): recipient is FunctionRecipient | BuiltinRecipient {
+  return recipient.type === "function" || recipient.type === "builtin";
+}
+
 export function toCall(
-  recipient: FunctionRecipient,
+  recipient: FunctionRecipient | BuiltinRecipient,
   offered: OfferedNames,
   recoveries: Recovery[],
 ): Meaning {
-  if (offered.longestFirst.length === 0) {
+  if (recipient.type === "builtin") {
+    if (recipient.hasNamespace) recoveries.push("functions-prefix");
+    const { name, tool } = recipient;
+    return { kind: "builtin-call", name, rawBody: tool.rawBody };
+  }
+  if (offered.longestFirst.length === 0 && offered.builtins.length === 0) {
     recoveries.push("tool-without-tools");
     return { kind: recipient.isBuiltIn ? "reasoning" : "content" };
   }

@@ -52,6 +52,7 @@ export type { LossMask } from "./loss-mask.ts";
 export { createParser, toFinishReason } from "./parse.ts";
 export type {
   BodyTokens,
+  BuiltinName,
   ParseEvent,
   Parser,
   ParserOptions,

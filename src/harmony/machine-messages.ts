@@ -78,7 +78,7 @@ export class MachineMessages {
     for (const recovery of recoveries) this.recover(recovery);
     this.recover(meaning === undefined ? "text-outside" : "long-header");
     // A function name with no arguments after this much text is not a call.
-    const isNoCall = meaning?.kind === "tool-call" && body === "";
+    const isNoCall = meansCall(meaning) && body === "";
     this.#begin(isNoCall ? { kind: "reasoning" } : (meaning ?? { kind: "content" }), tokens, false);
     this.#write(body);
   }
@@ -155,7 +155,7 @@ export class MachineMessages {
   hasBody(state: OpenHeader): boolean {
     const { offered } = this.options;
     const { meaning, body } = readCutHeader(state, offered);
-    if (meaning?.kind === "tool-call") return body !== "";
+    if (meansCall(meaning)) return body !== "";
     return isProse(body) && !/to\s*=/i.test(body) && findName(body, offered) === undefined;
   }
 
@@ -194,6 +194,20 @@ export class MachineMessages {
         );
         this.parts.count(tokens);
         break;
+      case "builtin-call":
+        this.state = { at: "body", kind: "call", isAfterCall };
+        this.parts.start(
+          {
+            type: "part-start",
+            part: "builtin-call",
+            name: meaning.name,
+            rawBody: meaning.rawBody,
+            ...said,
+          },
+          false,
+        );
+        this.parts.count(tokens);
+        break;
       case "reasoning":
       case "preamble":
       case "content":
@@ -218,6 +232,10 @@ export class MachineMessages {
   #between(last: Between["last"]): void {
     this.state = between(last, this.options.maxHeaderLength);
   }
+}
+
+function meansCall(meaning: Meaning | undefined): boolean {
+  return meaning?.kind === "tool-call" || meaning?.kind === "builtin-call";
 }
 
 /** Whether a closer ends the turn, not only a message. */

@@ -17,6 +17,8 @@ export interface MessagePrefixes {
   readonly finalJson: readonly TokenId[];
   /** A call to this recipient, such as `functions.get_weather`. */
   call(recipient: string): readonly TokenId[];
+  /** A call to a tool that the gateway runs: `browser.search`, `python`, `functions.label_tool`. */
+  builtinCall(recipient: string): readonly TokenId[];
   /**
    * The beginning of a call whose recipient the model writes: ` to=functions` where it is of that namespace, and
    * otherwise ` to`. What follows the namespace or ` to` begins another token: the vocabulary has `.get` and `=m`.
@@ -68,6 +70,12 @@ class RenderedPrefixes implements MessagePrefixes {
 
   call(recipient: string): readonly TokenId[] {
     return this.#open({ channel: "commentary", recipient, contentType: JSON_CONTENT });
+  }
+
+  builtinCall(recipient: string): readonly TokenId[] {
+    return recipient.startsWith("functions.")
+      ? this.call(recipient)
+      : this.#open({ channel: "analysis", recipient, contentType: "code" });
   }
 
   callTo(namespace: string | undefined): readonly TokenId[] {

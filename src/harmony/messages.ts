@@ -19,6 +19,8 @@ export interface SystemOptions {
   /** ISO date. Given by the caller, not read from a clock, so that prompts are reproducible. */
   readonly date?: string;
   readonly effort: ReasoningEffort;
+  /** Tools the model was trained with: `browser`, `python`. */
+  readonly namespaces?: readonly ToolNamespace[];
 }
 
 export function systemMessage(options: SystemOptions): Message {
@@ -30,6 +32,7 @@ export function systemMessage(options: SystemOptions): Message {
     channelsRequired: true,
     ...(options.knowledgeCutoff !== undefined && { knowledgeCutoff: options.knowledgeCutoff }),
     ...(options.date !== undefined && { date: options.date }),
+    ...(options.namespaces?.length && { namespaces: options.namespaces }),
   };
   return { role: "system", content: [content] };
 }

@@ -12,15 +12,18 @@ import type { MachineOptions } from "./machine.ts";
 import { createMarkerScanner, isHalfMarker, markerOf } from "./markers.ts";
 import type { Scanned } from "./markers.ts";
 import type { BodyTokens, ParseEvent, PartKind } from "./parts.ts";
-import { createOfferedNames } from "./recipient.ts";
+import { type BuiltinName, createOfferedNames } from "./recipient.ts";
 import type { Recovery } from "./recoveries.ts";
 
 export type { BodyTokens, ParseEvent, PartHeader, PartKind } from "./parts.ts";
+export type { BuiltinName } from "./recipient.ts";
 export type { Recovery } from "./recoveries.ts";
 
 export interface ParserOptions {
   /** Names of the offered functions. Empty (the default): the request has no tools, so nothing is a call. */
   readonly toolNames?: readonly string[];
+  /** Tools offered in the system message, such as `browser` and `python`. */
+  readonly builtins?: readonly BuiltinName[];
   /**
    * Characters after which a header, or text outside messages, is read as a body and emitted. Default 400: longer than
    * any valid header, and a short delay for an answer without one.
@@ -74,12 +77,13 @@ export interface Parser {
 export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}): Parser {
   const {
     toolNames = [],
+    builtins = [],
     maxHeaderLength = 400,
     maxHeldLength = 16_384,
     markers = "shown",
   } = options;
   return new HarmonyParser(tokenizer, {
-    offered: createOfferedNames(toolNames),
+    offered: createOfferedNames(toolNames, builtins),
     hidesMarkers: markers === "hidden",
     maxHeaderLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength),
     maxHeldLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength, maxHeldLength),

@@ -10,7 +10,7 @@ import type { Message } from "./conversation.ts";
 import type { Recovery } from "./recoveries.ts";
 
 /** The kind of a message. Each message is one part. */
-export type PartKind = "reasoning" | "preamble" | "content" | "tool-call";
+export type PartKind = "reasoning" | "preamble" | "content" | "tool-call" | "builtin-call";
 
 /** Parts never overlap: `part-start`, any number of `part-delta`, `part-end`. No delta is empty. */
 export type ParseEvent =
@@ -26,6 +26,17 @@ export type ParseEvent =
       readonly name: string;
       readonly header?: PartHeader;
     }
+  /**
+   * A tool offered in the system message. `name`: `python`, `browser.search`. The deltas are arguments, or code
+   * exactly as written.
+   */
+  | {
+      readonly type: "part-start";
+      readonly part: "builtin-call";
+      readonly name: string;
+      readonly rawBody: boolean;
+      readonly header?: PartHeader;
+    }
   /** Text of the open part. */
   | { readonly type: "part-delta"; readonly text: string }
   | { readonly type: "part-end" };
@@ -39,6 +50,7 @@ export interface BodyTokens {
   readonly preamble: number;
   readonly content: number;
   readonly toolCall: number;
+  readonly builtinCall: number;
 }
 
 type PartStart = Extract<ParseEvent, { type: "part-start" }>;
@@ -53,14 +65,14 @@ interface OpenPart {
   readonly start: PartStart;
   /** Anything but white space has been read. */
   isVisible: boolean;
-  /** Calls only. */
+  /** Of JSON arguments. */
   readonly filter: ArgumentsFilter | undefined;
   /** The text so far, while the part may still be discarded. */
   withheld: string | undefined;
 }
 
 export class Parts {
-  readonly tokens = { reasoning: 0, preamble: 0, content: 0, toolCall: 0 };
+  readonly tokens = { reasoning: 0, preamble: 0, content: 0, toolCall: 0, builtinCall: 0 };
   readonly #maxHeldLength: number;
   readonly #recover: (recovery: Recovery) => void;
   #events: ParseEvent[] = [];
@@ -94,7 +106,7 @@ export class Parts {
   /** Opens a part. `isTentative`: a call that is emitted only if it is complete. */
   start(start: PartStart, isTentative: boolean): void {
     if (start.part !== "reasoning" && !isTentative) this.#showHeld("reasoning");
-    const filter = start.part === "tool-call" ? createArgumentsFilter() : undefined;
+    const filter = hasArguments(start) ? createArgumentsFilter() : undefined;
     this.#open = { start, filter, isVisible: false, withheld: isTentative ? "" : undefined };
     if (!isTentative) this.#emit(start);
   }
@@ -116,7 +128,7 @@ export class Parts {
 
   count(tokens: number): void {
     const part = this.#open?.start.part;
-    if (part !== undefined) this.tokens[part === "tool-call" ? "toolCall" : part] += tokens;
+    if (part !== undefined) this.tokens[COUNTED_AS[part]] += tokens;
   }
 
   /**
@@ -140,7 +152,8 @@ export class Parts {
     this.#emit({ type: "part-end" });
     this.#open = undefined;
     const { part } = open.start;
-    const isResult = part === "tool-call" || (part === "content" && open.isVisible);
+    const isResult =
+      part === "tool-call" || part === "builtin-call" || (part === "content" && open.isVisible);
     this.#hasResult ||= isResult;
     return isResult;
   }
@@ -216,4 +229,16 @@ export class Parts {
       this.#hold(delta.text.length);
     }
   }
+}
+
+const COUNTED_AS = {
+  reasoning: "reasoning",
+  preamble: "preamble",
+  content: "content",
+  "tool-call": "toolCall",
+  "builtin-call": "builtinCall",
+} as const satisfies Record<PartKind, keyof BodyTokens>;
+
+function hasArguments(start: PartStart): boolean {
+  return start.part === "tool-call" || (start.part === "builtin-call" && !start.rawBody);
 }

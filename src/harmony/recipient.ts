@@ -15,12 +15,26 @@ export interface OfferedNames {
   readonly longestFirst: readonly string[];
   /** The same with the names that stand without their namespace: only for what stands behind `to=`. */
   readonly recipients: readonly string[];
+  /** The tools offered in the system message. */
+  readonly builtins: readonly BuiltinName[];
   has(spelling: string): boolean;
   /** The offered name that is spelled so. A name that is not offered is returned as it is. */
   resolve(spelling: string): string;
 }
 
-export function createOfferedNames(names: readonly string[]): OfferedNames {
+/** A tool offered in the system message, such as `browser` or `python`. */
+export interface BuiltinName {
+  readonly name: string;
+  /** `search` of `browser.search`. Empty: the tool is called by its own name. */
+  readonly functions: readonly string[];
+  /** Bodies are code, not JSON arguments. */
+  readonly rawBody: boolean;
+}
+
+export function createOfferedNames(
+  names: readonly string[],
+  builtins: readonly BuiltinName[] = [],
+): OfferedNames {
   const known = new Set(names.filter((name) => name !== ""));
   const spaced = [...known].filter((name) => name.includes("."));
   const joined = uniqueSpellings(spaced, (name) => name.replaceAll(".", "__"), known);
@@ -30,6 +44,7 @@ export function createOfferedNames(names: readonly string[]): OfferedNames {
   return {
     longestFirst: longestFirst([...full]),
     recipients: longestFirst([...full, ...recipients]),
+    builtins,
     has: (spelling) => full.has(spelling),
     resolve: (spelling) =>
       known.has(spelling) ? spelling : (joined.get(spelling) ?? short.get(spelling) ?? spelling),
@@ -67,8 +82,20 @@ export interface FunctionRecipient {
   readonly isOdd: boolean;
 }
 
+/** A tool offered in the system message. */
+export interface BuiltinRecipient {
+  readonly type: "builtin";
+  readonly tool: BuiltinName;
+  /** Canonical: `python`, `browser.search`, also `browser.run`, which does not exist. */
+  readonly name: string;
+  /** Written with `functions.`, although no function has that name. */
+  readonly hasNamespace: boolean;
+  readonly isOdd: boolean;
+}
+
 export type Recipient =
   | FunctionRecipient
+  | BuiltinRecipient
   /** `assistant`, `all`, a role or a channel: addressed to no function. */
   | { readonly type: "no-function" }
   /** No name was found. */
@@ -94,6 +121,12 @@ export function readRecipient(value: string, offered: OfferedNames): Recipient {
   const exact = offered.recipients.find(
     (name) => text.startsWith(name) && !continuesName(text.slice(name.length)),
   );
+  // A client's function called `python` is `functions.python`; without the namespace it is the built-in tool.
+  const builtin =
+    exact === undefined || namespaces === 0 ? readBuiltin(text, offered, namespaces) : undefined;
+  if (builtin !== undefined && (exact === undefined || builtin.name.length >= exact.length)) {
+    return builtin;
+  }
   if (exact !== undefined) {
     const isOdd = namespaces > 1 || !offered.has(exact);
     return toFunction(offered.resolve(exact), isOdd, namespaces > 0);
@@ -160,6 +193,48 @@ const MAX_OTHER_WORDS = 2;
 
 function countWords(text: string): number {
   return text.split(/\s+/).filter((word) => word !== "").length;
+}
+
+function readBuiltin(
+  text: string,
+  { builtins }: OfferedNames,
+  namespaces: number,
+): BuiltinRecipient | undefined {
+  for (const tool of builtins) {
+    if (!text.startsWith(tool.name)) continue;
+    const found = readBuiltinName(text, tool);
+    if (found === undefined) continue;
+    const isOdd = found.isOdd || namespaces > 1;
+    return { type: "builtin", tool, ...found, isOdd, hasNamespace: namespaces > 0 };
+  }
+  return undefined;
+}
+
+function readBuiltinName(
+  text: string,
+  { name, functions }: BuiltinName,
+): Pick<BuiltinRecipient, "name" | "isOdd"> | undefined {
+  for (const each of functions) {
+    const whole = `${name}.${each}`;
+    if (text.startsWith(whole) && endsName(text.slice(whole.length))) {
+      return { name: whole, isOdd: continuesName(text.slice(whole.length)) };
+    }
+  }
+  const behind = text.slice(name.length);
+  const dotted = /^\.[\w.-]*/.exec(behind)?.[0];
+  if (dotted === undefined) {
+    return endsName(behind) ? { name, isOdd: continuesName(behind) } : undefined;
+  }
+  // `python.exec`: there is only the tool. `browser.run`: the model is told that there is no such function.
+  return functions.length === 0
+    ? { name, isOdd: true }
+    : { name: `${name}${dotted.replace(/\.+$/, "")}`, isOdd: true };
+}
+
+/** Nothing that belongs to the name follows, except words that models append. */
+function endsName(behind: string): boolean {
+  const glued = GLUED.exec(behind)?.[0] ?? "";
+  return !continuesName(behind.slice(glued.length));
 }
 
 function toFunction(name: string, isOdd: boolean, hasNamespace: boolean): Recipient {

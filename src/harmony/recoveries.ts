@@ -28,6 +28,7 @@
  * - `several-channels`: more than one channel
  * - `channel-in-recipient`: a second channel after the recipient
  * - `odd-recipient`: the function's name was found in malformed text
+ * - `functions-prefix`: a built-in tool was called with `functions.` before its name
  * - `missing-to`: the function's name came without `to=`
  * - `missing-message`: the body followed the header directly
  * - `long-header`: a header over the length limit, read as a body
@@ -60,6 +61,7 @@ export type Recovery =
   | "several-channels"
   | "channel-in-recipient"
   | "odd-recipient"
+  | "functions-prefix"
   | "missing-to"
   | "missing-message"
   | "long-header"

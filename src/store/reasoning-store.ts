@@ -128,6 +128,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
           thoughts.push(text);
           return seal ? sealInto(event, text) : event;
         case "start":
+        case "builtin-result":
           return event;
         case "end":
           return writeThoughtsAfterCalls()?.then(() => event) ?? event;

@@ -23,11 +23,25 @@ export interface BuiltinTool {
    * for functions of its namespace that do not exist: the result then says so.
    */
   readonly accepts: (recipient: string) => boolean;
+  /** Of a tool that stands for a server's: the names clients know it by. */
+  readonly origin?: (recipient: string) => ToolOrigin;
+  /**
+   * The client has to decide first: the call is not run, and the turn ends. The turn that follows makes it again, by
+   * `TurnBuiltins.approved`.
+   */
+  readonly needsApproval?: (recipient: string) => boolean;
   /**
    * Begins a run, once per turn and not before the first call is made. A rejection is answered like a failed call: it
    * becomes the result of the call.
    */
   open(session: ToolSession): Promise<BuiltinRun>;
+}
+
+export interface ToolOrigin {
+  /** `server_label` */
+  readonly server: string;
+  /** As the server calls it. */
+  readonly tool: string;
 }
 
 export interface ToolSession {
@@ -71,11 +85,6 @@ export interface BuiltinResult {
   /** What clients are shown. */
   readonly shown: ShownCall;
   readonly failed: boolean;
-  /**
-   * The turn ends here and nothing is appended: the client has to decide first. The call is made again by
-   * `TurnBuiltins.approved` of the turn that follows.
-   */
-  readonly awaitsApproval?: boolean;
 }
 
 export interface CitedSource {

@@ -1,13 +1,18 @@
 /** Collects a turn's events into its parts and its end, for replies that are not streamed. */
 import { consume } from "../streams/push-stream.ts";
 import type { TokenLogprob } from "../engines/engine.ts";
-import type { Part, TurnEnd, TurnEvent } from "./turn.ts";
+import type { Citation } from "./citations.ts";
+import type { BuiltinCallResult, Part, TurnEnd, TurnEvent } from "./turn.ts";
 
 export type FinishedPart = Part & {
   readonly text: string;
   readonly logprobs: readonly TokenLogprob[];
   /** Encrypted reasoning, if the request asked for it. Reasoning parts only. */
   readonly sealed?: string;
+  /** Of an answer, in order. */
+  readonly citations?: readonly Citation[];
+  /** Of a call that the gateway has run. */
+  readonly result?: BuiltinCallResult;
 };
 
 export interface FinishedTurn {
@@ -18,29 +23,41 @@ export interface FinishedTurn {
 /** Reads a turn to its end. Throws what the turn throws. */
 export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<FinishedTurn> {
   const parts: FinishedPart[] = [];
-  let open: { part: Part; text: string; logprobs: TokenLogprob[] } | undefined;
+  let open: OpenPart | undefined;
   let end: TurnEnd | undefined;
   await consume(events, (event) => {
     switch (event.type) {
       case "start":
         break;
       case "part-start":
-        open = { part: event.part, text: "", logprobs: [] };
+        open = { part: event.part, text: "", logprobs: [], citations: [] };
         break;
       case "part-delta":
         if (open) {
           open.text += event.text;
           if (event.logprobs) open.logprobs.push(...event.logprobs);
+          if (event.citations) open.citations.push(...event.citations);
         }
         break;
       case "part-end":
         if (open) {
-          const { part, text, logprobs } = open;
+          const { part, text, logprobs, citations } = open;
           const { sealed } = event;
-          parts.push({ ...part, text, logprobs, ...(sealed !== undefined && { sealed }) });
+          parts.push({
+            ...part,
+            text,
+            logprobs,
+            ...(sealed !== undefined && { sealed }),
+            ...(citations.length > 0 && { citations }),
+          });
         }
         open = undefined;
         break;
+      case "builtin-result": {
+        const call = parts.pop();
+        if (call) parts.push({ ...call, result: event });
+        break;
+      }
       case "end":
         end = event;
         break;
@@ -51,4 +68,11 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
   });
   if (end === undefined) throw new Error("the turn ended without an end event");
   return { parts, end };
+}
+
+interface OpenPart {
+  readonly part: Part;
+  text: string;
+  readonly logprobs: TokenLogprob[];
+  readonly citations: Citation[];
 }

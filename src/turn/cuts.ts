@@ -35,6 +35,7 @@ export function needsExactCuts({ stage, turn, steering }: TurnState): boolean {
     turn.answer.type !== "text" ||
     !turn.reasoning.enabled ||
     turn.reasoning.maxTokens !== undefined ||
+    turn.builtins !== undefined ||
     turn.toolChoice.type === "allowed" ||
     turn.toolChoice.type === "required" ||
     turn.tools.some((tool) => tool.strict) ||
@@ -50,6 +51,7 @@ function findCutInFreeTurn(state: TurnState): Cut | undefined {
   const constrained = state.stage === "constrained-turn";
   const isDocument = turn.answer.type !== "text";
   if (emitter.refused !== undefined) return "call-refused";
+  if (emitter.hasBuiltinCall) return "builtin-call";
   if (parser.openPart === "reasoning") {
     return isThoughtLongEnough(state) ? "reasoning-budget" : undefined;
   }

@@ -37,6 +37,8 @@ export type Cut =
   | "call-completed"
   /** A call that the request does not allow. */
   | "call-refused"
+  /** A call is complete that the gateway runs. */
+  | "builtin-call"
   /** As many calls as the request allows are complete. */
   | "call-limit"
   /** Something other than the further call that was requested. */
@@ -48,8 +50,12 @@ export interface Demands {
   /** The answer must be a JSON document. */
   readonly document: boolean;
   readonly reasoning: boolean;
-  /** Functions are offered. */
+  /** Functions or built-in tools are offered. */
   readonly tools: boolean;
+  /** Tools are offered that the gateway runs. */
+  readonly builtins: boolean;
+  /** The first call must be to this one of them. */
+  readonly forcedBuiltin: string | undefined;
   /** The client gave the beginning of the answer. */
   readonly prefill: boolean;
   /** Sample further calls after the first one. */
@@ -74,6 +80,10 @@ export interface SteeringState {
   readonly callsBefore: number;
   /** A call is complete and held until its arguments are checked. */
   readonly uncheckedCall: boolean;
+  /** A call is complete that the gateway runs, and has not been run. */
+  readonly builtinCall: boolean;
+  /** Calls the client has approved that are still to be made. */
+  readonly approvedCalls: number;
   /** Name of the call being refused. */
   readonly refusedCall: string | undefined;
   /** Answers are held, so an invalid one can be retried. */
@@ -101,6 +111,8 @@ export type Outcome =
   | { readonly type: "function-chosen"; readonly name: string | undefined }
   /** Undefined: the answer is valid. */
   | { readonly type: "answer-checked"; readonly problem: string | undefined }
+  /** `exhausted`: no further call would be run. */
+  | { readonly type: "tool-ran"; readonly end: "answered" | "exhausted" | "awaits-approval" }
   /** Undefined: the arguments of all calls are valid. */
   | { readonly type: "calls-checked"; readonly wrong: WrongCall | undefined };
 
@@ -109,6 +121,7 @@ type Repair =
   | "cut-thought"
   | "missing-answer"
   | "refused-call"
+  | "exhausted-tools"
   | "invalid-answer"
   | "invalid-arguments";
 
@@ -144,6 +157,12 @@ export type Decision =
   | { readonly type: "retry-call"; readonly wrong: WrongCall; readonly repair: Repair }
   /** Answer a call that is not allowed with an error. */
   | { readonly type: "refuse-call"; readonly name: string; readonly repair: Repair }
+  /** Begin a call to a tool that the gateway runs. */
+  | { readonly type: "open-builtin-call"; readonly recipient: string }
+  /** Make the next call that the client has approved, and run it. */
+  | { readonly type: "write-approved-call" }
+  /** Run the call that is complete, and append its result. */
+  | { readonly type: "run-tool" }
   /** Check whether the model has another call to make. */
   | { readonly type: "ask-for-more-calls" };
 
@@ -156,7 +175,7 @@ export type Conclusion =
 export function nextStep(state: SteeringState, outcome: Outcome): Decision {
   switch (outcome.type) {
     case "begun":
-      return firstStep(state.demands);
+      return state.approvedCalls > 0 ? APPROVED : firstStep(state.demands);
     case "stopped":
       return afterStop(state);
     case "out-of-tokens":
@@ -170,6 +189,8 @@ export function nextStep(state: SteeringState, outcome: Outcome): Decision {
       return outcome.name === undefined ? NO_FUNCTION : { type: "open-call", name: outcome.name };
     case "answer-checked":
       return outcome.problem === undefined ? STOP : afterWrongAnswer(state, outcome.problem);
+    case "tool-ran":
+      return afterTool(state, outcome.end);
     case "calls-checked":
       return outcome.wrong === undefined ? STOP : afterWrongCall(state, outcome.wrong);
     default:
@@ -178,6 +199,8 @@ export function nextStep(state: SteeringState, outcome: Outcome): Decision {
 }
 
 const STOP: Decision = { type: "finish", reason: "stop" };
+const RUN_TOOL: Decision = { type: "run-tool" };
+const APPROVED: Decision = { type: "write-approved-call" };
 
 const NO_FUNCTION: Decision = {
   type: "fail",
@@ -196,13 +219,35 @@ const NO_ANSWER: Decision = {
 };
 
 function firstStep(demands: Demands): Decision {
-  const { requiredCalls, singleCallConstraint, prefill, reasoning, tools } = demands;
+  const { requiredCalls, singleCallConstraint, prefill, forcedBuiltin } = demands;
   if (singleCallConstraint) return { type: "constrain-turn" };
-  if (requiredCalls) return reasoning ? { type: "open-thought" } : forceCall(requiredCalls);
-  if (prefill) return { type: "open-answer" };
+  if (prefill && !requiredCalls) return { type: "open-answer" };
+  if (forcedBuiltin !== undefined) {
+    return { type: "open-builtin-call", recipient: forcedBuiltin };
+  }
+  return goOn(demands);
+}
+
+/** At the beginning, and after a result. */
+function goOn({ requiredCalls, builtins, reasoning, tools }: Demands): Decision {
+  // With tools of its own at hand, the model may use them before the call: it is forced where it would answer.
+  if (requiredCalls && !(builtins && reasoning))
+    return reasoning ? { type: "open-thought" } : forceCall(requiredCalls);
   if (reasoning) return { type: "continue" };
   // Opening the answer would prevent a tool call.
   return tools ? { type: "skip-thought" } : { type: "open-answer" };
+}
+
+function afterTool(
+  state: SteeringState,
+  end: Extract<Outcome, { type: "tool-ran" }>["end"],
+): Decision {
+  if (end === "awaits-approval") return STOP;
+  if (state.approvedCalls > 0) return APPROVED;
+  if (end === "answered") return goOn(state.demands);
+  return state.demands.requiredCalls
+    ? forceCall(state.demands.requiredCalls, "exhausted-tools")
+    : { type: "open-answer", repair: "exhausted-tools" };
 }
 
 function forceCall(names: readonly string[], repair?: Repair): Decision {
@@ -236,6 +281,8 @@ function afterStop(state: SteeringState): Decision {
 function afterFreeStop(state: SteeringState): Decision {
   const { demands, calls, answers, repairs } = state;
   if (state.uncheckedCall) return { type: "check-calls" };
+  // Behind a call of the client's it could only be run without the client's result.
+  if (state.builtinCall && calls === 0 && answers === 0) return RUN_TOOL;
   if (demands.requiredCalls) {
     return calls > 0 ? { type: "check-calls" } : forceCall(demands.requiredCalls);
   }
@@ -273,6 +320,8 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
       return repairs.has("refused-call")
         ? { type: "open-answer", repair: "refused-call" }
         : { type: "refuse-call", name: refusedCall, repair: "refused-call" };
+    case "builtin-call":
+      return afterFreeStop(state);
     case "call-limit":
     case "not-a-call":
       return STOP;

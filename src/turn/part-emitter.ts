@@ -5,8 +5,16 @@
  * checked.
  */
 import type { TokenLogprob } from "../engines/engine.ts";
-import type { ParseEvent } from "../harmony/parse.ts";
+import type { ParseEvent, PartHeader } from "../harmony/parse.ts";
 import { FIRST_SPECIAL_ID } from "../tokenizer/index.ts";
+import {
+  type CitationFilter,
+  type CitationMode,
+  type CitedText,
+  createCitationFilter,
+  type FindSource,
+} from "./citations.ts";
+import { type CodeBody, createCodeBody } from "./code-body.ts";
 import { createStopMatcher, type StopMatcher } from "./stop-strings.ts";
 import type { Part, TurnEvent } from "./turn.ts";
 
@@ -30,6 +38,12 @@ export interface PartEmitter {
   holds(kind: PartKind): boolean;
   /** Name of a call that is not allowed. Set until the message it is in ends. */
   readonly refused: string | undefined;
+  /** The call that comes next is one the client has approved. */
+  isApproved: boolean;
+  /** A call is complete that the gateway runs. */
+  readonly hasBuiltinCall: boolean;
+  /** The same call, once. */
+  takeBuiltinCall(): WrittenCall | undefined;
   /** The open part. */
   readonly part: Part | undefined;
   /** The open part, or else the last one. */
@@ -49,6 +63,28 @@ interface HeldPart {
   readonly text: string;
 }
 
+/** A call that the gateway runs, as the model wrote it. */
+export interface WrittenCall {
+  readonly part: Extract<Part, { kind: "builtin-call" }>;
+  /** Code or arguments. */
+  readonly body: string;
+  /** The same as it stands in the transcript. */
+  readonly raw: string;
+  readonly header: PartHeader | undefined;
+}
+
+/** How calls that the gateway runs, and citations of what they found, are given out. */
+export interface EmittedBuiltins {
+  /** Whether a function is run by the gateway. */
+  readonly ownsFunction: (name: string) => boolean;
+  /** What of the tool's own is told with the call. */
+  readonly describe: (recipient: string) => Pick<WrittenCall["part"], "origin" | "awaitsApproval">;
+  /** Code came as a JSON argument. */
+  readonly onWrappedCode: () => void;
+  readonly citations: CitationMode;
+  readonly cite: FindSource;
+}
+
 interface PartEmitterOptions {
   readonly stop: readonly string[];
   /** Text between preamble and answer, for clients that read both as one text. */
@@ -65,6 +101,15 @@ interface PartEmitterOptions {
   readonly refuses: (name: string) => boolean;
   /** Whether the arguments of a call are checked. Only such calls are held. */
   readonly checks: (name: string) => boolean;
+  /** Absent: the gateway runs no tools. */
+  readonly builtins?: EmittedBuiltins;
+}
+
+/** The call that is being written. */
+interface OpenCall {
+  readonly header: PartHeader | undefined;
+  readonly code: CodeBody | undefined;
+  raw: string;
 }
 
 export function createPartEmitter(options: PartEmitterOptions): PartEmitter {
@@ -77,12 +122,14 @@ class Emitter implements PartEmitter {
   text = "";
   refused: string | undefined;
   stopSequence: string | undefined;
+  isApproved = false;
   readonly #options: PartEmitterOptions;
   readonly #counts: Record<PartKind, number> = {
     reasoning: 0,
     preamble: 0,
     content: 0,
     "tool-call": 0,
+    "builtin-call": 0,
   };
   /** Parts already emitted, which cannot be discarded. */
   readonly #emitted: Record<PartKind, number> = {
@@ -90,6 +137,7 @@ class Emitter implements PartEmitter {
     preamble: 0,
     content: 0,
     "tool-call": 0,
+    "builtin-call": 0,
   };
   /** Text of the last answer part, if other parts have begun since. */
   #answerBefore = "";
@@ -98,6 +146,11 @@ class Emitter implements PartEmitter {
   /** The start of the open part has been emitted. */
   #started = false;
   #matcher: StopMatcher | undefined;
+  #citations: CitationFilter | undefined;
+  /** Found behind the last text that was given out. */
+  #waitingCitations: CitedText["citations"] = [];
+  #call: OpenCall | undefined;
+  #completeCall: WrittenCall | undefined;
   /**
    * The end of the text emitted before this part, as far as a stop string could begin in it. Undefined: no
    * text before.
@@ -191,11 +244,22 @@ class Emitter implements PartEmitter {
     return this.#counts[kind];
   }
 
+  get hasBuiltinCall(): boolean {
+    return this.#completeCall !== undefined;
+  }
+
+  takeBuiltinCall(): WrittenCall | undefined {
+    const call = this.#completeCall;
+    this.#completeCall = undefined;
+    return call;
+  }
+
   #start(event: PartStart): void {
-    if (event.part === "tool-call" && this.#options.refuses(event.name)) this.refused = event.name;
+    const isClients = event.part === "tool-call" && !this.#isOwn(event.name);
+    if (isClients && this.#options.refuses(event.name)) this.refused = event.name;
+    const part = this.#toPart(event);
     this.#omitting = this.refused !== undefined || this.#options.omits.includes(event.part);
     if (this.#omitting) return;
-    const part = this.#toPart(event);
     this.#answerBefore = this.answerText;
     this.part = part;
     this.last = part;
@@ -203,6 +267,8 @@ class Emitter implements PartEmitter {
     this.#counts[part.kind]++;
     const stoppable = part.kind === "content" && this.#options.stop.length > 0;
     this.#matcher = stoppable ? this.#createMatcher() : undefined;
+    this.#citations = part.kind === "content" ? this.#createCitations() : undefined;
+    this.#call = part.kind === "builtin-call" ? toOpenCall(event) : undefined;
     this.#afterAnswer =
       part.kind === "preamble" && this.#counts.content > 0 && this.#textBefore !== undefined
         ? ""
@@ -266,26 +332,88 @@ class Emitter implements PartEmitter {
 
   #toPart(event: PartStart): Part {
     if (event.part === "tool-call") {
-      return { kind: "tool-call", id: this.#options.newCallId(), name: event.name };
+      const { name } = event;
+      const id = this.#options.newCallId();
+      return this.#isOwn(name)
+        ? this.#toBuiltinCall(id, `functions.${name}`)
+        : { kind: "tool-call", id, name };
+    }
+    if (event.part === "builtin-call") {
+      return this.#toBuiltinCall(this.#options.newCallId(), event.name);
     }
     const folded = event.part === "preamble" && this.#options.foldPreambles;
     return { kind: folded ? "reasoning" : event.part };
   }
 
+  #toBuiltinCall(id: string, name: string): Part {
+    const { origin, awaitsApproval } = this.#options.builtins?.describe(name) ?? {};
+    return {
+      kind: "builtin-call",
+      id,
+      name,
+      ...(origin && { origin }),
+      ...(awaitsApproval && !this.isApproved && { awaitsApproval }),
+    };
+  }
+
+  #isOwn(name: string): boolean {
+    return this.#options.builtins?.ownsFunction(name) ?? false;
+  }
+
+  #createCitations(): CitationFilter | undefined {
+    const { builtins } = this.#options;
+    this.#waitingCitations = [];
+    return builtins && createCitationFilter(builtins.citations, builtins.cite);
+  }
+
   #write(text: string, out: TurnEvent[]): void {
     if (text !== "") {
-      // Messages without text are not emitted, such as empty reasoning or a call cut before its arguments.
-      if (!this.#started && this.part) this.#emit({ type: "part-start", part: this.part }, out);
-      this.#started = true;
-      this.text += text;
       if (this.#options.textSeparator !== undefined) this.#rememberText(text);
-      this.#emit({ type: "part-delta", text, ...this.#drainLogprobs() }, out);
+      if (this.#citations) this.#writeCited(this.#citations.push(text), out);
+      else if (this.#call) this.#writeCall(this.#call, text, out);
+      else this.#show(text, out);
     }
     const matched = this.#matcher?.matched;
     if (matched !== undefined && this.stopSequence === undefined) {
       this.stopSequence = matched;
+      if (this.#citations) this.#writeCited(this.#citations.end(), out);
+      this.#showWaitingCitations(out);
       if (this.#started) this.#emit({ type: "part-end" }, out);
     }
+  }
+
+  #writeCited({ text, citations }: CitedText, out: TurnEvent[]): void {
+    if (citations.length > 0) this.#waitingCitations = [...this.#waitingCitations, ...citations];
+    if (text !== "") this.#show(text, out);
+  }
+
+  #writeCall(call: OpenCall, text: string, out: TurnEvent[]): void {
+    call.raw += text;
+    const proven = call.code?.push(text) ?? text;
+    if (proven !== "") this.#show(proven, out);
+  }
+
+  #show(text: string, out: TurnEvent[]): void {
+    // A message without text, such as an empty thought or a call cut before its arguments, is nothing to show.
+    if (!this.#started && this.part) this.#emit({ type: "part-start", part: this.part }, out);
+    this.#started = true;
+    this.text += text;
+    this.#emit(
+      { type: "part-delta", text, ...this.#drainLogprobs(), ...this.#takeCitations() },
+      out,
+    );
+  }
+
+  #takeCitations(): { readonly citations?: CitedText["citations"] } | undefined {
+    if (this.#waitingCitations.length === 0) return undefined;
+    const citations = this.#waitingCitations;
+    this.#waitingCitations = [];
+    return { citations };
+  }
+
+  /** Cut markers at the end of the answer have left no text to go with. */
+  #showWaitingCitations(out: TurnEvent[]): void {
+    if (this.#waitingCitations.length > 0) this.#show("", out);
   }
 
   #rememberText(text: string): void {
@@ -306,13 +434,27 @@ class Emitter implements PartEmitter {
   #end(out: TurnEvent[]): void {
     if (!this.#omitting) {
       this.#write(this.#rest(), out);
+      if (this.#citations) this.#writeCited(this.#citations.end(), out);
+      this.#showWaitingCitations(out);
+      if (this.#call) this.#endCall(this.#call, out);
       if (this.#started) this.#emit({ type: "part-end" }, out);
-      // The call was cut before its arguments began. A complete call without arguments has `{}`.
+      // It was cut before its arguments began: a complete call without any has `{}`.
       else if (this.part?.kind === "tool-call") this.#counts["tool-call"]--;
     }
     this.part = undefined;
     this.refused = undefined;
     this.#omitting = false;
+  }
+
+  #endCall({ code, header, raw }: OpenCall, out: TurnEvent[]): void {
+    const { part } = this;
+    const rest = code?.end() ?? "";
+    if (code?.wasWrapped) this.#options.builtins?.onWrappedCode();
+    // Also a call without a body is shown, because it will be run: not where it is held, and will be forgotten.
+    const isRun = part !== undefined && !this.#isHeld(part);
+    if (rest !== "" || (isRun && !this.#started)) this.#show(rest, out);
+    if (part?.kind === "builtin-call") this.#completeCall = { part, body: this.text, raw, header };
+    this.#call = undefined;
   }
 
   /** Returns the text held back at the end of the part. */
@@ -336,6 +478,11 @@ class Emitter implements PartEmitter {
     // Calls without a check are not held: parts after them would be emitted first.
     return part.kind !== "tool-call" || this.#options.checks(part.name);
   }
+}
+
+function toOpenCall(event: PartStart): OpenCall {
+  const isCode = event.part === "builtin-call" && event.rawBody;
+  return { header: event.header, code: isCode ? createCodeBody() : undefined, raw: "" };
 }
 
 function longestOf(stop: readonly string[]): number {

@@ -7,14 +7,17 @@ import {
   deliverAll,
 } from "../streams/push-stream.ts";
 import { createMessagePrefixes } from "../harmony/message-prefixes.ts";
+import type { BuiltinName } from "../harmony/parse.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
+import { isBuiltInTool } from "../harmony/recipient.ts";
 import type { Layout } from "../harmony/render.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
 import { toAffinity } from "./affinity.ts";
 import type { CacheSalts } from "./cache-salt.ts";
+import { type BuiltinRuns, createBuiltinRuns } from "./builtin-runs.ts";
 import { findCheckedTool } from "./checks.ts";
 import type { Conclusion } from "./next-step.ts";
-import { createPartEmitter } from "./part-emitter.ts";
+import { createPartEmitter, type EmittedBuiltins } from "./part-emitter.ts";
 import { encodeText, type PromptOptions, rendererFor, sharePrompt, tooLong } from "./prompt.ts";
 import { createRepetitionGuard } from "./repetition.ts";
 import { toSingleCallConstraint } from "./single-call-constraint.ts";
@@ -26,7 +29,15 @@ import { TurnError } from "./turn-error.ts";
 import { toMarkerReading } from "./shown-markers.ts";
 import { createTurnParser } from "./turn-parser.ts";
 import type { TurnState } from "./turn-state.ts";
-import type { FinishReason, Part, Turn, TurnEnd, TurnEvent } from "./turn.ts";
+import type {
+  FinishReason,
+  Part,
+  Turn,
+  TurnBuiltins,
+  TurnEnd,
+  TurnEvent,
+  TurnUsage,
+} from "./turn.ts";
 import { createUsageCounter } from "./usage-counter.ts";
 
 export interface RunDeps {
@@ -68,6 +79,8 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
     } catch (error) {
       // If the consumer stopped early, the error is only that the engine was not read to its end.
       if (await queue.demand) throw error;
+    } finally {
+      await state.builtins?.close();
     }
   });
 }
@@ -118,10 +131,12 @@ function prepare(
   const length = sentLength(prompt, engine.capabilities) + prefillIds.length;
   if (contextLength !== undefined && length >= contextLength) throw tooLong(contextLength, length);
   const reading = toMarkerReading(engine, steering);
+  const repairs = new Map<string, number>();
   if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {
     throw new TurnError("unsupported", "logprobs: the engine behind this model gives none.");
   }
-  return {
+  const builtins = turn.builtins && createBuiltinRuns(turn, turn.builtins, signal);
+  const state: TurnState = {
     turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
     engine,
     steering,
@@ -135,7 +150,8 @@ function prepare(
     prefillIds,
     cacheSalt,
     parser: createTurnParser(tokenizer, {
-      toolNames: turn.tools.map((tool) => tool.name),
+      toolNames: toFunctionNames(turn),
+      builtins: toBuiltinNames(turn.builtins),
       ...reading,
     }),
     emitter: createPartEmitter({
@@ -146,17 +162,60 @@ function prepare(
       omits: toOmittedParts(turn),
       refuses: refusedCalls(turn, steering),
       checks: (name) => findCheckedTool(turn, name) !== undefined,
+      ...(turn.builtins && { builtins: toEmitted(turn, turn.builtins, builtins, repairs) }),
     }),
     usage: createUsageCounter(),
+    builtins,
+    pause: deps.pause,
     repetition: steering.repetitionGuard
       ? createRepetitionGuard(engine.capabilities.idsOut)
       : undefined,
     singleCallConstraint: toSingleCallConstraint(turn, engine, steering),
     stage: "free",
     callsBefore: 0,
+    approvedRun: 0,
     started: false,
     nativeReason: null,
-    repairs: new Map(),
+    repairs,
+  };
+  return state;
+}
+
+function toFunctionNames({ tools, builtins }: Turn): string[] {
+  const own = tools.map(({ name }) => name);
+  if (builtins === undefined) return own;
+  return own.concat(
+    builtins.tools.flatMap(({ functions = [] }) => functions.map(({ name }) => name)),
+  );
+}
+
+function toBuiltinNames(builtins: TurnBuiltins | undefined): BuiltinName[] {
+  return (builtins?.tools ?? []).flatMap(({ namespace, rawBody }) =>
+    namespace === undefined
+      ? []
+      : { name: namespace.name, functions: namespace.functions.map(({ name }) => name), rawBody },
+  );
+}
+
+/** How calls to these tools and citations of what they found are given out. */
+function toEmitted(
+  { answer }: Turn,
+  { tools, citations }: TurnBuiltins,
+  runs: BuiltinRuns | undefined,
+  repairs: Map<string, number>,
+): EmittedBuiltins {
+  const functions = new Set(tools.flatMap((tool) => tool.functions ?? []).map(({ name }) => name));
+  return {
+    ownsFunction: (name) => functions.has(name),
+    describe: (recipient) => {
+      const tool = runs?.find(recipient);
+      const origin = tool?.origin?.(recipient);
+      const awaitsApproval = tool?.needsApproval?.(recipient) ?? false;
+      return { awaitsApproval, ...(origin && { origin }) };
+    },
+    onWrappedCode: () => void repairs.set("wrapped-code", (repairs.get("wrapped-code") ?? 0) + 1),
+    citations: answer.type === "text" ? citations : "cut",
+    cite: (cursor) => runs?.cite(cursor),
   };
 }
 
@@ -166,11 +225,21 @@ function toEnd(state: TurnState, conclusion: Conclusion): TurnEnd {
     type: "end",
     finish: toFinishReason(conclusion, emitter.count("tool-call")),
     nativeReason: state.nativeReason,
-    usage: state.usage.toUsage(parser.reasoningTokens),
+    usage: toUsage(state),
     recoveries: new Map([...parser.recoveries, ...state.repairs]),
     ...(emitter.stopSequence !== undefined && { stopSequence: emitter.stopSequence }),
     ...(conclusion.type === "fail" && { failure: conclusion.failure }),
+    ...(state.builtins && { toolStates: state.builtins.save() }),
   };
+}
+
+function toUsage({ usage, parser, emitter, builtins }: TurnState): TurnUsage {
+  const counted = usage.toUsage(parser.reasoningTokens);
+  if (builtins === undefined) return counted;
+  const { executed, searches } = builtins;
+  const outputTokens = usage.toolOutputTokens;
+  const requested = emitter.count("builtin-call");
+  return { ...counted, builtins: { requested, executed, searches, outputTokens } };
 }
 
 /** Parts the request has no place for, in case the model writes them anyway. */
@@ -182,13 +251,15 @@ function toOmittedParts({ toolChoice, reasoning }: Turn): Part["kind"][] {
 }
 
 function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean {
-  const { toolChoice } = turn;
+  const { toolChoice, builtins } = turn;
   if (toolChoice.type === "allowed" || toolChoice.type === "required") {
     return (name) => !toolChoice.names.includes(name);
   }
-  if (!steering.refuseUnofferedTools) return () => false;
   const offered = new Set(turn.tools.map((tool) => tool.name));
-  return (name) => !offered.has(name);
+  if (steering.refuseUnofferedTools) return (name) => !offered.has(name);
+  if (builtins === undefined) return () => false;
+  // A client that has left its tools to the gateway cannot run one that the model was trained with.
+  return (name) => !offered.has(name) && (offered.size === 0 || isBuiltInTool(name));
 }
 
 function toFinishReason(conclusion: Conclusion, calls: number): FinishReason {

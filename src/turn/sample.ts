@@ -160,10 +160,12 @@ function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
     const last = joined.at(-1);
     if (event.type === "part-delta" && last?.type === "part-delta") {
       const logprobs = [...(last.logprobs ?? []), ...(event.logprobs ?? [])];
+      const citations = [...(last.citations ?? []), ...(event.citations ?? [])];
       joined[joined.length - 1] = {
         type: "part-delta",
         text: last.text + event.text,
         ...(logprobs.length > 0 && { logprobs }),
+        ...(citations.length > 0 && { citations }),
       };
     } else {
       joined.push(event);

@@ -32,6 +32,8 @@ export function toSingleCallConstraint(
 ): Constraint | undefined {
   if (!steering.singleCallConstraint || !turn.reasoning.enabled || turn.prefill !== undefined)
     return undefined;
+  // Calls to tools that the gateway runs would need a form of their own.
+  if (turn.builtins !== undefined) return undefined;
   const endings = toEndings(turn);
   if (endings === undefined) return undefined;
   const { constraints } = engine.capabilities;

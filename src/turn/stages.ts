@@ -40,7 +40,7 @@ export function leaveStage({ stage, emitter }: TurnState): void {
   if (stage === "more-calls") emitter.discard(...BESIDE_CALLS);
 }
 
-const BESIDE_CALLS = ["reasoning", "preamble", "content"] as const;
+const BESIDE_CALLS = ["reasoning", "preamble", "content", "builtin-call"] as const;
 
 function toConstraint(state: TurnState): Constraint | undefined {
   const { stage, turn, emitter } = state;

@@ -5,9 +5,8 @@
  * append the required header, and let the engine continue from there, with a constraint if it supports one.
  * `next-step.ts` decides, this module executes.
  */
-import type { Message } from "../harmony/conversation.ts";
 import { resultMessage } from "../harmony/messages.ts";
-import type { TokenId } from "../tokenizer/index.ts";
+import { runBuiltinCall, writeBuiltinCall } from "./builtin-call.ts";
 import { findWrongCall, hasUncheckedCall, whyAnswerIsWrong } from "./checks.ts";
 import { chooseFunction } from "./choose-function.ts";
 import {
@@ -18,9 +17,16 @@ import {
   type Outcome,
   type SteeringState,
 } from "./next-step.ts";
-import { recipientOf } from "./turn.ts";
 import { leaveStage, sampleStage } from "./stages.ts";
-import { countRepair, emitStart, endMessage, openMessage, type TurnState } from "./turn-state.ts";
+import { recipientOf, type Turn } from "./turn.ts";
+import {
+  appendMessage,
+  countRepair,
+  emitStart,
+  endMessage,
+  openMessage,
+  type TurnState,
+} from "./turn-state.ts";
 
 /** Resolves once everything but the end event has been emitted. */
 export async function steer(state: TurnState): Promise<Conclusion> {
@@ -39,7 +45,9 @@ function toDemands(state: TurnState): Demands {
     requiredCalls: turn.toolChoice.type === "required" ? turn.toolChoice.names : undefined,
     document: turn.answer.type !== "text",
     reasoning: turn.reasoning.enabled,
-    tools: turn.tools.length > 0,
+    tools: turn.tools.length > 0 || turn.builtins !== undefined,
+    builtins: turn.builtins !== undefined,
+    forcedBuiltin: turn.builtins?.forced,
     prefill: turn.prefill !== undefined,
     moreCalls: steering.sampleMoreCalls && turn.parallelToolCalls,
     openMissingAnswer: steering.openMissingAnswer,
@@ -57,6 +65,8 @@ function toSteeringState(state: TurnState, demands: Demands): SteeringState {
     calls: emitter.count("tool-call"),
     callsBefore,
     uncheckedCall: hasUncheckedCall(state),
+    builtinCall: emitter.hasBuiltinCall,
+    approvedCalls: (state.turn.builtins?.approved?.length ?? 0) - state.approvedRun,
     refusedCall: emitter.refused,
     holdsAnswers: emitter.holds("content"),
     holdsCalls: emitter.holds("tool-call"),
@@ -92,7 +102,7 @@ async function carryOut(
       return { type: "answer-checked", problem: await whyAnswerIsWrong(state) };
     case "retry-answer":
       emitter.discard("content");
-      appendHiddenMessage(state, prefixes.end, {
+      appendMessage(state, prefixes.end, {
         role: "developer",
         content:
           `The answer was rejected: ${decision.problem}. ` +
@@ -115,17 +125,31 @@ async function carryOut(
       const error = `Error: the arguments were rejected: ${problem}. Call the function again.`;
       emitter.discard("tool-call");
       const recipient = recipientOf(turn, tool.name);
-      appendHiddenMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
+      appendMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
       openMessage(state, prefixes.call(recipient));
       return sampleStage(state, "arguments");
     }
     case "refuse-call": {
-      const names = turn.tools.map((tool) => tool.name).join(", ");
+      const names = callableNames(turn).join(", ");
       const error = `Error: the function ${JSON.stringify(decision.name)} cannot be called now. Functions: ${names}.`;
       const recipient = recipientOf(turn, decision.name);
-      appendHiddenMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
+      appendMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
       return sampleStage(state, "free");
     }
+    case "open-builtin-call":
+      openMessage(state, prefixes.builtinCall(decision.recipient));
+      return sampleStage(state, "free");
+    case "write-approved-call": {
+      const approved = turn.builtins?.approved?.[state.approvedRun++];
+      // Nothing is sampled for it, so no engine says that the turn has begun.
+      const demand = emitStart(state);
+      if (!(demand === true || (await demand)))
+        throw new Error("the turn's consumer wants no more events");
+      if (approved) writeBuiltinCall(state, approved);
+      return runBuiltinCall(state);
+    }
+    case "run-tool":
+      return runBuiltinCall(state);
     case "ask-for-more-calls":
       void state.emit(emitter.release());
       openMessage(state);
@@ -148,17 +172,13 @@ function openAnswer(state: TurnState): Promise<Outcome> {
   return sampleStage(state, isDocument ? "answer" : "free");
 }
 
-/**
- * Appends a message that tells the model what was wrong, hidden from the client. Another assistant message
- * begins after it.
- */
-function appendHiddenMessage(state: TurnState, terminator: TokenId, message: Message): void {
-  const { parser, transcript, renderer, prefixes } = state;
-  endMessage(state);
-  parser.restart();
-  transcript.closeMessage(terminator);
-  transcript.appendIds(renderer.renderMessage(message).ids);
-  transcript.openMessage(prefixes.assistant);
+function callableNames({ tools, builtins }: Turn): string[] {
+  const namespaces = (builtins?.tools ?? []).flatMap(({ namespace }) => namespace ?? []);
+  const trained = namespaces.flatMap(({ name, functions }) =>
+    functions.length === 0 ? [name] : functions.map((each) => `${name}.${each.name}`),
+  );
+  const others = (builtins?.tools ?? []).flatMap(({ functions = [] }) => functions);
+  return [...tools, ...others].map(({ name }) => name).concat(trained);
 }
 
 /** Emits what is held, or discards it if the turn has failed. */

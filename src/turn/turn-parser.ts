@@ -7,6 +7,7 @@
 import type { EngineTokens } from "../engines/engine.ts";
 import { LONGEST_LOST_HEADER, suggestsLostHeader } from "../harmony/lost-markers.ts";
 import {
+  type BuiltinName,
   createParser,
   type InputEnd,
   type ParseEvent,
@@ -36,7 +37,7 @@ export interface TurnParser {
   readonly done: boolean;
   readonly position: Parser["position"];
   readonly openPart: PartKind | undefined;
-  /** Reasoning tokens so far: counted by id, or for text by our own tokenizer. */
+  /** Reasoning tokens so far, calls to built-in tools included: counted by id, or for text by our own tokenizer. */
   readonly reasoningTokens: number;
   /** The parsers' repairs so far, by name. */
   readonly recoveries: ReadonlyMap<string, number>;
@@ -44,6 +45,7 @@ export interface TurnParser {
 
 interface TurnParserOptions extends MarkerReading {
   readonly toolNames: readonly string[];
+  readonly builtins: readonly BuiltinName[];
 }
 
 export function createTurnParser(tokenizer: Tokenizer, options: TurnParserOptions): TurnParser {
@@ -144,7 +146,7 @@ class MessageParsers implements TurnParser {
 
   restart(): void {
     this.#addRecoveries(this.#earlierRecoveries);
-    this.#earlierTokens += this.#parser.tokens.reasoning;
+    this.#earlierTokens += thoughtTokens(this.#parser);
     this.#parser = createParser(this.#tokenizer, this.#options);
     this.#expectsHeader = true;
     this.#isUntouched = true;
@@ -163,7 +165,7 @@ class MessageParsers implements TurnParser {
   }
 
   get reasoningTokens(): number {
-    return this.#earlierTokens + this.#parser.tokens.reasoning + this.#textMeter.tokens;
+    return this.#earlierTokens + thoughtTokens(this.#parser) + this.#textMeter.tokens;
   }
 
   get recoveries(): ReadonlyMap<string, number> {
@@ -183,10 +185,14 @@ class MessageParsers implements TurnParser {
       if (event.type === "part-start") {
         part = event.part;
         this.#textMeter.cut();
-      } else if (event.type === "part-delta" && part === "reasoning") {
+      } else if (event.type === "part-delta" && (part === "reasoning" || part === "builtin-call")) {
         this.#textMeter.push(event.text);
       }
     }
     return events;
   }
+}
+
+function thoughtTokens({ tokens }: Parser): number {
+  return tokens.reasoning + tokens.builtinCall;
 }

@@ -1,13 +1,16 @@
 /** State kept between the engine calls of a turn. */
+import type { Message } from "../harmony/conversation.ts";
 import type { Constraint, Engine } from "../engines/engine.ts";
 import type { Demand } from "../streams/push-stream.ts";
 import type { MessagePrefixes } from "../harmony/message-prefixes.ts";
 import type { InputEnd } from "../harmony/parse.ts";
 import type { Renderer } from "../harmony/render.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
+import type { BuiltinRuns } from "./builtin-runs.ts";
 import type { Stage } from "./next-step.ts";
 import type { PartEmitter } from "./part-emitter.ts";
 import type { RepetitionGuard } from "./repetition.ts";
+import type { Pause } from "./slices.ts";
 import type { Steering } from "./steering.ts";
 import type { Transcript } from "./transcript.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
@@ -33,6 +36,9 @@ export interface TurnState {
   readonly parser: TurnParser;
   readonly emitter: PartEmitter;
   readonly usage: UsageCounter;
+  /** Tools that the gateway runs. */
+  readonly builtins: BuiltinRuns | undefined;
+  readonly pause: Pause;
   readonly repetition: RepetitionGuard | undefined;
   /** Constraint for the whole turn, if the engine supports it and the operator enabled it. */
   readonly singleCallConstraint: Constraint | undefined;
@@ -40,6 +46,8 @@ export interface TurnState {
   stage: Stage;
   /** Number of calls when this stage began. */
   callsBefore: number;
+  /** Approved calls that have been made. */
+  approvedRun: number;
   /** The engine has accepted a request. */
   started: boolean;
   nativeReason: string | null;
@@ -82,4 +90,14 @@ export function openMessage(state: TurnState, header: readonly TokenId[] = []): 
   if (!transcript.atMessageStart) transcript.openMessage(prefixes.assistant);
   transcript.appendIds(header);
   void state.emit(state.emitter.push(parser.pushIds(header)));
+}
+
+/** Appends a message that is not the model's. The model's own ends with `terminator`, and another begins behind it. */
+export function appendMessage(state: TurnState, terminator: TokenId, message: Message): void {
+  const { parser, transcript, renderer, prefixes } = state;
+  endMessage(state);
+  parser.restart();
+  transcript.closeMessage(terminator);
+  transcript.appendIds(renderer.renderMessage(message).ids);
+  transcript.openMessage(prefixes.assistant);
 }

@@ -9,7 +9,8 @@ import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import { functionRecipient } from "../harmony/messages.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
-import type { BuiltinTool } from "../tools/builtin-tool.ts";
+import type { BuiltinTool, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
+import type { Citation, CitationMode } from "./citations.ts";
 
 export interface Turn {
   /** Appears in logs, and is sent as the request id to engines that accept one. */
@@ -66,6 +67,10 @@ export interface TurnBuiltins {
   readonly tools: readonly BuiltinTool[];
   /** Most calls to all of them together. A further one is answered with an error, and the answer is opened. */
   readonly maxCalls: number;
+  /** Time for all calls together, from the first one on. Absent: what each tool allows. */
+  readonly timeoutMs?: number;
+  /** What becomes of the markers by which the model cites. In an answer of a form they are always cut. */
+  readonly citations: Exclude<CitationMode, "cut">;
   /** By tool name: what its run in the turn before saved. */
   readonly saved?: ReadonlyMap<string, string>;
   /** The first call must be to this recipient: `browser.search`, `python`. */
@@ -121,13 +126,29 @@ export type TurnEvent =
       readonly type: "part-delta";
       readonly text: string;
       readonly logprobs?: readonly TokenLogprob[];
+      /** Citations that end in this text. */
+      readonly citations?: readonly Citation[];
     }
   | {
       readonly type: "part-end";
       /** Of a reasoning part: its text, encrypted, for clients that send it back in the next request. */
       readonly sealed?: string;
     }
+  /** A `builtin-call` part has been run. Comes after its `part-end`, and before any other part begins. */
+  | BuiltinCallResult
   | TurnEnd;
+
+export interface BuiltinCallResult {
+  readonly type: "builtin-result";
+  /** Of the part. */
+  readonly id: string;
+  readonly shown: ShownCall;
+  readonly failed: boolean;
+  /** The call and its result as they stand in the transcript. */
+  readonly messages: readonly Message[];
+  /** Of the tool, by its name: what a turn needs that continues from here. */
+  readonly state?: { readonly tool: string; readonly saved: string };
+}
 
 export type Part =
   /** Chain of thought: one part for each analysis message. */
@@ -135,7 +156,17 @@ export type Part =
   /** Commentary for the user, before a call or an answer. */
   | { readonly kind: "preamble" }
   | { readonly kind: "content" }
-  | { readonly kind: "tool-call"; readonly id: string; readonly name: string };
+  | { readonly kind: "tool-call"; readonly id: string; readonly name: string }
+  /** A call that the gateway runs. `name` is its recipient: `python`, `browser.search`; the text is code or arguments. */
+  | {
+      readonly kind: "builtin-call";
+      readonly id: string;
+      readonly name: string;
+      /** Of a tool that stands for a server's. */
+      readonly origin?: ToolOrigin;
+      /** It is not run, and the turn ends: the client has to approve of it first. */
+      readonly awaitsApproval?: boolean;
+    };
 
 export interface TurnEnd {
   readonly type: "end";
@@ -149,6 +180,8 @@ export interface TurnEnd {
   readonly failure?: TurnFailure;
   /** Repairs made, by name and count. */
   readonly recoveries: ReadonlyMap<string, number>;
+  /** With tools that the gateway runs: by tool name, what a turn that continues this one needs. */
+  readonly toolStates?: ReadonlyMap<string, string>;
 }
 
 export interface TurnFailure {
@@ -169,4 +202,14 @@ export interface TurnUsage {
   readonly completionTokens: number;
   readonly reasoningTokens: number;
   readonly engineCalls: number;
+  /** With tools that the gateway runs. */
+  readonly builtins?: BuiltinUsage;
+}
+
+export interface BuiltinUsage {
+  readonly requested: number;
+  readonly executed: number;
+  readonly searches: number;
+  /** Tokens of results. They are no part of the prompt's or the completion's. */
+  readonly outputTokens: number;
 }

@@ -14,6 +14,9 @@ export interface UsageCounter {
    * Adds the engine's own counts, which include tokens that were never sent. Not called if the call was cut.
    */
   endCall(usage: EngineUsage | undefined): void;
+  /** Tokens of a tool's result. */
+  addToolOutput(tokens: number): void;
+  readonly toolOutputTokens: number;
   /** Of the first engine call; 0 before it. */
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -25,6 +28,7 @@ export function createUsageCounter(): UsageCounter {
   let promptTokens = 0;
   let cachedTokens = 0;
   let finished = 0;
+  let toolOutputTokens = 0;
   let current = 0;
   let text: { readonly tokens: number } | undefined;
 
@@ -50,6 +54,12 @@ export function createUsageCounter(): UsageCounter {
       if (engineCalls > 1) return;
       promptTokens = toCount(usage?.promptTokens) ?? promptTokens;
       cachedTokens = Math.min(toCount(usage?.cachedTokens) ?? 0, promptTokens);
+    },
+    addToolOutput(tokens) {
+      toolOutputTokens += tokens;
+    },
+    get toolOutputTokens() {
+      return toolOutputTokens;
     },
     get promptTokens() {
       return promptTokens;

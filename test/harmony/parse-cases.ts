@@ -136,6 +136,7 @@ function toPart(event: Extract<ParseEvent, { type: "part-start" }>) {
   if (event.part === "tool-call") {
     return { type: "tool_call" as const, name: event.name, arguments: "" };
   }
+  if (event.part === "builtin-call") throw new Error("no case offers built-in tools");
   const type = event.part === "preamble" ? ("commentary" as const) : event.part;
   return { type, text: "" };
 }

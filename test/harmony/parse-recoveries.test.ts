@@ -8,7 +8,7 @@ const thought = "<|channel|>analysis<|message|>x<|end|>";
 const call = "<|channel|>commentary to=functions.f<|message|>";
 
 /** The shortest completion that needs each repair. The type demands one of every name. */
-const completions: Record<Exclude<Recovery, "spelled-markers">, string> = {
+const completions: Record<Exclude<Recovery, "spelled-markers" | "functions-prefix">, string> = {
   "dropped-token": "<|channel|>final<|message|>a<|reserved_200500|>b<|return|>",
   "repeated-start": `<|start|>assistant${answer}`,
   "stray-terminator": `<|end|>`,

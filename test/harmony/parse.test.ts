@@ -193,11 +193,11 @@ describe("tokens by part", () => {
 
   test("bodies count, headers and markers do not", () => {
     const { tokens } = readIds(spelledIds(completion), "stop", { toolNames: ["f"] });
-    expect(tokens).toEqual({ reasoning, preamble, toolCall, content });
+    expect(tokens).toEqual({ reasoning, preamble, toolCall, content, builtinCall: 0 });
   });
 
   test("text and pieces count nothing", () => {
-    const nothing = { reasoning: 0, preamble: 0, toolCall: 0, content: 0 };
+    const nothing = { reasoning: 0, preamble: 0, toolCall: 0, builtinCall: 0, content: 0 };
     const pieces = toPieces(spelledIds(completion));
     expect(readText(completion, "stop", { toolNames: ["f"] }).tokens).toEqual(nothing);
     expect(read({ form: "pieces", pushes: [pieces] }).tokens).toEqual(nothing);
@@ -229,7 +229,13 @@ describe("tokens by part", () => {
       parser.end("stop");
       return parser.tokens;
     };
-    const expected = { reasoning: ids.length, preamble: 0, toolCall: 0, content: 0 };
+    const expected = {
+      reasoning: ids.length,
+      preamble: 0,
+      toolCall: 0,
+      builtinCall: 0,
+      content: 0,
+    };
     expect(countCut([text])).toEqual(expected);
     expect(countCut(text.split(""))).toEqual(expected);
   });

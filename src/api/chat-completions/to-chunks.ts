@@ -56,6 +56,8 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
         return delta(event);
       case "part-end":
         return end(event);
+      case "builtin-result":
+        return [];
       case "end":
         return [
           ...sealedDetails(),

@@ -48,6 +48,8 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
         return delta(event.text);
       case "part-end":
         return endPart(event.sealed);
+      case "builtin-result":
+        return "";
       case "end":
         return end(event);
       default:
@@ -88,6 +90,8 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
         const block = JSON.stringify({ type: "tool_use", id, name, input: {} });
         return heldThoughts() + startBlock(block, "input_json_delta", "partial_json");
       }
+      case "builtin-call":
+        return "";
       default:
         return part satisfies never;
     }
@@ -95,6 +99,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
 
   function delta(text: string): string {
     if (open?.kind === "reasoning" && options.thinking !== "text") return "";
+    if (open?.kind === "builtin-call") return "";
     if (open?.kind !== "tool-call") return `${deltaHead}${JSON.stringify(text)}}}\n\n`;
     const written = input?.push(text) ?? "";
     return written === "" ? "" : `${deltaHead}${JSON.stringify(written)}}}\n\n`;
@@ -113,6 +118,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
         const rest = input?.end() ?? "";
         return (rest === "" ? "" : `${deltaHead}${JSON.stringify(rest)}}}\n\n`) + stopBlock();
       }
+      case "builtin-call":
       case undefined:
         return "";
       default:

@@ -45,6 +45,8 @@ function toContent(parts: readonly FinishedPart[], { thinking }: ReplyOptions): 
         blocks.push(`${head.slice(0, -1)},"input":${toInput(part.text)}}`);
         break;
       }
+      case "builtin-call":
+        break;
       default:
         part satisfies never;
     }

@@ -69,6 +69,8 @@ export function toItem(item: OpenItem, status: ItemStatus, form: ItemForm): Outp
         ...(item.target ?? { name: part.name }),
         arguments: text,
       };
+    case "builtin-call":
+      throw new Error("not shown yet");
     default:
       return part satisfies never;
   }

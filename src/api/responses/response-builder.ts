@@ -71,6 +71,7 @@ const ID_PREFIXES: Record<Part["kind"], string> = {
   preamble: "msg",
   content: "msg",
   "tool-call": "fc",
+  "builtin-call": "ws",
 };
 
 export function createResponseBuilder(options: ResponseBuilderOptions): ResponseBuilder {
@@ -106,7 +107,7 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
         return start();
       case "part-start":
         close("completed");
-        return startItem(event.part);
+        return event.part.kind === "builtin-call" ? undefined : startItem(event.part);
       case "part-delta":
         return append(event.text, event.logprobs);
       case "part-end":
@@ -115,6 +116,8 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
           open.isOver = true;
           open.sealed = event.sealed;
         }
+        return undefined;
+      case "builtin-result":
         return undefined;
       case "end":
         return finish(event);

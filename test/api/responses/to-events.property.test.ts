@@ -5,7 +5,7 @@ import { consume } from "./consumer.ts";
 import { end, eventWriter, part, responseBuilder, write } from "./turn-events.ts";
 
 interface RandomPart {
-  readonly kind: Part["kind"];
+  readonly kind: Exclude<Part["kind"], "builtin-call">;
   readonly deltas: readonly string[];
 }
 
@@ -13,7 +13,12 @@ const text = fc.string({ minLength: 1, maxLength: 12, unit: "binary" });
 
 const parts: fc.Arbitrary<RandomPart[]> = fc.array(
   fc.record({
-    kind: fc.constantFrom<Part["kind"]>("reasoning", "preamble", "content", "tool-call"),
+    kind: fc.constantFrom<Exclude<Part["kind"], "builtin-call">>(
+      "reasoning",
+      "preamble",
+      "content",
+      "tool-call",
+    ),
     deltas: fc.array(text, { maxLength: 5 }),
   }),
   { maxLength: 8 },

@@ -1,0 +1,116 @@
+/**
+ * Carries out a call to a tool that the gateway runs: the result is appended to the transcript, and the model goes on.
+ * The transcript only grows, so the engine's prefix cache is hit.
+ */
+import { sentLength } from "./transcript.ts";
+import type { Message } from "../harmony/conversation.ts";
+import type { TokenId } from "../tokenizer/index.ts";
+import { type RequestedCall, toFailedCall } from "./builtin-runs.ts";
+import type { Outcome } from "./next-step.ts";
+import { runInSlices } from "./slices.ts";
+import type { ApprovedCall, TurnEvent } from "./turn.ts";
+import { appendMessage, openMessage, type TurnState } from "./turn-state.ts";
+
+/** Runs the call that the model has just completed. */
+export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
+  const { emitter, builtins } = state;
+  const written = emitter.takeBuiltinCall();
+  if (written === undefined || builtins === undefined) return { type: "tool-ran", end: "answered" };
+  const { part, body, raw, header } = written;
+  const call: RequestedCall = { id: part.id, recipient: part.name, body };
+  if (part.awaitsApproval) return { type: "tool-ran", end: "awaits-approval" };
+  const tool = builtins.find(part.name);
+  const outcome = tool && (await builtins.run(tool, call));
+  const result = outcome?.type === "result" ? outcome.result : undefined;
+  const fallback = part.name.startsWith("functions.") ? "commentary" : "analysis";
+  const channel = header?.channel ?? fallback;
+  const fitted = await fit(state, result?.text ?? NO_CALLS_LEFT);
+  const callMessage: Message = {
+    role: "assistant",
+    recipient: part.name,
+    channel,
+    ...(header?.contentType !== undefined && { contentType: header.contentType }),
+    content: raw,
+  };
+  const resultMessage: Message = {
+    role: "tool",
+    name: part.name,
+    recipient: "assistant",
+    channel,
+    content: fitted.text,
+  };
+  state.usage.addToolOutput(fitted.tokens);
+  appendMessage(state, state.prefixes.endOfCall, resultMessage);
+  const saved = tool && builtins.saveOne(tool);
+  await give(state, {
+    type: "builtin-result",
+    id: part.id,
+    shown: result?.shown ?? toFailedCall(call),
+    failed: result?.failed ?? true,
+    messages: [callMessage, resultMessage],
+    ...(tool && saved !== undefined && { state: { tool: tool.name, saved } }),
+  });
+  return { type: "tool-ran", end: result === undefined || !fitted.fits ? "exhausted" : "answered" };
+}
+
+/** Writes a call as if the model had just made it. */
+export function writeBuiltinCall(state: TurnState, { recipient, body }: ApprovedCall): void {
+  const { parser, transcript, tokenizer, emitter, prefixes } = state;
+  emitter.isApproved = true;
+  openMessage(state, prefixes.builtinCall(recipient));
+  const ids: readonly TokenId[] = [...tokenizer.encode(body), prefixes.endOfCall];
+  transcript.appendIds(ids);
+  void state.emit(emitter.push(parser.pushIds(ids)));
+  emitter.isApproved = false;
+}
+
+const NO_CALLS_LEFT = "Error: no more tool calls are available. Answer now.";
+
+/** Most tokens of one result, whatever room there is. */
+const MAX_RESULT_TOKENS = 32_768;
+/** Characters that are encoded at all: those of so many tokens of ordinary text, and more. */
+const MAX_RESULT_LENGTH = 8 * MAX_RESULT_TOKENS;
+/** Tokens kept for the answer, unless the operator keeps more, and at most a quarter of the context. */
+const ANSWER_ROOM = 1024;
+/** Tokens of the markers and names around a result, and of the note that it was cut. */
+const FRAME = 64;
+
+interface Fitted {
+  readonly text: string;
+  readonly tokens: number;
+  /** False: hardly anything of it did, so that further results would not either. */
+  readonly fits: boolean;
+}
+
+/** As much of the result as leaves room for an answer. That it was cut is said in the text. */
+async function fit(state: TurnState, text: string): Promise<Fitted> {
+  const { tokenizer, contextLength, steering, engine, transcript, pause, signal } = state;
+  const reserve = Math.max(
+    steering.answerReserve,
+    Math.min(ANSWER_ROOM, Math.floor((contextLength ?? Infinity) / 4)),
+  );
+  const left =
+    contextLength === undefined
+      ? MAX_RESULT_TOKENS
+      : contextLength - sentLength(transcript.prompt(), engine.capabilities) - reserve - FRAME;
+  const room = Math.max(0, Math.min(left, MAX_RESULT_TOKENS));
+  const known = text.slice(0, MAX_RESULT_LENGTH);
+  const ids = await runInSlices(tokenizer.encodeInSteps(known), { pause, signal, check() {} });
+  if (known === text && ids.length <= room) return { text, tokens: ids.length, fits: true };
+  const kept = tokenizer.decode(ids.slice(0, room)).replace(/\uFFFD$/, "");
+  const note = `[The result was cut here: ${room} tokens of it fit.]`;
+  const fits = left >= LEAST_RESULT;
+  return {
+    text: kept === "" ? note : `${kept}\n${note}`,
+    tokens: Math.min(ids.length, room),
+    fits,
+  };
+}
+
+/** With less room, the model is told to answer. */
+const LEAST_RESULT = 256;
+
+async function give(state: TurnState, event: TurnEvent): Promise<void> {
+  // `runTurn` keeps this to itself, because there is nobody left to tell.
+  if (!(await state.emit([event]))) throw new Error("the turn's consumer wants no more events");
+}

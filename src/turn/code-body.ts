@@ -1,0 +1,49 @@
+/**
+ * The body of a call that is code. Models that take the tool for a function write `{"code": "…"}` instead: text that
+ * begins with a brace is held until its end, because only the whole shows which it is.
+ */
+export interface CodeBody {
+  /** Code that is certain. */
+  push(text: string): string;
+  /** The rest. */
+  end(): string;
+  /** The code came as a JSON argument. */
+  readonly wasWrapped: boolean;
+}
+
+export function createCodeBody(): CodeBody {
+  let held: string | undefined = "";
+  let wasWrapped = false;
+  return {
+    get wasWrapped() {
+      return wasWrapped;
+    },
+    push(text) {
+      if (held === undefined) return text;
+      held += text;
+      if (/^\s*(?:\{|$)/.test(held)) return "";
+      const code = held;
+      held = undefined;
+      return code;
+    },
+    end() {
+      const rest = held ?? "";
+      held = undefined;
+      const code = unwrap(rest);
+      wasWrapped = code !== undefined;
+      return code ?? rest;
+    },
+  };
+}
+
+function unwrap(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null) return undefined;
+    const [entry, ...others] = Object.entries(value);
+    const isAlone = entry?.[0] === "code" && others.length === 0;
+    return isAlone && typeof entry[1] === "string" ? entry[1] : undefined;
+  } catch {
+    return undefined;
+  }
+}

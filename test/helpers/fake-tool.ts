@@ -1,0 +1,110 @@
+/** A tool that answers from a list, and remembers what it was asked. */
+import type {
+  BuiltinCall,
+  BuiltinResult,
+  BuiltinRun,
+  BuiltinTool,
+  ToolSession,
+} from "../../src/tools/builtin-tool.ts";
+import { systemMessage, userMessage } from "../../src/harmony/messages.ts";
+import type { Turn, TurnBuiltins } from "../../src/turn/turn.ts";
+import { turnWith } from "./turns.ts";
+
+export interface FakeTool extends BuiltinTool {
+  readonly calls: readonly BuiltinCall[];
+  readonly sessions: readonly ToolSession[];
+  /** Runs that are open. */
+  readonly openRuns: () => number;
+}
+
+export interface FakeToolOptions extends Partial<Omit<BuiltinTool, "open">> {
+  readonly answer?: (call: BuiltinCall, signal: AbortSignal) => string | Promise<string>;
+  readonly cite?: BuiltinRun["cite"];
+  readonly save?: () => string | undefined;
+}
+
+/** Without options: `python`, which answers `ok`. */
+export function fakeTool(options: FakeToolOptions = {}): FakeTool {
+  const { answer = () => "ok", cite, save, ...fields } = options;
+  const calls: BuiltinCall[] = [];
+  const sessions: ToolSession[] = [];
+  let open = 0;
+  return {
+    name: "python",
+    namespace: { key: "python", name: "python", description: "Runs code.", functions: [] },
+    rawBody: true,
+    accepts: (recipient) => recipient === "python",
+    ...fields,
+    calls,
+    sessions,
+    openRuns: () => open,
+    open(session) {
+      sessions.push(session);
+      open++;
+      return Promise.resolve({
+        async run(call: BuiltinCall, signal: AbortSignal): Promise<BuiltinResult> {
+          calls.push(call);
+          const text = await answer(call, signal);
+          return { text, failed: false, shown: toShown(call, text) };
+        },
+        ...(cite && { cite }),
+        save: save ?? (() => undefined),
+        close() {
+          open--;
+          return Promise.resolve();
+        },
+      });
+    },
+  };
+}
+
+/** A browser in name only. */
+export function fakeBrowser(options: FakeToolOptions = {}): FakeTool {
+  const functions = ["search", "open", "find"].map((name) => ({ name, description: "" }));
+  return fakeTool({
+    name: "browser",
+    namespace: { key: "browser", name: "browser", functions },
+    rawBody: false,
+    accepts: (recipient) => recipient === "browser" || recipient.startsWith("browser."),
+    ...options,
+  });
+}
+
+/** A turn with these tools, in the system message and in the loop. */
+export function turnWithTools(
+  tools: readonly BuiltinTool[],
+  builtins: Partial<TurnBuiltins> = {},
+  fields: Partial<Turn> = {},
+): Turn {
+  const namespaces = tools.flatMap(({ namespace }) => namespace ?? []);
+  return turnWith({
+    messages: [
+      systemMessage({ identity: "You are a test.", effort: "medium", namespaces }),
+      userMessage("hi"),
+    ],
+    builtins: { tools, maxCalls: 10, citations: "link", ...builtins },
+    ...fields,
+  });
+}
+
+function toShown({ recipient, body }: BuiltinCall, text: string): BuiltinResult["shown"] {
+  switch (recipient) {
+    case "browser.search":
+      return {
+        type: "search",
+        query: body,
+        results: [{ url: "https://a.example/", title: "A", snippet: text }],
+      };
+    case "browser.open":
+      return { type: "open", url: "https://a.example/", title: "A" };
+    case "browser.find":
+      return { type: "find", pattern: body, url: "https://a.example/" };
+    default:
+      return {
+        type: "code",
+        code: body,
+        containerId: "cntr_1",
+        outputs: [{ type: "logs", logs: text }],
+      };
+  }
+}
