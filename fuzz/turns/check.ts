@@ -47,8 +47,7 @@ export function checkRuns(given: Case, plain: Run, streamed: Run): Violation[] {
     observed?.choices.some(({ finish }) => finish === "length"),
   );
   // Tokens that come in one read with the end of a turn have been sampled, and count.
-  const isEndedEarly =
-    given.demands.stop.length > 0 || plain.session.calls.some((call) => isMalformedCall(call));
+  const isEndedEarly = plain.session.calls.some((call) => isMalformedCall(call));
   if (isCounted && !isEndedEarly) checkSame(plain.observed, streamed.observed, report);
   else if (given.wire === "ids" || !isCut)
     checkSame(withoutUsage(plain.observed), withoutUsage(streamed.observed), report);
@@ -190,7 +189,7 @@ function checkGrowth(
   const isHidden = !showsStopId && isTaken && call.isFinished && completion.reason === "stop";
   if (last !== undefined && (isHidden || TRAILERS.has(last))) kept = kept.slice(0, -1);
   // A turn that has ended by what the model made up is let go one token later.
-  if (isMalformedCall(call)) kept = [];
+  if (isMalformedCall(call)) kept = kept.slice(0, -1);
   // A header without a message is left out.
   if (kept.at(-2) === START) kept = kept.slice(0, -2);
   // Text may be cut within a token.
@@ -453,8 +452,9 @@ function checkDemands(look: Look, report: Report): void {
     engine.constraints.includes("json-object") &&
     demands.prefill === undefined &&
     // What a stop string cuts short, or nobody opens, is no document.
-    demands.stop.length === 0 &&
-    look.case.settings.openMissingAnswer &&
+    !/the stop string/.test(choice.error ?? "") &&
+    (look.case.settings.openMissingAnswer ||
+      !/ended without the answer/.test(choice.error ?? "")) &&
     // Where the words of a header are all there is, some are not recognised.
     !(look.case.wire === "text" && look.case.settings.allowHiddenMarkers);
   if (canHold && choice.finish === "error" && look.calls.every((call) => !isMalformedCall(call))) {
@@ -493,6 +493,8 @@ function checkStops({ choice, case: given, truth }: Look, report: Report): void 
     .map(({ role, text }) => (role === "preamble" ? text : "\0"))
     .join("\n\n")
     .split(/(?:\n\n)?\0(?:\n\n)?/);
+  // Where the words of a header are all there is, what follows a preamble may be read as more of it.
+  if (given.wire === "text" && texts.some(({ role }) => role === "preamble")) return;
   for (const stop of given.demands.stop) {
     if (!choice.content.includes(stop)) continue;
     const isInPreamble = preambles.some((text) => text.includes(stop));
@@ -513,7 +515,8 @@ function checkWhole(look: Look, report: Report): void {
     ? ""
     : joined(truth.filter(({ role }) => role === "analysis"));
   // Text is counted in characters as well as tokens, and may be cut within one.
-  const isCutWithin = given.wire === "markers" && isCutWithinToken(choice.reasoning, reasoning);
+  const isCut = given.wire === "markers" && calls.some(({ isFinished }) => !isFinished);
+  const isCutWithin = isCut && isCutWithinToken(choice.reasoning, reasoning);
   if (!isCutWithin && !isSameText(choice.reasoning, reasoning)) {
     report("whole-reasoning", { expected: reasoning, observed: choice.reasoning });
   }

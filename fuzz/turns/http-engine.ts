@@ -29,7 +29,11 @@ export function createHttpEngine(wire: Wire, sessions: ReadonlyMap<string, Sessi
       return createVllmEngine(options);
     case "pieces":
       return createLlamaCppEngine(options);
-    case "markers":
+    case "markers": {
+      const engine = createCompletionsEngine(options);
+      // As the probe finds it.
+      return { ...engine, capabilities: { ...engine.capabilities, showsMarkers: true } };
+    }
     case "text":
       return createCompletionsEngine(options);
     default:

@@ -147,6 +147,7 @@ class HarmonyParser implements Parser {
   }
 
   pushIds(ids: readonly TokenId[]): ParseEvent[] {
+    this.#flushScanner();
     let run = "";
     let length = 0;
     const flush = () => {
@@ -171,11 +172,13 @@ class HarmonyParser implements Parser {
 
   pushText(text: string): ParseEvent[] {
     this.#flushDecoder();
+    if (this.#spelling === "doubted") this.#readDoubtedAsStructure();
     this.#feed(this.#scanner.push(text));
     return this.#machine.parts.drain();
   }
 
   pushPieces(pieces: readonly ParserPiece[]): ParseEvent[] {
+    this.#flushScanner();
     for (const piece of pieces) {
       if ("text" in piece) {
         // Earlier ids may have ended within a character.
@@ -276,6 +279,12 @@ class HarmonyParser implements Parser {
           break;
       }
     }
+  }
+
+  /** Ordinary tokens do not complete a marker that earlier text began, unless their own markers are read, too. */
+  #flushScanner(): void {
+    const waiting = this.#spelling === "text" ? this.#scanner.end() : "";
+    if (waiting !== "") this.#machine.text(waiting, 0);
   }
 
   #flushDecoder(): void {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createParser, toFinishReason } from "../../src/harmony/parse.ts";
+import {
+  createParser,
+  type ParseEvent,
+  type Parser,
+  toFinishReason,
+} from "../../src/harmony/parse.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import {
@@ -8,6 +13,7 @@ import {
   readCompletionCases,
   readIds,
   readText,
+  toParts,
   toPieces,
 } from "./parse-cases.ts";
 import type { CompletionCase, Feed } from "./parse-cases.ts";
@@ -107,6 +113,38 @@ test("a character that ids left unfinished stands before the piece of text behin
     ...parser.end("stop"),
   ];
   expect(joinDeltas(events)).toContainEqual({ type: "part-delta", text: "\uFFFDbehind" });
+});
+
+describe("text keeps its place between ids", () => {
+  const encode = (text: string) => o200kHarmony().encode(text);
+  const contentOf = (push: (parser: Parser) => ParseEvent[]) => {
+    const parser = createParser(o200kHarmony());
+    const events = [...push(parser), ...parser.end("stop")];
+    return toParts(events);
+  };
+
+  test("behind a spelled marker that is in doubt", () => {
+    const parts = contentOf((parser) => [
+      ...parser.pushIds(encode("Thinking.<|end|> one")),
+      ...parser.pushText(" two <|start|>assistant<|channel|>final<|message|>Hello"),
+    ]);
+    expect(parts).toEqual([
+      { type: "reasoning", text: "Thinking." },
+      { type: "reasoning", text: "one two" },
+      { type: "content", text: "Hello" },
+    ]);
+  });
+
+  test("before ids where it may begin a marker", () => {
+    const parts = contentOf((parser) => [
+      ...parser.pushIds(spelledIds("<|channel|>final<|message|>")),
+      ...parser.pushText("a <"),
+      ...parser.pushIds(encode("b")),
+      ...parser.pushText("<"),
+      ...parser.pushPieces([{ text: "c" }]),
+    ]);
+    expect(parts).toEqual([{ type: "content", text: "a <b<c" }]);
+  });
 });
 
 describe("where the parser is", () => {

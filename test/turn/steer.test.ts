@@ -328,6 +328,21 @@ describe("a strict tool", () => {
     expectGrowingPrompts(engine);
   });
 
+  test.each(["ids", "pieces", "text"] as const)(
+    "is checked although a thought comes in the same read of %s",
+    async (form) => {
+      const engine = scriptedEngine(
+        [
+          header,
+          "{}<|end|><|start|>assistant<|channel|>analysis<|message|>Now wait.<|end|><|return|>",
+        ],
+        { ...CONSTRAINS, form, batch: 100 },
+      );
+      const turn = await finishTurn(engine, strict);
+      expect(turn.end).toMatchObject({ finish: "error", failure: { kind: "invalid_tool_call" } });
+    },
+  );
+
   test("beside one that is not: that one is passed on as the model wrote it", async () => {
     const other = "<|channel|>commentary to=functions.get_time<|message|>whatever<|call|>";
     const turn = await finishTurn(scriptedEngine([other]), strict);
@@ -551,6 +566,22 @@ describe("a stop string", () => {
     expect(partsOf(turn)).toEqual([["content", '{"city":"Oslo"}']]);
     expect(turn.end).toMatchObject({ finish: "stop", stopSequence: "STOP" });
   });
+
+  test.each(["ids", "pieces"] as const)(
+    "ends what is counted at its last token, however %s arrived",
+    async (form) => {
+      const write = " one two STOP three four<|return|>";
+      const counts = await Promise.all(
+        [1, 3, 1000].map(async (batch) => {
+          const engine = scriptedEngine([write], { form, batch });
+          const { end } = await finishTurn(engine, turnWith({ prefill: "Zero", stop: ["STOP"] }));
+          return end.usage.completionTokens;
+        }),
+      );
+      const read = spelledIds(" one two STOP").length;
+      expect(counts).toEqual([read, read, read]);
+    },
+  );
 
   describe("across preamble and answer, where a client reads them as one text", () => {
     const write =
