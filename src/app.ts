@@ -14,7 +14,9 @@ import { createApiErrorHandler, mountApis, refuseUnknown } from "./api/mount.ts"
 import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
+import { isLoopback } from "./config/resolve.ts";
 import type { Settings } from "./config/settings.ts";
+import { EngineError } from "./engines/engine-error.ts";
 import type { Models } from "./models/models.ts";
 import { createShutdown, type Shutdown } from "./models/shutdown.ts";
 import {
@@ -88,6 +90,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     if (describeError(error).status === 500) {
       log.error("failure", { id: c.get("requestId"), ...describeForLog(error, settings) });
     }
+    if (error instanceof EngineError) error.isForOperator = isPrivate(deps);
     return toErrorResponse(error, c);
   });
   return app;
@@ -121,6 +124,11 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
     now,
     randomId: deps.randomId,
   };
+}
+
+/** Nobody but the operator reaches the gateway: it listens on loopback, without keys, and not behind a proxy. */
+function isPrivate({ settings: { keys, open }, host }: AppDeps): boolean {
+  return host !== undefined && isLoopback(host) && keys.length === 0 && !open;
 }
 
 function toHealthOptions({ monitored = false, now }: AppDeps, { closing }: Shutdown) {

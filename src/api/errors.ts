@@ -92,7 +92,7 @@ export function describeError(error: unknown): ErrorDescription {
       ...(details !== undefined && { details }),
     };
   }
-  if (error instanceof EngineError) return describeEngineError(error);
+  if (error instanceof EngineError) return withCause(describeEngineError(error), error);
   if (error instanceof TurnError) return describeTurnError(error);
   if (error instanceof StoreError) return describeStoreError(error);
   return serverError(500, "The gateway failed to handle this request.", "server");
@@ -156,6 +156,13 @@ function describeStoreError(error: StoreError): ErrorDescription {
     default:
       return error.kind satisfies never;
   }
+}
+
+/** Whoever runs the gateway reads the cause in the answer too, and need not look for it in the log. */
+function withCause(description: ErrorDescription, error: EngineError): ErrorDescription {
+  const { status, message } = description;
+  if (!error.isForOperator || status < 500) return description;
+  return { ...description, message: `${message} ${error.message}` };
 }
 
 function describeEngineError(error: EngineError): ErrorDescription {

@@ -97,7 +97,7 @@ function toExpected(type: unknown): string {
       : `a whole number from ${minValue} to ${maxValue}`;
   }
   if (type instanceof z.ZodArray) return "a list";
-  return type instanceof z.ZodURL ? "an http or https URL" : "some text";
+  return type instanceof z.ZodURL ? "a URL that begins with http:// or https://" : "some text";
 }
 
 function toItemKeys(type: unknown): string[] {

@@ -179,9 +179,12 @@ function backendProblems(
     if (url !== undefined) continue;
     if (engine === "auto") {
       const source = given.get("model")?.source ?? given.get("engine")?.source ?? "backends";
+      const orHere = model.startsWith("openai/gpt-oss")
+        ? ", or --engine llama to download it and run it in this process"
+        : "";
       problems.push(
         `${source}: nothing says where ${model} runs. Add the URL of its inference server, for instance ` +
-          "--url http://127.0.0.1:8000, or --engine llama to download it and run it in this process.",
+          `--url http://127.0.0.1:8000${orHere}.`,
       );
     } else if (ENGINES[engine].url === "required") {
       problems.push(

@@ -32,7 +32,8 @@ const bytes = () => z.int().min(1);
 const MAX_TIMER_MS = 2_147_483_647;
 const milliseconds = (least = 1) => z.int().min(least).max(MAX_TIMER_MS);
 const count = () => z.int().min(1);
-const url = () => z.url({ protocol: /^https?$/, error: "expected an http or https URL" });
+const url = () =>
+  z.url({ protocol: /^https?$/, error: "expected a URL that begins with http:// or https://" });
 const engineKind = () => z.enum(CONFIGURED_KINDS);
 const reasoningPolicy = () => z.enum(["raw", "sealed", "none"]);
 const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
@@ -62,21 +63,27 @@ const backend = lazy(() =>
 const clientKey = lazy(() =>
   z.preprocess(
     fromShortKey,
-    z.strictObject({
-      name: z
-        .string()
-        .regex(/^[\w.@][\w.@-]{0,63}$/, "expected up to 64 letters, digits, dots, dashes, _ or @"),
-      sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in 64 hex digits"),
-      reasoningPolicy: reasoningPolicy().optional(),
-      reasoningContentMirror: z.boolean().optional(),
-      reasoningEvents: reasoningEvents().optional(),
-      maxQueuedPerKey: z.int().min(0).optional(),
-      maxConcurrentPerKey: count().optional(),
-      maxBackgroundPerKey: count().optional(),
-      maxSocketsPerKey: count().optional(),
-      storeMaxBytesPerKey: bytes().optional(),
-      storeMaxEntriesPerKey: count().optional(),
-    }),
+    z.strictObject(
+      {
+        name: z
+          .string()
+          .regex(
+            /^[\w.@][\w.@-]{0,63}$/,
+            "expected up to 64 letters, digits, dots, dashes, _ or @",
+          ),
+        sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in 64 hex digits"),
+        reasoningPolicy: reasoningPolicy().optional(),
+        reasoningContentMirror: z.boolean().optional(),
+        reasoningEvents: reasoningEvents().optional(),
+        maxQueuedPerKey: z.int().min(0).optional(),
+        maxConcurrentPerKey: count().optional(),
+        maxBackgroundPerKey: count().optional(),
+        maxSocketsPerKey: count().optional(),
+        storeMaxBytesPerKey: bytes().optional(),
+        storeMaxEntriesPerKey: count().optional(),
+      },
+      "expected name:hash, as `harmony-gateway key` prints",
+    ),
   ),
 );
 
@@ -85,7 +92,7 @@ const sealingKey = lazy(() =>
     .string()
     .regex(
       /^[\w-]{43}=?$/,
-      "expected 32 random bytes in base64url, as `harmony-gateway key` prints",
+      "expected 32 random bytes in base64url, as `harmony-gateway key --sealing` prints",
     ),
 );
 
@@ -536,7 +543,7 @@ function setting<S extends z.ZodType>(
 }
 
 function fromShortKey(value: unknown): unknown {
-  if (typeof value !== "string") return value;
+  if (typeof value !== "string" || !value.includes(":")) return value;
   const colon = value.lastIndexOf(":");
-  return { name: value.slice(0, Math.max(colon, 0)), sha256: value.slice(colon + 1) };
+  return { name: value.slice(0, colon), sha256: value.slice(colon + 1) };
 }

@@ -37,6 +37,8 @@ export class EngineError extends Error {
   readonly serverMessage: string | undefined;
   /** The id of the backend that failed, set by the pool for the log. */
   backend: string | undefined;
+  /** Set where the client may read the whole message, hosts included, since it is the operator. */
+  isForOperator = false;
 
   constructor(
     kind: EngineErrorKind,

@@ -31,7 +31,10 @@ interface ParsedPart {
 }
 
 /** The output. Accepts anything a model may write. */
-export function runParse(args: readonly string[], environment: NodeJS.ProcessEnv): string {
+export function runParse(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): string {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -45,7 +48,9 @@ export function runParse(args: readonly string[], environment: NodeJS.ProcessEnv
     },
   });
   const [file = "-"] = positionals;
-  if (positionals.length > 1) throw new TypeError("give one completion at a time");
+  if (positionals.length > 1) {
+    throw new TypeError("parse: name one file with a completion, or - for standard input.");
+  }
   const input = readFileSync(file === "-" ? 0 : file, "utf8");
 
   const coloured = values.color ?? (process.stdout.isTTY && !environment["NO_COLOR"]);
@@ -82,7 +87,7 @@ export function runParse(args: readonly string[], environment: NodeJS.ProcessEnv
 
 function showRequest(
   input: string,
-  environment: NodeJS.ProcessEnv,
+  environment: Readonly<Record<string, string | undefined>>,
   bold: (text: string) => string,
 ): string {
   const { settings } = loadSettings([], environment);

@@ -34,7 +34,10 @@ const COLOURS: Record<string, Colour> = {
 };
 
 /** The output. Throws a `RequestError` for a request the API would refuse. */
-export function runRender(args: readonly string[], environment: NodeJS.ProcessEnv): string {
+export function runRender(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): string {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -47,7 +50,11 @@ export function runRender(args: readonly string[], environment: NodeJS.ProcessEn
     },
   });
   const [file] = positionals;
-  if (file === undefined || positionals.length > 1) throw new TypeError("give one request");
+  if (file === undefined || positionals.length > 1) {
+    throw new TypeError(
+      "render: name one file with a request, or - for standard input. harmony-gateway render --help says more.",
+    );
+  }
 
   const bodyText = readFileSync(file === "-" ? 0 : file, "utf8");
   const { settings } = loadSettings([], environment);

@@ -1,15 +1,17 @@
 /** The command line: which command, and how the process ends. */
 import { SettingsError, suggest, withoutSecrets } from "../config/resolve.ts";
+import { isGgufFile } from "../config/settings.ts";
 import { toClaudeVariables } from "./claude.ts";
 import { createConsoleLog } from "./console/console-log.ts";
 import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
+import { explainFailure } from "./explain-failure.ts";
 import { toFullHelp, toShortHelp } from "./help.ts";
 import { PARSE_USAGE, runParse } from "./inspect-parse.ts";
 import { RENDER_USAGE, runRender } from "./inspect-render.ts";
 import { runKey } from "./key.ts";
 import { ListenError } from "./listen.ts";
 import { type Gateway, startGateway } from "./serve.ts";
-import { loadSettings } from "./settings.ts";
+import { type LoadedSettings, loadSettings } from "./settings.ts";
 import { hasLostTerminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -22,37 +24,64 @@ const DEMO_TOKENS_PER_SECOND = 100;
 
 const COMMANDS = ["serve", "render", "parse", "convert", "key", "claude", "config"];
 
-export async function main(args: readonly string[]): Promise<void> {
+/** What a command needs of its process. */
+export interface CommandIo {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** To standard output. */
+  print(text: string): void;
+  /** To standard error. */
+  complain(text: string): void;
+  /** Set once, when the command has failed. */
+  fail(exitCode: number): void;
+}
+
+const PROCESS_IO: CommandIo = {
+  environment: process.env,
+  print: (text) => void process.stdout.write(`${text}\n`),
+  complain: (text) => void process.stderr.write(`${text}\n`),
+  fail(exitCode) {
+    process.exitCode = exitCode;
+  },
+};
+
+export async function main(args: readonly string[], io: CommandIo = PROCESS_IO): Promise<void> {
   const [command, ...rest] = args;
-  if (args.includes("--help") || args.includes("-h")) return print(helpFor(args));
-  if (args.includes("--version") || args.includes("-v")) return print(readVersion());
-  if (command === undefined || command.startsWith("-")) return serve(args);
+  const { environment } = io;
+  if (args.includes("--help") || args.includes("-h")) return io.print(helpFor(args));
+  if (args.includes("--version") || args.includes("-v")) return io.print(readVersion());
+  if (command === undefined || command.startsWith("-")) return serve(args, io);
   switch (command) {
     case "help":
-      return print(helpFor(rest));
+      return io.print(helpFor(rest));
     case "key":
-      return printOr(runKey(rest), "harmony-gateway key [name], or harmony-gateway key --sealing");
+      return attempt(() => runKey(rest), io);
     case "render":
-      return inspect(() => runRender(rest, process.env), RENDER_USAGE);
+      return attempt(() => runRender(rest, environment), io, RENDER_USAGE);
     case "parse":
-      return inspect(() => runParse(rest, process.env), PARSE_USAGE);
+      return attempt(() => runParse(rest, environment), io, PARSE_USAGE);
     case "convert":
-      return convert(rest);
+      return convert(rest, io);
     case "claude":
-      return printSettings(() => toClaudeVariables(loadSettings(rest, process.env).settings));
+      return attempt(() => toClaudeVariables(loadSettings(rest, environment).settings), io);
     case "config":
-      return printSettings(() => {
-        const { settings } = loadSettings(rest, process.env);
+      return attempt(() => {
+        const { settings } = loadSettings(rest, environment);
         return JSON.stringify(withoutSecrets(settings), undefined, 2);
-      });
+      }, io);
     case "serve":
-      return serve(rest);
+      return serve(rest, io);
     default:
-      return fail(
-        EXIT_USAGE,
-        `There is no command ${command}.${suggest(command, COMMANDS)} harmony-gateway --help lists them.`,
-      );
+      io.complain(explainCommand(command));
+      io.fail(EXIT_USAGE);
   }
+}
+
+function explainCommand(command: string): string {
+  if (/^https?:\/\//.test(command))
+    return `There is no command ${command}. Write --url ${command}.`;
+  if (isGgufFile(command)) return `There is no command ${command}. Write --model ${command}.`;
+  const hint = suggest(command, COMMANDS) || " harmony-gateway --help lists the commands.";
+  return `There is no command ${command}.${hint}`;
 }
 
 function helpFor(args: readonly string[]): string {
@@ -62,56 +91,65 @@ function helpFor(args: readonly string[]): string {
   return args.includes("all") ? toFullHelp() : toShortHelp();
 }
 
-/** Prints the result, or one line about what is wrong with the arguments or the input. */
-function inspect(make: () => string, usage: string): void {
+/** Prints the result, or what is wrong with the arguments or the input. */
+function attempt(make: () => string, io: CommandIo, usage = ""): void {
   try {
-    print(make());
+    io.print(make());
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    fail(EXIT_USAGE, `${error.message}\n\n${usage}`);
+    refuse(error, io, usage);
   }
 }
 
-async function convert(args: readonly string[]): Promise<void> {
-  const { stdin, stdout, stderr, env: environment } = process;
+function refuse(error: unknown, io: CommandIo, usage = ""): void {
+  const sentence = explainFailure(error, usage);
+  if (sentence === undefined) throw error;
+  io.complain(sentence);
+  io.fail(EXIT_USAGE);
+}
+
+async function convert(args: readonly string[], io: CommandIo): Promise<void> {
+  const { stdin, stdout, stderr } = process;
   stdout.on("error", endQuietly);
   try {
-    const io = { stdin, stdout, stderr, environment, now: () => performance.now() };
-    process.exitCode = await runConvert(args, io);
+    const { environment } = io;
+    const code = await runConvert(args, {
+      stdin,
+      stdout,
+      stderr,
+      environment,
+      now: () => performance.now(),
+    });
+    if (code !== 0) io.fail(code);
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    fail(EXIT_USAGE, `${error.message}\n\n${CONVERT_USAGE}`);
+    refuse(error, io, CONVERT_USAGE);
+  } finally {
+    stdout.off("error", endQuietly);
   }
 }
 
-/** A reader such as `head` closes the pipe when it has read enough. This is not a failure. */
+/** A reader such as `head` closes the pipe when it has read enough: that is no failure. */
 function endQuietly(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") process.exit();
   throw error;
 }
 
-function printSettings(make: () => string): void {
-  try {
-    print(make());
-  } catch (error) {
-    failToStart(error);
-  }
-}
-
-async function serve(args: readonly string[]): Promise<void> {
+async function serve(args: readonly string[], io: CommandIo): Promise<void> {
   let gateway: Gateway;
   let log: Log;
   try {
-    const { settings, warnings } = loadSettings(args, process.env);
+    const { settings, warnings } = loadSettings(args, io.environment);
     log = createConsoleLog(settings, process.stdout);
     for (const message of warnings) log.warn("warning", { message });
     gateway = await startGateway(settings, { log, demoTokensPerSecond: DEMO_TOKENS_PER_SECOND });
   } catch (error) {
-    return failToStart(error);
+    if (error instanceof SettingsError) return refuse(error, io);
+    if (!(error instanceof ListenError)) throw error;
+    io.complain(error.message);
+    return io.fail(EXIT_FAILURE);
   }
   process.on("SIGHUP", () => {
     if (hasLostTerminal()) process.emit("SIGTERM");
-    else void reload(gateway, args, log);
+    else void reload(gateway, () => loadSettings(args, io.environment), log);
   });
   await interruption();
   log.info("shutdown");
@@ -123,9 +161,9 @@ async function serve(args: readonly string[]): Promise<void> {
 }
 
 /** Settings that are wrong change nothing. */
-async function reload(gateway: Gateway, args: readonly string[], log: Log): Promise<void> {
+async function reload(gateway: Gateway, load: () => LoadedSettings, log: Log): Promise<void> {
   try {
-    const { settings, warnings } = loadSettings(args, process.env);
+    const { settings, warnings } = load();
     for (const message of warnings) log.warn("warning", { message });
     await gateway.reload(settings);
   } catch (error) {
@@ -140,32 +178,4 @@ function interruption(): Promise<void> {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());
   });
-}
-
-function failToStart(error: unknown): void {
-  if (error instanceof SettingsError) {
-    for (const problem of error.problems) complain(problem);
-    process.exitCode = EXIT_USAGE;
-    return;
-  }
-  if (error instanceof ListenError) return fail(EXIT_FAILURE, error.message);
-  throw error;
-}
-
-function printOr(text: string | undefined, usage: string): void {
-  if (text === undefined) fail(EXIT_USAGE, `Usage: ${usage}`);
-  else print(text);
-}
-
-function fail(code: number, text: string): void {
-  complain(text);
-  process.exitCode = code;
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-function complain(text: string): void {
-  process.stderr.write(`${text}\n`);
 }

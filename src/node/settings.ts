@@ -1,6 +1,7 @@
 /** Reads settings on Node: from the command line, the environment, and a JSON file named by either. */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { explainFile } from "./explain-file.ts";
 import type { Settings } from "../config/settings.ts";
 import { describedSettings, VARIABLE_PREFIX, type SettingDescription } from "../config/describe.ts";
 import {
@@ -163,16 +164,17 @@ function parseFile(path: string): object {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new SettingsError([`${path}: the config file cannot be read (${toReason(error)}).`]);
+    throw new SettingsError([`${CONFIG_FLAG} ${explainFile(error, path) ?? toReason(error)}`]);
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new SettingsError([`${path}: the config file is not valid JSON (${toReason(error)}).`]);
+    const reason = toReason(error).replaceAll(/\s+/g, " ");
+    throw new SettingsError([`${CONFIG_FLAG} ${path}: is not valid JSON: ${reason}.`]);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new SettingsError([`${path}: the config file must contain a JSON object.`]);
+    throw new SettingsError([`${CONFIG_FLAG} ${path}: must contain a JSON object.`]);
   }
   return value;
 }

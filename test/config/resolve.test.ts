@@ -86,7 +86,7 @@ describe("a wrong value names its source and what was expected", () => {
     [
       "a URL without a scheme",
       { engine: "vllm", url: "host:8000" },
-      '--url: expected an http or https URL, got "host:8000".',
+      '--url: expected a URL that begins with http:// or https://, got "host:8000".',
     ],
     [
       "a day that is none",

@@ -103,7 +103,7 @@ describe("render", () => {
   test("refuses what the API would refuse, with the field's name", () => {
     const wrong = fileWith('{"messages":[{"role":"robot"}]}');
     expect(() => runRender([wrong], {})).toThrow(/messages\[0\]\.role/);
-    expect(() => runRender([], {})).toThrow(/give one request/);
+    expect(() => runRender([], {})).toThrow(/name one file with a request/);
   });
 });
 

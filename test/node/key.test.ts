@@ -4,7 +4,7 @@ import { resolveSettings } from "../../src/config/resolve.ts";
 import { runKey } from "../../src/node/key.ts";
 
 test("a new key comes with its hash, which the setting accepts", () => {
-  const printed = runKey(["alice"]) ?? "";
+  const printed = runKey(["alice"]);
   const key = /^hg-[\w-]{43}$/m.exec(printed)?.[0] ?? "";
   const pair = /^alice:[0-9a-f]{64}$/m.exec(printed)?.[0] ?? "";
   const sha256 = createHash("sha256").update(key).digest("hex");
@@ -15,7 +15,7 @@ test("a new key comes with its hash, which the setting accepts", () => {
 });
 
 test("a new sealing key is one the setting accepts", () => {
-  const key = /^[\w-]{43}$/m.exec(runKey(["--sealing"]) ?? "")?.[0];
+  const key = /^[\w-]{43}$/m.exec(runKey(["--sealing"]))?.[0];
   const given = [{ name: "sealingKeys" as const, value: [key], source: "--sealing-keys" }];
   expect(resolveSettings(given, { public: false }).sealingKeys).toEqual([key]);
 });
@@ -25,5 +25,5 @@ test("no two keys are the same", () => {
 });
 
 test.each([[["a", "b"]], [["--nmae"]], [["a b"]]])("arguments %j are refused", (args) => {
-  expect(runKey(args)).toBeUndefined();
+  expect(() => runKey(args)).toThrow(/^key: /);
 });

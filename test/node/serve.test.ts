@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import * as z from "zod";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { toCurl } from "../../src/node/console/readable.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
@@ -230,6 +231,21 @@ describe("an engine that is not there", () => {
     expect(await answer.json()).toMatchObject({
       error: { code: 503, metadata: { error_type: "provider_unavailable" } },
     });
+  });
+
+  test.each([
+    ["on this machine and without keys is told the cause", {}, true],
+    ["behind a proxy is not", { open: true }, false],
+  ])("a client %s", async (_, settings, isTold) => {
+    const url = `http://127.0.0.1:${await closedPort()}`;
+    const gateway = await start({ settings: { engine: "vllm", url, ...settings } });
+    await expect
+      .poll(() => gateway.logged.map(({ event }) => event))
+      .toContain("engine unavailable");
+    const { error } = z
+      .object({ error: z.object({ message: z.string() }) })
+      .parse(await (await stream(gateway)).json());
+    expect(error.message.includes("it cannot be reached")).toBe(isTold);
   });
 
   test("is asked again until it is, and told once", async () => {

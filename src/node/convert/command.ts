@@ -1,5 +1,5 @@
 /** `harmony-gateway convert`: converts conversations between formats, one per line. */
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, openSync } from "node:fs";
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
@@ -52,7 +52,7 @@ export interface ConvertIo {
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly stdout: Writable;
   readonly stderr: Writable & { readonly isTTY?: boolean };
-  readonly environment: NodeJS.ProcessEnv;
+  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
 }
 
@@ -107,19 +107,29 @@ function readArguments(args: readonly string[]): { options: Values; file: string
       "max-line": text,
     },
   });
-  if (parsed.positionals.length > 1) throw new TypeError("one input at a time");
+  if (parsed.positionals.length > 1)
+    throw new TypeError("convert: name one input file, or - for standard input.");
   const result = values.safeParse(parsed.values);
   if (!result.success) {
-    const [issue] = result.error.issues;
-    throw new TypeError(`--${issue?.path.join(".")}: ${issue?.message}`);
+    throw new TypeError(describeIssue(result.error.issues[0]));
   }
   if (result.data.mask !== undefined && result.data.to !== "ids") {
-    throw new TypeError("--mask: only ids have a mask; use it with --to ids");
+    throw new TypeError("--mask: only ids have a mask. Use it with --to ids.");
   }
   return { options: result.data, file: parsed.positionals[0] ?? "-" };
 }
 
-function toConvertOptions(options: Values, environment: NodeJS.ProcessEnv): ConvertOptions {
+function describeIssue(issue: z.core.$ZodIssue | undefined): string {
+  if (issue === undefined) return "convert: the arguments are not valid.";
+  const flag = `--${issue.path.join(".")}`;
+  if (issue.code === "invalid_value") return `${flag}: expected one of ${issue.values.join(", ")}.`;
+  return `${flag}: expected a whole number, 1 or more.`;
+}
+
+function toConvertOptions(
+  options: Values,
+  environment: Readonly<Record<string, string | undefined>>,
+): ConvertOptions {
   const { settings } = loadSettings([], environment);
   const { date: _, ...system } = systemOptions(settings, new Date(0));
   const { from, to, mode, mask, lenient, strict, date } = options;
@@ -145,7 +155,8 @@ function openFiles({
 }
 
 function open(path: string | undefined): Writable | undefined {
-  return path === undefined ? undefined : createWriteStream(path);
+  // Opened here, so that a path that cannot be written is found before anything is read.
+  return path === undefined ? undefined : createWriteStream(path, { fd: openSync(path, "w") });
 }
 
 async function write(stream: Writable, text: string): Promise<void> {

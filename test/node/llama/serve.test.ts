@@ -21,7 +21,11 @@ it("is the engine of a gateway that is told so, and says why it is not ready", a
   });
   expect(response.status).toBe(503);
   expect(await response.json()).toMatchObject({
-    error: { message: "No engine is available. Try again later." },
+    // Whoever asks from this machine is the operator.
+    error: {
+      message:
+        "No engine is available. Try again later. No backend is available (llama: it does not know the model or the path).",
+    },
   });
   await gateway.close();
 });
