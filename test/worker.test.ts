@@ -46,7 +46,7 @@ describe("settings", () => {
     [
       "an engine for everybody",
       { HARMONY_GATEWAY_ENGINE: "vllm", HARMONY_GATEWAY_URL: "https://engine.example" },
-      "keys: anybody could use the engine. Set keys (`harmony-gateway key` makes one), or open to allow it.",
+      "keys: anyone could use the gateway without a key. Create one with `harmony-gateway key`, or set open to allow it.",
     ],
     [
       "a KV namespace that is not bound",

@@ -37,14 +37,14 @@ export function createAuthenticate({ keys, reasoningPolicy }: AuthOptions): Auth
 
   return async (request, { presentedKeys, instruction }) => {
     const presented = presentedKeys(request);
-    if (presented.length === 0) throw unauthorized(`A key is needed. ${instruction}`);
+    if (presented.length === 0) throw unauthorized(`An API key is required. ${instruction}`);
     let client: Client | undefined;
     for (const key of presented) {
       const hash = await sha256Hex(key);
       // Constant time: compares with every key, each to its end.
       for (const each of clients) if (equal(each.sha256, hash)) client = each.client;
     }
-    if (client === undefined) throw unauthorized("The key is not known here.");
+    if (client === undefined) throw unauthorized("The API key is not valid for this gateway.");
     return client;
   };
 }

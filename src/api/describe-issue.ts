@@ -26,7 +26,7 @@ export function describeExpected(issue: z.core.$ZodRawIssue): string {
       return `must ${toBound(issue.origin, issue.inclusive === false ? "more than" : "at least", issue.minimum)}`;
     case "too_big":
       return issue.origin === "int"
-        ? "must be an integer that a double holds exactly"
+        ? "must be an integer that a double can represent"
         : `must ${toBound(issue.origin, issue.inclusive === false ? "less than" : "at most", issue.maximum)}`;
     case "not_multiple_of":
       return `must be a multiple of ${issue.divisor}`;
@@ -37,7 +37,7 @@ export function describeExpected(issue: z.core.$ZodRawIssue): string {
     case "invalid_key":
       return "must be a valid key";
     case "invalid_element":
-      return "must hold valid values";
+      return "must contain valid values";
     case "invalid_union":
       return Array.isArray(issue.options)
         ? `must be ${oneOf(issue.options.map((value) => toWord(value)))}`
@@ -94,7 +94,7 @@ function findMeant(issue: z.core.$ZodIssue | undefined, before: readonly Propert
   return { path, expected: `must be ${oneOf([...new Set(forms)])}` };
 }
 
-const NO_FORM = "must be of another form";
+const NO_FORM = "must have another form";
 
 const TYPES: Readonly<Record<string, string>> = {
   string: "a string",

@@ -139,7 +139,7 @@ function describeStoreError(error: StoreError): ErrorDescription {
       return {
         ...serverError(
           503,
-          "The gateway's store does not answer, so the response cannot be kept or read. Try again later" +
+          "The gateway's store is not available, so the response cannot be stored or read. Try again later" +
             ", or set store to false.",
           "store_unavailable",
         ),

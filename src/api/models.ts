@@ -66,7 +66,7 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
       if (exact !== undefined) return c.json(toModelEntry(exact, id));
       const endpointsOf = models.find(id.replace(/\/endpoints$/, ""));
       if (endpointsOf !== undefined) return c.json({ data: toEndpoints(endpointsOf) });
-      throw new RequestError(`There is no model ${id} here.${listAvailable(models)}`, {
+      throw new RequestError(`The model ${id} does not exist.${listAvailable(models)}`, {
         reason: UNKNOWN_MODEL_REASON,
         status: 404,
         type: "not_found_error",

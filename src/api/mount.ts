@@ -59,11 +59,11 @@ export function mountApis(
 
 function wrongMethod(methods: readonly string[]): RequestError {
   const allow = methods.join(", ");
-  return new RequestError(`This address answers to ${allow} only.`, { status: 405 });
+  return new RequestError(`This path supports ${allow} only.`, { status: 405 });
 }
 
 function notFound(): RequestError {
-  return new RequestError("There is nothing at this address. The API begins at /v1.", {
+  return new RequestError("There is no route with this path. The API is under /v1.", {
     status: 404,
     type: "not_found_error",
     errorType: "not_found",

@@ -58,7 +58,7 @@ export function refuseDuplicates(functions: readonly OfferedFunction[]): void {
   for (const each of functions) {
     const name = turnName(each);
     if (seen.has(name)) {
-      throw new RequestError(`tools: there are two tools with the name ${JSON.stringify(name)}`, {
+      throw new RequestError(`tools: two tools have the name ${JSON.stringify(name)}`, {
         param: "tools",
       });
     }

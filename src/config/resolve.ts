@@ -170,7 +170,9 @@ function backendProblems(
     for (const name of SINGLE_ENGINE) {
       const source = given.get(name)?.source;
       if (source !== undefined) {
-        problems.push(`${source}: has no meaning beside backends; set it in the list.`);
+        problems.push(
+          `${source}: has no effect together with backends. Set it in the entries of that list.`,
+        );
       }
     }
   }
@@ -195,7 +197,7 @@ function backendProblems(
   const names = toBackends(settings).map(({ servedName, name }) => `${servedName} from ${name}`);
   const twice = findTwice(names);
   if (twice !== undefined) {
-    problems.push(`backends: ${twice} is served twice. Give each backend a name of its own.`);
+    problems.push(`backends: ${twice} is served twice. Give each backend a unique name.`);
   }
   return problems;
 }
@@ -203,7 +205,9 @@ function backendProblems(
 function sealingProblems(settings: Settings): string[] {
   const cipher = [settings, ...settings.keys].some((each) => each.reasoningPolicy === "sealed");
   if (!cipher || settings.sealingKeys.length > 0) return [];
-  return ["reasoningPolicy sealed: needs sealingKeys; `harmony-gateway key --sealing` makes one."];
+  return [
+    "reasoningPolicy sealed: requires sealingKeys. Create one with `harmony-gateway key --sealing`.",
+  ];
 }
 
 function accessProblems(settings: Settings, deployment: Deployment): string[] {
@@ -214,13 +218,13 @@ function accessProblems(settings: Settings, deployment: Deployment): string[] {
   if (settings.keys.length > 0 || settings.open) return problems;
   if (deployment.public && toBackends(settings).some((each) => each.engine !== "demo")) {
     problems.push(
-      "keys: anybody could use the engine. Set keys (`harmony-gateway key` makes one), or open to allow it.",
+      "keys: anyone could use the gateway without a key. Create one with `harmony-gateway key`, or set open to allow it.",
     );
   }
   if (!deployment.public && !isLoopback(settings.host)) {
     problems.push(
-      `host ${settings.host}: others could use the gateway without a key. ` +
-        "Set keys (`harmony-gateway key` makes one), or --open to allow it.",
+      `host ${settings.host}: other machines could use the gateway without a key. ` +
+        "Create a key with `harmony-gateway key`, or set --open to allow it.",
     );
   }
   return problems;
@@ -232,7 +236,7 @@ function keyProblem({ keys }: Settings): string | undefined {
   const hash = findTwice(keys.map((key) => key.sha256));
   if (hash === undefined) return undefined;
   const names = keys.flatMap((key) => (key.sha256 === hash ? [key.name] : []));
-  return `keys: ${names.join(" and ")} have the same hash, so one key would be both. Make a key for each.`;
+  return `keys: ${names.join(" and ")} have the same hash, so they are the same key. Create a separate key for each.`;
 }
 
 function findTwice(names: readonly string[]): string | undefined {

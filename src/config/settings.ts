@@ -146,7 +146,7 @@ export const settingsSchema = z.lazy(() =>
     }),
     maxConcurrent: setting("engine", count().optional(), {
       description:
-        "Most concurrent requests to the inference server; further ones wait in the gateway (`maxQueued`). Absent: " +
+        "Maximum concurrent requests to the inference server; further ones wait in the gateway (`maxQueued`). Absent: " +
         "no limit, the server queues them itself.",
     }),
     tokenEndpoint: setting("engine", z.boolean().default(false), {
@@ -245,7 +245,7 @@ export const settingsSchema = z.lazy(() =>
 
     reasoningPolicy: setting("reasoning", reasoningPolicy().default("raw"), {
       description:
-        "How clients receive the model's reasoning: as text, as a sealed copy they can only send back, " +
+        "How clients receive the model's reasoning: as text, encrypted, to be sent back only, " +
         "or not at all. A key may have its own value.",
     }),
     reasoningContentMirror: setting("reasoning", z.boolean().default(false), {
@@ -317,11 +317,11 @@ export const settingsSchema = z.lazy(() =>
     }),
     storeMaxEntries: setting("store", count().default(10_000), {
       description:
-        "Most entries in the memory store. When it is full, the tenant with the most entries loses its oldest ones.",
+        "Maximum entries in the memory store. When it is full, the tenant with the most entries loses its oldest ones.",
     }),
     storeMaxBytes: setting("store", bytes().default(67_108_864), {
       description:
-        "Most bytes in the memory store. When it is full, the tenant with the most bytes loses its oldest entries.",
+        "Maximum bytes in the memory store. When it is full, the tenant with the most bytes loses its oldest entries.",
     }),
     storeMaxEntryBytes: setting("store", bytes().optional(), {
       description:
@@ -330,12 +330,12 @@ export const settingsSchema = z.lazy(() =>
     }),
     storeMaxEntriesPerKey: setting("store", count().optional(), {
       description:
-        "Most entries of one key in the memory store, even when the store has room; the oldest are removed first. " +
+        "Maximum entries of one key in the memory store, even when the store has room; the oldest are removed first. " +
         "Absent: no limit per key.",
     }),
     storeMaxBytesPerKey: setting("store", bytes().optional(), {
       description:
-        "Most bytes of one key in the memory store, even when the store has room; the oldest entries are removed first. " +
+        "Maximum bytes of one key in the memory store, even when the store has room; the oldest entries are removed first. " +
         "Absent: no limit per key.",
     }),
 
@@ -377,7 +377,7 @@ export const settingsSchema = z.lazy(() =>
     }),
     maxParts: setting("limits", count().default(20_000), {
       description:
-        "Most content parts, tool calls and other list entries in all messages or input items of a request together.",
+        "Maximum content parts, tool calls and other list entries in all messages or input items of a request together.",
     }),
     maxValues: setting("limits", count().default(250_000), {
       description: "Most JSON values of any kind in a request.",
@@ -390,31 +390,31 @@ export const settingsSchema = z.lazy(() =>
     }),
     maxQueued: setting("limits", z.int().min(0).default(256), {
       description:
-        "Most requests that wait for an inference server of a model, where its servers have " +
+        "Maximum requests that wait for an inference server of a model, where its servers have " +
         "`maxConcurrent`. Further ones are answered 503 with Retry-After.",
     }),
     maxQueuedPerKey: setting("limits", z.int().min(0).optional(), {
       description:
-        "Most waiting requests of one key. Further ones are answered 429 with Retry-After. Absent: `maxQueued`, which " +
+        "Maximum waiting requests of one key. Further ones are answered 429 with Retry-After. Absent: `maxQueued`, which " +
         "keys then share. A key may have its own value.",
     }),
     maxConcurrentPerKey: setting("limits", count().optional(), {
       description:
-        "Most concurrent requests of one key to a model, each of `n` choices counted; further ones wait. Absent: as many " +
+        "Maximum concurrent requests of one key to a model, each of `n` choices counted; further ones wait. Absent: as many " +
         "as there is room for, and an equal share while other keys wait. A key may have its own value.",
     }),
     maxBackgroundPerKey: setting("limits", count().default(32), {
       description:
-        "Most concurrent background responses of one key, including queued ones. Further ones are answered 429 with " +
+        "Maximum concurrent background responses of one key, including queued ones. Further ones are answered 429 with " +
         "Retry-After. A key may have its own value.",
     }),
     maxBackground: setting("limits", count().default(256), {
       description:
-        "Most concurrent background responses of all keys together. Further ones are answered 503.",
+        "Maximum concurrent background responses of all keys together. Further ones are answered 503.",
     }),
     maxSocketsPerKey: setting("limits", count().default(128), {
       description:
-        "Most open WebSockets of one key. Further ones are refused with 429. A key may have its own value.",
+        "Maximum open WebSockets of one key. Further ones are refused with 429. A key may have its own value.",
     }),
     queueTimeoutMs: setting("limits", milliseconds().default(60_000), {
       description: "Longest wait of a request for an inference server with room. After it: 503.",

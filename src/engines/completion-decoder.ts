@@ -96,5 +96,7 @@ const OPEN: EngineEvent = { type: "open" };
 
 function toProtocolError(serverName: string, cause: unknown): EngineError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new EngineError("server-error", `${serverName} broke the protocol: ${why}.`, { cause });
+  return new EngineError("server-error", `${serverName} sent an invalid response: ${why}.`, {
+    cause,
+  });
 }

@@ -7,7 +7,7 @@ export type EngineErrorKind =
   | "unavailable"
   /** No answer, first token or next token in time. */
   | "timeout"
-  /** The server cannot take the request now: busy, queue full (503). */
+  /** The server cannot accept the request now: busy, queue full (503). */
   | "overloaded"
   /** The model is being downloaded or loaded. */
   | "loading"

@@ -192,20 +192,20 @@ function writeRules(root: unknown, prefix: string): JsonRules {
   function sequence(members: readonly Member[]): string {
     const comma = ' space "," space ';
     const firstRequired = members.findIndex(({ required }) => required);
-    const inFront = firstRequired < 0 ? members.length : firstRequired;
-    let behind = members
-      .slice(inFront + 1)
+    const leading = firstRequired < 0 ? members.length : firstRequired;
+    let rest = members
+      .slice(leading + 1)
       .map(({ text, required }) => (required ? `${comma}${text}` : ` (${comma}${text})?`))
       .join("");
-    if (inFront === 0) return `${members[0]?.text ?? ""}${behind}`;
+    if (leading === 0) return `${members[0]?.text ?? ""}${rest}`;
 
-    let following = members[inFront]?.text ?? "";
-    if (following !== "") following = define(`${following}${behind}`);
-    behind = following === "" ? "" : `${comma}${following}`;
-    for (const { text } of members.slice(0, inFront).toReversed()) {
-      const first = `${text}${behind}`;
+    let following = members[leading]?.text ?? "";
+    if (following !== "") following = define(`${following}${rest}`);
+    rest = following === "" ? "" : `${comma}${following}`;
+    for (const { text } of members.slice(0, leading).toReversed()) {
+      const first = `${text}${rest}`;
       following = define(following === "" ? first : `${first} | ${following}`);
-      behind = ` ${define(behind === "" ? `(${comma}${text})?` : `(${comma}${text})?${behind}`)}`;
+      rest = ` ${define(rest === "" ? `(${comma}${text})?` : `(${comma}${text})?${rest}`)}`;
     }
     return firstRequired < 0 ? `(${following})?` : following;
   }

@@ -67,6 +67,6 @@ export function createLlamaEngine(options: LlamaOptions): Engine {
 function notHere(): EngineError {
   return new EngineError(
     "not-found",
-    'The engine "llama" runs llama.cpp in process, which only Node can. On Workers, use "llama-cpp" with the URL of a llama-server.',
+    'The engine "llama" runs llama.cpp in process, which requires Node. On Workers, use "llama-cpp" with the URL of a llama-server.',
   );
 }

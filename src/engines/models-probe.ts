@@ -50,6 +50,6 @@ export function expectModel(server: Server, model: string, models: readonly stri
   const offer = models.length === 0 ? "no model" : models.map((each) => `"${each}"`).join(", ");
   throw new EngineError(
     "not-found",
-    `${server.name} offers ${offer}, not "${model}". Set the model's name as the server has it.`,
+    `${server.name} offers ${offer}, not "${model}". Set the model to a name that the server offers.`,
   );
 }

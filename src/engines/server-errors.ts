@@ -55,8 +55,8 @@ export function toEngineError(
   retryAfter?: number,
 ): EngineError {
   const kind = mapKind(serverError, status);
-  const told = serverError.isOurs === true ? `: ${withStop(serverError.message)}` : ".";
-  const message = `${server} ${VERBS[kind]}${status === undefined ? "" : ` (${status})`}${told}${ADVICE[kind] ?? ""}`;
+  const detail = serverError.isOurs === true ? `: ${withStop(serverError.message)}` : ".";
+  const message = `${server} ${VERBS[kind]}${status === undefined ? "" : ` (${status})`}${detail}${ADVICE[kind] ?? ""}`;
   return new EngineError(kind, message, {
     serverMessage: serverError.message,
     ...(status !== undefined && { status }),
@@ -75,12 +75,12 @@ export function readRetryAfter(headers: { get(name: string): string | null }): n
 
 const VERBS: Readonly<Record<EngineErrorKind, string>> = {
   unreachable: "cannot be reached",
-  unavailable: "has no backend to ask",
+  unavailable: "has no available backend",
   timeout: "gave up waiting",
-  overloaded: "cannot take the request now",
+  overloaded: "cannot accept the request now",
   loading: "is still loading its model",
-  "rate-limit": "limits the rate of requests",
-  "tenant-limit": "has no more room for this tenant",
+  "rate-limit": "is rate limited",
+  "tenant-limit": "has reached the limit of this tenant",
   auth: "refused our key",
   "not-found": "does not know the path or the model",
   "context-length": "refused the request as too long",

@@ -69,7 +69,7 @@ export function toTransportError(
       )
     : new EngineError(
         "closed",
-        `${url} broke the connection in the middle of an answer (${why}).`,
+        `${url} closed the connection in the middle of an answer (${why}).`,
         {
           cause,
         },
@@ -96,7 +96,7 @@ export function toTimeoutError(
     case "body":
       return new EngineError(
         "timeout",
-        `${url} fell silent for ${idleMs} ms in the middle of an answer.`,
+        `${url} sent nothing for ${idleMs} ms in the middle of an answer.`,
       );
     default:
       return waitedFor satisfies never;

@@ -85,7 +85,7 @@ function findRecipient(
   if (recipient !== undefined && recipient.type !== "lost")
     return { recipient, isWithoutTo: false };
   for (const { after, text } of sections) {
-    // A word behind `<|constrain|>` is a content type, unless `to=` stands before it.
+    // A word after `<|constrain|>` is a content type, unless `to=` stands before it.
     const isContentType = after === "constrain" && recipient === undefined;
     const name = isContentType ? undefined : findName(text, offered);
     if (name !== undefined) {

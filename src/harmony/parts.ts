@@ -79,7 +79,7 @@ export class Parts {
   /** Text of the open part that is not in `#events` yet, so that one push gives one delta. */
   #delta = "";
   #open: OpenPart | undefined;
-  /** Text outside messages, and the reasoning behind it, which keeps its place. */
+  /** Text outside messages, and the reasoning after it, which keeps its position. */
   #held: (Outside | ParseEvent)[] = [];
   #heldLength = 0;
   #hasResult = false;

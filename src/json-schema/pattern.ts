@@ -275,10 +275,10 @@ class PatternParser {
 
   #parseGroup(): Syntax | undefined {
     const mayLookAhead = this.#atHead;
-    const [opening, plain, name, ahead, behind] = this.#take(GROUP);
-    if (behind !== undefined) throw unsupported("lookbehind");
+    const [opening, plain, name, ahead, lookbehind] = this.#take(GROUP);
+    if (lookbehind !== undefined) throw unsupported("lookbehind");
     if (ahead !== undefined && !mayLookAhead) {
-      throw unsupported("lookahead other than right after a leading ^");
+      throw unsupported("lookahead, except directly after a leading ^");
     }
     if (opening !== "(" && plain === undefined && name === undefined && ahead === undefined) {
       throw unsupported("inline flags");
@@ -327,7 +327,7 @@ class PatternParser {
 
 function unsupported(what: string): PatternError {
   return new PatternError(
-    `uses ${what}, which cannot be matched in linear time: say it without, or leave the pattern out`,
+    `uses ${what}, which cannot be matched in linear time: rewrite it without, or remove the pattern`,
   );
 }
 

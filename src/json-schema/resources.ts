@@ -75,14 +75,14 @@ export class Resources {
     if (keyword === "$dynamicRef" && (this.#dynamic.get(fragment) ?? 0) > 1) {
       throw new SchemaError(
         at,
-        `${quote(reference)} has several targets, which are chosen between while checking: that is not supported, use $ref`,
+        `${quote(reference)} has several targets, which is not supported: use $ref`,
       );
     }
     const place = this.#byUri.get(resource);
     if (!place) {
       throw new SchemaError(
         at,
-        `${quote(reference)} is not in this schema, and nothing is fetched: put what it means into $defs`,
+        `${quote(reference)} is not in this schema, and references are not fetched: put its target into $defs`,
       );
     }
     const target = fragment.startsWith("/")

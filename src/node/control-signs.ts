@@ -20,7 +20,7 @@ export function showText(text: string, colour: Colour | undefined): string {
 /** Explains the notation, if it was used. */
 export function explainSigns(text: string): string[] {
   if (text.search(SPELLED) < 0) return [];
-  return ["A backslash marks what was typed like a control token: it is ordinary text."];
+  return ["A backslash marks ordinary text that is spelled like a control token."];
 }
 
 export function paint(format: Parameters<typeof styleText>[0], text: string): string {

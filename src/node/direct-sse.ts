@@ -24,7 +24,7 @@ export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
     const [source] = sources;
     if (source === undefined || !(response instanceof Response)) return response;
     if (response.status !== 200) {
-      source.onCancel(new Error("another response took its place"));
+      source.onCancel(new Error("another response replaced it"));
       return response;
     }
     void writeFrames(outgoing, response.headers, source);
@@ -43,7 +43,7 @@ async function writeFrames(
     if (quiet && !client.isFull()) client.write(ping);
     quiet = true;
   }, keepAliveMs);
-  const cancel = () => onCancel(new Error("the client has left"));
+  const cancel = () => onCancel(new Error("the client has disconnected"));
   if (outgoing.destroyed) cancel();
   else outgoing.once("close", () => void (outgoing.writableFinished || cancel()));
   try {

@@ -145,10 +145,13 @@ function explain(error: Error, { host, port }: ListenOptions): Error {
   const where = `port ${port} of ${host}`;
   switch ("code" in error && error.code) {
     case "EADDRINUSE":
-      return new ListenError(`Another program uses ${where}. Choose another with --port.`, error);
+      return new ListenError(
+        `${where} is in use by another program. Choose another port with --port.`,
+        error,
+      );
     case "EACCES":
       return new ListenError(
-        `The gateway may not listen on ${where}. Choose another with --port.`,
+        `The gateway has no permission to listen on ${where}. Choose another port with --port.`,
         error,
       );
     case "EADDRNOTAVAIL":

@@ -68,7 +68,7 @@ export function readChatML(text: string, requireHeader: boolean): ParsedDocument
     at = skip(text, end + END.length, /\s*/y);
   }
   at = skip(text, at, /(?:<\/s>)?\s*/y);
-  if (at < text.length) throw error("text outside of messages", at);
+  if (at < text.length) throw error("text outside messages", at);
   return { header, messages, warnings };
 }
 

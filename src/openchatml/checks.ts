@@ -29,7 +29,8 @@ export function checkTerminator(
   end: Terminator,
 ): readonly WarningCode[] {
   const calls = isCall(message);
-  if (end === "call" && !calls) throw new FrameError("<|call|> closes a message that calls nobody");
+  if (end === "call" && !calls)
+    throw new FrameError("<|call|> closes a message that is not a call");
   if (calls && end !== "call") return ["W-CALL-TERMINATOR"];
   const answers = message.role === "assistant" && message.channel === "final";
   return end === "return" && !answers ? ["W-RETURN-CHANNEL"] : [];
@@ -42,7 +43,8 @@ export function checkBody(message: Pick<Message, "role" | "to" | "constrain" | "
   if (constrain === "json") {
     const value = readJson(content);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    if (calls && !isObject) throw new FrameError("the arguments are no object", "E-CALL-SCHEMA");
+    if (calls && !isObject)
+      throw new FrameError("the arguments are not an object", "E-CALL-SCHEMA");
   } else if (calls && content.trim() === "") {
     throw new FrameError("the arguments are missing", "E-CALL-SCHEMA");
   }
@@ -53,6 +55,6 @@ function readJson(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new FrameError(`the body is no JSON: ${reason}`, "E-BODY-CONSTRAINT-VIOLATION");
+    throw new FrameError(`the body is not JSON: ${reason}`, "E-BODY-CONSTRAINT-VIOLATION");
   }
 }

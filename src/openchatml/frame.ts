@@ -50,7 +50,9 @@ export function readFrame(sections: FrameSections): ReadFrame {
     throw new FrameError("the channel is missing");
   }
   if (channel !== undefined && !isChannel(channel)) {
-    throw new FrameError(`${quote(channel)} is no channel: analysis, commentary or final`);
+    throw new FrameError(
+      `${quote(channel)} is not a channel: expected analysis, commentary or final`,
+    );
   }
   const first = readAttributes(attributes, START_KEYS, warnings);
   const second = readAttributes(hints.filter(hasKey), CHANNEL_KEYS, warnings);
@@ -98,7 +100,7 @@ const UNWRITABLE = /[\s\p{Cc}]/u;
 function words(section: string): string[] {
   const found = section.split(/[ \t\r\n]+/).filter((word) => word !== "");
   const wrong = found.find((word) => UNWRITABLE.test(word));
-  if (wrong !== undefined) throw new FrameError(`${quote(wrong)} holds a control character`);
+  if (wrong !== undefined) throw new FrameError(`${quote(wrong)} contains a control character`);
   return found;
 }
 
@@ -115,8 +117,8 @@ function readAttributes(
   const values = new Map<string, string>();
   for (const attribute of attributes) {
     const [, key = "", value = ""] = /^([^=]*)=(.*)$/s.exec(attribute) ?? [];
-    if (key === "" || value === "") throw new FrameError(`${quote(attribute)} is no attribute`);
-    if (values.has(key)) throw new FrameError(`${key}= comes twice`);
+    if (key === "" || value === "") throw new FrameError(`${quote(attribute)} is not an attribute`);
+    if (values.has(key)) throw new FrameError(`${key}= is repeated`);
     if (!known.has(key) && START_KEYS.has(key)) {
       throw new FrameError(`${key}= must stand before the channel`);
     }
@@ -131,7 +133,7 @@ function readHint(hints: readonly string[]): string | undefined {
   const bare = hints.filter((word) => !hasKey(word));
   if (bare.length === 0) return undefined;
   if (bare.length > 1 || bare[0] !== hints.at(-1)) {
-    throw new FrameError(`${quote(bare[0] ?? "")} is no attribute`);
+    throw new FrameError(`${quote(bare[0] ?? "")} is not an attribute`);
   }
   return bare[0];
 }
@@ -139,7 +141,7 @@ function readHint(hints: readonly string[]): string | undefined {
 function readType(section: string): string {
   const [type, ...others] = words(section);
   if (type === undefined || others.length > 0) {
-    throw new FrameError("a constraint is one word behind <|constrain|>");
+    throw new FrameError("the constraint after <|constrain|> must be one word");
   }
   return type;
 }
@@ -151,7 +153,7 @@ const TOOL_AUTHOR = /^(?:functions\.[A-Za-z0-9_.-]+|python|browser(?:\.[A-Za-z0-
 function readAuthor(author: string, name: string | undefined): Pick<FrameHeader, "role" | "name"> {
   const role = ROLES.find((each) => each === author);
   if (role === undefined) {
-    if (!TOOL_AUTHOR.test(author)) throw new FrameError(`${quote(author)} is no role`);
+    if (!TOOL_AUTHOR.test(author)) throw new FrameError(`${quote(author)} is not a role`);
     if (name !== undefined && name !== author) {
       throw new FrameError(`the author is ${author} and the name ${name}`);
     }

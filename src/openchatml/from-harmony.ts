@@ -86,7 +86,7 @@ function toChannel(
   lossy: Set<string>,
 ): Channel | undefined {
   if (channel !== undefined && !isChannel(channel)) {
-    throw new FrameError(`there is no channel ${JSON.stringify(channel)} in OpenChatML`);
+    throw new FrameError(`OpenChatML has no channel ${JSON.stringify(channel)}`);
   }
   if (called !== undefined && channel !== "commentary") {
     if (channel === "analysis" && isBuiltIn(called)) return channel;

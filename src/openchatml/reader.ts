@@ -187,7 +187,7 @@ export class Reader {
     if (rest === "") return false;
     const mayBegin = START.startsWith(rest) || (swallowsEnd && END.startsWith(rest));
     if (mayBegin && !isFinal) return false;
-    throw this.#error("text outside of messages", this.#at);
+    throw this.#error("text outside messages", this.#at);
   }
 
   #frame(state: Extract<State, { at: "frame" }>, isFinal: boolean): boolean {
@@ -212,7 +212,7 @@ export class Reader {
     } else if (token === "message") {
       this.#openBody(sections, at);
     } else {
-      throw this.#error(`<|${token}|> where the header goes on`, at);
+      throw this.#error(`<|${token}|> is not allowed inside a header`, at);
     }
   }
 
@@ -267,7 +267,10 @@ export class Reader {
         this.#endMessage(state, token, start);
         return;
       default:
-        throw this.#error(`<|${token}|> inside a body: as text it is written <<|${token}|>`, start);
+        throw this.#error(
+          `<|${token}|> inside a body: to write it as text, escape it as <<|${token}|>`,
+          start,
+        );
     }
   }
 

@@ -91,7 +91,10 @@ export function createOpenChatMLStream(options: StreamOptions = {}): OpenChatMLS
 
 /** A whole document is parsed again with other ids; in a stream they have already been emitted. */
 function collided(): OpenChatMLError {
-  return new OpenChatMLError("E-PARSE-HEADER", "a call_id= is written that was made before");
+  return new OpenChatMLError(
+    "E-PARSE-HEADER",
+    "a call_id= in the text equals one that was generated earlier",
+  );
 }
 
 function truncated(): OpenChatMLError {

@@ -29,7 +29,7 @@ export function readYaml(text: string, textKeys: ReadonlySet<string>): YamlMap {
   const reader = new BlockReader(lines, textKeys);
   const map = reader.map(first.indent, 0);
   const rest = reader.peek();
-  if (rest !== undefined) throw new YamlError(rest.number, "the indentation fits no line above");
+  if (rest !== undefined) throw new YamlError(rest.number, "the indentation matches no line above");
   return map;
 }
 
@@ -82,11 +82,11 @@ class BlockReader {
   map(indent: number, depth: number): YamlMap {
     const entries = new Map<string, HeaderValue>();
     for (let line = this.peek(); line?.indent === indent; line = this.peek()) {
-      if (depth > MAX_DEPTH) throw new YamlError(line.number, "maps are nested too deep");
+      if (depth > MAX_DEPTH) throw new YamlError(line.number, "maps are nested too deeplylyly");
       this.#at++;
       const scalars = new ScalarReader(line);
       const key = scalars.key();
-      if (entries.has(key)) throw new YamlError(line.number, `the key ${key} comes twice`);
+      if (entries.has(key)) throw new YamlError(line.number, `the key ${key} is repeated`);
       const isText = depth === 0 && this.#textKeys.has(key);
       entries.set(key, scalars.isAtEnd ? this.#below(indent, depth) : scalars.last(isText));
     }
@@ -141,7 +141,7 @@ class ScalarReader {
     const between = this.#text.slice(this.#at, end);
     this.#at = end + 1;
     if (quoted !== undefined) {
-      if (between.trim() !== "") throw this.#error("text behind a quoted key");
+      if (between.trim() !== "") throw this.#error("unexpected text after a quoted key");
       return quoted;
     }
     return this.#plain(between.trim());
@@ -150,14 +150,14 @@ class ScalarReader {
   /** The value up to the end of the line. */
   last(isText: boolean): HeaderValue {
     const value = this.#value("", 0, isText);
-    if (!this.isAtEnd) throw this.#error("text behind a value");
+    if (!this.isAtEnd) throw this.#error("unexpected text after a value");
     return value;
   }
 
   /** `ends`: characters that end a plain scalar, inside flow lists and maps. */
   #value(ends: string, depth: number, isText: boolean): HeaderValue {
     this.#skipSpace();
-    if (depth > MAX_DEPTH) throw this.#error("lists are nested too deep");
+    if (depth > MAX_DEPTH) throw this.#error("lists are nested too deeplylyly");
     const quoted = this.#quoted();
     if (quoted !== undefined) return quoted;
     const character = this.#text[this.#at];
@@ -185,7 +185,7 @@ class ScalarReader {
     while (!this.#take("}")) {
       this.#skipSpace();
       const key = this.key();
-      if (entries.has(key)) throw this.#error(`the key ${key} comes twice`);
+      if (entries.has(key)) throw this.#error(`the key ${key} is repeated`);
       entries.set(key, this.#value(",}", depth, false));
       if (!this.#take(",") && !this.#isNext("}")) throw this.#error("a map that is not closed");
     }
@@ -196,13 +196,13 @@ class ScalarReader {
     const rest = this.#text.slice(this.#at);
     if (rest.startsWith("'")) {
       const match = /^'((?:[^']|'')*)'/.exec(rest);
-      if (match === null) throw this.#error("a quoted text that is not closed");
+      if (match === null) throw this.#error("a quoted text is not closed");
       this.#at += match[0].length;
       return (match[1] ?? "").replaceAll("''", "'");
     }
     if (!rest.startsWith('"')) return undefined;
     const match = /^"(?:[^"\\]|\\.)*"/.exec(rest);
-    if (match === null) throw this.#error("a quoted text that is not closed");
+    if (match === null) throw this.#error("a quoted text is not closed");
     this.#at += match[0].length;
     return this.#unescape(match[0]);
   }
@@ -212,17 +212,17 @@ class ScalarReader {
     try {
       return String(JSON.parse(quoted.replaceAll("\t", "\\t")));
     } catch {
-      throw this.#error("an escape that JSON does not have");
+      throw this.#error("an escape that JSON does not support");
     }
   }
 
   #plain(text: string): string {
     if (/^[&*!|>%@`]/.test(text)) throw this.#error(`${text[0]} begins no plain text`);
     if (/^(?:[?:,\]}]|-)(?:\s|$)/.test(text) || /^[,\]}]/.test(text)) {
-      throw this.#error("punctuation where a text is expected");
+      throw this.#error("expected text, found punctuation");
     }
     if (text === "") throw this.#error("a text is missing");
-    if (/:(?:\s|$)/.test(text)) throw this.#error("a colon inside a text: put it in quotes");
+    if (/:(?:\s|$)/.test(text)) throw this.#error("a colon inside text: quote the text");
     return text;
   }
 
@@ -251,8 +251,7 @@ class ScalarReader {
 
   #isNext(character: string): boolean {
     this.#skipSpace();
-    if (this.#at >= this.#text.length)
-      throw this.#error("a list or map that is not closed on its line");
+    if (this.#at >= this.#text.length) throw this.#error("a list or map is not closed on its line");
     return this.#text[this.#at] === character;
   }
 

@@ -190,7 +190,7 @@ function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   }
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-  // Only bits behind the last byte can be spelled in several ways.
+  // Only bits after the last byte can be spelled in several ways.
   const tail = bytes.subarray(bytes.length - (bytes.length % 3));
   return text.endsWith(toBase64Url(tail)) ? bytes : undefined;
 }

@@ -97,8 +97,7 @@ export function createCipher({ sealingKeys }: Settings, log: Log): ReasoningCiph
   return {
     open: cipher.open,
     seal(text, bound) {
-      if (!said)
-        log.warn("sealing without sealingKeys", { opens: "in this process, until it ends" });
+      if (!said) log.warn("sealing without sealingKeys", { opens: "until this process ends" });
       said = true;
       return cipher.seal(text, bound);
     },

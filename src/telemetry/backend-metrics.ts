@@ -39,7 +39,7 @@ export function registerBackendMetrics(models: Models, registry: Registry): void
   );
   registry.readings(
     "harmony_gateway_completions_queued",
-    "Completions that wait for a backend with room.",
+    "Completions queued for a backend.",
     "gauge",
     () => models.all.flatMap(({ id, pool }) => (pool ? [[{ model: id }, pool.queued]] : [])),
   );
@@ -64,7 +64,7 @@ export function registerBackendMetrics(models: Models, registry: Registry): void
     );
   registry.readings(
     "harmony_gateway_tenant_completions_queued",
-    "Completions of a tenant that wait for a backend with room.",
+    "Completions of a tenant queued for a backend.",
     "gauge",
     ofTenants(({ queued }) => queued),
   );
@@ -76,13 +76,13 @@ export function registerBackendMetrics(models: Models, registry: Registry): void
   );
   registry.readings(
     "harmony_gateway_tenant_queue_waits_total",
-    "Completions of a tenant that had to wait, and have been admitted or refused.",
+    "Completions of a tenant that have left the queue, admitted or refused.",
     "counter",
     ofTenants(({ waits }) => waits),
   );
   registry.readings(
     "harmony_gateway_tenant_queue_wait_seconds_total",
-    "Total waiting time of a tenant's completions.",
+    "Total time a tenant's completions spent in the queue.",
     "counter",
     ofTenants(({ waitedMs }) => waitedMs / 1_000),
   );

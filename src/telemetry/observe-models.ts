@@ -48,7 +48,7 @@ export function createMeters(registry: Registry): Meters {
     ),
     sealsRefused: registry.counter(
       "harmony_gateway_seals_refused_total",
-      "Sealed reasoning that was not opened, by reason.",
+      "Encrypted reasoning that could not be decrypted, by reason.",
     ),
     storeFailures: registry.counter(
       "harmony_gateway_store_failures_total",

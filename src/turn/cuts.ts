@@ -14,9 +14,9 @@ export function findCut(state: TurnState): Cut | undefined {
       return state.turn.toolChoice.type === "required"
         ? findCutBeforeCall(state)
         : findCutInFreeTurn(state);
-    case "thought":
-      if (parser.position !== "body") return "thought-completed";
-      return isThoughtLongEnough(state) ? "reasoning-budget" : undefined;
+    case "reasoning":
+      if (parser.position !== "body") return "reasoning-completed";
+      return mustEndReasoning(state) ? "reasoning-budget" : undefined;
     case "answer":
       return emitter.part?.kind === "content" ? undefined : "answer-completed";
     case "arguments":
@@ -53,7 +53,7 @@ function findCutInFreeTurn(state: TurnState): Cut | undefined {
   if (emitter.refused !== undefined) return "call-refused";
   if (emitter.hasBuiltinCall) return "builtin-call";
   if (parser.openPart === "reasoning") {
-    return isThoughtLongEnough(state) ? "reasoning-budget" : undefined;
+    return mustEndReasoning(state) ? "reasoning-budget" : undefined;
   }
   switch (emitter.part?.kind) {
     case "content":
@@ -73,7 +73,7 @@ function findCutInFreeTurn(state: TurnState): Cut | undefined {
 function findCutBeforeCall(state: TurnState): Cut | undefined {
   const { emitter, parser } = state;
   if (parser.openPart === "reasoning") {
-    return isThoughtLongEnough(state) ? "reasoning-budget" : undefined;
+    return mustEndReasoning(state) ? "reasoning-budget" : undefined;
   }
   return emitter.count("tool-call") > 0 && !emitter.part ? "call-completed" : undefined;
 }
@@ -82,7 +82,7 @@ function findCutBeforeCall(state: TurnState): Cut | undefined {
  * Reasoning is disabled, has used up its budget, reaches into the tokens reserved for the answer, or repeats
  * itself.
  */
-function isThoughtLongEnough({ turn, steering, usage, parser, repetition }: TurnState): boolean {
+function mustEndReasoning({ turn, steering, usage, parser, repetition }: TurnState): boolean {
   const { enabled, maxTokens } = turn.reasoning;
   if (!enabled) return true;
   if (maxTokens !== undefined && parser.reasoningTokens >= maxTokens) return true;

@@ -67,7 +67,7 @@ export async function callEngine(
   };
 
   let end: CallEnd | undefined;
-  const heed = (more: boolean): boolean => {
+  const noteCut = (more: boolean): boolean => {
     if (!more) end ??= { type: "cut" };
     return more;
   };
@@ -89,7 +89,7 @@ export async function callEngine(
       case "pieces":
       case "text": {
         const more = consumeTokens(event, count);
-        return typeof more === "boolean" ? heed(more) : more.then(heed);
+        return typeof more === "boolean" ? noteCut(more) : more.then(noteCut);
       }
       default:
         return event satisfies never;

@@ -13,7 +13,7 @@ export type Stage =
   /** Anything, while the engine constrains the whole turn. */
   | "constrained-turn"
   /** Reasoning only. A call is forced after it. */
-  | "thought"
+  | "reasoning"
   /** The JSON document that the answer must be. */
   | "answer"
   /** The arguments of the open call. */
@@ -26,7 +26,7 @@ export type Cut =
   /** Reasoning is disabled, has used up its budget, reaches into the answer's reserve, or repeats itself. */
   | "reasoning-budget"
   /** Reasoning is complete and a call is forced next. */
-  | "thought-completed"
+  | "reasoning-completed"
   /** The answer has begun, and the engine can constrain it to its schema. */
   | "answer-opened"
   /** The JSON document is complete. */
@@ -118,7 +118,7 @@ export type Outcome =
 
 /** Repairs made by the turn. They are counted together with the parser's. */
 type Repair =
-  | "cut-thought"
+  | "cut-reasoning"
   | "missing-answer"
   | "refused-call"
   | "exhausted-tools"
@@ -132,9 +132,9 @@ export type Decision =
   /** Sample under one constraint for the whole turn. */
   | { readonly type: "constrain-turn" }
   /** Append an empty analysis message, so that the model does not reason but can still call a tool. */
-  | { readonly type: "skip-thought" }
+  | { readonly type: "skip-reasoning" }
   /** Sample reasoning only. */
-  | { readonly type: "open-thought" }
+  | { readonly type: "open-reasoning" }
   /** Begin another message; the model chooses its channel. */
   | { readonly type: "open-message"; readonly repair: Repair }
   | { readonly type: "open-answer"; readonly repair?: Repair }
@@ -232,10 +232,10 @@ function firstStep(demands: Demands): Decision {
 function goOn({ requiredCalls, builtins, reasoning, tools }: Demands): Decision {
   // With tools of its own at hand, the model may use them before the call: it is forced where it would answer.
   if (requiredCalls && !(builtins && reasoning))
-    return reasoning ? { type: "open-thought" } : forceCall(requiredCalls);
+    return reasoning ? { type: "open-reasoning" } : forceCall(requiredCalls);
   if (reasoning) return { type: "continue" };
   // Opening the answer would prevent a tool call.
-  return tools ? { type: "skip-thought" } : { type: "open-answer" };
+  return tools ? { type: "skip-reasoning" } : { type: "open-answer" };
 }
 
 function afterTool(
@@ -261,7 +261,7 @@ function forceCall(names: readonly string[], repair?: Repair): Decision {
 function afterStop(state: SteeringState): Decision {
   const { stage, demands, calls, callsBefore } = state;
   switch (stage) {
-    case "thought":
+    case "reasoning":
       return forceCall(demands.requiredCalls ?? []);
     case "answer":
       return { type: "check-answer" };
@@ -298,14 +298,14 @@ function afterCut(state: SteeringState, cut: Cut): Decision {
   const { demands, repairs, refusedCall = "" } = state;
   switch (cut) {
     case "reasoning-budget":
-      if (demands.requiredCalls) return forceCall(demands.requiredCalls, "cut-thought");
+      if (demands.requiredCalls) return forceCall(demands.requiredCalls, "cut-reasoning");
       // The reasoning came after the requested output.
       if (state.calls > 0 || state.answers > 0) return afterFreeStop(state);
       // With tools, the model may still want to call one. This is offered only once.
-      return demands.tools && !repairs.has("cut-thought")
-        ? { type: "open-message", repair: "cut-thought" }
-        : { type: "open-answer", repair: "cut-thought" };
-    case "thought-completed":
+      return demands.tools && !repairs.has("cut-reasoning")
+        ? { type: "open-message", repair: "cut-reasoning" }
+        : { type: "open-answer", repair: "cut-reasoning" };
+    case "reasoning-completed":
       return forceCall(demands.requiredCalls ?? []);
     case "answer-opened":
       return { type: "constrain-answer" };

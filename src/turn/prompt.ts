@@ -92,8 +92,8 @@ function checkFits(tokens: number, contextLength: number | undefined): void {
   if (contextLength !== undefined) throw tooLong(contextLength, least, "at least");
   throw new TurnError(
     "context-length",
-    `The messages and tools are more than ${LONGEST_CONTEXT} tokens long. The server behind this model does not say how ` +
-      "many it takes, but no more than that are sent to it.",
+    `The messages and tools are more than ${LONGEST_CONTEXT} tokens long. The engine of this model does not report ` +
+      "its context length, so that is the limit.",
     { tokens: least, maximum },
   );
 }

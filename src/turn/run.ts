@@ -133,7 +133,10 @@ function prepare(
   const reading = toMarkerReading(engine, steering);
   const repairs = new Map<string, number>();
   if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {
-    throw new TurnError("unsupported", "logprobs: the engine behind this model gives none.");
+    throw new TurnError(
+      "unsupported",
+      "logprobs: the engine of this model does not support log probabilities. Send the request without logprobs.",
+    );
   }
   const builtins = turn.builtins && createBuiltinRuns(turn, turn.builtins, signal);
   const state: TurnState = {

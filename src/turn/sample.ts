@@ -134,7 +134,7 @@ function expectLogprobs(tokens: EngineTokens): void {
   if (areMissing) {
     throw new TurnError(
       "unsupported",
-      "logprobs: the engine behind this model was asked for log probabilities and gave none. Send the request without logprobs.",
+      "logprobs: the engine of this model was asked for log probabilities but returned none. Send the request without logprobs.",
     );
   }
 }

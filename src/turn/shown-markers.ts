@@ -40,7 +40,7 @@ export function toMarkerReading(
 export function refuseHiddenMarkers(): never {
   throw new TurnError(
     "hidden-markers",
-    "The engine behind this model hides the model's control tokens, so that its thoughts cannot be told from its " +
-      "answers. Have the engine show special tokens, or allow it with the setting allowHiddenMarkers.",
+    "The engine of this model hides control tokens, so reasoning cannot be told from the " +
+      "answer. Configure the engine to show special tokens, or set allowHiddenMarkers.",
   );
 }

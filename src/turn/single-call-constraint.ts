@@ -74,12 +74,12 @@ function toStructuralTag({ answer, calls }: Endings): Constraint {
       document(` to=${recipient}<|channel|>commentary ${json}`, schema),
     ]),
   ];
-  const thought =
+  const reasoning =
     '{"type":"optional","content":{"type":"sequence","elements":[' +
     '{"type":"tag","begin":"<|channel|>analysis<|message|>","content":{"type":"any_text"},"end":"<|end|>"},' +
     '{"type":"const_string","value":"<|start|>assistant"}]}}';
   const ending = `{"type":"or","elements":[${endings.join(",")}]}`;
-  const format = `{"type":"sequence","elements":[${thought},${ending}]}`;
+  const format = `{"type":"sequence","elements":[${reasoning},${ending}]}`;
   return { type: "structural-tag", tag: `{"type":"structural_tag","format":${format}}` };
 }
 
@@ -111,10 +111,10 @@ function toTokenGrammar({ answer, calls }: Endings): Constraint {
       return after(header, schema, `call-${index + 1}-`);
     }),
   ];
-  const thought =
+  const reasoning =
     `(${token(CHANNEL)} "analysis" ${token(MESSAGE)} !${token(END)}* ${token(END)} ` +
     `${token(START)} "assistant")?`;
-  const grammar = `root ::= ${thought} (${endings.join(" | ")})\n${rules.join("")}${SHARED_RULES}`;
+  const grammar = `root ::= ${reasoning} (${endings.join(" | ")})\n${rules.join("")}${SHARED_RULES}`;
   return { type: "token-grammar", grammar };
 }
 

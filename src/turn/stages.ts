@@ -52,7 +52,7 @@ function toConstraint(state: TurnState): Constraint | undefined {
     case "arguments":
       return toArgumentsConstraint(state, toCheckedTool(turn, emitter.part));
     case "free":
-    case "thought":
+    case "reasoning":
     case "more-calls":
       return undefined;
     default:
@@ -96,7 +96,7 @@ function toBannedIds(stage: Stage): readonly TokenId[] | undefined {
 }
 
 function toStopIds({ stage, turn }: TurnState): readonly TokenId[] {
-  if (stage === "thought") return [END];
+  if (stage === "reasoning") return [END];
   const isCallAlone =
     stage === "arguments" || (stage === "constrained-turn" && turn.toolChoice.type === "required");
   return isCallAlone ? [CALL] : [];

@@ -84,12 +84,12 @@ async function carryOut(
       return sampleStage(state, "free");
     case "constrain-turn":
       return sampleStage(state, "constrained-turn");
-    case "skip-thought":
+    case "skip-reasoning":
       openMessage(state, [...prefixes.analysis, prefixes.end, ...prefixes.assistant]);
       return sampleStage(state, "free");
-    case "open-thought":
+    case "open-reasoning":
       openMessage(state, prefixes.analysis);
-      return sampleStage(state, "thought");
+      return sampleStage(state, "reasoning");
     case "open-message":
       openMessage(state);
       return sampleStage(state, "free");

@@ -9,7 +9,7 @@ test("aborts when the request does, for the same reason", () => {
   expect([abort.signal.aborted, abort.signal.reason]).toEqual([true, "left"]);
 });
 
-test("is aborted from the beginning when the client has left already", () => {
+test("is aborted from the beginning when the client has disconnected already", () => {
   const { signal } = createAbort(AbortSignal.abort("left before"));
   expect([signal.aborted, signal.reason]).toEqual([true, "left before"]);
 });

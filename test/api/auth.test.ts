@@ -78,7 +78,7 @@ describe("with configured keys", () => {
 
   test("an API without a key tells how it wants it", async () => {
     expect(await ask({ keys: await keys() }, {}, EITHER)).toMatchObject({
-      message: "A key is needed. Send it as `x-api-key`.",
+      message: "An API key is required. Send it as `x-api-key`.",
     });
   });
 

@@ -19,7 +19,7 @@ function refusalOf(parse: () => unknown): { param: string | null; message: strin
 const CHAT_COMPLETIONS: readonly (readonly [string, object, string])[] = [
   ["messages", { messages: null }, "must be an array, but it is null"],
   ["messages", { messages: "hi" }, 'must be an array, but it is "hi"'],
-  ["messages", { messages: [] }, "must hold at least one message, but it is an empty array"],
+  ["messages", { messages: [] }, "must contain at least one message, but it is an empty array"],
   ["messages[0]", { messages: ["hi"] }, 'must be an object, but it is "hi"'],
   [
     "messages[0].role",
@@ -94,7 +94,7 @@ const CHAT_COMPLETIONS: readonly (readonly [string, object, string])[] = [
   ["repetition_penalty", { repetition_penalty: 0 }, "must be more than 0, but it is 0"],
   ["max_tokens", { max_tokens: 0 }, "must be at least 1, but it is 0"],
   ["max_completion_tokens", { max_completion_tokens: "10" }, 'must be a number, but it is "10"'],
-  ["seed", { seed: 1e300 }, "must be an integer that a double holds exactly, but it is 1e+300"],
+  ["seed", { seed: 1e300 }, "must be an integer that a double can represent, but it is 1e+300"],
   [
     "stop",
     { stop: ["a", "b", "c", "d", "e"] },

@@ -132,22 +132,22 @@ describe("settings that contradict each other", () => {
     [
       "listening to others without keys",
       { host: "0.0.0.0" },
-      "host 0.0.0.0: others could use the gateway without a key. Set keys (`harmony-gateway key` makes one), or --open to allow it.",
+      "host 0.0.0.0: other machines could use the gateway without a key. Create a key with `harmony-gateway key`, or set --open to allow it.",
     ],
     [
       "sealing without a key to seal with",
       { reasoningPolicy: "sealed" },
-      "reasoningPolicy sealed: needs sealingKeys; `harmony-gateway key --sealing` makes one.",
+      "reasoningPolicy sealed: requires sealingKeys. Create one with `harmony-gateway key --sealing`.",
     ],
     [
       "sealing for one key without a key to seal with",
       { keys: [{ name: "a", sha256: HASH, reasoningPolicy: "sealed" }] },
-      "reasoningPolicy sealed: needs sealingKeys; `harmony-gateway key --sealing` makes one.",
+      "reasoningPolicy sealed: requires sealingKeys. Create one with `harmony-gateway key --sealing`.",
     ],
     [
       "a single engine beside a list",
       { backends: [{ engine: "demo" }], model: "x" },
-      "--model: has no meaning beside backends; set it in the list.",
+      "--model: has no effect together with backends. Set it in the entries of that list.",
     ],
     [
       "an engine without an address, and without a usual one",
@@ -162,7 +162,7 @@ describe("settings that contradict each other", () => {
           { engine: "demo", name: "a" },
         ],
       },
-      "backends: openai/gpt-oss-20b from a is served twice. Give each backend a name of its own.",
+      "backends: openai/gpt-oss-20b from a is served twice. Give each backend a unique name.",
     ],
     [
       "two keys of one name",
@@ -172,7 +172,7 @@ describe("settings that contradict each other", () => {
     [
       "two keys of one hash",
       { keys: [`a:${HASH}`, `b:${HASH}`] },
-      "keys: a and b have the same hash, so one key would be both. Make a key for each.",
+      "keys: a and b have the same hash, so they are the same key. Create a separate key for each.",
     ],
   ])("%s", (_, values, problem) => {
     expect(problemsOf(values)).toEqual([problem]);
@@ -192,7 +192,7 @@ describe("settings that contradict each other", () => {
     expect(problemsOf({}, { public: true })).toEqual([]);
     expect(problemsOf({ ...engine, open: true }, { public: true })).toEqual([]);
     expect(problemsOf(engine, { public: true })).toEqual([
-      "keys: anybody could use the engine. Set keys (`harmony-gateway key` makes one), or open to allow it.",
+      "keys: anyone could use the gateway without a key. Create one with `harmony-gateway key`, or set open to allow it.",
     ]);
   });
 });

@@ -230,7 +230,7 @@ describe("probe", () => {
     });
     await expect(probeWith(known, { model: "gpt-oss" }).probe()).rejects.toMatchObject({
       kind: "not-found",
-      message: `${NAME} offers "gpt-oss:20b", "other:latest", not "gpt-oss:latest". Set the model's name as the server has it.`,
+      message: `${NAME} offers "gpt-oss:20b", "other:latest", not "gpt-oss:latest". Set the model to a name that the server offers.`,
     });
   });
 

@@ -188,7 +188,7 @@ describe("trying again", () => {
     expect((await complete(poolOf([engine]))).error?.kind).toBe("server-error");
   });
 
-  test("not when the client has left", async () => {
+  test("not when the client has disconnected", async () => {
     const abort = new AbortController();
     const leaving = createScriptedEngine([OPEN, Promise.resolve(), errorOf("server-error")]);
     const other = createScriptedEngine();

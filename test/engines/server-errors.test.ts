@@ -109,7 +109,7 @@ describe("what it means", () => {
       status: 429,
       retryAfter: 30,
       serverMessage: "slow down!",
-      message: "vllm at http://e limits the rate of requests (429).",
+      message: "vllm at http://e is rate limited (429).",
     });
   });
 });

@@ -274,7 +274,7 @@ describe("failures", () => {
       ids: [200005, 35644],
       error: {
         kind: "overloaded",
-        message: `${NAME} cannot take the request now (503).`,
+        message: `${NAME} cannot accept the request now (503).`,
       },
     });
   });

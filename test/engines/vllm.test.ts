@@ -508,7 +508,7 @@ describe("refusals", () => {
       503,
       { error: { message: "Loading model", type: "unavailable_error", code: 503 } },
       "overloaded",
-      `${NAME} cannot take the request now (503).`,
+      `${NAME} cannot accept the request now (503).`,
     ],
     [
       502,
@@ -522,7 +522,7 @@ describe("refusals", () => {
       200,
       { error: { message: "not today", code: 503 } },
       "overloaded",
-      `${NAME} cannot take the request now (503).`,
+      `${NAME} cannot accept the request now (503).`,
     ],
     [
       200,
@@ -746,7 +746,7 @@ describe("probe", () => {
   test("a model the server does not have is named, with those it has", async () => {
     await expect(probeWith(known, { model: "gpt-oss-120b" }).probe()).rejects.toMatchObject({
       kind: "not-found",
-      message: `${NAME} offers "openai/gpt-oss-20b", "my-lora", not "gpt-oss-120b". Set the model's name as the server has it.`,
+      message: `${NAME} offers "openai/gpt-oss-20b", "my-lora", not "gpt-oss-120b". Set the model to a name that the server offers.`,
     });
   });
 

@@ -4,7 +4,7 @@ import { type Script, type ScriptedEngine, scriptedEngine } from "../helpers/scr
 
 const THOUGHT = "<|channel|>analysis<|message|>Let me think.";
 
-/** Long enough to be still in flight when the client has left. */
+/** Long enough to be still in flight when the client has disconnected. */
 const LONG = `<|channel|>final<|message|>${Array.from({ length: 20_000 }, (_, at) => ` ${at}`).join("")}`;
 
 let next: Script = "";

@@ -66,7 +66,7 @@ const TABLE: Record<string, readonly Row[]> = {
       why: "a call is required: the thought comes first, and is free",
       given: { demands: { requiredCalls: ["f"] } },
       outcome: begun,
-      decision: { type: "open-thought" },
+      decision: { type: "open-reasoning" },
     },
     {
       why: "a call is required and nothing is thought: one function needs no choice",
@@ -102,7 +102,7 @@ const TABLE: Record<string, readonly Row[]> = {
       why: "nothing is thought, but a tool may be called: an opened answer would prevent it",
       given: { demands: { reasoning: false, tools: true } },
       outcome: begun,
-      decision: { type: "skip-thought" },
+      decision: { type: "skip-reasoning" },
     },
   ],
   "the model ended": [
@@ -162,7 +162,7 @@ const TABLE: Record<string, readonly Row[]> = {
     },
     {
       why: "in its thought, after which a call is forced",
-      given: { stage: "thought", demands: { requiredCalls: ["f"] } },
+      given: { stage: "reasoning", demands: { requiredCalls: ["f"] } },
       outcome: stopped,
       decision: { type: "open-call", name: "f" },
     },
@@ -316,19 +316,19 @@ const TABLE: Record<string, readonly Row[]> = {
     {
       why: "the thought is long enough: the answer is next",
       outcome: cut("reasoning-budget"),
-      decision: { type: "open-answer", repair: "cut-thought" },
+      decision: { type: "open-answer", repair: "cut-reasoning" },
     },
     {
       why: "the thought is long enough: the model may still want to call a tool",
       given: { demands: { tools: true } },
       outcome: cut("reasoning-budget"),
-      decision: { type: "open-message", repair: "cut-thought" },
+      decision: { type: "open-message", repair: "cut-reasoning" },
     },
     {
       why: "a second thought is begun: the model has had its choice",
-      given: { demands: { tools: true }, repaired: "cut-thought" },
+      given: { demands: { tools: true }, repaired: "cut-reasoning" },
       outcome: cut("reasoning-budget"),
-      decision: { type: "open-answer", repair: "cut-thought" },
+      decision: { type: "open-answer", repair: "cut-reasoning" },
     },
     {
       why: "a thought behind the answer: the answer is all that was asked for",
@@ -338,14 +338,14 @@ const TABLE: Record<string, readonly Row[]> = {
     },
     {
       why: "the thought is long enough, and a call is forced after it",
-      given: { stage: "thought", demands: { requiredCalls: ["f"], tools: true } },
+      given: { stage: "reasoning", demands: { requiredCalls: ["f"], tools: true } },
       outcome: cut("reasoning-budget"),
-      decision: { type: "open-call", name: "f", repair: "cut-thought" },
+      decision: { type: "open-call", name: "f", repair: "cut-reasoning" },
     },
     {
       why: "the thought is complete, and a call is forced after it",
-      given: { stage: "thought", demands: { requiredCalls: ["f", "g"] } },
-      outcome: cut("thought-completed"),
+      given: { stage: "reasoning", demands: { requiredCalls: ["f", "g"] } },
+      outcome: cut("reasoning-completed"),
       decision: { type: "choose-function", names: ["f", "g"] },
     },
     {

@@ -131,7 +131,7 @@ describe("one call for a whole turn", () => {
         ["reasoning", "one two three"],
         ["tool-call", '{"city":"Oslo"}', "find"],
       ]);
-      expect(turn.end.recoveries).toEqual(new Map([["cut-thought", 1]]));
+      expect(turn.end.recoveries).toEqual(new Map([["cut-reasoning", 1]]));
     });
 
     test("leaves the answer's reserve alone", async () => {

@@ -424,7 +424,7 @@ describe("the thought's budget", () => {
     const turn = await finishTurn(engine, turnWith());
     expect(partsOf(turn).at(-1)).toEqual(["content", "Done."]);
     expect(turn.end.usage.reasoningTokens).toBeLessThan(1000);
-    expect(turn.end.recoveries).toEqual(new Map([["cut-thought", 1]]));
+    expect(turn.end.recoveries).toEqual(new Map([["cut-reasoning", 1]]));
   });
 
   test("where it is cut does not depend on how it arrived", async () => {
@@ -521,7 +521,7 @@ describe("a thought that is begun without reasoning", () => {
     const turn = await finishTurn(engine, turnWith({ ...none, tools: [TIME] }));
     expect(partsOf(turn)).toEqual([["content", "Hello!"]]);
     expect(turn.end.usage.reasoningTokens).toBe(0);
-    expect(turn.end.recoveries).toEqual(new Map([["cut-thought", 1]]));
+    expect(turn.end.recoveries).toEqual(new Map([["cut-reasoning", 1]]));
     expectGrowingPrompts(engine);
   });
 

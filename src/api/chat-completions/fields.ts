@@ -11,10 +11,10 @@ export interface Field {
 }
 
 export const TREATMENTS = {
-  honoured: "It does what it says.",
-  converted: "It is taken for another field, which the note names.",
+  honoured: "It has its documented effect.",
+  converted: "It is converted to another field, which the note names.",
   engine:
-    "It is sent to the engine, which honours it if it can: `/v1/models` lists it then, under `supported_parameters`.",
+    "It is sent to the engine. If the engine supports it, `/v1/models` lists it under `supported_parameters`.",
   ignored: "It is accepted and has no effect.",
   refused: "The request is answered with status 400, and `param` names the field.",
 } as const;
@@ -36,28 +36,28 @@ export const FIELD_GROUPS: readonly {
       {
         name: "models",
         treatment: "converted",
-        note: "Without `model`, the first of these that is served. There is no falling back later.",
+        note: "Without `model`, the first of these that is served. There is no fallback to the others if it fails.",
       },
       { name: "stream", treatment: "honoured" },
       {
         name: "stream_options.include_usage",
         treatment: "honoured",
-        note: "Usage always comes; with `true` in a chunk without choices, as OpenAI has it, otherwise in one with an empty choice.",
+        note: "Usage is always sent: with `true` in a chunk without choices, as OpenAI does, otherwise in one with an empty choice.",
       },
       { name: "stream_options.include_obfuscation", treatment: "ignored" },
-      { name: "usage", treatment: "ignored", note: "Usage always comes." },
-      { name: "n", treatment: "honoured", note: "1 to 128, sampled side by side." },
+      { name: "usage", treatment: "ignored", note: "Usage is always sent." },
+      { name: "n", treatment: "honoured", note: "1 to 128, sampled concurrently." },
       {
         name: "session_id",
         treatment: "honoured",
-        note: "Requests with the same one go to the same engine. So do those with the same `x-session-id` header; the field wins.",
+        note: "Requests with the same value go to the same backend. The `x-session-id` header has the same effect; the field takes precedence.",
       },
       {
         name: "prompt_cache_key",
         treatment: "honoured",
-        note: "As `session_id`, which it wins over.",
+        note: "Like `session_id`. Takes precedence over it.",
       },
-      { name: "prompt", treatment: "refused", note: "There is no text completion here." },
+      { name: "prompt", treatment: "refused", note: "Text completion is not supported." },
     ],
   },
   {
@@ -67,18 +67,18 @@ export const FIELD_GROUPS: readonly {
       {
         name: "messages[] role system, developer",
         treatment: "honoured",
-        note: "Instructions. Those before any other message are joined by a blank line; later ones keep their place.",
+        note: "Instructions. Those before any other message are joined by a blank line; later ones keep their position.",
       },
       { name: "messages[] role user", treatment: "honoured" },
       {
         name: "messages[] role assistant",
         treatment: "honoured",
-        note: "As the last message, an answer to be continued.",
+        note: "If it is the last message, the answer continues it.",
       },
       {
         name: "messages[] role tool",
         treatment: "honoured",
-        note: "`tool_call_id` must be that of a call before it, unless the message has a `name`.",
+        note: "`tool_call_id` must match an earlier call, unless the message has a `name`.",
       },
       {
         name: "messages[] role function",
@@ -88,7 +88,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "messages[].content parts text, refusal",
         treatment: "honoured",
-        note: "Joined with nothing between them.",
+        note: "Joined without a separator.",
       },
       {
         name: "messages[].content parts of other types",
@@ -98,28 +98,28 @@ export const FIELD_GROUPS: readonly {
       {
         name: "messages[].name",
         treatment: "honoured",
-        note: "Of a user, whose messages then begin `user:alice`; characters that cannot stand there become `_`. Of a tool result, see there. Of others ignored.",
+        note: "On user messages, it is added to the role: `user:alice`; characters not allowed there become `_`. On tool results, see there. On others, ignored.",
       },
       {
         name: "messages[].cache_control",
         treatment: "ignored",
-        note: "On content parts and tools as well.",
+        note: "Also on content parts and tools.",
       },
       {
         name: "messages[].tool_calls",
         treatment: "honoured",
-        note: "`arguments` go to the model byte for byte, valid JSON or not.",
+        note: "`arguments` are passed to the model unchanged, valid JSON or not.",
       },
       { name: "messages[].function_call", treatment: "converted", note: "To a tool call." },
       {
         name: "messages[].refusal",
         treatment: "converted",
-        note: "To the message's content, where there is none.",
+        note: "To the message's content, if it has none.",
       },
       {
         name: "messages[].reasoning_details",
         treatment: "honoured",
-        note: "The model's own thoughts, given back to it while a tool loop is running: see `reasoning.md`. Text, sealed text or, as a string, text. Of this field and the next four the first that holds anything counts. `format`, `id` and `signature` are not looked at.",
+        note: "The model's reasoning, passed back to it during a tool loop: see `reasoning.md`. Entries with text or encrypted reasoning, or a string. Of this field and the next four, the first that is not empty counts. `format`, `id` and `signature` are ignored.",
       },
       { name: "messages[].reasoning", treatment: "honoured" },
       { name: "messages[].reasoning_content", treatment: "honoured" },
@@ -136,22 +136,22 @@ export const FIELD_GROUPS: readonly {
       {
         name: "reasoning.effort",
         treatment: "honoured",
-        note: "The model knows low, medium and high: `minimal` becomes low, `xhigh` and `max` become high. `none` opens the answer without any thought. The header `x-harmony-reasoning-effort` says which was used.",
+        note: "The model has low, medium and high: `minimal` becomes low, `xhigh` and `max` become high. `none` opens the answer without reasoning. The response header `x-harmony-reasoning-effort` reports the level used.",
       },
       {
         name: "reasoning.max_tokens",
         treatment: "honoured",
-        note: "Thoughts are cut there and the answer is opened. Up to 1024 the effort is low, up to 8192 medium, above high; 0 is `none`. Not beside an effort: 400.",
+        note: "Reasoning is cut at this length and the answer is opened. Up to 1024 the effort is low, up to 8192 medium, above high; 0 is `none`. Together with an effort: 400.",
       },
       {
         name: "reasoning.enabled",
         treatment: "honoured",
-        note: "`false` is the effort `none`, `true` the default.",
+        note: "`false` is equivalent to effort `none`, `true` is the default.",
       },
       {
         name: "reasoning.exclude",
         treatment: "honoured",
-        note: "The model thinks, the reply does not show it.",
+        note: "The model reasons, but the reply does not contain it.",
       },
       { name: "reasoning.summary", treatment: "ignored" },
       { name: "reasoning.context", treatment: "ignored" },
@@ -159,12 +159,12 @@ export const FIELD_GROUPS: readonly {
       {
         name: "reasoning_effort",
         treatment: "converted",
-        note: "To `reasoning.effort`. If both are there and differ: 400.",
+        note: "To `reasoning.effort`. If both are set and differ: 400.",
       },
       {
         name: "include_reasoning",
         treatment: "converted",
-        note: "`false` is `reasoning.exclude`, which wins where it is given.",
+        note: "`false` is equivalent to `reasoning.exclude`, which takes precedence.",
       },
     ],
   },
@@ -175,12 +175,12 @@ export const FIELD_GROUPS: readonly {
       {
         name: "max_tokens",
         treatment: "converted",
-        note: "To `max_completion_tokens`, which wins.",
+        note: "To `max_completion_tokens`, which takes precedence.",
       },
       {
         name: "stop",
         treatment: "honoured",
-        note: "Up to four strings of up to 1,000 characters, looked for in the answer only. What they end is kept, they are not.",
+        note: "Up to four strings of up to 1,000 characters, matched in the answer only. The answer ends before the match.",
       },
       { name: "temperature", treatment: "engine", note: "0 to 2; absent: 1." },
       { name: "top_p", treatment: "engine", note: "0 to 1; absent: 1." },
@@ -193,13 +193,13 @@ export const FIELD_GROUPS: readonly {
       {
         name: "logit_bias",
         treatment: "engine",
-        note: "Ids of `o200k_harmony`, control tokens excepted: 400.",
+        note: "Ids of `o200k_harmony`. Control tokens: 400.",
       },
       { name: "top_a", treatment: "ignored" },
       {
         name: "logprobs",
         treatment: "honoured",
-        note: "Of the visible answer. Where the engine gives none: 400.",
+        note: "Of the visible answer. If the engine does not support them: 400.",
       },
       { name: "top_logprobs", treatment: "honoured", note: "Up to 20; needs `logprobs`." },
     ],
@@ -211,19 +211,19 @@ export const FIELD_GROUPS: readonly {
       {
         name: "tools type custom",
         treatment: "converted",
-        note: "To a function with one string, and back.",
+        note: "To a function with one string parameter; the reply is converted back.",
       },
       { name: "tools of other types", treatment: "refused" },
       {
         name: "tool_choice",
         treatment: "honoured",
-        note: "`auto`, `none`, `required`, a named tool, `allowed_tools`, whose `mode` is `auto` when it is absent. A name that is not among the tools: 400.",
+        note: "`auto`, `none`, `required`, a named tool, or `allowed_tools`, whose `mode` defaults to `auto`. A name that is not among the tools: 400.",
       },
       { name: "parallel_tool_calls", treatment: "honoured" },
       {
         name: "functions",
         treatment: "converted",
-        note: "To `tools`; answered by `function_call`.",
+        note: "To `tools`; the reply uses `function_call`.",
       },
       { name: "function_call", treatment: "converted", note: "To `tool_choice`." },
       { name: "response_format json_schema", treatment: "honoured" },
@@ -232,7 +232,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "structured_outputs",
         treatment: "ignored",
-        note: "`response_format` needs no switch.",
+        note: "`response_format` is always enforced.",
       },
       { name: "verbosity", treatment: "ignored" },
       { name: "modalities text", treatment: "ignored" },

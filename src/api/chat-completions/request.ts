@@ -186,7 +186,7 @@ export const chatRequest = z.lazy(() =>
   z.object({
     model: textLike(),
     models: z.array(z.string()).nullish(),
-    messages: z.array(message()).min(1, "must hold at least one message"),
+    messages: z.array(message()).min(1, "must contain at least one message"),
 
     tools: z.array(tool()).nullish(),
     tool_choice: toolChoice().nullish(),

@@ -315,7 +315,7 @@ function resolveToolName(
   const resolved = calls.get(id) ?? name;
   if (resolved) return resolved;
   throw new RequestError(
-    `${param}.tool_call_id: no assistant message before this one holds a call with the id ${JSON.stringify(id)}`,
+    `${param}.tool_call_id: no assistant message before this one has a call with the id ${JSON.stringify(id)}`,
     { param: `${param}.tool_call_id` },
   );
 }

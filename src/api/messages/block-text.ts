@@ -9,7 +9,7 @@ type MediaBlock = Extract<Block, { type: "image" | "document" | "search_result" 
 
 /** Tells the model about the image, so that it can answer that it has not seen it. */
 const IMAGE = "[image: this model cannot see images]";
-const DOCUMENT = "[document: this model cannot read documents of this kind]";
+const DOCUMENT = "[document: this model cannot read documents of this type]";
 
 /**
  * Text for a user block that is not plain text. Throws a {@link RequestError} if the operator refuses media.

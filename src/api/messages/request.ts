@@ -205,7 +205,7 @@ const MAX_STOP_SEQUENCES = 256;
 
 const promptFields = lazy(() => ({
   model: z.string().min(1),
-  messages: z.array(message()).min(1, "must hold at least one message"),
+  messages: z.array(message()).min(1, "must contain at least one message"),
   system: z
     .union([z.string(), z.array(z.looseObject({ type: z.string(), text: textLike() }))], {
       error: "must be a string or an array of text blocks",

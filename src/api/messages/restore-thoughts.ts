@@ -55,10 +55,10 @@ export async function restoreThoughts(
   const parts = new Map<Step, readonly AssistantPart[]>();
   const sent = new Set(opened.filter(({ known }) => known).map(({ step }) => step));
   // Thinking after the last call is not also restored from the store if it was sent.
-  const last = new Set(
+  const sentAfter = new Set(
     steps.flatMap((each) => {
-      const [call, behind] = each.slice(-2);
-      const isSent = behind !== undefined && behind.callId === undefined && sent.has(behind);
+      const [call, last] = each.slice(-2);
+      const isSent = last !== undefined && last.callId === undefined && sent.has(last);
       return call !== undefined && isSent ? [call] : [];
     }),
   );
@@ -68,7 +68,7 @@ export async function restoreThoughts(
     parts.set(
       step,
       around
-        ? withStored(step, last.has(step) ? { ...around, after: [] } : around)
+        ? withStored(step, sentAfter.has(step) ? { ...around, after: [] } : around)
         : withOpened(step, thoughts),
     );
     // The reasoning store has already counted what it looked up.

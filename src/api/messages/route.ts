@@ -164,7 +164,7 @@ const MAX_SESSION_ID = 256;
 function refuseThread({ thread }: CountRequest): void {
   if (thread === undefined || thread === null) return;
   throw new RequestError(
-    "thread: conversations are not kept here; send the whole conversation without thread",
+    "thread: conversations are not stored by this gateway; send the whole conversation without thread",
     {
       param: "thread",
       details: { error_code: "thread_unsupported_request", unsupported: [] },

@@ -9,12 +9,12 @@ export function unsupportedRoutes(): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   for (const [path, name] of Object.entries(UNSUPPORTED)) {
     routes.all(path, () => {
-      throw notFound(`There are no ${name} here.`);
+      throw notFound(`This gateway does not support ${name}.`);
     });
   }
   routes.all("/v1/*", () => {
     throw notFound(
-      "The address holds /v1 twice. Anthropic's clients add /v1 themselves: give them the base URL without it.",
+      "The path contains /v1 twice. Anthropic's clients append /v1 themselves: configure the base URL without it.",
     );
   });
   return routes;

@@ -24,7 +24,7 @@ export function checkHost(settings: Settings, host: string | undefined): Middlew
       return next();
     }
     throw new RequestError(
-      `The gateway does not answer to the name ${withoutPort(sent)}; the setting allowedHosts allows it.`,
+      `The host name ${withoutPort(sent)} is not allowed. To allow it, add it to the setting allowedHosts.`,
       { status: 403, type: "permission_error", errorType: "permission_denied" },
     );
   };

@@ -37,7 +37,7 @@ export function webPages(settings: Settings): MiddlewareHandler<ApiEnv> {
     if (origin === undefined) return next();
     if (guarded && !isAllowed(origin)) {
       throw new RequestError(
-        `Web pages from ${origin} may not use this gateway; the setting corsOrigins allows them.`,
+        `Web pages from ${origin} may not use this gateway. To allow them, add the origin to the setting corsOrigins.`,
         { status: 403, type: "permission_error", errorType: "permission_denied" },
       );
     }

@@ -100,14 +100,14 @@ export function createBackground(context: ResponsesContext): Background {
     if (shutdown.closing.aborted) throw shutdownError();
     if (running.size >= context.maxBackground) {
       throw new RequestError(
-        "The gateway runs as many background responses as it may. Try again later.",
+        "The gateway has reached its limit of background responses. Try again later.",
         { ...TOO_MANY, status: 503, type: "server_error" },
       );
     }
     const own = [...running.values()].filter((each) => each.tenant === tenant).length;
     if (own < context.maxBackgroundOf(tenant)) return;
     throw new RequestError(
-      `background: ${own} background responses of this key are being made, as many as may be. Wait for one to end.`,
+      `background: this key has reached its limit of ${own} background responses. Wait for one to end, or cancel one.`,
       { ...TOO_MANY, status: 429, type: "rate_limit_error", param: "background" },
     );
   }
@@ -177,11 +177,11 @@ export function createBackground(context: ResponsesContext): Background {
     const entry = await read(tenant, id);
     if (entry === undefined) throw unknownResponse(id);
     if (entry.response["background"] !== true) {
-      throw new RequestError(`The response ${id} was not made in the background.`);
+      throw new RequestError(`The response ${id} is not a background response.`);
     }
     if (entry.response.status === "cancelled") return entry;
     if (!isInFlight(entry.response)) {
-      throw new RequestError(`The response ${id} has ended already: ${entry.response.status}.`);
+      throw new RequestError(`The response ${id} has already ended: ${entry.response.status}.`);
     }
     const own = running.get(id);
     if (own?.tenant === tenant) {
@@ -279,7 +279,7 @@ export function unknownResponse(id: string): RequestError {
 }
 
 function lostEvents(id: string): RequestError {
-  return new RequestError(`The events of the response ${id} are not kept any more.`, {
+  return new RequestError(`The events of the response ${id} have expired.`, {
     status: 404,
     type: "not_found_error",
     errorType: "events_not_found",

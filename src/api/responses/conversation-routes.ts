@@ -22,7 +22,7 @@ const newConversation = z.lazy(() =>
 const changedConversation = z.lazy(() => z.object({ metadata: metadataSchema().nullable() }));
 
 const newItems = z.lazy(() =>
-  z.object({ items: z.array(inputItem).min(1, "must hold at least one item") }),
+  z.object({ items: z.array(inputItem).min(1, "must contain at least one item") }),
 );
 
 export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {

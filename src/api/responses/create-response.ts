@@ -161,13 +161,13 @@ export function requireModel(models: Models, name: string): Model {
 
 function refuseUnsupported(request: ResponsesRequest): void {
   if (request.prompt !== undefined && request.prompt !== null) {
-    throw refusal("prompt", "there are no stored prompts here");
+    throw refusal("prompt", "stored prompts are not supported");
   }
   if (request.reasoning?.context === "all_turns") {
     throw refusal("reasoning.context", "the model reads the reasoning of the current turn only");
   }
   if (request.background && request.store === false) {
-    throw refusal("background", "a response made in the background must be stored");
+    throw refusal("background", "background responses must be stored");
   }
 }
 

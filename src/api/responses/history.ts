@@ -77,7 +77,7 @@ export async function resolveHistory(
   const running = items.findLastIndex((_, index) => isAnswer(items, index)) + 1;
   const steps = [
     ...toSteps(items.slice(0, running), "finished"),
-    ...toSteps(items.slice(running), running > 0 ? "behind-answer" : "running"),
+    ...toSteps(items.slice(running), running > 0 ? "after-answer" : "running"),
   ];
   const resolved = await Promise.all(steps.map((step) => resolveStep(step, deps)));
   return { items: resolved.flatMap((step) => step.items), outcome: worstOutcome(resolved) };
@@ -96,17 +96,17 @@ interface ModelStep {
   readonly items: ModelStepItem[];
   readonly isByModel: boolean;
   /**
-   * `finished`: an answer follows. `running`: part of the tool loop that has no answer yet. `behind-answer`: the same, but
+   * `finished`: an answer follows. `running`: part of the tool loop that has no answer yet. `after-answer`: the same, but
    * the model continued after an answer.
    */
-  readonly place: "finished" | "running" | "behind-answer";
+  readonly place: "finished" | "running" | "after-answer";
 }
 
 interface ModelStepItem extends LocatedItem {
   readonly isAnswer: boolean;
 }
 
-/** `first`: the index of the first item. Later steps are not directly behind an answer. */
+/** `first`: the index of the first item. Later steps are not directly after an answer. */
 function toSteps(items: readonly LocatedItem[], first: ModelStep["place"]): ModelStep[] {
   const later = first === "finished" ? "finished" : "running";
   const steps: ModelStep[] = [];
@@ -169,7 +169,7 @@ async function readThought(located: LocatedItem, deps: HistoryDeps): Promise<Tho
   }
   if (!sealed) return undefined;
   throw new RequestError(
-    `${param}.encrypted_content: it was not sealed here for this key, or it was altered`,
+    `${param}.encrypted_content: it was not encrypted by this gateway for this key, or it was altered`,
     { param: `${param}.encrypted_content`, errorType: "invalid_encrypted_content" },
   );
 }
@@ -198,8 +198,8 @@ async function restoreLost(
   let rest = items;
   for (const [index, thoughts] of (step?.thoughts ?? []).entries()) {
     const end = rest.findIndex(({ type }) => type === "call") + 1;
-    const isBehindAnswer = index === 0 && place === "behind-answer";
-    restored.push(...withThoughts(rest.slice(0, end), thoughts, isBehindAnswer));
+    const isAfterAnswer = index === 0 && place === "after-answer";
+    restored.push(...withThoughts(rest.slice(0, end), thoughts, isAfterAnswer));
     rest = rest.slice(end);
   }
   return { items: [...restored, ...rest], outcome: step?.outcome };
@@ -207,13 +207,13 @@ async function restoreLost(
 
 /**
  * A call, the items since the previous call, and the reasoning between them. The lists of reasoning are matched backwards
- * from the call: reasoning before an answer is not used again, and if the client has left out texts, their reasoning
+ * from the call: reasoning before an answer is not used again, and if the client has disconnected out texts, their reasoning
  * comes first.
  */
 function withThoughts(
   items: readonly HistoryItem[],
   { before, after }: CallThoughts,
-  isBehindAnswer: boolean,
+  isAfterAnswer: boolean,
 ): HistoryItem[] {
   const places = items.flatMap(({ type }, at) =>
     type === "assistant" || type === "call" ? [at] : [],
@@ -222,7 +222,7 @@ function withThoughts(
   const lists = new Map(
     before.slice(surplus).map((texts, at) => [places.at(at - before.length + surplus), texts]),
   );
-  const first = isBehindAnswer ? [] : before.slice(0, surplus).flat();
+  const first = isAfterAnswer ? [] : before.slice(0, surplus).flat();
   return [
     ...first.map((text) => toThought(text)),
     ...items.flatMap((item, at) => [...(lists.get(at) ?? []).map((text) => toThought(text)), item]),
@@ -253,7 +253,7 @@ async function toHistoryItem(
       const text = await deps.openSummary(item.encrypted_content);
       if (text !== undefined) return { type: "summary", text };
       throw new RequestError(
-        `${param}.encrypted_content: it was not sealed here for this key, or it was altered`,
+        `${param}.encrypted_content: it was not encrypted by this gateway for this key, or it was altered`,
         { param: `${param}.encrypted_content`, errorType: "invalid_encrypted_content" },
       );
     }

@@ -89,7 +89,7 @@ function createBudget(maxSize: number): HistoryBudget & { readonly size: number 
       size += added;
       if (size <= maxSize) return;
       throw new RequestError(
-        `${param}: what it refers to makes the input longer than ${maxSize} bytes. Refer to less, or shorten the ` +
+        `${param}: the referenced items make the input longer than ${maxSize} bytes. Reference fewer items, or shorten the ` +
           "conversation.",
         { status: 413, param, errorType: "payload_too_large" },
       );
@@ -117,9 +117,12 @@ async function loadEarlier(
     if (chain === undefined) throw unknownPrevious(previous);
     const last = chain.at(-1);
     if (last && isInFlight(last)) {
-      throw new RequestError(`previous_response_id: the response ${previous} is still being made`, {
-        param: "previous_response_id",
-      });
+      throw new RequestError(
+        `previous_response_id: the response ${previous} is still in progress`,
+        {
+          param: "previous_response_id",
+        },
+      );
     }
     return {
       earlier: chain.flatMap(({ items }) => items),

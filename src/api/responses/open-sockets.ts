@@ -16,7 +16,7 @@ export function createOpenSockets(maxOf: (tenant: string) => number): OpenSocket
       const own = countOf(tenant);
       if (own < maxOf(tenant)) return;
       throw new RequestError(
-        `${own} WebSockets of this key are open, as many as may be. Close one, or POST.`,
+        `This key has reached its limit of ${own} open WebSockets. Close one, or send the request with POST.`,
         { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded", retryAfter: 1 },
       );
     },

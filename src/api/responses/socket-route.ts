@@ -33,7 +33,7 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
       let session: SocketSession | undefined;
       let leaveCount: (() => void) | undefined;
       const timer = setTimeout(() => session?.finish(LIMIT.message, LIMIT), MAX_CONNECTION_MS);
-      const finish = () => session?.finish("The server is about to leave.");
+      const finish = () => session?.finish("The server is shutting down.");
       closing?.addEventListener("abort", finish);
 
       // Some runtimes have no open event: the first message opens the session.
@@ -61,7 +61,7 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
     }),
     () => {
       const headers = { connection: "upgrade", upgrade: "websocket" };
-      const message = "A GET here opens a WebSocket; ask for the upgrade, or POST.";
+      const message = "GET on this path opens a WebSocket. Send an upgrade request, or use POST.";
       const error = { message, type: "invalid_request_error", param: null, code: null };
       return Response.json({ error }, { status: 426, headers });
     },

@@ -125,13 +125,13 @@ export function createSocketSession(
       const requestId = `${caller.requestId}-${++requests}`;
       const pending = await prepareResponse(message, { ...caller, requestId, responses }, context);
       const streamed = withEvents(pending, context);
-      const events = streamResponse(streamed, context, abort.signal);
-      const begun = await untilBegun(events, {
+      const produced = streamResponse(streamed, context, abort.signal);
+      const begun = await untilBegun(produced, {
         patienceMs: context.keepAliveMs,
         signal: abort.signal,
       });
-      const told = withFailure(begun, streamed, context, abort.signal);
-      await consume(told, ({ json }) => port.send(json).then(() => true));
+      const events = withFailure(begun, streamed, context, abort.signal);
+      await consume(events, ({ json }) => port.send(json).then(() => true));
     } catch (error) {
       if (previous !== undefined) responses.evict(previous);
       if (!abort.signal.aborted) await refuse(error);
@@ -143,8 +143,8 @@ export function createSocketSession(
     const { message, type, param, code } = toResponsesError(description);
     const { status, errorType } = description;
     // Unlike over HTTP, Open Responses always requires a code here.
-    const told = { type, code: code ?? errorType, message, param };
-    return port.send(JSON.stringify({ type: "error", status, error: told }));
+    const detail = { type, code: code ?? errorType, message, param };
+    return port.send(JSON.stringify({ type: "error", status, error: detail }));
   }
 }
 

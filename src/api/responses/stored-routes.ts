@@ -30,7 +30,7 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
     if (query.stream === "false") return c.json(showResponse(response, c.get("client")));
     if (response["background"] !== true) {
       throw new RequestError(
-        "stream: only background responses can be streamed again. Read this one without stream",
+        "stream: only background responses can be streamed later. Read this one without stream",
         {
           param: "stream",
         },

@@ -129,7 +129,7 @@ export class Admission {
         try {
           const backend = this.#find(waiter.request);
           if (backend === undefined) {
-            // A request behind it may be able to use a backend that this one has already tried.
+            // A request after it may be able to use a backend that this one has already tried.
             areAllFull ||= isAnywhere;
             continue;
           }

@@ -275,7 +275,7 @@ export class Backend {
     if (!this.isDown) return;
     const down = new EngineError(
       "unavailable",
-      `The backend ${this.id} went down (${describeKind(reason)}) before it had begun to answer.`,
+      `The backend ${this.id} went down (${describeKind(reason)}) before it began to answer.`,
       { retryAfter: 1 },
     );
     for (const controller of this.#unbegun) controller.abort(down);

@@ -48,15 +48,15 @@ const WORDS: Readonly<Record<EngineErrorKind | "internal", string>> = {
   timeout: "it does not answer in time",
   overloaded: "it is overloaded",
   loading: "its model is being loaded",
-  "rate-limit": "it limits the rate of requests",
-  "tenant-limit": "a key's share is used up",
+  "rate-limit": "it is rate limited",
+  "tenant-limit": "a key has reached its limit",
   auth: "it refuses the gateway's key",
   "not-found": "it does not know the model or the path",
   "context-length": "it refuses a prompt as too long",
   "bad-request": "it refuses a request",
   "server-error": "it fails",
   closed: "it breaks connections",
-  internal: "the gateway failed to ask it",
+  internal: "the gateway failed to send a request to it",
 };
 
 /** A failure kind as a clause for messages: `it cannot be reached`. */

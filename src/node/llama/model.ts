@@ -132,7 +132,7 @@ export function expectHarmonyTokens(spell: (id: TokenId) => string, model: strin
     if (spelled === name) continue;
     throw new EngineError(
       "not-found",
-      `${model} is no gpt-oss model: its token ${id} is ${JSON.stringify(spelled)} instead of ${name}.`,
+      `${model} is not a gpt-oss model: its token ${id} is ${JSON.stringify(spelled)} instead of ${name}.`,
     );
   }
 }

@@ -195,7 +195,7 @@ describe("a connection", () => {
     const closing = new AbortController();
     const { closed } = await open(scriptedEngine([]), closing.signal);
     closing.abort();
-    await expect.poll(() => closed).toEqual([[1000, "The server is about to leave."]]);
+    await expect.poll(() => closed).toEqual([[1000, "The server is shutting down."]]);
   });
 });
 

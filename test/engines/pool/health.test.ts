@@ -282,8 +282,7 @@ describe("health checks", () => {
     for (let n = 0; n < 2; n += 1) await pool.check(signal).catch(() => undefined);
     expect((await waiting).error).toEqual({
       kind: "unavailable",
-      message:
-        "The backend b0 went down (it does not answer in time) before it had begun to answer.",
+      message: "The backend b0 went down (it does not answer in time) before it began to answer.",
     });
     expect(counts(pool)).toEqual([0]);
   });

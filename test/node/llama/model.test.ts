@@ -22,7 +22,7 @@ describe("a model's vocabulary", () => {
       expect.objectContaining({
         kind: "not-found",
         message:
-          'm.gguf is no gpt-oss model: its token 199998 is "ĠParis" instead of <|startoftext|>.',
+          'm.gguf is not a gpt-oss model: its token 199998 is "ĠParis" instead of <|startoftext|>.',
       }),
     );
   });
