@@ -104,13 +104,13 @@ const CASES: readonly Case[] = [
     body: () => ({ messages: [user("Hi")], response_format: bomb() }),
   },
   {
-    name: "9,999 bogus seals of 100 characters",
+    name: "9,999 bogus encrypted texts of 100 characters",
     limitMs: 50,
     path: "/v1/responses",
     body: () => ({ model: "openai/gpt-oss-20b", input: [...cipher(9_999, 100), user("Hi")] }),
   },
   {
-    name: "one bogus seal of 1 MB",
+    name: "one bogus encrypted text of 1 MB",
     limitMs: 50,
     path: "/v1/responses",
     body: () => ({ model: "openai/gpt-oss-20b", input: [...cipher(1, MB), user("Hi")] }),

@@ -94,7 +94,7 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "an answer that was cut says that it is complete",
+    name: "a cut answer is reported as complete",
     rules: ["length-said"],
     events: () => (event) =>
       event.type === "end" && event.finish === "length" ? [{ ...event, finish: "stop" }] : [event],
