@@ -22,7 +22,7 @@ export function createLineSplitter(): Splitter {
         pending += rest.length;
       }
       if (pending > MAX_EVENT_CHARS) {
-        throw new Error(`sent a line longer than ${MAX_EVENT_CHARS} characters`);
+        throw new Error(`a line longer than ${MAX_EVENT_CHARS} characters`);
       }
       return lines.filter((line) => line.trim() !== "");
     },

@@ -31,7 +31,7 @@ export function createSseSplitter(): Splitter {
     },
     onError: (error) => {
       if (error.type === "max-buffer-size-exceeded") {
-        throw new Error(`sent an event longer than ${MAX_EVENT_CHARS} characters`);
+        throw new Error(`an event longer than ${MAX_EVENT_CHARS} characters`);
       }
     },
   });

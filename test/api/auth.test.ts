@@ -83,10 +83,10 @@ describe("with configured keys", () => {
   });
 
   test.each<[string, Record<string, string>, RegExp]>([
-    ["none", {}, /A key is needed/],
-    ["an empty one", { authorization: "Bearer " }, /A key is needed/],
-    ["another scheme", { authorization: `Basic ${ALICE}` }, /A key is needed/],
-    ["another API's place", { "x-api-key": ALICE }, /A key is needed/],
+    ["none", {}, /An API key is required/],
+    ["an empty one", { authorization: "Bearer " }, /An API key is required/],
+    ["another scheme", { authorization: `Basic ${ALICE}` }, /An API key is required/],
+    ["another API's place", { "x-api-key": ALICE }, /An API key is required/],
     ["an unknown one", { authorization: "Bearer hg-mallory" }, /not known/],
     ["one that only begins right", { authorization: `Bearer ${ALICE}x` }, /not known/],
     ["the hash itself", { authorization: "Bearer <hash>" }, /not known/],

@@ -99,7 +99,7 @@ describe("a failure", () => {
     expect(push("nonsense")).toEqual([]);
     expect(decoder.failure).toMatchObject({
       kind: "server-error",
-      message: "vllm at http://a broke the protocol: not an id.",
+      message: "vllm at http://a sent an invalid response: not an id.",
     });
   });
 });

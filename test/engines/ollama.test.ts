@@ -175,7 +175,7 @@ describe("failures", () => {
     const { engine } = engineOf({ ...streamOf(piece, piece, piece), headers: NDJSON });
     expect((await complete(engine)).error).toEqual({
       kind: "server-error",
-      message: `${NAME} broke the protocol: sent a line longer than 16777216 characters.`,
+      message: `${NAME} sent an invalid response: a line longer than 16777216 characters.`,
     });
   });
 });

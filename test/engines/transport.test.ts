@@ -330,7 +330,7 @@ describe.each([
       await read(response);
       expect(await failure(read(response))).toMatchObject({
         kind: "timeout",
-        message: `${upstream.url}/v1/completions fell silent for 50 ms in the middle of an answer.`,
+        message: `${upstream.url}/v1/completions sent nothing for 50 ms in the middle of an answer.`,
       });
       await upstream.exchanges[0]?.closed;
     });
@@ -358,7 +358,7 @@ describe.each([
       // `fetch` may drop what it has not handed over; what was read is what came.
       const error = await failure(readAll(response));
       expect(error.kind).toBe("closed");
-      expect(error.message).toContain(`${upstream.url}/v1/completions broke the connection`);
+      expect(error.message).toContain(`${upstream.url}/v1/completions closed the connection`);
     });
 
     test("a message never shows credentials or the query", async () => {

@@ -381,15 +381,18 @@ describe("failures in the stream", () => {
   });
 
   test.each([
-    ["data: {oops}\n\n", `${NAME} broke the protocol: an event of 6 characters that is not JSON.`],
-    ["data: [1]\n\n", `${NAME} broke the protocol: unexpected event of 3 characters.`],
+    [
+      "data: {oops}\n\n",
+      `${NAME} sent an invalid response: an event of 6 characters that is not JSON.`,
+    ],
+    ["data: [1]\n\n", `${NAME} sent an invalid response: unexpected event of 3 characters.`],
     [
       'data: {"choices":[{"token_ids":["a"]}]}\n\n',
-      `${NAME} broke the protocol: unexpected event of 33 characters.`,
+      `${NAME} sent an invalid response: unexpected event of 33 characters.`,
     ],
     [
       'data: {"choices":[{"finish_reason":null,"token_ids":[1,-2]}]}\n\n',
-      `${NAME} broke the protocol: unexpected event of 55 characters.`,
+      `${NAME} sent an invalid response: unexpected event of 55 characters.`,
     ],
   ])("garbage is a server error: %j", async (stream, message) => {
     const result = await complete(engineOf(streamOf(stream)).engine);
@@ -412,7 +415,7 @@ describe("failures in the stream", () => {
     const { engine } = engineOf({ pieces: [piece, piece, piece] });
     expect((await complete(engine)).error).toEqual({
       kind: "server-error",
-      message: `${NAME} broke the protocol: sent an event longer than 16777216 characters.`,
+      message: `${NAME} sent an invalid response: an event longer than 16777216 characters.`,
     });
   });
 

@@ -104,7 +104,7 @@ describe("a pattern is refused, with the reason, when it", () => {
     ["refers back", String.raw`(a)\1`, /backreference.*linear time/],
     ["refers back by name", String.raw`(?<x>a)\k<x>`, /backreference/],
     ["looks behind", "(?<=a)b", /lookbehind/],
-    ["looks ahead in the middle", "a(?=b)", /lookahead other than right after a leading \^/],
+    ["looks ahead in the middle", "a(?=b)", /lookahead, except directly after a leading \^/],
     ["looks ahead in one alternative", "^(?=a)b|c", /lookahead/],
     ["changes flags", "(?i:a)", /inline flags/],
     ["repeats too often", "a{1001}", /repeats more than 1000 times: "\{1001\}"/],

@@ -92,7 +92,7 @@ describe("serving", () => {
     const started = run(["--port", port]);
     expect(await started.exit).toBe(1);
     expect(started.err()).toBe(
-      `Another program uses port ${port} of 127.0.0.1. Choose another with --port.\n`,
+      `port ${port} of 127.0.0.1 is in use by another program. Choose another port with --port.\n`,
     );
   });
 });
@@ -101,7 +101,7 @@ describe("what is wrong ends with code 2, and is said on stderr", () => {
   test.each([
     [["--prot", "1"], "--prot: there is no such flag. Did you mean --port?"],
     [["serve", "--port", "x"], '--port: expected a whole number from 0 to 65535, got "x".'],
-    [["--host", "0.0.0.0"], "host 0.0.0.0: others could use the gateway without a key."],
+    [["--host", "0.0.0.0"], "host 0.0.0.0: other machines could use the gateway without a key."],
     [["servr"], "There is no command servr. Did you mean serve?"],
     [["key", "a", "b"], "Usage: harmony-gateway key"],
   ])("%j", async (args, message) => {

@@ -29,7 +29,7 @@ describe("render", () => {
     const printed = runRender([request, "--date", "2026-01-31", "--no-color"], {});
     expect(printed).toMatch(/^<\|start\|>system<\|message\|>.*Current date: 2026-01-31/s);
     expect(printed).toContain("two <\\|end|><|end|><|start|>assistant\n\n");
-    expect(printed).toContain("A backslash marks what was typed");
+    expect(printed).toContain("A backslash marks ordinary text");
     expect(printed).toMatch(/\n\d+ tokens in 4 messages\.\n/);
     expect(printed).toMatch(
       /\nDropped message 2 \("an old thought"\): the answer in message 3 finished its turn\.$/,

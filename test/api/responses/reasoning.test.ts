@@ -154,7 +154,7 @@ describe("where thoughts come from", () => {
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({
       error: {
-        message: expect.stringContaining("not sealed here"),
+        message: expect.stringContaining("not encrypted by this gateway"),
         type: "invalid_request_error",
         param: "input[1].encrypted_content",
         code: "invalid_encrypted_content",
