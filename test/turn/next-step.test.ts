@@ -249,7 +249,7 @@ const TABLE: Record<string, readonly Row[]> = {
       why: "without reasoning, an empty thought comes first again",
       given: { demands: { reasoning: false, tools: true, builtins: true } },
       outcome: { type: "tool-ran", end: "answered" },
-      decision: { type: "skip-thought" },
+      decision: { type: "skip-reasoning" },
     },
     {
       why: "no call is left: the answer is opened",
