@@ -1,0 +1,216 @@
+/**
+ * The program that runs inside the interpreter's process: Pyodide, told what to run by JSON lines on stdin, answering by
+ * JSON lines on stdout. It runs in Deno, and in Node for `unsafe-node`.
+ *
+ * Deno's missing permissions are the wall. What is taken away in here (JavaScript's globals, the module `js`) only makes
+ * the way to that wall longer: an object of JavaScript reached from Python still leads to all of it.
+ *
+ * Imports nothing but built-in modules and one file without imports: each import costs start time.
+ */
+import { readFileSync, readSync, writeSync } from "node:fs";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { BoundedText } from "../../tools/python/bounded-text.ts";
+import { type EmscriptenFs, limitFiles } from "./file-quota.ts";
+import { PRELUDE } from "./prelude.ts";
+import type { HostOptions, HostReply, HostRequest } from "./protocol.ts";
+
+/** What is used of Pyodide. Its own types cannot be imported: it is an optional package. */
+interface Pyodide {
+  readonly FS: EmscriptenFs;
+  readonly lockfile: { readonly packages: Readonly<Record<string, LockedPackage>> };
+  makeMemorySnapshot(): Uint8Array;
+  setStdin(options: { stdin: () => null }): void;
+  setStdout(options: { write: (bytes: Uint8Array) => number }): void;
+  setStderr(options: { write: (bytes: Uint8Array) => number }): void;
+  unregisterJsModule(name: string): void;
+  loadPackage(names: string[], options: object): Promise<unknown>;
+  unpackArchive(archive: Uint8Array, format: string): void;
+  readonly globals: { get(name: string): Callable };
+  runPython(code: string, options: object): Callable;
+}
+
+interface Callable {
+  (...args: unknown[]): unknown;
+  /** Lets Python wait for a promise without `await`. */
+  callPromising?(...args: unknown[]): Promise<unknown>;
+  toJs?(): unknown;
+}
+
+interface LockedPackage {
+  readonly name: string;
+  readonly file_name: string;
+  readonly imports: readonly string[];
+}
+
+const DRIVE = "/mnt/data";
+/** Files and folders looked at below the drive. */
+const MAX_ENTRIES = 1000;
+
+// What the gateway sends is trusted; what it receives is not.
+const options: HostOptions = JSON.parse(process.argv[2] ?? "{}");
+const loader: { loadPyodide(options: object): Promise<Pyodide> } = await import(
+  pathToFileURL(`${options.pyodideFolder}/pyodide.mjs`).href
+);
+
+if (options.snapshot === "make") {
+  const pyodide = await load({ _makeSnapshot: true });
+  writeAll(pyodide.makeMemorySnapshot());
+  process.exit(0);
+}
+
+const pyodide = await load(
+  options.snapshot === undefined ? {} : { _loadSnapshot: readFileSync(options.snapshot) },
+);
+const run = prepare(pyodide);
+reply({ type: "ready" });
+await serve();
+
+function load(extra: object): Promise<Pyodide> {
+  return loader.loadPyodide({
+    indexURL: `${options.pyodideFolder}/`,
+    jsglobals: Object.create(null),
+    stdout: () => undefined,
+    stderr: () => undefined,
+    ...(options.wheelsFolder !== undefined && { packageCacheDir: options.wheelsFolder }),
+    ...extra,
+  });
+}
+
+function prepare(py: Pyodide): Callable {
+  py.setStdin({ stdin: () => null });
+  limitFiles(py.FS, options.maxFileBytes);
+  py.FS.mkdirTree(DRIVE);
+  for (const file of unlockedWheels(py)) {
+    py.unpackArchive(readFileSync(`${options.wheelsFolder}/${file}`), "wheel");
+  }
+  const runner = py.runPython(PRELUDE, { globals: py.runPython("dict()", {}) });
+  py.unregisterJsModule("js");
+  py.unregisterJsModule("pyodide_js");
+  for (const name of ["Worker", "WebSocket", "fetch"]) Reflect.deleteProperty(globalThis, name);
+  return runner;
+}
+
+/** Wheels that are not Pyodide's own: it does not know what is in them, so they are unpacked at once. */
+function unlockedWheels(py: Pyodide): string[] {
+  const locked = new Set(Object.values(py.lockfile.packages).map((each) => each.file_name));
+  return options.wheels.filter((file) => !locked.has(file));
+}
+
+async function serve(): Promise<void> {
+  for (const line of lines()) {
+    const request: HostRequest = JSON.parse(line);
+    reply(await execute(request));
+  }
+}
+
+async function execute({ id, code }: HostRequest): Promise<HostReply> {
+  const output = new BoundedText();
+  const decoder = new TextDecoder();
+  const write = (bytes: Uint8Array) => {
+    output.push(decoder.decode(bytes, { stream: true }));
+    return bytes.length;
+  };
+  pyodide.setStdout({ write });
+  pyodide.setStderr({ write });
+  const before = listDrive();
+  let status: "ok" | "exception";
+  try {
+    await loadImported(code);
+    const succeeded = await (run.callPromising ? run.callPromising(code) : run(code));
+    status = succeeded === true ? "ok" : "exception";
+  } catch (error) {
+    // Pyodide itself has failed: it cannot be used any more.
+    reply({ type: "crash", id, output: output.toString(), reason: String(error) });
+    process.exit(1);
+  }
+  return { type: "result", id, status, output: output.toString(), ...changedFiles(before) };
+}
+
+/** Loads the wheels of Pyodide's own packages that the code imports. */
+async function loadImported(code: string): Promise<void> {
+  if (options.wheels.length === 0) return;
+  const imported = new Set(findImports(code));
+  const present = new Set(options.wheels);
+  const names = Object.values(pyodide.lockfile.packages)
+    .filter(
+      ({ file_name, imports }) =>
+        present.has(file_name) && imports.some((name) => imported.has(name)),
+    )
+    .map(({ name }) => name);
+  if (names.length === 0) return;
+  await pyodide.loadPackage(names, {
+    messageCallback: () => undefined,
+    errorCallback: () => undefined,
+  });
+}
+
+function findImports(code: string): string[] {
+  return [
+    ...code.matchAll(/^\s*(?:import|from)\s+([\w.,\s]+?)(?:\s+import\b|\s+as\b|$)/gm),
+  ].flatMap(([, names = ""]) =>
+    names.split(",").map((name) => name.trim().split(/[.\s]/)[0] ?? ""),
+  );
+}
+
+/** Path below the drive to what tells a change. */
+function listDrive(): Map<string, { mark: string; size: number }> {
+  const { FS } = pyodide;
+  const found = new Map<string, { mark: string; size: number }>();
+  const folders = [DRIVE];
+  let entries = 0;
+  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+    for (const name of FS.readdir(folder)) {
+      if (name === "." || name === ".." || ++entries > MAX_ENTRIES) continue;
+      const path = `${folder}/${name}`;
+      const { mode, size, mtime, ino } = FS.lstat(path);
+      if (FS.isDir(mode)) folders.push(path);
+      if (FS.isFile(mode)) found.set(path, { mark: `${ino}:${size}:${mtime.getTime()}`, size });
+    }
+  }
+  return found;
+}
+
+function changedFiles(before: ReturnType<typeof listDrive>) {
+  const files: { path: string; base64: string }[] = [];
+  const withheld: string[] = [];
+  let bytes = 0;
+  const limits = options.files;
+  for (const [path, { mark, size }] of listDrive()) {
+    if (before.get(path)?.mark === mark || size === 0) continue;
+    const fits = size <= limits.fileBytes && bytes + size <= limits.allBytes;
+    if (!fits || files.length >= limits.files) {
+      if (withheld.length < limits.files) withheld.push(path);
+      continue;
+    }
+    bytes += size;
+    files.push({ path, base64: Buffer.from(pyodide.FS.readFile(path)).toString("base64") });
+  }
+  return { files, withheld };
+}
+
+function reply(message: HostReply): void {
+  writeAll(new TextEncoder().encode(`${JSON.stringify(message)}\n`));
+}
+
+function writeAll(bytes: Uint8Array): void {
+  let written = 0;
+  while (written < bytes.length) written += writeSync(1, bytes.subarray(written));
+}
+
+/** Read synchronously: nothing else happens in this process meanwhile. */
+function* lines(): Generator<string> {
+  const buffer = Buffer.alloc(65_536);
+  let waiting = Buffer.alloc(0);
+  for (;;) {
+    const end = waiting.indexOf(10);
+    if (end >= 0) {
+      yield waiting.toString("utf8", 0, end);
+      waiting = waiting.subarray(end + 1);
+      continue;
+    }
+    const count = readSync(0, buffer);
+    if (count === 0) return;
+    waiting = Buffer.concat([waiting, buffer.subarray(0, count)]);
+  }
+}

@@ -1,0 +1,165 @@
+/** Python in processes beside the gateway: Pyodide in Deno, which isolates it, or in Node, which does not. */
+import { readdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { FILE_LIMITS, type PythonRuntime, type PythonSession } from "../../tools/python/runtime.ts";
+import { type InterpreterOptions, makeSnapshot, startInterpreter } from "./interpreter.ts";
+import { findDeno, findPyodide, type Launch, launchDeno, launchUnsafeNode } from "./launch.ts";
+import { createPool, type Lease, type Pool } from "./pool.ts";
+import { ensureSnapshot } from "./snapshot.ts";
+
+export interface LocalPythonOptions {
+  readonly program: "deno" | "unsafe-node";
+  /** Absent: the npm package `deno`, or the one in the path. */
+  readonly denoPath?: string | undefined;
+  /** Absent: the npm package `pyodide`. */
+  readonly pyodideFolder?: string | undefined;
+  readonly wheelsFolder?: string | undefined;
+  /** Where snapshots are kept. Absent: the user's cache folder. */
+  readonly cacheFolder?: string | undefined;
+  readonly timeoutMs: number;
+  readonly memoryBytes: number;
+  readonly maxInterpreters: number;
+  readonly maxInterpretersPerKey: number;
+  readonly idleMs: number;
+  readonly waitMs: number;
+  readonly newId: () => string;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export interface LocalPython extends PythonRuntime {
+  /** Makes the snapshot and starts the first interpreter, so that the first call need not wait. */
+  prepare(): void;
+}
+
+/** Why there is no Python here. The message is for the operator. */
+export class NoPythonError extends Error {
+  override readonly name = "NoPythonError";
+}
+
+/** @throws NoPythonError */
+export function createLocalPython(options: LocalPythonOptions): LocalPython {
+  const cacheFolder = options.cacheFolder ?? defaultCacheFolder();
+  const launch = toLaunch(options);
+  const interpreter = toInterpreterOptions(options, launch);
+  const pool = createPool({
+    start: createStart(interpreter, cacheFolder, options.onFailure),
+    newId: options.newId,
+    max: options.maxInterpreters,
+    maxPerTenant: options.maxInterpretersPerKey,
+    warm: 1,
+    idleMs: options.idleMs,
+    waitMs: options.waitMs,
+    onFailure: options.onFailure,
+  });
+  return {
+    stateful: true,
+    network: options.program === "deno" ? "none" : "unknown",
+    packages: interpreter.host.wheels.map((file) => file.split("-")[0] ?? file),
+    timeoutMs: options.timeoutMs,
+    open: async ({ tenant, id }, signal) =>
+      createSession(pool, tenant, await pool.acquire(tenant, id, signal)),
+    prepare: () => pool.prepare(),
+    close: () => pool.close(),
+  };
+}
+
+function createSession(pool: Pool, tenant: string, first: Lease): PythonSession {
+  let lease = first;
+  return {
+    get id() {
+      return lease.id;
+    },
+    resumed: first.resumed,
+    async run(code, signal) {
+      const restarted = !lease.interpreter.alive;
+      if (restarted) {
+        lease.release();
+        lease = await pool.acquire(tenant, undefined, signal);
+      }
+      return { ...(await lease.interpreter.run(code, signal)), restarted };
+    },
+    release() {
+      lease.release();
+      return Promise.resolve();
+    },
+  };
+}
+
+function toLaunch({ program, denoPath, memoryBytes }: LocalPythonOptions): Launch {
+  if (program === "unsafe-node") return launchUnsafeNode({ memoryBytes });
+  const deno = denoPath ?? findDeno();
+  if (deno === undefined) {
+    throw new NoPythonError(
+      "No Deno was found, and without it nothing isolates the code. Install the npm package deno, or set denoPath.",
+    );
+  }
+  return launchDeno(deno, { memoryBytes });
+}
+
+function toInterpreterOptions(options: LocalPythonOptions, launch: Launch): InterpreterOptions {
+  const pyodideFolder = options.pyodideFolder ?? findPyodide();
+  if (pyodideFolder === undefined) {
+    throw new NoPythonError(
+      "Pyodide was not found. Install the npm package pyodide, or set pyodideFolder.",
+    );
+  }
+  const wheelsFolder = options.wheelsFolder && resolve(options.wheelsFolder);
+  return {
+    launch,
+    host: {
+      pyodideFolder: resolve(pyodideFolder),
+      ...(wheelsFolder !== undefined && { wheelsFolder }),
+      wheels: wheelsFolder === undefined ? [] : listWheels(wheelsFolder),
+      maxFileBytes: options.memoryBytes / 4,
+      files: FILE_LIMITS,
+    },
+    readable: wheelsFolder === undefined ? [] : [wheelsFolder],
+    timeoutMs: options.timeoutMs,
+    residentBytes: options.memoryBytes + OVERHEAD_BYTES,
+  };
+}
+
+/** What a process holds besides Python's memory and files: the program, compiled WebAssembly, JavaScript. */
+const OVERHEAD_BYTES = 512 * 1024 * 1024;
+
+function listWheels(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((file) => file.endsWith(".whl"));
+  } catch (error) {
+    throw new NoPythonError(`The folder pythonPackages cannot be read: ${String(error)}`);
+  }
+}
+
+/** Starts from a snapshot; without one where none can be made, which is only slower. */
+function createStart(
+  options: InterpreterOptions,
+  cacheFolder: string,
+  onFailure: (error: unknown) => void,
+) {
+  const { launch, host } = options;
+  const making: InterpreterOptions = {
+    ...options,
+    host: { ...host, wheels: [], snapshot: "make" },
+  };
+  let snapshot: Promise<string | undefined> | undefined;
+  return async () => {
+    snapshot ??= ensureSnapshot({
+      folder: cacheFolder,
+      inputs: [launch.command, `${host.pyodideFolder}/pyodide.asm.wasm`],
+      identity: launch.identity,
+      make: () => makeSnapshot(making),
+    }).catch((error: unknown) => {
+      onFailure(error);
+      return undefined;
+    });
+    const path = await snapshot;
+    if (path === undefined) return startInterpreter(options);
+    const readable = [...options.readable, path];
+    return startInterpreter({ ...options, readable, host: { ...host, snapshot: path } });
+  };
+}
+
+function defaultCacheFolder(): string {
+  return join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "harmony-gateway");
+}

@@ -1,0 +1,287 @@
+/**
+ * Interpreters for sessions: a few started ahead, a limit for each tenant and one for all, and a queue for whoever finds
+ * none free. An interpreter serves one session and is never handed to another.
+ *
+ * Every process counts towards the limit from before it starts until it is gone, so memory is bounded.
+ */
+import { PythonUnavailable } from "../../tools/python/runtime.ts";
+import type { Interpreter } from "./interpreter.ts";
+
+export interface PoolOptions {
+  readonly start: () => Promise<Interpreter>;
+  readonly newId: () => string;
+  /** Most processes. */
+  readonly max: number;
+  /** Most sessions of one tenant. */
+  readonly maxPerTenant: number;
+  /** Processes started ahead, as far as there is room. */
+  readonly warm: number;
+  /** A session that nobody uses ends after this. */
+  readonly idleMs: number;
+  /** Longest wait for an interpreter. */
+  readonly waitMs: number;
+  readonly onFailure?: (error: unknown) => void;
+}
+
+export interface Pool {
+  /**
+   * A session of the tenant: the one of this id if it is idle, else a new one.
+   * @throws PythonUnavailable
+   */
+  acquire(tenant: string, id: string | undefined, signal: AbortSignal): Promise<Lease>;
+  /** Starts the first warm interpreters. */
+  prepare(): void;
+  close(): Promise<void>;
+}
+
+export interface Lease {
+  readonly id: string;
+  /** It is the session that was asked for. */
+  readonly resumed: boolean;
+  readonly interpreter: Interpreter;
+  /** Lets the session idle. One whose interpreter has ended is over. */
+  release(): void;
+}
+
+interface Session {
+  readonly id: string;
+  readonly tenant: string;
+  readonly interpreter: Interpreter;
+  /** Undefined: somebody uses it. */
+  idle: NodeJS.Timeout | undefined;
+}
+
+/** Room for one more session. */
+interface Place {
+  /** Absent: one has to be started. */
+  readonly interpreter: Interpreter | undefined;
+}
+
+interface Waiter {
+  readonly tenant: string;
+  grant(place: Place): void;
+  refuse(error: unknown): void;
+}
+
+/** Waiting sessions of one tenant. */
+const MAX_WAITING = 64;
+
+export function createPool(options: PoolOptions): Pool {
+  /** Oldest use first. */
+  const sessions = new Map<string, Session>();
+  /** Sessions by tenant, those whose interpreter is still starting included. */
+  const held = new Map<string, number>();
+  const warm: Interpreter[] = [];
+  let waiting: Waiter[] = [];
+  let processes = 0;
+  let warming = 0;
+  let ending = 0;
+  let closed = false;
+
+  async function acquire(
+    tenant: string,
+    id: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Lease> {
+    const known = id === undefined ? undefined : sessions.get(id);
+    if (known?.tenant === tenant && known.idle !== undefined && known.interpreter.alive) {
+      clearTimeout(known.idle);
+      known.idle = undefined;
+      return toLease(known, true);
+    }
+    const place = takePlace(tenant) ?? (await queue(tenant, signal));
+    const session: Session = {
+      id: options.newId(),
+      tenant,
+      interpreter: await fill(tenant, place),
+      idle: undefined,
+    };
+    sessions.set(session.id, session);
+    replenish();
+    if (signal.aborted || closed) end(session);
+    signal.throwIfAborted();
+    return toLease(session, false);
+  }
+
+  function takePlace(tenant: string): Place | undefined {
+    if (closed) throw new PythonUnavailable(STOPPED);
+    if (countOf(tenant) >= options.maxPerTenant) {
+      const own = findIdle((session) => session.tenant === tenant);
+      if (own === undefined) return undefined;
+      end(own);
+    }
+    const interpreter = takeWarm();
+    if (interpreter === undefined) {
+      if (processes >= options.max) {
+        if (ending === 0) endIdleOfAnybody();
+        return undefined;
+      }
+      processes++;
+    }
+    held.set(tenant, countOf(tenant) + 1);
+    return { interpreter };
+  }
+
+  function takeWarm(): Interpreter | undefined {
+    for (let next = warm.shift(); next !== undefined; next = warm.shift()) {
+      if (next.alive) return next;
+      processes--;
+    }
+    return undefined;
+  }
+
+  async function fill(tenant: string, { interpreter }: Place): Promise<Interpreter> {
+    if (interpreter !== undefined) return interpreter;
+    try {
+      return await options.start();
+    } catch (error) {
+      processes--;
+      leave(tenant);
+      options.onFailure?.(error);
+      admit();
+      throw new PythonUnavailable("The Python interpreter did not start. Answer without Python.");
+    }
+  }
+
+  function queue(tenant: string, signal: AbortSignal): Promise<Place> {
+    if (waiting.filter((each) => each.tenant === tenant).length >= MAX_WAITING) {
+      return Promise.reject(new PythonUnavailable(BUSY));
+    }
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        waiting = waiting.filter((each) => each !== waiter);
+      };
+      const waiter: Waiter = {
+        tenant,
+        grant(place) {
+          stop();
+          resolve(place);
+        },
+        refuse(error) {
+          stop();
+          reject(error);
+        },
+      };
+      const onAbort = () => waiter.refuse(signal.reason);
+      const timer = setTimeout(() => waiter.refuse(new PythonUnavailable(BUSY)), options.waitMs);
+      signal.addEventListener("abort", onAbort, { once: true });
+      waiting.push(waiter);
+    });
+  }
+
+  /** Admits waiting sessions, one of each tenant in turn. */
+  function admit(): void {
+    if (closed) return;
+    for (const tenant of new Set(waiting.map((each) => each.tenant))) {
+      const next = waiting.find((each) => each.tenant === tenant);
+      const place = takePlace(tenant);
+      if (next === undefined || place === undefined) continue;
+      next.grant(place);
+      const others = waiting.filter((each) => each.tenant !== tenant);
+      waiting = [...others, ...waiting.filter((each) => each.tenant === tenant)];
+    }
+    replenish();
+  }
+
+  function replenish(): void {
+    if (closed || waiting.length > 0) return;
+    while (warm.length + warming < options.warm && processes < options.max) {
+      processes++;
+      warming++;
+      void warmUp();
+    }
+  }
+
+  async function warmUp(): Promise<void> {
+    try {
+      const interpreter = await options.start();
+      if (closed) await interpreter.kill();
+      else warm.push(interpreter);
+    } catch (error) {
+      // Not tried again before the next session: it would most likely fail again.
+      processes--;
+      options.onFailure?.(error);
+      return;
+    } finally {
+      warming--;
+    }
+    admit();
+  }
+
+  function toLease(session: Session, resumed: boolean): Lease {
+    const { id, interpreter } = session;
+    return { id, resumed, interpreter, release: () => release(session) };
+  }
+
+  function release(session: Session): void {
+    if (sessions.get(session.id) !== session || session.idle !== undefined) return;
+    if (!session.interpreter.alive) {
+      end(session);
+      return;
+    }
+    session.idle = setTimeout(() => end(session), options.idleMs);
+    session.idle.unref();
+    sessions.delete(session.id);
+    sessions.set(session.id, session);
+    admit();
+  }
+
+  /** Its place is free when the process is gone. */
+  function end(session: Session): void {
+    clearTimeout(session.idle);
+    if (!sessions.delete(session.id)) return;
+    leave(session.tenant);
+    void endProcess(session.interpreter);
+  }
+
+  async function endProcess(interpreter: Interpreter): Promise<void> {
+    ending++;
+    await interpreter.kill();
+    ending--;
+    processes--;
+    admit();
+  }
+
+  function endIdleOfAnybody(): void {
+    const most = Math.max(
+      ...[...sessions.values()].filter((each) => each.idle).map((each) => countOf(each.tenant)),
+    );
+    const oldest = findIdle((session) => countOf(session.tenant) === most);
+    if (oldest) end(oldest);
+  }
+
+  function findIdle(matches: (session: Session) => boolean): Session | undefined {
+    for (const session of sessions.values()) {
+      if (session.idle !== undefined && matches(session)) return session;
+    }
+    return undefined;
+  }
+
+  function countOf(tenant: string): number {
+    return held.get(tenant) ?? 0;
+  }
+
+  function leave(tenant: string): void {
+    const left = countOf(tenant) - 1;
+    if (left > 0) held.set(tenant, left);
+    else held.delete(tenant);
+  }
+
+  return {
+    acquire,
+    prepare: replenish,
+    async close() {
+      closed = true;
+      for (const waiter of waiting) waiter.refuse(new PythonUnavailable(STOPPED));
+      const interpreters = [...warm, ...[...sessions.values()].map((each) => each.interpreter)];
+      for (const session of sessions.values()) clearTimeout(session.idle);
+      sessions.clear();
+      await Promise.all(interpreters.map((interpreter) => interpreter.kill()));
+    },
+  };
+}
+
+const BUSY = "All Python interpreters are in use. Answer without Python, or try again later.";
+const STOPPED = "The gateway is being shut down.";

@@ -1,0 +1,48 @@
+/**
+ * Keeps a snapshot of an interpreter that has just started: starting from it takes an eighth of the time. It is made once
+ * per version of Pyodide and of the program that runs it, and checked by its hash whenever the gateway starts.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface SnapshotOptions {
+  readonly folder: string;
+  /** Files on which the snapshot depends. */
+  readonly inputs: readonly string[];
+  /** Flags on which it depends. */
+  readonly identity: string;
+  readonly make: () => Promise<Buffer>;
+}
+
+/** The path of a snapshot that is known to be whole. */
+export async function ensureSnapshot(options: SnapshotOptions): Promise<string> {
+  const { folder } = options;
+  const prefix = `snapshot-${await toKey(options)}-`;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const names = (await readdir(folder)).filter((name) => name.startsWith(prefix));
+  for (const name of names.filter((each) => each.endsWith(ENDING))) {
+    const path = join(folder, name);
+    if (name === prefix + hash(await readFile(path)) + ENDING) return path;
+    await rm(path, { force: true });
+  }
+  const snapshot = await options.make();
+  const path = join(folder, prefix + hash(snapshot) + ENDING);
+  const unfinished = join(folder, `${prefix}${randomUUID()}.part`);
+  await writeFile(unfinished, snapshot, { mode: 0o600 });
+  await rename(unfinished, path);
+  return path;
+}
+
+const ENDING = ".bin";
+
+/** Sizes and times stand for contents: the programs have a hundred megabytes. */
+async function toKey({ inputs, identity }: SnapshotOptions): Promise<string> {
+  const stats = await Promise.all(inputs.map((path) => stat(path)));
+  const marks = stats.map(({ size, mtimeMs }, index) => [inputs[index], size, mtimeMs]);
+  return hash(JSON.stringify([marks, identity])).slice(0, 16);
+}
+
+function hash(data: Buffer | string): string {
+  return createHash("sha256").update(data).digest("hex");
+}

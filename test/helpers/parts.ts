@@ -1,0 +1,20 @@
+/**
+ * Real parts of the tools that `npm ci` does not install: `npm ci --prefix test/parts` does. Tests that need one are
+ * skipped, by name, where it is missing.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+const MODULES = join(import.meta.dirname, "..", "parts", "node_modules");
+const libc = process.platform === "linux" ? "-glibc" : "";
+
+export const DENO = join(MODULES, "@deno", `${process.platform}-${process.arch}${libc}`, "deno");
+export const PYODIDE = join(MODULES, "pyodide");
+
+export const HAS_PYTHON = existsSync(DENO) && existsSync(PYODIDE);
+export const WITHOUT_PYTHON = HAS_PYTHON
+  ? ""
+  : " (skipped: npm ci --prefix test/parts installs it)";
+
+/** The same for all tests and runs: making a snapshot takes seconds. */
+export const PYTHON_CACHE = join(import.meta.dirname, "..", ".cache", "python");
