@@ -111,6 +111,8 @@ export type EngineTokens =
       readonly type: "ids";
       readonly ids: readonly TokenId[];
       readonly logprobs?: readonly TokenLogprob[];
+      /** Prompt tokens read from the cache, with the first tokens of a server that reports them before its finish. */
+      readonly cachedTokens?: number;
     }
   /** Control tokens by id, the rest as text without any: `llama-server` omits ids of split characters. */
   | {

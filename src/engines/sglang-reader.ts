@@ -53,6 +53,9 @@ export function createSglangReader(server: Server, topLogprobs?: number): Comple
   let cumulative: boolean | undefined;
   let firstIds: readonly TokenId[] = [];
   const cursor = createCursor();
+  /** Reported with every event, passed on with the first tokens. */
+  let cachedTokens: number | undefined;
+  let isFirst = true;
   let finish: EngineFinish | undefined;
 
   const pushIds = (more: readonly TokenId[]): void => {
@@ -99,6 +102,8 @@ export function createSglangReader(server: Server, topLogprobs?: number): Comple
       }
       const frame = readFrame(event, sglangFrame, server);
       const { meta_info: meta, output_ids: frameIds } = frame;
+      if (isFirst) cachedTokens = meta.cached_tokens ?? undefined;
+      isFirst = false;
       if (frameIds == null) pushText(frame.text ?? "");
       else {
         if (idCount === 0) firstIds = frameIds;
@@ -120,7 +125,9 @@ export function createSglangReader(server: Server, topLogprobs?: number): Comple
           type: "ids",
           ids,
           ...(topLogprobs !== undefined && logprobs.length === ids.length && { logprobs }),
+          ...(cachedTokens !== undefined && { cachedTokens }),
         };
+        cachedTokens = undefined;
         ids = [];
         logprobs = [];
         return tokens;

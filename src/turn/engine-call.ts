@@ -71,6 +71,10 @@ export async function callEngine(
     if (!more) end ??= { type: "cut" };
     return more;
   };
+  const readTokens = (tokens: EngineTokens): Demand => {
+    const more = consumeTokens(tokens, count);
+    return typeof more === "boolean" ? noteCut(more) : more.then(noteCut);
+  };
   const reading = guard((event: EngineEvent): Demand => {
     switch (event.type) {
       case "open":
@@ -86,11 +90,11 @@ export async function callEngine(
         };
         return false;
       case "ids":
+        if (event.cachedTokens !== undefined) usage.addCached(event.cachedTokens);
+        return readTokens(event);
       case "pieces":
-      case "text": {
-        const more = consumeTokens(event, count);
-        return typeof more === "boolean" ? noteCut(more) : more.then(noteCut);
-      }
+      case "text":
+        return readTokens(event);
       default:
         return event satisfies never;
     }

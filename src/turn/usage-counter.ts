@@ -8,6 +8,8 @@ export interface UsageCounter {
    * arrives as text.
    */
   beginCall(promptTokens: number, arriving?: { readonly tokens: number }): void;
+  /** Takes the engine's count of cached prompt tokens before the call ends, in case it is cut. */
+  addCached(tokens: number): void;
   /** Adds output tokens of known count. */
   add(tokens: number): void;
   /**
@@ -42,6 +44,9 @@ export function createUsageCounter(): UsageCounter {
       engineCalls++;
       if (engineCalls === 1) promptTokens = sent;
     },
+    addCached(tokens) {
+      if (engineCalls === 1) cachedTokens = Math.min(toCount(tokens) ?? 0, promptTokens);
+    },
     add(tokens) {
       current += tokens;
     },
@@ -53,7 +58,7 @@ export function createUsageCounter(): UsageCounter {
       }
       if (engineCalls > 1) return;
       promptTokens = toCount(usage?.promptTokens) ?? promptTokens;
-      cachedTokens = Math.min(toCount(usage?.cachedTokens) ?? 0, promptTokens);
+      cachedTokens = Math.min(toCount(usage?.cachedTokens) ?? cachedTokens, promptTokens);
     },
     addToolOutput(tokens) {
       toolOutputTokens += tokens;

@@ -45,6 +45,16 @@ const ANSWER = {
   },
 };
 
+test("cached tokens come with the first tokens, so that a call that is cut has them", async () => {
+  const { engine } = engineOf({ pieces: [readFixture("sglang/incremental.sse")] });
+  for await (const event of engine.complete(requestOf(), new AbortController().signal)) {
+    if (event.type !== "ids") continue;
+    expect(event.cachedTokens).toBe(64);
+    break;
+  }
+  expect.assertions(1);
+});
+
 describe("the request", () => {
   const sent = async (request: CompletionRequest) => {
     const { engine, transport } = engineOf({ pieces: [readFixture("sglang/cumulative.sse")] });

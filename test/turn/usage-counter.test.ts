@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createUsageCounter } from "../../src/turn/usage-counter.ts";
 
 function usageOf(given: Parameters<ReturnType<typeof createUsageCounter>["endCall"]>[0]) {
@@ -34,4 +34,27 @@ test("no more tokens can be reasoning than were sampled", () => {
   const usage = createUsageCounter();
   usage.beginCall(100, { tokens: 13 });
   expect(usage.toUsage(14)).toMatchObject({ completionTokens: 13, reasoningTokens: 13 });
+});
+
+describe("cached tokens that are reported before the end", () => {
+  const begun = () => {
+    const usage = createUsageCounter();
+    usage.beginCall(100);
+    usage.addCached(64);
+    return usage;
+  };
+
+  test("stand where the call is cut, whatever a later call reports", () => {
+    const usage = begun();
+    usage.beginCall(120);
+    usage.addCached(110);
+    usage.endCall({ promptTokens: 120, cachedTokens: 110 });
+    expect(usage.toUsage(0)).toMatchObject({ promptTokens: 100, cachedTokens: 64 });
+  });
+
+  test("give way to the count at the end", () => {
+    const usage = begun();
+    usage.endCall({ promptTokens: 100, cachedTokens: 80 });
+    expect(usage.toUsage(0)).toMatchObject({ cachedTokens: 80 });
+  });
 });
