@@ -40,9 +40,11 @@ export function checkRuns(given: Case, plain: Run, streamed: Run): Violation[] {
     checkConduct(given, run, (rule, detail) => report(rule, { way, ...detail }));
   }
   if (plain.observed === undefined || streamed.observed === undefined) return violations;
-  // Where a read is no list of ids, the tokens of what was cut off are estimated, and count towards the limit.
+  // Where a read is text, the tokens of what was cut off are estimated, and count towards the limit.
   const isCounted =
-    given.wire === "ids" || [plain, streamed].every(({ session }) => isReadToTheEnd(session));
+    given.wire === "ids" ||
+    given.wire === "pieces" ||
+    [plain, streamed].every(({ session }) => isReadToTheEnd(session));
   const isCut = [plain, streamed].some(({ observed }) =>
     observed?.choices.some(({ finish }) => finish === "length"),
   );
