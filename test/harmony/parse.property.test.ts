@@ -335,12 +335,8 @@ describe("memory is bounded: text goes out or goes away", () => {
     "<|message|>",
     "<|end|>",
     "<|start|>assistant x",
-  ])(
-    "a flood of %s ends in time",
-    (flood) => {
-      const reading = read({ form: "text", pushes: Array.from({ length: 20_000 }, () => flood) });
-      expect(reading.finish).toBe("stop");
-    },
-    5000,
-  );
+  ])("a flood of %s ends in time", (flood) => {
+    const reading = read({ form: "text", pushes: Array.from({ length: 20_000 }, () => flood) });
+    expect(reading.finish).toBe("stop");
+  });
 });

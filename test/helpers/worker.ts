@@ -1,7 +1,7 @@
 /** The real bundle in the real Workers runtime, with the configuration that is deployed. */
 import { createTestHarness } from "wrangler";
-import { describedSettings } from "../../src/config/describe.ts";
 import type { SettingName } from "../../src/config/settings.ts";
+import { toVariables } from "./worker-variables.ts";
 
 export interface TestWorker {
   /** `http://127.0.0.1:<port>` */
@@ -30,15 +30,4 @@ export async function startWorker(
     },
     close: () => server.close(),
   };
-}
-
-/** Settings as variables of a Worker. */
-export function toVariables(settings: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => {
-      const setting = describedSettings().find((each) => each.name === name);
-      if (setting === undefined) throw new Error(`there is no setting ${name}`);
-      return [setting.variable, typeof value === "string" ? value : JSON.stringify(value)];
-    }),
-  );
 }

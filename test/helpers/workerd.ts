@@ -6,15 +6,14 @@
 import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { unstable_readConfig as readConfig } from "wrangler";
 import { z } from "zod";
-import { toVariables } from "./worker.ts";
+import { toVariables } from "./worker-variables.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -40,9 +39,20 @@ export interface Workerd {
   close(): Promise<void>;
 }
 
+/** What `wrangler.toml` says of the runtime's version, for each start. */
+const COMPATIBILITY = "compatibility.json";
+const compatibility = z.object({
+  compatibility_date: z.string(),
+  compatibility_flags: z.array(z.string()),
+});
+
 /** A folder for a `worker.js` that is still to be written. */
 export async function emptyFolder(): Promise<Bundle> {
   const folder = await mkdtemp(join(tmpdir(), "harmony-gateway-worker-"));
+  // Imported here, once, and not by every test file: it takes a second.
+  const { unstable_readConfig: readConfig } = await import("wrangler");
+  const config = readConfig({ config: join(ROOT, "wrangler.toml") });
+  await writeFile(join(folder, COMPATIBILITY), JSON.stringify(compatibility.parse(config)));
   return { folder, remove: () => rm(folder, { recursive: true }) };
 }
 
@@ -72,7 +82,9 @@ export async function startWorkerd(
 ): Promise<Workerd> {
   // Beside the bundle, because it can name files only from its own place.
   const config = join(folder, `${randomUUID()}.capnp`);
-  await writeFile(config, toConfig(toVariables(settings), port));
+  const text = await readFile(join(folder, COMPATIBILITY), "utf8");
+  const runtime = compatibility.parse(JSON.parse(text));
+  await writeFile(config, toConfig(toVariables(settings), port, runtime));
   const args = ["serve", config, "--control-fd=3", "--inspector-addr=127.0.0.1:0"];
   const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "inherit", "pipe"] });
   const end = () => child.kill("SIGKILL");
@@ -107,10 +119,11 @@ export async function startWorkerd(
 /** `{"event":"listen","socket":"http","port":1234}`, `{"event":"listen-inspector","port":1235}` */
 const LISTENING = /"event":("listen","socket":"http"|"listen-inspector"),"port":(\d+)/g;
 
-function toConfig(variables: Readonly<Record<string, string>>, port: number): string {
-  const { compatibility_date, compatibility_flags } = readConfig({
-    config: join(ROOT, "wrangler.toml"),
-  });
+function toConfig(
+  variables: Readonly<Record<string, string>>,
+  port: number,
+  { compatibility_date, compatibility_flags }: z.infer<typeof compatibility>,
+): string {
   const bindings = Object.entries(variables).map(([name, value]) => {
     return `(name = ${JSON.stringify(name)}, text = ${JSON.stringify(value)})`;
   });

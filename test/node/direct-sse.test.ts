@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { Hono } from "hono";
@@ -10,6 +11,9 @@ import { listen } from "../../src/node/listen.ts";
 import { createShutdown } from "../../src/models/shutdown.ts";
 
 type Write = (take: Consumer<string>) => Promise<void>;
+
+/** More than the sockets of both sides hold. */
+const LONG_TEXT = 50_000_000;
 
 const HEAD = "Host: gateway\r\nContent-Length: 0\r\n";
 
@@ -36,12 +40,11 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
     });
     return c.text("no", 418);
   });
-  app.post("/text", (c) => c.text("x".repeat(50_000_000)));
-  /** Whether the response that was closed last had been written to its end. */
-  const closed = Promise.withResolvers<boolean>();
+  app.post("/text", (c) => c.text("x".repeat(LONG_TEXT)));
+  /** Resolves when a response has closed. */
+  const closed = Promise.withResolvers<void>();
   const fetch: FetchHandler = (request, env) => {
-    const { outgoing } = env;
-    outgoing.once("close", () => closed.resolve(outgoing.writableFinished));
+    env.outgoing.once("close", () => closed.resolve());
     return app.fetch(request, env);
   };
   const server = await listen(fetch, {
@@ -261,8 +264,15 @@ describe("a client that reads nothing for the idle timeout", () => {
 
   test("is cut when it is a plain answer, too", async () => {
     const { port, closed } = await serve(TWO, 10_000, 100);
-    await stall(port, "/text");
-    expect(await closed).toBe(false);
+    const socket = await stall(port, "/text");
+    await closed;
+    // Node 22 and 24 disagree on whether a response that was cut is finished: count what arrives.
+    let received = 0;
+    socket.on("data", (bytes) => (received += bytes.length));
+    socket.resume();
+    await once(socket, "close");
+    expect(received).toBeGreaterThan(0);
+    expect(received).toBeLessThan(LONG_TEXT);
   });
 
   test("is not taken for one that waits for a slow answer", async () => {

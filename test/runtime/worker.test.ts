@@ -7,7 +7,8 @@ import { type EngineServer, startEngineServer } from "../helpers/engine-server.t
 import { type RecordingEngine, recordingEngine } from "../helpers/recording-engine.ts";
 import { type ScriptedEngine, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { forgetful, loopScripts, type Post, runLoop, thoughtsIn } from "../helpers/tool-loop.ts";
-import { startWorker, type TestWorker, toVariables } from "../helpers/worker.ts";
+import { startWorker, type TestWorker } from "../helpers/worker.ts";
+import { toVariables } from "../helpers/worker-variables.ts";
 import { testRequests } from "./requests.ts";
 
 // What is deployed, as `wrangler dev` runs it: the bundle, wrangler.toml, KV.
