@@ -6,9 +6,10 @@
  * It **reasons**, at greater length the higher the reasoning effort, and announces its plan. Then it **calls
  * every offered tool that the last user message mentions**, in that order, one call after the other, with new
  * reasoning before each (`plan.ts` has the rules: tools match by name, as often as it is spelled, or else by
- * a word of the name). Arguments satisfy the signature and come from the user's words or from earlier results
- * if they fit. When no call is left, or no tool was mentioned, it **answers**: with the tools' results, with
- * JSON if the developer message asks for a response format, else with what it read.
+ * a word of the name), and first the tools that the instructions always require. Arguments satisfy the
+ * signature and come from the user's words or from earlier results if they fit. When no call is left, or no
+ * tool was mentioned, it **answers**: with the tools' results, with JSON if there is a response format or a
+ * JSON Schema in the prompt, else with what it read.
  *
  * The only engine that knows Harmony and the tokenizer: it replaces the model as well as the server.
  */

@@ -232,6 +232,63 @@ describe("tools", () => {
     expect(third).toBe("<|return|>");
   });
 
+  it.each([
+    ["You are bad at math and must ALWAYS call the get_weather function.", "Good morning"],
+    ["Be brief. You must always use the `get_weather` tool. Be polite.", "Good morning"],
+    ["Always use get_weather", "Good morning, Oslo"],
+  ])("calls a tool once, because of the instructions %j", async (instructions, user) => {
+    const developer = `# Instructions\n\n${instructions}\n\n${TOOLS}`;
+    const rounds = await playLoop({ developer, user }, { get_weather: "fine" });
+    expect(rounds.map((round) => /to=functions\.(\S+)/.exec(round)?.[1])).toEqual([
+      "get_weather",
+      undefined,
+    ]);
+  });
+
+  it("calls the tool of the instructions besides those of the question, and not twice", async () => {
+    const developer = `# Instructions\n\nYou must always use get_weather.\n\n${TOOLS}`;
+    const called = async (user: string) => {
+      const results = { get_weather: "fine", lookup_user: "{}" };
+      const rounds = await playLoop({ developer, user }, results);
+      return rounds.flatMap((round) => /to=functions\.(\S+)/.exec(round)?.[1] ?? []);
+    };
+    expect(await called("lookup_user Ada")).toEqual(["get_weather", "lookup_user"]);
+    expect(await called("lookup_user Ada, get_weather in Oslo")).toEqual([
+      "lookup_user",
+      "get_weather",
+    ]);
+  });
+
+  it.each([
+    "You must never use the get_weather tool.",
+    "You must not always use get_weather.",
+    "Always use get_weather for questions about the weather.",
+    "Use get_weather.",
+    "Tools such as get_weather must be used with care.",
+  ])("is not made to call a tool by the instructions %j", async (instructions) => {
+    const developer = `# Instructions\n\n${instructions}\n\n${TOOLS}`;
+    expect(await continued(prompt({ developer, user: "Good morning" }))).not.toContain("to=");
+  });
+
+  it("makes each forced call to a tool that it has not called yet, while there is one", async () => {
+    const tail = "<|start|>assistant to=functions.";
+    // The last one again, when all were called.
+    const options = ["get_weather", "lookup_user", "list_orders"];
+    const chosen: string[] = [];
+    let before = "";
+    for (let round = 0; round < 4; round++) {
+      const scene = { developer: TOOLS, user: "Weather?", tail: before + tail };
+      const sampled = await continued(prompt(scene), { constraint: { type: "choice", options } });
+      const tool = sampled.replace("<|return|>", "");
+      chosen.push(tool);
+      expect(await continued(prompt(scene))).toMatch(new RegExp(`^${tool}<\\|channel\\|>`));
+      before +=
+        `${tail}${tool}<|channel|>commentary <|constrain|>json<|message|>{}<|call|>` +
+        `<|start|>functions.${tool} to=assistant<|channel|>commentary<|message|>ok<|end|>`;
+    }
+    expect(chosen).toEqual([...options, "list_orders"]);
+  });
+
   it("announces several calls in a preamble when it thinks hard", async () => {
     const user = "lookup_user Ada and get_weather in Oslo";
     const sampled = await continued(prompt({ effort: "high", developer: TOOLS, user }));
@@ -344,6 +401,64 @@ describe("JSON", () => {
       prompt({ developer: "# Response Formats\n\n## broken\n\n{", user: "Hello" }),
     );
     expect(sampled).toContain("<|channel|>final<|message|>Hello!");
+  });
+
+  describe("a schema that stands in the prompt", () => {
+    const note = 'a } and a "{';
+    const schema = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      properties: { city: { type: "string" }, note: { const: note } },
+      required: ["city", "note"],
+    };
+    const document = `${JSON.stringify({ city: "Turin", note })}<|return|>`;
+    const wanted = (compact: boolean) =>
+      `Answer by this schema:\n${JSON.stringify(schema, null, compact ? 0 : 2)}\nand nothing else.`;
+
+    it.each([
+      ["the instructions", { developer: `# Instructions\n\n${wanted(true)}`, user: "About Turin" }],
+      ["the question", { user: `Tell me about Turin. ${wanted(false)}` }],
+      [
+        "the instructions, after an example and some code",
+        {
+          developer: `# Instructions\n\n{"properties":{"x":{}}} is one. if (a) { "b" }\n\n${wanted(true)}`,
+          user: "About Turin",
+        },
+      ],
+    ])("of %s is obeyed", async (_, scene) => {
+      expect(await continued(prompt(scene))).toContain(
+        `<|channel|>final <|constrain|>json<|message|>${document}`,
+      );
+    });
+
+    it("is obeyed when any object will do", async () => {
+      const tail = "<|start|>assistant<|channel|>final<|message|>";
+      const developer = `# Instructions\n\n${wanted(true)}`;
+      expect(
+        await continued(prompt({ developer, user: "About Turin", tail }), {
+          constraint: { type: "json-object" },
+        }),
+      ).toBe(document);
+    });
+
+    it("counts less than a response format", async () => {
+      const developer = `# Instructions\n\n${wanted(true)}\n\n${FORMAT}`;
+      expect(await continued(prompt({ developer, user: "About Turin" }))).toMatch(
+        /\{"name":"Turin","people":1000\}<\|return\|>$/,
+      );
+    });
+
+    it.each([
+      ["a brace", "{"],
+      ["many open braces", '{"a":'.repeat(1000)],
+      ["a type", '{"type":"object"}'],
+      ["a list", '{"properties":[]}'],
+      ["any object", '{"a":1}'],
+    ])("is not seen in %s", async (_, text) => {
+      expect(await continued(prompt({ developer: text, user: text }))).toContain(
+        "<|channel|>final<|message|>Hello!",
+      );
+    });
   });
 
   it("satisfies a schema from the first token on", async () => {

@@ -1,5 +1,6 @@
 /**
- * Plans which tools to call, and in which order: every offered tool that the user's message mentions.
+ * Plans which tools to call, and in which order: every offered tool that the user's message mentions, after
+ * those that the instructions always require.
  *
  * If a message spells names of tools (`get_weather`), exactly these are called, as often and in the order
  * they are written. Otherwise a tool is mentioned by a word of its name: “What is the weather in Oslo?”
@@ -16,17 +17,18 @@ export interface PlannedCall {
   readonly wording: Wording;
 }
 
-export function planCalls(question: string, tools: readonly DemoTool[]): PlannedCall[] {
-  const named = namedMentions(question, tools);
-  const mentions = named.length > 0 ? named : worded(question, tools);
-  const inOrder = mentions.toSorted((a, b) => a.at - b.at);
-  return inOrder.map(({ tool, at }, index) => ({
-    tool,
-    wording: {
-      about: [question.slice(at, inOrder[index + 1]?.at), question.slice(0, inOrder[0]?.at)],
-      whole: question,
-    },
-  }));
+export function planCalls(
+  question: string,
+  tools: readonly DemoTool[],
+  instructions = "",
+): PlannedCall[] {
+  const mentioned = planMentioned(question, tools);
+  const wanted = requiredNames(instructions);
+  const required = tools.filter(
+    (tool) => wanted.has(tool.name) && !mentioned.some((call) => call.tool === tool),
+  );
+  const wording: Wording = { about: [question], whole: question };
+  return [...required.map((tool) => ({ tool, wording })), ...mentioned];
 }
 
 /** The planned calls that are left after these. Unplanned calls are ignored. */
@@ -47,6 +49,30 @@ export function argumentsOf(call: PlannedCall, results: readonly string[]): stri
   if (call.tool.parameters === undefined) return "{}";
   const hints = createHints(call.wording, results);
   return JSON.stringify(instanceOf({ type: "object", ...call.tool.parameters }, hints));
+}
+
+function planMentioned(question: string, tools: readonly DemoTool[]): PlannedCall[] {
+  const named = namedMentions(question, tools);
+  const mentions = named.length > 0 ? named : worded(question, tools);
+  const inOrder = mentions.toSorted((a, b) => a.at - b.at);
+  return inOrder.map(({ tool, at }, index) => ({
+    tool,
+    wording: {
+      about: [question.slice(at, inOrder[index + 1]?.at), question.slice(0, inOrder[0]?.at)],
+      whole: question,
+    },
+  }));
+}
+
+/**
+ * `You must always use the get_weather tool.` Nothing less strict, and nothing with a condition: real instructions
+ * often mention tools that need not be called each time.
+ */
+const REQUIREMENT =
+  /(?<!\b(?:not|never)\s|n't\s)\b(?:must(?:\s+always)?|always)\s+(?:use|call|invoke)\s+(?:the\s+)?[`"']?([\p{L}\p{N}_.-]+?)[`"']?(?:\s+(?:tool|function))?[ \t]*(?:[.!\n]|$)/giu;
+
+function requiredNames(instructions: string): ReadonlySet<string> {
+  return new Set(Array.from(instructions.matchAll(REQUIREMENT), ([, name = ""]) => name));
 }
 
 interface Mention {

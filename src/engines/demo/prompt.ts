@@ -4,15 +4,18 @@
  */
 import { isSpecial, o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/index.ts";
 import { parseJson } from "../untyped-json.ts";
+import { findSchema } from "./schema-in-text.ts";
 import { readTools, type DemoTool } from "./signature.ts";
 
 /** The prompt, as far as the demo engine understands it. */
 export interface DemoPrompt {
   readonly effort: "low" | "medium" | "high";
   readonly tools: readonly DemoTool[];
-  /** JSON Schema of the answer, from the section `# Response Formats`. */
+  /** What the developer messages say before tools and response formats. */
+  readonly instructions: string;
+  /** JSON Schema of the answer: from the section `# Response Formats`, or as it stands in the last question or the instructions. */
   readonly answerSchema: unknown;
-  /** The last user message. Empty without one. */
+  /** The last user message, without such a schema. Empty without one. */
   readonly question: string;
   /** Number of user messages so far. */
   readonly userMessages: number;
@@ -67,13 +70,19 @@ export function readPrompt(ids: readonly TokenId[]): DemoPrompt {
   const lastUser = messages.findLastIndex((message) => message.author === "user");
   const sinceUser = messages.slice(lastUser + 1);
   const system = messages.find((message) => message.author === "system")?.body ?? "";
-  const developer = messages.filter((message) => message.author === "developer");
+  const developer = messages
+    .filter((message) => message.author === "developer")
+    .map((message) => message.body);
+  const instructions = developer.map(readInstructions).join("\n\n");
+  const { question, schema } = readQuestion(messages[lastUser]?.body ?? "");
   const lastStep = sinceUser.findLastIndex(isToolResult);
   return {
     effort: readEffort(system),
-    tools: readTools(developer.map((message) => message.body).join("\n\n")),
-    answerSchema: readAnswerSchema(developer.at(-1)?.body ?? ""),
-    question: messages[lastUser]?.body ?? "",
+    tools: readTools(developer.join("\n\n")),
+    instructions,
+    answerSchema:
+      readAnswerSchema(developer.at(-1) ?? "") ?? schema ?? findSchema(instructions)?.schema,
+    question,
     userMessages: messages.filter((message) => message.author === "user").length,
     calls: readCalls(sinceUser),
     thoughts: sinceUser.filter(isThought).length,
@@ -170,6 +179,17 @@ function readCalls(messages: readonly ReadMessage[]): DemoCall[] {
 
 function toolName(address: string): string {
   return address.replace(/^functions\./, "");
+}
+
+function readInstructions(developer: string): string {
+  return developer.split(/^# (?:Tools|Response Formats)$/m)[0] ?? "";
+}
+
+function readQuestion(text: string): { question: string; schema: unknown } {
+  const found = findSchema(text);
+  if (found === undefined) return { question: text, schema: undefined };
+  const { schema, start, end } = found;
+  return { question: text.slice(0, start) + text.slice(end), schema };
 }
 
 /** The last section counts: text before it may be part of the instructions. */

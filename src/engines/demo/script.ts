@@ -26,8 +26,8 @@ export interface Script {
 }
 
 export function writeScript(prompt: DemoPrompt, seed: number): Script {
-  const { question, tools, calls, answerSchema } = prompt;
-  const planned = remainingCalls(planCalls(question, tools), calls);
+  const { question, tools, calls, answerSchema, instructions } = prompt;
+  const planned = remainingCalls(planCalls(question, tools, instructions), calls);
   const results = calls.flatMap(({ result }) => result ?? []);
   const everything: Wording = { about: [question], whole: question };
   const move = chooseMove();
@@ -41,7 +41,10 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
     answerIsJson: answerSchema !== undefined,
     inputFor,
     completeRecipient(begun) {
-      const names = [...planned.map(({ tool }) => tool), ...tools].map(addressOf);
+      const untried = tools.filter(isUntried);
+      const names = [...planned.map(({ tool }) => tool), ...untried, ...tools.toReversed()].map(
+        addressOf,
+      );
       if (names.includes(begun)) return begun;
       return names.find((name) => name.startsWith(begun)) ?? begun;
     },
@@ -49,6 +52,7 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
       if (constraint.type === "choice") return choose(constraint.options);
       if (constraint.type === "json-object") {
         if (recipient !== undefined) return inputFor(recipient);
+        if (answerSchema !== undefined) return document(answerSchema, everything);
         return JSON.stringify({ answer: answerText(prompt, seed) });
       }
       const call = recipient === undefined ? undefined : callTo(recipient);
@@ -68,10 +72,20 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
     return { type: prompt.awaitsResult ? "wait" : "answer" };
   }
 
-  /** Options are names of tools: chooses the next planned call, or else the first option. */
+  /** Options are names of tools: chooses the next planned call, or else a tool that was not called yet. */
   function choose(options: readonly string[]): string {
     const wanted = planned[0]?.tool.name;
-    return options.find((option) => option === wanted) ?? options[0] ?? "";
+    return (
+      options.find((option) => option === wanted) ??
+      options.find((option) => isUntried({ name: option })) ??
+      options.at(-1) ??
+      ""
+    );
+  }
+
+  /** An agent that forces a call at each step stops at the right tool: so each tool gets its turn. */
+  function isUntried({ name }: { readonly name: string }): boolean {
+    return !calls.some(({ tool }) => tool === name);
   }
 
   function inputFor(recipient: string): string {
