@@ -270,23 +270,38 @@ describe("tools", () => {
     expect(await continued(prompt({ developer, user: "Good morning" }))).not.toContain("to=");
   });
 
-  it("makes each forced call to a tool that it has not called yet, while there is one", async () => {
-    const tail = "<|start|>assistant to=functions.";
-    // The last one again, when all were called.
-    const options = ["get_weather", "lookup_user", "list_orders"];
-    const chosen: string[] = [];
-    let before = "";
-    for (let round = 0; round < 4; round++) {
-      const scene = { developer: TOOLS, user: "Weather?", tail: before + tail };
-      const sampled = await continued(prompt(scene), { constraint: { type: "choice", options } });
-      const tool = sampled.replace("<|return|>", "");
-      chosen.push(tool);
-      expect(await continued(prompt(scene))).toMatch(new RegExp(`^${tool}<\\|channel\\|>`));
-      before +=
-        `${tail}${tool}<|channel|>commentary <|constrain|>json<|message|>{}<|call|>` +
-        `<|start|>functions.${tool} to=assistant<|channel|>commentary<|message|>ok<|end|>`;
-    }
-    expect(chosen).toEqual([...options, "list_orders"]);
+  it.each(["functions.", "functions", "functions.l"])(
+    "makes forced calls to tools that it has not called yet, while there are some, after to=%s",
+    async (begun) => {
+      const offered = ["get_weather", "lookup_user", "list_orders"];
+      const names = offered.filter((name) => `functions.${name}`.startsWith(begun));
+      const options = names.map((name) => `functions.${name}`.slice(begun.length));
+      const chosen: string[] = [];
+      let before = "";
+      for (let round = 0; round <= names.length; round++) {
+        const tail = `${before}<|start|>assistant to=${begun}`;
+        const sampled = await continued(prompt({ developer: TOOLS, user: "Weather?", tail }), {
+          constraint: { type: "choice", options },
+        });
+        const tool = (begun + sampled.replace("<|return|>", "")).replace("functions.", "");
+        chosen.push(tool);
+        before +=
+          `<|start|>assistant to=functions.${tool}<|channel|>commentary <|constrain|>json<|message|>{}<|call|>` +
+          `<|start|>functions.${tool} to=assistant<|channel|>commentary<|message|>ok<|end|>`;
+      }
+      // The last one again, when all were called.
+      expect(chosen).toEqual([...names, names.at(-1)]);
+    },
+  );
+
+  it("completes a recipient with a tool that it has not called yet", async () => {
+    const call = (tool: string) =>
+      `<|start|>assistant to=functions.${tool}<|channel|>commentary <|constrain|>json<|message|>{}<|call|>` +
+      `<|start|>functions.${tool} to=assistant<|channel|>commentary<|message|>ok<|end|>`;
+    const tail = `${call("get_weather")}${call("lookup_user")}<|start|>assistant to=functions.`;
+    expect(await continued(prompt({ developer: TOOLS, user: "Weather?", tail }))).toMatch(
+      /^list_orders<\|channel\|>/,
+    );
   });
 
   it("announces several calls in a preamble when it thinks hard", async () => {

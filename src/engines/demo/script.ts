@@ -72,12 +72,14 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
     return { type: prompt.awaitsResult ? "wait" : "answer" };
   }
 
-  /** Options are names of tools: chooses the next planned call, or else a tool that was not called yet. */
+  /** Options complete a recipient: chooses the next planned call, or else a tool that was not called yet. */
   function choose(options: readonly string[]): string {
-    const wanted = planned[0]?.tool.name;
+    const begun = prompt.open.kind === "header" ? (prompt.open.recipient ?? "") : "";
+    const completing = (wanted: readonly { readonly name: string }[]) =>
+      options.find((option) => wanted.some((tool) => addressOf(tool) === begun + option));
     return (
-      options.find((option) => option === wanted) ??
-      options.find((option) => isUntried({ name: option })) ??
+      completing(planned.map(({ tool }) => tool)) ??
+      completing(tools.filter(isUntried)) ??
       options.at(-1) ??
       ""
     );
