@@ -5,13 +5,14 @@
  */
 import { execFile, execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { startGatewayProcess } from "../test/helpers/gateway-process.ts";
 import type { Check, ClientResult, MatrixClient } from "./client.ts";
+import { startTap, type Tap } from "./tap.ts";
 import { startScriptedAgent, type Task, type ToolCall } from "./scripted-agent.ts";
+import { createWorkspace } from "./workspace.ts";
 
 const PACKAGE = "@anthropic-ai/claude-code";
 const MODEL = "openai/gpt-oss-20b";
@@ -25,23 +26,19 @@ const CLAUDE = join(import.meta.dirname, "node_modules", PACKAGE, "cli-wrapper.c
 export const claudeCode: MatrixClient = { name: "Claude Code", package: PACKAGE, run };
 
 async function run(folder: string): Promise<ClientResult> {
-  const home = join(folder, "home");
-  const project = join(folder, "project");
-  mkdirSync(home);
-  mkdirSync(project);
-  const contentOf = (name: string) => {
-    const path = join(project, name);
-    return existsSync(path) ? readFileSync(path, "utf8") : undefined;
-  };
+  const workspace = createWorkspace(folder);
+  const { home, project, contentOf } = workspace;
   const tasks = toTasks(project);
   const checks: Check[] = [];
   const check = (name: string, passed: boolean) => checks.push({ name, passed });
 
   const agent = await startScriptedAgent(Object.values(tasks));
+  const tap = await startTap();
+  const surroundings = { home, project, tap };
   const sealingKey = randomBytes(32).toString("base64url");
   const args = ["--engine", "vllm", "--url", agent.url, "--sealing-keys", sealingKey];
   try {
-    const cut = await withClaude(args, { home, project }, async (claude) => {
+    const cut = await withClaude(args, surroundings, async (claude) => {
       const first = await claude(tasks.write.ask);
       check("creates a file and edits it", contentOf("notes.txt") === "second\n");
       check("runs a command", contentOf("copy.txt") === "second\n");
@@ -57,7 +54,7 @@ async function run(folder: string): Promise<ClientResult> {
       return subtype === "error_max_turns" && contentOf("count.txt") === "1\n2\n";
     });
     // A gateway that remembers nothing of the first.
-    await withClaude(args, { home, project }, async (claude) => {
+    await withClaude(args, surroundings, async (claude) => {
       const continued = await claude("--continue", "Go on.");
       check(
         "`--continue` of a tool loop that was cut off, after a restart of the gateway: finishes it",
@@ -66,7 +63,7 @@ async function run(folder: string): Promise<ClientResult> {
     });
     // Claude Code is told of a longer context than there is, so that it meets the gateway's refusal.
     const short = [...args, "--context-length", "17000"];
-    await withClaude(short, { home, project }, async (claude) => {
+    await withClaude(short, surroundings, async (claude) => {
       await claude(tasks.fill.ask);
       const { result } = await claude("--continue", tasks.overflow.ask);
       check(
@@ -76,9 +73,10 @@ async function run(folder: string): Promise<ClientResult> {
       );
     });
   } finally {
+    await tap.close();
     await agent.close();
   }
-  return { checks, thoughts: agent.thoughts() };
+  return { checks, thoughts: agent.thoughts(), tools: tap.tools(agent.prompts) };
 }
 
 function toTasks(project: string) {
@@ -136,9 +134,10 @@ function bash(command: string): ToolCall {
   return { tool: "Bash", arguments: { command, description: "Runs a command" } };
 }
 
-interface Folders {
+interface Surroundings {
   readonly home: string;
   readonly project: string;
+  readonly tap: Tap;
 }
 
 type Claude = (...args: string[]) => Promise<z.infer<typeof output>>;
@@ -152,13 +151,14 @@ const output = z.object({
 /** Claude Code, in front of a gateway that lives as long as `use` takes. */
 async function withClaude<Result>(
   gatewayArgs: readonly string[],
-  folders: Folders,
+  surroundings: Surroundings,
   use: (claude: Claude) => Promise<Result>,
 ): Promise<Result> {
   const gateway = await startGatewayProcess(gatewayArgs);
   try {
-    const variables = printedVariables(new URL(gateway.baseURL).port);
-    return await use((...args) => runClaude(variables, folders, args));
+    surroundings.tap.forwardTo(new URL(gateway.baseURL).origin);
+    const variables = printedVariables(new URL(surroundings.tap.baseURL).port);
+    return await use((...args) => runClaude(variables, surroundings, args));
   } finally {
     await gateway.stop();
   }
@@ -167,7 +167,7 @@ async function withClaude<Result>(
 /** Its output, also when it ends with an error of its own, such as the limit of turns. */
 async function runClaude(
   variables: Readonly<Record<string, string>>,
-  { home, project }: Folders,
+  { home, project }: Surroundings,
   args: readonly string[],
 ): Promise<z.infer<typeof output>> {
   const options = ["--output-format", "json", "--dangerously-skip-permissions", ...LIMIT];

@@ -12,6 +12,18 @@ export interface MatrixClient {
 export interface ClientResult {
   readonly checks: readonly Check[];
   readonly thoughts: ThoughtCount;
+  readonly tools: OfferedTools;
+  /** What could not be tried, and why. */
+  readonly notes?: readonly string[];
+}
+
+/** What became of the tools that the client offered. */
+export interface OfferedTools {
+  readonly count: number;
+  /** Those the gateway said it left out. */
+  readonly skipped: readonly string[];
+  /** Those that reached no prompt, and nobody was told. */
+  readonly dropped: readonly string[];
 }
 
 export interface Check {

@@ -1,60 +1,107 @@
 /**
  * Runs the released clients against the gateway and writes what it saw to `docs/clients/matrix.md`.
  *
- *     npm run matrix     # installs them first, hundreds of megabytes, into a folder of their own
+ *     npm run matrix                      # installs them first, two gigabytes, into a folder of their own
+ *     node matrix/run.ts opencode Cline   # only these; the results of the others stay
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { z } from "zod";
 import { claudeCode } from "./claude-code.ts";
 import type { ClientResult, MatrixClient } from "./client.ts";
+import { cline } from "./cline.ts";
+import { codexOverHttp, codexOverWebSocket } from "./codex.ts";
+import { continueCli } from "./continue.ts";
+import { opencode } from "./opencode.ts";
+import { qwenCode } from "./qwen-code.ts";
 
-const CLIENTS: readonly MatrixClient[] = [claudeCode];
+const CLIENTS: readonly MatrixClient[] = [
+  codexOverHttp,
+  codexOverWebSocket,
+  claudeCode,
+  opencode,
+  cline,
+  continueCli,
+  qwenCode,
+];
 const TABLE = join(import.meta.dirname, "../docs/clients/matrix.md");
 
 const { dependencies: versions } = z
   .object({ dependencies: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync(join(import.meta.dirname, "package.json"), "utf8")));
 
-const sections: string[] = [];
+const { positionals: chosen } = parseArgs({ allowPositionals: true });
+const unknown = chosen.filter((name) => !CLIENTS.some((client) => client.name === name));
+if (unknown.length > 0) {
+  throw new Error(
+    `There is no client ${unknown.join(", ")}. There are: ${CLIENTS.map(({ name }) => name).join(", ")}.`,
+  );
+}
+
+const sections = readSections(readFileSync(TABLE, "utf8"));
 for (const client of CLIENTS) {
+  if (chosen.length > 0 && !chosen.includes(client.name)) continue;
   const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-matrix-"));
   try {
     const result = await client.run(folder);
-    sections.push(toSection(client, result));
+    const section = toSection(client, result);
+    console.log(`${section}\n`);
+    sections.set(client.name, section);
     if (!succeeded(result)) process.exitCode = 1;
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
-writeFileSync(TABLE, toPage(sections));
-console.log(sections.join("\n\n"));
+writeFileSync(TABLE, toPage(CLIENTS.flatMap(({ name }) => sections.get(name) ?? [])));
 
-function succeeded({ checks, thoughts }: ClientResult): boolean {
-  return checks.every(({ passed }) => passed) && thoughts.had > 0 && thoughts.kept === thoughts.had;
+function succeeded({ checks, thoughts, tools }: ClientResult): boolean {
+  return (
+    checks.every(({ passed }) => passed) &&
+    thoughts.had > 0 &&
+    thoughts.kept === thoughts.had &&
+    tools.dropped.length === 0
+  );
 }
 
-function toSection(client: MatrixClient, { checks, thoughts }: ClientResult): string {
+function toSection(client: MatrixClient, result: ClientResult): string {
+  const { checks, thoughts, tools, notes = [] } = result;
   const date = new Date().toISOString().slice(0, 10);
-  const lines = checks.map(({ name, passed }) => `- ${passed ? "passed" : "**failed**"}: ${name}`);
   return [
     `## ${client.name} ${versions[client.package] ?? ""}`,
     "",
-    `Run on ${date}. Thoughts kept: ${thoughts.kept} of ${thoughts.had}.`,
+    `Run on ${date}. Thoughts kept: ${thoughts.kept} of ${thoughts.had}. Tools offered: ${tools.count};` +
+      ` named as skipped: ${tools.skipped.length === 0 ? "none" : list(tools.skipped)};` +
+      ` dropped silently: ${tools.dropped.length === 0 ? "none" : `**${list(tools.dropped)}**`}.`,
     "",
-    ...lines,
+    ...checks.map(({ name, passed }) => `- ${passed ? "passed" : "**failed**"}: ${name}`),
+    ...notes.map((note) => `- not run: ${note}`),
   ].join("\n");
+}
+
+function list(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ");
+}
+
+/** By the client's name, which the version follows. */
+function readSections(page: string): Map<string, string> {
+  const texts = page.split(/^(?=## )/m).slice(1);
+  return new Map(
+    texts.map((section) => [/^## (.*) \S+$/m.exec(section)?.[1] ?? "", section.trim()]),
+  );
 }
 
 function toPage(all: readonly string[]): string {
   return `# Clients that were run
 
 Written by \`npm run matrix\`. It runs released clients, unmodified and headless, in a temporary home, against the gateway in
-front of a scripted model. The files and commands are real.
+front of a scripted model. The files, commands and MCP servers are real. What the model writes is not: this says nothing
+about how well gpt-oss does the work.
 
 "Thoughts kept: 9 of 9" means: over all prompts that reached the engine, the model had thought nine times before calls of the
-task in hand, and the prompts had all nine thoughts.
+task in hand, and the prompts had all nine thoughts. "Dropped silently" are tools that a client offered, that are in no
+prompt, and that the gateway did not name in \`x-harmony-skipped-tools\` either.
 
 ${all.join("\n\n")}
 `;

@@ -17,7 +17,12 @@ export interface Task {
 
 export interface ToolCall {
   readonly tool: string;
-  readonly arguments: object;
+  /** Default: `functions`. */
+  readonly namespace?: string;
+  /** Written as JSON, a text as it is. A function makes them from the prompt, for instance from an earlier result. */
+  readonly arguments: object | string | ((prompt: string) => object);
+  /** What stands between `<|start|>assistant` and `<|message|>`, for a call that the model gets wrong. */
+  readonly header?: string;
 }
 
 export interface ScriptedAgent {
@@ -33,16 +38,19 @@ export interface ThoughtCount {
   readonly had: number;
 }
 
+const FINAL_OPENED = /<\|channel\|>final(?: ?<\|constrain\|>json)?<\|message\|>$/;
+
 export async function startScriptedAgent(tasks: readonly Task[]): Promise<ScriptedAgent> {
   const vllm: FakeVllm = await startFakeVllm((prompt) => {
     const state = readPrompt(tasks, prompt);
     if (state === undefined) return "<|channel|>final<|message|>Nothing to do.<|return|>";
     const { task, done } = state;
     const call = task.calls[done];
+    // The gateway opens an answer that is to follow a schema, once the model has thought.
+    if (FINAL_OPENED.test(prompt)) return `${task.answer}<|return|>`;
     const thought = `<|channel|>analysis<|message|>${thoughtOf(task, done)}<|end|><|start|>assistant`;
     if (call === undefined) return `${thought}<|channel|>final<|message|>${task.answer}<|return|>`;
-    const args = JSON.stringify(call.arguments);
-    return `${thought}<|channel|>commentary to=functions.${call.tool} <|constrain|>json<|message|>${args}<|call|>`;
+    return `${thought}${writeCall(call, prompt)}`;
   });
   return {
     url: vllm.url,
@@ -52,6 +60,16 @@ export async function startScriptedAgent(tasks: readonly Task[]): Promise<Script
   };
 }
 
+function writeCall(call: ToolCall, prompt: string): string {
+  const { tool, namespace = "functions", arguments: input } = call;
+  const value = typeof input === "function" ? input(prompt) : input;
+  const isText = typeof value === "string";
+  const header =
+    call.header ??
+    `<|channel|>commentary to=${namespace}.${tool}${isText ? "" : " <|constrain|>json"}`;
+  return `${header}<|message|>${isText ? value : JSON.stringify(value)}<|call|>`;
+}
+
 interface PromptState {
   readonly task: Task;
   /** Calls that have their results. */
@@ -59,14 +77,24 @@ interface PromptState {
 }
 
 function readPrompt(tasks: readonly Task[], prompt: string): PromptState | undefined {
-  // Requests without tools are for titles and the like.
-  if (!prompt.includes("namespace functions {")) return undefined;
-  const asked = tasks
-    .map((task) => ({ task, at: prompt.lastIndexOf(task.ask) }))
-    .toSorted((a, b) => b.at - a.at)[0];
-  if (asked === undefined || asked.at < 0) return undefined;
-  const done = prompt.slice(asked.at).split("<|start|>functions.").length - 1;
-  return { task: asked.task, done };
+  // Requests without tools are for titles and summaries.
+  const possible = prompt.includes("namespace functions {")
+    ? tasks
+    : tasks.filter(({ calls }) => calls.length === 0);
+  const last = Array.from(
+    prompt.matchAll(/<\|start\|>user<\|message\|>(.*?)<\|end\|>/gs),
+    ({ index, 1: text = "" }) => ({ index, task: lastAsked(possible, text) }),
+  ).findLast(({ task }) => task !== undefined);
+  if (last?.task === undefined) return undefined;
+  const results = prompt.slice(last.index).match(/<\|start\|>[^<]* to=assistant/g);
+  return { task: last.task, done: results?.length ?? 0 };
+}
+
+function lastAsked(tasks: readonly Task[], text: string): Task | undefined {
+  return tasks
+    .map((task) => ({ task, at: text.lastIndexOf(task.ask) }))
+    .filter(({ at }) => at >= 0)
+    .toSorted((a, b) => b.at - a.at)[0]?.task;
 }
 
 function thoughtOf(task: Task, call: number): string {

@@ -1,0 +1,253 @@
+/**
+ * Codex, headless, over HTTP and over WebSocket: it runs commands and makes files; goes on after calls that the model wrote
+ * wrongly; is resumed; answers by a schema; and compacts what no longer fits.
+ */
+import { join } from "node:path";
+import { z } from "zod";
+import { startGatewayProcess } from "../test/helpers/gateway-process.ts";
+import type { Check, ClientResult, MatrixClient } from "./client.ts";
+import { startScriptedAgent, type Task, type ToolCall } from "./scripted-agent.ts";
+import { startTap, type Tap } from "./tap.ts";
+import { createWorkspace, type Workspace } from "./workspace.ts";
+
+const PACKAGE = "@openai/codex";
+const MODEL = "openai/gpt-oss-20b";
+const SUMMARY = "The user lets the model count.";
+const CODEX = join(import.meta.dirname, "node_modules", PACKAGE, "bin/codex.js");
+const FLAGS = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
+
+export const codexOverHttp: MatrixClient = {
+  name: "Codex over HTTP",
+  package: PACKAGE,
+  run: (folder) => run(folder, false),
+};
+
+export const codexOverWebSocket: MatrixClient = {
+  name: "Codex over WebSocket",
+  package: PACKAGE,
+  run: (folder) => run(folder, true),
+};
+
+/** Above what a short task needs, below what the long ones write. */
+const LIMIT = ["-c", "model_auto_compact_token_limit=5000"];
+
+const TASKS = {
+  write: {
+    name: "write",
+    ask: "Write notes and copy them.",
+    calls: [shell("echo first > notes.txt"), shell("cat notes.txt > copy.txt")],
+    answer: "The notes are written and copied.",
+  },
+  resume: {
+    name: "resume",
+    ask: "Change the notes.",
+    calls: [shell("sed -i s/first/second/ notes.txt")],
+    answer: "The notes are changed.",
+  },
+  count: {
+    name: "count",
+    ask: "Count to six in count.txt.",
+    calls: [
+      count(1),
+      count(2),
+      { ...count(3), header: "<|channel|>analysis to=functions.exec_command code" },
+      { ...count(4), header: "<|channel|>commentary to=exec_command<|channel|>commentary json" },
+      count(5),
+      count(6),
+    ],
+    answer: "Counted to six.",
+  },
+  schema: {
+    name: "schema",
+    ask: "How many files are there?",
+    calls: [shell("ls")],
+    answer: '{"files":3}',
+  },
+  fill: {
+    name: "fill",
+    ask: "Count to two thousand.",
+    calls: [shell("seq 1 2000")],
+    answer: "Counted to two thousand.",
+  },
+  overflow: {
+    name: "overflow",
+    ask: "And count to three thousand.",
+    calls: [shell("seq 1 3000")],
+    answer: "Counted to three thousand.",
+  },
+  goOn: {
+    name: "go on",
+    ask: "Then count to two.",
+    calls: [shell("seq 1 2")],
+    answer: "Counted to two.",
+  },
+  compact: {
+    name: "compact",
+    // From Codex' own instruction.
+    ask: "CONTEXT CHECKPOINT COMPACTION",
+    calls: [],
+    answer: SUMMARY,
+  },
+} satisfies Record<string, Task>;
+
+function shell(cmd: string): ToolCall {
+  return { tool: "exec_command", arguments: { cmd } };
+}
+
+function count(number: number): ToolCall {
+  return shell(`echo ${number} >> count.txt`);
+}
+
+const SCHEMA = {
+  type: "object",
+  properties: { files: { type: "integer" } },
+  required: ["files"],
+  additionalProperties: false,
+};
+
+async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
+  const workspace = createWorkspace(folder);
+  const { contentOf } = workspace;
+  const checks: Check[] = [];
+  const check = (name: string, passed: boolean) => checks.push({ name, passed });
+  const agent = await startScriptedAgent(Object.values(TASKS));
+  const tap = await startTap();
+  const surroundings = { workspace, tap, webSocket };
+  const args = ["--engine", "vllm", "--url", agent.url];
+  try {
+    await withCodex(args, surroundings, async (codex) => {
+      const first = await codex(TASKS.write.ask);
+      check("runs commands that make files", contentOf("copy.txt") === "first\n");
+      check("gives the answer", first.answer === TASKS.write.answer);
+      const resumed = await codex("resume", first.thread, TASKS.resume.ask);
+      check(
+        "`resume`: changes the file",
+        resumed.answer === TASKS.resume.answer && contentOf("notes.txt") === "second\n",
+      );
+      const counted = await codex(TASKS.count.ask);
+      check(
+        "six calls, two of them malformed by the model: all are run",
+        counted.answer === TASKS.count.answer && contentOf("count.txt") === "1\n2\n3\n4\n5\n6\n",
+      );
+      const schema = workspace.configure("schema.json", SCHEMA);
+      const { answer } = await codex("--output-schema", schema, TASKS.schema.ask);
+      check("`--output-schema`: answers by it, after a call", answer === TASKS.schema.answer);
+    });
+    await withCodex(args, surroundings, async (codex) => {
+      const { thread } = await codex(TASKS.fill.ask);
+      const { answer } = await codex("resume", thread, ...LIMIT, TASKS.goOn.ask);
+      check(
+        "compacts when its own limit is reached, and finishes the task",
+        answer === TASKS.goOn.answer && agent.prompts.at(-1)?.includes(SUMMARY) === true,
+      );
+    });
+    // Codex believes in more context than there is, until it is told.
+    const short = [...args, "--context-length", "11000"];
+    await withCodex(short, surroundings, async (codex) => {
+      const { thread } = await codex(TASKS.fill.ask);
+      const full = await codex("resume", thread, TASKS.overflow.ask);
+      const told = full.errors.some((error) => error.includes("ran out of room"));
+      const { answer } = await codex("resume", thread, ...LIMIT, TASKS.goOn.ask);
+      check(
+        "a conversation that no longer fits: says so; with its limit set, compacts it and goes on",
+        told && answer === TASKS.goOn.answer && agent.prompts.at(-1)?.includes(SUMMARY) === true,
+      );
+    });
+  } finally {
+    await tap.close();
+    await agent.close();
+  }
+  check(
+    webSocket ? "all of it went over WebSocket" : "all of it went over HTTP",
+    (webSocket ? tap.counts.http : tap.counts.webSocket) === 0,
+  );
+  return { checks, thoughts: agent.thoughts(), tools: tap.tools(agent.prompts) };
+}
+
+interface Surroundings {
+  readonly workspace: Workspace;
+  readonly tap: Tap;
+  readonly webSocket: boolean;
+}
+
+type Codex = (...args: string[]) => Promise<Turn>;
+
+interface Turn {
+  readonly thread: string;
+  /** Of the last message. */
+  readonly answer: string | undefined;
+  readonly errors: readonly string[];
+}
+
+/** Codex, in front of a gateway that lives as long as `use` takes. */
+async function withCodex<Result>(
+  gatewayArgs: readonly string[],
+  { workspace, tap, webSocket }: Surroundings,
+  use: (codex: Codex) => Promise<Result>,
+): Promise<Result> {
+  const gateway = await startGatewayProcess(gatewayArgs);
+  tap.forwardTo(new URL(gateway.baseURL).origin);
+  try {
+    const catalogue = workspace.configure(".codex/models.json", { models: [MODEL_ENTRY] });
+    workspace.configure(
+      ".codex/config.toml",
+      [
+        `model = "${MODEL}"`,
+        `model_provider = "gateway"`,
+        `model_catalog_json = "${catalogue}"`,
+        `[model_providers.gateway]`,
+        `name = "harmony-gateway"`,
+        `base_url = "${tap.baseURL}"`,
+        `wire_api = "responses"`,
+        `supports_websockets = ${webSocket}`,
+      ].join("\n"),
+    );
+    return await use(async (...args) => {
+      const ended = await workspace.run([process.execPath, CODEX, "exec", ...FLAGS, ...args]);
+      return toTurn(ended.stdout);
+    });
+  } finally {
+    await gateway.stop();
+  }
+}
+
+const MODEL_ENTRY = {
+  slug: MODEL,
+  display_name: "gpt-oss-20b",
+  default_reasoning_level: "medium",
+  supported_reasoning_levels: ["low", "medium", "high"].map((effort) => ({
+    effort,
+    description: effort,
+  })),
+  shell_type: "unified_exec",
+  visibility: "list",
+  supported_in_api: true,
+  priority: 1,
+  base_instructions: "You are a coding agent.",
+  support_verbosity: false,
+  apply_patch_tool_type: "freeform",
+  truncation_policy: { mode: "tokens", limit: 10_000 },
+  context_window: 131_072,
+  experimental_supported_tools: [],
+  input_modalities: ["text"],
+};
+
+const event = z.looseObject({
+  type: z.string(),
+  thread_id: z.string().optional(),
+  message: z.string().optional(),
+  error: z.looseObject({ message: z.string() }).optional(),
+  item: z.looseObject({ type: z.string(), text: z.string().optional() }).optional(),
+});
+
+function toTurn(stdout: string): Turn {
+  const events = stdout
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => event.parse(JSON.parse(line)));
+  return {
+    thread: events.find(({ thread_id }) => thread_id !== undefined)?.thread_id ?? "",
+    answer: events.findLast(({ item }) => item?.type === "agent_message")?.item?.text,
+    errors: events.flatMap(({ error, message }) => error?.message ?? message ?? []),
+  };
+}

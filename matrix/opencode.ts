@@ -1,0 +1,43 @@
+/** opencode, headless, with the AI SDK's provider for OpenAI-compatible servers. */
+import { join } from "node:path";
+import { MCP_SERVER, MODEL, toMatrixClient } from "./coding-agent.ts";
+
+/** The program itself, which the package's install script would link. */
+const OPENCODE = join(
+  import.meta.dirname,
+  `node_modules/opencode-${process.platform}-${process.arch}/bin/opencode`,
+);
+
+export const opencode = toMatrixClient({
+  name: "opencode",
+  package: "opencode-ai",
+  tools: {
+    write: (path, content) => ({ tool: "write", arguments: { filePath: path, content } }),
+    edit: (path, from, to) => [
+      { tool: "edit", arguments: { filePath: path, oldString: from, newString: to } },
+    ],
+    shell: (command) => ({ tool: "bash", arguments: { command, description: "Runs a command" } }),
+    echo: (message) => [{ tool: "everything_echo", arguments: { message } }],
+  },
+  configure(workspace, baseURL) {
+    workspace.configure(".config/opencode/opencode.json", {
+      model: `gateway/${MODEL}`,
+      permission: "allow",
+      autoupdate: false,
+      share: "disabled",
+      provider: {
+        gateway: {
+          npm: "@ai-sdk/openai-compatible",
+          name: "harmony-gateway",
+          options: { baseURL },
+          models: { [MODEL]: { name: "gpt-oss-20b", limit: { context: 131_072, output: 32_768 } } },
+        },
+      },
+      mcp: { everything: { type: "local", command: MCP_SERVER } },
+    });
+  },
+  start: (ask) => [OPENCODE, "run", "--format", "json", ask],
+  resume: (ask) => [OPENCODE, "run", "--format", "json", "--continue", ask],
+  // What it would look up in a registry of models is in its configuration.
+  environment: { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" },
+});

@@ -1,0 +1,160 @@
+/**
+ * Stands between a client and the gateway, over HTTP and WebSocket, and notes which tools the client offered and which of
+ * them the gateway said it left out. What is neither in a prompt nor in that list was dropped silently.
+ */
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { Readable } from "node:stream";
+import { type RawData, WebSocket, WebSocketServer } from "ws";
+import { z } from "zod";
+import { listenAnywhere } from "../test/helpers/listen.ts";
+import type { OfferedTools } from "./client.ts";
+
+export interface Tap {
+  /** Of the gateway, as the client is to be told. */
+  readonly baseURL: string;
+  /** To the gateway there. */
+  forwardTo(origin: string): void;
+  /** Requests over HTTP, and messages over WebSocket. */
+  readonly counts: { http: number; webSocket: number };
+  /** What became of the tools, going by the prompts that they led to. */
+  tools(prompts: readonly string[]): OfferedTools;
+  close(): Promise<void>;
+}
+
+/** In the Messages API, what was skipped is named by its kind. */
+const SKIPPED = ["x-harmony-skipped-tools", "x-harmony-skipped"];
+
+/** The frames of a WebSocket have no headers: what was skipped is in the gateway's log. */
+export async function startTap(): Promise<Tap> {
+  let origin = "";
+  const offered = new Set<string>();
+  const skipped = new Set<string>();
+  const counts = { http: 0, webSocket: 0 };
+  const note = (text: string) => {
+    for (const name of offeredIn(toJson(text))) offered.add(name);
+  };
+
+  const server = createServer((incoming, outgoing) => {
+    void (async () => {
+      const bytes = await incoming.toArray();
+      const body = Buffer.concat(bytes);
+      if (incoming.method === "POST") counts.http++;
+      note(body.toString());
+      const answer = await fetch(`${origin}${incoming.url}`, {
+        method: incoming.method ?? "GET",
+        headers: forwarded(incoming.headers),
+        ...(body.length > 0 && { body }),
+        redirect: "manual",
+      });
+      for (const header of SKIPPED) {
+        for (const name of answer.headers.get(header)?.split(/, */) ?? []) skipped.add(name);
+      }
+      const headers = Object.fromEntries(answer.headers);
+      delete headers["content-encoding"];
+      delete headers["content-length"];
+      outgoing.writeHead(answer.status, headers);
+      if (answer.body === null) outgoing.end();
+      else Readable.fromWeb(answer.body).pipe(outgoing);
+    })().catch(() => outgoing.destroy());
+  });
+  const sockets = new WebSocketServer({ server });
+  sockets.on("connection", (client, request) => {
+    const gateway = new WebSocket(`${origin.replace("http", "ws")}${request.url}`, {
+      headers: forwarded(request.headers),
+    });
+    const early: string[] = [];
+    client.on("message", (data) => {
+      const text = toText(data);
+      counts.webSocket++;
+      note(text);
+      if (gateway.readyState === WebSocket.OPEN) gateway.send(text);
+      else early.push(text);
+    });
+    gateway.on("open", () => early.forEach((text) => gateway.send(text)));
+    gateway.on("message", (data) => client.send(toText(data)));
+    gateway.on("error", () => client.terminate());
+    gateway.on("close", () => client.close());
+    client.on("close", () => gateway.close());
+  });
+  const port = await listenAnywhere(server);
+  return {
+    baseURL: `http://127.0.0.1:${port}/v1`,
+    forwardTo: (next) => (origin = next),
+    counts,
+    tools(prompts) {
+      const missing = [...offered].filter((name) => !prompts.some((each) => isOffered(each, name)));
+      return {
+        count: offered.size,
+        skipped: missing.filter((name) => skipped.has(name)),
+        dropped: missing.filter((name) => !skipped.has(name)),
+      };
+    },
+    close: () =>
+      new Promise((resolve) => {
+        for (const client of sockets.clients) client.terminate();
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** A tool of a namespace may have that in front of its name. */
+function isOffered(prompt: string, name: string): boolean {
+  return prompt.includes(`\ntype ${name} = `) || prompt.includes(`__${name} = (`);
+}
+
+/** Without what belongs to one connection, or what `fetch` and `ws` set themselves. */
+function forwarded(headers: IncomingHttpHeaders): Record<string, string> {
+  const own =
+    /^(host|connection|content-length|transfer-encoding|upgrade|accept-encoding|sec-websocket-.*)$/;
+  return Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => !own.test(name))
+      .map(([name, value]) => [name, [value].flat().join(", ")]),
+  );
+}
+
+function toText(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString();
+  return (data instanceof ArrayBuffer ? Buffer.from(data) : data).toString();
+}
+
+function toJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const tool = z.looseObject({
+  type: z.string().optional(),
+  name: z.string().optional(),
+  function: z.looseObject({ name: z.string() }).optional(),
+  tools: z.array(z.unknown()).optional(),
+  defer_loading: z.boolean().optional(),
+});
+
+const toolList = z.looseObject({ tools: z.array(z.unknown()) });
+
+const request = z.looseObject({ input: z.array(z.unknown()).optional() });
+
+/** The tools of any API's request; in the Responses API, items of the input bring more. */
+function offeredIn(body: unknown): string[] {
+  const { data } = request.safeParse(body);
+  // Until they are found, such tools are not to be in the prompt.
+  const atOnce = toolsOf(body).filter((each) => tool.safeParse(each).data?.defer_loading !== true);
+  return [...atOnce, ...(data?.input ?? []).flatMap(toolsOf)].flatMap(namesOf);
+}
+
+function toolsOf(holder: unknown): unknown[] {
+  return toolList.safeParse(holder).data?.tools ?? [];
+}
+
+/** Tools that OpenAI's servers would run have no name but their type. */
+function namesOf(value: unknown): string[] {
+  const { success, data } = tool.safeParse(value);
+  if (!success) return [];
+  if (data.tools !== undefined) return data.tools.flatMap(namesOf);
+  return [data.function?.name ?? data.name ?? data.type ?? ""];
+}
