@@ -1,4 +1,5 @@
 /** Finds the JSON Schema that a text asks for, as clients write it there when they cannot ask for a response format. */
+import { asObject, isObject, parseJson } from "../untyped-json.ts";
 
 export interface SchemaInText {
   readonly schema: unknown;
@@ -16,7 +17,7 @@ export function findSchema(text: string): SchemaInText | undefined {
   let failures = 0;
   for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
     const end = endOfObject(text, match.index);
-    const value = parse(text.slice(match.index, end));
+    const value = parseJson(text.slice(match.index, end));
     if (value === undefined) {
       if (++failures === MAX_FAILURES) break;
       continue;
@@ -39,21 +40,7 @@ function endOfObject(text: string, start: number): number {
   return text.length;
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function isSchema(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || !("properties" in value)) return false;
-  const { properties } = value;
-  return (
-    typeof properties === "object" &&
-    properties !== null &&
-    !Array.isArray(properties) &&
-    Object.keys(properties).length > 0
-  );
+  const { properties } = asObject(value);
+  return isObject(properties) && Object.keys(properties).length > 0;
 }
