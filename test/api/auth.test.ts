@@ -87,9 +87,9 @@ describe("with configured keys", () => {
     ["an empty one", { authorization: "Bearer " }, /An API key is required/],
     ["another scheme", { authorization: `Basic ${ALICE}` }, /An API key is required/],
     ["another API's place", { "x-api-key": ALICE }, /An API key is required/],
-    ["an unknown one", { authorization: "Bearer hg-mallory" }, /not known/],
-    ["one that only begins right", { authorization: `Bearer ${ALICE}x` }, /not known/],
-    ["the hash itself", { authorization: "Bearer <hash>" }, /not known/],
+    ["an unknown one", { authorization: "Bearer hg-mallory" }, /not valid for this gateway/],
+    ["one that only begins right", { authorization: `Bearer ${ALICE}x` }, /not valid for this gateway/],
+    ["the hash itself", { authorization: "Bearer <hash>" }, /not valid for this gateway/],
   ])("%s is refused", async (_, headers, message) => {
     const options = { keys: await keys() };
     const sent = Object.fromEntries(
