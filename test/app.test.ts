@@ -161,7 +161,7 @@ describe("web pages", () => {
     });
   });
 
-  test("a foreign one may not use a gateway without keys behind its user's back", async () => {
+  test("a foreign page may not use a gateway without keys", async () => {
     const { send, post } = gateway();
     for (const origin of ["https://evil.example", "http://localhost.evil.example", "null"]) {
       const response = await post(HELLO, { origin });
@@ -293,7 +293,7 @@ describe("readiness", () => {
     expect(asked).toHaveBeenCalledTimes(1);
   });
 
-  test("of a model of which nothing is known is told only where somebody probes it", async () => {
+  test("of a model without a probe result is 503 only if models are monitored", async () => {
     const models = [{ id: "m", engine: createPool([{ id: "a", engine: fakeEngine() }]) }];
     expect((await gateway({ models }).send("/ready")).status).toBe(200);
     const monitored = gateway({ models, monitored: true });
@@ -318,10 +318,10 @@ describe("readiness", () => {
   });
 });
 
-describe("what is recorded", () => {
+describe("log records", () => {
   const SECRET = "the user's own words";
 
-  test("a request and its turn, a line each, without what was written", async () => {
+  test("a request and its turn, one line each, without content", async () => {
     const { post, lines } = gateway();
     const response = await post({ ...HELLO, messages: [{ role: "user", content: SECRET }] });
     await response.text();
@@ -359,7 +359,7 @@ describe("what is recorded", () => {
     expect(lines.join()).not.toContain(SECRET);
   });
 
-  test("a client that leaves before it is answered is no failure", async () => {
+  test("a client that disconnects early is not a failure", async () => {
     const { send, lines } = gateway();
     const leaving = new AbortController();
     const answered = send("/v1/chat/completions", {
@@ -374,7 +374,7 @@ describe("what is recorded", () => {
     expect(events.filter(([, level]) => level === "error")).toEqual([]);
   });
 
-  test("what was written is logged when it is asked for", async () => {
+  test("content is logged if enabled", async () => {
     const { post, lines } = gateway({ settings: { logContent: true } });
     await post({ ...HELLO, messages: [{ role: "user", content: SECRET }] });
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
@@ -394,7 +394,7 @@ describe("what is recorded", () => {
     expect(lines).toHaveLength(1);
   });
 
-  test("what is wrong with an engine is said without what it quotes", async () => {
+  test("engine errors are reported without quoted text", async () => {
     const engine = {
       ...fakeEngine(),
       // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
@@ -504,7 +504,7 @@ describe("metrics", () => {
     expect((await send("/metrics", key)).status).toBe(withOne);
   });
 
-  test("are for everybody where no key is asked for", async () => {
+  test("are open if no key is required", async () => {
     expect((await gateway().send("/metrics")).status).toBe(200);
   });
 });

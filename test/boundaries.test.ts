@@ -82,7 +82,7 @@ test.each(Object.entries(ALLOWED))("%s imports only what stands below it", (fold
   expect(wrong).toEqual([]);
 });
 
-test("only the Node entry imports what knows Node", () => {
+test("only the Node entry imports Node modules", () => {
   const wrong = [...IMPORTS]
     .filter(([path]) => folderOf(path) !== "node")
     .filter(([, imports]) => imports.some((imported) => folderOf(imported) === "node"));

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { lazy } from "../src/lazy.ts";
 
-test("a value is made at the first call, and the same one given at every other", () => {
+test("a value is computed at the first call and cached", () => {
   const make = vi.fn<() => object>(() => ({}));
   const get = lazy(make);
   expect(make).not.toHaveBeenCalled();

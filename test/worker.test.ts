@@ -86,7 +86,7 @@ test("the application is made once for each isolate", async () => {
   expect(second).toEqual(first);
 });
 
-test("engines are asked what they are beside the first request", async () => {
+test("engines are probed alongside the first request", async () => {
   const worker = await startIsolate();
   const promises: Promise<unknown>[] = [];
   const fetchModels = async () =>
@@ -102,7 +102,7 @@ test("engines are asked what they are beside the first request", async () => {
   expect(await fetchModels()).toMatchObject({ data: [{ context_length: 131_072 }] });
 });
 
-test("an engine that was away is asked again after a while", async () => {
+test("an engine that was down is probed again later", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const engine = await startFakeUpstream((exchange) => exchange.reply(503, "starting"));
   const worker = await startIsolate();

@@ -38,7 +38,7 @@ async function ask(
   return response.json();
 }
 
-test("SHA-256 is the one everybody knows", async () => {
+test("SHA-256 matches a known digest", async () => {
   expect(await sha256Hex("abc")).toBe(
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
   );
@@ -88,7 +88,11 @@ describe("with configured keys", () => {
     ["another scheme", { authorization: `Basic ${ALICE}` }, /An API key is required/],
     ["another API's place", { "x-api-key": ALICE }, /An API key is required/],
     ["an unknown one", { authorization: "Bearer hg-mallory" }, /not valid for this gateway/],
-    ["one that only begins right", { authorization: `Bearer ${ALICE}x` }, /not valid for this gateway/],
+    [
+      "one that only begins right",
+      { authorization: `Bearer ${ALICE}x` },
+      /not valid for this gateway/,
+    ],
     ["the hash itself", { authorization: "Bearer <hash>" }, /not valid for this gateway/],
   ])("%s is refused", async (_, headers, message) => {
     const options = { keys: await keys() };

@@ -154,7 +154,7 @@ describe("a schema that is only shown to the model is never refused", () => {
     expect(status).toBe(200);
   });
 
-  test("nor is one of a tool beside the one that must be called", async () => {
+  test("nor is that of a tool next to the required one", async () => {
     const { status } = await chat(
       {
         tools: [tool("broken", { required: 7 }), tool("f", { type: "object" })],
@@ -213,7 +213,7 @@ describe("patterns that backtrack without end elsewhere are checked at once", ()
   });
 });
 
-test("a pattern is enforced: the model is told, and tries once more", async () => {
+test("a pattern is enforced: the model is told why and retries once", async () => {
   const schema = {
     properties: { day: { type: "string", pattern: String.raw`^\d{4}-\d\d-\d\d$` } },
     required: ["day"],

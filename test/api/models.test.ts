@@ -80,7 +80,7 @@ describe("the list", () => {
     });
   });
 
-  test("a page that is no number is refused", async () => {
+  test("a page that is not a number is refused", async () => {
     expect(await get("/models?offset=-1")).toMatchObject({
       status: 400,
       body: { error: { param: "offset" } },

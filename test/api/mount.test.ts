@@ -75,19 +75,22 @@ describe.each([
 test.each([
   ["chat", "/v1/chat/completions"],
   ["responses", "/v1/responses"],
-])("a web page that may not use the gateway is told in the envelope of %s", async (api, path) => {
-  const app = createApp({
-    settings: testSettings(),
-    models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
-    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => new Date(),
-    randomId: () => "0123456789abcdef",
-  });
-  const headers = { origin: "https://evil.example" };
-  const response = await app.request(path, { method: "POST", headers });
-  expect(response.status).toBe(403);
-  expect(await response.json()).toMatchObject(ENVELOPES[api]?.(403) ?? {});
-});
+])(
+  "a web page that may not use the gateway gets an error in the envelope of %s",
+  async (api, path) => {
+    const app = createApp({
+      settings: testSettings(),
+      models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
+      log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+      now: () => new Date(),
+      randomId: () => "0123456789abcdef",
+    });
+    const headers = { origin: "https://evil.example" };
+    const response = await app.request(path, { method: "POST", headers });
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject(ENVELOPES[api]?.(403) ?? {});
+  },
+);
 
 describe("an API of its own", () => {
   /** Claims a path that it shares, by a header; has its own key header, envelope, status and limit. */

@@ -54,7 +54,7 @@ test.each(understood)("%j with %j is %s", (reasoning, shorthand, expected) => {
   expect(spell(toReasoningOptions(reasoning, shorthand))).toBe(expected);
 });
 
-describe("what contradicts itself is refused, by the field to take back", () => {
+describe("contradictions are refused with the field at fault", () => {
   test.each<[RequestedReasoning, Shorthand, string]>([
     [{ effort: "low" }, { effort: "high" }, "reasoning_effort"],
     [{ effort: "none" }, { effort: "low" }, "reasoning_effort"],

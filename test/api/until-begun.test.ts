@@ -68,7 +68,7 @@ describe("one", () => {
     expect(taken).toEqual([0]);
   });
 
-  test("throws what fails before its first event", async () => {
+  test("throws a failure before its first event", async () => {
     const { first, begin } = createSources(1);
     const begun = begin();
     first.fail(new Error("refused"));

@@ -462,7 +462,7 @@ test.each(RESPONSES)("Responses: %s in %j", (param, wrong, sentence) => {
   expect(refusal).toEqual({ param, message: `${param}: ${sentence}` });
 });
 
-test("what stands in no field is the request itself", () => {
+test("a problem outside any field is one of the request itself", () => {
   expect(refusalOf(() => parseWith(chatRequest, []))).toEqual({
     param: null,
     message: "The request must be an object, but it is an empty array.",

@@ -16,7 +16,7 @@ describe("a phase of chaos, `npm run chaos` has all of them", { timeout: 60_000 
     expect(outcomes?.length).toBeGreaterThan(0);
   });
 
-  test("what does not hold is reported: an answer that is cut, and one that is not what was asked", async () => {
+  test("violations are reported: a cut answer, and a wrong one", async () => {
     const { violations } = await onStage({ engines: 1 }, async (stage) => {
       // Two words more are expected than the engine writes.
       await stage.ask("chat", "a", "words 10 ", 12);

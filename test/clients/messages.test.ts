@@ -49,7 +49,7 @@ const THINKING: readonly { name: string; thinking: MessagesClient["thinking"] }[
   { name: "with thinking omitted", thinking: { type: "adaptive", display: "omitted" } },
 ];
 
-describe("ten steps on two gateways that share a sealing key and keep nothing lose no thought", () => {
+describe("ten steps on two gateways that share only a sealing key lose no thinking", () => {
   for (const { name, thinking } of THINKING) {
     test.each(Object.keys(LOOPS))(`%s, ${name}`, async (client) => {
       const engine = loopEngine();
@@ -130,7 +130,7 @@ describe("@anthropic-ai/sdk", () => {
     expect(model).toMatchObject({ id: "gpt-oss-20b", max_input_tokens: 131_072 });
   });
 
-  test("knows a request by the gateway's id, and an unknown model by its error", async () => {
+  test("reads the gateway's request id, and the error of an unknown model", async () => {
     const { origin } = await start(scriptedEngine(["<|channel|>final<|message|>Hi.<|return|>"]));
     const sdk = anthropic({ origin, fetch });
     const body = { max_tokens: 10, messages: [{ role: "user" as const, content: "Hello" }] };
@@ -142,7 +142,7 @@ describe("@anthropic-ai/sdk", () => {
   });
 });
 
-test("@langchain/anthropic takes a prompt that is too long for what it is", async () => {
+test("@langchain/anthropic recognises a prompt that is too long", async () => {
   const { origin } = await start(scriptedEngine([]), {}, 100);
   const model = new ChatAnthropic({
     model: MODEL,

@@ -28,7 +28,7 @@ async function thoughtsInPrompts(
   return prompts.map((prompt) => Array.from(prompt.matchAll(THOUGHT), ([, text]) => text ?? ""));
 }
 
-describe("through the gateway no client's tool loop loses a thought", () => {
+describe("through the gateway no client's tool loop loses reasoning", () => {
   test.each(Object.keys(CLIENTS))("%s", async (client) => {
     const prompts = await thoughtsInPrompts(client);
     expect(prompts.map((thoughts) => thoughts.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
@@ -58,7 +58,7 @@ const WITHOUT: Readonly<Record<string, number>> = {
 /** It keeps the last delta, and how much that holds depends on the runtime's reads. */
 const KEEPS_THE_LAST_READ = "openai stream";
 
-describe("what each client brings back by itself, as the README's table says", () => {
+describe("what each client sends back unaided matches the README's table", () => {
   const known = Object.entries(WITHOUT).filter(
     ([client]) => !ON_WORKERS || client !== KEEPS_THE_LAST_READ,
   );

@@ -106,7 +106,7 @@ describe("an engine that fails at once is an error to every client", () => {
   });
 });
 
-describe("an answer that is cut is told to be cut", () => {
+describe("a cut answer is reported as incomplete", () => {
   test("openai", async () => {
     const baseURL = await serve(CUT);
     const stream = openai(baseURL).responses.stream({ model: MODEL, input: "Hi." });

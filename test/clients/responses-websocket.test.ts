@@ -119,7 +119,7 @@ describe("a response over a WebSocket", () => {
     ]);
   });
 
-  test("goes on from the connection's latest response, which nobody else can see", async () => {
+  test("continues the connection's latest response, which no one else can read", async () => {
     const { engine, gateway, connect: dial } = await open([...loopScripts("first"), ANSWER]);
     const connection = await dial();
     let input: unknown = "Go.";
@@ -158,7 +158,7 @@ describe("a response over a WebSocket", () => {
     expect(await items.text()).toContain("Go.");
   });
 
-  test("a continuation that fails forgets what it was to continue", async () => {
+  test("a failed continuation drops the response it referred to", async () => {
     const { connect: dial } = await open([ANSWER, ANSWER]);
     const connection = await dial();
     connection.send({ ...CREATE, input: "Hi.", store: false });
@@ -221,7 +221,7 @@ describe("a response over a WebSocket", () => {
     await expect(dial()).rejects.toThrow("does not open");
   });
 
-  test("a GET that asks for no upgrade is told to", async () => {
+  test("a GET without an upgrade gets an explanation", async () => {
     const { gateway } = await open([]);
     const response = await fetch(`${gateway.baseURL}/responses`);
     expect(response.status).toBe(426);

@@ -38,7 +38,7 @@ async function thoughtsInPrompts(
   return prompts.map((prompt) => Array.from(prompt.matchAll(THOUGHT), ([, text]) => text ?? ""));
 }
 
-describe("no client of the Responses API loses a thought in a tool loop", () => {
+describe("no client of the Responses API loses reasoning in a tool loop", () => {
   test.each(Object.keys(RESPONSES_CLIENTS))("%s", async (client) => {
     const prompts = await thoughtsInPrompts(client);
     expect(prompts.map((thoughts) => thoughts.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
@@ -56,7 +56,7 @@ const STATEFUL = new Set([
   "@ai-sdk/openai, streamed",
 ]);
 
-describe("the others bring their thoughts back to a gateway that keeps none", () => {
+describe("the others send their reasoning back to a gateway without a store", () => {
   const stateless = Object.keys(RESPONSES_CLIENTS).filter((client) => !STATEFUL.has(client));
 
   test.each(stateless)("%s", async (client) => {

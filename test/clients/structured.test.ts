@@ -87,7 +87,7 @@ describe("openai's helpers over Chat Completions", () => {
 });
 
 describe("LangGraph's agent with a response format", () => {
-  test("asks for the answer once more as a document, behind the answer it has", async () => {
+  test("requests the finished answer again as a document", async () => {
     const model = new ChatOpenAI({
       model: MODEL,
       apiKey: "none",

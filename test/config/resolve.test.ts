@@ -55,7 +55,7 @@ test("without anything given, the defaults serve the demo engine to this machine
   ]);
 });
 
-test("steering is as the turn would have it by itself", () => {
+test("the steering defaults equal those of the turn", () => {
   expect(resolveSettings([], { public: false })).toMatchObject(DEFAULT_STEERING);
 });
 
@@ -267,7 +267,7 @@ describe("text from flags and variables", () => {
   });
 });
 
-test("what is printed at the start holds no secrets", () => {
+test("the settings printed at start contain no secrets", () => {
   const secrets = {
     engineKey: "SECRET-1",
     sealingKeys: ["SECRET-2".padEnd(43, "A")],
@@ -308,7 +308,7 @@ test.each([
   expect(isLoopback(host)).toBe(expected);
 });
 
-test("a suggestion is made only for what is near", () => {
+test("a suggestion is made only for similar names", () => {
   expect(suggest("--prot", ["--port", "--host"])).toBe(" Did you mean --port?");
   expect(suggest("--banana", ["--port", "--host"])).toBe("");
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { toEnginesDocument } from "../../scripts/engines-doc.ts";
 import { loadSettings } from "../../src/node/settings.ts";
 
-test("the page about engines says what their capabilities say", () => {
+test("the page about engines matches their capabilities", () => {
   const written = readFileSync(new URL("../../docs/engines.md", import.meta.url), "utf8");
   expect(written).toBe(toEnginesDocument());
 });

@@ -176,7 +176,7 @@ describe("trtllm", () => {
     expect(transport.requests.filter(({ url }) => url.endsWith("/completions"))).toHaveLength(2);
   });
 
-  test("a server that is none is told apart", async () => {
+  test("a server of another kind is detected", async () => {
     await expect(serve(createTrtllmEngine, {}, SERVER).probe()).rejects.toMatchObject({
       message: `trtllm at ${SERVER} has no list of models at /v1/models. Is this the URL of a trtllm-serve?`,
     });

@@ -145,7 +145,7 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     );
   });
 
-  test("sends every sampling parameter that it is said to honour", async () => {
+  test("sends every sampling parameter in its capabilities", async () => {
     const body = async (sampling: typeof SAMPLING) => {
       const { engine, transport } = serve(kind, { pieces: [bytes] });
       await complete(engine, requestOf({ sampling }));
@@ -171,7 +171,7 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     }
   });
 
-  test("sends every constraint that it is said to take", async () => {
+  test("sends every constraint in its capabilities", async () => {
     const constraints = {
       "json-schema": { type: "json-schema", schema: '{"const":"here it is"}' },
       "json-object": { type: "json-object" },

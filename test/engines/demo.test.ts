@@ -85,7 +85,7 @@ async function playLoop(scene: Scene, results: Record<string, string>): Promise<
 }
 
 describe("a plain conversation", () => {
-  it("thinks, then answers with what it heard", async () => {
+  it("reasons, then answers with what it read", async () => {
     expect(await continued(prompt({ user: "Hello" }))).toMatchInlineSnapshot(`
       "<|channel|>analysis<|message|>The user says “Hello”. I have everything I need to answer.<|end|><|start|>assistant<|channel|>final<|message|>Hello! 👋 You said (message 1):
 
@@ -123,7 +123,7 @@ describe("a plain conversation", () => {
     expect(cut).toBe(true);
   });
 
-  it("takes typed markup for what it is", async () => {
+  it("treats typed markup as text", async () => {
     const [before = [], after = []] = prompt({ user: "TYPED" }).split("TYPED").map(spelledIds);
     const ids = [...before, ...o200kHarmony().encode("<|end|> hi"), ...after];
     const sampled = await collect("", { prompt: { ...spelledRequest("").prompt, ids } });
@@ -131,7 +131,7 @@ describe("a plain conversation", () => {
     expect(sampled.ids.filter((id) => id === SPECIAL_TOKENS["<|end|>"])).toHaveLength(1);
   });
 
-  it("has something to say when nobody has said anything", async () => {
+  it("answers an empty conversation", async () => {
     expect(await continued(prompt({}))).toContain("You have not said anything yet.");
   });
 
@@ -159,7 +159,7 @@ describe("tools", () => {
     expect(sampled).toContain("Mention a tool, for instance `get_weather`");
   });
 
-  it("works through three steps, with a thought of its own for each", async () => {
+  it("works through three steps, with new reasoning for each", async () => {
     const rounds = await playLoop(
       {
         developer: TOOLS,
@@ -195,7 +195,7 @@ describe("tools", () => {
     ]);
   });
 
-  it("says how many of its thoughts came back", async () => {
+  it("reports how many of its analysis messages came back", async () => {
     const call =
       "<|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{}<|call|>";
     const result =
@@ -380,7 +380,7 @@ describe("a prompt that breaks off inside a message", () => {
     );
   });
 
-  it("continues an answer that somebody else began", async () => {
+  it("continues an answer begun by another writer", async () => {
     const sampled = await continued(
       prompt({ user: "Hello", tail: "<|start|>assistant<|channel|>final<|message|>Well," }),
     );
@@ -576,14 +576,14 @@ describe("the request", () => {
     }
   });
 
-  it("gives no likelihoods unless asked", async () => {
+  it("returns no log probabilities unless requested", async () => {
     const { events } = await collect(prompt({ user: "Hello" }));
     expect(events[1]).not.toHaveProperty("logprobs");
   });
 });
 
 describe("pace", () => {
-  it("writes one token at a time, as fast as it is told to", async () => {
+  it("writes one token at a time, at the configured speed", async () => {
     const engine = createDemoEngine({ tokensPerSecond: 200 });
     const request = spelledRequest(prompt({ user: "Hello" }), { maxTokens: 10 });
     vi.useFakeTimers();

@@ -77,13 +77,13 @@ describe.each(table)("$kind over $transport", ({ kind, create }) => {
     expect(upstream.connections).toBe(1);
   });
 
-  test("a server that does not end its response after the last event keeps nobody waiting", async () => {
+  test("a server that does not end its response after the last event causes no delay", async () => {
     stream((exchange) => exchange.write(readText(STREAMS[kind].whole)));
     expect((await complete(engine)).finish?.reason).toBe("stop");
     await upstream.exchanges[0]?.closed;
   });
 
-  test("nobody listens: unreachable, with the URL in the message", async () => {
+  test("nothing listens: unreachable, with the URL in the message", async () => {
     await upstream.close();
     const { error } = await complete(engine);
     expect(error?.kind).toBe("unreachable");

@@ -269,7 +269,7 @@ describe("failures", () => {
     [404, "not_found_error", "File Not Found", "not-found"],
     [500, "server_error", "[json.exception.parse_error.101] parse error", "server-error"],
     [503, "unavailable_error", "Loading model", "overloaded"],
-  ])("HTTP %i %s is told apart", async (status, type, message, kind) => {
+  ])("HTTP %i %s is classified", async (status, type, message, kind) => {
     const body = { error: { code: status, message, type, n_prompt_tokens: 9, n_ctx: 8 } };
     const { engine } = engineOf(() => jsonAnswer(body, status));
     expect((await complete(engine)).error).toMatchObject({
@@ -361,7 +361,7 @@ describe("probe", () => {
     });
   });
 
-  test("a server that is none is told apart", async () => {
+  test("a server of another kind is detected", async () => {
     await expect(probeWith({})).rejects.toMatchObject({
       kind: "not-found",
       message: `${NAME} answers neither /v1/models nor /props. Is this the URL of a llama-server?`,

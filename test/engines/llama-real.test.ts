@@ -65,7 +65,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       expect(capabilities).toMatchObject({ idsIn: true, idsOut, stopIdVisible: true });
     });
 
-    it("become a thought and an answer, split characters intact", async () => {
+    it("become reasoning and an answer, split characters intact", async () => {
       const turn = await finishTurn(engine, turnWith({ sampling: GREEDY }));
       expect(partsOf(turn)).toEqual([
         ["reasoning", THOUGHT],
@@ -129,7 +129,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       expect(turn.end.finish).toBe("tool-calls");
     });
 
-    it("become JSON that satisfies the demanded schema, after a free thought", async () => {
+    it("become JSON that satisfies the demanded schema, after free reasoning", async () => {
       const schema = parseJson(CITY);
       const turn = await finishTurn(
         engine,
@@ -163,7 +163,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       }
     });
 
-    it("stop when the reader leaves, and the sequence is free again", async () => {
+    it("stop when the reader leaves, and the sequence is released", async () => {
       const abort = new AbortController();
       const reason = new Error("The client left.");
       const turn = startTurn(engine, turnWith({ sampling: GREEDY }), { signal: abort.signal });

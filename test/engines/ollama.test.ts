@@ -73,7 +73,7 @@ describe("the request", () => {
     });
   });
 
-  test("takes the context length and the seed it is told", async () => {
+  test("sends the configured context length and the seed", async () => {
     const request = await sent(requestOf({ sampling: { ...SAMPLING, seed: 7 } }), {
       contextLength: 8192,
     });
@@ -151,7 +151,7 @@ describe("failures", () => {
     });
   });
 
-  test("an answer in one JSON object is no stream", async () => {
+  test("an answer in one JSON object is not a stream", async () => {
     const body = { response: "hi", done: true };
     expect((await complete(engineOf(jsonAnswer(body)).engine)).error?.kind).toBe("server-error");
   });
@@ -207,7 +207,7 @@ describe("probe", () => {
     "/api/generate": { headers: NDJSON, pieces: [readFixture("ollama/length.ndjson")] },
   };
 
-  test("says the context it will ask for, and asks without a bias, which there is none of", async () => {
+  test("reports the context it will request, and probes without a bias, which is not supported", async () => {
     const { probe, transport } = probeWith(known);
     expect(await probe()).toEqual({
       description: "ollama 0.31.2",
@@ -234,7 +234,7 @@ describe("probe", () => {
     });
   });
 
-  test("a server that is none is told apart", async () => {
+  test("a server of another kind is detected", async () => {
     await expect(probeWith({}).probe()).rejects.toMatchObject({
       kind: "not-found",
       message: `${NAME} has no list of models at /api/tags. Is this the URL of an Ollama server?`,

@@ -33,7 +33,7 @@ describe("choosing", () => {
     expect(engines.map(({ requests }) => requests.length)).toEqual([2, 2]);
   });
 
-  test("a conversation stays where it was", async () => {
+  test("a conversation stays on its backend", async () => {
     const engines = [createScriptedEngine(), createScriptedEngine(), createScriptedEngine()];
     const pool = poolOf(engines);
     for (let i = 0; i < 9; i += 1) await complete(pool, requestOf({ affinity: "c1" }));
@@ -203,7 +203,7 @@ describe("trying again", () => {
 });
 
 describe("as one engine", () => {
-  test("asks a backend that hides control tokens only where there is no other", async () => {
+  test("uses a backend that hides control tokens only if there is no other", async () => {
     const hiding = createScriptedEngine();
     hiding.capabilities = { ...VLLM_CAPABILITIES, idsOut: "unmarked" };
     const good = createScriptedEngine();

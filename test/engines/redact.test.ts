@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { redact, toSecrets } from "../../src/engines/redact.ts";
 import { connectServer } from "../../src/engines/server.ts";
 
-test("what we sent as a secret does not come back in words", () => {
+test("a secret we sent is removed from messages", () => {
   const secrets = toSecrets({
     "accept-encoding": "identity",
     authorization: "Bearer sk-secret",

@@ -114,7 +114,7 @@ describe("what it means", () => {
   });
 });
 
-test("its words are never in the message, ours are", () => {
+test("its text is never in the message, ours is", () => {
   const words = { message: "Incorrect API key provided: sk-secret" };
   expect(toEngineError("e", words, 401).message).toBe(
     "e refused our key (401). Set the engine's API key.",

@@ -59,7 +59,7 @@ describe("a stream", () => {
     expect(response.closes).toBe(1);
   });
 
-  test("that is a page is no stream", async () => {
+  test("that is a page is not a stream", async () => {
     const response = respond(200, "<title>Welcome</title>", {
       headers: { "content-type": "text/html" },
     });

@@ -357,7 +357,7 @@ describe("probe", () => {
     });
   });
 
-  test("a server that is none is told apart", async () => {
+  test("a server of another kind is detected", async () => {
     await expect(probeWith({})).rejects.toMatchObject({
       kind: "not-found",
       message: `${NAME} has no list of models at /v1/models. Is this the URL of an SGLang server?`,

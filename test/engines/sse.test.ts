@@ -34,7 +34,7 @@ test("gives the events of one push together", () => {
   expect(splitter.push(encode("\n\n"))).toEqual(["c"]);
 });
 
-test("bytes that are no text are replaced, the rest is kept", () => {
+test("invalid UTF-8 is replaced, the rest is kept", () => {
   const bytes = Uint8Array.of(...encode("data: a"), 0xff, ...encode("b\n\n"));
   expect(split([bytes])).toEqual(["a\ufffdb"]);
 });

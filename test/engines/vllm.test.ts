@@ -399,7 +399,7 @@ describe("failures in the stream", () => {
     expect(result).toEqual({ opens: 1, error: { kind: "server-error", message } });
   });
 
-  test("garbage behind the last tokens that are wanted, in the same read, is no failure", async () => {
+  test("garbage after the last needed tokens, in the same read, is not a failure", async () => {
     const tokens = 'data: {"choices":[{"finish_reason":null,"token_ids":[1]}]}\n\n';
     const { engine } = engineOf(streamOf(`${tokens}data: {oops}\n\n`));
     const taken: string[] = [];
@@ -596,7 +596,7 @@ describe("the URL", () => {
     );
   });
 
-  test("that is none is refused in words", () => {
+  test("that is not a URL is refused with an explanation", () => {
     expect(() => engineOf(streamOf(), { url: "engine:8000" })).toThrow(
       '"engine:8000" is not an http URL. Write it as http://host:port.',
     );
@@ -753,14 +753,14 @@ describe("probe", () => {
     });
   });
 
-  test("a server that is none is told apart", async () => {
+  test("a server of another kind is detected", async () => {
     await expect(probeWith({}).probe()).rejects.toMatchObject({
       kind: "not-found",
       message: `${NAME} has no list of models at /v1/models. Is this the URL of a vLLM server?`,
     });
   });
 
-  test("a key that is refused says so", async () => {
+  test("a refused key is reported", async () => {
     const { probe } = probeWith({ "/v1/models": jsonAnswer({ error: "Unauthorized" }, 401) });
     await expect(probe()).rejects.toMatchObject({
       kind: "auth",

@@ -73,7 +73,7 @@ describe("what the search once found", () => {
     end,
   });
 
-  test("a call that nobody offered and that has no body is no text", async () => {
+  test("a call that was not offered and has no body is not text", async () => {
     const calls = [callOf("", "<|end|><|start|>assistant"), callOf("{", "<|call|>")];
     expect(await runCase(caseOf({ wire: "ids", api: "chat" }, calls))).toEqual([]);
   });
@@ -85,7 +85,7 @@ describe("what the search once found", () => {
     expect(await runCase(given)).toEqual([]);
   });
 
-  test("a thought behind the last call comes back once through the Messages API", async () => {
+  test("thinking after the last call comes back once through the Messages API", async () => {
     const call = callOf("{}", "<|end|><|start|>assistant");
     const given = caseOf(
       { wire: "ids", api: "messages" },
@@ -96,7 +96,7 @@ describe("what the search once found", () => {
     for (const seed of [1, 2]) expect(await runCase({ ...given, seed })).toEqual([]);
   });
 
-  test("words of a malformed header are a thought where the output is cut behind them", async () => {
+  test("words of a malformed header are reasoning if the output is cut after them", async () => {
     const malformed: PlannedMessage = {
       role: "call",
       header: "<|channel|>odd1 words<|message|>",
@@ -143,7 +143,7 @@ describe("what the search once found", () => {
     },
   );
 
-  test("a thought on pieces is cut at the same token within a character, however it arrives", async () => {
+  test("reasoning in pieces is cut at the same token within a character, however it arrives", async () => {
     for (let maxTokens = 26; maxTokens < 36; maxTokens++) {
       const given = caseOf(
         { wire: "pieces", api: "chat", batches: [16] },

@@ -158,7 +158,7 @@ describe("prompts of successive turns", () => {
     expect(prompt(later).slice(0, ids.length)).toEqual(ids);
   });
 
-  test("an answer changes the prompt from the first thought of its turn on, and not before", () => {
+  test("an answer changes the prompt only from the first analysis of its turn on", () => {
     const running = prompt("s d u f u a c t");
     const finished = prompt("s d u f u a c t a f u");
     const shared = prompt("s d u f u").length;

@@ -38,7 +38,7 @@ describe.each([1, 7, 1000])("in pieces of %i", (size) => {
   });
 });
 
-test("behind a header that the gateway opened, the text is its body up to the next header", () => {
+test("after a header that the gateway opened, the text is its body up to the next header", () => {
   const parser = createParser(o200kHarmony(), OPTIONS);
   const events = [
     ...parser.pushIds(spelledIds("<|channel|>analysis<|message|>")),

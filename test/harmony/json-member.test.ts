@@ -60,7 +60,7 @@ describe("the raw text of a member", () => {
     );
   });
 
-  test("text that is no JSON neither throws nor hangs", () => {
+  test("text that is not JSON neither throws nor hangs", () => {
     const fragment = fc.constantFrom(...'{}[]:,"\\ a1'.split(""), '"a":', '{"a":');
     fc.assert(
       fc.property(fc.array(fragment, { maxLength: 20 }), (fragments) => {

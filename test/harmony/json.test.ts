@@ -213,7 +213,7 @@ describe("numbers, as the reference reads and prints them", () => {
     expect(compact("1858502730504531.0")).toBe("1858502730504531.2");
   });
 
-  test("a spelling that is no number cannot be printed", () => {
+  test("a spelling that is not a number cannot be printed", () => {
     expect(() => toCompactJson({ number: "1_000" })).toThrow(SyntaxError);
   });
 

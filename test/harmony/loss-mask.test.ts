@@ -46,7 +46,7 @@ const conversation: Conversation = {
 };
 
 describe("the loss mask", () => {
-  test("of all that the assistant wrote begins behind the header that a prompt opens", () => {
+  test("of all that the assistant wrote begins after the header that a prompt opens", () => {
     expect(marked(conversation, "all")).toBe(
       "<|start|>user<|message|>a<|end|><|start|>assistant[[<|channel|>analysis<|message|>t<|end|>" +
         "<|start|>assistant<|channel|>commentary<|message|>p<|end|>" +
@@ -57,13 +57,13 @@ describe("the loss mask", () => {
     );
   });
 
-  test("of the last turn leaves out what stands before the last user", () => {
+  test("of the last turn excludes messages before the last user", () => {
     expect(marked(conversation, "last")).toMatch(
       /^[^[]*<\|start\|>assistant\[\[<\|channel\|>final<\|message\|>d<\|return\|>\]\]$/,
     );
   });
 
-  test("of final answers leaves out thoughts and calls", () => {
+  test("of final answers excludes analysis and calls", () => {
     expect(marked(conversation, "final").match(/\[\[.*?\]\]/g)).toEqual([
       "[[<|channel|>final<|message|>b<|end|>]]",
       "[[<|channel|>final<|message|>d<|return|>]]",

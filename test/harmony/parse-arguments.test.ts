@@ -50,14 +50,14 @@ describe("what cannot wait for ever", () => {
     expect(filter.push("y ")).toBe("y");
   });
 
-  test("so are many brackets behind an object, which is then complete no more", () => {
+  test("so are many brackets after an object, which is then incomplete", () => {
     const filter = createArgumentsFilter();
     filter.push("{}");
     const given = Array.from({ length: 5000 }, () => filter.push("}")).join("");
     expect([given, filter.isComplete]).toEqual(["}".repeat(5000), false]);
   });
 
-  test("nesting is followed to a thousand levels, and beyond that left alone", () => {
+  test("nesting is followed to a thousand levels, and ignored beyond", () => {
     const [within, beyond] = [999, 1000].map((depth) => {
       const json = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
       const [given = "", extra = ""] = filtered([json, "}"]);

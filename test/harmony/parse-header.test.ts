@@ -274,7 +274,7 @@ describe("headers that run into their body", () => {
     ["<|channel|>analysis Hm, well.<|channel|>final", "reasoning Hm, well. | content {}"],
     ["<|channel|>final It is 12.<|channel|>analysis", "content It is 12. | reasoning {}"],
     ['<|channel|>commentary to=f{"a":1}<|channel|>final', 'call f {"a":1} | content {}'],
-  ])("a channel behind a body opens the next message: %s gives %s", (text, messages) => {
+  ])("a channel after a body opens the next message: %s gives %s", (text, messages) => {
     expect(outline(readText(`${text}<|message|>{}`, "stop", { toolNames }))).toBe(messages);
   });
 
@@ -287,7 +287,7 @@ describe("headers that run into their body", () => {
     ]);
   });
 
-  test("a call too long without arguments is no call", () => {
+  test("a call too long without arguments is not a call", () => {
     const words = "word ".repeat(200);
     const reading = readText(`<|channel|>commentary to=functions.f ${words}`, "stop", {
       toolNames,

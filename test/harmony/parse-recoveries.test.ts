@@ -47,7 +47,7 @@ test.each(Object.entries(completions))("%s is counted for %j", (name, completion
 });
 
 test.each([" to=functions", " to=functions.f", "to=", " to = functions"])(
-  "a completion that is cut within the header %j is no answer",
+  "a completion that is cut within the header %j is not an answer",
   (header) => {
     for (const before of ["", `${thought}<|start|>assistant`]) {
       const { parts } = readText(before + header, "length");

@@ -219,7 +219,7 @@ test("no marker comes out of ids that do not spell one", () => {
   );
 });
 
-test("no marker comes out of text, whatever stands around it", () => {
+test("no marker is emitted from text, whatever the context", () => {
   const plain = words.filter((word) => !/[<|>]/.test(word));
   const text = fc
     .array(fc.constantFrom(...plain, ...markers, "<|reserved_200500|>"), { maxLength: 40 })

@@ -103,7 +103,7 @@ describe("what a push gives", () => {
   });
 });
 
-test("a character that ids left unfinished stands before the piece of text behind it", () => {
+test("a character that ids left incomplete comes before the following piece of text", () => {
   const parser = createParser(o200kHarmony());
   const [halfCharacter = 0] = o200kHarmony().encode("\u{13000}");
   const events = [
@@ -123,7 +123,7 @@ describe("text keeps its place between ids", () => {
     return toParts(events);
   };
 
-  test("behind a spelled marker that is in doubt", () => {
+  test("after a doubted spelled marker", () => {
     const parts = contentOf((parser) => [
       ...parser.pushIds(encode("Thinking.<|end|> one")),
       ...parser.pushText(" two <|start|>assistant<|channel|>final<|message|>Hello"),
@@ -199,7 +199,7 @@ describe("where the parser is", () => {
     ],
     ["an answer of no words", "<|channel|>final<|message|> <|return|>", false],
     ["a message in the user's name", "<|start|>user<|message|>", true],
-  ])("the turn is over or not behind %s", (_, text, done) => {
+  ])("whether the turn is over after %s", (_, text, done) => {
     const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
     parser.pushText(text);
     expect(parser.done).toBe(done);
@@ -257,7 +257,7 @@ describe("tokens by part", () => {
     });
   });
 
-  test("ids before a lost header count alike however the text behind them is cut", () => {
+  test("ids before a lost header count alike however the following text is split", () => {
     const ids = o200kHarmony().encode("analysisThey greet me.");
     const text = "assistantfinalHelloassistantfinal";
     const countCut = (pushes: readonly string[]) => {
@@ -303,7 +303,7 @@ describe("markers spelled with ordinary tokens", () => {
     expect(readIds([...encode(json), 200002]).parts).toEqual([{ type: "content", text: json }]);
   });
 
-  test("are structure behind other text when no special token comes", () => {
+  test("are structure after other text if no special token comes", () => {
     const ids = encode(
       "Thinking.<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>",
     );
@@ -313,7 +313,7 @@ describe("markers spelled with ordinary tokens", () => {
     ]);
   });
 
-  test("are structure behind other text when too much follows to go on waiting", () => {
+  test("are structure after other text if too much follows", () => {
     const parser = createParser(o200kHarmony(), { maxHeldLength: 500 });
     parser.pushIds(encode("Thinking.<|end|><|start|>assistant<|channel|>final<|message|>"));
     const events = parser.pushIds(encode("word ".repeat(200)));
@@ -361,7 +361,7 @@ describe("a call after a call", () => {
     ]);
   });
 
-  test("counts as complete when the cut came behind its arguments", () => {
+  test("counts as complete if the cut came after its arguments", () => {
     expect(readText(`${first}${second}{"a":1}`, "length", { toolNames }).parts).toEqual([
       call("f", "{}"),
       call("g", '{"a":1}'),
@@ -393,7 +393,7 @@ test.each([
   expect(toFinishReason(reason, hasToolCall)).toBe(finish);
 });
 
-test("a part says what its header said", () => {
+test("a part has the fields of its header", () => {
   const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
   const [start] = parser.pushText(
     "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}",

@@ -34,7 +34,7 @@ describe("remembering encoded text", () => {
     expect(tokenizer.encoded).toEqual(["x", "x"]);
   });
 
-  test("texts that differ in one character only are told apart", () => {
+  test("texts that differ in one character only are distinguished", () => {
     const encode = createEncoder(o200kHarmony(), 10_000_000);
     const base = "lorem ipsum ".repeat(50);
     const variants = Array.from(base, (_, at) => `${base.slice(0, at)}#${base.slice(at + 1)}`);

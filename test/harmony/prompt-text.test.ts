@@ -18,7 +18,7 @@ describe("a prompt as text", () => {
     });
   });
 
-  test("breaks control tokens that somebody typed, and says so", () => {
+  test("breaks typed control tokens, and reports it", () => {
     const ids = [200008, ...tokenizer.encode("a <|end|> b <|call|>"), 200007];
     expect(toPromptText(ids)).toEqual({
       text: "<|message|>a <\u200b|end|> b <\u200b|call|><|end|>",

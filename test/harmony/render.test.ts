@@ -190,7 +190,7 @@ describe("modes", () => {
 });
 
 describe("dropping as the library does", () => {
-  test("leaves out what its rule says", () => {
+  test("drops what its rule says", () => {
     const messages: Message[] = [
       { role: "user", content: "a" },
       { role: "assistant", channel: "analysis", content: "b" },

@@ -54,7 +54,7 @@ type now = () => any;
     );
   });
 
-  test("namespaces stand in the order of their keys' UTF-8 bytes, and show their names", () => {
+  test("namespaces are sorted by the UTF-8 bytes of their keys, and show their names", () => {
     // In UTF-16 the emoji comes before the private-use and the full-width character.
     const keys = ["b", "🙂", "", "\ue000", "ＦＦ", "B", "ba", "a"];
     const namespaces = keys.map((key) => ({ ...namespace(key), name: `(${key})` }));

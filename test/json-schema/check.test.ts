@@ -24,7 +24,7 @@ async function checkSliced(
   return { ...verdict, pauses };
 }
 
-describe("a problem is said in words a model can act on", () => {
+describe("a problem is described in words a model can act on", () => {
   const address = {
     type: "object",
     properties: { city: { enum: ["Paris", "Oslo"] }, zip: { pattern: "^[0-9]+$" } },
@@ -186,7 +186,7 @@ describe("work is bounded", () => {
     }
   });
 
-  test("but not for what nobody looks into", async () => {
+  test("but not for unevaluated values", async () => {
     const deep = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
     expect(await problemOf({ type: "array", minItems: 1 }, deep)).toBeUndefined();
   });
@@ -265,7 +265,7 @@ describe("a schema is refused when it", () => {
     expect(() => compileSchema(half, budget)).toThrow(/\/enum: .*too large/);
   });
 
-  test("says so briefly, however deep the fault", () => {
+  test("is described briefly, however deep the fault", () => {
     const schema = { properties: { ["x".repeat(100_000)]: { type: "text" } } };
     expect(() => compileSchema(schema)).toThrow(/^.{1,600}$/);
   });
@@ -278,7 +278,7 @@ describe("a schema is refused when it", () => {
   });
 });
 
-test("what agents send is well within the limits", () => {
+test("typical schemas of agents are well within the limits", () => {
   const properties = Object.fromEntries(
     Array.from({ length: 5000 }, (_, index) => [`field${index}`, { type: "string" }]),
   );

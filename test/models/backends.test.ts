@@ -115,7 +115,7 @@ describe("a backend that is full", () => {
     return { ...gateway, letGo: () => held.resolve(streamed) };
   }
 
-  test("makes requests wait, and those that find no room to wait are told when to come back", async () => {
+  test("queues requests, and those beyond the queue learn when to retry", async () => {
     const { post, get, letGo } = serveHolding({ maxQueued: 1 });
     const [first, second] = [post(HELLO), post(HELLO)];
     await expect
@@ -140,7 +140,7 @@ describe("a backend that is full", () => {
     expect((await second).status).toBe(200);
   });
 
-  test("makes nobody wait for ever", async () => {
+  test("limits the time in the queue", async () => {
     const { post, letGo } = serveHolding({ queueTimeoutMs: 20 });
     const first = post(HELLO);
     const second = await post(HELLO);
@@ -159,7 +159,7 @@ test("a server that limits its rate is not passed on without its own time to com
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "17"]);
 });
 
-test("a server's own words about a request are passed on, without where it is", async () => {
+test("a server's message about a request is passed on, without its URL", async () => {
   const { post } = serve({ engine: "vllm", url: "http://secret-host:8000" }, () =>
     jsonAnswer({ error: { message: "temperature must be non-negative.", code: 400 } }, 400),
   );
@@ -185,7 +185,7 @@ describe("backends one of which fails", () => {
     messages: [{ role: "user", content: `question ${n}` }],
   }));
 
-  test("answer from the other, and say so to whoever looks after them", async () => {
+  test("answer from the other, and report it to the operator", async () => {
     const { post, get } = failing();
     for (const body of conversations) expect((await post(body)).status).toBe(200);
 
@@ -233,7 +233,7 @@ describe("backends one of which fails", () => {
     }
   });
 
-  test("do not tell strangers where they are", async () => {
+  test("do not reveal their URLs", async () => {
     const { get, models } = serve({ backends: THREE, keys: [`a:${"0".repeat(64)}`] }, () =>
       jsonAnswer({ error: { message: "dead" } }, 500),
     );

@@ -213,7 +213,7 @@ test("a client that leaves cancels, and no more is wanted", async () => {
   expect(left).toHaveLength(1);
 });
 
-test("frames are let go where another response takes their place", async () => {
+test("frames are released if another response replaces them", async () => {
   const { port, left } = await serve(TWO);
   const response = await fetch(`http://127.0.0.1:${port}/refused`, { method: "POST" });
   expect(response.status).toBe(418);

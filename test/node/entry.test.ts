@@ -56,7 +56,7 @@ async function silentServer(): Promise<{ url: string; requests: () => number }> 
 }
 
 describe("serving", () => {
-  test("it answers, and leaves in order when told to", async () => {
+  test("it answers, and shuts down gracefully on a signal", async () => {
     const started = run(["--port", "0"]);
     const baseURL = await listening(started);
     const response = await fetch(`${baseURL}/chat/completions`, {
@@ -86,7 +86,7 @@ describe("serving", () => {
     expect(await failure).toBeInstanceOf(TypeError);
   });
 
-  test("a port that is taken is said in a sentence", async () => {
+  test("a port in use is reported in a sentence", async () => {
     const { url } = await silentServer();
     const { port } = new URL(url);
     const started = run(["--port", port]);
@@ -97,7 +97,7 @@ describe("serving", () => {
   });
 });
 
-describe("what is wrong ends with code 2, and is said on stderr", () => {
+describe("invalid usage exits with code 2, and is reported on stderr", () => {
   test.each([
     [["--prot", "1"], "--prot: there is no such flag. Did you mean --port?"],
     [["serve", "--port", "x"], '--port: expected a whole number from 0 to 65535, got "x".'],
@@ -121,7 +121,7 @@ test("help and version are printed, whatever else is there", async () => {
   expect(version.out()).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test("a Node that is too old is told so in one line", async () => {
+test("a Node that is too old gets one line", async () => {
   const old = 'Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})';
   const started = run([], ["--import", `data:text/javascript,${encodeURIComponent(old)}`]);
   expect(await started.exit).toBe(1);

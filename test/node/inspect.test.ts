@@ -82,7 +82,7 @@ describe("render", () => {
     expect(runRender([record, "--no-color"], {})).toBe(bare);
   });
 
-  test("prints ids, in which the typed marker is no special one", () => {
+  test("prints ids, in which the typed marker is not special", () => {
     const ids = runRender([request, "--ids"], {}).split(" ").map(Number);
     expect(ids.filter((id) => id === 200007).length).toBe(4);
   });

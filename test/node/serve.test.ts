@@ -53,7 +53,7 @@ async function closedPort(): Promise<number> {
 }
 
 describe("leaving", () => {
-  test("an answer in flight ends, and nobody else gets in", async () => {
+  test("an in-flight answer ends, and new connections are refused", async () => {
     const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 300 }) });
     const response = await stream(gateway);
     const closing = gateway.close();
@@ -123,7 +123,7 @@ describe("leaving", () => {
     expect((await response).headers.get("retry-after")).toBe("1");
   });
 
-  test("an answer that nobody reads is cut at the end of the grace", async () => {
+  test("an unread answer is cut at the end of the grace period", async () => {
     const gateway = await start({
       engine: createDemoEngine({ tokensPerSecond: 1 }),
       settings: { shutdownGraceMs: 0 },
@@ -144,7 +144,7 @@ test("a client that leaves ends its turn", async () => {
   await expect.poll(() => turnsOf(gateway)).toEqual(["cancelled"]);
 });
 
-test("a client that leaves while it sends its body is no failure of ours", async () => {
+test("a client that disconnects while sending its body is not our failure", async () => {
   const gateway = await start({ settings: { log: "debug" } });
   const { port, hostname } = new URL(gateway.origin);
   const socket = connect(Number(port), hostname);
@@ -182,7 +182,7 @@ test("a client that sends its body in pieces and leaves ends its turn", async ()
 });
 
 test.each(["content-length: 500\r\n\r\n{", "transfer-encoding: chunked\r\n\r\n9\r\n{"])(
-  "a client that leaves while it sends its body is no failure: %j",
+  "a client that disconnects while sending its body is not a failure: %j",
   async (head) => {
     const gateway = await start({ engine: createDemoEngine(), settings: { log: "debug" } });
     const socket = connect(Number(new URL(gateway.origin).port), "127.0.0.1");
@@ -199,7 +199,7 @@ test.each(["content-length: 500\r\n\r\n{", "transfer-encoding: chunked\r\n\r\n9\
 );
 
 describe("an engine that is not there", () => {
-  test("is told to the operator, to load balancers and to clients", async () => {
+  test("is reported to the operator, to load balancers and to clients", async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const gateway = await start({ settings: { engine: "vllm", url } });
     const reason = `Cannot reach ${url}`;
@@ -248,7 +248,7 @@ describe("an engine that is not there", () => {
     expect(error.message.includes("it cannot be reached")).toBe(isTold);
   });
 
-  test("is asked again until it is, and told once", async () => {
+  test("is probed until it is, and reported once", async () => {
     let asked = 0;
     const late = fakeEngine(async (signal) => {
       asked += 1;

@@ -126,7 +126,7 @@ describe("variables", () => {
     ]);
   });
 
-  test("an unknown one is only worth a warning: it may be somebody else's", () => {
+  test("an unknown variable is only a warning: it may belong to another program", () => {
     expect(loadSettings([], { HARMONY_GATEWAY_HOTS: "x", PORT: "1" }).warnings).toEqual([
       "HARMONY_GATEWAY_HOTS: there is no such setting. Did you mean HARMONY_GATEWAY_HOST?",
     ]);

@@ -53,7 +53,7 @@ describe("any document", () => {
   });
 });
 
-test("no body, however it ends, swallows the message behind it", () => {
+test("no body, however it ends, swallows the next message", () => {
   fc.assert(
     fc.property(bodyText, fc.constantFrom("", "<", "<<", "<|", "<|end", "<|end|"), (text, tail) => {
       const said = { role: "user", channel: "final", implicitChannel: true, end: "end" } as const;

@@ -13,7 +13,7 @@ import { testRequests } from "./requests.ts";
 
 // What is deployed, as `wrangler dev` runs it: the bundle, wrangler.toml, KV.
 
-describe("as wrangler.toml stands", () => {
+describe("with the committed wrangler.toml", () => {
   let worker: TestWorker;
   beforeAll(async () => {
     worker = await startWorker();
@@ -32,7 +32,7 @@ describe("as wrangler.toml stands", () => {
   });
 });
 
-describe("with thoughts kept in KV no client's tool loop loses one", () => {
+describe("with reasoning stored in KV no client's tool loop loses any", () => {
   let engine: RecordingEngine;
   let server: EngineServer;
   let worker: TestWorker;
@@ -116,14 +116,14 @@ describe("two Workers", () => {
     return sends.map((send) => (body) => send("/v1/chat/completions", body));
   }
 
-  test("behind one KV namespace give each other's thoughts back", async () => {
+  test("with one KV namespace restore each other's reasoning", async () => {
     const { engine, sends } = await startTwo(["kept", "kept"]);
     const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
     expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
     expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
   });
 
-  test("behind one KV namespace go on from each other's responses", async () => {
+  test("with one KV namespace continue each other's responses", async () => {
     const { engine, sends } = await startTwo(["kept", "kept"]);
     const tools = [{ type: "function", name: "step", parameters: { type: "object" } }];
     let previous: z.infer<typeof StoredResponse> | undefined;
@@ -143,7 +143,7 @@ describe("two Workers", () => {
     expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
   });
 
-  test("with nothing in common but a sealing key open what clients carry between them", async () => {
+  test("that share only a sealing key decrypt what clients carry between them", async () => {
     const sealingKeys = [Buffer.alloc(32, "k").toString("base64url")];
     const settings = { reasoningPolicy: "sealed", sealingKeys };
     const { engine, sends } = await startTwo(["mine", "yours"], settings);
@@ -152,7 +152,7 @@ describe("two Workers", () => {
     expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
   });
 
-  test("with nothing in common lose what clients forget, and say so", async () => {
+  test("that share nothing lose what clients do not send back, and report it", async () => {
     const { sends } = await startTwo(["mine", "yours"]);
     const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
     expect(outcomes).toEqual([null, "lost", "lost", "lost"]);

@@ -29,7 +29,7 @@ test("what was set is read, by its tenant alone", async () => {
   expect(corrupt).toEqual([]);
 });
 
-test("what is too large is said to be", async () => {
+test("a value that is too large is reported", async () => {
   const { entries } = entriesOf();
   expect(await entries.set({ name: "x".repeat(2000) }, "alice", "1")).toBe(false);
 });

@@ -48,7 +48,7 @@ test("a store that is well is passed through, and nothing is reported", async ()
 
 const UNAVAILABLE = expect.objectContaining({ name: "StoreError", kind: "unavailable" });
 
-test("a store that is down is said to be, and each failure is reported", async () => {
+test("a store that is down rejects, and each failure is reported", async () => {
   const { store, state, reported } = troubled();
   await store.set("a", "x", 60, "alice");
   state.mode = "down";
@@ -116,7 +116,7 @@ test("whether it works is asked only of a store that has failed", async () => {
   expect(asked).toEqual(["get", "get", "get"]);
 });
 
-test("where a loss only costs quality, a store that is down is as good as empty", async () => {
+test("if a loss only costs quality, a store that is down behaves as empty", async () => {
   const { store, state } = troubled();
   const forgiving = createForgivingStore(store);
   await forgiving.set("a", "x", 60, "alice");
@@ -137,7 +137,7 @@ describe("after three failures in a row", () => {
     return all;
   }
 
-  test("the store is left alone for a second, and what it would have been asked is lost", async () => {
+  test("the store is not used for a second, and lookups are misses", async () => {
     const { store, state, asked, reported } = await failThrice();
     state.mode = "well";
     state.now += 999;
@@ -146,7 +146,7 @@ describe("after three failures in a row", () => {
     expect(reported).toEqual(["get resting"]);
   });
 
-  test("then it is asked again, and its recovery told", async () => {
+  test("then it is tried again, and its recovery is reported", async () => {
     const { store, state, reported } = await failThrice();
     state.mode = "well";
     state.now += 1000;

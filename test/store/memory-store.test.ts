@@ -109,7 +109,7 @@ async function fill(store: Store, tenant: string, count: number): Promise<string
 }
 
 describe("between tenants", () => {
-  test("one that floods the store takes nothing from one below its share", async () => {
+  test("a tenant that floods the store evicts nothing of one below its share", async () => {
     const { store, held } = storeAt({ maxBytes: 100 });
     const mine = await fill(store, "bob", 5);
     const theirs = await fill(store, "al", 1000);
@@ -124,7 +124,7 @@ describe("between tenants", () => {
     expect(await held(...mine)).toEqual(mine);
   });
 
-  test("one that holds all of it gives way to a newcomer, down to its share", async () => {
+  test("a tenant that holds all of it gives way to a newcomer, down to its share", async () => {
     const { store, held } = storeAt({ maxBytes: 100 });
     const theirs = await fill(store, "al", 10);
     const mine = await fill(store, "bob", 5);
@@ -132,7 +132,7 @@ describe("between tenants", () => {
     expect(await held(...theirs)).toEqual(theirs.slice(-5));
   });
 
-  test("an entry that the shares of the others leave no room for is refused, and costs nobody anything", async () => {
+  test("an entry beyond the shares of the others is refused, and evicts nothing", async () => {
     const { store, held } = storeAt({ maxBytes: 100 });
     const others = [...(await fill(store, "al", 4)), ...(await fill(store, "cy", 4))];
     const mine = await fill(store, "bob", 2);
@@ -140,7 +140,7 @@ describe("between tenants", () => {
     expect(await held(...others, ...mine)).toEqual([...others, ...mine]);
   });
 
-  test("a quota holds even where there is room", async () => {
+  test("a quota applies even if there is room", async () => {
     const bytes = storeAt({ quotaOf: (tenant) => (tenant === "al" ? { maxBytes: 30 } : {}) });
     expect(await bytes.held(...(await fill(bytes.store, "al", 5)))).toHaveLength(3);
     expect(await bytes.store.set("big", "x".repeat(40), 60, "al")).toBe(false);
@@ -149,7 +149,7 @@ describe("between tenants", () => {
     expect(await entries.held(...(await fill(entries.store, "al", 5)))).toHaveLength(2);
   });
 
-  test("at random, the bounds hold, and whoever stays below their share loses nothing", async () => {
+  test("at random, the bounds hold, and a tenant below its share loses nothing", async () => {
     const entry = fc.record({
       tenant: fc.constantFrom("al", "bob", "cy"),
       key: fc.nat(20),

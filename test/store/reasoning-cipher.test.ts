@@ -151,7 +151,7 @@ describe("keys", () => {
     });
   });
 
-  test("one that was taken away opens nothing", async () => {
+  test("a removed key decrypts nothing", async () => {
     const sealed = await sealsWith("old").seal("then", BOUND);
     expect(await sealsWith("new").open(sealed, BOUND)).toEqual({
       opened: false,
@@ -159,7 +159,7 @@ describe("keys", () => {
     });
   });
 
-  test("two gateways with the same one open each other's seals", async () => {
+  test("two gateways with the same one decrypt each other's texts", async () => {
     const sealed = await sealsWith("shared").seal("then", BOUND);
     expect(await sealsWith("shared").open(sealed, BOUND)).toEqual({ opened: true, text: "then" });
   });

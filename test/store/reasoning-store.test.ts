@@ -95,7 +95,7 @@ describe("on the way out", () => {
     expect(await Array.fromAsync(kept)).toEqual(events);
   });
 
-  test("sealing adds to the end of each thought, and to nothing else", async () => {
+  test("encryption adds to the end of each reasoning part only", async () => {
     const { reasoningStore } = keeperWith();
     const events = turnOf(think("hm"), think(""), call("c1"));
     const kept = reasoningStore.keep(stream(events), { tenant: "alice", seal: true });
@@ -147,7 +147,7 @@ describe("on the way out", () => {
       .toEqual([{ thoughts: beforeCalls(["hm"]), outcome: "stored" }]);
   });
 
-  test("a call is not over before its thought is kept", async () => {
+  test("a call does not end before its reasoning is stored", async () => {
     const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
     const slow = Promise.withResolvers<void>();
     const { reasoningStore } = keeperWith({
@@ -181,14 +181,14 @@ describe("on the way in", () => {
     return { ...all, cipher };
   }
 
-  test("kept thoughts come back before their calls, message by message", async () => {
+  test("stored reasoning is restored before its calls, message by message", async () => {
     const { reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c1", "c2"] })])).toEqual([
       { thoughts: beforeCalls(["one"], ["two", "three"]), outcome: "stored" },
     ]);
   });
 
-  test("kept thoughts come back around what was said, and behind the last call", async () => {
+  test("stored reasoning is restored around texts, and after the last call", async () => {
     const { reasoningStore, run } = keeperWith();
     await run(
       turnOf(
@@ -214,14 +214,14 @@ describe("on the way in", () => {
     ]);
   });
 
-  test("sealed thoughts come back before the first call", async () => {
+  test("encrypted reasoning is restored before the first call", async () => {
     const { cipher, reasoningStore } = await afterTwoCalls();
     expect(
       await reasoningStore.restore("alice", [step({ sealed: cipher, callIds: ["x", "y"] })]),
     ).toEqual([{ thoughts: beforeCalls(["one", "two", "three"]), outcome: "sealed" }]);
   });
 
-  test("a sealed thought without a call stands by itself", async () => {
+  test("encrypted reasoning without a call is kept alone", async () => {
     const { cipher, reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ sealed: cipher.slice(0, 1) })])).toEqual([
       { thoughts: beforeCalls(["one"]), outcome: "sealed" },
@@ -281,7 +281,7 @@ describe("on the way in", () => {
     ]);
   });
 
-  test("what was sent stands where the store knows nothing", async () => {
+  test("sent reasoning is used if the store has none", async () => {
     const { reasoningStore } = keeperWith();
     const given = step({ sent: ["mine"], callIds: ["c1"] });
     expect(await reasoningStore.restore("alice", [given])).toEqual([
@@ -289,7 +289,7 @@ describe("on the way in", () => {
     ]);
   });
 
-  test("unknown calls are lost; what was found beside them is used", async () => {
+  test("unknown calls are lost; what was found for others is used", async () => {
     const { reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c0", "c2"] })])).toEqual([
       { thoughts: [NOT_KEPT, ...beforeCalls(["two", "three"])], outcome: "lost" },
@@ -311,7 +311,7 @@ describe("on the way in", () => {
     expect(refusals).toEqual(["malformed"]);
   });
 
-  test("a call made without a thought misses none", async () => {
+  test("a call without reasoning misses none", async () => {
     const { reasoningStore, outcomes, run } = keeperWith();
     await run(turnOf(call("c1")));
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
@@ -320,7 +320,7 @@ describe("on the way in", () => {
     expect(outcomes).toEqual([]);
   });
 
-  test("an entry that is no list of thoughts is a miss", async () => {
+  test("an entry that is not a list of texts is a miss", async () => {
     for (const value of ["", "null", '{"before":[]}', '["hm"]', "hm"]) {
       const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
       const { reasoningStore } = keeperWith({ store: { ...memory, get: async () => value } });
@@ -353,7 +353,7 @@ describe("on the way in", () => {
 });
 
 describe("tenants", () => {
-  test("do not find each other's thoughts", async () => {
+  test("do not find each other's reasoning", async () => {
     const { reasoningStore, run } = keeperWith();
     const sealed = await run(turnOf(think("hm"), call("c1")), "alice");
     expect(await reasoningStore.restore("bob", [step({ sealed, callIds: ["c1"] })])).toEqual([

@@ -58,7 +58,7 @@ describe("seals", () => {
     expect(await restarted.open(sealed, BOUND)).toEqual({ opened: false, reason: "unknown-key" });
   });
 
-  test("with configured keys outlive the process", async () => {
+  test("with configured keys remain valid after a restart", async () => {
     const { deps, logged } = watching();
     const settings = testSettings({ sealingKeys: [KEY] });
     const sealed = await createCipher(settings, deps.log).seal("hm", BOUND);

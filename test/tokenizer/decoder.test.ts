@@ -59,7 +59,7 @@ describe("a stream", () => {
     );
   });
 
-  test("has shown at any point what is proven and no more", () => {
+  test("has returned at any point exactly the certain text", () => {
     fc.assert(
       fc.property(anyIds, (ids) => {
         const decoder = createDecoder();
@@ -127,7 +127,7 @@ test("a token of whole characters that has U+FFFD in it has a text", () => {
 });
 
 test.each([199_998, 200_006, 200_018, 201_088, 201_089, -1, 0.5, Number.NaN])(
-  "%s is no ordinary id: neither text nor bytes",
+  "%s is not an ordinary id: neither text nor bytes",
   (id) => {
     expect(tokenText(id)).toBeUndefined();
     expect(tokenBytes(id)).toBeUndefined();

@@ -32,7 +32,7 @@ describe("beside js-tiktoken", () => {
     );
   });
 
-  test("what the ids stand for is the same", () => {
+  test("the ids decode to the same text", () => {
     const ordinaryIds = fc.array(fc.integer({ min: 0, max: 199_997 }), { maxLength: 12 });
     fc.assert(
       fc.property(ordinaryIds, (ids) => {

@@ -11,7 +11,7 @@ test("a short text is one window", () => {
   expect(windowEnd("a".repeat(WINDOW), 0)).toBe(WINDOW);
 });
 
-test("a long text is cut behind the last word that fits", () => {
+test("a long text is cut after the last word that fits", () => {
   const text = "word ".repeat(WINDOW);
   const end = windowEnd(text, 0);
   expect(end).toBeGreaterThan(WINDOW - 5);

@@ -64,7 +64,7 @@ describe("ranks", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("a zero behind a token is not taken for its end", () => {
+  test("a zero after a token is not mistaken for its end", () => {
     const withZeros = allIds
       .map((id) => Uint8Array.of(...bytesOf(tokens, id), 0))
       .filter((bytes) => bytes.some((byte) => byte !== 0));

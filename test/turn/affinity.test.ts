@@ -44,7 +44,7 @@ describe("a conversation without a name", () => {
     expect(other).not.toBe(affinity(BEGINNING));
   });
 
-  test("is told from another of the same long beginning by its length alone", () => {
+  test("differs from another with the same long beginning by its length alone", () => {
     const long = "x".repeat(2_000);
     expect(affinity(withUser(`${long}ab`))).toBe(affinity(withUser(`${long}cd`)));
     expect(affinity(withUser(`${long}abc`))).not.toBe(affinity(withUser(`${long}cd`)));

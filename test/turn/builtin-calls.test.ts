@@ -34,7 +34,7 @@ async function readAll(events: AsyncIterable<TurnEvent>): Promise<TurnEvent[]> {
 }
 
 describe.each(["ids", "pieces", "text"] as const)("on an engine that gives %s", (form) => {
-  test("a call is run, its result appended, and the model goes on", async () => {
+  test("a call is run, its result appended, and the model continues", async () => {
     const tool = fakeTool({ answer: () => "1\n" });
     const engine = scriptedEngine([THOUGHT + CALL, FINAL], { form });
     const turn = await finishTurn(engine, turnWithTools([tool]));
@@ -103,7 +103,7 @@ test("several calls of several tools share one transcript that only grows", asyn
   expect(turn.end.usage.builtins).toMatchObject({ requested: 3, executed: 3, searches: 2 });
 });
 
-test("calls and thoughts count as reasoning, results do not", async () => {
+test("calls and analysis count as reasoning, results do not", async () => {
   const tool = fakeTool({ answer: () => "result ".repeat(50) });
   const turn = await finishTurn(scriptedEngine([CALL, FINAL]), turnWithTools([tool]));
   const { completionTokens, reasoningTokens, builtins } = turn.end.usage;
@@ -200,7 +200,7 @@ describe("what goes wrong", () => {
     expect(tool.openRuns()).toBe(0);
   });
 
-  test("a consumer that leaves while a tool runs ends the turn", async () => {
+  test("a consumer that stops while a tool runs ends the turn", async () => {
     const tool = fakeTool();
     const engine = scriptedEngine([CALL, FINAL]);
     const events = startTurn(engine, turnWithTools([tool]));
@@ -257,7 +257,7 @@ describe("beside functions of the client's", () => {
     expect(outline(turn)).toEqual(["builtin-call python print(1)", "tool-call f {}"]);
   });
 
-  test("a built-in call behind a call of the client's is not run", async () => {
+  test("a built-in call after a call to a client's tool is not run", async () => {
     const tool = fakeTool();
     const engine = scriptedEngine([own, CALL]);
     const turn = await finishTurn(

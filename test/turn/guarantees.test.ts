@@ -142,7 +142,7 @@ for (const [title, { create, logprobs }] of Object.entries(engines)) {
       expect(tool).toBeDefined();
     });
 
-    test("an answer satisfies its schema, after a free thought", async () => {
+    test("an answer satisfies its schema, after free reasoning", async () => {
       const schema = parseJson(ANSWER);
       const turn = await finish(demand({ answer: formedAnswer("out", schema) }));
       expect(turn.end).toMatchObject({ finish: "stop", usage: { engineCalls: 2 } });
@@ -173,7 +173,7 @@ for (const [title, { create, logprobs }] of Object.entries(engines)) {
       expect(turn.parts.map((part) => part.kind)).toEqual(["content"]);
     });
 
-    test("a stop string ends the answer, not the thought", async () => {
+    test("a stop string ends the answer, not the reasoning", async () => {
       const whole = partsOf(await finish(demand({}))).at(-1)?.[1] ?? "";
       const stop = whole.slice(3, 6);
       const turn = await finish(demand({ stop: [stop] }));

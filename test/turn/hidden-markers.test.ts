@@ -26,7 +26,7 @@ describe("an engine that was found to hide control tokens", () => {
   });
 });
 
-test("where it is allowed, an engine that is known to hide them is read by the words", async () => {
+test("if allowed, an engine that is known to hide them is read by header words", async () => {
   const turn = await finishTurn(
     textEngine(["finalHello!"], { capabilities: { idsOut: "unmarked" } }),
     turnWith(),
@@ -50,7 +50,7 @@ describe("an answer whose control tokens are hidden", () => {
     },
   );
 
-  test("is refused too where only its cut end shows it", async () => {
+  test("is refused too if only its cut end shows it", async () => {
     const engine = textEngine([{ write: "analysisThey greet", finish: "length" }]);
     await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);
   });
@@ -68,7 +68,7 @@ describe("an answer whose control tokens are hidden", () => {
     await expect(finishTurn(textEngine([text]), turnWith())).rejects.toMatchObject(REFUSED);
   });
 
-  test("is refused too behind an empty thought that the gateway wrote", async () => {
+  test("is refused too after empty analysis that the gateway wrote", async () => {
     const engine = textEngine(["thinkingThey greet me"]);
     const turn = turnWith({ reasoning: { enabled: false }, tools: [offeredTool("find")] });
     await expect(finishTurn(engine, turn)).rejects.toMatchObject(REFUSED);
@@ -81,7 +81,7 @@ describe("an answer whose control tokens are hidden", () => {
     [1, "thinking"],
     [100, "Analysis"],
   ])(
-    "is refused too behind an answer that the gateway opened, in reads of %i: %s",
+    "is refused too after an answer that the gateway opened, in reads of %i: %s",
     async (batch, channel) => {
       const engine = textEngine([`aassistant${channel}They greet me.assistantfinalHello!`], {
         batch,
@@ -113,24 +113,24 @@ describe("an answer whose control tokens are hidden", () => {
     ]);
   });
 
-  test("is the model's own doing where an earlier answer has shown some", async () => {
+  test("is attributed to the model if an earlier answer has shown some", async () => {
     const engine = textEngine(["<|channel|>final<|message|>Hi<|return|>", ANSWER]);
     await finishTurn(engine, turnWith());
     expect(partsOf(await finishTurn(engine, turnWith()))).toHaveLength(2);
   });
 
-  test("is the model's own doing where the probe has seen some", async () => {
+  test("is attributed to the model if the probe has seen some", async () => {
     const engine = textEngine([ANSWER], { capabilities: { showsMarkers: true } });
     expect(partsOf(await finishTurn(engine, turnWith()))).toHaveLength(2);
   });
 
-  test("is the model's own doing where ids came", async () => {
+  test("is attributed to the model if ids came", async () => {
     const turn = await finishTurn(scriptedEngine([ANSWER]), turnWith());
     expect(partsOf(turn)).toHaveLength(2);
   });
 });
 
-describe("behind several backends, each is judged by itself", () => {
+describe("with several backends, each is judged separately", () => {
   const good = ["<|channel|>final<|message|>Hi<|return|>"];
 
   /** Answers with one engine after the other. */
@@ -164,7 +164,7 @@ describe("behind several backends, each is judged by itself", () => {
     expect(hiding.open).toBe(0);
   });
 
-  test("one that is known to hide them is read by the words where that is allowed", async () => {
+  test("one that is known to hide them is read by header words if allowed", async () => {
     const hiding = textEngine(["finalHello!"], { capabilities: { idsOut: "unmarked" } });
     const engine = inTurn(textEngine(good), hiding);
     const allowed = { steering: { allowHiddenMarkers: true } };

@@ -52,7 +52,7 @@ describe("rendering a prompt", () => {
     expect(given.pauses).toBeGreaterThanOrEqual(2);
   });
 
-  test("is synchronous for a long one that is known", async () => {
+  test("is synchronous for a long one that is cached", async () => {
     const messages = [userMessage(WORDS.repeat(10_000))];
     const given = options();
     const first = await renderPrompt(messages, given);
@@ -61,7 +61,7 @@ describe("rendering a prompt", () => {
     expect((await again).ids).toEqual(first.ids);
   });
 
-  test("what one tenant has sent is encoded anew for another", async () => {
+  test("a text of one tenant is encoded again for another", async () => {
     const messages = [userMessage(`A secret. ${WORDS.repeat(10_000)}`)];
     await renderPrompt(messages, options());
     expect(renderPrompt(messages, options())).toBeInstanceOf(Promise);
@@ -98,7 +98,7 @@ describe("a prompt that is longer than the context", () => {
     expect(renderPrompt(lines(400), options(1000))).toMatchObject({ length: expect.any(Number) });
   });
 
-  test("is refused as well where nobody says how long the context is", async () => {
+  test("is refused as well if the context length is unknown", async () => {
     const messages = [userMessage("a".repeat(128 * 1_048_576 + 1))];
     expect(() => renderPrompt(messages, options())).toThrow(/more than 1048576 tokens long/);
   });

@@ -13,7 +13,7 @@ const WEATHER = offeredTool(
 const CALL =
   '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Oslo"}<|call|>';
 
-test("a thought and an answer come out as parts, in one engine call", async () => {
+test("reasoning and an answer are emitted as parts, in one engine call", async () => {
   const engine = scriptedEngine([THINK + FINAL]);
   const events = await Array.fromAsync(startTurn(engine, turnWith()));
   expect(events[0]).toEqual({ type: "start", promptTokens: engine.requests[0]?.prompt.ids.length });
@@ -34,7 +34,7 @@ test("a thought and an answer come out as parts, in one engine call", async () =
   expect(texts.join("")).toBe("Let me think.Hello 👩‍🚀!");
 });
 
-test("the prompt ends where the model goes on, and finished turns' thoughts are gone from it", async () => {
+test("the prompt ends where the model continues, without the analysis of finished turns", async () => {
   const engine = scriptedEngine([FINAL]);
   const old = { role: "assistant" as const, channel: "analysis", content: "old thought" };
   const done = { role: "assistant" as const, channel: "final", content: "old answer" };
@@ -99,7 +99,7 @@ describe("stop strings", () => {
     }
   });
 
-  test("the engine's own word for the end is not told, in whatever reads its tokens arrive", async () => {
+  test("the engine's native reason is not reported, however its tokens are grouped", async () => {
     for (const batch of [1, 2, 50]) {
       const engine = scriptedEngine(["<|channel|>final<|message|>6 END<|return|>"], { batch });
       const turn = await finishTurn(engine, turnWith({ stop: ["END"] }));
@@ -145,7 +145,7 @@ describe("the limit on tokens", () => {
   });
 });
 
-describe("a client that leaves", () => {
+describe("a client that disconnects", () => {
   test("aborting the signal lets the engine go", async () => {
     const abort = new AbortController();
     const engine = scriptedEngine([{ write: "<|channel|>analysis<|message|>hm", hang: true }]);
@@ -194,7 +194,7 @@ test("log probabilities are those of the visible answer", async () => {
 });
 
 test.each(["ids", "pieces", "text"] as const)(
-  "an engine that gives no log probabilities although it was asked is an error, on %s",
+  "an engine that returns no log probabilities although requested is an error, on %s",
   async (form) => {
     const engine = scriptedEngine([FINAL], { form, capabilities: { logprobs: true } });
     const given = engine.complete.bind(engine);

@@ -19,7 +19,7 @@ const able = (...constraints: Constraint["type"][]) => ({
 });
 
 describe("one call for a whole turn", () => {
-  test("a structural tag leaves the thought free and names every ending", async () => {
+  test("a structural tag leaves reasoning free and lists every ending", async () => {
     const engine = scriptedEngine(
       [`${THOUGHT}<|channel|>final ${JSON_BODY}{"city":"Oslo"}<|return|>`],
       able("structural-tag"),
@@ -116,7 +116,7 @@ describe("one call for a whole turn", () => {
     expect(engine.requests.length).toBe(2);
   });
 
-  describe("a required call's thought", () => {
+  describe("reasoning before a required call", () => {
     const long = "<|channel|>analysis<|message|>one two three four five six seven";
     const call = '{"city":"Oslo"}<|call|>';
 

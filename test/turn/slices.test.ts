@@ -33,7 +33,7 @@ describe("work in slices", () => {
     expect(given.pauses).toBe(20);
   });
 
-  test("ends when the check says so", async () => {
+  test("ends when the check throws", async () => {
     const seen: number[] = [];
     const check = (value: number) => {
       seen.push(value);
@@ -43,7 +43,7 @@ describe("work in slices", () => {
     expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test("ends when nobody waits for it", async () => {
+  test("ends when the signal is aborted", async () => {
     const leaving = new AbortController();
     const running = runInSlices(work(100), options({ signal: leaving.signal }));
     leaving.abort(new Error("left"));
@@ -51,7 +51,7 @@ describe("work in slices", () => {
   });
 });
 
-test("of many that pause, one goes on in each turn of the event loop", async () => {
+test("of many that pause, one continues per iteration of the event loop", async () => {
   const turns: (() => void)[] = [];
   const pause = createPause(() => new Promise((resolve) => turns.push(resolve)));
   const gone: string[] = [];

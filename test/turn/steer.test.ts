@@ -80,7 +80,7 @@ describe("a required call", () => {
     expectGrowingPrompts(engine);
   });
 
-  test("without reasoning there is no thought before it", async () => {
+  test("without reasoning there is no analysis before it", async () => {
     const engine = scriptedEngine(['{"city":"Rome"}<|call|>'], CONSTRAINS);
     const turn = await finishTurn(engine, { ...required, reasoning: { enabled: false } });
     expect(partsOf(turn)).toEqual([["tool-call", '{"city":"Rome"}', "get_weather"]]);
@@ -136,7 +136,7 @@ describe("a required call", () => {
       }
     });
 
-    test("where nothing is left for the name, the engine is not asked", async () => {
+    test("if no tokens are left for the name, the engine is not called", async () => {
       const engine = scriptedEngine(["Hm.<|end|>"]);
       const turn = await finishTurn(engine, { ...several, maxOutputTokens: thought });
       expect(turn.end.finish).toBe("length");
@@ -152,7 +152,7 @@ describe("a required call", () => {
     });
   });
 
-  test("the thought ends however the model ends it", async () => {
+  test("reasoning ends however the model ends it", async () => {
     for (const thought of ["x<|end|>", "x<|return|>", "x<|call|>", "x<|start|>assistant", "x"]) {
       const engine = scriptedEngine([thought, '{"city":"Rome"}<|call|>'], CONSTRAINS);
       const turn = await finishTurn(engine, required);
@@ -188,7 +188,7 @@ describe("a required call", () => {
 describe("an answer of a form", () => {
   const formed = turnWith({ answer: SCHEMA });
 
-  test("is constrained from its first token, and the thought is not", async () => {
+  test("is constrained from its first token, and reasoning is not", async () => {
     const engine = scriptedEngine(
       [
         `${THOUGHT}<|start|>assistant<|channel|>final<|message|>{"wrong":`,
@@ -210,7 +210,7 @@ describe("an answer of a form", () => {
     expectGrowingPrompts(engine);
   });
 
-  test("is checked where the engine constrains nothing, in the same engine call", async () => {
+  test("is checked if the engine has no constraints, in the same engine call", async () => {
     const engine = scriptedEngine([
       `${THOUGHT}<|start|>assistant<|channel|>final<|message|>{"city":"Oslo"}<|return|>`,
       '{"city":"Oslo"}<|return|>',
@@ -252,7 +252,7 @@ describe("an answer of a form", () => {
     expect(turn.end).toMatchObject({ finish: "error", failure: { kind: "invalid_answer" } });
   });
 
-  test("that is wrong is an error also when a thought behind it would be right", async () => {
+  test("that is invalid is an error even if reasoning after it would be valid", async () => {
     const engine = scriptedEngine([' json[]<|start|> to=python userfunctions{"city":"Oslo"}'], {
       form: "text",
       batch: 5,
@@ -329,7 +329,7 @@ describe("a strict tool", () => {
   });
 
   test.each(["ids", "pieces", "text"] as const)(
-    "is checked although a thought comes in the same read of %s",
+    "is checked although reasoning comes in the same read of %s",
     async (form) => {
       const engine = scriptedEngine(
         [
@@ -350,7 +350,7 @@ describe("a strict tool", () => {
   });
 });
 
-test("a call that nothing is checked of is not overtaken by what follows it", async () => {
+test("a call without a check is not overtaken by what follows it", async () => {
   const engine = scriptedEngine([
     " to=functions.get_time<|channel|>commentary <|constrain|>json<|message|>{}<|end|><|start|>assistant" +
       "<|channel|>analysis<|message|>Now wait.<|end|><|return|>",
@@ -363,7 +363,7 @@ test("a call that nothing is checked of is not overtaken by what follows it", as
   expect(turn.end.finish).toBe("tool-calls");
 });
 
-describe("the thought's budget", () => {
+describe("the reasoning budget", () => {
   const budget = (maxTokens: number) => ({ reasoning: { enabled: true, maxTokens } });
   const long = "<|channel|>analysis<|message|>one two three four five six seven";
 
@@ -379,7 +379,7 @@ describe("the thought's budget", () => {
     }
   });
 
-  test("is never exceeded on text, in which tokens cannot be told apart", async () => {
+  test("is never exceeded on text, in which tokens cannot be distinguished", async () => {
     const engine = scriptedEngine([long, "Done.<|return|>"], { form: "text", batch: 5 });
     const turn = await finishTurn(engine, turnWith(budget(3)));
     expect(turn.end.usage.reasoningTokens).toBeLessThanOrEqual(3);
@@ -395,7 +395,7 @@ describe("the thought's budget", () => {
     expect(engine.prompts[1]).toMatch(/one two three<\|end\|><\|start\|>assistant$/);
   });
 
-  test("with tools, a second thought is not begun", async () => {
+  test("with tools, no second analysis message is begun", async () => {
     const engine = scriptedEngine([long, long, "Done.<|return|>"]);
     const turn = await finishTurn(engine, turnWith({ ...budget(3), tools: [TIME] }));
     expect(partsOf(turn)).toEqual([
@@ -406,7 +406,7 @@ describe("the thought's budget", () => {
     expectGrowingPrompts(engine);
   });
 
-  test("a reserve for the answer cuts the thought before the limit", async () => {
+  test("a reserve for the answer cuts reasoning before the limit", async () => {
     const engine = scriptedEngine([long, "Done.<|return|>"]);
     const turn = await finishTurn(engine, turnWith({ maxOutputTokens: 10 }), {
       steering: { answerReserve: 4 },
@@ -418,7 +418,7 @@ describe("the thought's budget", () => {
     expect(engine.requests[1]?.maxTokens).toBe(4);
   });
 
-  test("a thought that goes in circles is cut", async () => {
+  test("reasoning that repeats itself is cut", async () => {
     const circle = spelledIds("<|channel|>analysis<|message|>" + " again and".repeat(2000));
     const engine = scriptedEngine([circle, "Done.<|return|>"], { batch: 8 });
     const turn = await finishTurn(engine, turnWith());
@@ -487,7 +487,7 @@ describe("no reasoning", () => {
     expect(turn.end.usage.reasoningTokens).toBe(0);
   });
 
-  test("with tools an empty thought is closed, so that the model may call one", async () => {
+  test("with tools an empty analysis message is closed, so that the model may call one", async () => {
     const engine = scriptedEngine([FINAL]);
     const turn = await finishTurn(
       engine,
@@ -510,7 +510,7 @@ describe("no reasoning", () => {
   });
 });
 
-describe("a thought that is begun without reasoning", () => {
+describe("analysis that is begun without reasoning", () => {
   const none = { reasoning: { enabled: false } };
 
   test.each(["ids", "pieces", "text"] as const)("is cut and not shown: %s", async (form) => {
@@ -531,7 +531,7 @@ describe("a thought that is begun without reasoning", () => {
     expect(partsOf(turn)).toEqual([["content", "Hi."]]);
   });
 
-  test("behind the answer: the answer is all there is", async () => {
+  test("after the answer: only the answer is emitted", async () => {
     const engine = scriptedEngine([`Hi.<|end|><|start|>assistant${THOUGHT}`]);
     const turn = await finishTurn(engine, turnWith(none));
     expect(partsOf(turn)).toEqual([["content", "Hi."]]);
@@ -542,7 +542,7 @@ describe("a thought that is begun without reasoning", () => {
 describe("a stop string", () => {
   const early = '<|channel|>final<|message|>{"city": "Oslo STOP';
 
-  test("that cuts a document short is no end of it: it is tried again", async () => {
+  test("that cuts a document does not end it: it is retried", async () => {
     const engine = scriptedEngine([early, '{"city":"Oslo"}<|return|>']);
     const turn = await finishTurn(engine, turnWith({ answer: SCHEMA, stop: ["STOP"] }));
     expect(partsOf(turn)).toEqual([["content", '{"city":"Oslo"}']]);
@@ -560,7 +560,7 @@ describe("a stop string", () => {
     });
   });
 
-  test("behind a document ends it", async () => {
+  test("after a document ends it", async () => {
     const engine = scriptedEngine(['<|channel|>final<|message|>{"city":"Oslo"}STOP and more']);
     const turn = await finishTurn(engine, turnWith({ answer: SCHEMA, stop: ["STOP"] }));
     expect(partsOf(turn)).toEqual([["content", '{"city":"Oslo"}']]);
@@ -583,7 +583,7 @@ describe("a stop string", () => {
     },
   );
 
-  describe("across preamble and answer, where a client reads them as one text", () => {
+  describe("across preamble and answer, if a client reads them as one text", () => {
     const write =
       "<|channel|>commentary<|message|>One moment<|end|><|start|>assistant" +
       "<|channel|>final<|message|>Hello there<|return|>";
@@ -633,7 +633,7 @@ describe("a stop string", () => {
           ["preamble", "One moment"],
         ],
       ],
-    ])("and across an answer and the preamble behind it: %j", async (stop, expected) => {
+    ])("and across an answer and the preamble after it: %j", async (stop, expected) => {
       const script =
         "<|channel|>final<|message|>Hello there<|end|><|start|>assistant" +
         "<|channel|>commentary<|message|>One moment<|end|><|return|>";
@@ -647,7 +647,7 @@ describe("a stop string", () => {
       }
     });
 
-    test("and not where they are apart", async () => {
+    test("and not if they are separate", async () => {
       const turn = await finishTurn(scriptedEngine([write]), turnWith({ stop: ["\n\n"] }));
       expect(partsOf(turn).length).toBe(2);
     });
@@ -673,7 +673,7 @@ describe("a missing answer", () => {
     expect(turn.end.finish).toBe("stop");
   });
 
-  test("that must be a document is an honest error where it is not opened", async () => {
+  test("that must be a document is an error if it is not opened", async () => {
     const engine = scriptedEngine([`${THOUGHT}<|return|>`]);
     const turn = await finishTurn(engine, turnWith({ answer: SCHEMA }), {
       steering: { openMissingAnswer: false },
@@ -698,7 +698,7 @@ describe("a missing answer", () => {
     }
   });
 
-  test("is not opened when the limit cut the thought", async () => {
+  test("is not opened if the limit cut the reasoning", async () => {
     const engine = scriptedEngine([
       { write: "<|channel|>analysis<|message|>hm", finish: "length" },
     ]);
@@ -734,13 +734,13 @@ describe("which tools may be called", () => {
     expect(partsOf(await finishTurn(engine, allowed))).toEqual([["content", "Sorry."]]);
   });
 
-  test("a tool nobody offered is passed on, so that the client can say so", async () => {
+  test("a tool that was not offered is passed on, so that the client can report it", async () => {
     const engine = scriptedEngine(["<|channel|>commentary to=functions.fly<|message|>{}<|call|>"]);
     const turn = await finishTurn(engine, turnWith({ tools: [TIME] }));
     expect(partsOf(turn)).toEqual([["tool-call", "{}", "fly"]]);
   });
 
-  test("a tool nobody offered is refused where the operator wants it so", async () => {
+  test("a tool that was not offered is refused if configured", async () => {
     const engine = scriptedEngine([
       "<|channel|>commentary to=functions.fly<|message|>{}<|call|>",
       FINAL,
@@ -770,7 +770,7 @@ describe("several calls", () => {
     expect(partsOf(turn).length).toBe(2);
   });
 
-  test("are asked for where the operator wants it, until the model does something else", async () => {
+  test("are sampled if configured, until the model does something else", async () => {
     const engine = scriptedEngine([one, one, "<|channel|>final<|message|>made up"]);
     const turn = await finishTurn(engine, turnWith({ tools: [TIME] }), {
       steering: { sampleMoreCalls: true },
@@ -782,7 +782,7 @@ describe("several calls", () => {
     expectGrowingPrompts(engine);
   });
 
-  test("are not asked for when the request wants one at most", async () => {
+  test("are not sampled if the request allows one at most", async () => {
     const engine = scriptedEngine([one]);
     const turn = await finishTurn(engine, turnWith({ tools: [TIME], parallelToolCalls: false }), {
       steering: { sampleMoreCalls: true },
@@ -792,7 +792,7 @@ describe("several calls", () => {
   });
 });
 
-describe("what an engine writes behind the end of a turn", () => {
+describe("engine output after the end of a turn", () => {
   // A message of somebody else ends it; a batch holds more than it.
   const made = "<|channel|>final<|message|>Hi.<|end|><|start|>user<|message|>And you?<|end|>";
 
@@ -845,7 +845,7 @@ describe("a trailing assistant message", () => {
     expect(partsOf(turn)).toEqual([["content", " a time."]]);
   });
 
-  test("is history where a call is required", async () => {
+  test("is history if a call is required", async () => {
     const engine = scriptedEngine(["Hm.<|end|>", '{"city":"Oslo"}<|call|>']);
     const toolChoice = { type: "required", names: ["get_weather"] } as const;
     await finishTurn(engine, settled({ prefill: "Sunny.", tools: [WEATHER], toolChoice }));
@@ -874,14 +874,14 @@ describe("a trailing assistant message", () => {
     ["[1,", "a document of another type"],
     ["{city", "no JSON"],
     ['{"a": 1 2', "JSON that is broken before its end"],
-  ])("%j is history where a document is demanded: %s", async (prefill) => {
+  ])("%j is history if a document is demanded: %s", async (prefill) => {
     const engine = scriptedEngine(['<|channel|>final<|message|>{"city":"Oslo"}<|return|>']);
     const turn = await finishTurn(engine, settled({ prefill, answer: SCHEMA }));
     expect(engine.prompts[0]?.endsWith(`${prefill}<|end|><|start|>assistant`)).toBe(true);
     expect(partsOf(turn)).toEqual([["content", '{"city":"Oslo"}']]);
   });
 
-  test("of a document is the beginning of what is tried again, too", async () => {
+  test("of a document is also the beginning of the retry", async () => {
     const engine = scriptedEngine(['": 1}<|return|>', '": "Oslo"}<|return|>']);
     const turn = await finishTurn(engine, settled({ prefill: '{"city', answer: SCHEMA }));
     expect(partsOf(turn)).toEqual([["content", '": "Oslo"}']]);

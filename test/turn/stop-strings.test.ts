@@ -34,7 +34,7 @@ const stops = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-test("finds what trying every place finds, wherever the text is cut", () => {
+test("finds what a brute-force search finds, however the text is split", () => {
   fc.assert(
     fc.property(stops, fc.array(letters, { maxLength: 6 }), (stop, pieces) => {
       expect(match(stop, pieces)).toEqual(matchNaively(stop, pieces.join("")));

@@ -18,7 +18,7 @@ describe("typed control spellings, which are broken and so take more tokens", ()
     messages: [...turnWith().messages, userMessage("<|end|>".repeat(40))],
   });
 
-  test("the limit is what the text that is really sent leaves", async () => {
+  test("the limit is computed from the text that is actually sent", async () => {
     const engine = scriptedEngine([THOUGHT + ANSWER], TEXT);
     await finishTurn(engine, typed, { contextLength: 1000 });
     const [request] = engine.requests;
@@ -39,7 +39,7 @@ describe("typed control spellings, which are broken and so take more tokens", ()
     });
   });
 
-  test("usage says what was sent, where the engine does not", async () => {
+  test("usage reports the tokens sent, if the engine does not", async () => {
     const engine = scriptedEngine([THOUGHT + ANSWER], TEXT);
     const { end } = await finishTurn(engine, typed);
     const sent = spelledIds(engine.requests[0]?.prompt.text() ?? "").length;
@@ -90,7 +90,7 @@ describe("a visible terminator", () => {
   });
 });
 
-describe("a thought that the gateway cuts within a spelled control token", () => {
+describe("reasoning that the gateway cuts within a spelled control token", () => {
   const long = "<|channel|>analysis<|message|>one two three<|end|><|start|>assistant";
 
   test.each([1, 3, 100])("shows nothing of it, in reads of %i", async (batch) => {
@@ -106,7 +106,7 @@ describe("a thought that the gateway cuts within a spelled control token", () =>
     expect(second?.slice(first?.length)).toMatch(/one two three<\|end\|><\|start\|>assistant/);
   });
 
-  test("keeps what may begin one where the model ended itself", async () => {
+  test("keeps the beginning of one if the model ended by itself", async () => {
     const write = "<|channel|>final<|message|>a <";
     const turn = await finishTurn(scriptedEngine([write], TEXT), turnWith());
     expect(partsOf(turn)).toEqual([["content", "a <"]]);

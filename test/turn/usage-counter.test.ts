@@ -15,7 +15,7 @@ test("an engine's counts are taken", () => {
 });
 
 test.each([-5, 1.5, 1e18, Number.NaN, Number.POSITIVE_INFINITY])(
-  "%s is no count: our own stands",
+  "%s is not a valid count: our own is used",
   (wrong) => {
     const given = { promptTokens: wrong, cachedTokens: wrong, completionTokens: wrong };
     expect(usageOf(given)).toMatchObject({

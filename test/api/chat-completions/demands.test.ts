@@ -118,7 +118,7 @@ describe("log probabilities", () => {
     expect(chunks.flatMap((chunk) => chunk.choices[0]?.logprobs?.content ?? [])).toEqual(content);
   });
 
-  test("are null when nobody asked", async () => {
+  test("are null unless requested", async () => {
     const { plain } = await both([written], {});
     expect(plain.choices[0]?.logprobs).toBeNull();
   });
@@ -182,7 +182,7 @@ describe("a form that the model does not meet", () => {
     metadata: { error_type: "invalid_answer" },
   };
 
-  test("is the choice's error in a plain answer, with what it cost", async () => {
+  test("is the choice's error in a plain reply, with its usage", async () => {
     scripts = [...wrong];
     const response = await fetch(`${gateway.baseURL}/chat/completions`, {
       method: "POST",

@@ -77,7 +77,7 @@ describe("an engine that fails before its first token", () => {
 });
 
 describe("an engine that dies in the middle", () => {
-  test("of a stream: what came before, a typed error, an end to the choice, and no [DONE]", async () => {
+  test("of a stream: the earlier chunks, a typed error, the end of the choice, and no [DONE]", async () => {
     next = { write: THOUGHT, fail: new EngineError("closed", "gone") };
     const response = await ask({ stream: true });
     expect(response.status).toBe(200);

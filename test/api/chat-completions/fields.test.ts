@@ -306,7 +306,7 @@ function namesOf(...treatments: Treatment[]): string[] {
   return FIELDS.filter(({ treatment }) => treatments.includes(treatment)).map(({ name }) => name);
 }
 
-describe("every field does what the list says", () => {
+describe("every field has the effect that the list documents", () => {
   test.each(namesOf("honoured", "converted", "engine"))("%s has an effect", async (name) => {
     const { send, beside = {} } = probeOf(name);
     const [without, withIt] = [await seen(beside), await seen(send)];
@@ -365,7 +365,7 @@ test.each(Object.keys(chatRequest.unwrap().shape).filter((name) => name !== "mes
   },
 );
 
-test("a field nobody knows is ignored", async () => {
+test("an unknown field is ignored", async () => {
   expect(await seen({ frobnicate: { deeply: [1] } })).toEqual(await seen({}));
 });
 

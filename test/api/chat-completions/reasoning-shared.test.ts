@@ -27,8 +27,8 @@ function memoryStore(): Store {
   return createMemoryStore({ maxEntries: 100, maxBytes: 100_000, now: Date.now });
 }
 
-describe("two gateways behind one store", () => {
-  test("give each other's thoughts back", async () => {
+describe("two gateways with one store", () => {
+  test("restore each other's reasoning", async () => {
     const engine = scriptedEngine([...loopScripts("one"), ...loopScripts("two")]);
     const store = memoryStore();
     const posts = [createTestApp({ engine, store }).post, createTestApp({ engine, store }).post];
@@ -38,7 +38,7 @@ describe("two gateways behind one store", () => {
     expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([...WHOLE, ...SECOND]);
   });
 
-  test("without one, a forgetful client's thoughts are lost, and that is told", async () => {
+  test("without one, reasoning of clients that do not send it back is lost, and reported", async () => {
     const engine = scriptedEngine(loopScripts("one"));
     const posts = [createTestApp({ engine }).post, createTestApp({ engine }).post];
     const { outcomes } = await runLoop(posts, { remember: forgetful });
@@ -51,7 +51,7 @@ describe("two gateways with nothing in common but a sealing key", () => {
   test.each([
     ["the same key", [SEALING], [SEALING]],
     ["one rotated, one not yet", [SEALING, OLD_SEALING], [OLD_SEALING, SEALING]],
-  ])("open what the client carries between them: %s", async (_, one, other) => {
+  ])("decrypt what the client carries between them: %s", async (_, one, other) => {
     const engine = scriptedEngine(loopScripts("one"));
     const posts = [one, other].map((sealingKeys) => {
       return createTestApp({ engine, settings: { reasoningPolicy: "sealed", sealingKeys } }).post;
@@ -96,7 +96,7 @@ describe("clients with different keys", () => {
   test.each([
     ["knows the call's id", false],
     ["carries the seal as well", true],
-  ])("do not get each other's thoughts: one who %s", async (_, withSeal) => {
+  ])("do not get each other's reasoning: one who %s", async (_, withSeal) => {
     const { engine, app, messages, ask } = await twoKeys();
     const first = await readReply(await ask("key-a"));
     messages.push(withSeal ? first : forgetful(first));
@@ -166,7 +166,7 @@ describe("a store in trouble fails no request, and the loss is visible", () => {
   });
 
   test.each(troubles)(
-    "%s: a client that sends its thoughts notices nothing",
+    "%s: a client that sends its reasoning is not affected",
     async (_, store, settings) => {
       const engine = scriptedEngine(loopScripts("one"));
       const { outcomes } = await runLoop(createTestApp({ engine, store, settings }).post);
@@ -221,7 +221,7 @@ describe("processes", { timeout: 120_000 }, () => {
     return Promise.all([start(), start()]);
   }
 
-  test("two with nothing in common but the sealing key keep a loop's thoughts", async () => {
+  test("two that share only the sealing key restore a loop's reasoning", async () => {
     const posts = await startTwo(["--reasoning-policy", "sealed", "--sealing-keys", SEALING]);
     const { outcomes, messages } = await runLoop(posts);
     expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
@@ -229,40 +229,37 @@ describe("processes", { timeout: 120_000 }, () => {
     expect(vllm.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([...WHOLE, ...SECOND]);
   });
 
-  describe.skipIf(!HAS_REDIS)(
-    "behind one Redis (skipped where redis-server is not installed)",
-    () => {
-      let redis: TestRedis;
-      beforeAll(async () => {
-        redis = await startRedis();
-      });
-      afterAll(() => redis.kill());
+  describe.skipIf(!HAS_REDIS)("with one Redis (skipped if redis-server is not installed)", () => {
+    let redis: TestRedis;
+    beforeAll(async () => {
+      redis = await startRedis();
+    });
+    afterAll(() => redis.kill());
 
-      test("two keep a forgetful client's thoughts", async () => {
-        const posts = await startTwo(["--store", redis.url, "--store-timeout-ms", "5000"]);
-        for (const stream of [false, true]) {
-          vllm.prompts.length = 0;
-          const { outcomes, messages } = await runLoop(posts, {
-            remember: forgetful,
-            body: { stream },
-          });
-          expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
-          await runLoop(posts, { remember: forgetful, messages, body: { stream } });
-          expect(vllm.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([...WHOLE, ...SECOND]);
-        }
-      });
+    test("two restore reasoning that a client does not send back", async () => {
+      const posts = await startTwo(["--store", redis.url, "--store-timeout-ms", "5000"]);
+      for (const stream of [false, true]) {
+        vllm.prompts.length = 0;
+        const { outcomes, messages } = await runLoop(posts, {
+          remember: forgetful,
+          body: { stream },
+        });
+        expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
+        await runLoop(posts, { remember: forgetful, messages, body: { stream } });
+        expect(vllm.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([...WHOLE, ...SECOND]);
+      }
+    });
 
-      test("when it dies they answer on without it, and when it is back they use it again", async () => {
-        const posts = await startTwo(["--store", redis.url, "--store-timeout-ms", "200"]);
-        await redis.kill();
-        const down = await runLoop(posts, { remember: forgetful });
-        expect(down.outcomes).toEqual([null, "lost", "lost", "lost"]);
-        expect(down.replies.at(-1)?.content).toBe("one done");
-        await redis.start();
-        await expect
-          .poll(async () => (await runLoop(posts, { remember: forgetful })).outcomes)
-          .toEqual([null, "stored", "stored", "stored"]);
-      });
-    },
-  );
+    test("when it dies they answer on without it, and when it is back they use it again", async () => {
+      const posts = await startTwo(["--store", redis.url, "--store-timeout-ms", "200"]);
+      await redis.kill();
+      const down = await runLoop(posts, { remember: forgetful });
+      expect(down.outcomes).toEqual([null, "lost", "lost", "lost"]);
+      expect(down.replies.at(-1)?.content).toBe("one done");
+      await redis.start();
+      await expect
+        .poll(async () => (await runLoop(posts, { remember: forgetful })).outcomes)
+        .toEqual([null, "stored", "stored", "stored"]);
+    });
+  });
 });

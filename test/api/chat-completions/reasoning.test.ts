@@ -20,7 +20,7 @@ function loopEngine(...names: string[]) {
   return scriptedEngine(names.flatMap((name) => loopScripts(name)));
 }
 
-describe("a three-step loop keeps its thoughts, whatever the client sends back", () => {
+describe("a three-step loop keeps its reasoning, whatever the client sends back", () => {
   const clients: [string, (reply: ReplyMessage) => object, string][] = [
     ["everything", (reply) => reply, "sent"],
     ["nothing but the calls", forgetful, "stored"],
@@ -126,7 +126,7 @@ describe("a three-step loop keeps its thoughts, whatever the client sends back",
   }
 });
 
-test("what comes back stands where the model wrote it", async () => {
+test("reasoning is restored at its original position", async () => {
   const engine = scriptedEngine([
     "<|channel|>analysis<|message|>First.<|end|><|start|>assistant" +
       "<|channel|>analysis<|message|>Second.<|end|><|start|>assistant" +
@@ -145,7 +145,7 @@ test("what comes back stands where the model wrote it", async () => {
   );
 });
 
-test("several calls of one message come back after the thought that led to them", async () => {
+test("several calls of one message follow the reasoning that led to them", async () => {
   const call = (n: number) =>
     `<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":${n}}<|call|>`;
   for (const reasoningPolicy of ["raw", "sealed"]) {
@@ -187,7 +187,7 @@ describe("after the answer", () => {
     expect(second.outcomes[0]).toBe(null);
   });
 
-  test("nobody looks for them", async () => {
+  test("they are not looked up", async () => {
     const asked: string[] = [];
     const engine = loopEngine("one", "two");
     const app = createTestApp({
@@ -205,7 +205,7 @@ describe("after the answer", () => {
     expect(asked.length).toBe(1 + 2 + 3);
   });
 
-  test("an answer that is to be continued is none yet", async () => {
+  test("a prefill does not end the loop", async () => {
     const engine = scriptedEngine([...loopScripts("one").slice(0, 1), "<|return|>"]);
     const app = createTestApp({ engine });
     const first = await readReply(
@@ -239,7 +239,7 @@ describe("after the answer", () => {
 });
 
 describe("what was sent", () => {
-  test("is never overridden, nor joined by what is kept", async () => {
+  test("is never overridden by or joined with stored reasoning", async () => {
     const engine = loopEngine("one");
     const app = createTestApp({ engine });
     const { outcomes } = await runLoop(app.post, {
@@ -254,7 +254,7 @@ describe("what was sent", () => {
     expect(outcomes).toEqual([null, "sent", "sent", "sent"]);
   });
 
-  test("in some steps leaves the others to the store, and the worst is told", async () => {
+  test("in some steps leaves the others to the store, and the worst outcome is reported", async () => {
     const engine = loopEngine("one");
     const app = createTestApp({ engine });
     let steps = 0;
@@ -290,7 +290,7 @@ describe("calls the gateway did not make", () => {
     expect(await app.counter('reasoning_returned_total{outcome="lost"}')).toBe(1);
   });
 
-  test("a call made without a thought is none of them", async () => {
+  test("a call without reasoning is not counted", async () => {
     const engine = scriptedEngine([
       '<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":1}<|call|>',
       "<|channel|>final<|message|>Done.<|return|>",
@@ -300,9 +300,9 @@ describe("calls the gateway did not make", () => {
   });
 });
 
-describe("the policy of a key decides what leaves, and never what is kept", () => {
+describe("the policy of a key decides what is returned, never what is stored", () => {
   test.each([false, true])(
-    "none: no thought leaves, none is lost (streamed: %s)",
+    "none: no reasoning is returned, none is lost (streamed: %s)",
     async (stream) => {
       const engine = loopEngine("one");
       const app = createTestApp({ engine, settings: { reasoningPolicy: "none" } });
@@ -318,7 +318,7 @@ describe("the policy of a key decides what leaves, and never what is kept", () =
   );
 
   test.each([false, true])(
-    "sealed: the client carries what it cannot read (streamed: %s)",
+    "sealed: the client carries encrypted reasoning (streamed: %s)",
     async (stream) => {
       const engine = loopEngine("one", "two");
       const app = createTestApp({
@@ -362,7 +362,7 @@ describe("the policy of a key decides what leaves, and never what is kept", () =
     expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
   });
 
-  test("a sealed copy that was tampered with is ignored, and the store asked", async () => {
+  test("an altered encrypted copy is ignored, and the store is used", async () => {
     const engine = loopEngine("one");
     const app = createTestApp({
       engine,
@@ -398,7 +398,7 @@ describe("the policy of a key decides what leaves, and never what is kept", () =
     }
   });
 
-  test("raw: one text, the same under both names; the mirror only where it is asked for", async () => {
+  test("raw: one text, the same in both fields; the mirror only if enabled", async () => {
     for (const reasoningContentMirror of [false, true]) {
       const engine = loopEngine("one");
       const app = createTestApp({ engine, settings: { reasoningContentMirror } });
@@ -412,7 +412,7 @@ describe("the policy of a key decides what leaves, and never what is kept", () =
   });
 });
 
-describe("the effort that was used is told", () => {
+describe("the effort used is reported", () => {
   test.each([
     [{}, "medium"],
     [{ reasoning_effort: "minimal" }, "low"],
@@ -436,7 +436,7 @@ describe("the effort that was used is told", () => {
   });
 });
 
-describe("several thoughts of one reply are one text, streamed or not", () => {
+describe("several analysis messages of one reply are one text, streamed or not", () => {
   test.each(["raw", "sealed"])("%s", async (reasoningPolicy) => {
     const script =
       "<|channel|>analysis<|message|>First.<|end|><|start|>assistant" +

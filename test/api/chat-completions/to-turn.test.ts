@@ -196,7 +196,7 @@ function thrownBy(action: () => unknown): unknown {
   return undefined;
 }
 
-describe("what clients send besides is let pass", () => {
+describe("other fields that clients send are accepted", () => {
   test.each([
     ["unknown fields", { messages: [user], chat_template_kwargs: {}, num_ctx: 1 }],
     [
@@ -297,7 +297,7 @@ describe("reasoning sent back is taken from one source", () => {
   });
 });
 
-test("restored thoughts stand where the model wrote them", () => {
+test("restored reasoning is at its original position", () => {
   const messages = [
     { role: "user", content: "Go." },
     {

@@ -95,7 +95,7 @@ describe("a turn is streamed as", () => {
   });
 });
 
-describe("what goes wrong is told as", () => {
+describe("failures are reported as", () => {
   test.each(casesOf("error"))("$id", async ({ input, expected }) => {
     const failure = ENGINE_FAILURES[String(input["engine"])];
     const { fetch } = gatewayWith([failure ?? ANSWER]);

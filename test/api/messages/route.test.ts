@@ -138,7 +138,7 @@ describe("names of Claude", () => {
     return send({ model });
   };
 
-  test("are unknown, with a hint, until the operator says what they mean", async () => {
+  test("are unknown, with a hint, until the operator maps them", async () => {
     const error = await errorOf(await ask("claude-opus-5-5", {}));
     expect(error).toMatchObject({ status: 404, type: "not_found_error" });
     expect(error.message).toMatch(/^model: claude-opus-5-5.*claudeAliases/);
@@ -177,7 +177,7 @@ describe("the prompt", () => {
     expect(engine.prompts[0]).not.toContain("type other =");
   });
 
-  test("says so where nothing but tools of Anthropic's servers were offered", async () => {
+  test("tells the model if only tools of Anthropic's servers were offered", async () => {
     const tools = [{ type: "web_search_20250305", name: "web_search", max_uses: 8 }];
     const { prompt, headers } = await promptOf({ tools });
     expect(prompt).toContain("Not available here: web_search.");
@@ -204,7 +204,7 @@ describe("the prompt", () => {
     expect(headers.get("x-harmony-skipped")).toBe("other, server_tool_use, web_search_tool_result");
   });
 
-  test("tells of images where they stood, and refuses them in user messages only if told to", async () => {
+  test("replaces images by a note, and refuses them in user messages only if configured", async () => {
     const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "" } };
     const body = { messages: [{ role: "user", content: [image] }] };
     expect((await promptOf(body)).prompt).toContain("cannot see images");
@@ -252,14 +252,14 @@ describe("the prompt", () => {
   });
 });
 
-describe("thoughts that come back", () => {
+describe("thinking that is sent back", () => {
   const thinking = (signature: string, text = "") => ({
     type: "thinking",
     thinking: text,
     signature,
   });
 
-  test("stand where they stood, between texts and calls", async () => {
+  test("keeps its position between texts and calls", async () => {
     const call = (id: string, n: number) => ({ type: "tool_use", id, name: "step", input: { n } });
     const { prompt, headers } = await promptOf({
       tools: [STEP],
@@ -302,7 +302,7 @@ describe("thoughts that come back", () => {
     expect(headers.get("x-harmony-cot")).toBe(outcome);
   });
 
-  test("are found in the store where the client sends none, and whatever the policy shows", async () => {
+  test("is found in the store if the client sends none, whatever the policy", async () => {
     const { engine, send } = gatewayWith([THOUGHT + CALL, ANSWER], { reasoningPolicy: "none" });
     const first = z
       .object({
@@ -359,7 +359,7 @@ describe("demands", () => {
     expect(engine.prompts[0]).toContain("Reasoning: medium");
   });
 
-  test("server tools are refused where the operator wants that", async () => {
+  test("server tools are refused if configured", async () => {
     const { send } = gatewayWith([], { unsupportedTools: "refuse" });
     const error = await errorOf(await send({ tools: [{ type: "bash_20250124", name: "bash" }] }));
     expect(error).toMatchObject({ status: 400, type: "invalid_request_error" });
@@ -373,7 +373,7 @@ describe("demands", () => {
   });
 });
 
-describe("what a model fails to do", () => {
+describe("demands the model does not meet", () => {
   const strict = { tools: [{ ...STEP, strict: true }] };
   const wrong: Script =
     '<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":"x"}<|call|>';
@@ -406,7 +406,7 @@ describe("streams", () => {
     expect(text).toContain('event: ping\ndata: {"type": "ping"}\n\n');
   });
 
-  test("give thoughts behind a call back as well, where thinking was not asked for", async () => {
+  test("return thinking after a call even if thinking was not requested", async () => {
     const completion =
       `${THOUGHT}${CALL.replace("<|call|>", "<|end|>")}<|start|>assistant` +
       "<|channel|>analysis<|message|>And on.<|end|>";

@@ -56,7 +56,7 @@ async function follow(app: ResponsesApp, id: string, after?: number) {
   return readEvents(await app.send("GET", `/v1/responses/${id}?stream=true${query}`));
 }
 
-describe("a response made in the background", () => {
+describe("a background response", () => {
   test("is queued at once, and can be polled until it is done", async () => {
     const { engine, open } = gatedEngine();
     const app = responsesApp({ engine });
@@ -90,7 +90,7 @@ describe("a response made in the background", () => {
     expect(await follow(app, id, events.length - 1)).toEqual([]);
   });
 
-  test("streams to whoever asked for it, and goes on when they leave", async () => {
+  test("streams to its client, and continues after a disconnect", async () => {
     const { engine, open } = gatedEngine();
     const app = responsesApp({ engine });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
@@ -134,7 +134,7 @@ describe("a response made in the background", () => {
     expect(consume(await follow(app, id))).toEqual(failed);
   });
 
-  test("that is cut says so", async () => {
+  test("that is cut is reported as incomplete", async () => {
     const app = responsesApp({
       engine: scriptedEngine([{ write: ANSWER.slice(0, 40), finish: "length" }]),
     });
@@ -178,7 +178,7 @@ describe("a response made in the background", () => {
   });
 });
 
-describe("through another gateway behind the same store", () => {
+describe("through another gateway with the same store", () => {
   function twoGateways(engine: ScriptedEngine, now?: () => Date) {
     const store = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
     const one = responsesApp({ engine, store });
@@ -317,7 +317,7 @@ describe("at a shutdown", () => {
     expect((await look(app, id)).status).toBe("completed");
   });
 
-  test("it is marked failed at once when there is none left, for all replicas to see", async () => {
+  test("it is marked failed immediately if there is no time left, visible to all replicas", async () => {
     const shutdown = createShutdown();
     const store = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
     const engine = scriptedEngine([CUT]);
@@ -349,7 +349,7 @@ describe("at a shutdown", () => {
     expect((await app.send("GET", "/health")).status).toBe(200);
   });
 
-  test("a stream that is cut says so, and ends", async () => {
+  test("a stream that is cut reports it and ends", async () => {
     const shutdown = createShutdown();
     const engine = scriptedEngine([CUT]);
     const app = responsesApp({ engine, shutdown });

@@ -19,7 +19,7 @@ describe.each([
   ["plain", false],
   ["streamed", true],
 ])(
-  "the model reads its thoughts until it answers, %s, when the client sends back",
+  "the model reads its reasoning until it answers, %s, when the client sends back",
   (_, streamed) => {
     test.each(Object.entries(CARRIERS))("%s", async (_name, carrier) => {
       expect(await thoughtsInPrompts(carrier, streamed)).toEqual([
@@ -65,7 +65,7 @@ async function afterOneCall(
   return { first, response, prompt: engine.prompts[1] ?? "" };
 }
 
-describe("where thoughts come from", () => {
+describe("sources of reasoning", () => {
   test.each([
     ["sent", "the whole output, readable"],
     ["sealed", "reasoning sealed, without its text"],
@@ -76,7 +76,7 @@ describe("where thoughts come from", () => {
     expect(response.headers.get("x-harmony-cot")).toBe(outcome);
   });
 
-  test("what was kept goes where it was: before the preamble", async () => {
+  test("stored reasoning is restored before the preamble", async () => {
     const { prompt } = await afterOneCall(
       {},
       { carry: (item) => (item.type === "reasoning" ? undefined : item) },
@@ -107,7 +107,7 @@ describe("where thoughts come from", () => {
     );
   });
 
-  test("a thought before an answer is not read again behind it", async () => {
+  test("reasoning before an answer is not read again after it", async () => {
     const answer = "<|channel|>final<|message|>Done.<|end|><|start|>assistant";
     const { prompt } = await afterOneCall({}, forget, [
       `${analysis("Old.")}${answer}${analysis("New.")}${call}<|call|>`,
@@ -117,7 +117,7 @@ describe("where thoughts come from", () => {
     expect(prompt).toContain(`${answer}${analysis("New.")}${call}<|call|>`);
   });
 
-  test("lost thoughts are said to be lost, and the request is answered", async () => {
+  test("lost reasoning is reported, and the request is answered", async () => {
     const engine = scriptedEngine([ANSWER]);
     const app = responsesApp({ engine });
     const response = await app.send("POST", "/v1/responses", {
@@ -176,7 +176,7 @@ describe("where thoughts come from", () => {
     expect(response.status).toBe(200);
   });
 
-  test("a thought that comes readable and sealed is read once", async () => {
+  test("reasoning sent both readable and encrypted is read once", async () => {
     const { prompt } = await afterOneCall(
       {},
       { body: { include: ["reasoning.encrypted_content"] }, carry: (item) => item },
@@ -185,7 +185,7 @@ describe("where thoughts come from", () => {
   });
 });
 
-describe("what leaves", () => {
+describe("what is returned", () => {
   const whole: Carrier = { carry: (item) => item };
 
   test("by default the text, sealed only when asked for", async () => {
@@ -199,7 +199,7 @@ describe("what leaves", () => {
     });
   });
 
-  test("sealed: a seal without being asked, no text, and the thought comes back", async () => {
+  test("sealed: encrypted content without a request for it, no text, and the reasoning comes back", async () => {
     const { first, prompt } = await afterOneCall(
       { reasoningPolicy: "sealed", sealingKeys: [SEALING_KEY] },
       whole,
@@ -209,7 +209,7 @@ describe("what leaves", () => {
     expect(thoughtsIn(prompt)).toEqual(["Hm."]);
   });
 
-  test("none: neither, asked or not, and the thought is found by its id", async () => {
+  test("none: neither, requested or not, and the reasoning is found by its id", async () => {
     const include = { body: { include: ["reasoning.encrypted_content"] } };
     const { first, prompt } = await afterOneCall(
       { reasoningPolicy: "none" },
@@ -239,7 +239,7 @@ describe("what leaves", () => {
     }
   });
 
-  test("one key's thoughts are not another's: not by seal, id, reference or call", async () => {
+  test("one key cannot read another's reasoning: not by encrypted content, id, reference or call", async () => {
     const keys = [`alice:${await sha256Hex("a")}`, `bob:${await sha256Hex("b")}`];
     const engine = scriptedEngine([THINK_AND_CALL, ANSWER]);
     const app = responsesApp({ engine, settings: { keys } });

@@ -213,7 +213,7 @@ describe("a wrong request is refused with the field's name", () => {
       },
       "tool_choice.tools[0].type",
     ],
-  ])("%s of a hosted kind, where the operator wants it", async (_, body, param) => {
+  ])("%s of a hosted kind, if configured", async (_, body, param) => {
     expect(await refusal(body, { unsupportedTools: "refuse" })).toMatchObject({
       status: 400,
       param,
@@ -304,7 +304,7 @@ describe("a request is echoed", () => {
     });
   });
 
-  test("with what it says, tools that were left out excepted", async () => {
+  test("with the request's values, except skipped tools", async () => {
     const said = {
       instructions: "Be brief.",
       tool_choice: "auto",
@@ -377,7 +377,7 @@ describe("a request is echoed", () => {
     expect(response).toMatchObject({ tool_choice, status: "completed" });
   });
 
-  test("unknown fields and nulls are nobody's concern", async () => {
+  test("unknown fields and nulls are ignored", async () => {
     const app = responsesApp({ engine: scriptedEngine([HI]) });
     const nulls = Object.fromEntries(
       [

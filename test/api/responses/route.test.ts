@@ -96,7 +96,7 @@ describe("an engine that fails before it begins is an HTTP status", () => {
     }
   });
 
-  test("and says when to come back, in the header and where Codex reads it", async () => {
+  test("and reports when to retry, in the header and where Codex reads it", async () => {
     const engine = {
       ...scriptedEngine([]),
       // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
@@ -129,7 +129,7 @@ describe("an engine that fails later", () => {
     });
   });
 
-  test("is an HTTP status where nothing was sent yet", async () => {
+  test("is an HTTP status if nothing was sent yet", async () => {
     const app = responsesApp({ engine: scriptedEngine([broken]) });
     expect((await app.send("POST", "/v1/responses", REQUEST)).status).toBe(502);
   });
@@ -152,7 +152,7 @@ describe("an engine that fails later", () => {
   });
 });
 
-describe("a client that leaves", () => {
+describe("a client that disconnects", () => {
   test("closes the engine's connection at once", async () => {
     const engine = scriptedEngine([
       { write: `${THOUGHT}<|channel|>final<|message|>Hel`, hang: true },
@@ -166,7 +166,7 @@ describe("a client that leaves", () => {
     await expect.poll(() => engine.open).toBe(0);
   });
 
-  test("leaves nothing behind that looks like a response", async () => {
+  test("stores nothing that looks like a response", async () => {
     const engine = scriptedEngine([
       { write: `${THOUGHT}<|channel|>final<|message|>Hel`, hang: true },
     ]);

@@ -5,7 +5,7 @@ import { HAS_REDIS, startRedis, type TestRedis } from "../../helpers/redis.ts";
 import { responseObject } from "./schemas.ts";
 import { MODEL } from "./support.ts";
 
-describe.skipIf(!HAS_REDIS)("gateways that come and go behind one Redis", () => {
+describe.skipIf(!HAS_REDIS)("gateways that start and stop with one Redis", () => {
   let redis: TestRedis;
   beforeAll(async () => {
     redis = await startRedis();

@@ -176,7 +176,7 @@ describe("a connection", () => {
     });
   });
 
-  test("refuses to keep many requests waiting where reading cannot be paused", async () => {
+  test("rejects requests beyond a limit if reading cannot be paused", async () => {
     const { sent, message } = await open(scriptedEngine([HANGING]));
     for (let count = 0; count < 40; count++) message(CREATE);
     await expect.poll(() => typesOf(sent, "error")).toBe(7);
@@ -191,7 +191,7 @@ describe("a connection", () => {
     await expect.poll(() => engine.open).toBe(0);
   });
 
-  test("ends when the server is about to leave", async () => {
+  test("ends when the server shuts down", async () => {
     const closing = new AbortController();
     const { closed } = await open(scriptedEngine([]), closing.signal);
     closing.abort();
@@ -203,7 +203,7 @@ function typesOf(sent: readonly string[], type: string): number {
   return sent.filter((each) => JSON.parse(each).type === type).length;
 }
 
-test("where there are no WebSockets, the address answers to POST only", async () => {
+test("without WebSockets, the path supports POST only", async () => {
   const app = createApp({
     settings: testSettings(),
     models: createModels([], { newCallId: () => "call_1" }),

@@ -61,7 +61,7 @@ describe("references to stored items", () => {
     expect(state.gets).toHaveLength(1);
   });
 
-  test("are refused once what they stand for is longer than a request may be", async () => {
+  test("are refused once the referenced items exceed the size of a request", async () => {
     const { app, state, engine, reference, count } = await storedItem("x".repeat(1_000_000));
     const asked = engine.requests.length;
     expect(await errorOf(await count(9_999))).toMatchObject({
@@ -179,7 +179,7 @@ describe("when the store is down", () => {
     retryAfter: "1",
   });
 
-  test("a response that could not be kept is no success, and the next is refused at once", async () => {
+  test("a response that could not be stored fails, and the next is refused immediately", async () => {
     const { app, engine } = await downAfterOneRequest();
     expect(await refusalOf(await app.send("POST", "/v1/responses", BODY))).toEqual(UNAVAILABLE);
     const asked = engine.requests.length;
@@ -187,7 +187,7 @@ describe("when the store is down", () => {
     expect(engine.requests.length).toBe(asked);
   });
 
-  test("a stream ends with the failure instead of a completion nobody finds again", async () => {
+  test("a stream ends with the failure instead of a completion that cannot be read later", async () => {
     const { app } = await downAfterOneRequest();
     const response = await app.send("POST", "/v1/responses", { ...BODY, stream: true });
     const events = await readEvents(response);
@@ -201,14 +201,14 @@ describe("when the store is down", () => {
     );
   });
 
-  test("what promises nothing is answered", async () => {
+  test("requests that do not need the store are answered", async () => {
     const { app } = await downAfterOneRequest();
     for (let times = 0; times < 5; times++) {
       expect((await app.create({ input: "Hello!", store: false })).status).toBe("completed");
     }
   });
 
-  test("what is kept is not said to be unknown", async () => {
+  test("a stored response is not reported as unknown", async () => {
     const { app, id } = await downAfterOneRequest();
     expect(await refusalOf(await app.send("GET", `/v1/responses/${id}`))).toEqual(UNAVAILABLE);
     expect(await refusalOf(await app.send("GET", "/v1/conversations/conv_1"))).toEqual(UNAVAILABLE);

@@ -39,7 +39,7 @@ describe("a stored response", () => {
     }
   });
 
-  test("is read back without the text of thoughts where the operator hides it", async () => {
+  test("is read back without reasoning text if the policy hides it", async () => {
     const app = responsesApp({
       engine: scriptedEngine([answer("Hi.")]),
       settings: { reasoningPolicy: "none" },
@@ -156,7 +156,7 @@ describe("a stored response", () => {
     expect((await app.send("GET", `/v1/responses/${made.id}`)).status).toBe(404);
   });
 
-  test("cannot be cancelled or followed unless it was made in the background", async () => {
+  test("cannot be cancelled or followed unless it is a background response", async () => {
     const app = responsesApp({ engine: scriptedEngine([answer("Hi.")]) });
     const made = await app.create({ input: "Hello!" });
     const path = `/v1/responses/${made.id}`;
@@ -261,7 +261,7 @@ describe("a response continued by its id", () => {
     for (let turn = 0; turn <= 6; turn++) expect(engine.prompts.at(-1)).toContain(`turn ${turn}`);
   });
 
-  test("is found by another gateway behind the same store, also when the first is gone", async () => {
+  test("is found by another gateway with the same store, even after the first has stopped", async () => {
     const store = memoryStore();
     const one = responsesApp({ engine: scriptedEngine([answer("Hi.")]), store });
     const made = await one.create({ input: "Remember 42." });
@@ -298,7 +298,7 @@ describe("tenants", () => {
     expect((await app.send("GET", `/v1/conversations/${id}`, undefined, "a")).status).toBe(200);
   });
 
-  test("in whatever order they speak on one store, each prompt holds one client's words", async () => {
+  test("in any order on one store, each prompt contains one client's text only", async () => {
     const names = ["ada", "bea", "cyd"];
     const keys = await Promise.all(names.map(async (name) => `${name}:${await sha256Hex(name)}`));
     const engine = scriptedEngine((request, call) => {
@@ -492,7 +492,7 @@ describe("compact", () => {
     });
   });
 
-  test("is nobody else's to read", async () => {
+  test("cannot be read by another key", async () => {
     const keys = [`alice:${await sha256Hex("a")}`, `bob:${await sha256Hex("b")}`];
     const app = responsesApp({ engine: scriptedEngine([answer("Sum.")]), settings: { keys } });
     const body = { model: MODEL, input: history };
@@ -562,7 +562,7 @@ describe("conversations", () => {
     expect(left.data).toEqual(added.data);
   });
 
-  test("are continued by responses, which add to them, thoughts and all", async () => {
+  test("are continued and extended by responses, including reasoning", async () => {
     const engine = scriptedEngine([CALL, answer("Done."), answer("Bye.")]);
     const app = responsesApp({ engine });
     const items = [{ role: "user", content: "My name is Ada." }];

@@ -101,7 +101,7 @@ describe("whatever a turn says, a strict client follows", () => {
     );
   });
 
-  test("without the reasoning, where it is not shown", () => {
+  test("without the reasoning, if it is hidden", () => {
     fc.assert(
       fc.property(parts, (given) => {
         const writer = eventWriter({ showReasoning: false });

@@ -22,8 +22,8 @@ function between(events: readonly unknown[]): unknown[] {
   });
 }
 
-describe("what a turn says becomes items in its order", () => {
-  test("a thought, then the answer", () => {
+describe("the parts of a turn become items in order", () => {
+  test("reasoning, then the answer", () => {
     const events = write(eventWriter(), [
       START,
       ...part(reasoning, "Let me ", "think."),
@@ -241,7 +241,7 @@ describe("a turn that fails", () => {
     expect(consume(events).status).toBe("failed");
   });
 
-  test("by not doing what was demanded: nobody is given the wrong call as done", () => {
+  test("by violating a demand: an invalid call is never marked as done", () => {
     const events = write(eventWriter(), [
       START,
       ...part(call("f"), "{}"),
@@ -299,7 +299,7 @@ describe("options", () => {
     ]);
   });
 
-  test("a response that waits says so first", () => {
+  test("a queued response is announced first", () => {
     const writer = eventWriter({ queued: true });
     const events = writer.queue().map(({ json }) => JSON.parse(json));
     expect(writer.builder.response.status).toBe("queued");
@@ -312,7 +312,7 @@ describe("options", () => {
     expect(consume(events).status).toBe("completed");
   });
 
-  test("a cancelled response says so, without an event", () => {
+  test("a cancelled response has that status, without an event", () => {
     const writer = eventWriter();
     write(writer, [START, ...part(content, "Hi.")]);
     writer.builder.cancel();

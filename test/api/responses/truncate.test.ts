@@ -46,7 +46,7 @@ function callIds(items: readonly HistoryItem[], type: "call" | "output"): string
 }
 
 describe("a history that is too long", () => {
-  test("keeps its order, its instructions and its calls whole, and what the model works from", async () => {
+  test("keeps the order, the instructions, complete calls, and the running loop", async () => {
     await fc.assert(
       fc.asyncProperty(history, fc.nat(30), async (items, most) => {
         const kept = await truncateHistory(items, LENGTHS, most);
@@ -86,7 +86,7 @@ describe("a history that is too long", () => {
     expect(await truncateHistory(items, LENGTHS, 0)).toEqual(items.slice(-1));
   });
 
-  test("is counted item by item, each once, and what is dropped not at all", async () => {
+  test("is counted item by item, each once, dropped items not at all", async () => {
     const items: HistoryItem[] = [{ type: "message", role: "user", content: "Go.", param }];
     for (let call = 0; call < 5000; call++) {
       const callId = `call_${call}`;

@@ -34,7 +34,7 @@ describe("the queue", () => {
     expect(counts(pool)).toEqual([0, 0]);
   });
 
-  test("has an end, and says so with a time to come back", async () => {
+  test("is limited, and reports when to retry", async () => {
     const pool = poolOf([createScriptedEngine()], { maxConcurrent: 1, maxQueued: 1 });
     const held = await hold(pool);
     const waiting = complete(pool);
@@ -50,7 +50,7 @@ describe("the queue", () => {
     expect((await waiting).finish).toBeDefined();
   });
 
-  test("does not hold anybody for ever", async () => {
+  test("times out", async () => {
     const pool = poolOf([createScriptedEngine()], { maxConcurrent: 1, queueTimeoutMs: 500 });
     const held = await hold(pool);
     const waiting = complete(pool);
@@ -65,7 +65,7 @@ describe("the queue", () => {
     expect((await complete(pool)).finish).toBeDefined();
   });
 
-  test("lets go of a client that leaves", async () => {
+  test("releases a client that disconnects", async () => {
     const pool = poolOf([createScriptedEngine()], { maxConcurrent: 1 });
     const held = await hold(pool);
     const abort = new AbortController();
@@ -99,7 +99,7 @@ describe("the queue", () => {
     await held.end();
   });
 
-  test("is told when nobody is left to wait for", async () => {
+  test("reports when no request is queued", async () => {
     const engine = createScriptedEngine();
     const pool = poolOf([engine], { maxConcurrent: 1 });
     const held = await hold(pool);
@@ -113,7 +113,7 @@ describe("the queue", () => {
     await held.end();
   });
 
-  test("does not hold back those behind one whose backend is full", async () => {
+  test("does not block those after one whose backend is full", async () => {
     const failing = createScriptedEngine([errorOf("server-error")], WHOLE);
     const pool = poolOf([createScriptedEngine(), failing], {
       maxConcurrent: 2,
@@ -183,7 +183,7 @@ describe("tenants", () => {
     expect(shares()).toEqual({ a: 8 });
   });
 
-  test("one that comes late gets the next place, and then an equal share", async () => {
+  test("a late tenant gets the next slot, and then an equal share", async () => {
     const { shares, send, end } = share({ maxConcurrent: 8 });
     await send("a", 200);
     await send("b", 10);
@@ -197,7 +197,7 @@ describe("tenants", () => {
     expect(inOrder(Object.values(shares()))).toEqual([2, 3, 3]);
   });
 
-  test("what the others do not use goes to one that waits", async () => {
+  test("unused slots go to a queued tenant", async () => {
     const { shares, send, end } = share({ maxConcurrent: 8 });
     await send("a", 100);
     await send("b", 1);
@@ -205,7 +205,7 @@ describe("tenants", () => {
     expect(shares()).toEqual({ a: 7, b: 1 });
   });
 
-  test("that fill the queue make room for one that has not", async () => {
+  test("that fill the queue make room for a newcomer", async () => {
     const { pool, refused, send } = share({ maxConcurrent: 1, maxQueued: 4 });
     await send("a", 6);
     expect(refused).toEqual(["a overloaded"]);
@@ -248,7 +248,7 @@ describe("tenants", () => {
     expect(shares()).toEqual({ a: 2, b: 6 });
   });
 
-  test("are told what is used up, and when to come back", async () => {
+  test("get the exceeded limit, and when to retry", async () => {
     const { pool, send } = share({
       maxConcurrent: 8,
       tenants: [{ name: "a", maxQueued: 0, maxConcurrent: 1 }],
@@ -263,7 +263,7 @@ describe("tenants", () => {
     });
   });
 
-  test("that wait too long for their own places are told so", async () => {
+  test("that wait too long for their own slots get an error", async () => {
     const { pool, refused, send } = share({
       maxConcurrent: 8,
       queueTimeoutMs: 500,

@@ -77,7 +77,7 @@ describe("requests", () => {
     expect((await complete(pool)).error?.kind).toBe("unreachable");
   });
 
-  test("a backend that only failures have put out is asked when the others are down", async () => {
+  test("an ejected backend is used when the others are down", async () => {
     const [stays, flaky] = [
       createScriptedEngine(),
       createScriptedEngine([errorOf("unreachable")], [errorOf("unreachable")], WHOLE),
@@ -134,7 +134,7 @@ describe("requests", () => {
     expect(ill.requests).toHaveLength(10);
   });
 
-  test("speak against one backend only, however many they fail on", async () => {
+  test("count against one backend only, however many they fail on", async () => {
     const engines = [0, 1, 2].map(() => createScriptedEngine([errorOf("timeout")]));
     const pool = poolOf(engines, { breaker: { ...breaker, failures: 1 } });
     await complete(pool);
@@ -156,7 +156,7 @@ describe("requests", () => {
     expect(counts(pool)).toEqual([0, 0]);
   });
 
-  test("a client that leaves says nothing against a backend, and nothing for one on trial", async () => {
+  test("a disconnect is no evidence against a backend, nor for one on trial", async () => {
     const gone = createScriptedEngine([errorOf("unreachable")], [errorOf("unreachable")], WHOLE);
     const busy = createScriptedEngine();
     const pool = poolOf([busy, gone], { breaker, maxConcurrent: 1 });
@@ -173,7 +173,7 @@ describe("requests", () => {
     await held.end();
   });
 
-  test("a backend that refuses our key or model is asked last, and told of, but not put out", async () => {
+  test("a backend that refuses our key or model is used last and reported, but not ejected", async () => {
     const wrong = createScriptedEngine([errorOf("auth")]);
     const pool = poolOf([createScriptedEngine(), wrong], { breaker });
     for (let n = 0; n < 30; n += 1) expect((await complete(pool)).finish).toBeDefined();
@@ -247,7 +247,7 @@ describe("health checks", () => {
     expect(healthOf(pool)).toEqual(["up"]);
   });
 
-  test("move to another backend what one that goes down has not begun, and leave what it has", async () => {
+  test("requests without a token move when a backend goes down, others stay", async () => {
     const stopped = () => new Promise<void>(() => {});
     const hanging = createScriptedEngine([OPEN, TOKEN, stopped()], [OPEN, stopped()], [stopped()]);
     const other = createScriptedEngine();
@@ -406,7 +406,7 @@ describe("monitoring", () => {
     expect(changes).toEqual(["b0 up"]);
   });
 
-  test("does not wait for one that hangs before it looks at the others", async () => {
+  test("does not wait for one that hangs before it checks the others", async () => {
     const engines = [createScriptedEngine(), createScriptedEngine()] as const;
     engines[0].probe = () => new Promise(() => {});
     const pool = poolOf(engines);

@@ -43,7 +43,7 @@ test("ten at a time, a fifth of what is in flight where that is more, half of th
   expect(await grantedOf(budgetOf(0).budget, Array(8).fill("a"))).toBe(5);
 });
 
-test("whoever waits is next when one is given back, another tenant before one with its half", async () => {
+test("a queued retry is next when one is released, another tenant before one at its half", async () => {
   const { budget } = budgetOf();
   const held = await Promise.all(ab(10).map((tenant) => budget.acquire(tenant, never)));
   const order: string[] = [];
@@ -59,7 +59,7 @@ test("whoever waits is next when one is given back, another tenant before one wi
   expect(order).toEqual(["c", "a"]);
 });
 
-test("those that wait too long, are too many, or have left get none, and keep no timer", async () => {
+test("those that time out, exceed the limit or have left get none, and keep no timer", async () => {
   const { budget, clock } = budgetOf(0, 2);
   await Promise.all(ab(10).map((tenant) => budget.acquire(tenant, never)));
   const leaver = new AbortController();

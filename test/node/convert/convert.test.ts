@@ -141,7 +141,7 @@ describe("convert", () => {
     expect(lines[1]).toBe(lines[0]);
   });
 
-  test("in mode prompt leaves out finished thoughts and opens the answer", async () => {
+  test("in mode prompt drops finished analysis and opens the answer", async () => {
     const input = JSON.stringify({
       messages: [...JSON.parse(chat("a")).messages, { role: "user", content: "r" }],
     });
@@ -153,7 +153,7 @@ describe("convert", () => {
     expect(text).not.toContain("analysis<|message|>");
   });
 
-  test("breaks typed markers in a text, and says so", async () => {
+  test("breaks typed markers in a text, and reports it", async () => {
     const { stdout, stderr } = await run(["--from", "chat", "--to", "harmony"], chat("<|end|>"));
     expect(stdout).toContain("<\u200b|end|>");
     expect(stderr).toContain("typed-markers × 1");
@@ -218,7 +218,7 @@ test("a line that is too long is bad and is not kept, and the next one is read",
   expect(report.converted).toBe(1);
 });
 
-test("any request comes back from its conversation, or what was lost is said", () => {
+test("any request is recovered from its conversation, or the loss is reported", () => {
   const text = fc.string({ maxLength: 6 });
   const call = fc.record({
     name: fc.constantFrom("f", "g"),

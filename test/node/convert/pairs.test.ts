@@ -98,7 +98,7 @@ describe.each(pairs)("from %s to %s, and back to ids", (from, to) => {
     expect([...new Set(names)].filter((name) => !isDocumented(name))).toEqual([]);
   });
 
-  test("what was lost is said: the others have the same ids", () => {
+  test("losses are reported: the others have the same ids", () => {
     const changed = outcomes.filter(
       ({ id, line, original, losses, refused }) =>
         refused === undefined &&

@@ -247,7 +247,7 @@ describeWithLlama("llama.cpp in process", () => {
       return finish?.usage?.cachedTokens;
     };
 
-    it("serves the next turn of a conversation, though its thought is left out", async () => {
+    it("serves the next turn of a conversation, although its analysis is dropped", async () => {
       const first = `${SYSTEM}<|start|>user<|message|>Turn one of a conversation of its own<|end|>${ASSISTANT}`;
       await collect(first, { maxTokens: 40 });
       const next = `${first}<|channel|>final<|message|>${ANSWER.replace("<|return|>", "<|end|>")}${USER}${ASSISTANT}`;
