@@ -60,7 +60,7 @@ export interface Pool extends Engine {
 export interface PoolState {
   /** At least one backend accepts completions, now or once it has a free slot. */
   readonly ready: boolean;
-  /** Queued completions. */
+  /** Completions that wait for a slot, or for the retry budget. */
   readonly queued: number;
   /** Retries so far. */
   readonly retries: number;
@@ -97,15 +97,16 @@ export function createPool(
   };
   const admission = new Admission(limits, find, clock);
   let retries = 0;
+  const budget = new RetryBudget({
+    inFlight: () => admission.inFlight,
+    maxWaiting: limits.maxQueued,
+    timeoutMs: limits.queueTimeoutMs,
+    clock,
+  });
   const failover = {
     backends,
     admission,
-    budget: new RetryBudget({
-      inFlight: () => admission.inFlight,
-      maxWaiting: limits.maxQueued,
-      timeoutMs: limits.queueTimeoutMs,
-      clock,
-    }),
+    budget,
     maxAttempts,
     onRetry: () => {
       retries += 1;
@@ -116,7 +117,7 @@ export function createPool(
     const contextLength = shortestContext(backends);
     return {
       ready: backends.some((backend) => !backend.isDown),
-      queued: admission.queued,
+      queued: admission.queued + budget.waiting,
       retries,
       tenants: admission.tenants,
       ...(contextLength !== undefined && { contextLength }),

@@ -31,6 +31,11 @@ export class RetryBudget {
     this.#options = options;
   }
 
+  /** Retries that wait for room. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /**
    * Acquires a retry. Undefined if the budget has no room in time. Rejects with the signal's reason if it
    * aborts.

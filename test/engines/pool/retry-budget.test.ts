@@ -54,9 +54,11 @@ test("a queued retry is next when one is released, another tenant before one at 
   held[1]?.();
   await settle();
   expect(order).toEqual(["c"]);
+  expect(budget.waiting).toBe(2);
   held[0]?.();
   await settle();
   expect(order).toEqual(["c", "a"]);
+  expect(budget.waiting).toBe(1);
 });
 
 test("those that time out, exceed the limit or have left get none, and keep no timer", async () => {
@@ -100,6 +102,7 @@ test("no more than the budget are with a backend that does not begin to answer t
   for (let n = 0; n < 50; n += 1) await settle();
   expect(pool.state.retries).toBe(10);
   expect(failing.requests.length).toBeGreaterThan(10);
+  expect(pool.state.queued).toBe(failing.requests.length - 10);
   // What waits too long is told of its own error.
   pool.clock.advance(5_000);
   begin.resolve();
