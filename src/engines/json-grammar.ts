@@ -60,65 +60,79 @@ const MAX_WORK = 1_000_000;
 const MAX_NESTING = 200;
 
 function writeRules(root: unknown, prefix: string): JsonRules {
-  const rules: string[] = [];
-  let work = 0;
-  let nesting = 0;
-  /** Rule names by expression: equal parts of a schema share one rule. */
-  const names = new Map<string, string>();
-  /** Rule names by `$ref`, assigned before the rule is written, because a schema may refer to itself. */
-  const references = new Map<string, string>();
-  const document = write(root);
-  return { document, rules: rules.join("") };
+  return new GrammarWriter(root, prefix).write();
+}
 
-  function write(given: unknown): string {
-    if (work > MAX_WORK || nesting > MAX_NESTING) return "value";
-    nesting++;
-    const expression = writeSchema(asObject(given));
-    nesting--;
-    work += expression.length + 1;
+class GrammarWriter {
+  readonly #root: unknown;
+  readonly #prefix: string;
+  readonly #rules: string[] = [];
+  #work = 0;
+  #nesting = 0;
+  /** Rule names by expression: equal parts of a schema share one rule. */
+  readonly #names = new Map<string, string>();
+  /** Rule names by `$ref`, assigned before the rule is written, because a schema may refer to itself. */
+  readonly #references = new Map<string, string>();
+
+  constructor(root: unknown, prefix: string) {
+    this.#root = root;
+    this.#prefix = prefix;
+  }
+
+  write(): JsonRules {
+    const document = this.#write(this.#root);
+    return { document, rules: this.#rules.join("") };
+  }
+
+  #write(given: unknown): string {
+    if (this.#work > MAX_WORK || this.#nesting > MAX_NESTING) return "value";
+    this.#nesting++;
+    const expression = this.#writeSchema(asObject(given));
+    this.#nesting--;
+    this.#work += expression.length + 1;
     return expression;
   }
 
-  function writeSchema(given: UntypedObject): string {
-    const schema = given["allOf"] === undefined ? given : mergeAllOf(given);
+  #writeSchema(given: UntypedObject): string {
+    const schema = given["allOf"] === undefined ? given : this.#mergeAllOf(given);
     const { $ref } = schema;
-    if (typeof $ref === "string") return writeReference($ref);
+    if (typeof $ref === "string") return this.#writeReference($ref);
     const variants = asList(schema["anyOf"] ?? schema["oneOf"]);
-    if (variants.length > 0) return writeVariants(schema, variants);
+    if (variants.length > 0) return this.#writeVariants(schema, variants);
     if (schema["const"] !== undefined) return literal(JSON.stringify(schema["const"]));
     const members = asList(schema["enum"]);
     if (members.length > 0) return oneOf(members.map((each) => literal(JSON.stringify(each))));
-    return oneOf(typesOf(schema).map((type) => writeType(type, schema)));
+    return oneOf(typesOf(schema).map((type) => this.#writeType(type, schema)));
   }
 
-  function writeReference(pointer: string): string {
-    const known = references.get(pointer);
+  #writeReference(pointer: string): string {
+    const known = this.#references.get(pointer);
     if (known !== undefined) return known;
-    const name = `${prefix}ref-${references.size + 1}`;
-    references.set(pointer, name);
-    rules.push(`${name} ::= ${write(atPointer(root, pointer))}\n`);
+    const name = `${this.#prefix}ref-${this.#references.size + 1}`;
+    this.#references.set(pointer, name);
+    this.#rules.push(`${name} ::= ${this.#write(atPointer(this.#root, pointer))}\n`);
     return name;
   }
 
   /** Merges all parts into one schema. Each reference is followed once. */
-  function mergeAllOf(schema: UntypedObject): UntypedObject {
+  #mergeAllOf(schema: UntypedObject): UntypedObject {
     const merged = new Map<string, unknown>();
     const properties = new Map<string, unknown>();
     const required = new Set<unknown>();
     const followed = new Set<string>();
     const open: UntypedObject[] = [schema];
-    for (let part = open.pop(); part !== undefined && work <= MAX_WORK; part = open.pop()) {
+    for (let part = open.pop(); part !== undefined && this.#work <= MAX_WORK; part = open.pop()) {
       const { allOf, $ref, ...rest } = part;
       for (const [key, value] of Object.entries(rest)) merged.set(key, value);
       const members = Object.entries(asObject(part["properties"]));
       for (const [key, value] of members) properties.set(key, value);
       const demanded = asList(part["required"]);
       for (const name of demanded) required.add(name);
-      work += merged.size + members.length + demanded.length;
+      this.#work += merged.size + members.length + demanded.length;
       const parts = asList(allOf).map(asObject);
       if (typeof $ref === "string" && !followed.has($ref)) {
         followed.add($ref);
-        parts.unshift(asObject(atPointer(root, $ref)));
+        parts.unshift(asObject(atPointer(this.#root, $ref)));
       }
       open.push(...parts.toReversed());
     }
@@ -128,28 +142,28 @@ function writeRules(root: unknown, prefix: string): JsonRules {
   }
 
   /** Makes the expression a rule, and returns its name. */
-  function define(expression: string): string {
-    const known = names.get(expression);
+  #define(expression: string): string {
+    const known = this.#names.get(expression);
     if (known !== undefined) return known;
-    const name = `${prefix}part-${names.size + 1}`;
-    names.set(expression, name);
-    rules.push(`${name} ::= ${expression}\n`);
+    const name = `${this.#prefix}part-${this.#names.size + 1}`;
+    this.#names.set(expression, name);
+    this.#rules.push(`${name} ::= ${expression}\n`);
     return name;
   }
 
   /** Keywords beside the variants apply to each of them. */
-  function writeVariants(schema: UntypedObject, variants: readonly unknown[]): string {
+  #writeVariants(schema: UntypedObject, variants: readonly unknown[]): string {
     const { anyOf: _anyOf, oneOf: _oneOf, ...common } = schema;
     const isBare = Object.keys(common).every((key) => IRRELEVANT.has(key));
-    return oneOf(variants.map((each) => write(isBare ? each : { allOf: [common, each] })));
+    return oneOf(variants.map((each) => this.#write(isBare ? each : { allOf: [common, each] })));
   }
 
-  function writeType(type: string, schema: UntypedObject): string {
+  #writeType(type: string, schema: UntypedObject): string {
     switch (type) {
       case "object":
-        return writeObject(schema);
+        return this.#writeObject(schema);
       case "array":
-        return writeArray(schema);
+        return this.#writeArray(schema);
       case "string":
         return writeString(schema);
       case "integer":
@@ -162,7 +176,7 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     }
   }
 
-  function writeObject(schema: UntypedObject): string {
+  #writeObject(schema: UntypedObject): string {
     const properties = Object.entries(asObject(schema["properties"]));
     const required = new Set(asList(schema["required"]));
     const described = new Set<unknown>(properties.map(([key]) => key));
@@ -170,18 +184,18 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     const rest = schema["additionalProperties"];
     const members: Member[] = [
       ...properties.map(([key, each]) => ({
-        text: define(pair(key, write(each))),
+        text: this.#define(pair(key, this.#write(each))),
         required: required.has(key),
       })),
       ...undescribed.map((key) => ({
-        text: define(pair(String(key), write(rest ?? true))),
+        text: this.#define(pair(String(key), this.#write(rest ?? true))),
         required: true,
       })),
     ];
-    if (members.length > 0) return `"{" space ${sequence(members)} space "}"`;
+    if (members.length > 0) return `"{" space ${this.#sequence(members)} space "}"`;
     if (rest === false) return `"{" space "}"`;
     if (rest === undefined || rest === true) return "object";
-    const member = define(`string space ":" space ${write(rest)}`);
+    const member = this.#define(`string space ":" space ${this.#write(rest)}`);
     return `"{" space (${member} (space "," space ${member})*)? space "}"`;
   }
 
@@ -189,7 +203,7 @@ function writeRules(root: unknown, prefix: string): JsonRules {
    * Members in order, separated by commas. Any of the leading optional members may come first. Each tail is a
    * rule of its own, so that the grammar grows linearly with the schema.
    */
-  function sequence(members: readonly Member[]): string {
+  #sequence(members: readonly Member[]): string {
     const comma = ' space "," space ';
     const firstRequired = members.findIndex(({ required }) => required);
     const leading = firstRequired < 0 ? members.length : firstRequired;
@@ -200,18 +214,18 @@ function writeRules(root: unknown, prefix: string): JsonRules {
     if (leading === 0) return `${members[0]?.text ?? ""}${rest}`;
 
     let following = members[leading]?.text ?? "";
-    if (following !== "") following = define(`${following}${rest}`);
+    if (following !== "") following = this.#define(`${following}${rest}`);
     rest = following === "" ? "" : `${comma}${following}`;
     for (const { text } of members.slice(0, leading).toReversed()) {
       const first = `${text}${rest}`;
-      following = define(following === "" ? first : `${first} | ${following}`);
-      rest = ` ${define(rest === "" ? `(${comma}${text})?` : `(${comma}${text})?${rest}`)}`;
+      following = this.#define(following === "" ? first : `${first} | ${following}`);
+      rest = ` ${this.#define(rest === "" ? `(${comma}${text})?` : `(${comma}${text})?${rest}`)}`;
     }
     return firstRequired < 0 ? `(${following})?` : following;
   }
 
-  function writeArray(schema: UntypedObject): string {
-    const first = asList(schema["prefixItems"]).map((item) => write(item));
+  #writeArray(schema: UntypedObject): string {
+    const first = asList(schema["prefixItems"]).map((item) => this.#write(item));
     const least = asCount(schema["minItems"]) ?? 0;
     const most = asCount(schema["maxItems"]);
     if (first.length > 0) {
@@ -219,7 +233,7 @@ function writeRules(root: unknown, prefix: string): JsonRules {
       return `"[" space ${items} space "]"`;
     }
     if (most === 0) return `"[" space "]"`;
-    const item = define(write(schema["items"] ?? true));
+    const item = this.#define(this.#write(schema["items"] ?? true));
     const others = times(Math.max(least - 1, 0), most === undefined ? undefined : most - 1);
     const items = most === 1 ? item : `${item} (space "," space ${item})${others}`;
     return `"[" space (${items})${least === 0 ? "?" : ""} space "]"`;

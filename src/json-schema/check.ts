@@ -7,10 +7,11 @@
  */
 import { toCanonicalForm } from "./canonical.ts";
 import type { SchemaGraph } from "./compile.ts";
+import { type Evaluated, EvaluatedMarks } from "./evaluated-marks.ts";
 import { isMultipleOf } from "./multiple.ts";
 import type { SchemaNode } from "./node.ts";
 import { matchPattern, type Pattern } from "./pattern.ts";
-import { type Problem, problem, within } from "./problem.ts";
+import { absent, closest, type Problem, problem, unexpected, within } from "./problem.ts";
 import { isObject } from "./resources.ts";
 import { quote } from "./schema-error.ts";
 import { type Sliced, TooMuchWork, type Work } from "./work.ts";
@@ -32,8 +33,6 @@ interface Outcome {
    */
   readonly evaluated?: Evaluated | undefined;
 }
-
-type Evaluated = "all" | ReadonlySet<string | number>;
 
 const PASSED: Outcome = {};
 
@@ -88,7 +87,7 @@ class Check {
   *#evaluate(node: SchemaNode, value: unknown, nesting: number): Sliced<Outcome> {
     const wrong = this.#findWrongValue(node, value) ?? (yield* this.#findUnequal(node, value));
     if (wrong) return { problem: wrong };
-    const marks = new Marks(this.#tracks, this.#work);
+    const marks = new EvaluatedMarks(this.#tracks, this.#work);
     const found =
       (yield* this.#applyInPlace(node, value, marks, nesting + 1)) ??
       (isArray(value)
@@ -154,7 +153,7 @@ class Check {
   *#applyInPlace(
     node: SchemaNode,
     value: unknown,
-    marks: Marks,
+    marks: EvaluatedMarks,
     nesting: number,
   ): Sliced<Problem | undefined> {
     const every = [node.reference, ...(node.allOf ?? [])];
@@ -179,7 +178,7 @@ class Check {
   *#applyAny(
     schemas: readonly SchemaNode[],
     value: unknown,
-    marks: Marks,
+    marks: EvaluatedMarks,
     nesting: number,
   ): Sliced<Problem | undefined> {
     let matched = false;
@@ -200,7 +199,7 @@ class Check {
   *#applyOne(
     schemas: readonly SchemaNode[],
     value: unknown,
-    marks: Marks,
+    marks: EvaluatedMarks,
     nesting: number,
   ): Sliced<Problem | undefined> {
     let matches = 0;
@@ -230,7 +229,7 @@ class Check {
     condition: SchemaNode,
     node: SchemaNode,
     value: unknown,
-    marks: Marks,
+    marks: EvaluatedMarks,
     nesting: number,
   ): Sliced<Problem | undefined> {
     const met = yield* this.apply(condition, value, nesting);
@@ -247,7 +246,7 @@ class Check {
   *#applyToMembers(
     node: SchemaNode,
     value: JsonRecord,
-    marks: Marks,
+    marks: EvaluatedMarks,
     nesting: number,
   ): Sliced<Problem | undefined> {
     const keys = Object.keys(value);
@@ -332,7 +331,7 @@ class Check {
   *#applyToItems(
     node: SchemaNode,
     value: readonly unknown[],
-    marks: Marks,
+    marks: EvaluatedMarks,
     nesting: number,
   ): Sliced<Problem | undefined> {
     const { minItems, maxItems, uniqueItems, contains, unevaluatedItems } = node;
@@ -374,7 +373,7 @@ class Check {
     schema: SchemaNode,
     { minContains: least = 1, maxContains: most }: SchemaNode,
     value: readonly unknown[],
-    marks: Marks,
+    marks: EvaluatedMarks,
     nesting: number,
   ): Sliced<Problem | undefined> {
     let matches = 0;
@@ -418,42 +417,6 @@ class Check {
   }
 }
 
-/** The evaluated members or items of one value. Does nothing unless a schema needs them. */
-class Marks {
-  readonly #wanted: boolean;
-  readonly #work: Work;
-  #keys: Set<string | number> | "all" | undefined;
-
-  constructor(wanted: boolean, work: Work) {
-    this.#wanted = wanted;
-    this.#work = work;
-  }
-
-  get evaluated(): Evaluated | undefined {
-    return this.#keys;
-  }
-
-  has(key: string | number): boolean {
-    return this.#keys === "all" || this.#keys?.has(key) === true;
-  }
-
-  add(key: string | number): void {
-    if (!this.#wanted || this.#keys === "all") return;
-    this.#keys ??= new Set();
-    this.#keys.add(key);
-    this.#work.spend(1);
-  }
-
-  addAll(): void {
-    if (this.#wanted) this.#keys = "all";
-  }
-
-  merge(evaluated: Evaluated | undefined): void {
-    if (evaluated === "all") this.addAll();
-    else for (const key of evaluated ?? []) this.add(key);
-  }
-}
-
 function findWrongNumber(node: SchemaNode, value: number): Problem | undefined {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = node;
   if (minimum !== undefined && value < minimum) {
@@ -472,46 +435,6 @@ function findWrongNumber(node: SchemaNode, value: number): Problem | undefined {
     return problem("multipleOf", () => `must be a multiple of ${multipleOf}, not ${value}`);
   }
   return undefined;
-}
-
-/**
- * Of the alternatives that failed, returns the problem of the one that matched furthest: it was likely
- * intended.
- */
-function closest(problems: readonly Problem[]): Problem | undefined {
-  const [first] = problems;
-  if (!first) return undefined;
-  const best = problems.reduce((most, each) => (score(each) > score(most) ? each : most), first);
-  if (problems.length === 1) return best;
-  const { describe } = best;
-  return {
-    ...best,
-    describe: () => `${describe()} (in the closest of ${problems.length} alternatives)`,
-  };
-}
-
-/** An alternative that fails at something other than a type or constant is a closer match. */
-function score({ keyword, depth }: Problem): number {
-  return 2 * depth + (keyword === "type" || keyword === "const" || keyword === "enum" ? 0 : 1);
-}
-
-const MAX_NAMES = 20;
-
-function absent(names: readonly string[], why: string): Problem {
-  return problem("required", () => `${namesOf("lacks", names)}${why}`);
-}
-
-function unexpected(key: string, properties: ReadonlyMap<string, unknown> | undefined): Problem {
-  return problem("additionalProperties", () => {
-    const may = properties?.size ? namesOf("; it may have", [...properties.keys()]) : "";
-    return `must not have the property ${quote(key)}${may}`;
-  });
-}
-
-function namesOf(verb: string, names: readonly string[]): string {
-  const word = names.length === 1 ? "the property" : "the properties";
-  const shown = names.slice(0, MAX_NAMES).map((name) => quote(name));
-  return `${verb} ${word} ${shown.join(", ")}${names.length > MAX_NAMES ? ", …" : ""}`;
 }
 
 function isOfType(value: unknown, type: string): boolean {

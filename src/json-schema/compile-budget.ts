@@ -1,5 +1,6 @@
 /** Limits the cost of compiling: well above what people and agents write, and 50 ms at most. */
-import { compilePattern, type Pattern, PatternError } from "./pattern.ts";
+import { compilePattern, type Pattern } from "./pattern.ts";
+import { PatternError } from "./pattern-syntax.ts";
 import { quote, SchemaError } from "./schema-error.ts";
 import { Work } from "./work.ts";
 

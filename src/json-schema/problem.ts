@@ -38,3 +38,46 @@ export function printProblem(found: Problem): string {
 
 const MAX_PATH = 500;
 const MAX_MESSAGE = 3000;
+
+/**
+ * Of the alternatives that failed, returns the problem of the one that matched furthest: it was likely
+ * intended.
+ */
+export function closest(problems: readonly Problem[]): Problem | undefined {
+  const [first] = problems;
+  if (!first) return undefined;
+  const best = problems.reduce((most, each) => (score(each) > score(most) ? each : most), first);
+  if (problems.length === 1) return best;
+  const { describe } = best;
+  return {
+    ...best,
+    describe: () => `${describe()} (in the closest of ${problems.length} alternatives)`,
+  };
+}
+
+/** An alternative that fails at something other than a type or constant is a closer match. */
+function score({ keyword, depth }: Problem): number {
+  return 2 * depth + (keyword === "type" || keyword === "const" || keyword === "enum" ? 0 : 1);
+}
+
+const MAX_NAMES = 20;
+
+export function absent(names: readonly string[], why: string): Problem {
+  return problem("required", () => `${namesOf("lacks", names)}${why}`);
+}
+
+export function unexpected(
+  key: string,
+  properties: ReadonlyMap<string, unknown> | undefined,
+): Problem {
+  return problem("additionalProperties", () => {
+    const may = properties?.size ? namesOf("; it may have", [...properties.keys()]) : "";
+    return `must not have the property ${quote(key)}${may}`;
+  });
+}
+
+function namesOf(verb: string, names: readonly string[]): string {
+  const word = names.length === 1 ? "the property" : "the properties";
+  const shown = names.slice(0, MAX_NAMES).map((name) => quote(name));
+  return `${verb} ${word} ${shown.join(", ")}${names.length > MAX_NAMES ? ", …" : ""}`;
+}
