@@ -47,7 +47,7 @@ function tool(name: string, parameters: unknown, strict = false): object {
 /** Each of them once was an opaque 500 after the answer had been generated. */
 const BROKEN: readonly (readonly [string, unknown, RegExp])[] = [
   ["a reference to nothing", { $ref: "#/$defs/none" }, /\/\$ref: .*leads nowhere/],
-  ["a remote reference", { $ref: "https://example.com/s.json" }, /nothing is fetched/],
+  ["a remote reference", { $ref: "https://example.com/s.json" }, /references are not fetched/],
   ["a reference to itself", { $ref: "#" }, /without end/],
   ["a circle", { allOf: [{ $ref: "#/$defs/a" }], $defs: { a: { not: { $ref: "#" } } } }, /end/],
   ["a broken pattern", { pattern: "(" }, /\/pattern: "\(" is not a regular expression/],

@@ -25,7 +25,7 @@ it("says that it is not there on other runtimes, however it is used", async () =
   const failure = {
     name: "EngineError",
     kind: "not-found",
-    message: expect.stringContaining("only Node can"),
+    message: expect.stringContaining("requires Node"),
   };
   expect(engine.capabilities).toBe(LLAMA_CAPABILITIES);
   await expect(engine.probe(never)).rejects.toMatchObject(failure);
