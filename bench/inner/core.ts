@@ -74,6 +74,7 @@ function core(reads: readonly Uint8Array[]): number {
   const parser = createTurnParser(o200kHarmony(), {
     builtins: [],
     toolNames: ["note"],
+    textTools: [],
     markers: "shown",
     allowHiddenMarkers: false,
     onShownMarker: () => undefined,

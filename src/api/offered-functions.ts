@@ -19,6 +19,8 @@ export interface OfferedFunction extends NamespacedFunction {
   readonly plainParameters: unknown;
   /** The schema's field, for errors. */
   readonly param: string;
+  /** Its calls have a text as body (`OfferedTool.text`). */
+  readonly text?: NonNullable<OfferedTool["text"]>;
 }
 
 /** A function's definition as both APIs spell its fields. */
@@ -77,11 +79,13 @@ export function* toOfferedTools(
   const tools: OfferedTool[] = [];
   let compiled = 0;
   for (const each of functions) {
-    const { parameters, plainParameters, strict, param, namespace } = each;
+    const { parameters, plainParameters, strict, param, namespace, text } = each;
     const name = turnName(each);
     const recipient = namespace && toolRecipient(namespace.name, each.name, style);
     const tool = { name, strict, ...(recipient !== undefined && { recipient }) };
-    if (parameters === undefined) {
+    if (text !== undefined) {
+      tools.push({ ...tool, text });
+    } else if (parameters === undefined) {
       tools.push(tool);
     } else if (!strict && !forced.has(name)) {
       tools.push({ ...tool, parameters });

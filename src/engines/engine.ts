@@ -93,6 +93,12 @@ export type Constraint =
   | { readonly type: "structural-tag"; readonly tag: string }
   /** A grammar in GBNF, in which `<[200008]>` is the token of that id. */
   | { readonly type: "token-grammar"; readonly grammar: string }
+  /** A text of this grammar, in GBNF: the notation of llama.cpp, which xgrammar reads as well. */
+  | { readonly type: "grammar"; readonly grammar: string }
+  /** A text of this grammar in the notation of Lark. */
+  | { readonly type: "lark"; readonly grammar: string }
+  /** A text that matches this regular expression as a whole. */
+  | { readonly type: "regex"; readonly pattern: string }
   /** One of these texts, and nothing after it. */
   | { readonly type: "choice"; readonly options: readonly string[] };
 

@@ -18,6 +18,9 @@ const CONSTRAINTS: ConstraintMap<string> = {
   choice: ({ options }) => JSON.stringify({ type: "grammar", grammar: toChoiceGrammar(options) }),
   "structural-tag": null,
   "token-grammar": null,
+  grammar: ({ grammar }) => JSON.stringify({ type: "grammar", grammar }),
+  lark: null,
+  regex: null,
 };
 
 export const FIREWORKS_CAPABILITIES: Capabilities = {

@@ -34,6 +34,9 @@ const CONSTRAINTS: ConstraintMap<Readonly<Record<string, string>>> = {
   choice: ({ options }) => ({ grammar: JSON.stringify(toChoiceGrammar(options)) }),
   "structural-tag": null,
   "token-grammar": ({ grammar }) => ({ grammar: JSON.stringify(grammar) }),
+  grammar: ({ grammar }) => ({ grammar: JSON.stringify(grammar) }),
+  lark: null,
+  regex: null,
 };
 
 export const LLAMA_CPP_CAPABILITIES: Capabilities = {

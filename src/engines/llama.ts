@@ -26,6 +26,9 @@ export const LLAMA_CONSTRAINTS: ConstraintMap<string> = {
   choice: ({ options }) => toChoiceGrammar(options),
   "structural-tag": null,
   "token-grammar": ({ grammar }) => grammar,
+  grammar: ({ grammar }) => grammar,
+  lark: null,
+  regex: null,
 };
 
 export const LLAMA_CAPABILITIES: Capabilities = {

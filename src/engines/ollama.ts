@@ -41,6 +41,9 @@ const CONSTRAINTS: ConstraintMap<string> = {
   choice: null,
   "structural-tag": null,
   "token-grammar": null,
+  grammar: null,
+  lark: null,
+  regex: null,
 };
 
 export const OLLAMA_CAPABILITIES: Capabilities = {

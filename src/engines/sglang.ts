@@ -14,6 +14,9 @@ const CONSTRAINTS: ConstraintMap<Readonly<Record<string, string>>> = {
   choice: ({ options }) => ({ ebnf: toChoiceGrammar(options) }),
   "structural-tag": ({ tag }) => ({ structural_tag: tag }),
   "token-grammar": null,
+  grammar: ({ grammar }) => ({ ebnf: grammar }),
+  lark: null,
+  regex: ({ pattern }) => ({ regex: pattern }),
 };
 
 export const SGLANG_CAPABILITIES: Capabilities = {

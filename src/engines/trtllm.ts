@@ -18,6 +18,9 @@ const CONSTRAINTS: ConstraintMap<string> = {
   choice: ({ options }) => JSON.stringify({ type: "ebnf", ebnf: toChoiceGrammar(options) }),
   "structural-tag": null,
   "token-grammar": null,
+  grammar: ({ grammar }) => JSON.stringify({ type: "ebnf", ebnf: grammar }),
+  lark: null,
+  regex: ({ pattern }) => JSON.stringify({ type: "regex", regex: pattern }),
 };
 
 export const TRTLLM_CAPABILITIES: Capabilities = {

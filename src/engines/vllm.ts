@@ -30,6 +30,10 @@ const CONSTRAINTS: ConstraintMap<string> = {
   // A string that contains JSON, not JSON.
   "structural-tag": ({ tag }) => JSON.stringify({ structural_tag: tag }),
   "token-grammar": null,
+  grammar: ({ grammar }) => JSON.stringify({ grammar }),
+  // The server tells the notations apart by itself.
+  lark: ({ grammar }) => JSON.stringify({ grammar }),
+  regex: ({ pattern }) => JSON.stringify({ regex: pattern }),
 };
 
 export const VLLM_CAPABILITIES: Capabilities = {

@@ -18,6 +18,8 @@ import { readWrittenHeader } from "./transcript-header.ts";
 
 export interface MachineOptions {
   readonly offered: OfferedNames;
+  /** Offered names whose calls have any text as body. */
+  readonly textTools: ReadonlySet<string>;
   /** Characters of a header, or of text outside messages, after which it is read as a body. */
   readonly maxHeaderLength: number;
   /** Characters of any other text that is held back until its meaning is known. */
@@ -191,6 +193,7 @@ export class MachineMessages {
         this.parts.start(
           { type: "part-start", part: "tool-call", name: meaning.name, ...said },
           isAfterCall,
+          this.options.textTools.has(meaning.name),
         );
         this.parts.count(tokens);
         break;

@@ -16,7 +16,7 @@ export interface MessagePrefixes {
   /** An answer that is a JSON document. */
   readonly finalJson: readonly TokenId[];
   /** A call to this recipient, such as `functions.get_weather`. */
-  call(recipient: string): readonly TokenId[];
+  call(recipient: string, form?: "json" | "raw"): readonly TokenId[];
   /** A call to a tool that the gateway runs: `browser.search`, `python`, `functions.label_tool`. */
   builtinCall(recipient: string): readonly TokenId[];
   /**
@@ -68,8 +68,9 @@ class RenderedPrefixes implements MessagePrefixes {
     return this.#open({ channel: "final", contentType: JSON_CONTENT });
   }
 
-  call(recipient: string): readonly TokenId[] {
-    return this.#open({ channel: "commentary", recipient, contentType: JSON_CONTENT });
+  call(recipient: string, form: "json" | "raw" = "json"): readonly TokenId[] {
+    const contentType = form === "json" ? { contentType: JSON_CONTENT } : {};
+    return this.#open({ channel: "commentary", recipient, ...contentType });
   }
 
   builtinCall(recipient: string): readonly TokenId[] {

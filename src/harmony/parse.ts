@@ -22,6 +22,8 @@ export type { Recovery } from "./recoveries.ts";
 export interface ParserOptions {
   /** Names of the offered functions. Empty (the default): the request has no tools, so nothing is a call. */
   readonly toolNames?: readonly string[];
+  /** Those of them whose calls have any text as body: it is passed on as written, not tidied as JSON. */
+  readonly textTools?: readonly string[];
   /** Tools offered in the system message, such as `browser` and `python`. */
   readonly builtins?: readonly BuiltinName[];
   /**
@@ -78,12 +80,14 @@ export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}):
   const {
     toolNames = [],
     builtins = [],
+    textTools = [],
     maxHeaderLength = 400,
     maxHeldLength = 16_384,
     markers = "shown",
   } = options;
   return new HarmonyParser(tokenizer, {
     offered: createOfferedNames(toolNames, builtins),
+    textTools: new Set(textTools),
     hidesMarkers: markers === "hidden",
     maxHeaderLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength),
     maxHeldLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength, maxHeldLength),

@@ -103,10 +103,12 @@ export class Parts {
     return this.#held.length > 0;
   }
 
-  /** Opens a part. `isTentative`: a call that is emitted only if it is complete. */
-  start(start: PartStart, isTentative: boolean): void {
+  /**
+   * Opens a part. `isTentative`: a call that is emitted only if it is complete. `isText`: a call whose body is no JSON.
+   */
+  start(start: PartStart, isTentative: boolean, isText = false): void {
     if (start.part !== "reasoning" && !isTentative) this.#showHeld("reasoning");
-    const filter = hasArguments(start) ? createArgumentsFilter() : undefined;
+    const filter = !isText && hasArguments(start) ? createArgumentsFilter() : undefined;
     this.#open = { start, filter, isVisible: false, withheld: isTentative ? "" : undefined };
     if (!isTentative) this.#emit(start);
   }

@@ -23,7 +23,7 @@ export function requestMessages(
     const unsupported = { kinds: "skip", media: "placeholder" } as const;
     const history = plainHistory(request.input);
     const tools = { style: "own", max: Number.POSITIVE_INFINITY } as const;
-    const options = { ...context, unsupported, tools, turnId: "captured" };
+    const options = { ...context, unsupported, tools, history, turnId: "captured" };
     return runAtOnce(turnMaker(request, options)).turnOf(history).messages;
   }
   return toChatMessages(parseWith(chatRequest, body), { ...context, restored: new Map() });

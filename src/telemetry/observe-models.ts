@@ -20,6 +20,8 @@ export interface Meters {
   readonly recoveries: Counter;
   /** Where the reasoning of a tool loop came from, by outcome: `sent`, `sealed`, `stored`, `lost`. */
   readonly reasoningReturned: Counter;
+  /** Tools left out of a request's prompt, by kind. */
+  readonly toolsSkipped: Counter;
   /** Encrypted reasoning that could not be decrypted, by reason. */
   readonly sealsRefused: Counter;
   /** By operation and failure. */
@@ -45,6 +47,10 @@ export function createMeters(registry: Registry): Meters {
     reasoningReturned: registry.counter(
       "harmony_gateway_reasoning_returned_total",
       "Steps of running tool loops in requests, by where their reasoning was found.",
+    ),
+    toolsSkipped: registry.counter(
+      "harmony_gateway_tools_skipped_total",
+      "Tools of requests that were left out because they cannot be served, by kind.",
     ),
     sealsRefused: registry.counter(
       "harmony_gateway_seals_refused_total",

@@ -15,7 +15,8 @@ export function toAnswerSchema({ answer }: Turn): Json | undefined {
 /** Finds the tool with this name if its arguments must satisfy their schema. */
 export function findCheckedTool(turn: Turn, name: string): OfferedTool | undefined {
   const tool = turn.tools.find((each) => each.name === name);
-  return tool && (tool.strict || turn.toolChoice.type === "required") ? tool : undefined;
+  if (tool === undefined || tool.text !== undefined) return undefined;
+  return tool.strict || turn.toolChoice.type === "required" ? tool : undefined;
 }
 
 /** Finds the tool of a call if its arguments must satisfy their schema. */

@@ -1,8 +1,8 @@
 /** The constraints that an engine is asked to apply to the next tokens. */
-import type { Constraint } from "../engines/engine.ts";
+import type { Capabilities, Constraint } from "../engines/engine.ts";
 import { type Json, toCompactJson } from "../harmony/json.ts";
-import { toAnswerSchema } from "./checks.ts";
-import type { OfferedTool } from "./turn.ts";
+import { toAnswerSchema, toCheckedTool } from "./checks.ts";
+import type { Part } from "./turn.ts";
 import type { TurnState } from "./turn-state.ts";
 
 /**
@@ -17,9 +17,13 @@ export function toAnswerConstraint(state: TurnState): Constraint | undefined {
 /** Constraint for the arguments of the open call. Undefined once the arguments have begun. */
 export function toArgumentsConstraint(
   state: TurnState,
-  tool: OfferedTool | undefined,
+  part: Part | undefined,
 ): Constraint | undefined {
-  if (!tool || state.emitter.text !== "") return undefined;
+  if (part?.kind !== "tool-call" || state.emitter.text !== "") return undefined;
+  const text = state.turn.tools.find(({ name }) => name === part.name)?.text;
+  if (text !== undefined) return findFormat(state.engine.capabilities, text.formats);
+  const tool = toCheckedTool(state.turn, part);
+  if (tool === undefined) return undefined;
   // Only schemas that our own compiler has accepted are sent to an engine.
   return toJsonConstraint(state, tool.checker && tool.parameters);
 }
@@ -32,4 +36,12 @@ function toJsonConstraint({ engine }: TurnState, schema: Json | undefined): Cons
     return { type: "json-schema", schema: toCompactJson(schema) };
   }
   return constraints.includes("json-object") ? { type: "json-object" } : undefined;
+}
+
+/** The first of a text's formats that an engine supports. */
+export function findFormat(
+  { constraints }: Pick<Capabilities, "constraints">,
+  formats: readonly Constraint[],
+): Constraint | undefined {
+  return formats.find(({ type }) => constraints.includes(type));
 }

@@ -1,6 +1,6 @@
 /** Decides where reading stops before the model ends. All functions are pure predicates. */
-import { hasUncheckedCall, toCheckedTool } from "./checks.ts";
-import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
+import { hasUncheckedCall } from "./checks.ts";
+import { findFormat, toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
 import type { Cut } from "./next-step.ts";
 import type { TurnState } from "./turn-state.ts";
 
@@ -29,7 +29,7 @@ export function findCut(state: TurnState): Cut | undefined {
 }
 
 /** Whether a cut must fall on an exact token, so that tokens must be read one by one. */
-export function needsExactCuts({ stage, turn, steering }: TurnState): boolean {
+export function needsExactCuts({ stage, turn, steering, engine }: TurnState): boolean {
   return (
     (stage !== "free" && stage !== "constrained-turn") ||
     turn.answer.type !== "text" ||
@@ -38,7 +38,9 @@ export function needsExactCuts({ stage, turn, steering }: TurnState): boolean {
     turn.builtins !== undefined ||
     turn.toolChoice.type === "allowed" ||
     turn.toolChoice.type === "required" ||
-    turn.tools.some((tool) => tool.strict) ||
+    turn.tools.some(
+      ({ strict, text }) => strict || (text && findFormat(engine.capabilities, text.formats)),
+    ) ||
     (turn.tools.length > 0 && !turn.parallelToolCalls) ||
     (turn.maxOutputTokens !== undefined && steering.answerReserve > 0) ||
     steering.refuseUnofferedTools
@@ -59,9 +61,7 @@ function findCutInFreeTurn(state: TurnState): Cut | undefined {
     case "content":
       return isDocument && !constrained && toAnswerConstraint(state) ? "answer-opened" : undefined;
     case "tool-call":
-      return !constrained && toArgumentsConstraint(state, toCheckedTool(turn, emitter.part))
-        ? "call-opened"
-        : undefined;
+      return !constrained && toArgumentsConstraint(state, emitter.part) ? "call-opened" : undefined;
     default:
       if (hasUncheckedCall(state)) return "call-completed";
       if (isDocument && emitter.count("content") > 0) return "answer-completed";

@@ -154,6 +154,7 @@ function prepare(
     cacheSalt,
     parser: createTurnParser(tokenizer, {
       toolNames: toFunctionNames(turn),
+      textTools: turn.tools.flatMap(({ name, text }) => (text === undefined ? [] : [name])),
       builtins: toBuiltinNames(turn.builtins),
       ...reading,
     }),

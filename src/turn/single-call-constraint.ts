@@ -47,14 +47,15 @@ function toEndings(turn: Turn): Endings | undefined {
     toolChoice.type === "auto" || toolChoice.type === "none"
       ? turn.tools.map((tool) => tool.name)
       : toolChoice.names;
-  const calls = turn.tools
-    .filter((tool) => names.includes(tool.name))
-    .map(({ name, parameters, checker }) => {
-      const recipient = recipientOf(turn, name);
-      // Schemas that were not compiled here are not sent: they may be huge, or rejected by the engine.
-      const isHeld = parameters !== undefined && checker !== undefined;
-      return { recipient, schema: isHeld ? toCompactJson(parameters) : ANY_OBJECT };
-    });
+  const callable = turn.tools.filter((tool) => names.includes(tool.name));
+  // A text without JSON around it has no end that a grammar of the whole turn could be told of.
+  if (callable.some(({ text }) => text !== undefined)) return undefined;
+  const calls = callable.map(({ name, parameters, checker }) => {
+    const recipient = recipientOf(turn, name);
+    // Schemas that were not compiled here are not sent: they may be huge, or rejected by the engine.
+    const isHeld = parameters !== undefined && checker !== undefined;
+    return { recipient, schema: isHeld ? toCompactJson(parameters) : ANY_OBJECT };
+  });
   if (toolChoice.type === "required") return { calls };
   if (answer.type === "text") return undefined;
   const schema = answer.type === "json-schema" ? toCompactJson(answer.schema) : ANY_OBJECT;

@@ -2,7 +2,6 @@
 import type { Constraint } from "../engines/engine.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "../harmony/tokens.ts";
 import type { TokenId } from "../tokenizer/index.ts";
-import { toCheckedTool } from "./checks.ts";
 import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
 import { findCut, needsExactCuts } from "./cuts.ts";
 import type { Cut, Outcome, Stage } from "./next-step.ts";
@@ -43,14 +42,14 @@ export function leaveStage({ stage, emitter }: TurnState): void {
 const BESIDE_CALLS = ["reasoning", "preamble", "content", "builtin-call"] as const;
 
 function toConstraint(state: TurnState): Constraint | undefined {
-  const { stage, turn, emitter } = state;
+  const { stage, emitter } = state;
   switch (stage) {
     case "constrained-turn":
       return state.singleCallConstraint;
     case "answer":
       return toAnswerConstraint(state);
     case "arguments":
-      return toArgumentsConstraint(state, toCheckedTool(turn, emitter.part));
+      return toArgumentsConstraint(state, emitter.part);
     case "free":
     case "reasoning":
     case "more-calls":

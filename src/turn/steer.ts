@@ -7,6 +7,7 @@
  */
 import { resultMessage } from "../harmony/messages.ts";
 import { runBuiltinCall, writeBuiltinCall } from "./builtin-call.ts";
+import type { TokenId } from "../tokenizer/index.ts";
 import { findWrongCall, hasUncheckedCall, whyAnswerIsWrong } from "./checks.ts";
 import { chooseFunction } from "./choose-function.ts";
 import {
@@ -18,7 +19,7 @@ import {
   type SteeringState,
 } from "./next-step.ts";
 import { leaveStage, sampleStage } from "./stages.ts";
-import { recipientOf, type Turn } from "./turn.ts";
+import { bodyForm, recipientOf, type Turn } from "./turn.ts";
 import {
   appendMessage,
   countRepair,
@@ -113,7 +114,7 @@ async function carryOut(
       openMessage(state);
       return chooseFunction(state, decision.names);
     case "open-call":
-      openMessage(state, prefixes.call(recipientOf(turn, decision.name)));
+      openMessage(state, toCallPrefix(state, decision.name));
       return sampleStage(state, "arguments");
     case "constrain-call":
       return sampleStage(state, "arguments");
@@ -126,7 +127,7 @@ async function carryOut(
       emitter.discard("tool-call");
       const recipient = recipientOf(turn, tool.name);
       appendMessage(state, prefixes.endOfCall, resultMessage(recipient, error));
-      openMessage(state, prefixes.call(recipient));
+      openMessage(state, toCallPrefix(state, tool.name));
       return sampleStage(state, "arguments");
     }
     case "refuse-call": {
@@ -190,4 +191,8 @@ function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
   endMessage(state, conclusion.reason);
   void state.emit(state.emitter.release());
   return conclusion;
+}
+
+function toCallPrefix({ turn, prefixes }: TurnState, name: string): readonly TokenId[] {
+  return prefixes.call(recipientOf(turn, name), bodyForm(turn, name));
 }

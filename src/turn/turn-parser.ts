@@ -45,6 +45,8 @@ export interface TurnParser {
 
 interface TurnParserOptions extends MarkerReading {
   readonly toolNames: readonly string[];
+  /** Those of them whose calls have any text as body. */
+  readonly textTools: readonly string[];
   readonly builtins: readonly BuiltinName[];
 }
 

@@ -4,7 +4,7 @@
  * Every API converts its requests to a `Turn` and reads `TurnEvent`s. No API's wire format is known below
  * this layer, and no engine's wire format above it.
  */
-import type { Sampling, TokenLogprob } from "../engines/engine.ts";
+import type { Constraint, Sampling, TokenLogprob } from "../engines/engine.ts";
 import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import { functionRecipient } from "../harmony/messages.ts";
@@ -54,6 +54,11 @@ export interface OfferedTool {
   readonly name: string;
   /** Who its calls are addressed to. Absent: `functions.` and the name. */
   readonly recipient?: string;
+  /**
+   * The body of its calls is a text, not JSON arguments: it is passed on as written. `formats`: constraints that hold the
+   * text to the tool's format, of which the engine gets the first one it supports. Nothing is checked afterwards.
+   */
+  readonly text?: { readonly formats: readonly Constraint[] };
   /** JSON Schema of the arguments. Absent: the function takes none. */
   readonly parameters?: Json;
   /** Arguments must satisfy the schema. */
@@ -82,6 +87,11 @@ export interface TurnBuiltins {
 export interface ApprovedCall {
   readonly recipient: string;
   readonly body: string;
+}
+
+/** What the body of a tool's calls is, and so whether their header says JSON. */
+export function bodyForm({ tools }: Pick<Turn, "tools">, name: string): "json" | "raw" {
+  return tools.find((tool) => tool.name === name)?.text === undefined ? "json" : "raw";
 }
 
 /** Who the calls of the tool with this name are addressed to. A name that is not offered is that of a function. */

@@ -12,6 +12,9 @@ const MAP: ConstraintMap<string> = {
   choice: null,
   "structural-tag": null,
   "token-grammar": ({ grammar }) => `grammar ${grammar}`,
+  grammar: null,
+  lark: null,
+  regex: null,
 };
 
 test("the capabilities of a map are its entries that convert", () => {

@@ -178,6 +178,9 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
       choice: { type: "choice", options: ["here", "it", "is"] },
       "structural-tag": { type: "structural-tag", tag: '{"here":"it is"}' },
       "token-grammar": { type: "token-grammar", grammar: 'root ::= "here it is"' },
+      grammar: { type: "grammar", grammar: 'root ::= "here it is"' },
+      lark: { type: "lark", grammar: 'start: "here it is"' },
+      regex: { type: "regex", pattern: "here it is" },
     } as const;
     const body = async (type?: keyof typeof constraints) => {
       const { engine, transport } = serve(kind, { pieces: [bytes] });

@@ -5,6 +5,7 @@ import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { createBackground } from "./background.ts";
 import { createResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
+import { toKindLabel } from "./omissions.ts";
 import { responses } from "./route.ts";
 
 /** The same API with the event names of the Open Responses schema. */
@@ -29,7 +30,12 @@ export const responsesApi: Api = {
       maxBackgroundOf: createKeySetting(settings, "maxBackgroundPerKey"),
       maxBackground: settings.maxBackground,
       maxSocketsOf: createKeySetting(settings, "maxSocketsPerKey"),
-      onSkippedTools: (id, kinds) => log.info("tools skipped", { id, kinds }),
+      onOmissions(id, { tools, items, unenforced }) {
+        if (tools.length > 0) log.info("tools skipped", { id, kinds: tools });
+        if (items.length > 0) log.info("items skipped", { id, kinds: items });
+        if (unenforced.length > 0) log.info("formats not enforced", { id, tools: unenforced });
+        for (const kind of tools) meters.toolsSkipped.add({ kind: toKindLabel(kind) });
+      },
       onRestored: (outcome) => meters.reasoningReturned.add({ outcome }),
     });
     const background = createBackground(context);

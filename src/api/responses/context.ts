@@ -12,6 +12,7 @@ import type { CountedLists, RequestLimits } from "../limits.ts";
 import { type ConversationStore, createConversationStore } from "./conversations.ts";
 import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
+import type { Omissions } from "./omissions.ts";
 import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
 import type { ToolSettings, Unsupported } from "./to-turn.ts";
 
@@ -43,8 +44,8 @@ export interface ResponsesDeps extends EntryDeps {
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
-  /** Called with the kinds of tools that were left out of a request's prompt. */
-  readonly onSkippedTools: (requestId: string, kinds: readonly string[]) => void;
+  /** Called with what was left out of a request. */
+  readonly onOmissions: (requestId: string, omissions: Omissions) => void;
   /** Called with where the reasoning of a tool loop's step was found, unless `reasoning` has reported it. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }

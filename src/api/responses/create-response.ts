@@ -17,6 +17,7 @@ import type { Caller, ResponsesContext } from "./context.ts";
 import { conversationTooLarge } from "./conversations.ts";
 import type { HistoryItem } from "./history.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
+import { type Omissions, toOmissions } from "./omissions.ts";
 import { type ResponsesRequest, responsesRequest } from "./request.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseBuilder, type ResponseBuilder } from "./response-builder.ts";
@@ -31,6 +32,7 @@ export interface PendingResponse {
   readonly model: Model;
   readonly turn: Turn;
   readonly context: RequestContext;
+  readonly omissions: Omissions;
   readonly caller: Caller;
   /** Include encrypted reasoning for the client to send back. */
   readonly seal: boolean;
@@ -60,11 +62,14 @@ export async function prepareResponse(
     unsupported: deps.unsupported,
     tools: deps.tools,
   };
-  const maker = await stages.run(turnMaker(request, { ...prompt, turnId: caller.requestId }));
+  const { history } = context;
+  const turnContext = { ...prompt, history, turnId: caller.requestId };
+  const maker = await stages.run(turnMaker(request, turnContext));
   const { turnOf, targets, skipped } = maker;
-  const turn = await toFittingTurn(request, model, { turnOf, prompt, history: context.history });
+  const turn = await toFittingTurn(request, model, { turnOf, prompt, history });
   await stages.next();
-  if (skipped.length > 0) deps.onSkippedTools(caller.requestId, skipped);
+  const omissions = toOmissions(skipped, history, turn, model.capabilities);
+  deps.onOmissions(caller.requestId, omissions);
 
   const policy = caller.client.reasoningPolicy;
   const asked = request.include?.includes("reasoning.encrypted_content") ?? false;
@@ -81,7 +86,7 @@ export async function prepareResponse(
     queued: request.background ?? false,
   });
   const seal = policy === "sealed" || (policy === "raw" && asked);
-  return { id, request, model, turn, context, caller, seal, builder };
+  return { id, request, model, turn, context, omissions, caller, seal, builder };
 }
 
 /** The events of its turn. Its reasoning is stored for later requests. */

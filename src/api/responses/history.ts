@@ -9,7 +9,9 @@ import {
   worstOutcome,
 } from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
-import type { Content, InputItem } from "./items.ts";
+import { CALL_TYPES, type Content, type InputItem } from "./items.ts";
+import { readToolItem } from "./tool-items.ts";
+import type { Tool } from "./tool-schemas.ts";
 
 /** An item as `to-turn.ts` reads it. `param` is its field in the request, for errors. */
 export type HistoryItem =
@@ -32,12 +34,21 @@ export type HistoryItem =
       readonly callId: string;
       readonly namespace?: string | undefined;
       readonly name: string;
-      readonly args: string;
+      /** As the model writes it: JSON arguments, or a text. */
+      readonly body: string;
+      readonly form: "json" | "raw";
     }
   | {
       readonly type: "output";
       readonly callId: string;
       readonly content: Content;
+      readonly param: string;
+    }
+  /** Tools that are offered from here on. `callId`: a search has found them. */
+  | {
+      readonly type: "tools";
+      readonly tools: readonly Tool[];
+      readonly callId: string | undefined;
       readonly param: string;
     }
   /** The summary in a compaction item. */
@@ -88,7 +99,7 @@ export function isAnswer(items: readonly Pick<LocatedItem, "item">[], index: num
   const item = items[index]?.item;
   if (item?.type !== "message" || item.role !== "assistant") return false;
   if (item.phase === "final_answer") return true;
-  return item.phase !== "commentary" && items[index + 1]?.item.type !== "function_call";
+  return item.phase !== "commentary" && !CALL_TYPES.has(items[index + 1]?.item.type ?? "");
 }
 
 /** Consecutive items by the model, or a single other item. */
@@ -123,7 +134,7 @@ function toSteps(items: readonly LocatedItem[], first: ModelStep["place"]): Mode
 /** Unknown items do not end a step of the model. */
 function isFromModel(item: InputItem): boolean {
   if (item.type === "message") return item.role === "assistant";
-  return ["reasoning", "function_call", "unsupported"].includes(item.type);
+  return CALL_TYPES.has(item.type) || ["reasoning", "unsupported"].includes(item.type);
 }
 
 async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<ResolvedHistory> {
@@ -172,11 +183,6 @@ async function readThought(located: LocatedItem, deps: HistoryDeps): Promise<Tho
     `${param}.encrypted_content: it was not encrypted by this gateway for this key, or it was altered`,
     { param: `${param}.encrypted_content`, errorType: "invalid_encrypted_content" },
   );
-}
-
-export function toCall(item: Extract<InputItem, { type: "function_call" }>): HistoryItem {
-  const { call_id: callId, name, arguments: args } = item;
-  return { type: "call", callId, namespace: item.namespace ?? undefined, name, args };
 }
 
 export function thoughtText(item: Extract<InputItem, { type: "reasoning" }>): string {
@@ -246,9 +252,13 @@ async function toHistoryItem(
         : { type: "message", role, content, param };
     }
     case "function_call":
-      return toCall(item);
     case "function_call_output":
-      return { type: "output", callId: item.call_id, content: item.output, param };
+    case "custom_tool_call":
+    case "custom_tool_call_output":
+    case "tool_search_call":
+    case "tool_search_output":
+    case "additional_tools":
+      return readToolItem(item, param);
     case "compaction": {
       const text = await deps.openSummary(item.encrypted_content);
       if (text !== undefined) return { type: "summary", text };

@@ -57,6 +57,53 @@ const functionCallOutput = lazy(() =>
   }),
 );
 
+const customToolCall = lazy(() =>
+  z.looseObject({
+    type: z.literal("custom_tool_call"),
+    id: textLike(),
+    call_id: z.string().min(1),
+    name: z.string().min(1),
+    namespace: textLike(),
+    input: z.string(),
+  }),
+);
+
+const customToolCallOutput = lazy(() =>
+  z.looseObject({
+    type: z.literal("custom_tool_call_output"),
+    id: textLike(),
+    call_id: z.string().min(1),
+    output: content(),
+  }),
+);
+
+/** Without `call_id` when OpenAI's server ran the search. */
+const toolSearchCall = lazy(() =>
+  z.looseObject({
+    type: z.literal("tool_search_call"),
+    id: textLike(),
+    call_id: textLike(),
+    arguments: z.unknown(),
+  }),
+);
+
+/** Tools are checked where they are read, so that the item is stored as it was sent. */
+const declared = lazy(() => z.array(z.looseObject({ type: z.string() })));
+
+const toolSearchOutput = lazy(() =>
+  z.looseObject({
+    type: z.literal("tool_search_output"),
+    id: textLike(),
+    call_id: textLike(),
+    tools: declared(),
+  }),
+);
+
+/** Tools in the input, as Codex sends them for models that it calls light. */
+const additionalTools = lazy(() =>
+  z.looseObject({ type: z.literal("additional_tools"), id: textLike(), tools: declared() }),
+);
+
 const itemReference = lazy(() =>
   z.looseObject({ type: z.literal("item_reference"), id: z.string().min(1) }),
 );
@@ -75,6 +122,11 @@ const known = lazy(() =>
     reasoning(),
     functionCall(),
     functionCallOutput(),
+    customToolCall(),
+    customToolCallOutput(),
+    toolSearchCall(),
+    toolSearchOutput(),
+    additionalTools(),
     itemReference(),
     compaction(),
   ]),
@@ -104,6 +156,13 @@ export const inputItem = z.lazy(() => z.preprocess(nameUntyped, z.union([known()
 
 export type InputItem = z.infer<ReturnType<typeof known>> | z.infer<ReturnType<typeof unsupported>>;
 export type Content = z.infer<ReturnType<typeof content>>;
+
+/** Items that are calls of the model. */
+export const CALL_TYPES: ReadonlySet<string> = new Set([
+  "function_call",
+  "custom_tool_call",
+  "tool_search_call",
+]);
 
 /** An item as it is stored and listed: what the client sent. */
 export type WireItem = Readonly<Record<string, unknown>> & { readonly type: string };

@@ -206,6 +206,11 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   reasoning: "rs",
   function_call: "fc",
   function_call_output: "fco",
+  custom_tool_call: "ctc",
+  custom_tool_call_output: "ctco",
+  tool_search_call: "tsc",
+  tool_search_output: "tso",
+  additional_tools: "at",
   compaction: "cmp",
 };
 

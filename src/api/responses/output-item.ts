@@ -2,6 +2,7 @@
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Part } from "../../turn/turn.ts";
 import { tokenText } from "../token-text.ts";
+import { createCustomInput, type CustomInput } from "./custom-input.ts";
 import type { CallTarget } from "./tools.ts";
 import type { ItemStatus, OutputItem, OutputLogprob, OutputText } from "./to-response.ts";
 
@@ -14,6 +15,8 @@ export interface OpenItem {
   /** Only of calls: what is called. */
   readonly target: CallTarget | undefined;
   text: string;
+  /** Of a call of a tool that takes one text: reads it. */
+  readonly input: CustomInput | undefined;
   /** Only for messages. */
   readonly logprobs: OutputLogprob[];
   /** Complete, unless the turn was cut here. */
@@ -31,7 +34,17 @@ export function createOpenItem(
   index: number,
   target?: CallTarget,
 ): OpenItem {
-  return { part, id, index, target, text: "", logprobs: [], isOver: false, sealed: undefined };
+  return {
+    part,
+    id,
+    index,
+    target,
+    input: target?.kind === "custom" ? createCustomInput() : undefined,
+    text: "",
+    logprobs: [],
+    isOver: false,
+    sealed: undefined,
+  };
 }
 
 export function isMessage({ kind }: Part): boolean {
@@ -61,19 +74,48 @@ export function toItem(item: OpenItem, status: ItemStatus, form: ItemForm): Outp
         content: form === "empty" ? [] : [toOutputText(item)],
       };
     case "tool-call":
-      return {
-        id,
-        type: "function_call",
-        status,
-        call_id: part.id,
-        ...(item.target ?? { name: part.name }),
-        arguments: text,
-      };
+      return toCallItem(item, part, status);
     case "builtin-call":
       throw new Error("not shown yet");
     default:
       return part satisfies never;
   }
+}
+
+function toCallItem(
+  { id, target, text }: OpenItem,
+  part: Extract<Part, { kind: "tool-call" }>,
+  status: ItemStatus,
+): OutputItem {
+  const { kind, ...name } = target ?? { kind: "function", name: part.name };
+  const call = { id, status, call_id: part.id };
+  switch (kind) {
+    case "function":
+      return { ...call, type: "function_call", ...name, arguments: text };
+    case "custom":
+      return { ...call, type: "custom_tool_call", ...name, input: text };
+    case "tool-search":
+      return {
+        ...call,
+        type: "tool_search_call",
+        execution: "client",
+        arguments: toSearchArguments(text),
+      };
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** The client expects an object. What the model wrote instead is what it searched for. */
+function toSearchArguments(text: string): object {
+  if (text === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // No JSON, or it was cut.
+  }
+  return { query: text };
 }
 
 export function toOutputText({ text, logprobs }: OpenItem): OutputText {

@@ -1,6 +1,7 @@
 /** The items of a request alone, for use without a store: references are not resolved. */
-import { type HistoryItem, isAnswer, thoughtText, toCall } from "./history.ts";
+import { type HistoryItem, isAnswer, thoughtText } from "./history.ts";
 import type { InputItem } from "./items.ts";
+import { readToolItem } from "./tool-items.ts";
 import type { PromptRequest } from "./request.ts";
 
 export function plainHistory(input: PromptRequest["input"]): HistoryItem[] {
@@ -27,9 +28,13 @@ function toHistoryItem(
     case "reasoning":
       return { type: "reasoning", text: thoughtText(item) };
     case "function_call":
-      return toCall(item);
     case "function_call_output":
-      return { type: "output", callId: item.call_id, content: item.output, param };
+    case "custom_tool_call":
+    case "custom_tool_call_output":
+    case "tool_search_call":
+    case "tool_search_output":
+    case "additional_tools":
+      return readToolItem(item, param);
     case "item_reference":
     case "compaction":
       return { type: "unsupported", kind: item.type, param };

@@ -31,6 +31,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const turnContext = {
       ...toPromptContext(bodyText, caller.client.tenant),
       turnId: caller.requestId,
+      history: loaded.history,
     };
     const { turnOf } = await stages.run(turnMaker(request, turnContext));
     return c.json({
@@ -52,9 +53,9 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     await stages.next();
     const shortened = { ...request, truncation: "auto", reasoning: { effort: "low" } } as const;
     const prompt = toPromptContext(bodyText, tenant);
-    const maker = turnMaker(shortened, { ...prompt, turnId: caller.requestId });
-    const { turnOf } = await stages.run(maker);
     const history = [...loaded.history, SUMMARY_REQUEST];
+    const maker = turnMaker(shortened, { ...prompt, history, turnId: caller.requestId });
+    const { turnOf } = await stages.run(maker);
     const turn = await toFittingTurn(shortened, model, { turnOf, prompt, history });
     const { parts, end } = await collectTurn(model.run(turn, c.req.raw.signal));
     const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");

@@ -7,53 +7,23 @@
 import * as z from "zod";
 import { inputItem } from "./items.ts";
 import { lazy } from "../../lazy.ts";
+import { tool } from "./tool-schemas.ts";
 
 const textLike = lazy(() => z.string().nullish());
 const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();
 
-const toolName = lazy(() =>
-  z.string().regex(/^[\w-]{1,64}$/, "must be 1 to 64 letters, digits, underscores or dashes"),
-);
-
-const functionTool = lazy(() =>
-  z.object({
-    type: z.literal("function"),
-    name: toolName(),
-    description: textLike(),
-    parameters: z.record(z.string(), z.unknown()).nullish(),
-    strict: z.boolean().nullish(),
-  }),
-);
-
-/** Tools under a common name: those of an MCP server, or Codex's sub-agents. */
-const namespaceTool = lazy(() =>
-  z.object({
-    type: z.literal("namespace"),
-    name: toolName(),
-    description: textLike(),
-    tools: z.array(z.union([functionTool(), unsupportedTool(["function"])])),
-  }),
-);
-
-/** Hosted and client-side kinds gpt-oss does not support. Codex sends several with its functions. */
-const unsupportedTool = (known: readonly string[]) =>
-  z
-    .looseObject({ type: z.string().refine((type) => !known.includes(type), "is not complete") })
-    .transform(({ type }) => ({ type: "unsupported" as const, kind: type }));
-
-const tool = lazy(() =>
-  z.union([
-    z.discriminatedUnion("type", [functionTool(), namespaceTool()]),
-    unsupportedTool(["function", "namespace"]),
-  ]),
-);
+const CHOICES: ReadonlySet<string> = new Set(["function", "custom", "allowed_tools"]);
 
 const toolChoice = lazy(() =>
   z.union(
     [
       z.enum(["none", "auto", "required"]),
       z.discriminatedUnion("type", [
-        z.object({ type: z.literal("function"), name: z.string(), namespace: textLike() }),
+        z.object({
+          type: z.enum(["function", "custom"]),
+          name: z.string(),
+          namespace: textLike(),
+        }),
         z.object({
           type: z.literal("allowed_tools"),
           mode: z
@@ -67,7 +37,7 @@ const toolChoice = lazy(() =>
       ]),
       z
         .looseObject({ type: z.string() })
-        .refine(({ type }) => type !== "function" && type !== "allowed_tools", "is not complete")
+        .refine(({ type }) => !CHOICES.has(type), "is not complete")
         .transform(({ type }) => ({ type: "unsupported" as const, kind: type })),
     ],
     { error: 'must be "none", "auto", "required", a function or allowed_tools' },
@@ -187,5 +157,4 @@ export const compactRequest = z.lazy(() =>
 export type ResponsesRequest = z.infer<typeof responsesRequest>;
 /** The fields that determine the prompt. */
 export type PromptRequest = z.infer<typeof inputTokensRequest>;
-export type Tool = z.infer<ReturnType<typeof tool>>;
 export { metadata as metadataSchema };

@@ -15,7 +15,7 @@ import {
   toItem,
   toOutputLogprob,
 } from "./output-item.ts";
-import { type CallTargets, toTarget } from "./tools.ts";
+import { type CallTarget, type CallTargets, toTarget } from "./tools.ts";
 import type {
   ItemStatus,
   OutputItem,
@@ -72,6 +72,12 @@ const ID_PREFIXES: Record<Part["kind"], string> = {
   content: "msg",
   "tool-call": "fc",
   "builtin-call": "ws",
+};
+
+const CALL_PREFIXES: Record<CallTarget["kind"], string> = {
+  function: "fc",
+  custom: "ctc",
+  "tool-search": "tsc",
 };
 
 export function createResponseBuilder(options: ResponseBuilderOptions): ResponseBuilder {
@@ -135,12 +141,14 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
   function startItem(part: Part): void {
     const index = output.length;
     const target = part.kind === "tool-call" ? toTarget(options.targets, part.name) : undefined;
-    open = createOpenItem(part, options.toItemId(ID_PREFIXES[part.kind], index), index, target);
+    const prefix = target === undefined ? ID_PREFIXES[part.kind] : CALL_PREFIXES[target.kind];
+    open = createOpenItem(part, options.toItemId(prefix, index), index, target);
     listener?.onItemStart(open);
   }
 
   function append(text: string, logprobs: readonly TokenLogprob[] | undefined): void {
     if (open === undefined) return;
+    if (open.input) return showInput(open, open.input.push(text));
     open.text += text;
     const shown =
       logprobs && isMessage(open.part) ? logprobs.map((each) => toOutputLogprob(each)) : undefined;
@@ -148,9 +156,16 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
     listener?.onDelta(open, text, shown);
   }
 
+  function showInput(item: OpenItem, input: string): void {
+    if (input === "") return;
+    item.text += input;
+    listener?.onDelta(item, input, undefined);
+  }
+
   function close(status: ItemStatus): void {
     const item = open;
     if (item === undefined) return;
+    if (item.input) showInput(item, item.input.end());
     open = undefined;
     const done = toItem(item, status, options.showReasoning ? "full" : "hidden");
     output.push(toItem(item, status, "full"));

@@ -10,6 +10,7 @@ import type { ResponsesContext } from "./context.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
 import { collectResponse, type PendingResponse, prepareResponse } from "./create-response.ts";
 import { toFrames } from "./frames.ts";
+import { omissionHeaders } from "./omissions.ts";
 import { waitUntil } from "./wait-until.ts";
 import { promptRoutes } from "./prompt-routes.ts";
 import { socketRoute } from "./socket-route.ts";
@@ -77,6 +78,9 @@ async function answerInBackground(
   });
 }
 
-function toHeaders({ context }: PendingResponse): Record<string, string> {
-  return context.outcome === undefined ? {} : { "x-harmony-cot": context.outcome };
+function toHeaders({ context, omissions }: PendingResponse): Record<string, string> {
+  return {
+    ...(context.outcome !== undefined && { "x-harmony-cot": context.outcome }),
+    ...omissionHeaders(omissions),
+  };
 }

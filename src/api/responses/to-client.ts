@@ -24,6 +24,8 @@ const WITH_STATUS: ReadonlySet<string> = new Set([
   "message",
   "function_call",
   "function_call_output",
+  "custom_tool_call",
+  "tool_search_call",
 ]);
 
 /** A string as content is only allowed in requests: replies have parts. */

@@ -8,6 +8,7 @@ import type { ErrorDescription } from "../errors.ts";
 import { type ResponsesError, toErrorMembers } from "./errors.ts";
 import { isMessage, type OpenItem, toItem, toOutputText } from "./output-item.ts";
 import type { ResponseBuilder } from "./response-builder.ts";
+import type { CallTarget } from "./tools.ts";
 import type { OutputItem, OutputLogprob } from "./to-response.ts";
 
 /**
@@ -128,7 +129,12 @@ export function createEventWriter(
     const place = itemText?.place ?? "";
     const text = JSON.stringify(item.text);
     if (item.part.kind === "tool-call") {
-      write("response.function_call_arguments.done", `${place}"arguments":${text}`);
+      const kind = item.target?.kind ?? "function";
+      if (kind === "custom") {
+        write("response.custom_tool_call_input.done", `${place}"input":${text}`);
+      } else if (kind === "function") {
+        write("response.function_call_arguments.done", `${place}"arguments":${text}`);
+      }
     } else if (item.part.kind !== "reasoning") {
       const members = `${place}"text":${text},"logprobs":${JSON.stringify(item.logprobs)}`;
       write("response.output_text.done", members);
@@ -163,8 +169,8 @@ export function createEventWriter(
     events.push({ type, json: `{"type":"${type}","sequence_number":${sequence++},${members}}` });
   }
 
-  function deltaTypeOf({ part }: OpenItem): string | undefined {
-    if (part.kind === "tool-call") return "response.function_call_arguments.delta";
+  function deltaTypeOf({ part, target }: OpenItem): string | undefined {
+    if (part.kind === "tool-call") return CALL_DELTAS[target?.kind ?? "function"];
     if (isMessage(part)) return "response.output_text.delta";
     return options.showReasoning ? `${reasoning}.delta` : undefined;
   }
@@ -173,6 +179,13 @@ export function createEventWriter(
     return part.kind !== "tool-call" && (part.kind !== "reasoning" || options.showReasoning);
   }
 }
+
+/** A search is told as a whole. */
+const CALL_DELTAS: Readonly<Record<CallTarget["kind"], string | undefined>> = {
+  function: "response.function_call_arguments.delta",
+  custom: "response.custom_tool_call_input.delta",
+  "tool-search": undefined,
+};
 
 function toPart(item: OpenItem): string {
   const { part, text } = item;

@@ -4,11 +4,17 @@
  */
 import type { TurnUsage } from "../../turn/turn.ts";
 import { requestedReasoning } from "./to-turn.ts";
-import type { ResponsesRequest, Tool } from "./request.ts";
+import type { ResponsesRequest } from "./request.ts";
+import type { Tool } from "./tool-schemas.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-export type OutputItem = ReasoningItem | MessageItem | FunctionCallItem;
+export type OutputItem =
+  | ReasoningItem
+  | MessageItem
+  | FunctionCallItem
+  | CustomToolCallItem
+  | ToolSearchCallItem;
 
 export interface ReasoningItem {
   readonly id: string;
@@ -54,6 +60,27 @@ export interface FunctionCallItem {
   readonly name: string;
   /** As the model wrote them. */
   readonly arguments: string;
+}
+
+export interface CustomToolCallItem {
+  readonly id: string;
+  readonly type: "custom_tool_call";
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  /** Only of tools with a namespace. */
+  readonly namespace?: string;
+  readonly name: string;
+  readonly input: string;
+}
+
+/** A search that the client runs. */
+export interface ToolSearchCallItem {
+  readonly id: string;
+  readonly type: "tool_search_call";
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  readonly execution: "client";
+  readonly arguments: object;
 }
 
 export type ResponseStatus =
@@ -174,6 +201,15 @@ function toToolEcho(tool: Tool): object[] {
         },
       ];
     }
+    case "custom": {
+      const { type, name, description, format } = tool;
+      return [{ type, name, description: description ?? null, format: format ?? { type: "text" } }];
+    }
+    case "tool_search": {
+      const { type, execution, description, parameters } = tool;
+      const given = { description: description ?? null, parameters: parameters ?? null };
+      return [{ type, execution, ...given }];
+    }
     case "namespace": {
       const { type, name, description } = tool;
       const tools = tool.tools.flatMap((each) => toToolEcho(each));
@@ -190,12 +226,13 @@ function toChoiceEcho(choice: ResponsesRequest["tool_choice"]) {
   if (typeof choice !== "object" || choice === null) return choice ?? "auto";
   switch (choice.type) {
     case "function":
+    case "custom":
       return choice;
     case "allowed_tools":
       if (choice.mode === "none") return "none";
       return {
         ...choice,
-        tools: choice.tools.filter(({ type }) => type === "function"),
+        tools: choice.tools.filter(({ type }) => type === "function" || type === "custom"),
       };
     case "unsupported":
       // Refused before a response exists.

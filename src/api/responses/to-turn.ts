@@ -4,6 +4,7 @@ import {
   analysisMessage,
   callMessage,
   developerMessage,
+  functionRecipient,
   finalMessage,
   preambleMessage,
   resultMessage,
@@ -34,7 +35,8 @@ import { toSampling } from "../sampling.ts";
 import type { HistoryItem } from "./history.ts";
 import type { Content } from "./items.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
-import { type CallTargets, readTools, type RequestTools } from "./tools.ts";
+import type { Tool } from "./tool-schemas.ts";
+import { type CallTargets, readTools, type RequestTools, type ToolList } from "./tools.ts";
 
 /** Settings for what gpt-oss does not support. */
 export interface Unsupported {
@@ -70,7 +72,12 @@ export interface TurnMaker {
   readonly skipped: readonly string[];
 }
 
+/** The tools that an item of the history adds. */
+type LaterTools = ReadonlyMap<HistoryItem, readonly OfferedFunction[]>;
+
 export interface TurnContext extends PromptContext {
+  /** The whole history, of which a part may be left out of the prompt. The tools it adds are offered all the same. */
+  readonly history: readonly HistoryItem[];
   readonly turnId: string;
 }
 
@@ -82,8 +89,8 @@ export function* turnMaker(
   context: TurnContext,
 ): Generator<void, TurnMaker> {
   const frame = yield* readFrame(request, context);
-  const { functions, toolChoice, format, targets, skipped } = frame;
-  const tools = yield* toOfferedTools(functions, toolChoice, context.tools.style);
+  const { offered, toolChoice, format, targets, skipped } = frame;
+  const tools = yield* toOfferedTools(offered, toolChoice, context.tools.style);
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
   const turnOf = (history: readonly HistoryItem[]): Turn => ({
@@ -108,36 +115,52 @@ export function* turnMaker(
 
 /** The parts of a turn that do not depend on the history. */
 interface Frame extends Pick<RequestTools, "targets" | "skipped"> {
+  /** All tools. */
+  readonly offered: readonly OfferedFunction[];
+  /** What the items of the history add, by item. */
+  readonly later: LaterTools;
+  /** Tools that are offered before the history. */
   readonly functions: readonly OfferedFunction[];
   readonly toolChoice: ToolChoice;
   readonly format: ResponseFormat | undefined;
   readonly reasoning: ReasoningOptions;
 }
 
-function* readFrame(request: PromptRequest, context: PromptContext): Generator<void, Frame> {
+function* readFrame(request: PromptRequest, context: TurnContext): Generator<void, Frame> {
   const reasoning = requestedReasoning(request);
-  const { offered, targets, skipped } = yield* toTools(request, context);
+  const lists = context.history.flatMap((item) => (item.type === "tools" ? [item] : []));
+  const { targets, skipped, ...tools } = yield* toTools(request, lists, context);
+  const { offered } = tools;
   const toolChoice = toToolChoice(
     requestedChoice(request, context.unsupported),
     offered.map((each) => turnName(each)),
   );
-  const functions = toolChoice.type === "none" ? [] : offered;
+  const isNone = toolChoice.type === "none";
+  const added = new Set(tools.later.flat());
   const format = toResponseFormat(request, context);
-  return { functions, toolChoice, format, reasoning, targets, skipped };
+  return {
+    offered: isNone ? [] : offered,
+    functions: isNone ? [] : offered.filter((each) => !added.has(each)),
+    later: new Map(isNone ? [] : lists.map((list, index) => [list, tools.later[index] ?? []])),
+    toolChoice,
+    format,
+    reasoning,
+    targets,
+    skipped,
+  };
 }
 
 function withHistory(
   items: readonly HistoryItem[],
-  { functions, format, reasoning }: Frame,
+  { functions, later, format, reasoning }: Frame,
   request: PromptRequest,
   context: PromptContext,
 ): readonly Message[] {
-  const { leading, history } = toHistory(items, context);
+  const { leading, tools, history } = toHistory(items, context, later);
   const instructions = [request.instructions ?? "", ...leading].filter((text) => text !== "");
-
   const developer = developerMessage({
     instructions: instructions.join("\n\n"),
-    ...toShownTools(functions, context.tools.style),
+    ...toShownTools([...functions, ...tools], context.tools.style),
     ...(format !== undefined && { responseFormat: format }),
   });
   return [
@@ -155,6 +178,8 @@ export function requestedReasoning(request: PromptRequest): ReasoningOptions {
 // History
 
 export interface History {
+  /** Tools that are added before anything else. */
+  readonly tools: readonly OfferedFunction[];
   /** System and developer texts before anything else. */
   readonly leading: readonly string[];
   readonly history: readonly Message[];
@@ -163,8 +188,10 @@ export interface History {
 /** Converts items to Harmony messages. An output needs its call among the items. */
 export function toHistory(
   items: readonly HistoryItem[],
-  { unsupported, tools }: Pick<PromptContext, "unsupported" | "tools">,
+  { unsupported, tools: { style } }: Pick<PromptContext, "unsupported" | "tools">,
+  later: LaterTools = new Map(),
 ): History {
+  const tools: OfferedFunction[] = [];
   const leading: string[] = [];
   const history: Message[] = [];
   const recipients = new Map<string, string>();
@@ -191,9 +218,9 @@ export function toHistory(
         history.push(userMessage(item.text));
         break;
       case "call": {
-        const recipient = toolRecipient(item.namespace, item.name, tools.style);
+        const recipient = toolRecipient(item.namespace, item.name, style);
         recipients.set(item.callId, recipient);
-        history.push(callMessage(recipient, item.args));
+        history.push(callMessage(recipient, item.body, item.form));
         break;
       }
       case "output": {
@@ -201,6 +228,17 @@ export function toHistory(
         if (recipient === undefined) throw unknownCall(item.callId, item.param);
         const output = contentText(item.content, `${item.param}.output`, unsupported);
         history.push(resultMessage(recipient, output));
+        break;
+      }
+      case "tools": {
+        const added = later.get(item) ?? [];
+        if (item.callId !== undefined) {
+          const recipient = recipients.get(item.callId);
+          if (recipient === undefined) throw unknownCall(item.callId, item.param);
+          history.push(resultMessage(recipient, toSearchResult(item.tools, style)));
+        }
+        if (history.length === 0) tools.push(...added);
+        else history.push(...optional(developerMessage(toShownTools(added, style))));
         break;
       }
       case "unsupported":
@@ -215,7 +253,28 @@ export function toHistory(
         item satisfies never;
     }
   }
-  return { leading, history };
+  return { leading, tools, history };
+}
+
+/** What a search for tools has found. Their definitions follow in a developer message. */
+function toSearchResult(tools: readonly Tool[], style: NamespaceStyle): string {
+  const names = tools.flatMap((tool) => {
+    switch (tool.type) {
+      case "function":
+      case "custom":
+        return [functionRecipient(tool.name)];
+      case "namespace":
+        return tool.tools.flatMap((each) =>
+          each.type === "unsupported" ? [] : [toolRecipient(tool.name, each.name, style)],
+        );
+      case "tool_search":
+      case "unsupported":
+        return [];
+      default:
+        return tool satisfies never;
+    }
+  });
+  return names.length === 0 ? "No tools were found." : `Tools found: ${names.join(", ")}`;
 }
 
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
@@ -263,11 +322,16 @@ function unknownCall(callId: string, param: string): RequestError {
 
 // Tools and formats
 
-function* toTools(request: PromptRequest, context: PromptContext): Generator<void, RequestTools> {
+function* toTools(
+  request: PromptRequest,
+  later: readonly ToolList[],
+  context: PromptContext,
+): Generator<void, RequestTools> {
   const ordered = readOrdered(context.bodyText, "tools", request.tools, context.tenant);
   yield;
   return readTools(request.tools ?? [], {
     ordered,
+    later,
     refuses: context.unsupported.kinds === "refuse",
     maxTools: context.tools.max,
   });
@@ -280,6 +344,7 @@ function requestedChoice(request: PromptRequest, unsupported: Unsupported): Requ
   if (choice === "required") return { type: "required", param: "tool_choice" };
   switch (choice.type) {
     case "function":
+    case "custom":
       return {
         type: "named",
         tool: {
@@ -289,7 +354,7 @@ function requestedChoice(request: PromptRequest, unsupported: Unsupported): Requ
       };
     case "allowed_tools": {
       const tools = choice.tools.flatMap((tool, index) =>
-        tool.type === "function" || unsupported.kinds === "refuse"
+        CHOOSABLE.has(tool.type) || unsupported.kinds === "refuse"
           ? [toAllowedTool(tool, `tool_choice.tools[${index}]`)]
           : [],
       );
@@ -311,6 +376,8 @@ function requestedChoice(request: PromptRequest, unsupported: Unsupported): Requ
   }
 }
 
+const CHOOSABLE: ReadonlySet<string> = new Set(["function", "custom"]);
+
 interface AllowedTool {
   readonly type: string;
   readonly name?: string | null | undefined;
@@ -321,8 +388,8 @@ function toAllowedTool({ type, name, namespace }: AllowedTool, param: string): N
   if (name != null) {
     return { name: qualifiedName(namespace ?? undefined, name), param: `${param}.name` };
   }
-  if (type === "function") {
-    throw refusal(`${param}.name`, "must be the name of a function, but it is missing");
+  if (CHOOSABLE.has(type)) {
+    throw refusal(`${param}.name`, "must be the name of a tool, but it is missing");
   }
   throw refusal(`${param}.type`, `${JSON.stringify(type)} tools are not supported`);
 }

@@ -1,5 +1,7 @@
 /** The tools of a request: as the turn offers them, and as calls of them are written on the wire. */
-import type { Json } from "../../harmony/json.ts";
+import { toApplyPatchGrammar } from "../../engines/apply-patch-grammar.ts";
+import type { Constraint } from "../../engines/engine.ts";
+import { fromPlainJson, type Json } from "../../harmony/json.ts";
 import { FUNCTIONS } from "../../harmony/messages.ts";
 import type { Namespace } from "../../harmony/tool-names.ts";
 import { RequestError } from "../errors.ts";
@@ -10,18 +12,21 @@ import {
   turnName,
 } from "../offered-functions.ts";
 import { jsonAt } from "../ordered-json.ts";
-import type { Tool } from "./request.ts";
+import type { CustomTool, Tool } from "./tool-schemas.ts";
 
 export interface RequestTools {
   readonly offered: readonly OfferedFunction[];
+  /** What each of the later lists adds. */
+  readonly later: readonly (readonly OfferedFunction[])[];
   /** What the calls of each offered tool are on the wire, by the tool's name in the turn. */
   readonly targets: CallTargets;
-  /** What was left out: kinds, and `namespace.kind` inside of a namespace. */
+  /** What was left out: kinds, with their namespace where they have one. */
   readonly skipped: readonly string[];
 }
 
-/** The tool of a call as its client names it. */
+/** The tool of a call as its client knows it. */
 export interface CallTarget {
+  readonly kind: "function" | "custom" | "tool-search";
   readonly namespace?: string;
   readonly name: string;
 }
@@ -31,68 +36,154 @@ export type CallTargets = ReadonlyMap<string, CallTarget>;
 export interface ToolsOptions {
   /** The tools with their key order kept. */
   readonly ordered: Json | undefined;
+  /** Lists in the input, which add tools to those of the request. */
+  readonly later: readonly ToolList[];
   /** Answer 400 for tools that cannot be served, instead of leaving them out. */
   readonly refuses: boolean;
   /** Most tools, those of namespaces included. */
   readonly maxTools: number;
 }
 
+export interface ToolList {
+  readonly tools: readonly Tool[];
+  readonly param: string;
+}
+
 /** Throws a {@link RequestError} for two tools of one name, and for too many. */
 export function readTools(
   tools: readonly Tool[],
-  { ordered, refuses, maxTools }: ToolsOptions,
+  { ordered, later, refuses, maxTools }: ToolsOptions,
 ): RequestTools {
   const offered: OfferedFunction[] = [];
+  const targets = new Map<string, CallTarget>();
   const skipped: string[] = [];
 
-  function add(tool: Tool, at: readonly (string | number)[], namespace?: Namespace): void {
-    const param = toParam(at);
+  function add(kind: CallTarget["kind"], each: OfferedFunction): void {
+    const { namespace, name } = each;
+    offered.push(each);
+    if (offered.length > maxTools) throw tooMany(maxTools);
+    const key = turnName(each);
+    if (targets.has(key)) return;
+    targets.set(key, { kind, ...(namespace && { namespace: namespace.name }), name });
+  }
+
+  function read(tool: Tool, at: Place, namespace?: Namespace): void {
     switch (tool.type) {
       case "function": {
-        const schema = jsonAt(ordered, [...at, "parameters"]);
-        offered.push(toOfferedFunction(tool, schema, `${param}.parameters`, namespace));
-        if (offered.length > maxTools) throw tooMany(maxTools);
-        return;
+        const param = `${at.param}.parameters`;
+        const schema = at.ordered
+          ? jsonAt(ordered, [...at.ordered, "parameters"])
+          : tool.parameters && fromPlainJson(tool.parameters);
+        return add("function", toOfferedFunction(tool, schema ?? undefined, param, namespace));
+      }
+      case "custom":
+        return add("custom", toTextFunction(tool, at.param, namespace));
+      case "tool_search": {
+        const schema = tool.parameters ? fromPlainJson(tool.parameters) : undefined;
+        const definition = { ...tool, name: TOOL_SEARCH };
+        return add("tool-search", toOfferedFunction(definition, schema, at.param));
       }
       case "namespace": {
         const { name, description } = tool;
         const inner =
           name === FUNCTIONS ? undefined : { name, ...(description && { description }) };
-        for (const [index, each] of tool.tools.entries()) add(each, [...at, "tools", index], inner);
-        return;
+        for (const [index, each] of tool.tools.entries()) read(each, inside(at, index), inner);
+        return undefined;
       }
-      case "unsupported": {
-        if (refuses) throw unsupportedTool(tool.kind, `${param}.type`);
+      case "unsupported":
+        if (refuses) throw unsupportedTool(tool.kind, `${at.param}.type`);
         skipped.push(namespace === undefined ? tool.kind : `${namespace.name}.${tool.kind}`);
-        return;
-      }
+        return undefined;
       default:
-        tool satisfies never;
+        return tool satisfies never;
     }
   }
 
-  for (const [index, tool] of tools.entries()) add(tool, [index]);
+  for (const [index, tool] of tools.entries()) {
+    read(tool, { param: `tools[${index}]`, ordered: [index] });
+  }
   refuseDuplicates(offered);
-  return { offered, targets: new Map(offered.map(toEntry)), skipped };
+  const added = later.map((list) => {
+    const known = offered.splice(0);
+    const names = new Set(known.map((each) => turnName(each)));
+    for (const [index, tool] of list.tools.entries()) {
+      read(tool, { param: `${list.param}.tools[${index}]`, ordered: undefined });
+    }
+    // A search may find again what is offered already: the first definition counts.
+    const found = new Map<string, OfferedFunction>();
+    for (const each of offered) {
+      const name = turnName(each);
+      if (!names.has(name) && !found.has(name)) found.set(name, each);
+    }
+    offered.splice(0, offered.length, ...known, ...found.values());
+    if (offered.length > maxTools) throw tooMany(maxTools);
+    return [...found.values()];
+  });
+  return { offered, later: added, targets, skipped };
 }
 
 /** What a call is on the wire. The model may have called a tool that is not offered. */
-export function toTarget(targets: CallTargets, turnToolName: string): CallTarget {
-  return targets.get(turnToolName) ?? { name: turnToolName };
+export function toTarget(targets: CallTargets, name: string): CallTarget {
+  return targets.get(name) ?? { kind: "function", name };
 }
 
-function toEntry(offered: OfferedFunction): [string, CallTarget] {
-  const { namespace, name } = offered;
-  return [turnName(offered), { ...(namespace && { namespace: namespace.name }), name }];
+/** The name of the function by which the model searches for tools. */
+export const TOOL_SEARCH = "tool_search";
+
+/** Where a tool stands: its field, and its place in the list of which the key order is known. */
+interface Place {
+  readonly param: string;
+  readonly ordered: readonly (string | number)[] | undefined;
 }
 
-/** `tools[0].tools[1]` */
-function toParam(path: readonly (string | number)[]): string {
-  return path.reduce<string>(
-    (param, key) => (typeof key === "number" ? `${param}[${key}]` : `${param}.${key}`),
-    "tools",
-  );
+function inside({ param, ordered }: Place, index: number): Place {
+  return {
+    param: `${param}.tools[${index}]`,
+    ordered: ordered && [...ordered, "tools", index],
+  };
 }
+
+const PLAIN_TEXT = { type: "string" } as const;
+const TEXT = fromPlainJson(PLAIN_TEXT);
+
+/** OpenAI's reference for gpt-oss offers tools of one text as functions whose only argument is a string. */
+function toTextFunction(
+  { name, description, format }: CustomTool,
+  param: string,
+  namespace: Namespace | undefined,
+): OfferedFunction {
+  const { formats, note } = toFormats(format);
+  const described = [description ?? "", note].filter((text) => text !== "").join("\n\n");
+  const definition = { name, description: described, parameters: PLAIN_TEXT };
+  return { ...toOfferedFunction(definition, TEXT, param, namespace), text: { formats } };
+}
+
+/** What an engine can hold the text to, and what the model is told of it. */
+function toFormats(format: CustomTool["format"]): {
+  readonly formats: readonly Constraint[];
+  readonly note: string;
+} {
+  if (format?.type !== "grammar") return { formats: [], note: "" };
+  const { syntax, definition } = format;
+  if (syntax === "regex") {
+    return {
+      formats: [{ type: "regex", pattern: definition }],
+      note: `The input must match this regular expression: ${definition}`,
+    };
+  }
+  const patch = toApplyPatchGrammar(definition);
+  if (patch !== undefined) return { formats: [{ type: "grammar", grammar: patch }], note: PATCH };
+  return {
+    formats: [{ type: "lark", grammar: definition }],
+    note: `The input must match this grammar in Lark's notation:\n${definition}`,
+  };
+}
+
+/** The model was trained with this format, so its grammar is not shown. */
+const PATCH =
+  "The input is the patch itself: lines from *** Begin Patch to *** End Patch, with sections that begin with " +
+  "*** Add File: PATH, *** Update File: PATH or *** Delete File: PATH. Added lines begin with +, removed lines with - " +
+  "and unchanged lines with a space.";
 
 function unsupportedTool(kind: string, param: string): RequestError {
   return new RequestError(`${param}: ${JSON.stringify(kind)} tools are not supported`, { param });

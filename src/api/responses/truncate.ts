@@ -55,6 +55,7 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
   const order: number[][] = [];
   /** By call id, the call that an output belongs to. */
   const calls = new Map<string, number[]>();
+  const kept = new Set<number[]>();
   for (const [index, item] of history.entries()) {
     switch (item.type) {
       case "message":
@@ -72,6 +73,12 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
         order.push(unit);
         break;
       }
+      case "tools": {
+        // The tools that were found are offered: the search stays.
+        const search = item.callId === undefined ? undefined : calls.get(item.callId);
+        if (search !== undefined) kept.add(search);
+        break;
+      }
       case "output":
         calls.get(item.callId)?.push(index);
         break;
@@ -82,5 +89,5 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
         item satisfies never;
     }
   }
-  return order;
+  return order.filter((unit) => !kept.has(unit));
 }

@@ -99,8 +99,8 @@ class Consumer {
     check(place === this.#done.length, "items are appended", event);
     check(item.status === "in_progress", "an item begins in progress", event);
     check(!this.#ids.has(item.id), "ids are used once", event);
-    if (item.type === "function_call") {
-      check(item.arguments === "", "a call begins without arguments", event);
+    if ("call_id" in item) {
+      check(textOf(item) === "", "a call begins without arguments", event);
       check(item.id !== item.call_id && !this.#ids.has(item.call_id), "call ids are new", event);
       this.#ids.add(item.call_id);
     } else {
@@ -144,6 +144,7 @@ class Consumer {
         this.#delta(event, event.delta, true);
         break;
       case "response.function_call_arguments.delta":
+      case "response.custom_tool_call_input.delta":
         this.#delta(event, event.delta, false);
         break;
       case "response.output_text.done":
@@ -156,6 +157,9 @@ class Consumer {
         break;
       case "response.function_call_arguments.done":
         this.#textDone(event, event.arguments);
+        break;
+      case "response.custom_tool_call_input.done":
+        this.#textDone(event, event.input);
         break;
       default:
         event satisfies never;
@@ -188,14 +192,11 @@ class Consumer {
       event,
     );
     check(textOf(item) === this.#text, "a closed item has all of its text", event);
-    if (item.type === "function_call") {
-      check(this.#isTextDone, "arguments are over before their call", event);
-      check(
-        open?.type === "function_call" && open.call_id === item.call_id,
-        "call ids stay",
-        event,
-      );
-      check(open?.type === "function_call" && open.name === item.name, "names stay", event);
+    if ("call_id" in item && open !== undefined && "call_id" in open) {
+      const isWhole = item.type === "tool_search_call" || this.#isTextDone;
+      check(isWhole, "arguments are over before their call", event);
+      check(open.call_id === item.call_id, "call ids stay", event);
+      check(nameOf(open) === nameOf(item), "names stay", event);
     }
     this.#open = undefined;
     this.#done.push(item);
@@ -238,6 +239,8 @@ const ITEM_TYPES: Readonly<Record<string, OutputItem["type"]>> = {
   "response.reasoning.done": "reasoning",
   "response.function_call_arguments.delta": "function_call",
   "response.function_call_arguments.done": "function_call",
+  "response.custom_tool_call_input.delta": "custom_tool_call",
+  "response.custom_tool_call_input.done": "custom_tool_call",
 };
 
 const PART_TYPES: Readonly<Record<string, string>> = {
@@ -246,8 +249,23 @@ const PART_TYPES: Readonly<Record<string, string>> = {
 };
 
 function textOf(item: OutputItem): string {
-  if (item.type === "function_call") return item.arguments;
-  return item.content.map((part) => part.text).join("");
+  switch (item.type) {
+    case "function_call":
+      return item.arguments;
+    case "custom_tool_call":
+      return item.input;
+    case "tool_search_call":
+      return "";
+    case "message":
+    case "reasoning":
+      return item.content.map((part) => part.text).join("");
+    default:
+      return item satisfies never;
+  }
+}
+
+function nameOf(item: OutputItem): string {
+  return "name" in item ? `${item.namespace ?? ""}.${item.name}` : item.type;
 }
 
 function check(holds: boolean, rule: string, event: StreamEvent): void {

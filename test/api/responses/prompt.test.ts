@@ -202,8 +202,8 @@ describe("items become Harmony messages", () => {
         input: [
           user("Go."),
           { type: "web_search_call", id: "ws_1", status: "completed" },
-          { type: "custom_tool_call", call_id: "c9", name: "patch", input: "x" },
-          { type: "custom_tool_call_output", call_id: "c9", output: "y" },
+          { type: "tool_search_call", call_id: null, arguments: { query: "x" } },
+          { type: "tool_search_output", call_id: null, tools: [] },
           { type: "something_new" },
         ],
       },
@@ -273,7 +273,10 @@ describe("demands of a request", () => {
       tool_choice: "none",
     });
     expect(engine.prompts[0]).not.toContain("# Tools");
-    expect(response.tools.map((tool) => tool.name)).toEqual(["f", "g"]);
+    expect(response.tools.map((tool) => ("name" in tool ? tool.name : tool.type))).toEqual([
+      "f",
+      "g",
+    ]);
     expect(response.tool_choice).toBe("none");
   });
 

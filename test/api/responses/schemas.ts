@@ -53,10 +53,31 @@ const functionCallItem = z.strictObject({
   arguments: z.string(),
 });
 
+const customToolCallItem = z.strictObject({
+  id: z.string().regex(/^ctc_/),
+  type: z.literal("custom_tool_call"),
+  status,
+  call_id: z.string().min(1).max(64),
+  namespace: z.string().optional(),
+  name: z.string(),
+  input: z.string(),
+});
+
+const toolSearchCallItem = z.strictObject({
+  id: z.string().regex(/^tsc_/),
+  type: z.literal("tool_search_call"),
+  status,
+  call_id: z.string().min(1).max(64),
+  execution: z.literal("client"),
+  arguments: z.record(z.string(), z.unknown()),
+});
+
 export const outputItem = z.discriminatedUnion("type", [
   reasoningItem,
   messageItem,
   functionCallItem,
+  customToolCallItem,
+  toolSearchCallItem,
 ]);
 
 const usage = z.strictObject({
@@ -75,17 +96,31 @@ const functionTool = z.strictObject({
   strict: z.boolean().nullable(),
 });
 
+const customTool = z.strictObject({
+  type: z.literal("custom"),
+  name: z.string(),
+  description: z.string().nullable(),
+  format: z.looseObject({ type: z.enum(["text", "grammar"]) }),
+});
+
+const toolSearch = z.strictObject({
+  type: z.literal("tool_search"),
+  execution: z.literal("client"),
+  description: z.string().nullable(),
+  parameters: z.record(z.string(), z.unknown()).nullable(),
+});
+
 const namespaceTool = z.strictObject({
   type: z.literal("namespace"),
   name: z.string(),
   description: z.string().nullable(),
-  tools: z.array(functionTool),
+  tools: z.array(z.discriminatedUnion("type", [functionTool, customTool])),
 });
 
 const toolChoice = z.union([
   z.enum(["none", "auto", "required"]),
   z.strictObject({
-    type: z.literal("function"),
+    type: z.enum(["function", "custom"]),
     name: z.string(),
     namespace: z.string().optional(),
   }),
@@ -122,7 +157,9 @@ export const responseObject = z.strictObject({
   instructions: z.string().nullable(),
   output: z.array(outputItem),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
-  tools: z.array(z.discriminatedUnion("type", [functionTool, namespaceTool])),
+  tools: z.array(
+    z.discriminatedUnion("type", [functionTool, customTool, namespaceTool, toolSearch]),
+  ),
   tool_choice: toolChoice,
   truncation: z.enum(["auto", "disabled"]),
   parallel_tool_calls: z.boolean(),
@@ -223,6 +260,16 @@ const common = [
     type: z.literal("response.function_call_arguments.done"),
     ...ofItem,
     arguments: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal("response.custom_tool_call_input.delta"),
+    ...ofItem,
+    delta: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal("response.custom_tool_call_input.done"),
+    ...ofItem,
+    input: z.string(),
   }),
   z.strictObject({
     type: z.literal("error"),

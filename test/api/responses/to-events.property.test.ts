@@ -67,9 +67,9 @@ describe("whatever a turn says, a strict client follows", () => {
         const isWrong =
           reason === "error" && ["content", "tool-call"].includes(given.at(-1)?.kind ?? "");
         const closed = isWrong ? given.slice(0, -1) : given;
-        expect(
-          response.output.map((item) => ("name" in item ? item.arguments : textOf(item))),
-        ).toEqual(closed.map(({ deltas }) => deltas.join("")));
+        expect(response.output.map((item) => textOf(item))).toEqual(
+          closed.map(({ deltas }) => deltas.join("")),
+        );
         expect(response.output.map((item) => item.status)).toEqual(
           closed.map((_, index) =>
             reason === "length" && index === closed.length - 1 ? "incomplete" : "completed",
@@ -120,6 +120,13 @@ describe("whatever a turn says, a strict client follows", () => {
   });
 });
 
-function textOf(item: { readonly content: readonly { readonly text: string }[] }): string {
-  return item.content.map((each) => each.text).join("");
+function textOf(
+  item:
+    | { readonly arguments: string | object }
+    | { readonly content: readonly { readonly text: string }[] }
+    | { readonly input: string },
+): string {
+  if ("content" in item) return item.content.map((each) => each.text).join("");
+  if ("input" in item) return item.input;
+  return typeof item.arguments === "string" ? item.arguments : "";
 }

@@ -251,3 +251,384 @@ describe("a namespace", () => {
     });
   });
 });
+
+const PATCH_GRAMMAR = `start: begin_patch hunk+ end_patch
+begin_patch: "*** Begin Patch" LF
+end_patch: "*** End Patch" LF?
+
+hunk: add_hunk | delete_hunk | update_hunk
+add_hunk: "*** Add File: " filename LF add_line+
+delete_hunk: "*** Delete File: " filename LF
+update_hunk: "*** Update File: " filename LF change_move? change?
+
+filename: /(.+)/
+add_line: "+" /(.*)/ LF -> line
+
+change_move: "*** Move to: " filename LF
+change: (change_context | change_line)+ eof_line?
+change_context: ("@@" | "@@ " /(.+)/) LF
+change_line: ("+" | "-" | " ") /(.*)/ LF
+eof_line: "*** End of File" LF
+
+%import common.LF
+`;
+
+const APPLY_PATCH = {
+  type: "custom",
+  name: "apply_patch",
+  description: "Edits files.",
+  format: { type: "grammar", syntax: "lark", definition: PATCH_GRAMMAR },
+};
+
+const PATCH = '*** Begin Patch\n*** Add File: a.txt\n+{"a": "b"}\n*** End Patch\n';
+
+function patching(body: string, contentType = ""): string {
+  return `<|channel|>commentary to=functions.apply_patch${contentType}<|message|>${body}<|call|>`;
+}
+
+describe("a custom tool", () => {
+  test("is shown as a function of one string, and its patch format by name", async () => {
+    const prompt = await promptFor({ tools: [APPLY_PATCH] });
+    expect(prompt).toContain("type apply_patch = (_: string) => any;");
+    expect(prompt).toContain("// Edits files.\n// \n// The input is the patch itself");
+    expect(prompt).not.toContain("add_hunk");
+  });
+
+  test.each([
+    ["lark", 'start: "a"', 'notation:\n// start: "a"\ntype f'],
+    ["regex", "a+b", "regular expression: a+b\ntype f"],
+  ])("any other format of it is shown to the model: %s", async (syntax, definition, text) => {
+    const format = { type: "grammar", syntax, definition };
+    expect(await promptFor({ tools: [{ type: "custom", name: "f", format }] })).toContain(text);
+  });
+
+  test.each<[string, string, string]>([
+    ["as it is", patching(PATCH), PATCH],
+    ["as a JSON string", patching(JSON.stringify(PATCH), " <|constrain|>json"), PATCH],
+    ["as an object", patching(JSON.stringify({ input: PATCH }), " <|constrain|>json"), PATCH],
+    ["as code that looks like JSON", patching('{"a": 1}'), '{"a": 1}'],
+    ["as code that begins like JSON", patching("{ f(); }"), "{ f(); }"],
+    ["with brackets at its end", patching("f(x)}]"), "f(x)}]"],
+  ])("its input is read: %s", async (_, script, input) => {
+    const app = responsesApp({ engine: scriptedEngine([script, script]) });
+    const request = { input: "Hi.", tools: [APPLY_PATCH] };
+    const plain = await app.create(request);
+    const item = { type: "custom_tool_call", name: "apply_patch", input };
+    expect(plain.output).toEqual([expect.objectContaining(item)]);
+    const streamed = await app.stream(request);
+    expect(streamed.output).toEqual([expect.objectContaining(item)]);
+  });
+
+  test("its input is streamed once it is known not to be JSON", async () => {
+    const engine = scriptedEngine([patching("ab cd"), patching('"ab cd"')]);
+    const app = responsesApp({ engine });
+    const deltasOf = async () => {
+      const request = { model: MODEL, input: "Hi.", tools: [APPLY_PATCH], stream: true };
+      const events = await readEvents(await app.send("POST", "/v1/responses", request));
+      return events.flatMap((event) =>
+        event.type === "response.custom_tool_call_input.delta" && "delta" in event
+          ? [event.delta]
+          : [],
+      );
+    };
+    expect(await deltasOf()).toEqual(["ab", " cd"]);
+    expect(await deltasOf()).toEqual(["ab cd"]);
+  });
+
+  test("its calls and results are history as the model wrote them", async () => {
+    const input = [
+      { role: "user", content: "Edit." },
+      { type: "custom_tool_call", call_id: "c1", name: "apply_patch", input: PATCH },
+      { type: "custom_tool_call_output", call_id: "c1", output: "Done!" },
+    ];
+    expect(await promptFor({ input, tools: [APPLY_PATCH] })).toContain(
+      `<|start|>assistant to=functions.apply_patch<|channel|>commentary<|message|>${PATCH}<|call|>` +
+        "<|start|>functions.apply_patch to=assistant<|channel|>commentary<|message|>Done!<|end|>",
+    );
+  });
+
+  test("can be continued from a stored response, its thought included", async () => {
+    const engine = scriptedEngine([
+      `<|channel|>analysis<|message|>Patch it.<|end|><|start|>assistant${patching(PATCH)}`,
+      HI,
+    ]);
+    const app = responsesApp({ engine });
+    const first = await app.create({ input: "Hi.", tools: [APPLY_PATCH] });
+    const call = first.output.find((item) => item.type === "custom_tool_call");
+    await app.create({
+      previous_response_id: first.id,
+      tools: [APPLY_PATCH],
+      input: [{ type: "custom_tool_call_output", call_id: call?.call_id, output: "Done!" }],
+    });
+    expect(engine.prompts[1]).toContain(
+      "Patch it.<|end|><|start|>assistant to=functions.apply_patch<|channel|>commentary<|message|>*** Begin",
+    );
+  });
+
+  test("can be forced: its call is opened as text", async () => {
+    const engine = scriptedEngine(["Hm.<|end|>", `${PATCH}<|call|>`]);
+    const { output } = await responsesApp({ engine }).create({
+      input: "Hi.",
+      tools: [PLAIN, APPLY_PATCH],
+      tool_choice: { type: "custom", name: "apply_patch" },
+    });
+    expect(engine.prompts[1]).toMatch(
+      / to=functions\.apply_patch<\|channel\|>commentary<\|message\|>$/,
+    );
+    expect(output.at(-1)).toMatchObject({ type: "custom_tool_call", input: PATCH });
+  });
+
+  test.each([
+    [
+      "grammar",
+      APPLY_PATCH.format,
+      { type: "grammar", grammar: expect.stringContaining("root ::=") },
+    ],
+    [
+      "regex",
+      { type: "grammar", syntax: "regex", definition: "a+" },
+      { type: "regex", pattern: "a+" },
+    ],
+    [
+      "lark",
+      { type: "grammar", syntax: "lark", definition: 'start: "a"' },
+      { type: "lark", grammar: 'start: "a"' },
+    ],
+  ] as const)("its format is held by an engine that can: %s", async (type, format, constraint) => {
+    const engine = scriptedEngine(
+      [patching(""), "text<|call|>"].map((script) => script.replace("<|call|>", "<|call|>")),
+      { capabilities: { constraints: [type] } },
+    );
+    const { output } = await responsesApp({ engine }).create({
+      input: "Hi.",
+      tools: [{ ...APPLY_PATCH, format }],
+    });
+    expect(engine.requests.map((request) => request.constraint)).toEqual([undefined, constraint]);
+    expect(output).toEqual([expect.objectContaining({ input: "text" })]);
+  });
+
+  test("belongs to a namespace as functions do", async () => {
+    const engine = scriptedEngine([
+      "<|channel|>commentary to=functions.mcp__files__edit<|message|>x<|call|>",
+    ]);
+    const tools = [
+      { type: "namespace", name: "mcp__files", tools: [{ type: "custom", name: "edit" }] },
+    ];
+    const { output } = await responsesApp({ engine }).create({ input: "Hi.", tools });
+    expect(output).toEqual([
+      expect.objectContaining({
+        type: "custom_tool_call",
+        namespace: "mcp__files",
+        name: "edit",
+        input: "x",
+      }),
+    ]);
+  });
+
+  test("with a grammar of megabytes is refused", async () => {
+    const format = { type: "grammar", syntax: "lark", definition: "a".repeat(65_537) };
+    expect(await refusal({ tools: [{ ...APPLY_PATCH, format }] })).toMatchObject({
+      status: 400,
+      param: "tools[0].format.definition",
+    });
+  });
+});
+
+const SEARCH = {
+  type: "tool_search",
+  execution: "client",
+  description: "Finds tools.",
+  parameters: {
+    type: "object",
+    properties: { query: { type: "string" }, limit: { type: "number" } },
+    required: ["query"],
+  },
+};
+
+describe("a search for tools that the client runs", () => {
+  test("is a function of the model, and its call an item with an object", async () => {
+    const script = calling("functions.tool_search", '{"query": "weather", "limit": 8}');
+    const engine = scriptedEngine([script, script]);
+    const app = responsesApp({ engine });
+    const request = { input: "Hi.", tools: [SEARCH] };
+    const call = {
+      type: "tool_search_call",
+      execution: "client",
+      arguments: { query: "weather", limit: 8 },
+    };
+    expect((await app.create(request)).output).toEqual([expect.objectContaining(call)]);
+    expect((await app.stream(request)).output).toEqual([expect.objectContaining(call)]);
+    expect(engine.prompts[0]).toContain(
+      "// Finds tools.\ntype tool_search = (_: {\nquery: string,\nlimit?: number,\n}) => any;",
+    );
+  });
+
+  const found = [
+    { role: "user", content: "Weather?" },
+    {
+      type: "tool_search_call",
+      call_id: "c1",
+      status: "completed",
+      execution: "client",
+      arguments: { query: "weather" },
+    },
+    {
+      type: "tool_search_output",
+      call_id: "c1",
+      status: "completed",
+      execution: "client",
+      tools: [
+        {
+          ...WEATHER,
+          tools: WEATHER.tools.map((tool) => ({ ...tool, defer_loading: true })),
+        },
+      ],
+    },
+  ];
+
+  test("what it has found is offered from there on", async () => {
+    const engine = scriptedEngine([calling("mcp__weather.get_weather"), HI]);
+    const app = responsesApp({ engine });
+    const first = await app.create({ input: found, tools: [SEARCH] });
+    expect(first.output).toMatchObject([{ namespace: "mcp__weather", name: "get_weather" }]);
+    const [prompt = ""] = engine.prompts;
+    expect(prompt).toContain(
+      "<|start|>functions.tool_search to=assistant<|channel|>commentary<|message|>" +
+        "Tools found: mcp__weather.get_weather, mcp__weather.list<|end|>" +
+        "<|start|>developer<|message|># Tools\n\n## mcp__weather",
+    );
+    expect(prompt.split("namespace mcp__weather {")).toHaveLength(2);
+
+    const call = first.output[0];
+    if (call?.type !== "function_call") throw new Error("no call");
+    await app.create({
+      previous_response_id: first.id,
+      tools: [SEARCH],
+      input: [{ type: "function_call_output", call_id: call.call_id, output: "Sunny." }],
+    });
+    expect(engine.prompts[1]).toContain(prompt.slice(0, prompt.lastIndexOf("<|start|>assistant")));
+  });
+
+  test("what is found again is not offered twice", async () => {
+    const again = found.slice(1).map((item) => ({ ...item, call_id: "c2" }));
+    const prompt = await promptFor({ input: [...found, ...again], tools: [SEARCH] });
+    expect(prompt.split("namespace mcp__weather {")).toHaveLength(2);
+  });
+
+  test("without a call before it, a result is refused", async () => {
+    expect(await refusal({ input: found.slice(2), tools: [SEARCH] })).toMatchObject({
+      param: "input[0].call_id",
+    });
+  });
+
+  test("tools found that are not valid are refused with their field", async () => {
+    const [question, call, output] = found;
+    const broken = { ...output, tools: [{ type: "function", name: "a.b" }] };
+    expect(await refusal({ input: [question, call, broken] })).toMatchObject({
+      param: "input[2].tools[0].name",
+    });
+  });
+});
+
+describe("tools in the input", () => {
+  const added = {
+    type: "additional_tools",
+    role: "developer",
+    tools: [
+      { type: "namespace", name: "functions", tools: [PLAIN, { type: "custom", name: "edit" }] },
+      WEATHER,
+    ],
+  };
+
+  test("stand with the instructions when nothing is before them", async () => {
+    const input = [
+      added,
+      { role: "developer", content: "Be brief." },
+      { role: "user", content: "Hi." },
+    ];
+    const prompt = await promptFor({ input });
+    expect(prompt).toContain(
+      "<|start|>developer<|message|># Instructions\n\nBe brief.\n\n# Tools\n\n## functions",
+    );
+    expect(prompt).toContain("type edit = (_: string) => any;");
+    expect(prompt).toContain("namespace mcp__weather {");
+    expect(prompt.match(/<\|start\|>developer/g)).toHaveLength(1);
+  });
+
+  test("are called as tools of the request are", async () => {
+    const engine = scriptedEngine([patching("x").replace("apply_patch", "edit")]);
+    const { output } = await responsesApp({ engine }).create({
+      input: [added, { role: "user", content: "Hi." }],
+    });
+    expect(output).toEqual([expect.objectContaining({ type: "custom_tool_call", name: "edit" })]);
+    expect(output[0]).not.toHaveProperty("namespace");
+  });
+
+  test("are not shown when no tool may be called", async () => {
+    const input = [added, { role: "user", content: "Hi." }];
+    expect(await promptFor({ input, tool_choice: "none" })).not.toContain("# Tools");
+  });
+
+  test("are stored and listed as they were sent", async () => {
+    const app = responsesApp({ engine: scriptedEngine([HI]) });
+    const { id } = await app.create({ input: [added, { role: "user", content: "Hi." }] });
+    const response = await app.send("GET", `/v1/responses/${id}/input_items?order=asc`);
+    expect(await response.json()).toMatchObject({ data: [added, { role: "user" }] });
+  });
+});
+
+describe("what is left out of a request", () => {
+  const tools = [
+    { type: "web_search", external_web_access: true },
+    { type: "image_generation" },
+    { type: "tool_search" },
+    { ...WEATHER, tools: [PLAIN, { type: "m\u00e4h" }] },
+    { type: "web_search" },
+  ];
+
+  async function headersOf(body: object, stream = false) {
+    const engine = scriptedEngine([HI], { capabilities: { constraints: ["grammar"] } });
+    const request = { model: MODEL, input: "Hi.", stream, ...body };
+    const response = await responsesApp({ engine }).send("POST", "/v1/responses", request);
+    expect(response.status).toBe(200);
+    return response.headers;
+  }
+
+  test.each([false, true])("tools are named in a header (stream: %s)", async (stream) => {
+    const headers = await headersOf({ tools }, stream);
+    expect(headers.get("x-harmony-skipped-tools")).toBe(
+      "web_search, image_generation, tool_search, mcp__weather.m_h",
+    );
+    expect(headers.has("x-harmony-skipped-items")).toBe(false);
+  });
+
+  test("and counted, kinds that clients make up as one", async () => {
+    const app = responsesApp({ engine: scriptedEngine([HI]) });
+    await app.create({ input: "Hi.", tools });
+    const metrics = await (await app.send("GET", "/metrics")).text();
+    expect(metrics).toContain('harmony_gateway_tools_skipped_total{kind="web_search"} 1');
+    expect(metrics).toContain('harmony_gateway_tools_skipped_total{kind="other"} 1');
+  });
+
+  test("a header has room for many", async () => {
+    const many = Array.from({ length: 40 }, (_, index) => ({ type: `k${index}` }));
+    const header = (await headersOf({ tools: many })).get("x-harmony-skipped-tools");
+    expect(header).toMatch(/k31, and 8 more$/);
+  });
+
+  test("input items are named, too", async () => {
+    const input = [
+      { type: "web_search_call", id: "ws_1" },
+      { role: "user", content: "Hi." },
+    ];
+    const headers = await headersOf({ input });
+    expect(headers.get("x-harmony-skipped-items")).toBe("web_search_call");
+  });
+
+  test("and tools whose format the engine cannot enforce", async () => {
+    const format = { type: "grammar", syntax: "regex", definition: "a+" };
+    const custom = { type: "custom", name: "held_not", format };
+    const headers = await headersOf({ tools: [APPLY_PATCH, custom] });
+    expect(headers.get("x-harmony-unenforced-tools")).toBe("held_not");
+  });
+});

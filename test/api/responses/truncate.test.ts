@@ -26,7 +26,7 @@ const history = fc
         items.push({ type: "summary", text });
       } else if (kind === "call") {
         open.push(text);
-        items.push({ type: "call", callId: text, name: "f", args: "{}" });
+        items.push({ type: "call", callId: text, name: "f", form: "json" as const, body: "{}" });
       } else {
         const callId = open.shift();
         if (callId !== undefined) items.push({ type: "output", callId, content: text, param });
@@ -90,7 +90,7 @@ describe("a history that is too long", () => {
     const items: HistoryItem[] = [{ type: "message", role: "user", content: "Go.", param }];
     for (let call = 0; call < 5000; call++) {
       const callId = `call_${call}`;
-      items.push({ type: "call", callId, name: "f", args: "{}" });
+      items.push({ type: "call", callId, name: "f", form: "json" as const, body: "{}" });
       items.push({ type: "output", callId, content: "done", param });
     }
     let prompts = 0;
