@@ -9,8 +9,8 @@ import type { PushStream } from "../streams/push-stream.ts";
 export interface SseOptions {
   /** Idle time after which a keep-alive is sent, so that proxies and clients keep the connection open. */
   readonly keepAliveMs: number;
-  /** The keep-alive frame. Absent: a comment. */
-  readonly keepAlive?: string;
+  /** The next keep-alive frame. Absent: a comment. */
+  readonly keepAlive?: string | (() => string);
   /** How long a client may read nothing before it is disconnected. A runtime that writes by itself enforces this too. */
   readonly clientIdleTimeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -60,6 +60,11 @@ export function sseResponse(
   });
 }
 
+/** Never empty: an empty chunk ends an HTTP response. */
+export function toFrame(keepAlive: string | (() => string)): string {
+  return typeof keepAlive === "string" ? keepAlive : keepAlive();
+}
+
 function toStream(source: SseSource): ReadableStream {
   const {
     frames,
@@ -81,7 +86,7 @@ function toStream(source: SseSource): ReadableStream {
     start(controller) {
       const hasRoom = () => (controller.desiredSize ?? 0) > 0;
       keepAlive = setInterval(() => {
-        if (quiet && hasRoom()) controller.enqueue(encoder.encode(ping));
+        if (quiet && hasRoom()) controller.enqueue(encoder.encode(toFrame(ping)));
         quiet = true;
       }, keepAliveMs);
       // One interval instead of a timer per frame: a client is disconnected after one to two times the timeout.

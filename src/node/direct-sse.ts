@@ -7,7 +7,7 @@
 import { ServerResponse } from "node:http";
 import type { createAdaptorServer } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { KEEP_ALIVE, type SseSource } from "../api/sse.ts";
+import { KEEP_ALIVE, toFrame, type SseSource } from "../api/sse.ts";
 import type { Demand } from "../streams/push-stream.ts";
 
 export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
@@ -40,7 +40,7 @@ async function writeFrames(
   const client = openClient(outgoing, headers);
   let quiet = false;
   const keepAlive = setInterval(() => {
-    if (quiet && !client.isFull()) client.write(ping);
+    if (quiet && !client.isFull()) client.write(toFrame(ping));
     quiet = true;
   }, keepAliveMs);
   const cancel = () => onCancel(new Error("the client has disconnected"));

@@ -186,7 +186,7 @@ describe("a response over a WebSocket", () => {
 
   test.each([
     ["no JSON", "{", { error: { type: "invalid_request_error" } }],
-    ["another type", { type: "response.steer" }, { error: { param: "type" } }],
+    ["a type that is no word", { type: 7 }, { error: { param: "type" } }],
     ["no type", { model: MODEL }, { error: { param: "type" } }],
     [
       "the background",

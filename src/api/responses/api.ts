@@ -30,6 +30,7 @@ export const responsesApi: Api = {
       maxBackgroundOf: createKeySetting(settings, "maxBackgroundPerKey"),
       maxBackground: settings.maxBackground,
       maxSocketsOf: createKeySetting(settings, "maxSocketsPerKey"),
+      onIgnoredMessage: (id, type) => log.info("message ignored", { id, type }),
       onOmissions(id, { tools, items, unenforced }) {
         if (tools.length > 0) log.info("tools skipped", { id, kinds: tools });
         if (items.length > 0) log.info("items skipped", { id, kinds: items });

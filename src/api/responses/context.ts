@@ -44,6 +44,8 @@ export interface ResponsesDeps extends EntryDeps {
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
+  /** Called with the type of a WebSocket message that was ignored. */
+  readonly onIgnoredMessage: (requestId: string, type: string) => void;
   /** Called with what was left out of a request. */
   readonly onOmissions: (requestId: string, omissions: Omissions) => void;
   /** Called with where the reasoning of a tool loop's step was found, unless `reasoning` has reported it. */
@@ -70,6 +72,8 @@ export function createResponsesContext(deps: ResponsesDeps): ResponsesContext {
 export interface Caller {
   readonly client: Client;
   readonly requestId: string;
+  /** Its client is Codex. */
+  readonly isCodex: boolean;
   /** Where the caller's responses are stored. On a WebSocket, those of the connection come first. */
   readonly responses: ResponseStore;
 }

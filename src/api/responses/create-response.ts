@@ -13,12 +13,21 @@ import { RequestError } from "../errors.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import { readRequest } from "../parse-request.ts";
 import { createStages } from "../stages.ts";
+import {
+  asksForCompaction,
+  type CompactionEvent,
+  runCompaction,
+  toCompactionHistory,
+  toCompactionRequest,
+  withoutTriggers,
+} from "./compaction.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { conversationTooLarge } from "./conversations.ts";
-import type { HistoryItem } from "./history.ts";
+import type { HistoryItem } from "./history-item.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
 import { type Omissions, toOmissions } from "./omissions.ts";
 import { type ResponsesRequest, responsesRequest } from "./request.ts";
+import { prewarm } from "./prewarm.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseBuilder, type ResponseBuilder } from "./response-builder.ts";
 import { createResponseWriter, type ResponseResource } from "./to-response.ts";
@@ -29,6 +38,7 @@ import { type TokenCounts, truncateHistory } from "./truncate.ts";
 export interface PendingResponse {
   readonly id: string;
   readonly request: ResponsesRequest;
+  readonly purpose: "answer" | "compaction" | "prewarm";
   readonly model: Model;
   readonly turn: Turn;
   readonly context: RequestContext;
@@ -62,17 +72,21 @@ export async function prepareResponse(
     unsupported: deps.unsupported,
     tools: deps.tools,
   };
-  const { history } = context;
+  const isCompaction = asksForCompaction(request);
+  const asked = isCompaction ? toCompactionRequest(request) : request;
+  const history = isCompaction
+    ? toCompactionHistory(context.history)
+    : withoutTriggers(context.history);
   const turnContext = { ...prompt, history, turnId: caller.requestId };
-  const maker = await stages.run(turnMaker(request, turnContext));
+  const maker = await stages.run(turnMaker(asked, turnContext));
   const { turnOf, targets, skipped } = maker;
-  const turn = await toFittingTurn(request, model, { turnOf, prompt, history });
+  const turn = await toFittingTurn(asked, model, { turnOf, prompt, history });
   await stages.next();
   const omissions = toOmissions(skipped, history, turn, model.capabilities);
   deps.onOmissions(caller.requestId, omissions);
 
   const policy = caller.client.reasoningPolicy;
-  const asked = request.include?.includes("reasoning.encrypted_content") ?? false;
+  const wantsSealed = request.include?.includes("reasoning.encrypted_content") ?? false;
   const builder = createResponseBuilder({
     toResponse: createResponseWriter(request, {
       id,
@@ -84,18 +98,26 @@ export async function prepareResponse(
     now: () => toSeconds(deps.now()),
     showReasoning: policy === "raw",
     queued: request.background ?? false,
+    isCodex: caller.isCodex,
+    // Nothing but the context can cut the answer then.
+    isUnlimited: request.max_output_tokens == null && model.contextLength !== undefined,
   });
-  const seal = policy === "sealed" || (policy === "raw" && asked);
-  return { id, request, model, turn, context, omissions, caller, seal, builder };
+  const purpose = isCompaction ? "compaction" : request.generate === false ? "prewarm" : "answer";
+  const seal = policy === "sealed" || (policy === "raw" && wantsSealed);
+  return { id, request, purpose, model, turn, context, omissions, caller, seal, builder };
 }
 
 /** The events of its turn. Its reasoning is stored for later requests. */
 export function runPending(
-  { model, turn, caller, seal }: PendingResponse,
+  { purpose, model, turn, caller, seal }: PendingResponse,
   deps: ResponsesContext,
   signal: AbortSignal,
-): AsyncIterable<TurnEvent> {
+): AsyncIterable<TurnEvent | CompactionEvent> {
   const { tenant } = caller.client;
+  if (purpose === "prewarm") return prewarm(model, turn, signal);
+  if (purpose === "compaction") {
+    return runCompaction(model.run(turn, signal), tenant, deps.cipher);
+  }
   return deps.reasoning.keep(model.run(turn, signal), { tenant, seal });
 }
 
@@ -167,9 +189,6 @@ export function requireModel(models: Models, name: string): Model {
 function refuseUnsupported(request: ResponsesRequest): void {
   if (request.prompt !== undefined && request.prompt !== null) {
     throw refusal("prompt", "stored prompts are not supported");
-  }
-  if (request.reasoning?.context === "all_turns") {
-    throw refusal("reasoning.context", "the model reads the reasoning of the current turn only");
   }
   if (request.background && request.store === false) {
     throw refusal("background", "background responses must be stored");

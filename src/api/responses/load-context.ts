@@ -2,7 +2,8 @@
 import type { ReasoningOutcome } from "../../store/reasoning-store.ts";
 import { RequestError } from "../errors.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
-import { type HistoryItem, type LocatedItem, resolveHistory } from "./history.ts";
+import { type LocatedItem, resolveHistory } from "./history.ts";
+import type { HistoryItem } from "./history-item.ts";
 import { type InputItem, inputItem, toWireItem, type WireItem } from "./items.ts";
 import type { PromptRequest } from "./request.ts";
 import { openSummary } from "./summary.ts";

@@ -2,7 +2,7 @@
 import type { Capabilities } from "../../engines/engine.ts";
 import { findFormat } from "../../turn/constraints.ts";
 import type { Turn } from "../../turn/turn.ts";
-import type { HistoryItem } from "./history.ts";
+import type { HistoryItem } from "./history-item.ts";
 
 export interface Omissions {
   /** Tools that were left out: their kinds, with a namespace where they have one. */

@@ -1,5 +1,6 @@
 /** The items of a request alone, for use without a store: references are not resolved. */
-import { type HistoryItem, isAnswer, thoughtText } from "./history.ts";
+import { isAnswer, thoughtText } from "./history.ts";
+import type { HistoryItem } from "./history-item.ts";
 import type { InputItem } from "./items.ts";
 import { readToolItem } from "./tool-items.ts";
 import type { PromptRequest } from "./request.ts";

@@ -87,7 +87,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
 
   function toCaller(c: Context<ApiEnv>): Caller {
     const { responses } = context;
-    return { client: c.get("client"), requestId: c.get("requestId"), responses };
+    return { client: c.get("client"), requestId: c.get("requestId"), isCodex: false, responses };
   }
 
   function toPromptContext(bodyText: string, tenant: string): PromptContext {

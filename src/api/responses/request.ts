@@ -134,6 +134,8 @@ export const responsesRequest = z.lazy(() =>
     metadata: metadata().nullish(),
 
     stream: z.boolean().nullish(),
+    /** False: nothing is sampled. Codex sends its instructions ahead so. */
+    generate: z.boolean().nullish(),
     stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
     store: z.boolean().nullish(),
     background: z.boolean().nullish(),

@@ -7,6 +7,8 @@
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import type { TokenLogprob } from "../../engines/engine.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
+import { FATAL_CODE } from "./codex.ts";
+import type { CompactionEvent } from "./compaction.ts";
 import { type ResponsesError, toResponsesError } from "./errors.ts";
 import {
   createOpenItem,
@@ -37,10 +39,14 @@ export interface ResponseBuilderOptions {
   readonly showReasoning: boolean;
   /** The response is queued before it runs. */
   readonly queued: boolean;
+  /** The client is Codex, which needs other codes (`codex.ts`). */
+  readonly isCodex: boolean;
+  /** Only the context limits the answer. */
+  readonly isUnlimited: boolean;
 }
 
 export interface ResponseBuilder {
-  push(event: TurnEvent): void;
+  push(event: TurnEvent | CompactionEvent): void;
   /** The turn has failed, or its end, which no client has seen yet, could not be stored. */
   fail(error: ErrorDescription): void;
   /** The client has cancelled the turn. The listener is not called: there is no event for it. */
@@ -61,6 +67,8 @@ export interface ResponseListener {
   onDelta(item: OpenItem, text: string, logprobs: readonly OutputLogprob[] | undefined): void;
   /** `done`: the item as the client may see it. */
   onItemEnd(item: OpenItem, done: OutputItem): void;
+  /** An item that comes as a whole. */
+  onWholeItem(item: OutputItem, index: number): void;
   onEnd(status: "completed" | "incomplete"): void;
   /** The response has failed. May follow `onEnd`, which it then replaces. */
   onFailure(error: ResponsesError): void;
@@ -73,6 +81,27 @@ const ID_PREFIXES: Record<Part["kind"], string> = {
   "tool-call": "fc",
   "builtin-call": "ws",
 };
+
+/** Codex makes room in the context after this, and gives up after an incomplete response. */
+const CONTEXT_FULL: ErrorDescription = {
+  status: 400,
+  message: "The conversation and its answer do not fit into the model's context together.",
+  type: "invalid_request_error",
+  param: null,
+  errorType: "context_length_exceeded",
+};
+
+/** Seconds to wait for a busy engine that does not say how long. */
+const BUSY_RETRY_AFTER = 5;
+
+/** A client that gets a failed response has no status and no header: the error says when to try again. */
+function toFailure(error: ErrorDescription): ErrorDescription {
+  if (error.errorType !== "provider_overloaded" && error.errorType !== "rate_limit_exceeded") {
+    return error;
+  }
+  const retryAfter = error.retryAfter ?? BUSY_RETRY_AFTER;
+  return { ...error, status: 429, errorType: "rate_limit_exceeded", retryAfter };
+}
 
 const CALL_PREFIXES: Record<CallTarget["kind"], string> = {
   function: "fc",
@@ -107,8 +136,10 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
     output,
   };
 
-  function push(event: TurnEvent): void {
+  function push(event: TurnEvent | CompactionEvent): void {
     switch (event.type) {
+      case "compaction":
+        return addCompaction(event.sealed);
       case "start":
         return start();
       case "part-start":
@@ -136,6 +167,15 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
     hasStarted = true;
     state = { ...state, status: "in_progress" };
     listener?.onStart();
+  }
+
+  function addCompaction(sealed: string): void {
+    const index = output.length;
+    const id = options.toItemId("cmp", index);
+    const item = { id, type: "compaction", encrypted_content: sealed } as const;
+    output.push(item);
+    state = { ...state, output: [...state.output, item] };
+    listener?.onWholeItem(item, index);
   }
 
   function startItem(part: Part): void {
@@ -178,9 +218,14 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
       // An invalid call or answer stays open, so that no client acts on it.
       const isWrong = open?.part.kind === "tool-call" || open?.part.kind === "content";
       if (!isWrong) close("completed");
-      return failed(describeTurnFailure(end.failure), end.usage);
+      const error = describeTurnFailure(end.failure);
+      return failed(options.isCodex ? { ...error, errorType: FATAL_CODE } : error, end.usage);
     }
     const isCut = end.finish === "length";
+    if (isCut && options.isCodex && options.isUnlimited) {
+      close("incomplete");
+      return failed(CONTEXT_FULL, end.usage);
+    }
     close(isCut ? "incomplete" : "completed");
     const { usage } = end;
     state = isCut
@@ -190,7 +235,7 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
   }
 
   function failed(error: ErrorDescription, usage?: TurnUsage): void {
-    const described = toResponsesError(error);
+    const described = toResponsesError(toFailure(error));
     const { code, message } = described;
     state = {
       ...state,

@@ -5,11 +5,13 @@ import type { ApiEnv } from "../client.ts";
 import { sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
+import { isCodex } from "./codex.ts";
 import type { Background } from "./background.ts";
 import type { ResponsesContext } from "./context.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
 import { collectResponse, type PendingResponse, prepareResponse } from "./create-response.ts";
 import { toFrames } from "./frames.ts";
+import { keepAliveFrames } from "./keep-alive.ts";
 import { omissionHeaders } from "./omissions.ts";
 import { waitUntil } from "./wait-until.ts";
 import { promptRoutes } from "./prompt-routes.ts";
@@ -28,6 +30,7 @@ export function responses(
     const caller = {
       client: c.get("client"),
       requestId: c.get("requestId"),
+      isCodex: isCodex((name) => c.req.header(name)),
       responses: context.responses,
     };
     const pending = await prepareResponse(await c.req.text(), caller, context);
@@ -44,6 +47,7 @@ export function responses(
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
     return sseResponse(c, toFrames(withFailure(begun, streamed, context, signal)), {
       keepAliveMs: context.keepAliveMs,
+      keepAlive: keepAliveFrames(streamed.writer, context.keepAliveMs),
       clientIdleTimeoutMs: context.clientIdleTimeoutMs,
       headers,
       onCancel: (reason) => abort.abort(reason),

@@ -5,6 +5,7 @@ import { sleep } from "../../streams/timers.ts";
 import type { ApiEnv, Client } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
+import { isCodex } from "./codex.ts";
 import type { ResponsesContext } from "./context.ts";
 import { waitUntil } from "./wait-until.ts";
 import { createSocketSession, type SocketPort, type SocketSession } from "./socket-session.ts";
@@ -30,6 +31,7 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
     options.upgrade((c) => {
       const client: Client = c.get("client");
       const requestId: string = c.get("requestId");
+      const caller = { client, requestId, isCodex: isCodex((name) => c.req.header(name)) };
       let session: SocketSession | undefined;
       let leaveCount: (() => void) | undefined;
       const timer = setTimeout(() => session?.finish(LIMIT.message, LIMIT), MAX_CONNECTION_MS);
@@ -40,7 +42,7 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
       const open = (socket: WSContext) => {
         const port = toPort(socket, context.clientIdleTimeoutMs, () => session?.leave());
         if (session === undefined) leaveCount = context.sockets.enter(client.tenant);
-        session ??= createSocketSession(port, { client, requestId }, context);
+        session ??= createSocketSession(port, caller, context);
         return session;
       };
       const leave = () => {

@@ -10,6 +10,8 @@ import { createConnectionStore } from "./connection-store.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { prepareResponse } from "./create-response.ts";
 import { toResponsesError } from "./errors.ts";
+import { eventIntervalMs } from "./keep-alive.ts";
+import type { EventWriter, ResponseEvent } from "./to-events.ts";
 import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
 
 export interface SocketSession {
@@ -121,8 +123,11 @@ export function createSocketSession(
   async function answer(message: string): Promise<void> {
     let previous: string | undefined;
     try {
-      previous = readCreate(message, context.maxBodyBytes);
+      const read = readMessage(message, context.maxBodyBytes);
       const requestId = `${caller.requestId}-${++requests}`;
+      // Clients send other messages as hints; Codex drops a connection that answers one with an error.
+      if (read.type !== CREATE) return context.onIgnoredMessage(requestId, read.type);
+      previous = read.previous;
       const pending = await prepareResponse(message, { ...caller, requestId, responses }, context);
       const streamed = withEvents(pending, context);
       const produced = streamResponse(streamed, context, abort.signal);
@@ -131,10 +136,32 @@ export function createSocketSession(
         signal: abort.signal,
       });
       const events = withFailure(begun, streamed, context, abort.signal);
-      await consume(events, ({ json }) => port.send(json).then(() => true));
+      await tell(events, streamed.writer);
     } catch (error) {
       if (previous !== undefined) responses.evict(previous);
       if (!abort.signal.aborted) await refuse(error);
+    }
+  }
+
+  /** Sends the events, and further ones while there are none. */
+  async function tell(events: AsyncIterable<ResponseEvent>, writer: EventWriter): Promise<void> {
+    let isQuiet = true;
+    let isSending = false;
+    const send = async ({ json }: ResponseEvent) => {
+      isQuiet = false;
+      isSending = true;
+      await port.send(json);
+      isSending = false;
+      return true;
+    };
+    const keepAlive = setInterval(() => {
+      if (isQuiet && !isSending) for (const event of writer.keepAlive()) void port.send(event.json);
+      isQuiet = true;
+    }, eventIntervalMs(context.keepAliveMs));
+    try {
+      await consume(events, send);
+    } finally {
+      clearInterval(keepAlive);
     }
   }
 
@@ -148,8 +175,19 @@ export function createSocketSession(
   }
 }
 
-/** Checks the fields that only messages have, and returns the response to continue. The rest is an ordinary request. */
-function readCreate(message: string, maxBytes: number): string | undefined {
+const CREATE = "response.create";
+
+/** In characters: types are the client's. */
+const LONGEST_TYPE = 64;
+
+interface Message {
+  readonly type: string;
+  /** The response to continue. */
+  readonly previous: string | undefined;
+}
+
+/** Checks the fields that only messages have. The rest of a message that creates a response is an ordinary request. */
+function readMessage(message: string, maxBytes: number): Message {
   if (message.length > maxBytes) {
     throw new RequestError(`The message is larger than ${maxBytes} bytes.`, {
       status: 413,
@@ -158,11 +196,10 @@ function readCreate(message: string, maxBytes: number): string | undefined {
   }
   const members = new Map<string, unknown>(Object.entries(parseBody(message)));
   const type = members.get("type");
-  if (type !== "response.create") {
-    throw new RequestError(`type: ${JSON.stringify(type)} is not supported, only response.create`, {
-      param: "type",
-    });
+  if (typeof type !== "string") {
+    throw new RequestError("type: must be a string, such as response.create", { param: "type" });
   }
+  if (type !== CREATE) return { type: type.slice(0, LONGEST_TYPE), previous: undefined };
   if (members.get("background")) {
     throw new RequestError(
       "background: not supported on a WebSocket. Send the request over HTTP, or without background",
@@ -172,5 +209,5 @@ function readCreate(message: string, maxBytes: number): string | undefined {
     );
   }
   const previous = members.get("previous_response_id");
-  return typeof previous === "string" ? previous : undefined;
+  return { type, previous: typeof previous === "string" ? previous : undefined };
 }

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { readStored } from "../../store/entries.ts";
 import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
-import type { HistoryItem } from "./history.ts";
+import type { HistoryItem } from "./history-item.ts";
 
 /** The prompt for a summary. */
 export const SUMMARY_REQUEST: HistoryItem = {

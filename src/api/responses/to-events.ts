@@ -7,6 +7,7 @@ import type { TurnEvent } from "../../turn/turn.ts";
 import type { ErrorDescription } from "../errors.ts";
 import { type ResponsesError, toErrorMembers } from "./errors.ts";
 import { isMessage, type OpenItem, toItem, toOutputText } from "./output-item.ts";
+import type { CompactionEvent } from "./compaction.ts";
 import type { ResponseBuilder } from "./response-builder.ts";
 import type { CallTarget } from "./tools.ts";
 import type { OutputItem, OutputLogprob } from "./to-response.ts";
@@ -35,7 +36,9 @@ export interface EventWriterOptions {
 export interface EventWriter {
   /** The events before the turn runs, if the response is queued. */
   queue(): ResponseEvent[];
-  push(event: TurnEvent): ResponseEvent[];
+  push(event: TurnEvent | CompactionEvent): ResponseEvent[];
+  /** Events that say nothing new, for a client that counts only events. */
+  keepAlive(): ResponseEvent[];
   /**
    * `error`, then `response.failed`. After the end of the turn this replaces the last event, which the caller must not
    * have sent.
@@ -60,19 +63,26 @@ export function createEventWriter(
   const reasoning = `response.${options.reasoningEvents}`;
   let events: ResponseEvent[] = [];
   let sequence = 0;
+  let hasBeenCreated = false;
   let hasEnded = false;
   let itemText: ItemText | undefined;
 
-  builder.listen({ onStart, onItemStart, onDelta, onItemEnd, onEnd, onFailure });
+  builder.listen({ onStart, onItemStart, onDelta, onItemEnd, onWholeItem, onEnd, onFailure });
 
   return {
     queue() {
-      lifecycle("created");
+      create();
       lifecycle("queued");
       return drain();
     },
     push(event) {
       builder.push(event);
+      return drain();
+    },
+    keepAlive() {
+      if (hasEnded) return [];
+      create();
+      lifecycle("in_progress");
       return drain();
     },
     fail(error) {
@@ -88,8 +98,13 @@ export function createEventWriter(
   }
 
   function onStart(): void {
-    if (!options.queued) lifecycle("created");
+    create();
     lifecycle("in_progress");
+  }
+
+  function create(): void {
+    if (!hasBeenCreated) lifecycle("created");
+    hasBeenCreated = true;
   }
 
   function onItemStart(item: OpenItem): void {
@@ -145,6 +160,12 @@ export function createEventWriter(
       write("response.content_part.done", `${place}"part":${toPart(item)}`);
     }
     const members = `"output_index":${item.index},"item":${JSON.stringify(done)}`;
+    write("response.output_item.done", members);
+  }
+
+  function onWholeItem(item: OutputItem, index: number): void {
+    const members = `"output_index":${index},"item":${JSON.stringify(item)}`;
+    write("response.output_item.added", members);
     write("response.output_item.done", members);
   }
 

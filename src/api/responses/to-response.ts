@@ -14,7 +14,8 @@ export type OutputItem =
   | MessageItem
   | FunctionCallItem
   | CustomToolCallItem
-  | ToolSearchCallItem;
+  | ToolSearchCallItem
+  | CompactionItem;
 
 export interface ReasoningItem {
   readonly id: string;
@@ -60,6 +61,13 @@ export interface FunctionCallItem {
   readonly name: string;
   /** As the model wrote them. */
   readonly arguments: string;
+}
+
+/** A summary of the conversation that only the gateway can read. */
+export interface CompactionItem {
+  readonly id: string;
+  readonly type: "compaction";
+  readonly encrypted_content: string;
 }
 
 export interface CustomToolCallItem {
@@ -140,7 +148,8 @@ export function createResponseWriter(request: ResponsesRequest, identity: Respon
               strict: format.strict ?? false,
             }
           : (format ?? { type: "text" as const }),
-      ...(request.text?.verbosity && { verbosity: request.text.verbosity }),
+      // The model has no such control.
+      ...(request.text?.verbosity && { verbosity: "medium" as const }),
     },
     top_p: request.top_p ?? 1,
     presence_penalty: request.presence_penalty ?? 0,
@@ -151,6 +160,8 @@ export function createResponseWriter(request: ResponsesRequest, identity: Respon
       // The level in the prompt: the model has only three, whatever was requested.
       effort: requestedReasoning(request).effort,
       summary: request.reasoning?.summary ?? request.reasoning?.generate_summary ?? null,
+      // Whatever was asked for: the model was trained without the reasoning of finished turns.
+      ...(request.reasoning?.context && { context: "current_turn" as const }),
     },
     max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: request.max_tool_calls ?? null,

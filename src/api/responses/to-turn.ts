@@ -32,7 +32,7 @@ import {
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { toSampling } from "../sampling.ts";
-import type { HistoryItem } from "./history.ts";
+import type { HistoryItem } from "./history-item.ts";
 import type { Content } from "./items.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
 import type { Tool } from "./tool-schemas.ts";

@@ -4,7 +4,7 @@
  * A call is dropped together with its output. System and developer messages, summaries, the last user message and the
  * reasoning of the running tool loop, which the model needs, are never dropped.
  */
-import type { HistoryItem } from "./history.ts";
+import type { HistoryItem } from "./history-item.ts";
 
 export interface TokenCounts {
   /** Tokens of the whole prompt with this history. `Infinity` when it is too long to be counted. */

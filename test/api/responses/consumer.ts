@@ -97,13 +97,15 @@ class Consumer {
     check(this.#isRunning, "items come after in_progress", event);
     check(this.#open === undefined, "items come strictly one after the other", event);
     check(place === this.#done.length, "items are appended", event);
-    check(item.status === "in_progress", "an item begins in progress", event);
+    if (item.type !== "compaction") {
+      check(item.status === "in_progress", "an item begins in progress", event);
+    }
     check(!this.#ids.has(item.id), "ids are used once", event);
     if ("call_id" in item) {
       check(textOf(item) === "", "a call begins without arguments", event);
       check(item.id !== item.call_id && !this.#ids.has(item.call_id), "call ids are new", event);
       this.#ids.add(item.call_id);
-    } else {
+    } else if (item.type !== "compaction") {
       check(item.content.length === 0, "content is added part by part", event);
     }
     this.#ids.add(item.id);
@@ -187,7 +189,7 @@ class Consumer {
     check(item.status !== "in_progress", "a closed item has an outcome", event);
     check(this.#isPartOpen !== true, "parts end before their item", event);
     check(
-      this.#done.every((each) => each.status === "completed"),
+      this.#done.every((each) => (each.status ?? "completed") === "completed"),
       "only the last is cut",
       event,
     );
@@ -255,6 +257,7 @@ function textOf(item: OutputItem): string {
     case "custom_tool_call":
       return item.input;
     case "tool_search_call":
+    case "compaction":
       return "";
     case "message":
     case "reasoning":

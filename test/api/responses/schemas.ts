@@ -72,12 +72,20 @@ const toolSearchCallItem = z.strictObject({
   arguments: z.record(z.string(), z.unknown()),
 });
 
+const compactionItem = z.strictObject({
+  id: z.string().regex(/^cmp_/),
+  type: z.literal("compaction"),
+  status: z.undefined().optional(),
+  encrypted_content: z.string().min(1),
+});
+
 export const outputItem = z.discriminatedUnion("type", [
   reasoningItem,
   messageItem,
   functionCallItem,
   customToolCallItem,
   toolSearchCallItem,
+  compactionItem,
 ]);
 
 const usage = z.strictObject({
@@ -175,6 +183,7 @@ export const responseObject = z.strictObject({
   reasoning: z.strictObject({
     effort: z.enum(["low", "medium", "high"]),
     summary: z.enum(["auto", "concise", "detailed"]).nullable(),
+    context: z.literal("current_turn").optional(),
   }),
   usage: usage.nullable(),
   max_output_tokens: z.int().nullable(),

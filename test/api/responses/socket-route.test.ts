@@ -110,6 +110,29 @@ describe("a connection", () => {
     expect(sent).toEqual([]);
   });
 
+  test("ignores messages of other types", async () => {
+    const { sent, message } = await open(scriptedEngine([ANSWER]));
+    message(JSON.stringify({ type: "response.processed", response_id: "resp_1" }));
+    message(CREATE);
+    await expect.poll(() => JSON.parse(sent.at(-1) ?? "{}").type).toBe("response.completed");
+    expect(JSON.parse(sent[0] ?? "").type).toBe("response.created");
+  });
+
+  test("is sent an event while there is nothing to say", async () => {
+    vi.useFakeTimers();
+    const { sent, message, leave } = await open(scriptedEngine([HANGING]));
+    message(CREATE);
+    await eventually(() => expect(sent.at(-1)).toContain("Hel"));
+    const before = sent.length;
+    await vi.advanceTimersByTimeAsync(130_000);
+    expect(sent.slice(before).map((each) => JSON.parse(each).type)).toContain(
+      "response.in_progress",
+    );
+    const numbers = sent.map((each) => JSON.parse(each).sequence_number);
+    expect(numbers).toEqual(numbers.map((_, index) => index));
+    leave();
+  });
+
   test("takes text only", async () => {
     const { sent, message } = await open(scriptedEngine([]));
     message(new ArrayBuffer(3));

@@ -124,9 +124,10 @@ function textOf(
   item:
     | { readonly arguments: string | object }
     | { readonly content: readonly { readonly text: string }[] }
-    | { readonly input: string },
+    | { readonly input: string }
+    | { readonly type: "compaction" },
 ): string {
   if ("content" in item) return item.content.map((each) => each.text).join("");
   if ("input" in item) return item.input;
-  return typeof item.arguments === "string" ? item.arguments : "";
+  return "arguments" in item && typeof item.arguments === "string" ? item.arguments : "";
 }

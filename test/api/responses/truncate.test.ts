@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { HistoryItem } from "../../../src/api/responses/history.ts";
+import type { HistoryItem } from "../../../src/api/responses/history-item.ts";
 import { type TokenCounts, truncateHistory } from "../../../src/api/responses/truncate.ts";
 
 const param = "input";

@@ -61,6 +61,8 @@ export function responseBuilder({
     now: () => NOW,
     showReasoning,
     queued,
+    isCodex: false,
+    isUnlimited: false,
   });
 }
 

@@ -1,0 +1,87 @@
+/**
+ * Compaction within a response: an input that ends with a `compaction_trigger` asks for a summary of the conversation,
+ * sealed in one compaction item, instead of an answer.
+ */
+import { consume, createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import type { ReasoningCipher } from "../../store/reasoning-cipher.ts";
+import type { TurnEnd, TurnEvent } from "../../turn/turn.ts";
+import { RequestError } from "../errors.ts";
+import type { HistoryItem } from "./history-item.ts";
+import type { PromptRequest, ResponsesRequest } from "./request.ts";
+import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
+
+/** A finished compaction item of a response. Stands where a turn has its parts. */
+export interface CompactionEvent {
+  readonly type: "compaction";
+  readonly sealed: string;
+}
+
+/** Whether the request asks for a compaction. Throws a {@link RequestError} for a trigger that is not at the end. */
+export function asksForCompaction({ input }: Pick<PromptRequest, "input">): boolean {
+  if (typeof input === "string" || !input) return false;
+  const at = input.findIndex(
+    (item) => item.type === "unsupported" && item.item.type === COMPACTION_TRIGGER,
+  );
+  if (at < 0) return false;
+  if (at === input.length - 1) return true;
+  const param = `input[${at}]`;
+  throw new RequestError(`${param}: a compaction_trigger must be the last item of the input`, {
+    param,
+  });
+}
+
+export const COMPACTION_TRIGGER = "compaction_trigger";
+
+/** The request for the summary: the model calls no tool and thinks little, and what is too long is cut. */
+export function toCompactionRequest(request: ResponsesRequest): ResponsesRequest {
+  const { text: _text, max_output_tokens: _limit, ...rest } = request;
+  return {
+    ...rest,
+    tool_choice: "none",
+    truncation: "auto",
+    reasoning: { effort: "low" },
+    include: [],
+  };
+}
+
+export function toCompactionHistory(history: readonly HistoryItem[]): readonly HistoryItem[] {
+  return [...withoutTriggers(history), SUMMARY_REQUEST];
+}
+
+/** Earlier triggers have been answered. */
+export function withoutTriggers(history: readonly HistoryItem[]): readonly HistoryItem[] {
+  return history.filter((item) => item.type !== "unsupported" || item.kind !== COMPACTION_TRIGGER);
+}
+
+/** Seals the summary that the turn writes. Its own parts are not shown. */
+export function runCompaction(
+  turn: AsyncIterable<TurnEvent>,
+  tenant: string,
+  cipher: ReasoningCipher,
+): PushStream<TurnEvent | CompactionEvent> {
+  return createPushStream(async (consumer) => {
+    let summary = "";
+    let isContent = false;
+    let end: TurnEnd | undefined;
+    await consume(turn, (event) => {
+      if (event.type === "start") return consumer(event);
+      if (event.type === "part-start") isContent = event.part.kind === "content";
+      else if (event.type === "part-delta" && isContent) summary += event.text;
+      else if (event.type === "end") end = event;
+      return true;
+    });
+    if (end === undefined) throw new Error("the turn ended without an end event");
+    if (end.finish !== "stop" || summary.trim() === "") {
+      await consumer({ ...end, finish: "error", failure: UNFINISHED });
+      return;
+    }
+    const sealed = await sealSummary(summary, tenant, cipher);
+    await consumer({ type: "compaction", sealed });
+    await consumer(end);
+  });
+}
+
+const UNFINISHED = {
+  kind: "invalid_answer",
+  message: "The model did not finish a summary of the conversation.",
+} as const;

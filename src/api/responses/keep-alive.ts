@@ -1,0 +1,30 @@
+/**
+ * Keep-alives of a stream. Most are comments; every few are events, because some clients (Codex) count only events, and
+ * repeat a turn whose model thinks or waits for longer than they wait.
+ */
+import { KEEP_ALIVE, sseFrame } from "../sse.ts";
+import type { EventWriter } from "./to-events.ts";
+
+/** Frames for one stream, in order. */
+export function keepAliveFrames(writer: EventWriter, keepAliveMs: number): () => string {
+  const every = keepAlivesPerEvent(keepAliveMs);
+  let count = 0;
+  return () => {
+    if (++count % every > 0) return KEEP_ALIVE;
+    const frames = writer.keepAlive().map(({ type, json }) => sseFrame(json, type));
+    return frames.length === 0 ? KEEP_ALIVE : frames.join("");
+  };
+}
+
+/** How often a WebSocket, which has no comments, is sent an event. */
+export function eventIntervalMs(keepAliveMs: number): number {
+  return keepAliveMs * keepAlivesPerEvent(keepAliveMs);
+}
+
+/** Codex waits for 300 seconds. */
+const LONGEST_SILENCE_MS = 120_000;
+const MOST_COMMENTS = 4;
+
+function keepAlivesPerEvent(keepAliveMs: number): number {
+  return Math.min(MOST_COMMENTS, Math.max(1, Math.floor(LONGEST_SILENCE_MS / keepAliveMs)));
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { eventIntervalMs, keepAliveFrames } from "../../../src/api/responses/keep-alive.ts";
+import { KEEP_ALIVE } from "../../../src/api/sse.ts";
+import { end, eventWriter } from "./turn-events.ts";
+
+const typesOf = (frame: string) => [...frame.matchAll(/^event: (.*)$/gm)].map(([, type]) => type);
+
+test("every fourth keep-alive is an event, and the first announces the response", () => {
+  const writer = eventWriter();
+  const next = keepAliveFrames(writer, 15_000);
+  expect([next(), next(), next()]).toEqual([KEEP_ALIVE, KEEP_ALIVE, KEEP_ALIVE]);
+  expect(typesOf(next())).toEqual(["response.created", "response.in_progress"]);
+  const started = writer.push({ type: "start", promptTokens: 1 });
+  expect(started.map(({ type }) => type)).toEqual(["response.in_progress"]);
+  expect(started[0]?.json).toContain('"sequence_number":2');
+  expect(["", "", "", ""].map(() => typesOf(next())).at(-1)).toEqual(["response.in_progress"]);
+});
+
+test("after the end they are comments", () => {
+  const writer = eventWriter();
+  writer.push({ type: "start", promptTokens: 1 });
+  writer.push(end("stop"));
+  expect(keepAliveFrames(writer, 600_000)()).toBe(KEEP_ALIVE);
+});
+
+test("an event comes at least every two minutes, unless keep-alives are rarer", () => {
+  expect([5_000, 15_000, 60_000, 120_000, 300_000].map(eventIntervalMs)).toEqual([
+    20_000, 60_000, 120_000, 120_000, 300_000,
+  ]);
+});

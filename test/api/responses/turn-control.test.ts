@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import { EngineError } from "../../../src/engines/engine-error.ts";
+import { scriptedEngine, type Script } from "../../helpers/scripted-engine.ts";
+import { errorBody } from "./schemas.ts";
+import { MODEL, readEvents, responsesApp, SEALING_KEY } from "./support.ts";
+
+const HI = "<|channel|>final<|message|>Hi.<|return|>";
+const HEADERS = { "content-type": "application/json" };
+
+/** A stream as Codex asks for it. */
+async function codexEvents(script: Script, body: object, contextLength?: number) {
+  const engine = scriptedEngine([script, script]);
+  const { createApp } = await import("../../../src/app.ts");
+  const { createModels } = await import("../../../src/models/models.ts");
+  const { createLog } = await import("../../../src/telemetry/log.ts");
+  const { testSettings } = await import("../../helpers/gateway.ts");
+  const app = createApp({
+    settings: testSettings({}),
+    models: createModels([{ id: MODEL, engine, ...(contextLength && { contextLength }) }], {
+      newCallId: () => "call_1",
+    }),
+    log: createLog({ level: "silent", now: Date.now, write: () => {} }),
+    now: () => new Date(),
+    randomId: () => "0",
+  });
+  const response = await app.request("/v1/responses", {
+    method: "POST",
+    headers: { ...HEADERS, originator: "codex_exec" },
+    body: JSON.stringify({ model: MODEL, input: "Hi.", stream: true, ...body }),
+  });
+  return readEvents(response);
+}
+
+describe("generate: false", () => {
+  test("samples nothing, and its id can be continued", async () => {
+    const engine = scriptedEngine([HI]);
+    const app = responsesApp({ engine });
+    const input = [{ role: "developer", content: "Be brief." }];
+    for (const ask of [app.create, app.stream]) {
+      const first = await ask({ input, generate: false });
+      expect(first).toMatchObject({ status: "completed", output: [] });
+      expect(first.usage).toMatchObject({ output_tokens: 0 });
+      expect(first.usage?.input_tokens).toBeGreaterThan(10);
+    }
+    expect(engine.requests).toEqual([]);
+    const first = await app.create({ input, generate: false });
+    await app.create({ previous_response_id: first.id, input: "Hello!" });
+    expect(engine.prompts[0]).toContain("Be brief.<|end|><|start|>user<|message|>Hello!");
+  });
+
+  test("is checked like any other request", async () => {
+    const app = responsesApp({ engine: scriptedEngine([]), contextLength: 8 });
+    const body = { model: MODEL, input: "Hi.", generate: false };
+    const response = await app.send("POST", "/v1/responses", body);
+    expect(errorBody.parse(await response.json()).error.code).toBe("context_length_exceeded");
+  });
+});
+
+test("thoughts of all turns are a wish: those of the current one are used", async () => {
+  const app = responsesApp({ engine: scriptedEngine([HI]) });
+  const { reasoning } = await app.create({ input: "Hi.", reasoning: { context: "all_turns" } });
+  expect(reasoning).toMatchObject({ context: "current_turn" });
+});
+
+describe("a compaction trigger", () => {
+  const TRIGGER = { type: "compaction_trigger" };
+  const SUMMARY =
+    "<|channel|>analysis<|message|>Sum up.<|end|><|start|>assistant<|channel|>final<|message|>They said hi.<|return|>";
+  const settings = { sealingKeys: [SEALING_KEY] };
+  const tools = [{ type: "function", name: "f" }];
+
+  test.each(["create", "stream"] as const)("gives exactly one compaction item: %s", async (how) => {
+    const engine = scriptedEngine([SUMMARY, HI]);
+    const app = responsesApp({ engine, settings });
+    const input = [{ role: "user", content: "Hi." }, TRIGGER];
+    const { output, usage } = await app[how]({ input, tools, max_output_tokens: 16 });
+    expect(output).toEqual([expect.objectContaining({ type: "compaction" })]);
+    expect(usage?.output_tokens).toBeGreaterThan(0);
+    expect(engine.prompts[0]).toContain("Summarize this conversation");
+    expect(engine.prompts[0]).not.toContain("# Tools");
+
+    await app.create({ input: [...output, { role: "user", content: "And now?" }], tools });
+    expect(engine.prompts[1]).toContain("They said hi.<|end|><|start|>user<|message|>And now?");
+  });
+
+  test("continues a response by its id", async () => {
+    const engine = scriptedEngine([HI, SUMMARY]);
+    const app = responsesApp({ engine, settings });
+    const { id } = await app.create({ input: "Hello!" });
+    const { output } = await app.create({ previous_response_id: id, input: [TRIGGER] });
+    expect(output).toHaveLength(1);
+    expect(engine.prompts[1]).toContain("Hello!");
+  });
+
+  test("anywhere else is refused", async () => {
+    const app = responsesApp({ engine: scriptedEngine([HI]), settings });
+    const input = [TRIGGER, { role: "user", content: "Hi." }];
+    const response = await app.send("POST", "/v1/responses", { model: MODEL, input });
+    expect(errorBody.parse(await response.json()).error.param).toBe("input[0]");
+  });
+
+  test("whose summary is not finished fails", async () => {
+    const engine = scriptedEngine([{ write: "<|channel|>final<|message|>They", finish: "length" }]);
+    const { status, output } = await responsesApp({ engine, settings }).create({
+      input: [{ role: "user", content: "Hi." }, TRIGGER],
+    });
+    expect({ status, output }).toEqual({ status: "failed", output: [] });
+  });
+});
+
+describe("for Codex", () => {
+  const STRICT = {
+    type: "function",
+    name: "f",
+    strict: true,
+    parameters: { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
+  };
+  const WRONG = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>";
+
+  test("a failure of the model has a code that is not retried", async () => {
+    const engine = scriptedEngine([WRONG, "{}<|call|>"]);
+    const plain = await responsesApp({ engine }).create({ input: "Hi.", tools: [STRICT] });
+    expect(plain.error?.code).toBe("model_error");
+    const events = await codexEvents(WRONG, { tools: [STRICT] });
+    expect(events.at(-1)).toMatchObject({
+      type: "response.failed",
+      response: { error: { code: "invalid_prompt", message: expect.stringContaining("schema") } },
+    });
+  });
+
+  test("a full context is said to be one, so that the next turn compacts", async () => {
+    const script = { write: "<|channel|>final<|message|>Too long", finish: "length" } as const;
+    const events = await codexEvents(script, {}, 4096);
+    expect(events.at(-1)).toMatchObject({
+      type: "response.failed",
+      response: { error: { code: "context_length_exceeded" } },
+    });
+    // A limit of the request's own is what it asked for.
+    const limited = await codexEvents(script, { max_output_tokens: 100 }, 4096);
+    expect(limited.at(-1)).toMatchObject({ type: "response.incomplete" });
+  });
+
+  test.each([
+    [undefined, /Please try again in 5s\.$/],
+    [2, /Please try again in 2s\.$/],
+  ])("an engine that is busy within a stream says when to try again", async (retryAfter, words) => {
+    const busy = new EngineError("overloaded", "busy", retryAfter ? { retryAfter } : {});
+    const script = { write: "<|channel|>final<|message|>Hel", fail: busy };
+    const events = await codexEvents(script, {});
+    expect(events.at(-1)).toMatchObject({
+      type: "response.failed",
+      response: {
+        error: { code: "rate_limit_exceeded", message: expect.stringMatching(words) },
+      },
+    });
+  });
+});
