@@ -13,6 +13,7 @@ import { webPages } from "./api/middleware/web-pages.ts";
 import { createApiErrorHandler, mountApis, refuseUnknown } from "./api/mount.ts";
 import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
+import { pageRoutes } from "./api/pages/routes.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/resolve.ts";
 import type { Settings } from "./config/settings.ts";
@@ -76,6 +77,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   refuseUnknown(app, toErrorResponse);
 
   app.route("/", healthRoutes(services.models, toHealthOptions(deps, services.shutdown)));
+  app.route("/", pageRoutes(deps.models, settings.keys.length > 0));
   if (settings.metrics !== "off") {
     app.get("/metrics", async (c) => {
       if (settings.metrics === "key") c.set("client", await authenticate(c.req, BEARER));

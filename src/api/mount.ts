@@ -6,6 +6,7 @@ import type { Authenticate } from "./auth.ts";
 import type { ApiEnv } from "./client.ts";
 import { toErrorResponse } from "./error-response.ts";
 import { RequestError } from "./errors.ts";
+import { THERE_IS } from "./unsupported-paths.ts";
 import { limitBody } from "./middleware/limit-body.ts";
 
 /** Formats an error as the API that claims the request does. */
@@ -34,7 +35,7 @@ export function refuseUnknown(app: Hono<ApiEnv>, toResponse: ApiErrorHandler): v
       },
     }),
   );
-  app.notFound((c) => toResponse(notFound(), c));
+  app.notFound((c) => toResponse(notFound(c.req.path), c));
 }
 
 export function mountApis(
@@ -62,8 +63,10 @@ function wrongMethod(methods: readonly string[]): RequestError {
   return new RequestError(`This path supports ${allow} only.`, { status: 405 });
 }
 
-function notFound(): RequestError {
-  return new RequestError("There is no route with this path. The API is under /v1.", {
+function notFound(path: string): RequestError {
+  const lacksVersion = /^\/(chat\/completions|responses|messages|models)\b/.exec(path);
+  const hint = lacksVersion === null ? THERE_IS : `Did you mean /v1${lacksVersion[0]}?`;
+  return new RequestError(`There is no route with this path. ${hint}`, {
     status: 404,
     type: "not_found_error",
     errorType: "not_found",

@@ -3,6 +3,7 @@ import { systemOptions } from "../../config/system-options.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { modelRoutes } from "../models.ts";
+import { unsupportedPaths } from "../unsupported-paths.ts";
 import { toErrorBody } from "./errors.ts";
 import { chatCompletions } from "./route.ts";
 
@@ -22,6 +23,7 @@ export const chatCompletionsApi: Api = {
     return OPENAI_PREFIXES.flatMap((prefix) => [
       { prefix, app: models },
       { prefix, app: chat },
+      { prefix, app: unsupportedPaths() },
     ]);
   },
   authentication: BEARER,

@@ -12,16 +12,18 @@ import { unknownConversation } from "./load-context.ts";
 import { metadataSchema } from "./request.ts";
 import { showItem, toList, toPage } from "./to-client.ts";
 
-const newConversation = z.lazy(() =>
+export const newConversation = z.lazy(() =>
   z.object({
     items: z.array(inputItem).nullish(),
     metadata: metadataSchema().nullish(),
   }),
 );
 
-const changedConversation = z.lazy(() => z.object({ metadata: metadataSchema().nullable() }));
+export const changedConversation = z.lazy(() =>
+  z.object({ metadata: metadataSchema().nullable() }),
+);
 
-const newItems = z.lazy(() =>
+export const newItems = z.lazy(() =>
   z.object({ items: z.array(inputItem).min(1, "must contain at least one item") }),
 );
 

@@ -1,0 +1,31 @@
+/**
+ * `npm start` in a clone. CommonJS in the syntax of old Nodes, as one of those may read it: the gateway's sources need a
+ * newer Node, which is then fetched by npx once and kept in npm's cache.
+ */
+const { spawn } = require("node:child_process");
+const { existsSync } = require("node:fs");
+const { join } = require("node:path");
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+const root = join(__dirname, "..");
+const entry = join(root, "src", "node.ts");
+
+if (!existsSync(join(root, "node_modules", "hono"))) {
+  console.error("The dependencies are not installed yet. Run: npm ci --omit=dev");
+  process.exitCode = 1;
+} else if (major > 22 || (major === 22 && minor >= 19)) {
+  import("../src/node.ts");
+} else {
+  console.error(
+    `This is Node ${process.versions.node}, and the gateway needs 22.19 or newer: it is started with Node 24 by npx.`,
+  );
+  const args = ["--yes", "--package", "node@24", "--", "node", entry, ...process.argv.slice(2)];
+  const child = spawn("npx", args, { stdio: "inherit", shell: process.platform === "win32" });
+  // The signal reaches both from a terminal; this one waits for the other's end.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => child.kill(signal));
+  }
+  child.on("exit", (code, signal) => {
+    process.exitCode = code === null ? (signal === "SIGINT" ? 130 : 1) : code;
+  });
+}

@@ -1,0 +1,132 @@
+/** The OpenAPI document: every route, with the schemas that check its requests. */
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+import { type Operation, OPERATIONS } from "./operations.ts";
+
+export interface OpenApiDocument {
+  readonly openapi: "3.1.0";
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly security: readonly object[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly securitySchemes: Readonly<Record<string, object>>;
+  };
+}
+
+/** Made on first use: it takes some milliseconds, which no start should. */
+export const openApiDocument: () => OpenApiDocument = lazy(() => ({
+  openapi: "3.1.0",
+  info: {
+    title: "harmony-gateway",
+    version: "1",
+    description:
+      "gpt-oss through the Chat Completions, Responses and Messages APIs. Bodies are checked by these schemas; fields " +
+      "they do not name are ignored. Answers have the form that OpenAI, OpenRouter and Anthropic document. All paths " +
+      "below /v1 are also served below /api/v1, those of the Responses API below /open-responses/v1 too.",
+  },
+  // A gateway without keys takes any.
+  security: [{ bearer: [] }, {}],
+  paths: toPaths(),
+  components: {
+    schemas: toSchemas(),
+    securitySchemes: {
+      bearer: { type: "http", scheme: "bearer" },
+      "x-api-key": { type: "apiKey", in: "header", name: "x-api-key" },
+    },
+  },
+}));
+
+function toPaths(): OpenApiDocument["paths"] {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of OPERATIONS) {
+    const path = (paths[operation.path] ??= {});
+    path[operation.method] = toOperation(operation);
+  }
+  return paths;
+}
+
+function toOperation({ path, tag, summary, body, answers, isOpen }: Operation): object {
+  const parameters = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  return {
+    tags: [tag],
+    summary,
+    ...(isOpen === true && { security: [] }),
+    ...(tag === "Messages" && { security: [{ "x-api-key": [] }, { bearer: [] }, {}] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: { required: true, content: { "application/json": { schema: toRef(body[0]) } } },
+    }),
+    responses: {
+      "200": { description: "Success.", content: toContent(answers) },
+      ...(isOpen !== true && {
+        default: {
+          description: "An error, in the envelope of the API.",
+          content: { "application/json": { schema: { type: "object" } } },
+        },
+      }),
+    },
+  };
+}
+
+function toContent(answers: Operation["answers"]): object {
+  const json = { "application/json": { schema: { type: "object" } } };
+  switch (answers) {
+    case undefined:
+      return json;
+    case "json-or-events":
+      return { ...json, "text/event-stream": { schema: { type: "string" } } };
+    case "text":
+      return { "text/plain": { schema: { type: "string" } } };
+    case "html":
+      return { "text/html": { schema: { type: "string" } } };
+    default:
+      return answers satisfies never;
+  }
+}
+
+function toSchemas(): Record<string, object> {
+  const bodies = OPERATIONS.flatMap(({ body }) => (body === undefined ? [] : [body]));
+  return Object.fromEntries(bodies.map(([name, schema]) => [name, toJsonSchema(name, schema)]));
+}
+
+const jsonObject = z.record(z.string(), z.unknown());
+
+function toJsonSchema(name: string, schema: z.ZodType): object {
+  const made = z.toJSONSchema(unwrap(schema), {
+    io: "input",
+    // What only code can check has no form in JSON Schema: anything is allowed there.
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => void makeTypeOptional(jsonSchema),
+  });
+  // References are relative to the schema, in the document to the whole of it.
+  const text = JSON.stringify({ ...made, $schema: undefined }).replaceAll(
+    /"\$ref":"#(\/[^"]*)?"/g,
+    (_, path: string | undefined) => JSON.stringify(toRef(name, path)).slice(1, -1),
+  );
+  return jsonObject.parse(JSON.parse(text));
+}
+
+/** Messages and references may come without a type, which is added before they are checked (`responses/items.ts`). */
+function makeTypeOptional(schema: z.core.JSONSchema.BaseSchema): void {
+  const type = schema.properties?.["type"];
+  const isImplied =
+    typeof type === "object" && (type.const === "message" || type.const === "item_reference");
+  if (isImplied) schema.required = schema.required?.filter((name) => name !== "type") ?? [];
+}
+
+function toRef(name: string, path = ""): { readonly $ref: string } {
+  return { $ref: `#/components/schemas/${name}${path}` };
+}
+
+/** A lazy schema at the top would become a reference to itself. */
+function unwrap(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodLazy && schema.unwrap() instanceof z.ZodType
+    ? unwrap(z.custom<z.ZodType>().parse(schema.unwrap()))
+    : schema;
+}

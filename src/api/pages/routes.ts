@@ -1,0 +1,24 @@
+/** Pages for people and the description for programs. They need no key and tell nothing that a key protects. */
+import { Hono } from "hono";
+import type { Models } from "../../models/models.ts";
+import type { ApiEnv } from "../client.ts";
+import { apiPage } from "./api-page.ts";
+import { PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
+import { toLandingPage } from "./landing.ts";
+import { openApiDocument } from "./openapi.ts";
+
+export function pageRoutes(models: Models, hasKeys: boolean): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+  routes.get("/", (c) => {
+    // For programs, nothing is here: the 404 says where the APIs begin.
+    if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return c.notFound();
+    const { origin } = new URL(c.req.url);
+    return c.html(toLandingPage({ origin, models, hasKeys }), 200, PAGE_HEADERS);
+  });
+  routes.get("/api", (c) => c.html(apiPage(), 200, PAGE_HEADERS));
+  routes.get("/openapi.json", (c) => c.json(openApiDocument()));
+  routes.get(STYLE_PATH, (c) => {
+    return c.body(STYLE, 200, { ...PAGE_HEADERS, "content-type": "text/css; charset=utf-8" });
+  });
+  return routes;
+}

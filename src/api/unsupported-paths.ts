@@ -1,0 +1,45 @@
+/** Paths of OpenAI's API that other servers have: the answer says what is here instead. */
+import { Hono } from "hono";
+import type { ApiEnv } from "./client.ts";
+import { RequestError } from "./errors.ts";
+
+export function unsupportedPaths(): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+  for (const [path, sentence] of Object.entries(UNSUPPORTED)) {
+    routes.all(path, () => {
+      throw notFound(`${sentence} ${THERE_IS}`);
+    });
+  }
+  return routes;
+}
+
+export const THERE_IS =
+  "There are /v1/chat/completions, /v1/responses, /v1/messages and /v1/models; /api lists all routes.";
+
+const ONLY_TEXT = "gpt-oss reads and writes text only.";
+
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  "/completions":
+    "There are no text completions here: the gateway writes gpt-oss's prompt format itself, from messages.",
+  "/embeddings": "There are no embeddings here: gpt-oss does not make any.",
+  "/moderations": "There are no moderations here.",
+  "/images/*": `There are no images here: ${ONLY_TEXT}`,
+  "/audio/*": `There is no audio here: ${ONLY_TEXT}`,
+  "/realtime": `There is no realtime API here: ${ONLY_TEXT}`,
+  "/files": "No files are kept here.",
+  "/files/*": "No files are kept here.",
+  "/batches": "There are no batches here.",
+  "/batches/*": "There are no batches here.",
+  "/assistants": "There is no Assistants API here; the Responses API has replaced it.",
+  "/assistants/*": "There is no Assistants API here; the Responses API has replaced it.",
+  "/threads": "There is no Assistants API here; the Responses API has replaced it.",
+  "/threads/*": "There is no Assistants API here; the Responses API has replaced it.",
+};
+
+function notFound(message: string): RequestError {
+  return new RequestError(message, {
+    status: 404,
+    type: "not_found_error",
+    errorType: "not_found",
+  });
+}

@@ -1,0 +1,138 @@
+import { Hono } from "hono";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createApp } from "../../../src/app.ts";
+import { OPERATIONS } from "../../../src/api/pages/operations.ts";
+import { openApiDocument } from "../../../src/api/pages/openapi.ts";
+import { compileSchema } from "../../../src/json-schema/index.ts";
+import { createModels } from "../../../src/models/models.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+import { fakeEngine } from "../../helpers/fake-engine.ts";
+import { testSettings } from "../../helpers/gateway.ts";
+
+function appWith(settings = {}) {
+  return createApp({
+    settings: testSettings(settings),
+    models: createModels([{ id: "<b>model</b>", engine: fakeEngine() }], {
+      newCallId: () => "call",
+    }),
+    log: createLog({ level: "silent", now: () => 0, write: () => {} }),
+    now: () => new Date(0),
+    randomId: () => "id",
+  });
+}
+
+const KEYS = { keys: [`alice:${"a".repeat(64)}`] };
+const HTML = { headers: { accept: "text/html,application/xhtml+xml" } };
+
+/** Aliases of other paths, which the description of the document names, and what serves the pages. */
+const ALIASES = /^\/(api\/v1|open-responses)\/|^\/style\.css$/;
+
+describe("the OpenAPI document", () => {
+  test("has every route of the application, and no other", () => {
+    const app: unknown = appWith();
+    const { routes } = z.instanceof(Hono).parse(app);
+    const served = routes
+      .filter(({ method, path }) => method !== "ALL" && !ALIASES.test(path))
+      .map(({ method, path }) => {
+        return `${method.toLowerCase()} ${path.replaceAll(/:(\w+)(\{[^}]*\})?/g, "{$1}")}`;
+      });
+    const described = OPERATIONS.map(({ method, path }) => `${method} ${path}`);
+    expect(new Set(served)).toEqual(new Set(described));
+    const listed = Object.entries(openApiDocument().paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    expect(listed.toSorted()).toEqual(described.toSorted());
+  });
+
+  test("is served without a key", async () => {
+    const response = await appWith(KEYS).request("/openapi.json");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ openapi: "3.1.0" });
+  });
+
+  test("every reference in it leads somewhere", () => {
+    const document = JSON.stringify(openApiDocument());
+    const references = new Set(
+      Array.from(document.matchAll(/"\$ref":"#\/([^"]*)"/g), ([, to]) => to),
+    );
+    expect(references.size).toBeGreaterThan(5);
+    for (const path of references) {
+      let at: unknown = openApiDocument();
+      for (const key of path?.split("/") ?? [])
+        at = z.record(z.string(), z.unknown()).parse(at)[key];
+      expect(at, path).toBeTypeOf("object");
+    }
+  });
+
+  const { schemas } = openApiDocument().components;
+  const text = { type: "input_text", text: "Hi" };
+  test.each([
+    ["ChatCompletionRequest", { messages: [{ role: "user", content: "Hi" }] }, { messages: "Hi" }],
+    [
+      "ResponseRequest",
+      { model: "m", input: [{ role: "user", content: [text] }] },
+      { input: "Hi" },
+    ],
+    [
+      "MessagesRequest",
+      { model: "m", max_tokens: 5, messages: [{ role: "user", content: "Hi" }] },
+      { model: "m" },
+    ],
+  ])("%s accepts a request and refuses a wrong one", async (name, right, wrong) => {
+    const defs = JSON.parse(
+      JSON.stringify(schemas).replaceAll("#/components/schemas/", "#/$defs/"),
+    );
+    const schema = compileSchema({ $defs: defs, $ref: `#/$defs/${name}` });
+    const pause = () => Promise.resolve();
+    expect(await schema.check(right, { pause })).toMatchObject({ valid: true });
+    expect(await schema.check(wrong, { pause })).toMatchObject({ valid: false });
+  });
+});
+
+describe("pages", () => {
+  test.each(["/", "/api"])("%s loads and runs nothing", async (path) => {
+    const response = await appWith().request(path, HTML);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    const html = await response.text();
+    expect(html).not.toMatch(/<script|\bsrc=|https?:\/\/(?!localhost)/);
+    for (const [, link = ""] of html.matchAll(/href="([^"]+)"/g)) {
+      expect((await appWith().request(link, HTML)).status, link).toBe(200);
+    }
+  });
+
+  test("the landing page names the models, as text", async () => {
+    const html = await (await appWith().request("/", HTML)).text();
+    expect(html).toContain("&#60;b&#62;model&#60;/b&#62;");
+    expect(html).not.toContain("<b>");
+  });
+
+  test("with keys it names none", async () => {
+    const html = await (await appWith(KEYS).request("/", HTML)).text();
+    expect(html).not.toContain("model&#60;");
+    expect(html).toContain("Bearer &#60;key&#62;");
+  });
+});
+
+test("for programs there is nothing at /", async () => {
+  expect((await appWith().request("/")).status).toBe(404);
+});
+
+describe("an address where nothing is", () => {
+  test.each([
+    ["/chat/completions", "Did you mean /v1/chat/completions?"],
+    ["/v1/embeddings", "There are no embeddings here: gpt-oss does not make any."],
+    ["/v1/completions", "There are no text completions here"],
+    ["/v1/images/generations", "gpt-oss reads and writes text only."],
+    ["/v1/chat/completion", "There is no route with this path. There are /v1/chat/completions"],
+  ])("%s says what there is", async (path, sentence) => {
+    const response = await appWith().request(path, { method: "POST", body: "{}" });
+    expect(response.status).toBe(404);
+    const { error } = z
+      .object({ error: z.object({ message: z.string() }) })
+      .parse(await response.json());
+    expect(error.message).toContain(sentence);
+  });
+});
