@@ -4,17 +4,17 @@
  */
 const { spawn } = require("node:child_process");
 const { existsSync } = require("node:fs");
-const { join } = require("node:path");
+const path = require("node:path");
 
 const [major, minor] = process.versions.node.split(".").map(Number);
-const root = join(__dirname, "..");
-const entry = join(root, "src", "node.ts");
+const root = path.join(__dirname, "..");
+const entry = path.join(root, "src", "node.ts");
 
-if (!existsSync(join(root, "node_modules", "hono"))) {
+if (!existsSync(path.join(root, "node_modules", "hono"))) {
   console.error("The dependencies are not installed yet. Run: npm ci --omit=dev");
   process.exitCode = 1;
 } else if (major > 22 || (major === 22 && minor >= 19)) {
-  import("../src/node.ts");
+  void import("../src/node.ts");
 } else {
   console.error(
     `This is Node ${process.versions.node}, and the gateway needs 22.19 or newer: it is started with Node 24 by npx.`,

@@ -8,6 +8,9 @@ import type { Engine, EngineEvent } from "./engine.ts";
 import { findServer, type FoundServer, type ServerKind } from "./find-kind.ts";
 import type { ServerOptions } from "./server.ts";
 
+/** A few queries that sample nothing. */
+const FIND_TIMEOUT_MS = 15_000;
+
 /** @param create makes the engine of a kind, for the model of this name. */
 export function createAutoEngine<O extends ServerOptions>(
   options: O,
@@ -16,9 +19,9 @@ export function createAutoEngine<O extends ServerOptions>(
   let found: Engine | undefined;
   let finding: Promise<Engine> | undefined;
 
-  /** Requests that arrive together ask once. A failure is forgotten: the server may be up by then. */
+  /** Callers that come together share one search, which none of them ends by leaving. A failure is forgotten. */
   function find(signal: AbortSignal): Promise<Engine> {
-    finding ??= findServer(options, signal)
+    finding ??= findServer(options, AbortSignal.timeout(FIND_TIMEOUT_MS))
       .then((server) => {
         found = create(server.kind, { ...options, model: chooseModel(options.model, server) });
         return found;
@@ -26,7 +29,7 @@ export function createAutoEngine<O extends ServerOptions>(
       .finally(() => {
         finding = undefined;
       });
-    return finding;
+    return unlessAborted(finding, signal);
   }
 
   return {
@@ -47,6 +50,16 @@ export function createAutoEngine<O extends ServerOptions>(
     },
     complete: (request, signal) => found?.complete(request, signal) ?? refuse(find(signal)),
   };
+}
+
+/** Stops waiting when the signal is aborted. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener("abort", leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
 }
 
 /** What a request may ask for depends on the kind, so one that was written before cannot be sent. */

@@ -106,6 +106,21 @@ describe("the engine auto", () => {
     expect(await complete(engine)).toMatchObject({ error: { kind: "loading" } });
   });
 
+  test("a caller that leaves does not end the search for the others", async () => {
+    const transport = serverWith({
+      "/v1/models": recorded("vllm/models.json"),
+      "/v1/completions": { pieces: [readFixture("vllm/answer.sse")] },
+    });
+    const engine = createEngine("auto", { url, model: "openai/gpt-oss-20b", transport });
+    const leaving = new AbortController();
+    const first = engine.probe(leaving.signal);
+    const second = engine.probe(never);
+    leaving.abort(new Error("left"));
+    await expect(first).rejects.toThrow("left");
+    await second;
+    expect(engine.name).toBe("vllm");
+  });
+
   test("needs a URL", () => {
     expect(() => createEngine("auto", { model: "m" })).toThrow("needs the URL of its server");
   });

@@ -102,7 +102,7 @@ function toJsonSchema(name: string, schema: z.ZodType): object {
     io: "input",
     // What only code can check has no form in JSON Schema: anything is allowed there.
     unrepresentable: "any",
-    override: ({ jsonSchema }) => void makeTypeOptional(jsonSchema),
+    override: ({ jsonSchema }) => makeTypeOptional(jsonSchema),
   });
   // References are relative to the schema, in the document to the whole of it.
   const text = JSON.stringify({ ...made, $schema: undefined }).replaceAll(
