@@ -1,0 +1,138 @@
+/**
+ * Python in a sandbox elsewhere, by one HTTP request per call.
+ *
+ * `POST url` with `{session, call, code, timeout_ms}` is answered by `{status, output, files?, withheld?, restarted?}`:
+ * `status` is a `PythonStatus`; `files` have `path` below `/mnt/data` and `base64`; `restarted` says that the session was
+ * unknown although `call` is greater than 1. A session begins with the first request that names it and ends when the
+ * sandbox has not heard of it for a while, or by `DELETE url/session`. 429 and 503 say that there is no room. The
+ * operator's key is sent as a bearer token.
+ */
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+import { boundText, MAX_OUTPUT } from "./bounded-text.ts";
+import {
+  FILE_LIMITS,
+  type PythonOutcome,
+  type PythonRuntime,
+  PythonUnavailable,
+} from "./runtime.ts";
+
+export interface HttpPythonOptions {
+  readonly url: string;
+  readonly key?: string | undefined;
+  readonly timeoutMs: number;
+  /** Letters and digits, unguessable. */
+  readonly newId: () => string;
+  readonly fetch: typeof fetch;
+}
+
+/** The sandbox stops the code itself; this is for one that does not answer. */
+const GRACE_MS = 10_000;
+/** Of an answer. */
+const MAX_BYTES = MAX_OUTPUT * 8 + FILE_LIMITS.allBytes * 2;
+
+export function createHttpPython(options: HttpPythonOptions): PythonRuntime {
+  const { url, key, timeoutMs, newId } = options;
+  const headers = {
+    "content-type": "application/json",
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  };
+
+  async function run(session: string, call: number, code: string, signal: AbortSignal) {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs + GRACE_MS)]);
+    try {
+      const response = await options.fetch(url, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ session, call, code, timeout_ms: timeoutMs }),
+        redirect: "error",
+        signal: limit,
+      });
+      return await toOutcome(response);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof PythonUnavailable) throw error;
+      throw new PythonUnavailable("The Python sandbox does not answer. Answer without Python.");
+    }
+  }
+
+  async function end(session: string): Promise<void> {
+    // It ends on its own as well.
+    await options
+      .fetch(`${url.replace(/\/$/, "")}/${session}`, { method: "DELETE", headers })
+      .then((response) => response.body?.cancel())
+      .catch(() => undefined);
+  }
+
+  return {
+    stateful: true,
+    network: "unknown",
+    packages: undefined,
+    timeoutMs,
+    async open({ tenant, id }) {
+      // The sandbox knows no tenants: one cannot name the session of another.
+      const prefix = await toPrefix(tenant);
+      const resumed = id?.startsWith(prefix) === true;
+      const session = resumed && id !== undefined ? id : prefix + newId();
+      let calls = resumed ? 1 : 0;
+      return {
+        id: session,
+        resumed,
+        async run(code, signal) {
+          try {
+            return await run(session, ++calls, code, signal);
+          } catch (error) {
+            if (signal.aborted) await end(session);
+            throw error;
+          }
+        },
+        release: () => Promise.resolve(),
+      };
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+async function toOutcome(response: Response): Promise<PythonOutcome> {
+  if (response.status === 429 || response.status === 503) {
+    await response.body?.cancel();
+    throw new PythonUnavailable("The Python sandbox has no room. Answer without Python.");
+  }
+  const parsed = answer().safeParse(JSON.parse(await readBounded(response)));
+  if (!response.ok || !parsed.success) {
+    throw new PythonUnavailable("The Python sandbox failed. Answer without Python.");
+  }
+  const { status, output, files, withheld, restarted } = parsed.data;
+  return { status, output: boundText(output), files, withheld, restarted };
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw new PythonUnavailable("The Python sandbox answered too much.");
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Short and the same on every replica. */
+async function toPrefix(tenant: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(tenant));
+  return `${[...new Uint8Array(digest, 0, 6)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}-`;
+}
+
+const answer = lazy(() =>
+  z.object({
+    status: z.enum(["ok", "exception", "timeout", "memory", "crash"]),
+    output: z.string(),
+    files: z
+      .array(z.object({ path: z.string().max(1000), base64: z.base64() }))
+      .max(FILE_LIMITS.files)
+      .default([]),
+    withheld: z.array(z.string().max(1000)).max(100).default([]),
+    restarted: z.boolean().default(false),
+  }),
+);
