@@ -1,5 +1,5 @@
 /** Python in processes beside the gateway: Pyodide in Deno, which isolates it, or in Node, which does not. */
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { FILE_LIMITS, type PythonRuntime, type PythonSession } from "../../tools/python/runtime.ts";
@@ -89,7 +89,7 @@ function createSession(pool: Pool, tenant: string, first: Lease): PythonSession 
 function toLaunch({ program, denoPath, memoryBytes }: LocalPythonOptions): Launch {
   if (program === "unsafe-node") return launchUnsafeNode({ memoryBytes });
   const deno = denoPath ?? findDeno();
-  if (deno === undefined) {
+  if (deno === undefined || !existsSync(deno)) {
     throw new NoPythonError(
       "No Deno was found, and without it nothing isolates the code. Install the npm package deno, or set denoPath.",
     );
@@ -99,7 +99,7 @@ function toLaunch({ program, denoPath, memoryBytes }: LocalPythonOptions): Launc
 
 function toInterpreterOptions(options: LocalPythonOptions, launch: Launch): InterpreterOptions {
   const pyodideFolder = options.pyodideFolder ?? findPyodide();
-  if (pyodideFolder === undefined) {
+  if (pyodideFolder === undefined || !existsSync(join(pyodideFolder, "pyodide.mjs"))) {
     throw new NoPythonError(
       "Pyodide was not found. Install the npm package pyodide, or set pyodideFolder.",
     );

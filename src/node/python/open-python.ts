@@ -1,0 +1,77 @@
+/** The `python` tool of this process, by the operator's settings. */
+import { randomBytes } from "node:crypto";
+import type { Log } from "../../telemetry/log.ts";
+import { createHttpPython } from "../../tools/python/http-runtime.ts";
+import type { PythonRuntime } from "../../tools/python/runtime.ts";
+import { createPythonTool } from "../../tools/python/tool.ts";
+import type { Toolbox } from "../../tools/toolbox.ts";
+import { createLocalPython, NoPythonError } from "./local-runtime.ts";
+
+/** The settings it reads. */
+export interface PythonSettings {
+  readonly pythonRuntime: "deno" | "http" | "unsafe-node";
+  readonly pythonUrl?: string | undefined;
+  readonly pythonKey?: string | undefined;
+  readonly pythonTimeoutMs: number;
+  readonly pythonMemory: number;
+  readonly pythonPackages?: string | undefined;
+  readonly pythonCache?: string | undefined;
+  readonly pythonIdleMs: number;
+  readonly maxInterpreters: number;
+  readonly maxInterpretersPerKey: number;
+  readonly denoPath?: string | undefined;
+  readonly pyodideFolder?: string | undefined;
+}
+
+export interface OpenPython {
+  /** Absent: nothing here can run Python safely. The log says why. */
+  readonly python?: NonNullable<Toolbox["python"]>;
+  close(): Promise<void>;
+}
+
+/** Longest wait for an interpreter. */
+const WAIT_MS = 30_000;
+
+export function openPython(settings: PythonSettings, log: Log): OpenPython {
+  try {
+    const runtime = createRuntime(settings, log);
+    return {
+      python: (options) => createPythonTool(runtime, options),
+      close: () => runtime.close(),
+    };
+  } catch (error) {
+    if (!(error instanceof NoPythonError)) throw error;
+    log.error("python not offered", { reason: error.message });
+    return { close: () => Promise.resolve() };
+  }
+}
+
+function createRuntime(settings: PythonSettings, log: Log): PythonRuntime {
+  const { pythonRuntime, pythonUrl, pythonTimeoutMs: timeoutMs } = settings;
+  const newId = () => randomBytes(18).toString("base64url");
+  if (pythonRuntime === "http") {
+    if (pythonUrl === undefined) throw new NoPythonError("pythonRuntime http needs pythonUrl.");
+    return createHttpPython({ url: pythonUrl, key: settings.pythonKey, timeoutMs, newId, fetch });
+  }
+  if (pythonRuntime === "unsafe-node") {
+    const risk = "The model's code can read files, connect and start processes as the gateway can.";
+    log.warn("python is not isolated", { risk });
+  }
+  const runtime = createLocalPython({
+    program: pythonRuntime,
+    denoPath: settings.denoPath,
+    pyodideFolder: settings.pyodideFolder,
+    wheelsFolder: settings.pythonPackages,
+    cacheFolder: settings.pythonCache,
+    timeoutMs,
+    memoryBytes: settings.pythonMemory,
+    maxInterpreters: settings.maxInterpreters,
+    maxInterpretersPerKey: settings.maxInterpretersPerKey,
+    idleMs: settings.pythonIdleMs,
+    waitMs: WAIT_MS,
+    newId,
+    onFailure: (error) => log.error("python failed", { reason: String(error) }),
+  });
+  runtime.prepare();
+  return runtime;
+}

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { openPython, type PythonSettings } from "../../../src/node/python/open-python.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+
+const empty = mkdtempSync(join(tmpdir(), "no-python-"));
+afterAll(() => rmSync(empty, { recursive: true }));
+
+function open(settings: Partial<PythonSettings>) {
+  const lines: string[] = [];
+  const log = createLog({ level: "info", now: () => 0, write: (line) => lines.push(line) });
+  const opened = openPython(
+    {
+      pythonRuntime: "deno",
+      pythonTimeoutMs: 60_000,
+      pythonMemory: 2 ** 28,
+      pythonIdleMs: 1000,
+      pythonCache: empty,
+      maxInterpreters: 1,
+      maxInterpretersPerKey: 1,
+      ...settings,
+    },
+    log,
+  );
+  return { ...opened, log: () => lines.join("\n") };
+}
+
+describe("without what isolates the code, python is not offered and the log says why", () => {
+  test.each<[string, Partial<PythonSettings>, RegExp]>([
+    ["no Pyodide", { denoPath: "/bin/true", pyodideFolder: empty }, /Pyodide was not found/],
+    ["no Deno", { denoPath: join(empty, "deno"), pyodideFolder: empty }, /No Deno was found/],
+    ["no sandbox", { pythonRuntime: "http" }, /needs pythonUrl/],
+  ])("%s", async (_, settings, reason) => {
+    const { python, log, close } = open(settings);
+    expect(python).toBeUndefined();
+    expect(log()).toMatch(/python not offered/);
+    expect(log()).toMatch(reason);
+    await close();
+  });
+});
+
+test("a sandbox elsewhere is offered, with the description of training for what nobody knows", async () => {
+  const { python, close } = open({ pythonRuntime: "http", pythonUrl: "http://127.0.0.1:1/run" });
+  expect(python?.({}).namespace?.description).toContain("UNKNOWN. Depends on the cluster.");
+  await close();
+});
