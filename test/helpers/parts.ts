@@ -18,3 +18,15 @@ export const WITHOUT_PYTHON = HAS_PYTHON
 
 /** The same for all tests and runs: making a snapshot takes seconds. */
 export const PYTHON_CACHE = join(import.meta.dirname, "..", ".cache", "python");
+
+export const EVERYTHING_SERVER = join(
+  MODULES,
+  "@modelcontextprotocol",
+  "server-everything",
+  "dist",
+  "index.js",
+);
+export const HAS_MCP_SERVER = existsSync(EVERYTHING_SERVER);
+export const WITHOUT_MCP_SERVER = HAS_MCP_SERVER
+  ? ""
+  : " (skipped: npm ci --prefix test/parts installs it)";

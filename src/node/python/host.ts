@@ -10,7 +10,7 @@
 import { readFileSync, readSync, writeSync } from "node:fs";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { BoundedText } from "../../tools/python/bounded-text.ts";
+import { BoundedText } from "../../tools/bounded-text.ts";
 import { type EmscriptenFs, limitFiles } from "./file-quota.ts";
 import { PRELUDE } from "./prelude.ts";
 import type { HostOptions, HostReply, HostRequest } from "./protocol.ts";

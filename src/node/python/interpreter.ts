@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { constants, setPriority } from "node:os";
-import { boundText, MAX_OUTPUT } from "../../tools/python/bounded-text.ts";
+import { boundText, MAX_OUTPUT } from "../../tools/bounded-text.ts";
 import { FILE_LIMITS, type PythonOutcome } from "../../tools/python/runtime.ts";
 import type { Launch } from "./launch.ts";
 import { hostReply, type HostOptions, type HostReply } from "./protocol.ts";

@@ -4,7 +4,8 @@ import type { Log } from "../../telemetry/log.ts";
 import { createHttpPython } from "../../tools/python/http-runtime.ts";
 import type { PythonRuntime } from "../../tools/python/runtime.ts";
 import { createPythonTool } from "../../tools/python/tool.ts";
-import type { Toolbox } from "../../tools/toolbox.ts";
+import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { PythonOptions } from "../../tools/toolbox.ts";
 import { createLocalPython, NoPythonError } from "./local-runtime.ts";
 
 /** The settings it reads. */
@@ -25,8 +26,8 @@ export interface PythonSettings {
 
 export interface OpenPython {
   /** Absent: nothing here can run Python safely. The log says why. */
-  readonly python?: NonNullable<Toolbox["python"]>;
-  close(): Promise<void>;
+  readonly python?: (options: PythonOptions) => BuiltinTool;
+  readonly close: () => Promise<void>;
 }
 
 /** Longest wait for an interpreter. */
@@ -48,7 +49,6 @@ export function openPython(settings: PythonSettings, log: Log): OpenPython {
 
 function createRuntime(settings: PythonSettings, log: Log): PythonRuntime {
   const { pythonRuntime, pythonUrl, pythonTimeoutMs: timeoutMs } = settings;
-  const newId = () => randomBytes(18).toString("base64url");
   if (pythonRuntime === "http") {
     if (pythonUrl === undefined) throw new NoPythonError("pythonRuntime http needs pythonUrl.");
     return createHttpPython({ url: pythonUrl, key: settings.pythonKey, timeoutMs, newId, fetch });
@@ -74,4 +74,8 @@ function createRuntime(settings: PythonSettings, log: Log): PythonRuntime {
   });
   runtime.prepare();
   return runtime;
+}
+
+function newId(): string {
+  return randomBytes(18).toString("base64url");
 }

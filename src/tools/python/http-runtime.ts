@@ -9,7 +9,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
-import { boundText, MAX_OUTPUT } from "./bounded-text.ts";
+import { boundText, MAX_OUTPUT } from "../bounded-text.ts";
 import {
   FILE_LIMITS,
   type PythonOutcome,

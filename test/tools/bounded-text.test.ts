@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BoundedText, boundText } from "../../../src/tools/python/bounded-text.ts";
+import { BoundedText, boundText } from "../../src/tools/bounded-text.ts";
 
 test("keeps text up to the limit as it is", () => {
   expect(boundText("ab", 2)).toBe("ab");

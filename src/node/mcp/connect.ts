@@ -1,0 +1,235 @@
+/**
+ * MCP servers by the protocol's official client, loaded when the first server is used: streamable HTTP, and programs on
+ * this machine by stdio, which only the operator may name.
+ */
+import type { CallToolResult, Client, ContentBlock, Transport } from "@modelcontextprotocol/client";
+import { fromPlainJson } from "../../harmony/json.ts";
+import {
+  MAX_DESCRIPTION,
+  MAX_RESULT,
+  MAX_TOOLS,
+  type McpOutcome,
+  type McpServer,
+  type McpTool,
+  McpUnavailable,
+} from "../../tools/mcp/connection.ts";
+import { boundText } from "../../tools/bounded-text.ts";
+
+export type McpTarget =
+  | {
+      readonly type: "http";
+      readonly url: string;
+      /** Sent with every request; never logged. */
+      readonly headers: Readonly<Record<string, string>>;
+      /** The guard against addresses of the operator's network, for servers that a request names. */
+      readonly fetch: typeof fetch;
+    }
+  | {
+      readonly type: "stdio";
+      readonly command: string;
+      readonly args: readonly string[];
+      /** Added to the few variables that the client passes on by itself. */
+      readonly env: Readonly<Record<string, string>>;
+    };
+
+export interface McpServerOptions {
+  readonly label: string;
+  readonly target: McpTarget;
+  /** Of a connection, a listing or a call. */
+  readonly timeoutMs: number;
+}
+
+/** Of an HTTP answer, or of one message of a program. */
+const MAX_BYTES = 4_000_000;
+
+export function createMcpServer({ label, target, timeoutMs }: McpServerOptions): McpServer {
+  let opened: Promise<Client> | undefined;
+  let client: Client | undefined;
+
+  /** One connection for all; another one after it has ended. */
+  function connect(): Promise<Client> {
+    if (client !== undefined && client.transport === undefined) opened = client = undefined;
+    opened ??= open();
+    return opened;
+  }
+
+  async function open(): Promise<Client> {
+    try {
+      client = await openClient(target, timeoutMs);
+      return client;
+    } catch (error) {
+      opened = undefined;
+      throw error;
+    }
+  }
+
+  return {
+    label,
+    async listTools(signal) {
+      try {
+        const connection = await unlessAborted(connect(), signal);
+        const { tools } = await connection.listTools(undefined, { signal, timeout: timeoutMs });
+        return tools.slice(0, MAX_TOOLS).map((tool) => toTool(tool));
+      } catch (error) {
+        signal.throwIfAborted();
+        const { text, status } = describeFailure(error);
+        throw new McpUnavailable(`The MCP server ${label} cannot be used: ${text}`, {
+          cause: error,
+          ...(status !== undefined && { status }),
+        });
+      }
+    },
+    async callTool(name, args, signal) {
+      const parsed = parseArguments(args);
+      if (parsed === undefined) return toProblem("The arguments are not a JSON object.", INVALID);
+      try {
+        const connection = await unlessAborted(connect(), signal);
+        return toOutcome(
+          await connection.callTool({ name, arguments: parsed }, { signal, timeout: timeoutMs }),
+        );
+      } catch (error) {
+        signal.throwIfAborted();
+        const { text, status, code } = describeFailure(error);
+        if (status !== undefined) {
+          return { text, error: { type: "http_error", code: status, message: text } };
+        }
+        return toProblem(text, code ?? INTERNAL);
+      }
+    },
+    async close() {
+      const last = await opened?.catch(() => undefined);
+      opened = client = undefined;
+      await last?.close();
+    },
+  };
+}
+
+async function openClient(target: McpTarget, timeoutMs: number): Promise<Client> {
+  const { Client: McpClient } = await loadClient();
+  const client = new McpClient(
+    { name: "harmony-gateway", version: "1" },
+    { versionNegotiation: { mode: "auto", probe: { timeoutMs } } },
+  );
+  try {
+    await client.connect(await createTransport(target), { timeout: timeoutMs });
+  } catch (error) {
+    await client.close().catch(() => undefined);
+    throw error;
+  }
+  return client;
+}
+
+async function createTransport(target: McpTarget): Promise<Transport> {
+  if (target.type === "stdio") {
+    const { StdioClientTransport, getDefaultEnvironment } =
+      await import("@modelcontextprotocol/client/stdio");
+    const { command, args, env } = target;
+    return new StdioClientTransport({
+      command,
+      args: [...args],
+      env: { ...getDefaultEnvironment(), ...env },
+      stderr: "ignore",
+      maxBufferSize: MAX_BYTES,
+    });
+  }
+  const { StreamableHTTPClientTransport } = await loadClient();
+  return new StreamableHTTPClientTransport(new URL(target.url), {
+    requestInit: { headers: target.headers },
+    fetch: async (url, init) => limitBody(await target.fetch(url, init)),
+  });
+}
+
+async function loadClient(): Promise<typeof import("@modelcontextprotocol/client")> {
+  try {
+    return await import("@modelcontextprotocol/client");
+  } catch (error) {
+    throw new McpUnavailable(
+      "The package @modelcontextprotocol/client is not installed beside the gateway.",
+      { cause: error },
+    );
+  }
+}
+
+/** Ends the body with an error when it becomes too long. A stream of events has a limit for each connection. */
+function limitBody(response: Response): Response {
+  if (response.body === null) return response;
+  let bytes = 0;
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.length;
+      if (bytes > MAX_BYTES) controller.error(new McpUnavailable("It answered too much."));
+      else controller.enqueue(chunk);
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
+}
+
+function toTool(tool: {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly inputSchema: unknown;
+  readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
+}): McpTool {
+  return {
+    name: tool.name,
+    description: (tool.description ?? "").slice(0, MAX_DESCRIPTION),
+    parameters: fromPlainJson(tool.inputSchema),
+    readOnly: tool.annotations?.readOnlyHint === true,
+  };
+}
+
+function toOutcome({ content, structuredContent, isError }: CallToolResult): McpOutcome {
+  const texts = content.map((block) => toText(block));
+  const isBare = texts.length === 0 && structuredContent !== undefined;
+  const text = boundText(isBare ? JSON.stringify(structuredContent) : texts.join("\n"), MAX_RESULT);
+  if (isError !== true) return { text };
+  return { text, error: { type: "mcp_tool_execution_error", content: [{ type: "text", text }] } };
+}
+
+/** Text as it is; of anything else the model cannot read, only that it was there. */
+function toText(block: ContentBlock): string {
+  if (block.type === "text") return block.text;
+  if (block.type === "resource" && "text" in block.resource) return block.resource.text;
+  return `[${block.type} left out: the model reads only text]`;
+}
+
+function toProblem(message: string, code: number): McpOutcome {
+  return { text: message, error: { type: "mcp_protocol_error", code, message } };
+}
+
+/** Of JSON-RPC. */
+const INVALID = -32_602;
+const INTERNAL = -32_603;
+const MAX_MESSAGE = 500;
+
+function describeFailure(error: unknown): { text: string; status?: number; code?: number } {
+  const text = error instanceof Error ? error.message.slice(0, MAX_MESSAGE) : "unknown";
+  const { status, code }: { status?: unknown; code?: unknown } = Object(error);
+  return {
+    text,
+    ...(typeof status === "number" && { status }),
+    ...(typeof code === "number" && { code }),
+  };
+}
+
+function parseArguments(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The connection goes on for others who wait for it. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}

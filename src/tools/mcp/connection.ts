@@ -1,0 +1,50 @@
+/** A server of the Model Context Protocol, as far as its tools are concerned. */
+import type { Json } from "../../harmony/json.ts";
+import type { McpError } from "../builtin-tool.ts";
+
+export interface McpServer {
+  /** Names it for the model and for clients. */
+  readonly label: string;
+  /**
+   * Its tools, from a connection that is opened if there is none.
+   * @throws McpUnavailable
+   */
+  listTools(signal: AbortSignal): Promise<readonly McpTool[]>;
+  /** Never rejects but when the signal is aborted: whatever the server does is an outcome. */
+  callTool(name: string, args: string, signal: AbortSignal): Promise<McpOutcome>;
+  /** Ends the connection, and the server's process if it has one. */
+  close(): Promise<void>;
+}
+
+export interface McpTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: Json;
+  /** The server says that it changes nothing. */
+  readonly readOnly: boolean;
+}
+
+export interface McpOutcome {
+  /** For the model; cut to {@link MAX_RESULT}. */
+  readonly text: string;
+  readonly error?: McpError;
+}
+
+/** The server cannot be used. The message is for the model and the client. */
+export class McpUnavailable extends Error {
+  override readonly name = "McpUnavailable";
+  /** Of the HTTP answer, if it was one. */
+  readonly status: number | undefined;
+
+  constructor(message: string, options: ErrorOptions & { readonly status?: number } = {}) {
+    super(message, options);
+    this.status = options.status;
+  }
+}
+
+/** Characters of a result. */
+export const MAX_RESULT = 20_000;
+/** Tools of one server that are offered, and characters of a tool's description. */
+export const MAX_TOOLS = 128;
+export const MAX_DESCRIPTION = 2000;
