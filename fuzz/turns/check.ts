@@ -635,25 +635,29 @@ export function checkFollowUp(
     given.api === "responses"
       ? look.truth.findLastIndex(({ role, text }) => role === "final" && text !== "")
       : -1;
-  const expected = look.truth
+  const written = look.truth
     .filter(({ role }, at) => (role === "analysis" && at > answer) || role === "call")
     // The Messages API has no place for arguments that are no object.
     .filter(({ role, text }) => given.api !== "messages" || role !== "call" || beginsObject(text))
-    .flatMap((message) => wholeWordsOf(message, given.wire));
+    .map((message) => ({ message, words: wordsOf(message.text) }));
   const text = o200kHarmony().decode(next.prompt);
   const loop = text.slice(text.lastIndexOf("<|start|>user<|message|>"));
-  const returned = wordsOf(loop).filter((word) => expected.includes(word));
   // Chat Completions has one place for all thoughts of a message: a client that sends them back has lost the order.
   const isAnyOrder = given.api === "chat" && keepsReasoning;
   const order = (words: readonly string[]) => (isAnyOrder ? words.toSorted() : words);
-  if (isDeepStrictEqual(order(returned), order(expected))) return [];
-  return [{ rule: "thoughts-come-back", detail: JSON.stringify({ expected, returned }) }];
-}
-
-/** Without the last word of a text that was cut where tokens are not told apart: the cut may fall within it. */
-function wholeWordsOf({ role, text, isCut }: TrueMessage, wire: Wire): string[] {
-  const words = wordsOf(text);
-  return isCut && role === "analysis" && wire === "markers" ? words.slice(0, -1) : words;
+  const problemWith = (expected: readonly string[]): Violation | undefined => {
+    const returned = wordsOf(loop).filter((word) => expected.includes(word));
+    if (isDeepStrictEqual(order(returned), order(expected))) return undefined;
+    return { rule: "thoughts-come-back", detail: JSON.stringify({ expected, returned }) };
+  };
+  const problem = problemWith(written.flatMap(({ words }) => words));
+  if (problem === undefined || given.wire !== "markers")
+    return problem === undefined ? [] : [problem];
+  // Where tokens are not told apart, a cut may fall within the last word of a thought.
+  const whole = written.flatMap(({ message: { role, isCut }, words }) =>
+    isCut && role === "analysis" ? words.slice(0, -1) : words,
+  );
+  return problemWith(whole) === undefined ? [] : [problem];
 }
 
 function beginsObject(args: string): boolean {
