@@ -109,17 +109,19 @@ vLLM, which is one reason why it is off by default.
 
 **Reasoning and answer** are distinguished by the model's control tokens. A text engine that hides them is rejected with
 status 502, because a malformed answer would show reasoning. So is text without any control token, as long as its engine
-has shown none. With \`allowHiddenMarkers\` the remaining header words are read instead; this page then applies as far as
-they can be recognised.
+has shown none. An answer that the gateway itself opened needs no control token: there, only joined header words such as
+\`assistantanalysis\` reveal that they are hidden. With \`allowHiddenMarkers\` the remaining header words are read
+instead; this page then applies as far as they can be recognised.
 
 **A reasoning budget.** When the budget is used up, the analysis is closed and the answer is opened. With tools the model may
 choose a call instead, but does not begin another analysis message. On engines that return only text, tokens are counted
-by our own tokenizer, and reasoning may end slightly early. \`effort: "none"\` opens the answer at once; with tools it
-closes an empty analysis message instead. This level is the gateway's own, gpt-oss does not have it. If the model still
+by our own tokenizer, and the cut may fall inside a token: reasoning may end a few characters early.
+\`effort: "none"\` opens the answer at once; with tools it closes an empty analysis message instead. This level is the gateway's own, gpt-oss does not have it. If the model still
 begins an analysis message, it is closed at its first token and not shown. The tokens of its header count as output,
 because they were sampled.
 
-**A missing answer.** If a turn ends with reasoning only, the answer is opened once (setting \`openMissingAnswer\`).
+**A missing answer.** If a turn ends with reasoning only, the answer is opened once (setting \`openMissingAnswer\`). If
+the operator turns this off, a turn that must return a document ends with \`finish_reason: "error"\` instead.
 Reasoning that repeats itself is cut (\`repetitionGuard\`), at the same token however the engine groups its tokens. With
 \`answerReserve\`, reasoning cannot use up the tokens of the answer.
 
@@ -136,22 +138,34 @@ response format, the text before a stop string must be the whole document. It is
 document is retried once and then ends with \`finish_reason: "error"\`.
 
 **A trailing assistant message** is the beginning of the answer, which continues it. If that is impossible, because a call is
-required or no document of the response format begins with it, the message is part of the history.
+required or no document of the response format begins with it, the message is part of the history. A document that
+is continued is checked as a whole, but the engine is not constrained: its grammar would expect the first character of a
+document, not the middle.
+
+**Tool loops.** When a client returns the result of a call, the model gets back its reasoning before that call, even if
+the client dropped it: the gateway keeps it by the call's id. Reasoning before an answer is not rendered again, as in OpenAI's renderer. On the Responses API,
+where an answer can stand next to a call, this also applies within one turn.
 
 **Usage** counts the prompt once, as first sent, and all sampled tokens, including those of discarded attempts.
-\`cached_tokens\` is what the engine reports for the first engine call. It is 0 if the gateway ends that call early, because
-engines report it only at the end of a call. Later calls find the whole first prompt cached and are not counted.
+Streamed and plain answers report the same numbers, with two exceptions. On engines that return only text, the tokens of
+an engine call that the gateway ends early are estimated with our own tokenizer, and never exceed the request's limit. If
+malformed output ends the turn, tokens of the same network read are counted too, because they were sampled.
+
+\`cached_tokens\` is what the engine reports for the first engine call. Later calls find the whole first prompt cached and
+are not counted. SGLang reports the number with the first token. From the other engines the gateway gets it only at the end of a call, so
+it is 0 if the gateway ends the first call early.
 
 ## How it is checked
 
-\`npm run fuzz:turns -- --n 100000 --seed 1\` runs random turns through the whole application. A simulated model writes
-Harmony as gpt-oss does, with malformed headers, broken messages, cut characters, invalid JSON and endless reasoning. A
-simulated engine returns exact ids, control tokens by id plus text, text with the markers, or text without them
-(\`--wire ids|pieces|markers|text\`). Requests with random demands go through each API (\`--api chat|responses\`), streamed
-and plain. Since the search knows what the model wrote, it checks that every token of the answer is returned once and in
-order, that reasoning and answer are never confused, and every guarantee above. A failing case is reduced to its smallest
-form and printed with the command that reproduces it. A small search is part of the tests.
-
+\`npm run fuzz:turns -- --n 100000 --seed 2026 --jobs 2\` runs random turns through the whole application. A simulated
+model writes Harmony as gpt-oss does, with malformed headers, broken messages, cut characters, invalid JSON and endless
+reasoning. A simulated engine returns exact ids, control tokens by id plus text, text with the markers, or text without
+them. Requests with random demands go through each API, streamed and plain, and clients continue tool loops with or without
+the reasoning. Since the search knows what the model wrote, it checks that every token of the answer is returned once and
+in order, that reasoning and answer are never confused, and every guarantee above. A failure does not end the run: for
+each broken rule, a failing case is reduced to its smallest form and printed with the command that reproduces it.
+\`--wire ids,pieces,markers,text\` and \`--api chat,responses,messages\` select combinations. A small search is part of
+the tests.
 \`npm run fuzz:planted\` shows that the search finds defects. It plants one defect after the other in the gateway. Each is
 found, most within a few turns:
 
