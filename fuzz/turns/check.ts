@@ -513,12 +513,13 @@ function checkWhole(look: Look, report: Report): void {
   );
   const isText = ({ role }: TrueMessage) =>
     role === "final" || role === "preamble" || (role === "call" && !hasTools);
-  const reasoning = given.demands.hidesReasoning
-    ? ""
-    : joined(truth.filter(({ role }) => role === "analysis"));
+  const thoughts = given.demands.hidesReasoning
+    ? []
+    : truth.filter(({ role }) => role === "analysis");
+  const reasoning = joined(thoughts);
   // Text is counted in characters as well as tokens, and may be cut within one.
   const isCut = given.wire === "markers" && calls.some(({ isFinished }) => !isFinished);
-  const isCutWithin = isCut && isCutWithinToken(choice.reasoning, reasoning);
+  const isCutWithin = isCut && isCutWithinTokens(choice.reasoning, thoughts);
   if (!isCutWithin && !isSameText(choice.reasoning, reasoning)) {
     report("whole-reasoning", { expected: reasoning, observed: choice.reasoning });
   }
@@ -552,8 +553,20 @@ function joined(messages: readonly TrueMessage[]): string {
 /** Characters of the longest token of ordinary words that the model of the search writes. */
 const LONGEST_TOKEN = 24;
 
-function isCutWithinToken(observed: string, expected: string): boolean {
-  return expected.startsWith(observed) && expected.length - observed.length <= LONGEST_TOKEN;
+/** Whether the text is the messages', each of which may lack a part of its last token. */
+function isCutWithinTokens(observed: string, messages: readonly TrueMessage[]): boolean {
+  const [first, ...others] = messages;
+  if (first === undefined) return observed === "";
+  const { text } = first;
+  for (let lacking = 0; lacking <= Math.min(LONGEST_TOKEN, text.length); lacking++) {
+    const kept = text.slice(0, text.length - lacking);
+    if (others.length === 0 && observed === kept) return true;
+    const begun = `${kept}\n\n`;
+    if (others.length > 0 && observed.startsWith(begun)) {
+      return isCutWithinTokens(observed.slice(begun.length), others);
+    }
+  }
+  return false;
 }
 
 /** A character that was cut is shown as one replacement character, or not at all. */

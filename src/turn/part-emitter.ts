@@ -156,6 +156,8 @@ class Emitter implements PartEmitter {
    * text before.
    */
   #textBefore: string | undefined;
+  /** The open part is the first to be remembered behind it. */
+  #joinsText = false;
   /** Characters of that text that the matcher has read and not returned yet. */
   #unreturnedBefore = 0;
   /**
@@ -269,6 +271,7 @@ class Emitter implements PartEmitter {
     this.#matcher = stoppable ? this.#createMatcher() : undefined;
     this.#citations = part.kind === "content" ? this.#createCitations() : undefined;
     this.#call = part.kind === "builtin-call" ? toOpenCall(event) : undefined;
+    this.#joinsText = this.#textBefore !== undefined;
     this.#afterAnswer =
       part.kind === "preamble" && this.#counts.content > 0 && this.#textBefore !== undefined
         ? ""
@@ -285,8 +288,9 @@ class Emitter implements PartEmitter {
     const matcher = createStopMatcher(stop);
     this.#unreturnedBefore = 0;
     if (textSeparator !== undefined && this.#textBefore !== undefined) {
-      const before = this.#textBefore + textSeparator;
-      this.#unreturnedBefore = before.length - matcher.push(before).length;
+      // A match inside the previous text has been judged there.
+      const returned = matcher.skip(this.#textBefore) + matcher.push(textSeparator);
+      this.#unreturnedBefore = this.#textBefore.length + textSeparator.length - returned.length;
     }
     return matcher;
   }
@@ -305,8 +309,8 @@ class Emitter implements PartEmitter {
   #unlessStopped(text: string, isWhole: boolean): string {
     const begun = (this.#afterAnswer ?? "") + text;
     const { stop, textSeparator = "" } = this.#options;
-    const before = (this.#textBefore ?? "") + textSeparator;
-    const found = stop.find((each) => each !== "" && isAcross(before, begun, each));
+    const texts = [this.#textBefore ?? "", textSeparator, begun] as const;
+    const found = stop.find((each) => each !== "" && isAcross(texts, each));
     if (found === undefined && !isWhole && begun.length < longestOf(stop)) {
       this.#afterAnswer = begun;
       return "";
@@ -418,9 +422,11 @@ class Emitter implements PartEmitter {
 
   #rememberText(text: string): void {
     const kind = this.part?.kind;
-    const { stop } = this.#options;
+    const { stop, textSeparator = "" } = this.#options;
     if (stop.length === 0 || (kind !== "preamble" && kind !== "content")) return;
-    const whole = (this.#textBefore ?? "") + text;
+    const before = this.#textBefore ?? "";
+    const whole = before + (this.#joinsText ? textSeparator : "") + text;
+    this.#joinsText = false;
     this.#textBefore = whole.slice(Math.max(0, whole.length - longestOf(stop) + 1));
   }
 
@@ -489,8 +495,12 @@ function longestOf(stop: readonly string[]): number {
   return Math.max(...stop.map((each) => each.length));
 }
 
-/** Whether `searched` begins in the first text. It may end in the second. */
-function isAcross(first: string, second: string, searched: string): boolean {
-  const at = (first + second).indexOf(searched);
-  return at >= 0 && at < first.length;
+/** Whether `searched` begins in the first text or in the separator, and ends behind the first text. */
+function isAcross(
+  [first, separator, second]: readonly [string, string, string],
+  searched: string,
+): boolean {
+  const from = Math.max(0, first.length - searched.length + 1);
+  const at = (first + separator + second).indexOf(searched, from);
+  return at >= 0 && at < first.length + separator.length;
 }

@@ -60,8 +60,8 @@ export async function sample<Cut extends string = never>(
   const readAll = (tokens: EngineTokens, count: CountTokens): TurnEvent[] => {
     const { repetition } = state;
     const isLong = repetition !== undefined && !repetition.hasRoomFor(tokens);
-    // Tokens after a stop string are not counted.
-    const mayStop = turn.stop.length > 0 && tokens.type !== "text";
+    // Output after a stop string is neither counted nor judged.
+    const mayStop = turn.stop.length > 0;
     // A piece is read as a whole: cutting inside it would leave part of a token in the transcript.
     if (mayStop || endsWithin(tokens) || (isLong && tokens.type === "pieces")) {
       return readEach(oneByOne(tokens), count);

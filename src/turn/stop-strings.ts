@@ -7,6 +7,8 @@
  */
 
 export interface StopMatcher {
+  /** Reads text in which matches do not count, but may begin. Returns what no match begins in. */
+  skip(text: string): string;
   /** Returns the text that is certainly before any stop string. Returns nothing more after a match. */
   push(text: string): string;
   /** Returns the held-back text that turned out not to match. */
@@ -24,6 +26,22 @@ export function createStopMatcher(stop: readonly string[]): StopMatcher {
   let matched: string | undefined;
   let steps = 0;
 
+  function follow(unit: number): void {
+    let next: State | undefined;
+    for (let from: State | undefined = state; from && !next; from = from.fallback) {
+      next = from.next.get(unit);
+      steps++;
+    }
+    state = next ?? root;
+  }
+
+  function hold(text: string): string {
+    const seen = held + text;
+    const safe = seen.length - state.depth;
+    held = seen.slice(safe);
+    return seen.slice(0, safe);
+  }
+
   return {
     get matched() {
       return matched;
@@ -31,26 +49,21 @@ export function createStopMatcher(stop: readonly string[]): StopMatcher {
     get steps() {
       return steps;
     },
+    skip(text) {
+      for (let at = 0; at < text.length; at++) follow(text.charCodeAt(at));
+      return hold(text);
+    },
     push(text) {
       if (matched !== undefined) return "";
       for (let at = 0; at < text.length; at++) {
-        const unit = text.charCodeAt(at);
-        let next: State | undefined;
-        for (let from: State | undefined = state; from && !next; from = from.fallback) {
-          next = from.next.get(unit);
-          steps++;
-        }
-        state = next ?? root;
+        follow(text.charCodeAt(at));
         if (state.found === undefined) continue;
         matched = state.found;
         const seen = held + text.slice(0, at + 1);
         held = "";
         return seen.slice(0, seen.length - matched.length);
       }
-      const seen = held + text;
-      const safe = seen.length - state.depth;
-      held = seen.slice(safe);
-      return seen.slice(0, safe);
+      return hold(text);
     },
     end() {
       const rest = held;

@@ -103,6 +103,15 @@ describe("an answer whose control tokens are hidden", () => {
     expect(partsOf(turn)).toEqual([["content", " hello, assistant of mine."]]);
   });
 
+  test.each([1, 100])(
+    "is not judged by what follows a stop string, in reads of %i",
+    async (batch) => {
+      const engine = textEngine([" hello STOP assistantfinal"], { batch });
+      const turn = await finishTurn(engine, turnWith({ prefill: "I say", stop: ["STOP"] }));
+      expect(partsOf(turn)).toEqual([["content", " hello "]]);
+    },
+  );
+
   test("is read where it is allowed", async () => {
     const turn = await finishTurn(textEngine([ANSWER]), turnWith(), {
       steering: { allowHiddenMarkers: true },

@@ -647,6 +647,34 @@ describe("a stop string", () => {
       }
     });
 
+    test("a match inside the preamble does not hide one that reaches into the answer, or the answer", async () => {
+      const finish = async (stop: readonly string[], script = write) =>
+        partsOf(
+          await finishTurn(scriptedEngine([script]), turnWith({ stop, textSeparator: "\n\n" })),
+        );
+      expect(await finish(["mom", "a longer stop string"])).toEqual([
+        ["preamble", "One moment"],
+        ["content", "Hello there"],
+      ]);
+      expect(await finish(["mom", "moment\n\nHel"])).toEqual([["preamble", "One moment"]]);
+    });
+
+    test("nor does one inside an earlier preamble end the turn before a later one", async () => {
+      const script =
+        "<|channel|>commentary<|message|>One moment<|end|><|start|>assistant" +
+        "<|channel|>final<|message|>Hi<|end|><|start|>assistant" +
+        "<|channel|>commentary<|message|>Done<|end|><|return|>";
+      const turn = await finishTurn(
+        scriptedEngine([script]),
+        turnWith({ stop: ["mom", "mentHiDone and more"], textSeparator: "\n\n" }),
+      );
+      expect(partsOf(turn)).toEqual([
+        ["preamble", "One moment"],
+        ["content", "Hi"],
+        ["preamble", "Done"],
+      ]);
+    });
+
     test("and not if they are separate", async () => {
       const turn = await finishTurn(scriptedEngine([write]), turnWith({ stop: ["\n\n"] }));
       expect(partsOf(turn).length).toBe(2);
