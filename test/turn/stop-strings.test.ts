@@ -43,6 +43,27 @@ test("finds what a brute-force search finds, however the text is split", () => {
   );
 });
 
+test("after skipped text, finds the matches that end behind it", () => {
+  fc.assert(
+    fc.property(stops, letters, letters, (stop, skipped, text) => {
+      const matcher = createStopMatcher(stop);
+      const returned = matcher.skip(skipped) + matcher.push(text) + matcher.end();
+      const whole = skipped + text;
+      const ends = Array.from({ length: text.length }, (_, at) => skipped.length + at + 1);
+      const end = ends.find((each) => stop.some((one) => whole.slice(0, each).endsWith(one)));
+      if (end === undefined) {
+        expect(matcher.matched).toBeUndefined();
+        expect(returned).toBe(whole);
+      } else {
+        const { matched = "" } = matcher;
+        expect(whole.slice(0, end).endsWith(matched)).toBe(true);
+        expect(returned).toBe(whole.slice(0, end - matched.length));
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
 test("holds back the longest end of the text that begins a stop string, and no more", () => {
   fc.assert(
     fc.property(stops, letters, (stop, text) => {
