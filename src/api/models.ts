@@ -6,6 +6,7 @@ import { Hono } from "hono";
 import type { Capabilities, Sampling } from "../engines/engine.ts";
 import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
+import { toCodexModels } from "./codex-catalogue.ts";
 import { RequestError } from "./errors.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "./unknown-model.ts";
 
@@ -51,6 +52,8 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
     return c.json({
       object: "list",
       data: models.all.slice(from, to).map((model) => toModelEntry(model)),
+      // Codex's catalogue.
+      models: toCodexModels(models.all.slice(from, to)),
       total_count: models.all.length,
       links: {
         next: limit > 0 && to < models.all.length ? `?offset=${to}&limit=${limit}` : null,
@@ -98,8 +101,10 @@ function toModelEntry(model: Model, id: string = model.id): Record<string, unkno
       max_completion_tokens: null,
       is_moderated: false,
     },
+    links: { details: `/api/v1/models/${model.id}/endpoints` },
     per_request_limits: null,
     default_parameters: null,
+    supported_voices: null,
     supported_parameters: toSupportedParameters(model.capabilities),
     reasoning: {
       supported_efforts: ["high", "medium", "low"],

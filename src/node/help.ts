@@ -20,6 +20,8 @@ Usage
   harmony-gateway convert [options]     convert conversations: chat, Harmony, ids, OpenChatML
   harmony-gateway key [name]            create a client key and its hash; --sealing: a sealing key
   harmony-gateway claude [settings]     print the variables that point Claude Code at the gateway
+  harmony-gateway codex [settings]      print a config.toml for Codex
+  harmony-gateway codex catalog [settings]  print the models as Codex's catalogue
   harmony-gateway config [settings]     print the settings in effect, without secrets
 
   harmony-gateway
@@ -63,7 +65,7 @@ Messages APIs, on top of inference servers that only complete text.
   render, parse      print the prompt of a request, or what an output means
   convert            convert conversations: chat, Harmony, ids, OpenChatML
   key, claude        make a client key; print variables for Claude Code
-  config             print the settings that are in effect
+  codex, config      print Codex's config.toml; print the settings in effect
 
   --help all lists every setting and engine; --version prints the version.`;
 

@@ -2,6 +2,7 @@
 import { SettingsError, suggest, withoutSecrets } from "../config/resolve.ts";
 import { isGgufFile } from "../config/settings.ts";
 import { toClaudeVariables } from "./claude.ts";
+import { toCodexCatalogue, toCodexConfig } from "./codex.ts";
 import { createConsoleLog } from "./console/console-log.ts";
 import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
 import { explainFailure } from "./explain-failure.ts";
@@ -22,7 +23,7 @@ const EXIT_FAILURE = 1;
 /** Slow enough that streaming is visible. */
 const DEMO_TOKENS_PER_SECOND = 100;
 
-const COMMANDS = ["serve", "render", "parse", "convert", "key", "claude", "config"];
+const COMMANDS = ["serve", "render", "parse", "convert", "key", "claude", "codex", "config"];
 
 /** What a command needs of its process. */
 export interface CommandIo {
@@ -63,6 +64,13 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
       return convert(rest, io);
     case "claude":
       return attempt(() => toClaudeVariables(loadSettings(rest, environment).settings), io);
+    case "codex": {
+      const isCatalogue = rest[0] === "catalog";
+      return attempt(() => {
+        const { settings } = loadSettings(isCatalogue ? rest.slice(1) : rest, environment);
+        return isCatalogue ? toCodexCatalogue(settings) : toCodexConfig(settings);
+      }, io);
+    }
     case "config":
       return attempt(() => {
         const { settings } = loadSettings(rest, environment);

@@ -1,3 +1,4 @@
+import { ModelsListResponse$inboundSchema } from "@openrouter/sdk/models/modelslistresponse.js";
 import { describe, expect, test } from "vitest";
 import { modelRoutes, toSupportedParameters } from "../../src/api/models.ts";
 import { chatCompletionsApi } from "../../src/api/chat-completions/api.ts";
@@ -40,8 +41,10 @@ const entry = {
   },
   pricing: { prompt: "0", completion: "0", request: "0", image: "0" },
   top_provider: { context_length: 131_072, max_completion_tokens: null, is_moderated: false },
+  links: { details: expect.stringMatching(/^\/api\/v1\/models\/.*\/endpoints$/) },
   per_request_limits: null,
   default_parameters: null,
+  supported_voices: null,
   supported_parameters: expect.arrayContaining(["reasoning", "tools"]),
   reasoning: {
     supported_efforts: ["high", "medium", "low"],
@@ -58,6 +61,10 @@ describe("the list", () => {
       status: 200,
       body: {
         object: "list",
+        models: [
+          expect.objectContaining({ slug: "openai/gpt-oss-20b", context_window: 131_072 }),
+          expect.objectContaining({ slug: "gpt-oss-120b", priority: 2 }),
+        ],
         data: [entry, expect.objectContaining({ id: "gpt-oss-120b", context_length: null })],
         total_count: 2,
         links: { next: null },
@@ -147,4 +154,9 @@ test("only parameters the engine honours are listed", () => {
   expect(
     toSupportedParameters({ ...none, logprobs: true, sampling: ["topP", "seed", "logitBias"] }),
   ).toEqual([...always, "logit_bias", "logprobs", "seed", "top_logprobs", "top_p"].toSorted());
+});
+
+test("OpenRouter's client accepts the list", async () => {
+  const { body } = await get("/models");
+  expect(ModelsListResponse$inboundSchema.safeParse(body).error).toBeUndefined();
 });
