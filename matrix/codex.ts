@@ -1,17 +1,18 @@
 /**
- * Codex, headless, over HTTP and over WebSocket: it runs commands and makes files; goes on after calls that the model wrote
- * wrongly; is resumed; answers by a schema; and compacts what no longer fits.
+ * Codex, headless, over HTTP and over WebSocket: it runs commands, makes files and patches them; goes on after calls that
+ * the model wrote wrongly; is resumed; answers by a schema; compacts what no longer fits, by itself and through the
+ * gateway; calls an MCP server, at once and when a search has found it; and has a sub-agent work for it.
  */
 import { join } from "node:path";
 import { z } from "zod";
 import { startGatewayProcess } from "../test/helpers/gateway-process.ts";
 import type { Check, ClientResult, MatrixClient } from "./client.ts";
+import { MCP_SERVER, MODEL } from "./coding-agent.ts";
 import { startScriptedAgent, type Task, type ToolCall } from "./scripted-agent.ts";
 import { startTap, type Tap } from "./tap.ts";
 import { createWorkspace, type Workspace } from "./workspace.ts";
 
 const PACKAGE = "@openai/codex";
-const MODEL = "openai/gpt-oss-20b";
 const SUMMARY = "The user lets the model count.";
 const CODEX = join(import.meta.dirname, "node_modules", PACKAGE, "bin/codex.js");
 const FLAGS = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
@@ -29,7 +30,9 @@ export const codexOverWebSocket: MatrixClient = {
 };
 
 /** Above what a short task needs, below what the long ones write. */
-const LIMIT = ["-c", "model_auto_compact_token_limit=5000"];
+const LIMIT = ["-c", "model_auto_compact_token_limit=6000"];
+
+const UPDATE = "*** Update File: patched.txt\n@@\n one\n-two\n+three";
 
 const TASKS = {
   write: {
@@ -57,6 +60,57 @@ const TASKS = {
     ],
     answer: "Counted to six.",
   },
+  patch: {
+    name: "patch",
+    ask: "Patch a file.",
+    calls: [
+      patch("*** Add File: patched.txt\n+one\n+two"),
+      // Models trained on functions wrap it.
+      { tool: "apply_patch", arguments: { input: toPatch(UPDATE) } },
+    ],
+    answer: "The file is patched.",
+  },
+  parent: {
+    name: "parent",
+    ask: "Let somebody else do it.",
+    calls: [
+      {
+        namespace: "multi_agent_v1",
+        tool: "spawn_agent",
+        arguments: { message: "Make a file for me." },
+      },
+      {
+        namespace: "multi_agent_v1",
+        tool: "wait_agent",
+        arguments: (prompt) => ({ targets: [agentId(prompt)], timeout_ms: 120_000 }),
+      },
+    ],
+    answer: "Somebody else has done it.",
+  },
+  child: {
+    name: "child",
+    ask: "Make a file for me.",
+    calls: [shell("echo child > child.txt")],
+    answer: "The file of the child is made.",
+  },
+  echo: {
+    name: "echo",
+    ask: "Let the server say something.",
+    calls: [echo("ping")],
+    answer: "The server has said it.",
+  },
+  search: {
+    name: "search",
+    ask: "Find a server and let it say something.",
+    calls: [{ tool: "tool_search", arguments: { query: "echo", limit: 5 } }, echo("pong")],
+    answer: "The server was found.",
+  },
+  lite: {
+    name: "lite",
+    ask: "Do both at once.",
+    calls: [shell("echo lite > lite.txt"), echo("lite")],
+    answer: "Both are done.",
+  },
   schema: {
     name: "schema",
     ask: "How many files are there?",
@@ -81,6 +135,13 @@ const TASKS = {
     calls: [shell("seq 1 2")],
     answer: "Counted to two.",
   },
+  compactHere: {
+    name: "compact here",
+    // From the gateway's instruction.
+    ask: "Summarize this conversation so that you could go on from the summary alone",
+    calls: [],
+    answer: SUMMARY,
+  },
   compact: {
     name: "compact",
     // From Codex' own instruction.
@@ -98,6 +159,22 @@ function count(number: number): ToolCall {
   return shell(`echo ${number} >> count.txt`);
 }
 
+function echo(message: string): ToolCall {
+  return { namespace: "mcp__everything", tool: "echo", arguments: { message } };
+}
+
+function patch(hunk: string): ToolCall {
+  return { tool: "apply_patch", arguments: toPatch(hunk) };
+}
+
+function toPatch(hunk: string): string {
+  return `*** Begin Patch\n${hunk}\n*** End Patch\n`;
+}
+
+function agentId(prompt: string): string {
+  return /"agent_id":\s*"([^"]+)"/.exec(prompt)?.[1] ?? "";
+}
+
 const SCHEMA = {
   type: "object",
   properties: { files: { type: "integer" } },
@@ -109,10 +186,19 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
   const workspace = createWorkspace(folder);
   const { contentOf } = workspace;
   const checks: Check[] = [];
-  const check = (name: string, passed: boolean) => checks.push({ name, passed });
+  let checkedPrompts = 0;
+  const check = (name: string, passed: boolean) => {
+    checks.push({ name, passed });
+    checkedPrompts = agent.prompts.length;
+  };
   const agent = await startScriptedAgent(Object.values(TASKS));
   const tap = await startTap();
   const surroundings = { workspace, tap, webSocket };
+  /** In one prompt since the last check. */
+  const seen = (...texts: string[]) =>
+    agent.prompts
+      .slice(checkedPrompts)
+      .some((prompt) => texts.every((text) => prompt.includes(text)));
   const args = ["--engine", "vllm", "--url", agent.url];
   try {
     await withCodex(args, surroundings, async (codex) => {
@@ -129,6 +215,18 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
         "six calls, two of them malformed by the model: all are run",
         counted.answer === TASKS.count.answer && contentOf("count.txt") === "1\n2\n3\n4\n5\n6\n",
       );
+      const patched = await codex(TASKS.patch.ask);
+      check(
+        "freeform `apply_patch`, as it is and wrapped in JSON: makes a file and changes it",
+        patched.answer === TASKS.patch.answer && contentOf("patched.txt") === "one\nthree\n",
+      );
+      const parent = await codex(TASKS.parent.ask);
+      check(
+        "has a sub-agent make a file, and gets its answer",
+        parent.answer === TASKS.parent.answer &&
+          contentOf("child.txt") === "child\n" &&
+          seen(TASKS.parent.ask, TASKS.child.answer),
+      );
       const schema = workspace.configure("schema.json", SCHEMA);
       const { answer } = await codex("--output-schema", schema, TASKS.schema.ask);
       check("`--output-schema`: answers by it, after a call", answer === TASKS.schema.answer);
@@ -138,11 +236,44 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
       const { answer } = await codex("resume", thread, ...LIMIT, TASKS.goOn.ask);
       check(
         "compacts when its own limit is reached, and finishes the task",
-        answer === TASKS.goOn.answer && agent.prompts.at(-1)?.includes(SUMMARY) === true,
+        answer === TASKS.goOn.answer && seen(TASKS.goOn.ask, SUMMARY),
+      );
+    });
+    await withCodex(args, { ...surroundings, mcp: true }, async (codex) => {
+      const { answer } = await codex(TASKS.echo.ask);
+      check(
+        "calls a tool of an MCP server",
+        answer === TASKS.echo.answer && seen(TASKS.echo.ask, "Echo: ping"),
+      );
+    });
+    const searching = { ...surroundings, mcp: true, entry: { supports_search_tool: true } };
+    await withCodex(args, searching, async (codex) => {
+      const { answer } = await codex(TASKS.search.ask);
+      check(
+        "searches for a tool and calls it",
+        answer === TASKS.search.answer && seen(TASKS.search.ask, "Echo: pong"),
+      );
+    });
+    const lite = { ...surroundings, mcp: true, entry: { use_responses_lite: true } };
+    await withCodex(args, lite, async (codex) => {
+      const { answer } = await codex(TASKS.lite.ask);
+      check(
+        "tools in the input (Responses Lite): runs a command and calls an MCP server",
+        answer === TASKS.lite.answer &&
+          contentOf("lite.txt") === "lite\n" &&
+          seen(TASKS.lite.ask, "Echo: lite"),
+      );
+    });
+    await withCodex(args, { ...surroundings, provider: "OpenAI" }, async (codex) => {
+      const { thread } = await codex(TASKS.fill.ask);
+      const { answer } = await codex("resume", thread, ...LIMIT, TASKS.goOn.ask);
+      check(
+        "has the gateway compact (a provider called OpenAI), and finishes the task",
+        answer === TASKS.goOn.answer && seen(TASKS.goOn.ask, SUMMARY),
       );
     });
     // Codex believes in more context than there is, until it is told.
-    const short = [...args, "--context-length", "11000"];
+    const short = [...args, "--context-length", "13000"];
     await withCodex(short, surroundings, async (codex) => {
       const { thread } = await codex(TASKS.fill.ask);
       const full = await codex("resume", thread, TASKS.overflow.ask);
@@ -150,7 +281,7 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
       const { answer } = await codex("resume", thread, ...LIMIT, TASKS.goOn.ask);
       check(
         "a conversation that no longer fits: says so; with its limit set, compacts it and goes on",
-        told && answer === TASKS.goOn.answer && agent.prompts.at(-1)?.includes(SUMMARY) === true,
+        told && answer === TASKS.goOn.answer && seen(TASKS.goOn.ask, SUMMARY),
       );
     });
   } finally {
@@ -168,6 +299,12 @@ interface Surroundings {
   readonly workspace: Workspace;
   readonly tap: Tap;
   readonly webSocket: boolean;
+  /** Whether it has an MCP server. */
+  readonly mcp?: boolean;
+  /** The provider's name, by which Codex knows what the server can do. */
+  readonly provider?: string;
+  /** What the catalogue says otherwise of the model. */
+  readonly entry?: object;
 }
 
 type Codex = (...args: string[]) => Promise<Turn>;
@@ -182,13 +319,15 @@ interface Turn {
 /** Codex, in front of a gateway that lives as long as `use` takes. */
 async function withCodex<Result>(
   gatewayArgs: readonly string[],
-  { workspace, tap, webSocket }: Surroundings,
+  { workspace, tap, webSocket, mcp = false, provider = "harmony-gateway", entry }: Surroundings,
   use: (codex: Codex) => Promise<Result>,
 ): Promise<Result> {
   const gateway = await startGatewayProcess(gatewayArgs);
   tap.forwardTo(new URL(gateway.baseURL).origin);
   try {
-    const catalogue = workspace.configure(".codex/models.json", { models: [MODEL_ENTRY] });
+    const catalogue = workspace.configure(".codex/models.json", {
+      models: [{ ...MODEL_ENTRY, ...entry }],
+    });
     workspace.configure(
       ".codex/config.toml",
       [
@@ -196,10 +335,11 @@ async function withCodex<Result>(
         `model_provider = "gateway"`,
         `model_catalog_json = "${catalogue}"`,
         `[model_providers.gateway]`,
-        `name = "harmony-gateway"`,
+        `name = "${provider}"`,
         `base_url = "${tap.baseURL}"`,
         `wire_api = "responses"`,
         `supports_websockets = ${webSocket}`,
+        ...(mcp ? MCP_CONFIGURATION : []),
       ].join("\n"),
     );
     return await use(async (...args) => {
@@ -210,6 +350,15 @@ async function withCodex<Result>(
     await gateway.stop();
   }
 }
+
+const [mcpCommand, ...mcpArgs] = MCP_SERVER;
+const MCP_CONFIGURATION = [
+  "[mcp_servers.everything]",
+  `command = "${mcpCommand}"`,
+  `args = ${JSON.stringify(mcpArgs)}`,
+  "startup_timeout_sec = 60",
+  "required = true",
+];
 
 const MODEL_ENTRY = {
   slug: MODEL,

@@ -38,16 +38,16 @@ export interface ThoughtCount {
   readonly had: number;
 }
 
-const FINAL_OPENED = /<\|channel\|>final(?: ?<\|constrain\|>json)?<\|message\|>$/;
-
 export async function startScriptedAgent(tasks: readonly Task[]): Promise<ScriptedAgent> {
   const vllm: FakeVllm = await startFakeVllm((prompt) => {
     const state = readPrompt(tasks, prompt);
     if (state === undefined) return "<|channel|>final<|message|>Nothing to do.<|return|>";
     const { task, done } = state;
     const call = task.calls[done];
-    // The gateway opens an answer that is to follow a schema, once the model has thought.
-    if (FINAL_OPENED.test(prompt)) return `${task.answer}<|return|>`;
+    // What is to follow a schema or a grammar is opened by the gateway, once the model has thought or named the tool.
+    if (prompt.endsWith("<|message|>")) {
+      return call === undefined ? `${task.answer}<|return|>` : writeBody(call, prompt);
+    }
     const thought = `<|channel|>analysis<|message|>${thoughtOf(task, done)}<|end|><|start|>assistant`;
     if (call === undefined) return `${thought}<|channel|>final<|message|>${task.answer}<|return|>`;
     return `${thought}${writeCall(call, prompt)}`;
@@ -61,13 +61,15 @@ export async function startScriptedAgent(tasks: readonly Task[]): Promise<Script
 }
 
 function writeCall(call: ToolCall, prompt: string): string {
-  const { tool, namespace = "functions", arguments: input } = call;
+  const { tool, namespace = "functions" } = call;
+  const contentType = typeof call.arguments === "string" ? "" : " <|constrain|>json";
+  const header = call.header ?? `<|channel|>commentary to=${namespace}.${tool}${contentType}`;
+  return `${header}<|message|>${writeBody(call, prompt)}`;
+}
+
+function writeBody({ arguments: input }: ToolCall, prompt: string): string {
   const value = typeof input === "function" ? input(prompt) : input;
-  const isText = typeof value === "string";
-  const header =
-    call.header ??
-    `<|channel|>commentary to=${namespace}.${tool}${isText ? "" : " <|constrain|>json"}`;
-  return `${header}<|message|>${isText ? value : JSON.stringify(value)}<|call|>`;
+  return `${typeof value === "string" ? value : JSON.stringify(value)}<|call|>`;
 }
 
 interface PromptState {
