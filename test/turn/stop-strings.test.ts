@@ -50,15 +50,14 @@ test("after skipped text, finds the matches that end behind it", () => {
       const returned = matcher.skip(skipped) + matcher.push(text) + matcher.end();
       const whole = skipped + text;
       const ends = Array.from({ length: text.length }, (_, at) => skipped.length + at + 1);
-      const end = ends.find((each) => stop.some((one) => whole.slice(0, each).endsWith(one)));
-      if (end === undefined) {
-        expect(matcher.matched).toBeUndefined();
-        expect(returned).toBe(whole);
-      } else {
-        const { matched = "" } = matcher;
-        expect(whole.slice(0, end).endsWith(matched)).toBe(true);
-        expect(returned).toBe(whole.slice(0, end - matched.length));
-      }
+      const endingAt = (end: number) => stop.filter((one) => whole.slice(0, end).endsWith(one));
+      const end = ends.find((each) => endingAt(each).length > 0) ?? whole.length;
+      const [matched] = endingAt(end).toSorted((one, other) => other.length - one.length);
+      const isMatch = text !== "" && matched !== undefined;
+      expect({ matched: matcher.matched, returned }).toEqual({
+        matched: isMatch ? matched : undefined,
+        returned: isMatch ? whole.slice(0, end - matched.length) : whole,
+      });
     }),
     { numRuns: 1_000 },
   );
