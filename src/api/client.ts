@@ -2,9 +2,10 @@
 import type { SseBindings } from "./sse.ts";
 
 /**
- * How chain of thought leaves the gateway: readable, encrypted for the client to send back, or not at all.
+ * How chain of thought leaves the gateway: readable, encrypted for the client to send back, as a summary only, or not at
+ * all.
  */
-export type ReasoningPolicy = "raw" | "sealed" | "none";
+export type ReasoningPolicy = "raw" | "sealed" | "summary" | "none";
 
 export interface Client {
   /**

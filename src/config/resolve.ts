@@ -145,6 +145,7 @@ function contradictions(
   return [
     ...backendProblems(settings, given),
     ...sealingProblems(settings),
+    ...summaryProblems(settings),
     ...accessProblems(settings, deployment),
   ];
 }
@@ -208,6 +209,12 @@ function sealingProblems(settings: Settings): string[] {
   return [
     "reasoningPolicy sealed: requires sealingKeys. Create one with `harmony-gateway key --sealing`.",
   ];
+}
+
+function summaryProblems(settings: Settings): string[] {
+  const hasPolicy = [settings, ...settings.keys].some((each) => each.reasoningPolicy === "summary");
+  if (!hasPolicy || settings.reasoningSummaries) return [];
+  return ["reasoningPolicy summary: requires reasoningSummaries, or no summary is ever made."];
 }
 
 function accessProblems(settings: Settings, deployment: Deployment): string[] {

@@ -35,7 +35,7 @@ const count = () => z.int().min(1);
 const url = () =>
   z.url({ protocol: /^https?$/, error: "expected a URL that begins with http:// or https://" });
 const engineKind = () => z.enum(CONFIGURED_KINDS);
-const reasoningPolicy = () => z.enum(["raw", "sealed", "none"]);
+const reasoningPolicy = () => z.enum(["raw", "sealed", "summary", "none"]);
 const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
 
 /** One configured engine, in `backends`. */
@@ -246,7 +246,16 @@ export const settingsSchema = z.lazy(() =>
     reasoningPolicy: setting("reasoning", reasoningPolicy().default("raw"), {
       description:
         "How clients receive the model's reasoning: as text, encrypted, to be sent back only, " +
-        "or not at all. A key may have its own value.",
+        "as a summary only (Responses API, needs `reasoningSummaries`), or not at all. A key may have its own value.",
+    }),
+    reasoningSummaries: setting("reasoning", z.boolean().default(false), {
+      description:
+        "Make summaries of the reasoning for requests to the Responses API that ask for them (`reasoning.summary`), and for " +
+        "keys with the policy `summary`. Each costs a small completion of the model, and clients such as Codex ask by default.",
+    }),
+    reasoningSummaryWaitMs: setting("reasoning", milliseconds().default(5_000), {
+      description:
+        "Longest wait for a summary. What follows the reasoning is held back meanwhile; after it, there is no summary.",
     }),
     reasoningContentMirror: setting("reasoning", z.boolean().default(false), {
       description:

@@ -143,6 +143,8 @@ export type TurnEvent =
       readonly type: "part-end";
       /** Of a reasoning part: its text, encrypted, for clients that send it back in the next request. */
       readonly sealed?: string;
+      /** Of a reasoning part, for clients that ask for one: a summary of its text. */
+      readonly summary?: string;
     }
   /** A `builtin-call` part has been run. Comes after its `part-end`, and before any other part begins. */
   | BuiltinCallResult

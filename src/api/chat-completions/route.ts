@@ -116,6 +116,8 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
 const SHOWN: Record<ReasoningPolicy, ShownReasoning> = {
   raw: "text",
   sealed: "sealed",
+  // This API has no summaries.
+  summary: "hidden",
   none: "hidden",
 };
 

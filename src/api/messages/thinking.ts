@@ -41,5 +41,7 @@ export function toShownThinking(
 const POLICIES: Readonly<Record<ReasoningPolicy, "text" | "signature" | "none">> = {
   raw: "text",
   sealed: "signature",
+  // This API has no summaries.
+  summary: "none",
   none: "none",
 };

@@ -24,6 +24,9 @@ export const responsesApi: Api = {
       maxBodyBytes: settings.maxBodyBytes,
       unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput ?? "refuse" },
       tools: { style: settings.toolNamespaces, max: settings.maxTools },
+      summaries: settings.reasoningSummaries
+        ? { waitMs: settings.reasoningSummaryWaitMs }
+        : undefined,
       reasoningEvents: createKeySetting(settings, "reasoningEvents"),
       keepAliveMs: settings.keepAliveMs,
       clientIdleTimeoutMs: settings.clientIdleTimeoutMs,

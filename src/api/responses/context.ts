@@ -31,6 +31,8 @@ export interface ResponsesDeps extends EntryDeps {
   readonly maxBodyBytes: number;
   readonly unsupported: Unsupported;
   readonly tools: ToolSettings;
+  /** Absent: no summaries are made. */
+  readonly summaries: { readonly waitMs: number } | undefined;
   readonly reasoningEvents: (tenant: string) => ReasoningEvents;
   readonly keepAliveMs: number;
   /** A client that reads nothing for so long is disconnected. */

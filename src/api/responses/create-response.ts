@@ -12,6 +12,7 @@ import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import { readRequest } from "../parse-request.ts";
+import { type SummaryDetail, withSummaries } from "../reasoning-summary.ts";
 import { createStages } from "../stages.ts";
 import {
   asksForCompaction,
@@ -103,13 +104,13 @@ export async function prepareResponse(
     isUnlimited: request.max_output_tokens == null && model.contextLength !== undefined,
   });
   const purpose = isCompaction ? "compaction" : request.generate === false ? "prewarm" : "answer";
-  const seal = policy === "sealed" || (policy === "raw" && wantsSealed);
+  const seal = policy === "sealed" || ((policy === "raw" || policy === "summary") && wantsSealed);
   return { id, request, purpose, model, turn, context, omissions, caller, seal, builder };
 }
 
 /** The events of its turn. Its reasoning is stored for later requests. */
 export function runPending(
-  { purpose, model, turn, caller, seal }: PendingResponse,
+  { request, purpose, model, turn, caller, seal }: PendingResponse,
   deps: ResponsesContext,
   signal: AbortSignal,
 ): AsyncIterable<TurnEvent | CompactionEvent> {
@@ -118,7 +119,25 @@ export function runPending(
   if (purpose === "compaction") {
     return runCompaction(model.run(turn, signal), tenant, deps.cipher);
   }
-  return deps.reasoning.keep(model.run(turn, signal), { tenant, seal });
+  const kept = deps.reasoning.keep(model.run(turn, signal), { tenant, seal });
+  const detail = wantedSummary(request, caller, deps);
+  if (detail === undefined) return kept;
+  const system = deps.system(deps.now());
+  const { waitMs } = detail;
+  return withSummaries(kept, { model, turn, system, signal, waitMs, detail: detail.detail });
+}
+
+/** Undefined: the reasoning is not summarized. Users who may not see any of it get no summary either. */
+function wantedSummary(
+  { reasoning }: ResponsesRequest,
+  { client: { reasoningPolicy } }: Caller,
+  { summaries }: ResponsesContext,
+): { readonly detail: SummaryDetail; readonly waitMs: number } | undefined {
+  const asked = reasoning?.summary ?? reasoning?.generate_summary ?? undefined;
+  const detail = asked ?? (reasoningPolicy === "summary" ? "auto" : undefined);
+  const isShown = reasoningPolicy === "raw" || reasoningPolicy === "summary";
+  if (summaries === undefined || detail === undefined || !isShown) return undefined;
+  return { detail, waitMs: summaries.waitMs };
 }
 
 /** Runs it without events. Rejects with the turn's error, or when the response cannot be stored. */

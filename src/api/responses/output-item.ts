@@ -23,6 +23,8 @@ export interface OpenItem {
   isOver: boolean;
   /** Encrypted reasoning, known once the item is done. */
   sealed: string | undefined;
+  /** A summary of the reasoning, known once the item is done. */
+  summary: string | undefined;
 }
 
 /** `empty`: as announced, before any content. `hidden`: complete, without its reasoning. */
@@ -44,6 +46,7 @@ export function createOpenItem(
     logprobs: [],
     isOver: false,
     sealed: undefined,
+    summary: undefined,
   };
 }
 
@@ -59,7 +62,7 @@ export function toItem(item: OpenItem, status: ItemStatus, form: ItemForm): Outp
         id,
         type: "reasoning",
         status,
-        summary: [],
+        summary: item.summary === undefined ? [] : [{ type: "summary_text", text: item.summary }],
         content: form === "full" ? [{ type: "reasoning_text", text }] : [],
         ...(item.sealed !== undefined && { encrypted_content: item.sealed }),
       };

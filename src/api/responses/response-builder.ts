@@ -152,6 +152,7 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
         if (open) {
           open.isOver = true;
           open.sealed = event.sealed;
+          open.summary = event.summary;
         }
         return undefined;
       case "builtin-result":

@@ -17,7 +17,9 @@ export function showItem(item: WireItem, { reasoningPolicy }: Client): WireItem 
   if (shown.type !== "reasoning" || reasoningPolicy === "raw") return shown;
   const { encrypted_content: sealed, ...rest } = shown;
   const isCarried = reasoningPolicy === "sealed" && sealed !== undefined;
-  return { ...rest, content: [], ...(isCarried && { encrypted_content: sealed }) };
+  // The policy may have been another one when the item was made.
+  const summary = reasoningPolicy === "summary" ? shown["summary"] : [];
+  return { ...rest, content: [], summary, ...(isCarried && { encrypted_content: sealed }) };
 }
 
 const WITH_STATUS: ReadonlySet<string> = new Set([

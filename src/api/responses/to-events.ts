@@ -159,8 +159,20 @@ export function createEventWriter(
     if (hasContentPart(item)) {
       write("response.content_part.done", `${place}"part":${toPart(item)}`);
     }
+    if (item.summary !== undefined) writeSummary(item, item.summary);
     const members = `"output_index":${item.index},"item":${JSON.stringify(done)}`;
     write("response.output_item.done", members);
+  }
+
+  /** It comes as a whole. */
+  function writeSummary({ id, index }: OpenItem, summary: string): void {
+    const place = `"item_id":${JSON.stringify(id)},"output_index":${index},"summary_index":0`;
+    const text = JSON.stringify(summary);
+    const partOf = (content: string) => `${place},"part":{"type":"summary_text","text":${content}}`;
+    write("response.reasoning_summary_part.added", partOf('""'));
+    write("response.reasoning_summary_text.delta", `${place},"delta":${text}`);
+    write("response.reasoning_summary_text.done", `${place},"text":${text}`);
+    write("response.reasoning_summary_part.done", partOf(text));
   }
 
   function onWholeItem(item: OutputItem, index: number): void {

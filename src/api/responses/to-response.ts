@@ -21,8 +21,8 @@ export interface ReasoningItem {
   readonly id: string;
   readonly type: "reasoning";
   readonly status: ItemStatus;
-  /** Always empty: there is no summarizer. Clients iterate it, so it is always there. */
-  readonly summary: readonly never[];
+  /** Clients iterate it, so it is always there. */
+  readonly summary: readonly { readonly type: "summary_text"; readonly text: string }[];
   readonly content: readonly { readonly type: "reasoning_text"; readonly text: string }[];
   readonly encrypted_content?: string;
 }

@@ -123,6 +123,10 @@ class Consumer {
     check(open?.id === event.item_id, "an event is about the open item", event);
     check(event.output_index === this.#done.length, "an event is about the open item", event);
     if ("content_index" in event) check(event.content_index === 0, "items have one part", event);
+    if ("summary_index" in event) {
+      check(open?.type === "reasoning", "only reasoning is summarized", event);
+      return;
+    }
     const kind = ITEM_TYPES[event.type];
     if (kind !== undefined) check(open?.type === kind, "an event fits its item", event);
     switch (event.type) {

@@ -29,7 +29,7 @@ const reasoningItem = z.strictObject({
   id: z.string().regex(/^rs_/),
   type: z.literal("reasoning"),
   status,
-  summary: z.array(z.never()),
+  summary: z.array(z.strictObject({ type: z.literal("summary_text"), text: z.string().min(1) })),
   content: z.array(reasoningText),
   encrypted_content: z.string().optional(),
 });
@@ -269,6 +269,24 @@ const common = [
     type: z.literal("response.function_call_arguments.done"),
     ...ofItem,
     arguments: z.string(),
+  }),
+  z.strictObject({
+    type: z.enum(["response.reasoning_summary_part.added", "response.reasoning_summary_part.done"]),
+    ...ofItem,
+    summary_index: z.literal(0),
+    part: z.strictObject({ type: z.literal("summary_text"), text: z.string() }),
+  }),
+  z.strictObject({
+    type: z.literal("response.reasoning_summary_text.delta"),
+    ...ofItem,
+    summary_index: z.literal(0),
+    delta: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal("response.reasoning_summary_text.done"),
+    ...ofItem,
+    summary_index: z.literal(0),
+    text: z.string(),
   }),
   z.strictObject({
     type: z.literal("response.custom_tool_call_input.delta"),
