@@ -1,0 +1,67 @@
+/** Streams of real servers, made by `real/record.ts`: what an adapter made of them then it makes of them now. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createEngine, ENGINE_KINDS } from "../../src/engines/create-engine.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { complete, jsonAnswer, requestOf, scriptTransport } from "./support.ts";
+
+const FIXTURES = join(import.meta.dirname, "../fixtures/recorded");
+
+const recording = z.object({
+  about: z.object({ engine: z.enum(ENGINE_KINDS), version: z.string() }),
+  recording: z.record(
+    z.string(),
+    z.object({
+      exchanges: z.array(z.object({ status: z.int(), contentType: z.string(), file: z.string() })),
+      outcome: z.looseObject({
+        content: z.string().optional(),
+        error: z.string().optional(),
+        reason: z.string().optional(),
+        usage: z.record(z.string(), z.int()).optional(),
+        logprobs: z.int().optional(),
+      }),
+    }),
+  ),
+});
+
+for (const folder of readdirSync(FIXTURES)) {
+  const read = (file: string) => readFileSync(join(FIXTURES, folder, file));
+  const { about, recording: scenarios } = recording.parse(
+    JSON.parse(read("recording.json").toString()),
+  );
+
+  describe(`${about.engine} ${about.version}`, () => {
+    test.each(Object.entries(scenarios).filter(([name]) => name !== "probe"))(
+      "%s",
+      async (_, { exchanges: [exchange], outcome }) => {
+        if (exchange === undefined) throw new Error("the scenario asked nothing");
+        const { status, contentType, file } = exchange;
+        const answer = contentType.includes("event-stream")
+          ? { status, headers: { "content-type": contentType }, pieces: [read(file)] }
+          : jsonAnswer(read(file).toString(), status);
+        const engine = createEngine(about.engine, {
+          url: "http://engine:8000",
+          model: "openai/gpt-oss-20b",
+          transport: scriptTransport(() => answer),
+        });
+        const asked = (outcome.logprobs ?? 0) > 0 ? requestOf({ topLogprobs: 2 }) : requestOf();
+        const { ids = [], logprobs = [], finish, error } = await complete(engine, asked);
+        expect({
+          content: error ? undefined : o200kHarmony().decode(ids),
+          logprobs: error ? undefined : logprobs.length,
+          reason: finish?.reason,
+          usage: finish?.usage,
+          error: error?.kind,
+        }).toEqual({
+          content: outcome.content,
+          logprobs: outcome.logprobs,
+          reason: outcome.reason,
+          usage: outcome.usage,
+          error: outcome.error,
+        });
+      },
+    );
+  });
+}
