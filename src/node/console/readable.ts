@@ -110,7 +110,7 @@ function toSentence({ level, event, fields }: LogEntry, painted: Paint): string 
       return toRequestLine(fields, painted);
     case "turn":
       // One line for each request, unless its turn failed, or all details are asked for.
-      return level === "info" ? "" : toFields(event, level, fields, painted);
+      return level === "info" ? "" : toFailedTurn(fields, painted);
     case "engine ready": {
       const context = toCount(fields["contextLength"]);
       const length = context === undefined ? "" : `, context of ${context} tokens`;
@@ -163,6 +163,11 @@ function toRequestLine(fields: LogFields, painted: Paint): string {
     ...(fields["reason"] === undefined ? [] : [toWord(fields["reason"])]),
   ];
   return parts.join("  ");
+}
+
+/** Its request's line follows, unless its stream had begun. */
+function toFailedTurn({ model, message, error }: LogFields, painted: Paint): string {
+  return `${painted("red", "failed")}  ${toWord(model)}: ${toWord(message ?? error)}`;
 }
 
 function toNote({ restartFor }: LogFields): string {

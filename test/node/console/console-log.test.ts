@@ -70,9 +70,11 @@ harmony-gateway 1.2.3 listens at http://127.0.0.1:8787/v1 (started in 0.3 s)
     const output = screen(true);
     const log = logTo(output);
     log.info("turn", { id: "1", finish: "stop" });
+    log.warn("turn", { id: "1", finish: "failed", model: "m", message: "It cannot be reached." });
     log.info("request", { ...REQUEST, tenant: "alice" });
     log.info("request", { ...REQUEST, status: 400, reason: "messages: must be an array" });
     expect(output.written()).toBe(`\
+12:00:00  failed  m: It cannot be reached.
 12:00:00  200  POST /v1/chat/completions  12 ms  alice
 12:00:00  400  POST /v1/chat/completions  12 ms  messages: must be an array
 `);
