@@ -312,7 +312,11 @@ function codexLoop(baseURL: string): Say {
             ...OPENAI_TOOLS,
             { type: "local_shell" },
             { type: "web_search", external_web_access: false },
-            { type: "custom", name: "apply_patch", format: { type: "grammar" } },
+            {
+              type: "custom",
+              name: "apply_patch",
+              format: { type: "grammar", syntax: "lark", definition: "start: /.+/s" },
+            },
             { type: "namespace", name: "mcp", tools: [] },
           ],
           tool_choice: "auto",
