@@ -103,7 +103,7 @@ describe("invalid usage exits with code 2, and is reported on stderr", () => {
     [["serve", "--port", "x"], '--port: expected a whole number from 0 to 65535, got "x".'],
     [["--host", "0.0.0.0"], "host 0.0.0.0: other machines could use the gateway without a key."],
     [["servr"], "There is no command servr. Did you mean serve?"],
-    [["key", "a", "b"], "Usage: harmony-gateway key"],
+    [["key", "a", "b"], "key: give one name for the client, not 2."],
   ])("%j", async (args, message) => {
     const started = run(args);
     expect(await started.exit).toBe(2);

@@ -58,7 +58,8 @@ describe("an engine that fails before its first token", () => {
       failing.complete = async function* () {
         throw new EngineError(kind, "http://secret-host:8000 said no", { retryAfter: 7 });
       };
-      const broken = await startTestGateway({ engine: failing });
+      // Others than the operator may ask.
+      const broken = await startTestGateway({ engine: failing, settings: { open: true } });
       const response = await fetch(`${broken.baseURL}/chat/completions`, {
         method: "POST",
         body: JSON.stringify({ stream, messages: [{ role: "user", content: "hi" }] }),

@@ -115,7 +115,7 @@ describe("addresses", () => {
     ["/v1/v1/messages", "POST", 404, "/v1 twice"],
     ["/v1/messages/batches", "POST", 404, "message batches"],
     ["/v1/complete", "POST", 404, "text completions"],
-    ["/v1/files", "GET", 404, "no route with this path"],
+    ["/v1/files", "GET", 404, "No files are kept here"],
     ["/v1/messages", "GET", 405, "POST"],
   ])("%s by %s: %i", async (path, method, status, words) => {
     const { fetch } = gatewayWith([]);
