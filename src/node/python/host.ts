@@ -25,7 +25,7 @@ interface Pyodide {
   setStderr(options: { write: (bytes: Uint8Array) => number }): void;
   unregisterJsModule(name: string): void;
   loadPackage(names: string[], options: object): Promise<unknown>;
-  unpackArchive(archive: Uint8Array, format: string): void;
+  unpackArchive(archive: Uint8Array, format: string, options: object): void;
   readonly globals: { get(name: string): Callable };
   runPython(code: string, options: object): Callable;
 }
@@ -81,8 +81,10 @@ function prepare(py: Pyodide): Callable {
   py.setStdin({ stdin: () => null });
   limitFiles(py.FS, options.maxFileBytes);
   py.FS.mkdirTree(DRIVE);
+  const extractDir = String(py.runPython("import site; site.getsitepackages()[0]", {}));
   for (const file of unlockedWheels(py)) {
-    py.unpackArchive(readFileSync(`${options.wheelsFolder}/${file}`), "wheel");
+    const archive = new Uint8Array(readFileSync(`${options.wheelsFolder}/${file}`));
+    py.unpackArchive(archive, "wheel", { extractDir });
   }
   const runner = py.runPython(PRELUDE, { globals: py.runPython("dict()", {}) });
   py.unregisterJsModule("js");

@@ -6,11 +6,13 @@
  */
 export const PRELUDE = `
 def make_run():
-    import ast, linecache, os, random, sys, traceback, types
+    import ast, importlib, linecache, os, random, sys, traceback, types
     from pyodide.code import CodeRunner
     import pyodide.code
 
     random.seed()
+    # Wheels have been unpacked behind the back of the import system.
+    importlib.invalidate_caches()
     for module in (pyodide.code, sys.modules.get("_pyodide._base"), sys.modules.get("_pyodide_core")):
         if module is not None and hasattr(module, "run_js"):
             delattr(module, "run_js")

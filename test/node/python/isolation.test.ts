@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLocalPython, type LocalPython } from "../../../src/node/python/local-runtime.ts";
 import type { PythonSession } from "../../../src/tools/python/runtime.ts";
 import { DENO, HAS_PYTHON, PYODIDE, PYTHON_CACHE, WITHOUT_PYTHON } from "../../helpers/parts.ts";
+import { makeWheel } from "../../helpers/wheel.ts";
 import { listenAnywhere } from "../../helpers/listen.ts";
 
 const never = new AbortController().signal;
@@ -24,7 +25,12 @@ let python: LocalPython;
 let session: PythonSession;
 let ids = 0;
 
-function createPython(options: { timeoutMs?: number; memoryBytes?: number } = {}): LocalPython {
+interface Changed {
+  readonly timeoutMs?: number;
+  readonly wheelsFolder?: string;
+}
+
+function createPython(options: Changed = {}): LocalPython {
   return createLocalPython({
     program: "deno",
     denoPath: DENO,
@@ -285,8 +291,12 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       ["shows nothing where there is nothing", "x = 41", ""],
       ["keeps variables", "print(x + 1)", "42\n"],
       ["awaits", "import asyncio\nasync def f(): return 3\nawait f()", "3\n"],
-      ["runs asyncio", "asyncio.run(f())", "3\n"],
-      ["sleeps", "await asyncio.sleep(0.01)\nasyncio.run(asyncio.sleep(0.01, 4))", "4\n"],
+      ["runs asyncio", "import asyncio\nasync def g(): return 3\nasyncio.run(g())", "3\n"],
+      [
+        "sleeps",
+        "import asyncio\nawait asyncio.sleep(0.01)\nasyncio.run(asyncio.sleep(0.01, 4))",
+        "4\n",
+      ],
       ["takes code as it is written", "  \nif 1:\n   y = 2\ny\n", "2\n"],
       ["ends quietly", "import sys; sys.exit(1)", ""],
     ])("%s", async (_, code, output) => {
@@ -321,6 +331,16 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       expect(a.output).toMatch(/^0\.\d+\n$/);
       expect(a.output).not.toBe(b.output);
       await other.release();
+    });
+
+    test("wheels of the operator's folder can be imported, and nothing else", async () => {
+      writeFileSync(join(folder, "tiny-1.0-py3-none-any.whl"), makeWheel("tiny", "ANSWER = 42\n"));
+      const stocked = createPython({ wheelsFolder: folder });
+      expect(stocked.packages).toEqual(["tiny"]);
+      const using = await stocked.open({ tenant: "acme" }, never);
+      expect(await using.run("import tiny\ntiny.ANSWER", never)).toMatchObject({ output: "42\n" });
+      expect((await using.run("import numpy", never)).output).toMatch(/No module named 'numpy'/);
+      await stocked.close();
     });
 
     test("a session is gone on with", async () => {
