@@ -12,8 +12,6 @@ interface Demand {
 
 const constrains = (type: Capabilities["constraints"][number]) => (engine: Capabilities) =>
   engine.constraints.includes(type) ? "native" : "checked";
-const holds = (type: Capabilities["constraints"][number]) => (engine: Capabilities) =>
-  engine.constraints.includes(type) ? "native" : "shown";
 const samples = (name: Capabilities["sampling"][number]) => (engine: Capabilities) =>
   engine.sampling.includes(name) ? "native" : "ignored";
 const steered = () => "steered";
@@ -22,9 +20,6 @@ const DEMANDS: readonly Demand[] = [
   { fields: "`tool_choice`: required, a named tool", how: steered },
   { fields: "– which of several functions", how: constrains("choice") },
   { fields: "– their arguments, and those of `strict` tools", how: constrains("json-schema") },
-  { fields: "custom tools: the patch of Codex's `apply_patch`", how: holds("grammar") },
-  { fields: "– `lark` formats", how: holds("lark") },
-  { fields: "– `regex` formats", how: holds("regex") },
   { fields: "`tool_choice`: none, allowed_tools", how: steered },
   { fields: "`parallel_tool_calls`: false", how: steered },
   { fields: "`response_format`: json_schema", how: constrains("json-schema") },
@@ -67,8 +62,6 @@ the answer or to a call's arguments, a stop string only to the answer.
 - **checked**: the engine cannot constrain the model. The output is held back until it has been checked. If it is invalid,
   the model is told why and tries once more. If it is still invalid, the choice ends with \`finish_reason: "error"\`. Invalid
   output is never returned as valid.
-- **shown**: the model is shown what is demanded, and nothing is checked. A format of a custom tool is not checked on other
-  engines either: only its client can tell the model what was wrong.
 - **refused**: a 400 that names the field. **ignored**: no effect, as OpenRouter does with sampling parameters.
 
 `;

@@ -32,6 +32,7 @@ import { registerBackendMetrics } from "./telemetry/backend-metrics.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
 import { createMeters, describeForLog, observeModels } from "./telemetry/observe-models.ts";
+import type { Toolbox } from "./tools/toolbox.ts";
 import { createPause, type Pause } from "./turn/slices.ts";
 
 /** The first API that claims a request handles it. The last one claims every request. */
@@ -49,6 +50,8 @@ export interface AppDeps {
   readonly pause?: Pause;
   /** Absent: the runtime does not announce shutdown. */
   readonly shutdown?: Shutdown;
+  /** Tools that are run for the model. Absent: none. */
+  readonly toolbox?: Toolbox;
   /** Absent: this runtime has no WebSockets. */
   readonly webSockets?: WebSocketOptions;
   /**
@@ -120,6 +123,7 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
     store,
     onCorrupt: reportCorrupt(watching),
     shutdown,
+    toolbox: deps.toolbox ?? {},
     webSockets: deps.webSockets,
     log,
     meters,

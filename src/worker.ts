@@ -15,6 +15,9 @@ import { createLog } from "./telemetry/log.ts";
 import { createKvStore, isKvNamespace } from "./store/kv-store.ts";
 import { toMemoryStore } from "./store/reasoning.ts";
 import type { Store } from "./store/store.ts";
+import { requestByFetch } from "./tools/browser/fetch-page.ts";
+import { openBrowser } from "./tools/browser/open-browser.ts";
+import type { Toolbox } from "./tools/toolbox.ts";
 import { createCacheSalts } from "./turn/cache-salt.ts";
 import { createModels, type Models } from "./models/models.ts";
 
@@ -66,6 +69,7 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     settings,
     models,
     store: openStore(settings, env),
+    toolbox: openToolbox(settings),
     webSockets: { upgrade: upgradeWebSocket },
     log: createLog({ level: settings.log, now: Date.now, write: (line) => console.log(line) }),
     now: () => new Date(),
@@ -77,6 +81,12 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     const waitUntil = (work: Promise<unknown>) => context.waitUntil(work);
     return app.fetch(request, env, { waitUntil, passThroughOnException() {}, props: {} });
   };
+}
+
+/** Pages are fetched by the platform, whose network holds nothing of the operator's. */
+function openToolbox(settings: Settings): Toolbox {
+  if (!settings.builtinTools.includes("browser")) return {};
+  return { browser: openBrowser(settings, { requestPage: requestByFetch }) };
 }
 
 function randomId(): string {

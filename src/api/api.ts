@@ -11,6 +11,7 @@ import type { ReasoningCipher } from "../store/reasoning-cipher.ts";
 import type { ReasoningStore } from "../store/reasoning-store.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Meters } from "../telemetry/observe-models.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
 import type { Pause } from "../turn/slices.ts";
 import type { ApiEnv } from "./client.ts";
 import type { ErrorDescription } from "./errors.ts";
@@ -75,6 +76,8 @@ export interface ApiServices {
   /** Reports a stored entry of this kind that could not be read. */
   readonly onCorrupt: (kind: string) => void;
   readonly shutdown: Shutdown;
+  /** Tools that are run for the model. */
+  readonly toolbox: Toolbox;
   /** Absent: this runtime has no WebSockets. */
   readonly webSockets: WebSocketOptions | undefined;
   readonly log: Log;

@@ -146,6 +146,7 @@ function contradictions(
     ...backendProblems(settings, given),
     ...sealingProblems(settings),
     ...summaryProblems(settings),
+    ...toolProblems(settings),
     ...accessProblems(settings, deployment),
   ];
 }
@@ -215,6 +216,19 @@ function summaryProblems(settings: Settings): string[] {
   const hasPolicy = [settings, ...settings.keys].some((each) => each.reasoningPolicy === "summary");
   if (!hasPolicy || settings.reasoningSummaries) return [];
   return ["reasoningPolicy summary: requires reasoningSummaries, or no summary is ever made."];
+}
+
+function toolProblems(settings: Settings): string[] {
+  const { builtinTools, browserSearch, browserSearchUrl, browserSearchKey } = settings;
+  if (!builtinTools.includes("browser") || browserSearch === "local") return [];
+  if (browserSearch === "searxng") {
+    return browserSearchUrl === undefined
+      ? ["browserSearch searxng: needs browserSearchUrl, for instance http://127.0.0.1:8080."]
+      : [];
+  }
+  return browserSearchKey === undefined
+    ? [`browserSearch ${browserSearch}: needs browserSearchKey.`]
+    : [];
 }
 
 function accessProblems(settings: Settings, deployment: Deployment): string[] {

@@ -19,6 +19,7 @@ export const SETTING_GROUPS = {
   steering: "Steering",
   reasoning: "Reasoning",
   api: "Responses and Messages APIs",
+  tools: "Tools the gateway runs",
   store: "Store",
   access: "Access",
   limits: "Limits",
@@ -301,6 +302,55 @@ export const settingsSchema = z.lazy(() =>
         expected: "names of served models, each after `pattern=` or alone",
       },
     ),
+
+    builtinTools: setting("tools", z.array(z.enum(["browser", "python"])).default([]), {
+      description:
+        "Tools the gateway runs for the model when a request asks for web search or a code interpreter: `browser`, " +
+        "which needs `browserSearch`, and `python`. See docs/tools.md.",
+    }),
+    browserSearch: setting(
+      "tools",
+      z.enum(["searxng", "exa", "brave", "tavily", "you", "local"]).default("local"),
+      {
+        description:
+          "Search service of the browser tool: SearXNG by `browserSearchUrl`, another one by `browserSearchKey`, or " +
+          "`local`, which searches text files and uses no network.",
+      },
+    ),
+    browserSearchUrl: setting("tools", url().optional(), {
+      description:
+        "Address of the search service. Required for SearXNG; the others have one. Requests to it are not restricted " +
+        "to public addresses.",
+    }),
+    browserSearchKey: setting("tools", z.string().min(1).optional(), {
+      description: "API key of the search service. SearXNG needs none.",
+      secret: true,
+    }),
+    browserSearchFolder: setting("tools", z.string().min(1).optional(), {
+      description:
+        "Folder of Markdown, HTML and text files that `browserSearch` `local` searches. Absent: a few sample documents.",
+    }),
+    browserAllow: setting("tools", z.array(z.string().min(1)).default([]), {
+      description:
+        "Domains whose pages the browser tool may open and list, with their subdomains. Empty: all. A page can ask the " +
+        "model to put the conversation into an address; this limits where such an address can lead.",
+    }),
+    browserDeny: setting("tools", z.array(z.string().min(1)).default([]), {
+      description:
+        "Domains whose pages the browser tool may not open, whatever `browserAllow` says.",
+    }),
+    citations: setting("tools", z.enum(["link", "annotate", "raw"]).default("link"), {
+      description:
+        "How citations appear in answers: as Markdown links with annotations, as annotations alone, or as the model " +
+        "writes them (`【1†L3】`).",
+    }),
+    maxBuiltinCalls: setting("tools", count().default(30), {
+      description:
+        "Most calls to tools the gateway runs in one response. A request may ask for fewer.",
+    }),
+    builtinTimeoutMs: setting("tools", milliseconds().default(600_000), {
+      description: "Longest time for all calls to tools the gateway runs in one response together.",
+    }),
 
     store: setting(
       "store",

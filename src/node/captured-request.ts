@@ -22,7 +22,8 @@ export function requestMessages(
     const request = parseWith(responsesRequest, { model: "gpt-oss", ...body });
     const unsupported = { kinds: "skip", media: "placeholder" } as const;
     const history = plainHistory(request.input);
-    const tools = { style: "own", max: Number.POSITIVE_INFINITY } as const;
+    const hosted = { toolbox: {}, maxCalls: 1, timeoutMs: 1, citations: "link" } as const;
+    const tools = { style: "own", max: Number.POSITIVE_INFINITY, hosted } as const;
     const options = { ...context, unsupported, tools, history, turnId: "captured" };
     return runAtOnce(turnMaker(request, options)).turnOf(history).messages;
   }

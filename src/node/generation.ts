@@ -14,6 +14,7 @@ import { monitorModels } from "../models/monitor.ts";
 import type { Shutdown } from "../models/shutdown.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
 import { createCacheSalts } from "../turn/cache-salt.ts";
 import { createPause } from "../turn/slices.ts";
 import type { FetchHandler } from "./direct-sse.ts";
@@ -28,6 +29,7 @@ export interface Shared {
   readonly log: Log;
   readonly shutdown: Shutdown;
   readonly store: Store;
+  readonly toolbox: Toolbox;
   readonly webSockets?: WebSocketOptions;
   readonly transport: Transport;
   readonly createNativeLlama: CreateNativeLlama;

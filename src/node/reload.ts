@@ -1,7 +1,7 @@
 /** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
 import type { SettingName, Settings } from "../config/settings.ts";
 
-/** Of the listener, the store and the log, which outlive a reload. */
+/** Of the listener, the store, the tools and the log, which outlive a reload. */
 const FIXED: readonly SettingName[] = [
   "host",
   "port",
@@ -11,6 +11,13 @@ const FIXED: readonly SettingName[] = [
   "storeTimeoutMs",
   "storeMaxEntries",
   "storeMaxBytes",
+  "builtinTools",
+  "browserSearch",
+  "browserSearchUrl",
+  "browserSearchKey",
+  "browserSearchFolder",
+  "browserAllow",
+  "browserDeny",
   "log",
   "logFormat",
 ];
@@ -26,6 +33,8 @@ export function keepFixed(running: Settings, wanted: Settings): Kept {
   const kept = Object.fromEntries(FIXED.map((name) => [name, running[name]]));
   return {
     settings: { ...wanted, ...kept },
-    restartFor: FIXED.filter((name) => wanted[name] !== running[name]),
+    restartFor: FIXED.filter(
+      (name) => JSON.stringify(wanted[name]) !== JSON.stringify(running[name]),
+    ),
   };
 }

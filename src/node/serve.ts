@@ -11,6 +11,7 @@ import { createLog, type Log } from "../telemetry/log.ts";
 import { createGeneration, type Shared } from "./generation.ts";
 import { listen } from "./listen.ts";
 import { createLlamas } from "./llama/engines.ts";
+import { openToolbox } from "./toolbox.ts";
 import { openStore } from "./open-store.ts";
 import { keepFixed } from "./reload.ts";
 import { createUndiciTransport } from "./undici-transport.ts";
@@ -46,6 +47,10 @@ export async function startGateway(
   const { log = createJsonLog(settings) } = options;
   const llamas = createLlamas(log);
   const opened = await openStore(settings);
+  const tools = await openToolbox(settings).catch(async (error: unknown) => {
+    await opened.close();
+    throw error;
+  });
   const shutdown = createShutdown();
   const webSockets = await openWebSockets(settings.maxBodyBytes, shutdown.closing);
   const shared: Shared = {
@@ -53,6 +58,7 @@ export async function startGateway(
     log,
     shutdown,
     store: opened.store,
+    toolbox: tools.toolbox,
     transport: createTransport(),
     createNativeLlama: llamas.create,
     ...(webSockets && { webSockets: webSockets.options }),
@@ -64,7 +70,7 @@ export async function startGateway(
     webSocketPaths: WEB_SOCKET_PATHS,
     shutdown,
   }).catch(async (error: unknown) => {
-    await opened.close();
+    await Promise.all([opened.close(), tools.close()]);
     throw error;
   });
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
@@ -107,7 +113,7 @@ export async function startGateway(
       await queue;
       const stopped = current.stopMonitoring();
       await Promise.all([server.close(settings.shutdownGraceMs), stopped]);
-      await opened.close();
+      await Promise.all([opened.close(), tools.close()]);
       await llamas.close();
       log.info("stop");
     },

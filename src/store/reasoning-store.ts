@@ -10,7 +10,7 @@
  */
 import * as z from "zod";
 import { mapPushStream } from "../streams/push-stream.ts";
-import type { Part, TurnEvent } from "../turn/turn.ts";
+import type { BuiltinCallResult, Part, TurnEvent } from "../turn/turn.ts";
 import { createEntries } from "./entries.ts";
 import type { OpenedSeal, ReasoningCipher, SealRefusal } from "./reasoning-cipher.ts";
 import type { Store } from "./store.ts";
@@ -128,8 +128,9 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
           thoughts.push(text);
           return seal ? sealInto(event, text) : event;
         case "start":
-        case "builtin-result":
           return event;
+        case "builtin-result":
+          return seal ? sealCall(event) : event;
         case "end":
           return writeThoughtsAfterCalls()?.then(() => event) ?? event;
         default:
@@ -142,6 +143,12 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
       const after = [...beforeTexts.flat(), ...thoughts];
       if (lastCall === undefined || after.length === 0) return undefined;
       return write(tenant, lastCall.id, { before: lastCall.before, after });
+    }
+
+    async function sealCall(event: BuiltinCallResult): Promise<BuiltinCallResult> {
+      const { messages, state } = event;
+      const carried = JSON.stringify({ messages, ...(state && { state }) });
+      return { ...event, sealed: await cipher.seal(carried, { tenant, purpose: PURPOSE }) };
     }
 
     async function sealInto(event: TurnEvent, thought: string) {

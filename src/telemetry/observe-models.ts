@@ -5,6 +5,7 @@ import { hashWords } from "./hash-words.ts";
 import type { Log, LogFields } from "./log.ts";
 import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
 import { type Model, type Models, withTurnHook } from "../models/models.ts";
+import type { ShownCall } from "../tools/builtin-tool.ts";
 import type { Turn, TurnEnd, TurnEvent } from "../turn/turn.ts";
 
 /** The gateway's meters. All names begin with `harmony_gateway_`. */
@@ -18,6 +19,8 @@ export interface Meters {
   readonly tokens: Counter;
   /** Repairs the parser made, by kind. */
   readonly recoveries: Counter;
+  /** Calls the gateway ran for the model, by tool and outcome: `completed`, `failed`. */
+  readonly builtinCalls: Counter;
   /** Where the reasoning of a tool loop came from, by outcome: `sent`, `sealed`, `stored`, `lost`. */
   readonly reasoningReturned: Counter;
   /** Tools left out of a request's prompt, by kind. */
@@ -43,6 +46,10 @@ export function createMeters(registry: Registry): Meters {
     recoveries: registry.counter(
       "harmony_gateway_recoveries_total",
       "Repairs of what the model wrote, by kind.",
+    ),
+    builtinCalls: registry.counter(
+      "harmony_gateway_builtin_calls_total",
+      "Calls the gateway ran for the model, by tool and outcome.",
     ),
     reasoningReturned: registry.counter(
       "harmony_gateway_reasoning_returned_total",
@@ -133,7 +140,10 @@ class TurnObserver {
   }
 
   #see(event: TurnEvent): void {
-    if (event.type === "end") {
+    if (event.type === "builtin-result") {
+      const outcome = event.failed ? "failed" : "completed";
+      this.#deps.meters.builtinCalls.add({ tool: TOOL_LABELS[event.shown.type], outcome });
+    } else if (event.type === "end") {
       countEnd(this.#model, event, this.#deps.meters);
       this.#end(event.finish, toEndFields(event));
     } else if (event.type === "part-start" && this.#firstTokenSeconds === undefined) {
@@ -177,6 +187,15 @@ class TurnObserver {
     return { model: this.#model.id };
   }
 }
+
+/** A few, whatever MCP servers call their tools. */
+const TOOL_LABELS: Record<ShownCall["type"], string> = {
+  search: "browser.search",
+  open: "browser.open",
+  find: "browser.find",
+  code: "python",
+  mcp: "mcp",
+};
 
 function countEnd(model: Model, { usage, recoveries }: TurnEnd, meters: Meters): void {
   const tokens = {

@@ -106,8 +106,9 @@ const NONE: readonly Citation[] = [];
 const MAX_MARKER_LENGTH = 64;
 
 /** The model also writes the brackets that pages are given in place of these, and spaces behind them. */
-const MARKER = /[【〖]\s{0,2}(\d{1,6})†[^†】〗\n]{0,60}(?:†[^†】〗\n]{0,60})?[】〗]/y;
-const BEGINNING = /^[【〖]\s{0,2}(?:\d{1,6}(?:†[^†】〗\n]*){0,2})?$/;
+const MARKER =
+  /[\u3010\u3016]\s{0,2}(\d{1,6})\u2020[^\u2020\u3011\u3017\n]{0,60}(?:\u2020[^\u2020\u3011\u3017\n]{0,60})?[\u3011\u3017]/y;
+const BEGINNING = /^[\u3010\u3016]\s{0,2}(?:\d{1,6}(?:\u2020[^\u2020\u3011\u3017\n]*){0,2})?$/;
 
 function indexOfBracket(text: string, from: number): number {
   const first = text.indexOf("【", from);

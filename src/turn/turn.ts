@@ -160,6 +160,8 @@ export interface BuiltinCallResult {
   readonly messages: readonly Message[];
   /** Of the tool, by its name: what a turn needs that continues from here. */
   readonly state?: { readonly tool: string; readonly saved: string };
+  /** For clients that carry what they cannot read: messages and state, encrypted. */
+  readonly sealed?: string;
 }
 
 export type Part =

@@ -6,6 +6,7 @@ import { createApp } from "../../src/app.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { Store } from "../../src/store/store.ts";
+import type { Toolbox } from "../../src/tools/toolbox.ts";
 import { createModels } from "../../src/models/models.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "./gateway.ts";
 import type { Post } from "./tool-loop.ts";
@@ -17,6 +18,8 @@ export interface TestAppOptions {
   readonly others?: readonly string[];
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly store?: Store;
+  /** Tools that are run for the model, not on Workers. */
+  readonly toolbox?: Toolbox;
 }
 
 export interface TestApp {
@@ -28,10 +31,18 @@ export interface TestApp {
 }
 
 export function createTestApp(options: TestAppOptions): TestApp {
-  return ON_WORKERS && options.store === undefined ? onWorkers(options) : inProcess(options);
+  return ON_WORKERS && options.store === undefined && options.toolbox === undefined
+    ? onWorkers(options)
+    : inProcess(options);
 }
 
-function inProcess({ engine, others = [], settings: given, store }: TestAppOptions): TestApp {
+function inProcess({
+  engine,
+  others = [],
+  settings: given,
+  store,
+  toolbox,
+}: TestAppOptions): TestApp {
   const settings = testSettings({ metrics: "open", ...given });
   const logged: Record<string, unknown>[] = [];
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
@@ -42,6 +53,7 @@ function inProcess({ engine, others = [], settings: given, store }: TestAppOptio
       { steering: settings, newCallId: () => `call_${randomId()}` },
     ),
     ...(store && { store }),
+    ...(toolbox && { toolbox }),
     log: createLog({
       level: "debug",
       now: Date.now,

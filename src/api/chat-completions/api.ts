@@ -2,6 +2,7 @@
 import { systemOptions } from "../../config/system-options.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
+import { hostedDeps } from "../hosted-tools.ts";
 import { modelRoutes } from "../models.ts";
 import { unsupportedPaths } from "../unsupported-paths.ts";
 import { toErrorBody } from "./errors.ts";
@@ -10,9 +11,10 @@ import { chatCompletions } from "./route.ts";
 export const chatCompletionsApi: Api = {
   // Everything no other API claims: most clients that request an unknown path use this API.
   claims: () => true,
-  routes({ settings, ...services }) {
+  routes({ settings, toolbox, ...services }) {
     const chat = chatCompletions({
       ...services,
+      hosted: hostedDeps(settings, toolbox),
       system: (now) => systemOptions(settings, now),
       limits: { ...settings, messageLists: ["messages"], toolLists: ["tools", "functions"] },
       mirrorReasoning: createKeySetting(settings, "reasoningContentMirror"),

@@ -213,7 +213,21 @@ export const FIELD_GROUPS: readonly {
         treatment: "converted",
         note: "To a function with one string parameter; the reply is converted back.",
       },
-      { name: "tools of other types", treatment: "refused" },
+      {
+        name: "web_search_options",
+        treatment: "honoured",
+        note: "Offers web search to the model, where the browser tool is enabled (docs/tools.md); otherwise ignored.",
+      },
+      {
+        name: "plugins",
+        treatment: "honoured",
+        note: "Of `web`, as `web_search_options`. Others are ignored.",
+      },
+      {
+        name: "tools of other types",
+        treatment: "refused",
+        note: "Unless the gateway runs them: `browser_search`, `web_search…`, `openrouter:web_search`, `code_interpreter` (docs/tools.md).",
+      },
       {
         name: "tool_choice",
         treatment: "honoured",
@@ -256,7 +270,6 @@ export const FIELD_GROUPS: readonly {
       "metadata",
       "moderation",
       "num_ctx",
-      "plugins",
       "prediction",
       "preset",
       "prompt_cache_options",
@@ -272,7 +285,6 @@ export const FIELD_GROUPS: readonly {
       "transforms",
       "truncation",
       "user",
-      "web_search_options",
     ].map((name) => ({ name, treatment: "ignored" as const })),
   },
 ];

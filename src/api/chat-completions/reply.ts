@@ -55,6 +55,13 @@ export function toUsage(usage: TurnUsage) {
     is_byok: false,
     prompt_tokens_details: { cached_tokens: usage.cachedTokens },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    ...(usage.builtins && {
+      server_tool_use_details: {
+        web_search_requests: usage.builtins.searches,
+        tool_calls_requested: usage.builtins.requested,
+        tool_calls_executed: usage.builtins.executed,
+      },
+    }),
   };
 }
 
@@ -68,6 +75,14 @@ export function addUsage(usages: readonly TurnUsage[]): TurnUsage {
     completionTokens: sum((usage) => usage.completionTokens),
     reasoningTokens: sum((usage) => usage.reasoningTokens),
     engineCalls: sum((usage) => usage.engineCalls),
+    ...(usages.some(({ builtins }) => builtins) && {
+      builtins: {
+        requested: sum(({ builtins }) => builtins?.requested ?? 0),
+        executed: sum(({ builtins }) => builtins?.executed ?? 0),
+        searches: sum(({ builtins }) => builtins?.searches ?? 0),
+        outputTokens: sum(({ builtins }) => builtins?.outputTokens ?? 0),
+      },
+    }),
   };
 }
 

@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
+import { hostedKindOf } from "../hosted-tools.ts";
 import { lazy } from "../../lazy.ts";
 
 const textLike = lazy(() => z.string().nullish());
@@ -110,7 +111,7 @@ const functionDefinition = lazy(() =>
   }),
 );
 
-const tool = lazy(() =>
+const ownTool = lazy(() =>
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("function"), function: functionDefinition() }),
     z.object({
@@ -122,6 +123,17 @@ const tool = lazy(() =>
     }),
   ]),
 );
+
+/** A tool that the gateway runs, under any of its names. */
+const hosted = lazy(() =>
+  z
+    .looseObject({
+      type: z.string().refine((type) => hostedKindOf(type) !== undefined, "is not complete"),
+    })
+    .transform((fields) => ({ type: "hosted" as const, kind: fields.type, fields })),
+);
+
+const tool = lazy(() => z.union([ownTool(), hosted()]));
 
 const namedTool = lazy(() =>
   z.discriminatedUnion("type", [
@@ -144,6 +156,7 @@ const toolChoice = lazy(() =>
           }),
         }),
       ]),
+      hosted(),
     ],
     { error: 'must be "none", "auto", "required", a named tool or allowed_tools' },
   ),
@@ -198,6 +211,10 @@ export const chatRequest = z.lazy(() =>
       })
       .nullish(),
     response_format: responseFormat().nullish(),
+    /** OpenAI's way to ask for web search. */
+    web_search_options: z.looseObject({}).nullish(),
+    /** OpenRouter's older way. */
+    plugins: z.array(z.looseObject({ id: z.string() })).nullish(),
 
     reasoning: z
       .object({

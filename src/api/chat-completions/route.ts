@@ -11,6 +11,7 @@ import { createAbort } from "../abort.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
+import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
@@ -29,6 +30,7 @@ export interface ChatCompletionsDeps {
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: Date) => TurnContext["system"];
+  readonly hosted: HostedDeps;
   readonly limits: RequestLimits & CountedLists;
   /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
   readonly mirrorReasoning: (tenant: string) => boolean;
@@ -60,6 +62,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       tenant: client.tenant,
       system: deps.system(now),
       bodyText,
+      hosted: deps.hosted,
       restored: new Map([...loop.keys()].map((key, at) => [key, restored[at]?.thoughts ?? []])),
       sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
     });

@@ -5,7 +5,8 @@
  * because accumulators join repeated strings; one kind of delta in a chunk; no null where an array or
  * object belongs; exactly one finish reason; usage never beside one.
  */
-import type { TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import type { Citation } from "../../turn/citations.ts";
+import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { toErrorBody } from "./errors.ts";
 import {
@@ -16,6 +17,7 @@ import {
   toSealedDetail,
   toUsage,
 } from "./reply.ts";
+import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
 import { unwrapCustomInput } from "./to-completion.ts";
 
 /** Writes the chunks of one choice. */
@@ -39,6 +41,11 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
   let reasoningFormat = ',"format":"unknown"';
   let separator = "";
   const written = { reasoning: false, content: false };
+  /** Where the text of the open part begins in the message's, and how long that is so far. */
+  const place = { start: 0, length: 0 };
+  let executed = 0;
+  let builtinText = "";
+  let lastCall: Extract<Part, { kind: "builtin-call" }> | undefined;
   let calls = 0;
   const sealed: { waiting: string[]; written: number } = { waiting: [], written: 0 };
   let customArguments = "";
@@ -57,7 +64,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
       case "part-end":
         return end(event);
       case "builtin-result":
-        return [];
+        return [executedTool(event)];
       case "end":
         return [
           ...sealedDetails(),
@@ -78,6 +85,11 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
       case "preamble":
       case "content":
         separator = written.content ? PART_SEPARATOR : "";
+        place.start = place.length + separator.length;
+        return [];
+      case "builtin-call":
+        lastCall = open;
+        builtinText = "";
         return [];
       case "tool-call": {
         const { id, name } = open;
@@ -117,14 +129,21 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
       case "preamble":
       case "content": {
         written.content = true;
-        const text = `"content":${JSON.stringify(takeSeparator() + event.text)}`;
+        const shown = takeSeparator() + event.text;
+        place.length += shown.length;
+        const text = `"content":${JSON.stringify(shown)}`;
+        if (event.citations && !event.logprobs) return [chunk(text), annotations(event.citations)];
         if (!event.logprobs) return [chunk(text)];
         const content = toLogprobs(event.logprobs);
         return [
           `${prefix}${takeRole()}${text}},"finish_reason":null,"native_finish_reason":null,` +
             `"logprobs":{"content":${JSON.stringify(content)},"refusal":null}}]}`,
+          ...(event.citations ? [annotations(event.citations)] : []),
         ];
       }
+      case "builtin-call":
+        builtinText += event.text;
+        return [];
       case "tool-call": {
         if (options.legacyFunctions) {
           return calls > 1
@@ -145,6 +164,17 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
       default:
         return [];
     }
+  }
+
+  function annotations(citations: readonly Citation[]): string {
+    const entries = citations.map((each) => toAnnotation(each, place.start));
+    return chunk(`"content":"","annotations":${JSON.stringify(entries)}`);
+  }
+
+  function executedTool(event: BuiltinCallResult): string {
+    if (lastCall === undefined) return chunk('"content":""');
+    const entry = toExecutedTool(lastCall, builtinText, event, executed++);
+    return chunk(`"content":"","executed_tools":${JSON.stringify([entry])}`);
   }
 
   function end(event: Extract<TurnEvent, { type: "part-end" }>): string[] {

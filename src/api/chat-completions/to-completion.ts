@@ -2,6 +2,7 @@
 import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
 import { describeTurnFailure } from "../errors.ts";
 import { toErrorBody } from "./errors.ts";
+import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
 import { CUSTOM_INPUT } from "./to-turn.ts";
 import {
   addUsage,
@@ -55,10 +56,14 @@ function toMessage(parts: readonly FinishedPart[], options: ReplyOptions) {
   const content = joined(parts, ["preamble", "content"]);
   const calls = parts.flatMap((part) => (part.kind === "tool-call" ? [part] : []));
   const [first] = calls;
+  const executed = toExecutedTools(parts);
+  const annotations = toAnnotations(parts);
   return {
     role: "assistant" as const,
     content: content === "" && calls.length > 0 ? null : content,
     refusal: null,
+    ...(annotations.length > 0 && { annotations }),
+    ...(executed.length > 0 && { executed_tools: executed }),
     reasoning: reasoning === "" ? null : reasoning,
     ...(details.length > 0 && { reasoning_details: details }),
     ...(reasoning !== "" && options.mirrorReasoning && { reasoning_content: reasoning }),
@@ -67,6 +72,25 @@ function toMessage(parts: readonly FinishedPart[], options: ReplyOptions) {
         ? { function_call: { name: first.name, arguments: first.text } }
         : { tool_calls: calls.map((call, index) => toToolCall(call, index, options)) })),
   };
+}
+
+function toExecutedTools(parts: readonly FinishedPart[]) {
+  return parts
+    .flatMap((part) =>
+      part.kind === "builtin-call" && part.result ? [{ part, result: part.result }] : [],
+    )
+    .map(({ part, result }, index) => toExecutedTool(part, part.text, result, index));
+}
+
+/** Offsets are those of the message's text, in which all visible parts are joined. */
+function toAnnotations(parts: readonly FinishedPart[]) {
+  let offset = 0;
+  return parts.flatMap(({ kind, text, citations = [] }) => {
+    if ((kind !== "preamble" && kind !== "content") || text === "") return [];
+    const annotations = citations.map((each) => toAnnotation(each, offset));
+    offset += text.length + PART_SEPARATOR.length;
+    return annotations;
+  });
 }
 
 /** One entry per analysis message, so that each can be restored to its place. */

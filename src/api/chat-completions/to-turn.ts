@@ -25,6 +25,17 @@ import {
   toOfferedTools,
   toToolChoice,
 } from "../offered-functions.ts";
+import {
+  type Declaration,
+  forcedRecipient,
+  type HostedDeps,
+  hostedKindOf,
+  type HostedTools,
+  isHosted,
+  NO_HOSTED_TOOLS,
+  readHostedTools,
+  toTurnBuiltins,
+} from "../hosted-tools.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { runAtOnce } from "../stages.ts";
@@ -46,6 +57,8 @@ export interface PromptContext {
    * messages keep the reasoning they contain.
    */
   readonly restored: ReadonlyMap<number, readonly CallThoughts[]>;
+  /** Absent: the gateway runs no tools. */
+  readonly hosted?: HostedDeps;
 }
 
 export interface TurnContext extends PromptContext {
@@ -67,6 +80,8 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
   const { messages, prefill } = readMessages(request, context, offer);
+  const builtins =
+    context.hosted && toTurnBuiltins(offer.hosted, { forced: offer.forced }, context.hosted);
   const affinity = request.prompt_cache_key ?? request.session_id ?? context.sessionId;
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
 
@@ -75,6 +90,7 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
     tenant: context.tenant,
     messages,
     tools,
+    ...(builtins && { builtins }),
     toolChoice,
     parallelToolCalls: request.parallel_tool_calls ?? true,
     answer,
@@ -104,23 +120,70 @@ interface Offer {
   readonly functions: readonly OfferedFunction[];
   readonly toolChoice: ToolChoice;
   readonly format: ResponseFormat | undefined;
+  readonly hosted: HostedTools;
+  /** The first call must be to this tool of the gateway's. */
+  readonly forced: string | undefined;
 }
 
 function* readOffer(request: ChatRequest, context: PromptContext): Generator<void, Offer> {
   const reasoning = chatReasoning(request);
   const offered = yield* toFunctions(request, context);
+  const hosted = toHosted(request, context.hosted);
+  const forced = forcedHosted(request, hosted, offered.length);
   const toolChoice = toToolChoice(
-    requestedChoice(request),
+    forced === undefined ? requestedChoice(request) : { type: "auto" },
     offered.map((each) => each.name),
   );
   const functions = toolChoice.type === "none" ? [] : offered;
-  return { reasoning, functions, toolChoice, format: toResponseFormat(request, context) };
+  const format = toResponseFormat(request, context);
+  return { reasoning, functions, toolChoice, format, hosted, forced };
+}
+
+/** Declared as tools, by OpenAI's `web_search_options` or by OpenRouter's web plugin. */
+function toHosted(request: ChatRequest, deps: HostedDeps | undefined): HostedTools {
+  if (request.tool_choice === "none") return NO_HOSTED_TOOLS;
+  const declared = (request.tools ?? []).flatMap((tool, index): Declaration[] => {
+    if (tool.type !== "hosted") return [];
+    const param = `tools[${index}]`;
+    if (deps === undefined || !isHosted(tool.kind, deps)) {
+      throw new RequestError(
+        `${param}.type: this gateway does not run ${JSON.stringify(tool.kind)}. Its operator can enable it with the setting builtinTools.`,
+        { param: `${param}.type` },
+      );
+    }
+    return [{ kind: tool.kind, fields: tool.fields, param }];
+  });
+  if (deps === undefined) return NO_HOSTED_TOOLS;
+  const options = request.web_search_options;
+  if (options) declared.push({ kind: "web_search", fields: options, param: "web_search_options" });
+  const plugin = request.plugins?.findIndex(({ id }) => id === "web") ?? -1;
+  if (plugin >= 0) {
+    const fields = request.plugins?.[plugin];
+    declared.push({ kind: "web_search", fields, param: `plugins[${plugin}]` });
+  }
+  return readHostedTools(declared, deps);
+}
+
+/** Named, or because a call is required and there is no other tool. */
+function forcedHosted(
+  { tool_choice: choice }: ChatRequest,
+  { tools }: HostedTools,
+  functions: number,
+): string | undefined {
+  const [first] = tools;
+  if (first === undefined || choice === null) return undefined;
+  if (typeof choice === "object" && choice.type === "hosted") {
+    const kind = hostedKindOf(choice.kind);
+    return tools.some(({ name }) => name === kind) ? forcedRecipient(choice.kind) : undefined;
+  }
+  if (choice !== "required" || functions > 0) return undefined;
+  return first.name === "browser" ? "browser.search" : first.name;
 }
 
 function readMessages(
   request: ChatRequest,
   context: PromptContext,
-  { reasoning, functions, format }: Offer,
+  { reasoning, functions, format, hosted }: Offer,
 ): { readonly messages: readonly Message[]; readonly prefill: string | undefined } {
   const { leading, history, prefill } = toHistory(request.messages, context.restored);
   const developer = developerMessage({
@@ -129,7 +192,11 @@ function readMessages(
     ...(format !== undefined && { responseFormat: format }),
   });
   const messages: readonly Message[] = [
-    systemMessage({ ...context.system, effort: reasoning.effort }),
+    systemMessage({
+      ...context.system,
+      effort: reasoning.effort,
+      namespaces: hosted.namespaces,
+    }),
     ...(developer === undefined ? [] : [developer]),
     ...history,
   ];
@@ -341,7 +408,8 @@ function* toFunctions(
   yield;
   const legacySchemas = readOrdered(bodyText, "functions", request.functions, tenant);
   const functions = [
-    ...(request.tools ?? []).map((tool, index) => {
+    ...(request.tools ?? []).flatMap((tool, index) => {
+      if (tool.type === "hosted") return [];
       if (tool.type === "function") {
         return toOfferedFunction(
           tool.function,
@@ -374,6 +442,12 @@ function requestedChoice(request: ChatRequest): RequestedChoice {
   if (choice === undefined || choice === null) return { type: "auto" };
   if (choice === "auto" || choice === "none") return { type: choice };
   if (choice === "required") return { type: "required", param };
+  if ("kind" in choice) {
+    throw new RequestError(
+      `tool_choice.type: ${JSON.stringify(choice.kind)} is not among the tools of this request`,
+      { param: "tool_choice.type" },
+    );
+  }
   if ("name" in choice) {
     return { type: "named", tool: { name: choice.name, param: `${param}.name` } };
   }

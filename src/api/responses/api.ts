@@ -2,6 +2,7 @@
 import { systemOptions } from "../../config/system-options.ts";
 import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
+import { hostedDeps } from "../hosted-tools.ts";
 import { createBackground } from "./background.ts";
 import { createResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
@@ -23,7 +24,11 @@ export const responsesApi: Api = {
       limits: { ...settings, messageLists: ["input"], toolLists: ["tools"] },
       maxBodyBytes: settings.maxBodyBytes,
       unsupported: { kinds: settings.unsupportedTools, media: settings.mediaInput ?? "refuse" },
-      tools: { style: settings.toolNamespaces, max: settings.maxTools },
+      tools: {
+        style: settings.toolNamespaces,
+        max: settings.maxTools,
+        hosted: hostedDeps(settings, services.toolbox),
+      },
       summaries: settings.reasoningSummaries
         ? { waitMs: settings.reasoningSummaryWaitMs }
         : undefined,

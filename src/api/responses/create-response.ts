@@ -10,6 +10,7 @@ import type { Model, Models } from "../../models/models.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
+import { isHosted } from "../hosted-tools.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import { readRequest } from "../parse-request.ts";
 import { type SummaryDetail, withSummaries } from "../reasoning-summary.ts";
@@ -78,7 +79,8 @@ export async function prepareResponse(
   const history = isCompaction
     ? toCompactionHistory(context.history)
     : withoutTriggers(context.history);
-  const turnContext = { ...prompt, history, turnId: caller.requestId };
+  const { toolStates } = context;
+  const turnContext = { ...prompt, history, toolStates, turnId: caller.requestId };
   const maker = await stages.run(turnMaker(asked, turnContext));
   const { turnOf, targets, skipped } = maker;
   const turn = await toFittingTurn(asked, model, { turnOf, prompt, history });
@@ -89,15 +91,24 @@ export async function prepareResponse(
   const policy = caller.client.reasoningPolicy;
   const wantsSealed = request.include?.includes("reasoning.encrypted_content") ?? false;
   const builder = createResponseBuilder({
-    toResponse: createResponseWriter(request, {
-      id,
-      createdAt: toSeconds(now),
-      ...(context.conversation !== undefined && { conversation: context.conversation }),
-    }),
+    toResponse: createResponseWriter(
+      request,
+      {
+        id,
+        createdAt: toSeconds(now),
+        ...(context.conversation !== undefined && { conversation: context.conversation }),
+      },
+      (kind) => isHosted(kind, deps.tools.hosted),
+    ),
     toItemId: (prefix, index) => toItemId(id, prefix, index),
     targets,
     now: () => toSeconds(deps.now()),
     showReasoning: policy === "raw",
+    includes: {
+      sources: request.include?.includes("web_search_call.action.sources") ?? false,
+      results: request.include?.includes("web_search_call.results") ?? false,
+      outputs: request.include?.includes("code_interpreter_call.outputs") ?? false,
+    },
     queued: request.background ?? false,
     isCodex: caller.isCodex,
     // Nothing but the context can cut the answer then.

@@ -1,4 +1,5 @@
 /** An item of the conversation, as the prompt is made from it. */
+import type { Message } from "../../harmony/conversation.ts";
 import type { Content } from "./items.ts";
 import type { Tool } from "./tool-schemas.ts";
 
@@ -18,6 +19,8 @@ export type HistoryItem =
       readonly param: string;
     }
   | { readonly type: "reasoning"; readonly text: string }
+  /** A call that the gateway ran, and its result. */
+  | { readonly type: "kept-call"; readonly messages: readonly Message[] }
   | {
       readonly type: "call";
       readonly callId: string;

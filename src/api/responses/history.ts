@@ -11,6 +11,7 @@ import {
 import { RequestError } from "../errors.ts";
 import { CALL_TYPES, type InputItem } from "./items.ts";
 import type { HistoryItem } from "./history-item.ts";
+import { isBuiltinItem, KEPT, type KeptCall, parseKeptCall, readKeptCall } from "./kept-call.ts";
 import { readToolItem } from "./tool-items.ts";
 
 /** An input item, its field, and whether it was read from the store. References are resolved. */
@@ -35,6 +36,8 @@ export interface ResolvedHistory {
   readonly items: readonly HistoryItem[];
   /** Where the reasoning of the running loop was found; of several steps, the worst outcome. */
   readonly outcome: ReasoningOutcome | undefined;
+  /** By tool name: what the tools that the gateway runs have saved in the running loop. */
+  readonly toolStates: ReadonlyMap<string, string>;
 }
 
 /** Throws a {@link RequestError} for a reference that cannot be resolved. */
@@ -49,7 +52,11 @@ export async function resolveHistory(
     ...toSteps(items.slice(running), running > 0 ? "after-answer" : "running"),
   ];
   const resolved = await Promise.all(steps.map((step) => resolveStep(step, deps)));
-  return { items: resolved.flatMap((step) => step.items), outcome: worstOutcome(resolved) };
+  return {
+    items: resolved.flatMap((step) => step.items),
+    outcome: worstOutcome(resolved),
+    toolStates: new Map(resolved.flatMap(({ toolStates }) => [...(toolStates ?? [])])),
+  };
 }
 
 /** Without a phase, text directly before a call counts as commentary. */
@@ -95,11 +102,22 @@ function isFromModel(item: InputItem): boolean {
   return CALL_TYPES.has(item.type) || ["reasoning", "unsupported"].includes(item.type);
 }
 
-async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<ResolvedHistory> {
+type ResolvedStep = Omit<ResolvedHistory, "toolStates"> & Partial<ResolvedHistory>;
+
+async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<ResolvedStep> {
+  const toolStates = new Map<string, string>();
   const outcomes: { outcome: ReasoningOutcome }[] = [];
   const items: HistoryItem[] = [];
   for (const each of step.items) {
-    if (each.item.type !== "reasoning") {
+    if (each.item.type === "unsupported" && isBuiltinItem(each.item.item.type)) {
+      const kept = await findKeptCall(each, deps);
+      // Without its result a call is left out: nothing is invented.
+      if (kept === undefined) continue;
+      items.push({ type: "kept-call", messages: kept.messages });
+      if (kept.state && step.place !== "finished") {
+        toolStates.set(kept.state.tool, kept.state.saved);
+      }
+    } else if (each.item.type !== "reasoning") {
       items.push(await toHistoryItem(each, deps));
     } else if (step.place !== "finished") {
       const thought = await readThought(each, deps);
@@ -110,9 +128,27 @@ async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<Resolved
   }
   if (step.place === "finished") return { items, outcome: undefined };
   const outcome = worstOutcome(outcomes);
-  if (outcome === undefined) return restoreLost(items, step.place, deps);
+  if (outcome === undefined) {
+    return { ...(await restoreLost(items, step.place, deps)), toolStates };
+  }
   deps.onRestored(outcome);
-  return { items, outcome };
+  return { items, outcome, toolStates };
+}
+
+/** Stored with the item, or encrypted in what the client sent, or stored under its id. */
+async function findKeptCall(
+  { item, stored }: LocatedItem,
+  deps: HistoryDeps,
+): Promise<KeptCall | undefined> {
+  if (item.type !== "unsupported") return undefined;
+  const { id, encrypted_content: sealed, [KEPT]: own } = item.item;
+  if (stored && own !== undefined) return readKeptCall(own);
+  if (typeof sealed === "string") {
+    const opened = await deps.reasoningStore.open(deps.tenant, sealed);
+    if (opened.opened) return parseKeptCall(opened.text);
+  }
+  const kept = typeof id === "string" ? await deps.findThought(id) : undefined;
+  return kept?.type === "unsupported" ? readKeptCall(kept.item[KEPT]) : undefined;
 }
 
 interface Thought {
@@ -152,7 +188,7 @@ async function restoreLost(
   items: readonly HistoryItem[],
   place: ModelStep["place"],
   deps: HistoryDeps,
-): Promise<ResolvedHistory> {
+): Promise<ResolvedStep> {
   const callIds = items.flatMap((item) => (item.type === "call" ? [item.callId] : []));
   if (callIds.length === 0) return { items, outcome: undefined };
   const [step] = await deps.reasoningStore.restore(deps.tenant, [

@@ -30,6 +30,8 @@ export interface RequestContext {
   readonly conversation: string | undefined;
   /** Where the reasoning of the running tool loop was found; of several steps, the worst outcome. */
   readonly outcome: ReasoningOutcome | undefined;
+  /** By tool name: what the tools that the gateway runs have saved in the running loop. */
+  readonly toolStates: ReadonlyMap<string, string>;
   /** Approximate JSON length of `earlier` and of the items that the input references. */
   readonly earlierSize: number;
   readonly referencedSize: number;
@@ -56,7 +58,11 @@ export async function loadContext(
   const before = earlier.map((item): LocatedItem => {
     return { item: toInputItem(item), param: source, stored: true };
   });
-  const { items: history, outcome } = await resolveHistory([...before, ...own], {
+  const {
+    items: history,
+    outcome,
+    toolStates,
+  } = await resolveHistory([...before, ...own], {
     tenant: client.tenant,
     reasoningStore: deps.reasoning,
     findThought: async (id) => {
@@ -74,6 +80,7 @@ export async function loadContext(
     ancestors,
     conversation,
     outcome,
+    toolStates,
     earlierSize,
     referencedSize: budget.size - earlierSize,
   };

@@ -1,10 +1,19 @@
 /** An output item while the model writes it, and its wire formats. */
 import type { TokenLogprob } from "../../engines/engine.ts";
-import type { Part } from "../../turn/turn.ts";
+import type { Citation } from "../../turn/citations.ts";
+import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
 import { tokenText } from "../token-text.ts";
 import { createCustomInput, type CustomInput } from "./custom-input.ts";
+import { type BuiltinIncludes, type BuiltinItemStatus, toBuiltinItem } from "./builtin-item.ts";
+import { KEPT, toKeptCall } from "./kept-call.ts";
 import type { CallTarget } from "./tools.ts";
-import type { ItemStatus, OutputItem, OutputLogprob, OutputText } from "./to-response.ts";
+import type {
+  ItemStatus,
+  OutputItem,
+  OutputLogprob,
+  OutputText,
+  UrlCitation,
+} from "./to-response.ts";
 
 /** An item that is being written. */
 export interface OpenItem {
@@ -19,6 +28,10 @@ export interface OpenItem {
   readonly input: CustomInput | undefined;
   /** Only for messages. */
   readonly logprobs: OutputLogprob[];
+  /** Only of answers. */
+  readonly annotations: UrlCitation[];
+  /** Only of calls that the gateway runs: how it came out. */
+  result: BuiltinCallResult | undefined;
   /** Complete, unless the turn was cut here. */
   isOver: boolean;
   /** Encrypted reasoning, known once the item is done. */
@@ -44,6 +57,8 @@ export function createOpenItem(
     input: target?.kind === "custom" ? createCustomInput() : undefined,
     text: "",
     logprobs: [],
+    annotations: [],
+    result: undefined,
     isOver: false,
     sealed: undefined,
     summary: undefined,
@@ -54,7 +69,13 @@ export function isMessage({ kind }: Part): boolean {
   return kind === "preamble" || kind === "content";
 }
 
-export function toItem(item: OpenItem, status: ItemStatus, form: ItemForm): OutputItem {
+/** `includes`: of calls that the gateway runs, what is shown of them. */
+export function toItem(
+  item: OpenItem,
+  status: ItemStatus,
+  form: ItemForm,
+  includes: BuiltinIncludes,
+): OutputItem {
   const { part, id, text } = item;
   switch (part.kind) {
     case "reasoning":
@@ -79,7 +100,10 @@ export function toItem(item: OpenItem, status: ItemStatus, form: ItemForm): Outp
     case "tool-call":
       return toCallItem(item, part, status);
     case "builtin-call":
-      throw new Error("not shown yet");
+      return {
+        ...toBuiltinItem({ part, id, text, result: item.result }, toStatus(item, status), includes),
+        ...(item.sealed !== undefined && { encrypted_content: item.sealed }),
+      };
     default:
       return part satisfies never;
   }
@@ -121,8 +145,34 @@ function toSearchArguments(text: string): object {
   return { query: text };
 }
 
-export function toOutputText({ text, logprobs }: OpenItem): OutputText {
-  return { type: "output_text", text, annotations: [], logprobs: [...logprobs] };
+/** The item for the store: with what a later request needs of it. */
+export function toStoredItem(
+  item: OpenItem,
+  status: ItemStatus,
+  includes: BuiltinIncludes,
+): OutputItem {
+  const full = toItem(item, status, "full", includes);
+  const { part, result } = item;
+  if (part.kind !== "builtin-call" || result === undefined) return full;
+  return {
+    ...toBuiltinItem({ ...item, part, result }, toStatus(item, status), includes),
+    [KEPT]: toKeptCall(result),
+  };
+}
+
+/** A call that was written but not run is incomplete. */
+function toStatus({ result }: OpenItem, status: ItemStatus): BuiltinItemStatus {
+  if (status === "in_progress") return status;
+  if (result === undefined) return "incomplete";
+  return result.failed ? "failed" : "completed";
+}
+
+export function toUrlCitation({ start, end, url, title }: Citation): UrlCitation {
+  return { type: "url_citation", start_index: start, end_index: end, url, title };
+}
+
+export function toOutputText({ text, logprobs, annotations }: OpenItem): OutputText {
+  return { type: "output_text", text, annotations: [...annotations], logprobs: [...logprobs] };
 }
 
 export function toOutputLogprob({ id, logprob, top }: TokenLogprob): OutputLogprob {

@@ -68,10 +68,10 @@ const include = lazy(() =>
   z.enum([
     "reasoning.encrypted_content",
     "message.output_text.logprobs",
-    // OpenAI's values for items this gateway does not produce: no effect.
     "web_search_call.action.sources",
     "web_search_call.results",
     "code_interpreter_call.outputs",
+    // OpenAI's values for items this gateway does not produce: no effect.
     "file_search_call.results",
     "message.input_image.image_url",
     "computer_call_output.output.image_url",

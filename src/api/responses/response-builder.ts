@@ -4,6 +4,7 @@
  * Without streaming, the built response is the reply. With streaming, a {@link ResponseListener} such as `to-events.ts`
  * turns the builder's changes into events.
  */
+import type { Citation } from "../../turn/citations.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import type { TokenLogprob } from "../../engines/engine.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
@@ -16,7 +17,10 @@ import {
   type OpenItem,
   toItem,
   toOutputLogprob,
+  toStoredItem,
+  toUrlCitation,
 } from "./output-item.ts";
+import { type BuiltinIncludes, builtinItemPrefix } from "./builtin-item.ts";
 import { type CallTarget, type CallTargets, toTarget } from "./tools.ts";
 import type {
   ItemStatus,
@@ -24,6 +28,7 @@ import type {
   OutputLogprob,
   ResponseResource,
   ResponseState,
+  UrlCitation,
 } from "./to-response.ts";
 
 export interface ResponseBuilderOptions {
@@ -37,6 +42,8 @@ export interface ResponseBuilderOptions {
   readonly now: () => number;
   /** False: reasoning items in the response have no text. */
   readonly showReasoning: boolean;
+  /** What is shown of calls that the gateway runs. */
+  readonly includes: BuiltinIncludes;
   /** The response is queued before it runs. */
   readonly queued: boolean;
   /** The client is Codex, which needs other codes (`codex.ts`). */
@@ -65,6 +72,10 @@ export interface ResponseListener {
   onItemStart(item: OpenItem): void;
   /** `logprobs` of this text, if the item has any. */
   onDelta(item: OpenItem, text: string, logprobs: readonly OutputLogprob[] | undefined): void;
+  /** An annotation of text that has been reported. */
+  onAnnotation(item: OpenItem, annotation: UrlCitation, index: number): void;
+  /** A call that the gateway runs is complete, and is run now. */
+  onRun(item: OpenItem): void;
   /** `done`: the item as the client may see it. */
   onItemEnd(item: OpenItem, done: OutputItem): void;
   /** An item that comes as a whole. */
@@ -74,12 +85,11 @@ export interface ResponseListener {
   onFailure(error: ResponsesError): void;
 }
 
-const ID_PREFIXES: Record<Part["kind"], string> = {
+const ID_PREFIXES: Record<Exclude<Part["kind"], "builtin-call">, string> = {
   reasoning: "rs",
   preamble: "msg",
   content: "msg",
   "tool-call": "fc",
-  "builtin-call": "ws",
 };
 
 /** Codex makes room in the context after this, and gives up after an incomplete response. */
@@ -144,19 +154,25 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
         return start();
       case "part-start":
         close("completed");
-        return event.part.kind === "builtin-call" ? undefined : startItem(event.part);
+        return startItem(event.part);
       case "part-delta":
-        return append(event.text, event.logprobs);
+        append(event.text, event.logprobs);
+        return annotate(event.citations);
       case "part-end":
         // Closed by the next event, which tells whether the part is complete or was cut.
         if (open) {
           open.isOver = true;
           open.sealed = event.sealed;
           open.summary = event.summary;
+          if (open.part.kind === "builtin-call") listener?.onRun(open);
         }
         return undefined;
       case "builtin-result":
-        return undefined;
+        if (open) {
+          open.result = event;
+          open.sealed = event.sealed;
+        }
+        return close("completed");
       case "end":
         return finish(event);
       default:
@@ -182,13 +198,13 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
   function startItem(part: Part): void {
     const index = output.length;
     const target = part.kind === "tool-call" ? toTarget(options.targets, part.name) : undefined;
-    const prefix = target === undefined ? ID_PREFIXES[part.kind] : CALL_PREFIXES[target.kind];
+    const prefix = toPrefix(part, target);
     open = createOpenItem(part, options.toItemId(prefix, index), index, target);
     listener?.onItemStart(open);
   }
 
   function append(text: string, logprobs: readonly TokenLogprob[] | undefined): void {
-    if (open === undefined) return;
+    if (open === undefined || text === "") return;
     if (open.input) return showInput(open, open.input.push(text));
     open.text += text;
     const shown =
@@ -203,13 +219,23 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
     listener?.onDelta(item, input, undefined);
   }
 
+  function annotate(citations: readonly Citation[] | undefined): void {
+    for (const citation of citations ?? []) {
+      if (open === undefined) return;
+      const annotation = toUrlCitation(citation);
+      open.annotations.push(annotation);
+      listener?.onAnnotation(open, annotation, open.annotations.length - 1);
+    }
+  }
+
   function close(status: ItemStatus): void {
     const item = open;
     if (item === undefined) return;
     if (item.input) showInput(item, item.input.end());
     open = undefined;
-    const done = toItem(item, status, options.showReasoning ? "full" : "hidden");
-    output.push(toItem(item, status, "full"));
+    const { includes } = options;
+    const done = toItem(item, status, options.showReasoning ? "full" : "hidden", includes);
+    output.push(toStoredItem(item, status, includes));
     state = { ...state, output: [...state.output, done] };
     listener?.onItemEnd(item, done);
   }
@@ -246,4 +272,9 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
     };
     listener?.onFailure(described);
   }
+}
+
+function toPrefix(part: Part, target: CallTarget | undefined): string {
+  if (part.kind === "builtin-call") return builtinItemPrefix(part);
+  return target === undefined ? ID_PREFIXES[part.kind] : CALL_PREFIXES[target.kind];
 }

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Client } from "../client.ts";
 import { parseWith } from "../parse-request.ts";
 import type { WireItem } from "./items.ts";
+import { KEPT } from "./kept-call.ts";
 import type { StoredResource } from "./response-store.ts";
 
 /** Everything is stored with its reasoning, which not all clients may see. */
@@ -12,7 +13,10 @@ export function showResponse(response: StoredResource, client: Client): StoredRe
 
 /** Adds the fields that returned items require and clients may omit. */
 export function showItem(item: WireItem, { reasoningPolicy }: Client): WireItem {
-  const shown = WITH_STATUS.has(item.type) ? { status: "completed", ...item } : item;
+  const { [KEPT]: _, ...visible } = item;
+  const shown: WireItem = WITH_STATUS.has(item.type)
+    ? { status: "completed", ...visible, type: item.type }
+    : { ...visible, type: item.type };
   if (shown.type === "message") return { ...shown, content: toParts(shown) };
   if (shown.type !== "reasoning" || reasoningPolicy === "raw") return shown;
   const { encrypted_content: sealed, ...rest } = shown;

@@ -6,11 +6,18 @@
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { ErrorDescription } from "../errors.ts";
 import { type ResponsesError, toErrorMembers } from "./errors.ts";
+import {
+  builtinDeltaType,
+  type BuiltinEvent,
+  eventsAtEnd,
+  eventsAtRun,
+  eventsAtStart,
+} from "./builtin-item.ts";
 import { isMessage, type OpenItem, toItem, toOutputText } from "./output-item.ts";
 import type { CompactionEvent } from "./compaction.ts";
 import type { ResponseBuilder } from "./response-builder.ts";
 import type { CallTarget } from "./tools.ts";
-import type { OutputItem, OutputLogprob } from "./to-response.ts";
+import type { OutputItem, OutputLogprob, UrlCitation } from "./to-response.ts";
 
 /**
  * How the events of reasoning are named: `response.reasoning_text.…`, which most clients read, or `response.reasoning.…`,
@@ -67,7 +74,17 @@ export function createEventWriter(
   let hasEnded = false;
   let itemText: ItemText | undefined;
 
-  builder.listen({ onStart, onItemStart, onDelta, onItemEnd, onWholeItem, onEnd, onFailure });
+  builder.listen({
+    onStart,
+    onItemStart,
+    onDelta,
+    onAnnotation,
+    onRun,
+    onItemEnd,
+    onWholeItem,
+    onEnd,
+    onFailure,
+  });
 
   return {
     queue() {
@@ -109,7 +126,7 @@ export function createEventWriter(
 
   function onItemStart(item: OpenItem): void {
     const { part, id, index } = item;
-    const content = part.kind === "tool-call" ? "" : '"content_index":0,';
+    const content = hasNoParts(part) ? "" : '"content_index":0,';
     const place = `"item_id":${JSON.stringify(id)},"output_index":${index},${content}`;
     const deltaType = deltaTypeOf(item);
     itemText = {
@@ -118,10 +135,28 @@ export function createEventWriter(
       deltaHead: `{"type":"${deltaType}","sequence_number":`,
       deltaTail: `,${place}"delta":`,
     };
-    const added = JSON.stringify(toItem(item, "in_progress", "empty"));
+    const added = JSON.stringify(toItem(item, "in_progress", "empty", NOTHING));
     write("response.output_item.added", `"output_index":${index},"item":${added}`);
+    if (part.kind === "builtin-call") writeBuiltin(eventsAtStart({ ...item, part }));
     if (hasContentPart(item)) {
       write("response.content_part.added", `${place}"part":${toPart(item)}`);
+    }
+  }
+
+  function onAnnotation(_: OpenItem, annotation: UrlCitation, index: number): void {
+    const members = `"annotation_index":${index},"annotation":${JSON.stringify(annotation)}`;
+    write("response.output_text.annotation.added", `${itemText?.place ?? ""}${members}`);
+  }
+
+  function onRun(item: OpenItem): void {
+    const { part } = item;
+    if (part.kind === "builtin-call") writeBuiltin(eventsAtRun({ ...item, part }));
+  }
+
+  function writeBuiltin(written: readonly BuiltinEvent[]): void {
+    const place = itemText?.place ?? "";
+    for (const { type, members } of written) {
+      write(type, members === "" ? place.slice(0, -1) : place + members);
     }
   }
 
@@ -143,7 +178,9 @@ export function createEventWriter(
   function onItemEnd(item: OpenItem, done: OutputItem): void {
     const place = itemText?.place ?? "";
     const text = JSON.stringify(item.text);
-    if (item.part.kind === "tool-call") {
+    if (item.part.kind === "builtin-call") {
+      writeBuiltin(eventsAtEnd({ ...item, part: item.part }));
+    } else if (item.part.kind === "tool-call") {
       const kind = item.target?.kind ?? "function";
       if (kind === "custom") {
         write("response.custom_tool_call_input.done", `${place}"input":${text}`);
@@ -204,12 +241,13 @@ export function createEventWriter(
 
   function deltaTypeOf({ part, target }: OpenItem): string | undefined {
     if (part.kind === "tool-call") return CALL_DELTAS[target?.kind ?? "function"];
+    if (part.kind === "builtin-call") return builtinDeltaType(part);
     if (isMessage(part)) return "response.output_text.delta";
     return options.showReasoning ? `${reasoning}.delta` : undefined;
   }
 
   function hasContentPart({ part }: OpenItem): boolean {
-    return part.kind !== "tool-call" && (part.kind !== "reasoning" || options.showReasoning);
+    return !hasNoParts(part) && (part.kind !== "reasoning" || options.showReasoning);
   }
 }
 
@@ -226,3 +264,10 @@ function toPart(item: OpenItem): string {
     part.kind === "reasoning" ? { type: "reasoning_text", text } : toOutputText(item),
   );
 }
+
+function hasNoParts({ kind }: OpenItem["part"]): boolean {
+  return kind === "tool-call" || kind === "builtin-call";
+}
+
+/** What is known of a call when it begins. */
+const NOTHING = { sources: false, results: false, outputs: false };

@@ -3,6 +3,8 @@
  * answer, in the events that carry it, and later from the store.
  */
 import type { TurnUsage } from "../../turn/turn.ts";
+import { hostedKindOf } from "../hosted-tools.ts";
+import type { BuiltinItem } from "./builtin-item.ts";
 import { requestedReasoning } from "./to-turn.ts";
 import type { ResponsesRequest } from "./request.ts";
 import type { Tool } from "./tool-schemas.ts";
@@ -15,7 +17,8 @@ export type OutputItem =
   | FunctionCallItem
   | CustomToolCallItem
   | ToolSearchCallItem
-  | CompactionItem;
+  | CompactionItem
+  | BuiltinItem;
 
 export interface ReasoningItem {
   readonly id: string;
@@ -40,8 +43,17 @@ export interface OutputText {
   readonly type: "output_text";
   readonly text: string;
   /** LangChain maps over it: never absent. */
-  readonly annotations: readonly never[];
+  readonly annotations: readonly UrlCitation[];
   readonly logprobs: readonly OutputLogprob[];
+}
+
+/** Offsets are of UTF-16 code units, the end exclusive. */
+export interface UrlCitation {
+  readonly type: "url_citation";
+  readonly start_index: number;
+  readonly end_index: number;
+  readonly url: string;
+  readonly title: string;
 }
 
 export interface OutputLogprob {
@@ -122,7 +134,11 @@ export interface ResponseIdentity {
 export type ResponseResource = ReturnType<ReturnType<typeof createResponseWriter>>;
 
 /** Converts the request's part once. The returned function creates the whole object and shares nothing mutable. */
-export function createResponseWriter(request: ResponsesRequest, identity: ResponseIdentity) {
+export function createResponseWriter(
+  request: ResponsesRequest,
+  identity: ResponseIdentity,
+  isRun: (kind: string) => boolean = () => false,
+) {
   const format = request.text?.format;
   const common = {
     id: identity.id,
@@ -133,7 +149,7 @@ export function createResponseWriter(request: ResponsesRequest, identity: Respon
     model: request.model,
     previous_response_id: request.previous_response_id ?? null,
     instructions: request.instructions ?? null,
-    tools: (request.tools ?? []).flatMap((tool) => toToolEcho(tool)),
+    tools: (request.tools ?? []).flatMap((tool) => toToolEcho(tool, isRun)),
     tool_choice: toChoiceEcho(request.tool_choice),
     truncation: request.truncation ?? "disabled",
     parallel_tool_calls: request.parallel_tool_calls ?? true,
@@ -192,13 +208,16 @@ export function toResponseUsage(usage: TurnUsage) {
     input_tokens: usage.promptTokens,
     input_tokens_details: { cached_tokens: usage.cachedTokens },
     output_tokens: usage.completionTokens,
-    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    output_tokens_details: {
+      reasoning_tokens: usage.reasoningTokens,
+      ...(usage.builtins && { tool_output_tokens: usage.builtins.outputTokens }),
+    },
     total_tokens: usage.promptTokens + usage.completionTokens,
   };
 }
 
 /** Nothing for a tool that was left out. */
-function toToolEcho(tool: Tool): object[] {
+function toToolEcho(tool: Tool, isRun: (kind: string) => boolean): object[] {
   switch (tool.type) {
     case "function": {
       const { type, name, description, parameters, strict } = tool;
@@ -223,11 +242,11 @@ function toToolEcho(tool: Tool): object[] {
     }
     case "namespace": {
       const { type, name, description } = tool;
-      const tools = tool.tools.flatMap((each) => toToolEcho(each));
+      const tools = tool.tools.flatMap((each) => toToolEcho(each, isRun));
       return [{ type, name, description: description ?? null, tools }];
     }
     case "unsupported":
-      return [];
+      return isRun(tool.kind) ? [tool.fields] : [];
     default:
       return tool satisfies never;
   }
@@ -246,8 +265,8 @@ function toChoiceEcho(choice: ResponsesRequest["tool_choice"]) {
         tools: choice.tools.filter(({ type }) => type === "function" || type === "custom"),
       };
     case "unsupported":
-      // Refused before a response exists.
-      return "auto";
+      // Others were refused before a response exists.
+      return hostedKindOf(choice.kind) === undefined ? "auto" : { type: choice.kind };
     default:
       return choice satisfies never;
   }

@@ -29,6 +29,14 @@ import {
   toToolChoice,
   turnName,
 } from "../offered-functions.ts";
+import {
+  forcedRecipient,
+  type HostedDeps,
+  hostedKindOf,
+  type HostedTools,
+  NO_HOSTED_TOOLS,
+  toTurnBuiltins,
+} from "../hosted-tools.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { toSampling } from "../sampling.ts";
@@ -59,6 +67,7 @@ export interface PromptContext {
 /** Settings for tools. */
 export interface ToolSettings {
   readonly style: NamespaceStyle;
+  readonly hosted: HostedDeps;
   /** Most tools of a request, those of namespaces included. */
   readonly max: number;
 }
@@ -79,6 +88,8 @@ export interface TurnContext extends PromptContext {
   /** The whole history, of which a part may be left out of the prompt. The tools it adds are offered all the same. */
   readonly history: readonly HistoryItem[];
   readonly turnId: string;
+  /** What the tools that the gateway runs have saved in the response this one continues. */
+  readonly toolStates?: ReadonlyMap<string, string>;
 }
 
 /**
@@ -93,11 +104,17 @@ export function* turnMaker(
   const tools = yield* toOfferedTools(offered, toolChoice, context.tools.style);
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
+  const builtins = toTurnBuiltins(
+    frame.hosted,
+    { maxCalls: request.max_tool_calls, forced: frame.forced, saved: context.toolStates },
+    context.tools.hosted,
+  );
   const turnOf = (history: readonly HistoryItem[]): Turn => ({
     id: context.turnId,
     tenant: context.tenant,
     messages: withHistory(history, frame, request, context),
     tools,
+    ...(builtins && { builtins }),
     toolChoice,
     parallelToolCalls: request.parallel_tool_calls ?? true,
     answer,
@@ -114,7 +131,9 @@ export function* turnMaker(
 }
 
 /** The parts of a turn that do not depend on the history. */
-interface Frame extends Pick<RequestTools, "targets" | "skipped"> {
+interface Frame extends Pick<RequestTools, "targets" | "skipped" | "hosted"> {
+  /** The first call must be to this tool of the gateway's. */
+  readonly forced: string | undefined;
   /** All tools. */
   readonly offered: readonly OfferedFunction[];
   /** What the items of the history add, by item. */
@@ -129,10 +148,12 @@ interface Frame extends Pick<RequestTools, "targets" | "skipped"> {
 function* readFrame(request: PromptRequest, context: TurnContext): Generator<void, Frame> {
   const reasoning = requestedReasoning(request);
   const lists = context.history.flatMap((item) => (item.type === "tools" ? [item] : []));
-  const { targets, skipped, ...tools } = yield* toTools(request, lists, context);
+  const { targets, skipped, hosted: declared, ...tools } = yield* toTools(request, lists, context);
   const { offered } = tools;
+  const hosted = allowedHosted(declared, request);
+  const forced = forcedHosted(request, hosted, offered.length);
   const toolChoice = toToolChoice(
-    requestedChoice(request, context.unsupported),
+    forced === undefined ? requestedChoice(request, context.unsupported, hosted) : { type: "auto" },
     offered.map((each) => turnName(each)),
   );
   const isNone = toolChoice.type === "none";
@@ -147,12 +168,44 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
     reasoning,
     targets,
     skipped,
+    hosted,
+    forced,
   };
+}
+
+/** Those the request's `tool_choice` leaves. */
+function allowedHosted(hosted: HostedTools, { tool_choice: choice }: PromptRequest): HostedTools {
+  if (choice === "none") return NO_HOSTED_TOOLS;
+  if (typeof choice !== "object" || choice?.type !== "allowed_tools") return hosted;
+  if (choice.mode === "none") return NO_HOSTED_TOOLS;
+  const kinds = new Set(choice.tools.map(({ type }) => hostedKindOf(type)));
+  const tools = hosted.tools.filter(({ name }) => [...kinds].some((kind) => kind === name));
+  return { ...hosted, tools, namespaces: tools.flatMap(({ namespace }) => namespace ?? []) };
+}
+
+/** A tool of the gateway's that must be called: named, or because a call is required and there is no other tool. */
+function forcedHosted(
+  { tool_choice: choice }: PromptRequest,
+  { tools }: HostedTools,
+  functions: number,
+): string | undefined {
+  if (typeof choice === "object" && choice?.type === "unsupported") {
+    const kind = hostedKindOf(choice.kind);
+    return tools.some(({ name }) => name === kind) ? forcedRecipient(choice.kind) : undefined;
+  }
+  const isAllowed = typeof choice === "object" && choice?.type === "allowed_tools";
+  const isRequired = choice === "required" || (isAllowed && choice.mode === "required");
+  const hasFunctions = isAllowed
+    ? choice.tools.some(({ type }) => type === "function")
+    : functions > 0;
+  const [first] = tools;
+  if (!isRequired || hasFunctions || first === undefined) return undefined;
+  return first.name === "browser" ? "browser.search" : first.name;
 }
 
 function withHistory(
   items: readonly HistoryItem[],
-  { functions, later, format, reasoning }: Frame,
+  { functions, later, format, reasoning, hosted }: Frame,
   request: PromptRequest,
   context: PromptContext,
 ): readonly Message[] {
@@ -164,7 +217,11 @@ function withHistory(
     ...(format !== undefined && { responseFormat: format }),
   });
   return [
-    systemMessage({ ...context.system, effort: reasoning.effort }),
+    systemMessage({
+      ...context.system,
+      effort: reasoning.effort,
+      namespaces: hosted.namespaces,
+    }),
     ...(developer === undefined ? [] : [developer]),
     ...history,
   ];
@@ -241,6 +298,9 @@ export function toHistory(
         else history.push(...optional(developerMessage(toShownTools(added, style))));
         break;
       }
+      case "kept-call":
+        history.push(...item.messages);
+        break;
       case "unsupported":
         if (unsupported.kinds === "refuse") {
           throw refusal(
@@ -334,10 +394,15 @@ function* toTools(
     later,
     refuses: context.unsupported.kinds === "refuse",
     maxTools: context.tools.max,
+    hosted: context.tools.hosted,
   });
 }
 
-function requestedChoice(request: PromptRequest, unsupported: Unsupported): RequestedChoice {
+function requestedChoice(
+  request: PromptRequest,
+  unsupported: Unsupported,
+  hosted: HostedTools,
+): RequestedChoice {
   const choice = request.tool_choice;
   if (choice === undefined || choice === null) return { type: "auto" };
   if (choice === "auto" || choice === "none") return { type: choice };
@@ -354,13 +419,16 @@ function requestedChoice(request: PromptRequest, unsupported: Unsupported): Requ
       };
     case "allowed_tools": {
       const tools = choice.tools.flatMap((tool, index) =>
-        CHOOSABLE.has(tool.type) || unsupported.kinds === "refuse"
+        CHOOSABLE.has(tool.type) ||
+        (unsupported.kinds === "refuse" && !isOffered(tool.type, hosted))
           ? [toAllowedTool(tool, `tool_choice.tools[${index}]`)]
           : [],
       );
       if (choice.mode === "none") return { type: "none" };
       // Only tools that were left out are allowed, so no call is.
-      if (tools.length === 0 && choice.mode === "auto") return { type: "none" };
+      if (tools.length === 0 && (choice.mode === "auto" || hosted.tools.length > 0)) {
+        return { type: "none" };
+      }
       if (tools.length === 0) {
         throw refusal(
           "tool_choice.tools",
@@ -377,6 +445,10 @@ function requestedChoice(request: PromptRequest, unsupported: Unsupported): Requ
 }
 
 const CHOOSABLE: ReadonlySet<string> = new Set(["function", "custom"]);
+
+function isOffered(type: string, { tools }: HostedTools): boolean {
+  return tools.some(({ name }) => name === hostedKindOf(type));
+}
 
 interface AllowedTool {
   readonly type: string;

@@ -69,7 +69,7 @@ const toolSearch = lazy(() =>
 const unsupportedTool = (known: ReadonlySet<string>) =>
   z
     .looseObject({ type: z.string().refine((type) => !known.has(type), "is not complete") })
-    .transform(({ type }) => ({ type: "unsupported" as const, kind: type }));
+    .transform((fields) => ({ type: "unsupported" as const, kind: fields.type, fields }));
 
 const KNOWN: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
 

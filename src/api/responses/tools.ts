@@ -11,6 +11,13 @@ import {
   toOfferedFunction,
   turnName,
 } from "../offered-functions.ts";
+import {
+  type Declaration,
+  type HostedDeps,
+  type HostedTools,
+  isHosted,
+  readHostedTools,
+} from "../hosted-tools.ts";
 import { jsonAt } from "../ordered-json.ts";
 import type { CustomTool, Tool } from "./tool-schemas.ts";
 
@@ -20,6 +27,8 @@ export interface RequestTools {
   readonly later: readonly (readonly OfferedFunction[])[];
   /** What the calls of each offered tool are on the wire, by the tool's name in the turn. */
   readonly targets: CallTargets;
+  /** Those that the gateway runs. */
+  readonly hosted: HostedTools;
   /** What was left out: kinds, with their namespace where they have one. */
   readonly skipped: readonly string[];
 }
@@ -42,6 +51,7 @@ export interface ToolsOptions {
   readonly refuses: boolean;
   /** Most tools, those of namespaces included. */
   readonly maxTools: number;
+  readonly hosted: HostedDeps;
 }
 
 export interface ToolList {
@@ -52,11 +62,12 @@ export interface ToolList {
 /** Throws a {@link RequestError} for two tools of one name, and for too many. */
 export function readTools(
   tools: readonly Tool[],
-  { ordered, later, refuses, maxTools }: ToolsOptions,
+  { ordered, later, refuses, maxTools, hosted }: ToolsOptions,
 ): RequestTools {
   const offered: OfferedFunction[] = [];
   const targets = new Map<string, CallTarget>();
   const skipped: string[] = [];
+  const declarations: Declaration[] = [];
 
   function add(kind: CallTarget["kind"], each: OfferedFunction): void {
     const { namespace, name } = each;
@@ -91,6 +102,10 @@ export function readTools(
         return undefined;
       }
       case "unsupported":
+        if (namespace === undefined && isHosted(tool.kind, hosted)) {
+          declarations.push({ kind: tool.kind, fields: tool.fields, param: at.param });
+          return undefined;
+        }
         if (refuses) throw unsupportedTool(tool.kind, `${at.param}.type`);
         skipped.push(namespace === undefined ? tool.kind : `${namespace.name}.${tool.kind}`);
         return undefined;
@@ -119,7 +134,7 @@ export function readTools(
     if (offered.length > maxTools) throw tooMany(maxTools);
     return [...found.values()];
   });
-  return { offered, later: added, targets, skipped };
+  return { offered, later: added, targets, hosted: readHostedTools(declarations, hosted), skipped };
 }
 
 /** What a call is on the wire. The model may have called a tool that is not offered. */

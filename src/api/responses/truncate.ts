@@ -65,6 +65,7 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
         order.push([index]);
         break;
       case "reasoning":
+      case "kept-call":
         if (index < lastAnswer) order.push([index]);
         break;
       case "call": {

@@ -57,7 +57,11 @@ function messages(prompt: DemoPrompt, script: Script): Part[] {
 }
 
 function act(script: Script): Part[] {
-  const { move } = script;
+  const { move, trainedCall } = script;
+  if (trainedCall !== undefined) {
+    const { recipient, body: text } = trainedCall;
+    return [CHANNEL, "analysis", ` to=${recipient} code`, MESSAGE, text, CALL];
+  }
   if (move.type === "call") return [CHANNEL, "commentary", ...callTo(script, move.tool)];
   if (move.type === "wait") return [CHANNEL, "final", MESSAGE, waitText(), RETURN];
   const contentType = script.answerIsJson ? JSON_CONTENT : [];

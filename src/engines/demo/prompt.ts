@@ -11,6 +11,8 @@ import { readTools, type DemoTool } from "./signature.ts";
 export interface DemoPrompt {
   readonly effort: "low" | "medium" | "high";
   readonly tools: readonly DemoTool[];
+  /** Tools of training that the system message offers: `browser`, `python`. */
+  readonly namespaces: readonly string[];
   /** What the developer messages say before tools and response formats. */
   readonly instructions: string;
   /** JSON Schema of the answer: from the section `# Response Formats`, or as it stands in the last question or the instructions. */
@@ -79,6 +81,7 @@ export function readPrompt(ids: readonly TokenId[]): DemoPrompt {
   return {
     effort: readEffort(system),
     tools: readTools(developer.join("\n\n")),
+    namespaces: Array.from(system.matchAll(/^## (browser|python)$/gm), ([, name = ""]) => name),
     instructions,
     answerSchema:
       readAnswerSchema(developer.at(-1) ?? "") ?? schema ?? findSchema(instructions)?.schema,
@@ -156,7 +159,7 @@ function isCall(message: ReadMessage | undefined): boolean {
 }
 
 function isToolResult(message: ReadMessage): boolean {
-  return message.author.startsWith("functions.");
+  return /^(?:functions\.|browser\.|python$)/.test(message.author);
 }
 
 function readEffort(system: string): DemoPrompt["effort"] {

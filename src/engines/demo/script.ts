@@ -6,10 +6,13 @@ import { instanceOf } from "./instance.ts";
 import type { Move } from "./move.ts";
 import { argumentsOf, planCalls, remainingCalls, type PlannedCall } from "./plan.ts";
 import type { DemoPrompt } from "./prompt.ts";
+import { nextTrainedCall, type TrainedCall, trainedAnswer } from "./trained-tools.ts";
 import { answerText, preambleText, thoughtText } from "./texts.ts";
 
 export interface Script {
   readonly move: Move;
+  /** A call to a tool of training, which comes before the move. */
+  readonly trainedCall: TrainedCall | undefined;
   readonly thought: string;
   /** The plan as the text of a preamble. */
   readonly preamble: string;
@@ -33,11 +36,14 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
   const move = chooseMove();
   return {
     move,
+    trainedCall: nextTrainedCall(prompt),
     thought: thoughtText(prompt, move),
     preamble: preambleText(planned.map(({ tool }) => tool.name)),
     announcesPlan: prompt.effort === "high" && calls.length === 0 && planned.length > 1,
     answer:
-      answerSchema === undefined ? answerText(prompt, seed) : document(answerSchema, everything),
+      answerSchema === undefined
+        ? (trainedAnswer(prompt) ?? answerText(prompt, seed))
+        : document(answerSchema, everything),
     answerIsJson: answerSchema !== undefined,
     inputFor,
     completeRecipient(begun) {
@@ -91,6 +97,10 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
   }
 
   function inputFor(recipient: string): string {
+    const trained = nextTrainedCall(prompt);
+    if (trained?.recipient === recipient) return trained.body;
+    if (recipient === "browser.search") return JSON.stringify({ query: question.slice(0, 100) });
+    if (recipient === "python") return "print(sum(range(1, 11)))";
     const call = callTo(recipient);
     return call === undefined ? "{}" : argumentsOf(call, results);
   }

@@ -6,6 +6,7 @@ import { chatRequest } from "../../../src/api/chat-completions/request.ts";
 import type { CompletionRequest } from "../../../src/engines/engine.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 import { createTestApp } from "../../helpers/app.ts";
+import { fakeBrowser } from "../../helpers/fake-tool.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 
 type Body = Record<string, unknown>;
@@ -209,8 +210,10 @@ const PROBES: Readonly<Record<string, Probe>> = {
     send: { tools: [{ type: "custom", custom: { name: "f" } }] },
     wrong: { tools: [{ type: "custom", custom: {} }] },
   },
+  web_search_options: { send: { web_search_options: {} }, wrong: { web_search_options: 1 } },
+  plugins: { send: { plugins: [{ id: "web" }] }, wrong: { plugins: {} } },
   "tools of other types": {
-    send: { tools: [{ type: "openrouter:web_search" }] },
+    send: { tools: [{ type: "openrouter:web_search_of_others" }] },
     param: "tools[0].type",
   },
   tool_choice: {
@@ -274,7 +277,8 @@ function createApp() {
     );
   });
   const others = ["openai/gpt-oss-120b"];
-  const app = createTestApp({ engine, others, settings: { sampleMoreCalls: true } });
+  const toolbox = { browser: () => fakeBrowser() };
+  const app = createTestApp({ engine, others, toolbox, settings: { sampleMoreCalls: true } });
   return { app, engine };
 }
 

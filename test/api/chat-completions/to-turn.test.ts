@@ -281,21 +281,6 @@ describe("reasoning sent back is taken from one source", () => {
       { reasoning_details: [{ type: "reasoning.summary", summary: "s" }] },
       "s",
     ],
-    [
-      "calls of tools that OpenRouter has run, which are no reasoning",
-      {
-        reasoning_details: [
-          {
-            type: "reasoning.server_tool_call",
-            tool_name: "web_search",
-            arguments: "{}",
-            result: "r",
-          },
-          { type: "reasoning.text", text: "t", index: 1 },
-        ],
-      },
-      "t",
-    ],
     ["nothing", {}, undefined],
   ])("%s", (_, fields, expected) => {
     const turn = turnFor({

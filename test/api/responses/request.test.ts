@@ -199,7 +199,7 @@ describe("a wrong request is refused with the field's name", () => {
       {
         input: [
           { role: "user", content: "Hi." },
-          { type: "web_search_call", id: "ws_1" },
+          { type: "file_search_call", id: "fs_1" },
         ],
       },
       "input[1].type",

@@ -60,6 +60,7 @@ export function responseBuilder({
     targets: new Map(),
     now: () => NOW,
     showReasoning,
+    includes: { sources: false, results: false, outputs: false },
     queued,
     isCodex: false,
     isUnlimited: false,

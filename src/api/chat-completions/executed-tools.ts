@@ -1,0 +1,53 @@
+/**
+ * Calls that the gateway has run, as Groq shows them, and citations as OpenAI nests them in Chat Completions. The calls are
+ * never `tool_calls`: a client would try to run them.
+ */
+import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
+import type { Citation } from "../../turn/citations.ts";
+
+type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
+
+/** @param index among the calls of the message. `args`: the part's text. */
+export function toExecutedTool(
+  part: BuiltinPart,
+  args: string,
+  { shown, messages }: BuiltinCallResult,
+  index: number,
+) {
+  const output = messages.at(-1)?.content;
+  return {
+    index,
+    type: toType(part),
+    arguments: part.name.startsWith("python") ? JSON.stringify({ code: args }) : args,
+    output: typeof output === "string" ? output : "",
+    ...(shown.type === "search" && {
+      search_results: {
+        results: shown.results.map(({ title, url, snippet }, rank) => ({
+          title,
+          url,
+          content: snippet,
+          // Services that rank do not say how far apart results are.
+          score: 1 / (rank + 1),
+        })),
+      },
+    }),
+    ...(shown.type === "code" && {
+      code_results: shown.outputs.map((each) =>
+        each.type === "logs" ? { text: each.logs } : { png: each.url },
+      ),
+    }),
+  };
+}
+
+/** `offset`: where the part's text begins in the message's. */
+export function toAnnotation({ start, end, url, title }: Citation, offset: number) {
+  return {
+    type: "url_citation" as const,
+    url_citation: { start_index: start + offset, end_index: end + offset, title, url },
+  };
+}
+
+function toType({ name, origin }: BuiltinPart): string {
+  if (origin !== undefined) return "mcp";
+  return name.startsWith("browser.") ? name.replace(".", "_") : "code_interpreter";
+}

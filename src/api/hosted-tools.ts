@@ -1,0 +1,193 @@
+/**
+ * Tools that a request asks the gateway to run, under the names the APIs have for them: OpenAI's and OpenRouter's
+ * `web_search…`, Groq's `browser_search`, `code_interpreter`, Anthropic's dated names.
+ */
+import * as z from "zod";
+import { lazy } from "../lazy.ts";
+import type { ToolNamespace } from "../harmony/conversation.ts";
+import type { Settings } from "../config/settings.ts";
+import type { BuiltinTool } from "../tools/builtin-tool.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
+import type { TurnBuiltins } from "../turn/turn.ts";
+import { RequestError } from "./errors.ts";
+
+/** What the deployment has, and the operator's limits. */
+export interface HostedDeps {
+  readonly toolbox: Toolbox;
+  readonly maxCalls: number;
+  readonly timeoutMs: number;
+  readonly citations: TurnBuiltins["citations"];
+}
+
+export type HostedKind = "browser" | "python";
+
+/** A declaration as the client sent it. */
+export interface Declaration {
+  readonly kind: string;
+  /** All of its fields. */
+  readonly fields: unknown;
+  /** Its place in the request. */
+  readonly param: string;
+}
+
+/** The tools of a request that the gateway runs. */
+export interface HostedTools {
+  readonly tools: readonly BuiltinTool[];
+  /** For the system message. */
+  readonly namespaces: readonly ToolNamespace[];
+  /** Most calls, where declarations limit them. */
+  readonly maxUses: number | undefined;
+}
+
+export const NO_HOSTED_TOOLS: HostedTools = { tools: [], namespaces: [], maxUses: undefined };
+
+/** Undefined: no tool of the gateway goes by this name. */
+export function hostedKindOf(type: string): HostedKind | undefined {
+  if (/^(?:openrouter:)?web_search(?:_preview)?(?:_[\d_]+)?$/.test(type)) return "browser";
+  if (type === "browser_search") return "browser";
+  return /^code_(?:interpreter|execution)(?:_\d+)?$/.test(type) ? "python" : undefined;
+}
+
+/** Whether a tool of this kind can be run here. */
+export function isHosted(type: string, { toolbox }: Pick<HostedDeps, "toolbox">): boolean {
+  const kind = hostedKindOf(type);
+  return kind !== undefined && toolbox[kind] !== undefined;
+}
+
+export function hostedDeps(settings: Settings, toolbox: Toolbox): HostedDeps {
+  return {
+    toolbox,
+    maxCalls: settings.maxBuiltinCalls,
+    timeoutMs: settings.builtinTimeoutMs,
+    citations: settings.citations,
+  };
+}
+
+/** Of several declarations of one kind, the first counts. Throws a {@link RequestError}. */
+export function readHostedTools(
+  declarations: readonly Declaration[],
+  deps: HostedDeps,
+): HostedTools {
+  const tools: BuiltinTool[] = [];
+  const seen = new Set<HostedKind>();
+  const uses: number[] = [];
+  for (const { kind: type, fields, param } of declarations) {
+    const kind = hostedKindOf(type);
+    if (kind === undefined || seen.has(kind) || !isHosted(type, deps)) continue;
+    seen.add(kind);
+    const read = declaration().safeParse(fields);
+    if (!read.success) {
+      const [issue] = read.error.issues;
+      const field = [param, ...(issue?.path ?? [])].map(String).join(".");
+      throw new RequestError(`${field}: ${issue?.message ?? "is not valid"}`, { param: field });
+    }
+    const given = { ...read.data, ...read.data.parameters };
+    if (given.max_uses != null) uses.push(given.max_uses);
+    const tool = kind === "browser" ? openBrowser(given, deps) : openPython(given, param, deps);
+    if (tool) tools.push(tool);
+  }
+  return {
+    tools,
+    namespaces: tools.flatMap(({ namespace }) => namespace ?? []),
+    maxUses: uses.length === 0 ? undefined : Math.min(...uses),
+  };
+}
+
+export interface BuiltinRequest {
+  /** The request's own limit. */
+  readonly maxCalls?: number | null | undefined;
+  readonly forced?: string | undefined;
+  readonly saved?: ReadonlyMap<string, string> | undefined;
+}
+
+/** Undefined: the gateway runs no tools in this turn. */
+export function toTurnBuiltins(
+  { tools, maxUses }: HostedTools,
+  { maxCalls, forced, saved }: BuiltinRequest,
+  deps: HostedDeps,
+): TurnBuiltins | undefined {
+  if (tools.length === 0) return undefined;
+  return {
+    tools,
+    maxCalls: Math.min(deps.maxCalls, maxUses ?? Infinity, maxCalls ?? Infinity),
+    timeoutMs: deps.timeoutMs,
+    citations: deps.citations,
+    ...(forced !== undefined && { forced }),
+    ...(saved && { saved }),
+  };
+}
+
+/** The recipient of a first call that must be to a tool of this kind. */
+export function forcedRecipient(type: string): string | undefined {
+  const kind = hostedKindOf(type);
+  return kind === "browser" ? "browser.search" : kind;
+}
+
+function openBrowser(given: Given, { toolbox }: HostedDeps): BuiltinTool | undefined {
+  const allowed = given.filters?.allowed_domains ?? given.allowed_domains;
+  const excluded =
+    given.filters?.blocked_domains ?? given.excluded_domains ?? given.blocked_domains;
+  const place = given.user_location;
+  const { country, city, region, timezone } = { ...place, ...place?.approximate };
+  const size = given.search_context_size;
+  const maxResults = given.max_results ?? (size == null ? undefined : RESULTS_BY_SIZE[size]);
+  return toolbox.browser?.({
+    ...(allowed?.length && { allowedDomains: allowed }),
+    ...(excluded?.length && { excludedDomains: excluded }),
+    ...(maxResults !== undefined && { maxResults }),
+    ...(place && {
+      location: {
+        ...(country && { country }),
+        ...(city && { city }),
+        ...(region && { region }),
+        ...(timezone && { timezone }),
+      },
+    }),
+  });
+}
+
+/** Results of a search. Pages are read in windows whatever this says. */
+const RESULTS_BY_SIZE = { low: 5, medium: 10, high: 20 } as const;
+
+function openPython(given: Given, param: string, { toolbox }: HostedDeps): BuiltinTool | undefined {
+  const { container } = given;
+  if (typeof container === "object" && container?.file_ids?.length) {
+    const field = `${param}.container.file_ids`;
+    throw new RequestError(`${field}: there are no uploaded files here`, { param: field });
+  }
+  return toolbox.python?.(typeof container === "string" ? { containerId: container } : {});
+}
+
+const domains = lazy(() => z.array(z.string().min(1).max(253)).max(100).nullish());
+const placeFields = lazy(() => ({
+  country: z.string().max(100).nullish(),
+  city: z.string().max(100).nullish(),
+  region: z.string().max(100).nullish(),
+  timezone: z.string().max(100).nullish(),
+}));
+
+/** The fields of all declarations. Each API has its own place for them. */
+const fields = lazy(() => ({
+  filters: z.object({ allowed_domains: domains(), blocked_domains: domains() }).nullish(),
+  allowed_domains: domains(),
+  blocked_domains: domains(),
+  excluded_domains: domains(),
+  search_context_size: z.enum(["low", "medium", "high"]).nullish(),
+  max_results: z.int().min(1).max(100).optional(),
+  max_uses: z.int().min(1).nullish(),
+  user_location: z
+    .object({ ...placeFields(), approximate: z.object(placeFields()).nullish() })
+    .nullish(),
+}));
+
+const declaration = lazy(() =>
+  z.object({
+    ...fields(),
+    parameters: z.object(fields()).optional(),
+    container: z
+      .union([z.string(), z.looseObject({ file_ids: z.array(z.string()).nullish() })])
+      .nullish(),
+  }),
+);
+
+type Given = z.output<ReturnType<typeof declaration>>;

@@ -1,0 +1,187 @@
+/**
+ * Output items of calls that the gateway runs, and their events, in the order and with the names of OpenAI's SDK: web
+ * search, code interpreter, MCP.
+ */
+import type { ShownCall } from "../../tools/builtin-tool.ts";
+import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
+
+type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
+
+export type BuiltinItemStatus = "in_progress" | "completed" | "failed" | "incomplete";
+
+/** A call while it is written and run. */
+export interface BuiltinCallState {
+  readonly part: BuiltinPart;
+  readonly id: string;
+  /** Code or arguments so far. */
+  readonly text: string;
+  readonly result: BuiltinCallResult | undefined;
+}
+
+/** What the request asked to have included. */
+export interface BuiltinIncludes {
+  readonly sources: boolean;
+  readonly results: boolean;
+  readonly outputs: boolean;
+}
+
+export interface BuiltinItem {
+  readonly id: string;
+  readonly type: "web_search_call" | "code_interpreter_call" | "mcp_call" | "mcp_approval_request";
+  readonly [field: string]: unknown;
+}
+
+export function builtinItemPrefix(part: BuiltinPart): string {
+  if (part.awaitsApproval) return "mcpr";
+  return PREFIXES[kindOf(part)];
+}
+
+/** The item as it stands. */
+export function toBuiltinItem(
+  call: BuiltinCallState,
+  status: BuiltinItemStatus,
+  includes: BuiltinIncludes,
+): BuiltinItem {
+  const { part, id, text, result } = call;
+  const shown = result?.shown;
+  const kind = kindOf(part);
+  switch (kind) {
+    case "code": {
+      const code = shown?.type === "code" ? shown : undefined;
+      return {
+        id,
+        type: "code_interpreter_call",
+        status,
+        code: text,
+        container_id: code?.containerId ?? "",
+        outputs: includes.outputs && code ? code.outputs.map((output) => ({ ...output })) : null,
+      };
+    }
+    case "mcp":
+      return toMcpItem(call, status);
+    case "web": {
+      const results = shown?.type === "search" && includes.results ? shown.results : undefined;
+      return {
+        id,
+        type: "web_search_call",
+        status,
+        action: toAction(part.name, shown, includes),
+        ...(results && { results: results.map((each) => ({ ...each })) }),
+      };
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+function toMcpItem(
+  { part, id, text, result }: BuiltinCallState,
+  status: BuiltinItemStatus,
+): BuiltinItem {
+  const shown = result?.shown.type === "mcp" ? result.shown : undefined;
+  const { server = shown?.server ?? "", tool = shown?.tool ?? "" } = part.origin ?? {};
+  if (part.awaitsApproval) {
+    return { id, type: "mcp_approval_request", server_label: server, name: tool, arguments: text };
+  }
+  return {
+    id,
+    type: "mcp_call",
+    status,
+    server_label: server,
+    name: tool,
+    arguments: text,
+    output: shown?.output ?? null,
+    error: shown?.error ?? null,
+    approval_request_id: shown?.approvalRequestId ?? null,
+  };
+}
+
+/** While the arguments are written, only the kind of an action is known. */
+function toAction(name: string, shown: ShownCall | undefined, { sources }: BuiltinIncludes) {
+  switch (shown?.type) {
+    case "search":
+      return {
+        type: "search",
+        query: shown.query,
+        queries: [shown.query],
+        ...(sources && { sources: shown.results.map(({ url }) => ({ type: "url", url })) }),
+      };
+    case "open":
+      return { type: "open_page", url: shown.url ?? null };
+    case "find":
+      return { type: "find_in_page", pattern: shown.pattern, url: shown.url ?? "" };
+    default:
+      return { type: ACTIONS[name] ?? "search" };
+  }
+}
+
+/** The events of a call, by what has happened to it. `members` is the JSON of what they hold beside their place. */
+export interface BuiltinEvent {
+  readonly type: string;
+  readonly members: string;
+}
+
+export function eventsAtStart({ part }: BuiltinCallState): BuiltinEvent[] {
+  return part.awaitsApproval ? [] : [{ type: `${eventPrefix(part)}.in_progress`, members: "" }];
+}
+
+/** The type of its deltas. Undefined: its text is shown only when it is complete. */
+export function builtinDeltaType(part: BuiltinPart): string | undefined {
+  return part.awaitsApproval || kindOf(part) !== "code"
+    ? undefined
+    : "response.code_interpreter_call_code.delta";
+}
+
+/** What is called is known, and runs. */
+export function eventsAtRun({ part, text }: BuiltinCallState): BuiltinEvent[] {
+  if (part.awaitsApproval) return [];
+  const json = JSON.stringify(text);
+  const prefix = eventPrefix(part);
+  const kind = kindOf(part);
+  switch (kind) {
+    case "web":
+      return [{ type: `${prefix}.searching`, members: "" }];
+    case "code":
+      return [
+        { type: "response.code_interpreter_call_code.done", members: `"code":${json}` },
+        { type: `${prefix}.interpreting`, members: "" },
+      ];
+    case "mcp":
+      return [
+        { type: "response.mcp_call_arguments.delta", members: `"delta":${json}` },
+        { type: "response.mcp_call_arguments.done", members: `"arguments":${json}` },
+      ];
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** There is an event of failure for MCP only. */
+export function eventsAtEnd({ part, result }: BuiltinCallState): BuiltinEvent[] {
+  if (part.awaitsApproval || result === undefined) return [];
+  if (!result.failed) return [{ type: `${eventPrefix(part)}.completed`, members: "" }];
+  return kindOf(part) === "mcp" ? [{ type: `${eventPrefix(part)}.failed`, members: "" }] : [];
+}
+
+type Kind = "web" | "code" | "mcp";
+
+function kindOf({ name }: BuiltinPart): Kind {
+  if (name.startsWith("functions.")) return "mcp";
+  return name.startsWith("browser") ? "web" : "code";
+}
+
+function eventPrefix(part: BuiltinPart): string {
+  return EVENT_PREFIXES[kindOf(part)];
+}
+
+const PREFIXES: Record<Kind, string> = { web: "ws", code: "ci", mcp: "mcp" };
+const EVENT_PREFIXES: Record<Kind, string> = {
+  web: "response.web_search_call",
+  code: "response.code_interpreter_call",
+  mcp: "response.mcp_call",
+};
+const ACTIONS: Readonly<Record<string, string>> = {
+  "browser.search": "search",
+  "browser.open": "open_page",
+  "browser.find": "find_in_page",
+};

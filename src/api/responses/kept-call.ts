@@ -1,0 +1,74 @@
+/**
+ * What a call that the gateway ran leaves for later requests: its messages as the model saw them, and the tool's state.
+ * Items of such calls do not hold it, so it is stored beside them, or goes along encrypted for the client to send back.
+ */
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+import type { Message } from "../../harmony/conversation.ts";
+import type { BuiltinCallResult } from "../../turn/turn.ts";
+
+export interface KeptCall {
+  readonly messages: readonly Message[];
+  readonly state?: { readonly tool: string; readonly saved: string } | undefined;
+}
+
+/** The member of a stored item. It is never shown. */
+export const KEPT = "harmony";
+
+/** Kinds of items that such calls have. */
+export function isBuiltinItem(type: string): boolean {
+  return /^(?:web_search|code_interpreter|mcp)_call$/.test(type);
+}
+
+export function toKeptCall({ messages, state }: BuiltinCallResult): KeptCall {
+  return { messages, ...(state && { state }) };
+}
+
+/** Undefined: it is none. */
+export function readKeptCall(value: unknown): KeptCall | undefined {
+  const read = keptCall().safeParse(value).data;
+  if (read === undefined) return undefined;
+  const messages = read.messages.map((message): Message => {
+    if (message.role === "tool") return message;
+    const { contentType, ...fields } = message;
+    return { ...fields, ...(contentType !== undefined && { contentType }) };
+  });
+  return { messages, state: read.state };
+}
+
+export function parseKeptCall(text: string): KeptCall | undefined {
+  try {
+    return readKeptCall(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+const text = lazy(() => z.string());
+
+/** A call and its result, and nothing else: no message of the system's or the user's. */
+const keptCall = lazy(() =>
+  z.object({
+    messages: z
+      .array(
+        z.discriminatedUnion("role", [
+          z.object({
+            role: z.literal("assistant"),
+            recipient: text(),
+            channel: text(),
+            contentType: text().optional(),
+            content: text(),
+          }),
+          z.object({
+            role: z.literal("tool"),
+            name: text(),
+            recipient: z.literal("assistant"),
+            channel: text(),
+            content: text(),
+          }),
+        ]),
+      )
+      .max(2),
+    state: z.object({ tool: text(), saved: text() }).optional(),
+  }),
+);

@@ -1,0 +1,82 @@
+/**
+ * Plays the tools that gpt-oss was trained with, where the system message offers them: a question that asks for a search
+ * is searched, the first result is opened, and the answer cites it; one that asks for code or a calculation runs some.
+ */
+import type { DemoPrompt } from "./prompt.ts";
+
+/** A call as the demo engine writes it. */
+export interface TrainedCall {
+  /** `browser.search`, `python` */
+  readonly recipient: string;
+  readonly body: string;
+}
+
+/** The next call. Undefined: none is left, or none was asked for. */
+export function nextTrainedCall({
+  question,
+  namespaces,
+  calls,
+}: DemoPrompt): TrainedCall | undefined {
+  const done = calls.map(({ tool }) => tool);
+  if (namespaces.includes("browser") && asksForSearch(question)) {
+    if (!done.includes("browser.search")) {
+      return { recipient: "browser.search", body: JSON.stringify({ query: toQuery(question) }) };
+    }
+    const found = calls.find(({ tool }) => tool === "browser.search")?.result ?? "";
+    if (!done.includes("browser.open") && found.includes("【0†")) {
+      return { recipient: "browser.open", body: '{"cursor":0,"id":0}' };
+    }
+  }
+  if (namespaces.includes("python") && asksForCode(question) && !done.includes("python")) {
+    return { recipient: "python", body: toCode(question) };
+  }
+  return undefined;
+}
+
+/** What the calls brought, with a citation of the page that was opened. Undefined: there was no such call. */
+export function trainedAnswer({ calls }: DemoPrompt): string | undefined {
+  const opened = calls.find(({ tool }) => tool === "browser.open")?.result;
+  const printed = calls.find(({ tool }) => tool === "python")?.result;
+  const parts = [
+    opened === undefined ? undefined : cite(opened),
+    printed === undefined ? undefined : `The code printed:\n\n\`\`\`\n${printed.trim()}\n\`\`\``,
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : parts.join("\n\n");
+}
+
+function asksForSearch(question: string): boolean {
+  return /\b(?:search|web|browse|look up|find out|internet|sources?)\b/i.test(question);
+}
+
+function asksForCode(question: string): boolean {
+  return /\b(?:python|code|calculate|compute)\b/i.test(question);
+}
+
+function toQuery(question: string): string {
+  const words = question
+    .replace(
+      /\b(?:search(?: the web)?|browse|look up|find out|please|for|the web|internet)\b/gi,
+      " ",
+    )
+    .replace(/\s+/g, " ")
+    .trim();
+  return (words === "" ? question : words).slice(0, 100);
+}
+
+/** An arithmetic expression of the question, if there is one. */
+function toCode(question: string): string {
+  const expression = /\d[\d\s.+*/()-]*[+*/-][\d\s.+*/()-]*\d/.exec(question)?.[0].trim();
+  return `print(${expression ?? "sum(range(1, 11))"})`;
+}
+
+/** The first sentence of a page, and where it stands. */
+function cite(display: string): string | undefined {
+  const cursor = /^\[(\d+)\]/.exec(display)?.[1];
+  const lines = Array.from(display.matchAll(/^L(\d+): (.*)$/gm), ([, line = "", text = ""]) => ({
+    line,
+    text,
+  }));
+  const first = lines.find(({ text }) => /^\p{L}/u.test(text) && !text.startsWith("URL:"));
+  if (cursor === undefined || first === undefined) return undefined;
+  return `I read: “${first.text.trim()}”【${cursor}†L${first.line}】`;
+}

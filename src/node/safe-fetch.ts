@@ -1,0 +1,107 @@
+/**
+ * Requests pages from public addresses only. The name is resolved here, all its addresses are checked, and the
+ * connection is made to one of those very addresses: a name that resolves differently the next time (DNS rebinding)
+ * gains nothing.
+ */
+import { lookup as resolveName } from "node:dns/promises";
+import type { LookupFunction } from "node:net";
+import { Agent, request } from "undici";
+import { isPublicAddress } from "../tools/browser/addresses.ts";
+import { PAGE_HEADERS, type RequestPage } from "../tools/browser/fetch-page.ts";
+import { FetchRefused } from "../tools/browser/url-policy.ts";
+
+export interface SafeRequestOptions {
+  /** All addresses of a name. */
+  readonly resolve?: (host: string) => Promise<readonly ResolvedAddress[]>;
+  /** Replaced in tests, whose servers are on loopback. */
+  readonly isPublic?: (address: string) => boolean;
+}
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+export interface SafeRequest {
+  readonly requestPage: RequestPage;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export function createSafeRequest(options: SafeRequestOptions = {}): SafeRequest {
+  const { isPublic = isPublicAddress, resolve = resolveAll } = options;
+  const findAddresses = async (host: string): Promise<readonly ResolvedAddress[]> => {
+    const addresses = await resolve(host);
+    // One private address among public ones is an attack, or a mistake that would look like one.
+    if (addresses.every(({ address }) => isPublic(address))) return addresses;
+    throw new FetchRefused("this address is not public");
+  };
+  const lookup: LookupFunction = (host, { all }, callback) => {
+    void answerLookup(findAddresses(host), all ?? false, callback);
+  };
+  const agent = new Agent({
+    connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
+    // Of many pages, a few per server: connections are not kept for later.
+    keepAliveTimeout: 1000,
+    maxResponseSize: -1,
+  });
+
+  return {
+    async requestPage(url, signal) {
+      const response = await request(url, {
+        dispatcher: agent,
+        headers: PAGE_HEADERS,
+        signal,
+      }).catch((error: unknown) => {
+        throw toFetchError(error);
+      });
+      const { body, headers } = response;
+      // An error behind the last read has nobody to tell.
+      body.on("error", () => undefined);
+      return {
+        status: response.statusCode,
+        header: (name) => {
+          const value = headers[name];
+          return (Array.isArray(value) ? value[0] : value) ?? null;
+        },
+        body,
+        cancel: () => void body.destroy(),
+      };
+    },
+    close: () => agent.close(),
+  };
+}
+
+/** Hands the addresses to Node, in the form it asks for. */
+async function answerLookup(
+  resolving: Promise<readonly ResolvedAddress[]>,
+  all: boolean,
+  done: Parameters<LookupFunction>[2],
+): Promise<void> {
+  try {
+    const addresses = await resolving;
+    const [first] = addresses;
+    if (first === undefined) done(new Error("not found"), "");
+    else if (all) done(null, [...addresses]);
+    else done(null, first.address, first.family);
+  } catch (error) {
+    done(error instanceof FetchRefused ? error : new Error("not found"), "");
+  }
+}
+
+async function resolveAll(host: string): Promise<readonly ResolvedAddress[]> {
+  return resolveName(host, { all: true, verbatim: true });
+}
+
+/** What Node says of a failed connection names addresses of the network it runs in. */
+function toFetchError(error: unknown): unknown {
+  if (error instanceof FetchRefused) return error;
+  if (error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError")) {
+    return error;
+  }
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return new FetchRefused(
+    code === "UND_ERR_CONNECT_TIMEOUT" ? "timeout" : "the server could not be reached",
+  );
+}

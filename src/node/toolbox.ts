@@ -1,0 +1,42 @@
+/** The tools this process can run for the model, by the operator's settings. */
+import { readdir, readFile } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { SettingsError } from "../config/resolve.ts";
+import type { Settings } from "../config/settings.ts";
+import type { LocalDocument } from "../tools/browser/local-search.ts";
+import { openBrowser } from "../tools/browser/open-browser.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
+import { createSafeRequest } from "./safe-fetch.ts";
+
+export interface OpenToolbox {
+  readonly toolbox: Toolbox;
+  close(): Promise<void>;
+}
+
+/** @throws SettingsError */
+export async function openToolbox(settings: Settings): Promise<OpenToolbox> {
+  const { builtinTools, browserSearch, browserSearchFolder: folder } = settings;
+  if (!builtinTools.includes("browser")) return { toolbox: {}, close: () => Promise.resolve() };
+  const safe = createSafeRequest();
+  const isLocal = browserSearch === "local" && folder !== undefined;
+  const documents = isLocal ? await readDocuments(folder) : undefined;
+  const browser = openBrowser(settings, { requestPage: safe.requestPage, documents });
+  return { toolbox: { browser }, close: () => safe.close() };
+}
+
+/** Most files, and characters of one, that are searched. */
+const MAX_FILES = 1000;
+const MAX_LENGTH = 1_000_000;
+
+async function readDocuments(folder: string): Promise<LocalDocument[]> {
+  const names = await readdir(folder, { recursive: true }).catch(() => {
+    throw new SettingsError([`browserSearchFolder ${folder}: there is no such folder.`]);
+  });
+  const texts = names.filter((name) => /\.(?:md|txt|html?)$/i.test(name)).toSorted();
+  return Promise.all(
+    texts.slice(0, MAX_FILES).map(async (name) => {
+      const text = await readFile(join(folder, name), "utf8");
+      return { path: name.split(sep).join("/"), text: text.slice(0, MAX_LENGTH) };
+    }),
+  );
+}

@@ -1,0 +1,376 @@
+/**
+ * The `browser` tool: search, open and find, as gpt-oss was trained with them.
+ *
+ * Every page that is displayed gets the next cursor. Unlike in OpenAI's reference, where a later page of search results
+ * takes the place of an earlier one, a cursor always names the page it was given to.
+ */
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+import type { Tokenizer } from "../../tokenizer/index.ts";
+import type {
+  BuiltinCall,
+  BuiltinResult,
+  BuiltinRun,
+  BuiltinTool,
+  CitedSource,
+  ShownCall,
+} from "../builtin-tool.ts";
+import type { BrowserOptions } from "../toolbox.ts";
+import type { SearchBackend } from "./backends.ts";
+import type { FetchPage } from "./fetch-page.ts";
+import { htmlToText, inert } from "./html-to-text.ts";
+import { BROWSER_NAMESPACE } from "./namespace.ts";
+import { BrowserError, findInPage, type Page, showPage } from "./page.ts";
+import { toPageText } from "./page-text.ts";
+import { toSearchPage } from "./search-page.ts";
+import { isAllowedHost, type UrlPolicy } from "./url-policy.ts";
+
+export interface BrowserDeps {
+  readonly backend: SearchBackend;
+  readonly fetchPage: FetchPage;
+  /** The operator's. */
+  readonly policy: UrlPolicy;
+  readonly tokenizer: Tokenizer;
+  readonly searchTimeoutMs: number;
+  readonly openTimeoutMs: number;
+}
+
+export function createBrowserTool(deps: BrowserDeps, options: BrowserOptions = {}): BuiltinTool {
+  return {
+    name: "browser",
+    namespace: BROWSER_NAMESPACE,
+    rawBody: false,
+    accepts: (recipient) => recipient === "browser" || recipient.startsWith("browser."),
+    open: ({ saved }) => Promise.resolve(new BrowserRun(deps, options, saved)),
+  };
+}
+
+/** Results of a search that the model did not say how many it wants of, as its instructions say. */
+const DEFAULT_RESULTS = 10;
+const MAX_RESULTS = 20;
+/** Kept of a page. */
+const MAX_PAGE_LENGTH = 1_000_000;
+
+/** A page under a cursor. Of a page from an earlier turn only its address is known, until it is looked at. */
+interface Entry {
+  page: Page | undefined;
+  readonly url: string;
+  readonly title: string;
+  /** Of search results: what led to them. */
+  readonly search?: Saved["search"];
+  /** Of the results of `find`: where, and for what. */
+  readonly find?: Saved["find"];
+}
+
+class BrowserRun implements BuiltinRun {
+  readonly #deps: BrowserDeps;
+  readonly #options: BrowserOptions;
+  readonly #policy: UrlPolicy;
+  readonly #entries: Entry[];
+
+  constructor(deps: BrowserDeps, options: BrowserOptions, saved: string | undefined) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#policy = {
+      allow: options.allowedDomains ?? deps.policy.allow,
+      within: deps.policy.allow,
+      deny: [...deps.policy.deny, ...(options.excludedDomains ?? [])],
+    };
+    this.#entries = restore(saved);
+  }
+
+  async run(call: BuiltinCall, signal: AbortSignal): Promise<BuiltinResult> {
+    const args = readArguments(call.body);
+    const name = call.recipient.replace(/^browser\.?/, "");
+    if (args === undefined) return toError(INVALID_ARGUMENTS, shownAs(name, {}));
+    try {
+      switch (name) {
+        case "search":
+          return await this.#search(args, signal);
+        case "open":
+          return await this.#open(args, signal);
+        case "find":
+          return await this.#find(args, signal);
+        default:
+          return toError(
+            JSON.stringify({ error: `Unknown function: ${name}` }, null, 1).replace(/\n\s*/g, ""),
+            shownAs(name, args),
+          );
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof BrowserError) return toError(error.message, shownAs(name, args));
+      throw error;
+    }
+  }
+
+  cite(cursor: number): CitedSource | undefined {
+    const entry = this.#entries[cursor];
+    const of = entry?.find === undefined ? entry : this.#entries[entry.find.cursor];
+    if (of === undefined || of.url === "") return undefined;
+    return { url: of.url, title: of.title };
+  }
+
+  save(): string | undefined {
+    if (this.#entries.length === 0) return undefined;
+    const pages = this.#entries.map(({ url, title, search, find }): Saved => ({
+      url,
+      title,
+      ...(search && { search }),
+      ...(find && { find }),
+    }));
+    return JSON.stringify(pages);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async #search(args: Arguments, signal: AbortSignal): Promise<BuiltinResult> {
+    const { query, topn } = args;
+    if (query === undefined) return toError(INVALID_ARGUMENTS, shownAs("search", args));
+    const most = Math.min(this.#options.maxResults ?? MAX_RESULTS, MAX_RESULTS);
+    const count = Math.max(1, Math.min(Math.floor(topn ?? DEFAULT_RESULTS), most));
+    const { allow, deny } = this.#policy;
+    const { searchTimeoutMs, backend } = this.#deps;
+    let found;
+    try {
+      found = await backend.search(
+        query,
+        { count, allow, deny, location: this.#options.location },
+        AbortSignal.any([signal, AbortSignal.timeout(searchTimeoutMs)]),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new BrowserError(`Error during search for \`${query}\`: ${toReason(error)}`);
+    }
+    const results = found
+      .filter(({ url }) => isAllowedHost(URL.parse(url)?.hostname ?? "", this.#policy))
+      .map((result) => ({ ...result, snippet: result.snippet.slice(0, MAX_SNIPPET) }));
+    const page = toSearchPage(query, results);
+    const entry = { page, url: "", title: page.title, search: { query, results } };
+    const text = this.#display(entry, { loc: 0, lines: -1 });
+    return { text, failed: false, shown: { type: "search", query, results } };
+  }
+
+  async #open(args: Arguments, signal: AbortSignal): Promise<BuiltinResult> {
+    const { id = -1, cursor = -1, loc = -1, num_lines: lines = -1 } = args;
+    const target = typeof id === "string" ? toTarget(id) : id;
+    if (typeof target === "string") return this.#openUrl(target, { loc, lines }, signal);
+
+    const current = await this.#pageAt(cursor, signal);
+    if (target < 0) return this.#show(current, { loc: Math.max(loc, 0), lines });
+    const page = current.page ?? EMPTY_PAGE;
+    const url = page.links[target];
+    if (url === undefined) throw new BrowserError(`Invalid link id \`${target}\`.`);
+    const line = page.found?.lines[target];
+    const start = line === undefined || loc >= 0 ? loc : line > 4 ? line - 4 : line;
+    return this.#openUrl(url, { loc: start, lines }, signal);
+  }
+
+  async #find(args: Arguments, signal: AbortSignal): Promise<BuiltinResult> {
+    const { pattern, cursor = -1 } = args;
+    if (pattern === undefined) return toError(INVALID_ARGUMENTS, shownAs("find", args));
+    const { page = EMPTY_PAGE, url } = await this.#pageAt(cursor, signal);
+    if (page.found) {
+      throw new BrowserError("Cannot run `find` on search results page or find results page");
+    }
+    const at = this.#cursorOf(cursor);
+    const found = findInPage(page, pattern);
+    const entry: Entry = {
+      page: found,
+      url: found.url,
+      title: found.title,
+      find: { cursor: at, pattern },
+    };
+    const text = this.#display(entry, { loc: 0, lines: -1 });
+    return { text, failed: false, shown: { type: "find", pattern, ...(url !== "" && { url }) } };
+  }
+
+  async #openUrl(url: string, view: View, signal: AbortSignal): Promise<BuiltinResult> {
+    const page = await this.#load(url, signal);
+    return this.#show(
+      { page, url: page.url, title: page.title },
+      { ...view, loc: Math.max(view.loc, 0) },
+    );
+  }
+
+  #show(entry: Entry, view: View): BuiltinResult {
+    const text = this.#display(entry, view);
+    const { url, title } = entry;
+    return {
+      text,
+      failed: false,
+      shown: { type: "open", ...(url !== "" && { url, title }) },
+    };
+  }
+
+  /** Displays a page, which gets the next cursor unless that fails. */
+  #display(entry: Entry, { loc, lines }: View): string {
+    const page = entry.page ?? EMPTY_PAGE;
+    const cursor = this.#entries.length;
+    const text = showPage(
+      page,
+      { cursor, loc: Math.floor(loc), lines: Math.floor(lines) },
+      this.#deps.tokenizer,
+    );
+    this.#entries.push(entry);
+    return text;
+  }
+
+  #cursorOf(cursor: number): number {
+    const last = this.#entries.length - 1;
+    if (last < 0) throw new BrowserError("No pages to access!");
+    if (cursor === -1) return last;
+    if (this.#entries[cursor] === undefined) {
+      throw new BrowserError(
+        `Cursor \`${cursor}\` is out of range. Available cursor indices: [0 - ${last}].`,
+      );
+    }
+    return cursor;
+  }
+
+  async #pageAt(cursor: number, signal: AbortSignal): Promise<Entry> {
+    const entry = this.#entries[this.#cursorOf(cursor)];
+    if (entry === undefined) throw new BrowserError("No pages to access!");
+    entry.page ??= await this.#loadAgain(entry, signal);
+    return entry;
+  }
+
+  /** A page from an earlier turn. */
+  async #loadAgain({ url, search, find }: Entry, signal: AbortSignal): Promise<Page> {
+    if (search) return toSearchPage(search.query, search.results);
+    if (find === undefined) return this.#load(url, signal);
+    const searched = await this.#pageAt(find.cursor, signal);
+    return findInPage(searched.page ?? EMPTY_PAGE, find.pattern);
+  }
+
+  async #load(url: string, signal: AbortSignal): Promise<Page> {
+    const known = this.#entries.find(
+      (entry) => entry.page && !entry.find && !entry.search && entry.url === url,
+    );
+    if (known?.page) return known.page;
+    try {
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#deps.openTimeoutMs)]);
+      const fetched = await this.#deps.fetchPage(url, this.#policy, limited);
+      return toPage(fetched);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new BrowserError(`Error fetching URL \`${url}\`: ${toReason(error)}`);
+    }
+  }
+}
+
+interface View {
+  readonly loc: number;
+  readonly lines: number;
+}
+
+const EMPTY_PAGE: Page = { url: "", title: "", text: "", links: [] };
+const MAX_SNIPPET = 500;
+const INVALID_ARGUMENTS = '{"error": "Invalid function arguments"}';
+
+function toPage({ url, contentType, body }: Awaited<ReturnType<FetchPage>>): Page {
+  const written = body.slice(0, MAX_PAGE_LENGTH);
+  if (!/html/i.test(contentType)) {
+    const title = /^#\s+(.{1,200})$/m.exec(written)?.[1] ?? toName(url);
+    return { url, title: inert(title), text: toPageText(url, inert(written)), links: [] };
+  }
+  const { title, text, links } = htmlToText(written, url);
+  return { url, title: title === "" ? toName(url) : title, text: toPageText(url, text), links };
+}
+
+function toName(url: string): string {
+  return URL.parse(url)?.hostname ?? url;
+}
+
+/** A link's number that came as a string, or an address. */
+function toTarget(id: string): string | number {
+  const text = id.trim().replace(/^view-source:/, "");
+  if (/^-?\d{1,6}$/.test(text)) return Number(text);
+  return /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `https://${text}`;
+}
+
+/** Why a search or a page failed, without what only the operator should see. */
+function toReason(error: unknown): string {
+  if (!(error instanceof Error)) return "it failed";
+  if (error.name === "TimeoutError" || error.name === "AbortError") return "timeout";
+  // What Node says of a failed connection names addresses.
+  if (error instanceof TypeError) return "the connection failed";
+  return error.message.slice(0, 200);
+}
+
+const looseNumber = lazy(() =>
+  z.preprocess(
+    (value) => (typeof value === "string" && value.trim() !== "" ? Number(value) : value),
+    z
+      .number()
+      .nullish()
+      .transform((value) => value ?? undefined),
+  ),
+);
+
+/** As the model writes them: numbers may be strings, and unknown names are ignored. */
+const browserArguments = lazy(() =>
+  z.object({
+    query: z.string().optional(),
+    topn: looseNumber(),
+    id: z
+      .union([z.number(), z.string()])
+      .nullish()
+      .transform((value) => value ?? undefined),
+    cursor: looseNumber(),
+    loc: looseNumber(),
+    num_lines: looseNumber(),
+    pattern: z.string().optional(),
+  }),
+);
+
+type Arguments = z.output<ReturnType<typeof browserArguments>>;
+
+function readArguments(body: string): Arguments | undefined {
+  try {
+    const value: unknown = body.trim() === "" ? {} : JSON.parse(body);
+    return browserArguments().safeParse(value).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function shownAs(name: string, { query = "", pattern = "" }: Partial<Arguments>): ShownCall {
+  if (name === "search") return { type: "search", query, results: [] };
+  return name === "find" ? { type: "find", pattern } : { type: "open" };
+}
+
+function toError(text: string, shown: ShownCall): BuiltinResult {
+  return { text, shown, failed: true };
+}
+
+const savedPages = lazy(() =>
+  z.array(
+    z.object({
+      url: z.string(),
+      title: z.string(),
+      search: z
+        .object({
+          query: z.string(),
+          results: z.array(z.object({ url: z.string(), title: z.string(), snippet: z.string() })),
+        })
+        .optional(),
+      find: z.object({ cursor: z.int().min(0), pattern: z.string() }).optional(),
+    }),
+  ),
+);
+
+type Saved = z.output<ReturnType<typeof savedPages>>[number];
+
+/** Without a page of it where it cannot be read: the model is told that the cursor is not there. */
+function restore(saved: string | undefined): Entry[] {
+  if (saved === undefined) return [];
+  try {
+    const read = savedPages().safeParse(JSON.parse(saved));
+    return (read.data ?? []).map((entry) => ({ ...entry, page: undefined }));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,124 @@
+/** Fetches pages for the model: bounded in size, time and redirects, each of which is checked again. */
+import { checkUrl, FetchRefused, type UrlPolicy } from "./url-policy.ts";
+
+/** A page as it was served. */
+export interface FetchedPage {
+  /** After redirects. */
+  readonly url: string;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Where pages come from. Rejects with an error whose message may be shown to the model. */
+export type FetchPage = (
+  url: string,
+  policy: UrlPolicy,
+  signal: AbortSignal,
+) => Promise<FetchedPage>;
+
+/** One request without redirects, cookies or credentials. */
+export type RequestPage = (url: URL, signal: AbortSignal) => Promise<PageResponse>;
+
+export interface PageResponse {
+  readonly status: number;
+  readonly header: (name: string) => string | null;
+  readonly body: AsyncIterable<Uint8Array> | null;
+  /** Lets go of the connection. */
+  readonly cancel: () => void;
+}
+
+export const PAGE_HEADERS = {
+  accept: "text/html,application/xhtml+xml,text/plain;q=0.9,application/json;q=0.8,*/*;q=0.1",
+  "accept-language": "en,*;q=0.5",
+  "user-agent": "harmony-gateway (browser tool)",
+} as const;
+
+const MAX_REDIRECTS = 5;
+const MAX_BYTES = 5 * 1024 * 1024;
+
+export function createPageFetch(request: RequestPage): FetchPage {
+  return async (text, policy, signal) => {
+    let url = checkUrl(text, policy);
+    for (let redirects = 0; ; redirects++) {
+      const response = await request(url, signal);
+      try {
+        const target = toRedirect(response, url);
+        if (target === undefined) return await readPage(response, url);
+        if (redirects === MAX_REDIRECTS) throw new FetchRefused("it redirects too often");
+        url = checkUrl(target, policy);
+      } finally {
+        response.cancel();
+      }
+    }
+  };
+}
+
+function toRedirect({ status, header }: PageResponse, from: URL): string | undefined {
+  if (![301, 302, 303, 307, 308].includes(status)) return undefined;
+  const location = header("location");
+  const target = location === null ? null : URL.parse(location, from.href);
+  if (target === null) throw new FetchRefused("it redirects to nowhere");
+  return target.href;
+}
+
+async function readPage(response: PageResponse, url: URL): Promise<FetchedPage> {
+  const { status, header, body } = response;
+  if (status < 200 || status > 299) throw new FetchRefused(`the server answered ${status}`);
+  const contentType = header("content-type") ?? "text/html";
+  if (!isReadable(contentType)) {
+    const kind = contentType.split(";")[0] ?? "";
+    throw new FetchRefused(`it is ${kind.slice(0, 80)}, which cannot be read as text`);
+  }
+  const bytes = await readBytes(body);
+  return { url: url.href, contentType, body: decode(bytes, contentType) };
+}
+
+/** Text, JSON and XML. No PDF, for instance. */
+function isReadable(contentType: string): boolean {
+  const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
+  return /^text\/(?:html|plain|markdown|xml|csv|css|javascript)$|^application\/(?:[\w.-]+\+)?(?:json|xml)$|^application\/(?:xhtml\+xml|javascript)$/.test(
+    type,
+  );
+}
+
+async function readBytes(body: PageResponse["body"]): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    if (length > MAX_BYTES) throw new FetchRefused("it is larger than 5 MB");
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+/** By the header, else by the page's own declaration, else UTF-8. */
+function decode(bytes: Uint8Array, contentType: string): string {
+  const named =
+    /charset="?([\w-]+)/i.exec(contentType)?.[1] ??
+    /<meta[^>]{0,200}charset=["']?([\w-]+)/i.exec(
+      new TextDecoder("latin1").decode(bytes.subarray(0, 1024)),
+    )?.[1];
+  try {
+    return new TextDecoder(named ?? "utf-8").decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}
+
+/** By the runtime's own `fetch`, which does not say what address it connects to: for runtimes without a local network. */
+export const requestByFetch: RequestPage = async (url, signal) => {
+  const response = await fetch(url, { redirect: "manual", headers: PAGE_HEADERS, signal });
+  return {
+    status: response.status,
+    header: (name) => response.headers.get(name),
+    body: response.body,
+    cancel: () => void response.body?.cancel().catch(() => undefined),
+  };
+};

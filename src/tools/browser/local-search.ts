@@ -1,0 +1,109 @@
+/**
+ * A search over a few documents in memory, without a network: for trying the browser tool, and for tests. Documents
+ * have addresses under a domain that is reserved for examples, so that no real page is meant.
+ */
+import type { SearchResult } from "../builtin-tool.ts";
+import type { SearchBackend } from "./backends.ts";
+import type { FetchPage } from "./fetch-page.ts";
+import { htmlToText } from "./html-to-text.ts";
+import { FetchRefused } from "./url-policy.ts";
+
+export interface LocalDocument {
+  /** `guide/tools.md` */
+  readonly path: string;
+  /** Markdown, HTML or plain text. */
+  readonly text: string;
+}
+
+export interface LocalSearch extends SearchBackend {
+  readonly fetchPage: FetchPage;
+}
+
+const ORIGIN = "https://files.example/";
+
+export function createLocalSearch(documents: readonly LocalDocument[]): LocalSearch {
+  const entries = documents.map(({ path, text }) => {
+    const url = ORIGIN + path.split("/").map(encodeURIComponent).join("/");
+    const isHtml = /\.html?$/.test(path);
+    const plain = isHtml ? htmlToText(text, url).text : text;
+    return { url, title: toTitle(path, text), text, plain, isHtml, words: countWords(plain) };
+  });
+  const byUrl = new Map(entries.map((entry) => [entry.url, entry]));
+
+  return {
+    search(query, { count }) {
+      const words = [...countWords(query).keys()];
+      const weights = new Map(
+        words.map((word) => {
+          const having = entries.filter((entry) => entry.words.has(word)).length;
+          return [word, Math.log(1 + entries.length / (1 + having))];
+        }),
+      );
+      const ranked = entries
+        .map((entry) => ({ entry, score: scoreOf(entry, words, weights) }))
+        .filter(({ score }) => score > 0)
+        .toSorted((a, b) => b.score - a.score);
+      const results = ranked.slice(0, count).map(({ entry }): SearchResult => ({
+        url: entry.url,
+        title: entry.title,
+        snippet: toSnippet(entry.plain, words),
+      }));
+      return Promise.resolve(results);
+    },
+    fetchPage(url) {
+      const entry = byUrl.get(url);
+      if (entry === undefined) {
+        return Promise.reject(new FetchRefused("only the local documents can be opened"));
+      }
+      const contentType = entry.isHtml ? "text/html" : "text/markdown";
+      return Promise.resolve({ url, contentType, body: entry.text });
+    },
+  };
+}
+
+interface Entry {
+  readonly title: string;
+  readonly words: ReadonlyMap<string, number>;
+}
+
+function scoreOf(
+  { title, words }: Entry,
+  query: readonly string[],
+  weights: ReadonlyMap<string, number>,
+): number {
+  const heading = countWords(title);
+  let score = 0;
+  for (const word of query) {
+    const count = words.get(word) ?? 0;
+    const weight = weights.get(word) ?? 0;
+    // A document that says a word a hundred times is not a hundred times about it.
+    score += weight * (count / (count + 2)) + (heading.has(word) ? weight : 0);
+  }
+  return score;
+}
+
+function countWords(text: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]{2,}/gu)) {
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function toTitle(path: string, text: string): string {
+  const heading = /^#\s+(.+)$/m.exec(text)?.[1] ?? /<title>([^<]*)<\/title>/i.exec(text)?.[1];
+  return (heading ?? path).trim();
+}
+
+const SNIPPET_LENGTH = 200;
+
+/** The surroundings of the first word that is found. */
+function toSnippet(text: string, words: readonly string[]): string {
+  const lower = text.toLowerCase();
+  const found = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
+  const start = Math.max(0, Math.min(...found, text.length) - SNIPPET_LENGTH / 4);
+  return text
+    .slice(start, start + SNIPPET_LENGTH)
+    .replace(/\s+/g, " ")
+    .trim();
+}

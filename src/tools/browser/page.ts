@@ -1,0 +1,121 @@
+/** A page as the model reads it: numbered lines in a window, links by number, and the results of `find`. */
+import type { Tokenizer } from "../../tokenizer/index.ts";
+import { wrapLines } from "./wrap-lines.ts";
+
+export interface Page {
+  /** Empty: a page of search results. */
+  readonly url: string;
+  readonly title: string;
+  readonly text: string;
+  /** By the number in `【{id}†…】`. */
+  readonly links: readonly string[];
+  /** Of a page of `find` results: the page that was searched, and the line of each match. */
+  readonly found?: {
+    readonly title: string;
+    readonly url: string;
+    readonly lines: readonly number[];
+  };
+}
+
+/** What goes wrong because of what the model asked for. The message is for the model. */
+export class BrowserError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "BrowserError";
+  }
+}
+
+export interface Window {
+  readonly cursor: number;
+  /** The first line. */
+  readonly loc: number;
+  /** 0 or less: as many as fit. */
+  readonly lines: number;
+}
+
+/** Tokens that a window takes where the model does not say how many lines it wants. */
+const WINDOW_TOKENS = 1024;
+/** Characters among which those tokens are looked for: ordinary text has about four to a token. */
+const WINDOW_CHARACTERS = 32_768;
+const MAX_LINES = 500;
+const MAX_URL_LENGTH = 1024;
+
+/** Throws a {@link BrowserError} for a line that the page has not. */
+export function showPage(page: Page, { cursor, loc, lines }: Window, tokenizer: Tokenizer): string {
+  const all = wrapLines(page.text);
+  const last = all.length - 1;
+  if (loc > last) {
+    throw new BrowserError(
+      `Invalid location parameter: \`${loc}\`. Cannot exceed page maximum of ${last}.`,
+    );
+  }
+  const count = lines > 0 ? Math.min(lines, MAX_LINES) : linesThatFit(all, loc, tokenizer);
+  const end = Math.min(loc + count, all.length);
+  const body = numbered(all.slice(loc, end), loc);
+  const url = shownUrl(page.url);
+  const heading = `[${cursor}] ${page.title}${url === "" ? "" : ` (${url})`}`;
+  return `${heading}\n**viewing lines [${loc} - ${end - 1}] of ${last}**\n\n${body}`;
+}
+
+function linesThatFit(lines: readonly string[], loc: number, tokenizer: Tokenizer): number {
+  const text = numbered(lines.slice(loc, loc + WINDOW_TOKENS), loc).slice(0, WINDOW_CHARACTERS);
+  const ids = tokenizer.encode(text);
+  const isCut = ids.length > WINDOW_TOKENS;
+  const shown = isCut ? tokenizer.decode(ids.slice(0, WINDOW_TOKENS)) : text;
+  return shown.split("\n").length;
+}
+
+function numbered(lines: readonly string[], from: number): string {
+  return lines.map((line, index) => `L${from + index}: ${line}`).join("\n");
+}
+
+/** A page may have been named by whoever wrote it: no line break gets into the heading. */
+function shownUrl(url: string): string {
+  const text = decodePercents(url).replace(/[\r\n]/g, " ");
+  return text.length > MAX_URL_LENGTH ? `${text.slice(0, MAX_URL_LENGTH - 3)}...` : text;
+}
+
+function decodePercents(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    return url;
+  }
+}
+
+const MAX_MATCHES = 50;
+const MATCH_LINES = 4;
+
+/** The matches as a page of their own. */
+export function findInPage(page: Page, searched: string): Page {
+  const pattern = searched.toLowerCase();
+  const lines = stripLinks(wrapLines(page.text).join("\n")).split("\n");
+  const matches: number[] = [];
+  for (let at = 0; at < lines.length && matches.length < MAX_MATCHES; at++) {
+    if (!lines[at]?.toLowerCase().includes(pattern)) continue;
+    matches.push(at);
+    at += MATCH_LINES - 1;
+  }
+  const chunks = matches.map((line, index) => {
+    const shown = lines.slice(line, line + MATCH_LINES).join("\n");
+    return `# 【${index}†match at L${line}】\n${shown}`;
+  });
+  return {
+    url: `${page.url}/find?pattern=${encodeURIComponent(pattern)}`,
+    title: `Find results for text: \`${pattern}\` in \`${page.title}\``,
+    text: chunks.join("\n\n") || `No \`find\` results for pattern: \`${pattern}\``,
+    links: matches.map(() => page.url),
+    found: { title: page.title, url: page.url, lines: matches },
+  };
+}
+
+/** The text of links without their markup, and of a link that is cut off at the end. */
+export function stripLinks(text: string): string {
+  return text
+    .replace(/^[^\u3010\u3011]*\u3011/, "")
+    .replace(
+      /\u3010\d*(?:\u2020([^\u2020\u3011]*)(?:\u2020[^\u2020\u3011]*)?)?$/,
+      (_, content: string | undefined) => content ?? "",
+    )
+    .replace(/\u3010\d+\u2020([^\u2020\u3011]+)(?:\u2020[^\u2020\u3011]+)?\u3011/g, "$1");
+}

@@ -1,0 +1,26 @@
+/** A page of search results. */
+import type { SearchResult } from "../builtin-tool.ts";
+import { inert } from "./html-to-text.ts";
+import type { Page } from "./page.ts";
+import { toPageText } from "./page-text.ts";
+
+export function toSearchPage(query: string, results: readonly SearchResult[]): Page {
+  const lines = results.map(({ url, title, snippet }, index) => {
+    const label = line(title).replaceAll("†", "‡") || url;
+    const domain = URL.parse(url)?.host ?? "";
+    return `  * 【${index}†${label}†${domain}】 ${line(snippet).slice(0, MAX_SNIPPET)}`.trimEnd();
+  });
+  const list = lines.length === 0 ? ["No results."] : lines;
+  return {
+    url: "",
+    title: line(query),
+    text: toPageText("", ["# Search Results", "", ...list].join("\n")),
+    links: results.map(({ url }) => url),
+  };
+}
+
+const MAX_SNIPPET = 2000;
+
+function line(text: string): string {
+  return inert(text).replace(/\s+/g, " ").trim();
+}

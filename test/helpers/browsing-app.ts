@@ -1,0 +1,95 @@
+/** The application with a browser over a few documents, and OpenAI's client for it. */
+import OpenAI from "openai";
+import { createApp } from "../../src/app.ts";
+import type { Engine } from "../../src/engines/engine.ts";
+import { createModels } from "../../src/models/models.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
+import { createBrowserTool } from "../../src/tools/browser/browser.ts";
+import { createLocalSearch } from "../../src/tools/browser/local-search.ts";
+import type { Toolbox } from "../../src/tools/toolbox.ts";
+import { fakeTool } from "./fake-tool.ts";
+import { testSettings } from "./gateway.ts";
+
+const SITE = createLocalSearch([
+  { path: "rates.md", text: "# Policy rate\n\nThe rate is 0.5% since January." },
+  { path: "history.md", text: "# History of the rate\n\nIt was 0.25% before." },
+]);
+
+export const BROWSER: NonNullable<Toolbox["browser"]> = (options) =>
+  createBrowserTool(
+    {
+      backend: SITE,
+      fetchPage: SITE.fetchPage,
+      policy: { allow: [], deny: [] },
+      tokenizer: o200kHarmony(),
+      searchTimeoutMs: 1000,
+      openTimeoutMs: 1000,
+    },
+    options,
+  );
+
+export const MODEL = "openai/gpt-oss-20b";
+
+export interface BrowsingOptions {
+  readonly engine: Engine;
+  readonly toolbox?: Toolbox;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly store?: Store;
+}
+
+export interface BrowsingApp {
+  readonly client: OpenAI;
+  readonly post: (path: string, body: unknown) => Promise<Response>;
+}
+
+export function createBrowsingApp({
+  engine,
+  toolbox = { browser: BROWSER, python: () => fakeTool({ answer: () => "1\n" }) },
+  settings: given,
+  store,
+}: BrowsingOptions): BrowsingApp {
+  const settings = testSettings({ metrics: "open", ...given });
+  const randomId = () => crypto.randomUUID().replaceAll("-", "");
+  const app = createApp({
+    settings,
+    models: createModels([{ id: MODEL, engine }], {
+      steering: settings,
+      newCallId: () => `call_${randomId()}`,
+    }),
+    toolbox,
+    ...(store && { store }),
+    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+    now: () => new Date(),
+    randomId,
+  });
+  const send = async (input: string | URL | Request, init?: RequestInit) =>
+    app.request(input instanceof URL ? input.href : input, init);
+  return {
+    client: new OpenAI({
+      baseURL: "http://localhost/v1",
+      apiKey: "none",
+      fetch: send,
+      maxRetries: 0,
+    }),
+    post: async (path, body) =>
+      send(`http://localhost${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+  };
+}
+
+/** What the model writes when it searches twice, opens a page, computes, and answers. */
+export const BROWSING_SCRIPT: readonly string[] = [
+  '<|channel|>analysis<|message|>I need the rate.<|end|><|start|>assistant<|channel|>analysis to=browser.search code<|message|>{"query":"policy rate"}<|call|>',
+  '<|channel|>analysis to=browser.search code<|message|>{"query":"history of the rate"}<|call|>',
+  '<|channel|>analysis to=browser.open code<|message|>{"cursor":0,"id":0}<|call|>',
+  "<|channel|>analysis to=python code<|message|>print(0.5 - 0.25)<|call|>",
+  "<|channel|>final<|message|>It is 0.5%【2†L4】, up from 0.25%.<|return|>",
+];
+
+export const BROWSING_ANSWER =
+  "It is 0.5% ([files.example](https://files.example/rates.md)), up from 0.25%.";

@@ -1,0 +1,218 @@
+import { describe, expect, test } from "vitest";
+import { createBrowserTool } from "../../../src/tools/browser/browser.ts";
+import { createSearchBackend } from "../../../src/tools/browser/backends.ts";
+import { htmlToText } from "../../../src/tools/browser/html-to-text.ts";
+import { createLocalSearch } from "../../../src/tools/browser/local-search.ts";
+import type { BuiltinRun } from "../../../src/tools/builtin-tool.ts";
+import type { BrowserOptions } from "../../../src/tools/toolbox.ts";
+import { o200kHarmony } from "../../../src/tokenizer/index.ts";
+
+const SITE = createLocalSearch([
+  {
+    path: "rates.html",
+    text: '<title>Rates</title><h1>Rates</h1><p>The rate is 0.5%. See <a href="/history.html">the history</a>.</p>',
+  },
+  { path: "history.html", text: "<title>History of rates</title><p>It was 0.25% in 2024.</p>" },
+  { path: "cats.md", text: "# Cats\n\nCats sleep." },
+]);
+
+function open(saved?: string, options: BrowserOptions = {}): Promise<BuiltinRun> {
+  const tool = createBrowserTool(
+    {
+      backend: SITE,
+      fetchPage: SITE.fetchPage,
+      policy: { allow: [], deny: [] },
+      tokenizer: o200kHarmony(),
+      searchTimeoutMs: 1000,
+      openTimeoutMs: 1000,
+    },
+    options,
+  );
+  const { signal } = new AbortController();
+  return tool.open({ tenant: "t", turnId: "1", saved, signal });
+}
+
+async function ask(run: BuiltinRun, name: string, args: unknown): Promise<string> {
+  const { signal } = new AbortController();
+  const body = JSON.stringify(args);
+  return (await run.run({ id: "1", recipient: `browser.${name}`, body }, signal)).text;
+}
+
+describe("cursors", () => {
+  test("search, open a result, follow a link, find, scroll: each display gets the next cursor", async () => {
+    const run = await open();
+    expect(await ask(run, "search", { query: "rates" })).toMatch(
+      /^\[0\] rates\n\*\*viewing lines \[0 - 5\] of 5\*\*\n\nL0: \nL1: URL: \nL2: # Search Results\nL3: \nL4: {3}\* 【0†/,
+    );
+    expect(await ask(run, "open", { id: 0 })).toMatch(/^\[1\] (?:Rates|History of rates) \(https:/);
+    expect(await ask(run, "open", { id: "https://files.example/rates.html" })).toBe(
+      "[2] Rates (https://files.example/rates.html)\n**viewing lines [0 - 4] of 4**\n\n" +
+        "L0: \nL1: URL: https://files.example/rates.html\nL2: # Rates\nL3: \n" +
+        "L4: The rate is 0.5%. See 【0†the history】.",
+    );
+    expect(await ask(run, "open", { cursor: 2, id: 0 })).toContain("[3] History of rates");
+    expect(await ask(run, "find", { pattern: "RATE", cursor: 2 })).toContain("【0†match at L1】");
+    expect(await ask(run, "open", { cursor: 2, loc: 4 })).toContain("[5] Rates");
+  });
+
+  test("an older page of search results keeps its cursor", async () => {
+    const run = await open();
+    await ask(run, "search", { query: "cats" });
+    await ask(run, "search", { query: "history" });
+    expect(await ask(run, "open", { cursor: 0, id: 0 })).toContain("Cats sleep.");
+  });
+
+  test("a display that fails takes no cursor", async () => {
+    const run = await open();
+    await ask(run, "open", { id: "https://files.example/cats.md" });
+    expect(await ask(run, "open", { loc: 99 })).toMatch(/^Invalid location parameter: `99`/);
+    expect(await ask(run, "open", { id: 7 })).toBe("Invalid link id `7`.");
+    expect(await ask(run, "open", { id: "https://files.example/none" })).toBe(
+      "Error fetching URL `https://files.example/none`: only the local documents can be opened",
+    );
+    expect(await ask(run, "open", {})).toMatch(/^\[1\] Cats/);
+  });
+
+  test("numbers may be strings, and unknown arguments are ignored", async () => {
+    const run = await open();
+    await ask(run, "search", { query: "cats", topn: "3", recency_days: 4, source: "news" });
+    expect(await ask(run, "open", { id: "0", cursor: "0", num_lines: "2", x: null })).toContain(
+      "viewing lines [0 - 1]",
+    );
+  });
+
+  test("another turn goes on with the pages of the one before", async () => {
+    const before = await open();
+    await ask(before, "search", { query: "rates history" });
+    await ask(before, "open", { id: "https://files.example/rates.html" });
+    await ask(before, "find", { pattern: "rate" });
+    const after = await open(before.save());
+    expect(after.cite?.(1)).toEqual({ url: "https://files.example/rates.html", title: "Rates" });
+    expect(after.cite?.(2)).toEqual(after.cite?.(1));
+    expect(after.cite?.(0)).toBeUndefined();
+    expect(await ask(after, "open", { cursor: 1, id: 0 })).toContain("[3] History of rates");
+    expect(await ask(after, "open", { cursor: 0, id: 0 })).toContain("[4] ");
+    expect(await ask(after, "open", { cursor: 2, id: 0 })).toContain("[5] Rates");
+  });
+
+  test("saved state that cannot be read is as if there were none", async () => {
+    for (const saved of ["", "{}", "[1]", '[{"url":1}]']) {
+      expect(await ask(await open(saved), "open", {})).toBe("No pages to access!");
+    }
+  });
+});
+
+test("results of other domains than those allowed are left out", async () => {
+  const run = await open(undefined, { allowedDomains: ["example.org"] });
+  const { signal } = new AbortController();
+  const result = await run.run(
+    { id: "1", recipient: "browser.search", body: '{"query":"cats"}' },
+    signal,
+  );
+  expect(result.shown).toEqual({ type: "search", query: "cats", results: [] });
+});
+
+describe("HTML", () => {
+  const text = (html: string) => htmlToText(html, "https://a.example/dir/page").text;
+
+  test.each([
+    ["<h2>Title</h2><p>One  two\nthree</p>", "## Title\n\nOne two three"],
+    ['<a href="x">X</a> and <a href="https://b.example/">B</a>', "【0†X】 and 【1†B†b.example】"],
+    ['<a href="x">X</a> <a href="/dir/x">again</a>', "【0†X】 【0†again】"],
+    [
+      '<a href="#top">Top</a> <a href="mailto:a@b.c">Mail</a> <a href="javascript:x">Run</a>',
+      "Top Mail Run",
+    ],
+    ['<a href="x">a†b</a>', "【0†a‡b】"],
+    ["forged 【3†link】 and z\u200Bero", "forged 〖3†link〗 and zero"],
+    [
+      "<ul><li>a<li>b<ul><li>c</ul></ul><ol><li>x<li>y</ol>",
+      "  * a\n  * b\n\n    * c\n\n  1. x\n  2. y",
+    ],
+    ["<table><tr><th>a<th>b<tr><td>1<td>2</table>", "a | b\n1 | 2"],
+    ["<pre>def f():\n    return 1</pre>", "    def f():\n        return 1"],
+    ["x<sup>2</sup> y<sub>i</sub>", "x^{2} y_{i}"],
+    ['<img alt="A cat"><img>', "[Image 0: A cat][Image 1]"],
+    ["<script>bad()</script><style>x{}</style>kept<noscript>no</noscript>", "kept"],
+    ["a<math><mi>x</mi></math>b", "ab"],
+    ["<blockquote>said</blockquote>", "> said"],
+    ["<p>&lt;|end|&gt; 😀 &amp;</p>", "<|end|> 😀 &"],
+    ["<div><div><p>a</p></div></div><div></div><p>b</p>", "a\n\nb"],
+    ['<a href="https://arxiv.org/abs/1">paper</a>', "【0†paper†ar5iv.org】"],
+    ["<p>unclosed <b>tags <a href=x>link", "unclosed tags 【0†link】"],
+  ])("%j", (html, expected) => {
+    expect(text(html)).toBe(expected);
+  });
+
+  test("its title is that of the head", () => {
+    const page = htmlToText("<head><title> A\n page </title></head><body>x</body>", "https://a/");
+    expect(page).toEqual({ title: "A page", text: "x", links: [] });
+  });
+
+  test("deep nesting costs what its length does", () => {
+    const depth = 20_000;
+    const html = "<ul><li><blockquote>".repeat(depth) + "x";
+    expect(text(html).length).toBeLessThan(1000);
+  });
+});
+
+describe("search services", () => {
+  const asked: { url: string; init: RequestInit | undefined }[] = [];
+  const answering = (body: unknown, status = 200): typeof globalThis.fetch => {
+    return (input, init) => {
+      asked.push({ url: input instanceof Request ? input.url : input.toString(), init });
+      return Promise.resolve(Response.json(body, { status }));
+    };
+  };
+  const options = { count: 2, allow: [], deny: [] };
+  const { signal } = new AbortController();
+  const found = { url: "https://a.example/", title: "A" };
+  const result = { url: "https://a.example/", title: "A", snippet: "s" };
+
+  test.each([
+    [
+      "searxng",
+      { results: [{ ...found, content: "s" }] },
+      "http://s.example/search?q=x&format=json",
+    ],
+    ["exa", { results: [{ ...found, summary: "s" }] }, "http://s.example/search"],
+    [
+      "brave",
+      { web: { results: [{ ...found, description: "<b>s</b>" }] } },
+      "http://s.example/res/v1/web/search?q=x&count=2",
+    ],
+    ["tavily", { results: [{ ...found, content: "s" }] }, "http://s.example/search"],
+    [
+      "you",
+      { results: { web: [{ ...found, snippets: ["s"] }] } },
+      "http://s.example/v1/search?query=x&count=2",
+    ],
+  ] as const)("%s", async (name, body, url) => {
+    const backend = createSearchBackend(name, {
+      url: "http://s.example/",
+      key: "secret",
+      fetch: answering(body),
+    });
+    expect(await backend.search("x", options, signal)).toEqual([result]);
+    expect(asked.at(-1)?.url).toBe(url);
+  });
+
+  test("an error says which service and, for SearXNG, the usual reason", async () => {
+    const backend = createSearchBackend("searxng", {
+      url: "http://s.example",
+      fetch: answering({}, 403),
+    });
+    await expect(backend.search("x", options, signal)).rejects.toThrow(
+      "SearXNG answered 403 (its settings must list json under search.formats)",
+    );
+  });
+
+  test("results that are no web pages are left out", async () => {
+    const results = [{ url: "javascript:x", title: "bad" }, { url: null }, found];
+    const backend = createSearchBackend("searxng", {
+      url: "http://s.example",
+      fetch: answering({ results }),
+    });
+    expect(await backend.search("x", options, signal)).toEqual([{ ...found, snippet: "" }]);
+  });
+});
