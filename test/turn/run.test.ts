@@ -204,7 +204,7 @@ test.each(["ids", "pieces", "text"] as const)(
     };
     await expect(finishTurn(engine, turnWith({ topLogprobs: 0 }))).rejects.toMatchObject({
       kind: "unsupported",
-      message: expect.stringContaining("gave none"),
+      message: expect.stringContaining("returned none"),
     });
   },
 );
