@@ -193,7 +193,9 @@ async function runClaude(
 
 /** What `harmony-gateway claude` tells a shell to export. */
 function printedVariables(port: string): Record<string, string> {
-  const args = [join(ROOT, "src/node.ts"), "claude", "--port", port, "--model", MODEL];
+  // It asks no engine.
+  const engine = ["--engine", "vllm", "--url", "http://127.0.0.1:8000", "--model", MODEL];
+  const args = [join(ROOT, "src/node.ts"), "claude", "--port", port, ...engine];
   const lines = execFileSync(process.execPath, args, { encoding: "utf8", env: {} })
     .trim()
     .split("\n");

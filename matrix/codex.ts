@@ -3,6 +3,7 @@
  * the model wrote wrongly; is resumed; answers by a schema; compacts what no longer fits, by itself and through the
  * gateway; calls an MCP server, at once and when a search has found it; and has a sub-agent work for it.
  */
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { z } from "zod";
 import { startGatewayProcess } from "../test/helpers/gateway-process.ts";
@@ -15,6 +16,7 @@ import { createWorkspace, type Workspace } from "./workspace.ts";
 const PACKAGE = "@openai/codex";
 const SUMMARY = "The user lets the model count.";
 const CODEX = join(import.meta.dirname, "node_modules", PACKAGE, "bin/codex.js");
+const GATEWAY = join(import.meta.dirname, "../src/node.ts");
 const FLAGS = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
 
 export const codexOverHttp: MatrixClient = {
@@ -326,7 +328,7 @@ async function withCodex<Result>(
   tap.forwardTo(new URL(gateway.baseURL).origin);
   try {
     const catalogue = workspace.configure(".codex/models.json", {
-      models: [{ ...MODEL_ENTRY, ...entry }],
+      models: [{ ...printedEntry(), ...entry }],
     });
     workspace.configure(
       ".codex/config.toml",
@@ -347,6 +349,7 @@ async function withCodex<Result>(
       return toTurn(ended.stdout);
     });
   } finally {
+    await tap.readMetrics();
     await gateway.stop();
   }
 }
@@ -360,26 +363,15 @@ const MCP_CONFIGURATION = [
   "required = true",
 ];
 
-const MODEL_ENTRY = {
-  slug: MODEL,
-  display_name: "gpt-oss-20b",
-  default_reasoning_level: "medium",
-  supported_reasoning_levels: ["low", "medium", "high"].map((effort) => ({
-    effort,
-    description: effort,
-  })),
-  shell_type: "unified_exec",
-  visibility: "list",
-  supported_in_api: true,
-  priority: 1,
-  base_instructions: "You are a coding agent.",
-  support_verbosity: false,
-  apply_patch_tool_type: "freeform",
-  truncation_policy: { mode: "tokens", limit: 10_000 },
-  context_window: 131_072,
-  experimental_supported_tools: [],
-  input_modalities: ["text"],
-};
+const printedCatalogue = z.object({ models: z.tuple([z.looseObject({})]) });
+
+/** What `harmony-gateway codex catalog` prints of the model. It asks no engine. */
+function printedEntry(): object {
+  const engine = ["--engine", "vllm", "--url", "http://127.0.0.1:8000"];
+  const args = [GATEWAY, "codex", "catalog", ...engine];
+  const text = execFileSync(process.execPath, args, { encoding: "utf8", env: {} });
+  return printedCatalogue.parse(JSON.parse(text)).models[0];
+}
 
 const event = z.looseObject({
   type: z.string(),

@@ -40,7 +40,6 @@ if (unknown.length > 0) {
   );
 }
 
-const sections = readSections(readFileSync(TABLE, "utf8"));
 for (const client of CLIENTS) {
   if (chosen.length > 0 && !chosen.includes(client.name)) continue;
   const folder = mkdtempSync(join(tmpdir(), "harmony-gateway-matrix-"));
@@ -48,13 +47,18 @@ for (const client of CLIENTS) {
     const result = await client.run(folder);
     const section = toSection(client, result);
     console.log(`${section}\n`);
-    sections.set(client.name, section);
+    writeSection(client.name, section);
     if (!succeeded(result)) process.exitCode = 1;
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
-writeFileSync(TABLE, toPage(CLIENTS.flatMap(({ name }) => sections.get(name) ?? [])));
+
+/** At once: a later client may take long, or fail. */
+function writeSection(name: string, section: string): void {
+  const sections = readSections(readFileSync(TABLE, "utf8")).set(name, section);
+  writeFileSync(TABLE, toPage(CLIENTS.flatMap((client) => sections.get(client.name) ?? [])));
+}
 
 function succeeded({ checks, thoughts, tools }: ClientResult): boolean {
   return (
@@ -101,7 +105,7 @@ about how well gpt-oss does the work.
 
 "Thoughts kept: 9 of 9" means: over all prompts that reached the engine, the model had thought nine times before calls of the
 task in hand, and the prompts had all nine thoughts. "Dropped silently" are tools that a client offered, that are in no
-prompt, and that the gateway did not name in \`x-harmony-skipped-tools\` either.
+prompt, and that the gateway did not name either: in \`x-harmony-skipped-tools\`, or over WebSocket in its metrics.
 
 ${all.join("\n\n")}
 `;

@@ -16,6 +16,8 @@ export interface Tap {
   forwardTo(origin: string): void;
   /** Requests over HTTP, and messages over WebSocket. */
   readonly counts: { http: number; webSocket: number };
+  /** Notes what the gateway has counted as skipped, before it is stopped: the frames of a WebSocket have no headers. */
+  readMetrics(): Promise<void>;
   /** What became of the tools, going by the prompts that they led to. */
   tools(prompts: readonly string[]): OfferedTools;
   close(): Promise<void>;
@@ -24,7 +26,8 @@ export interface Tap {
 /** In the Messages API, what was skipped is named by its kind. */
 const SKIPPED = ["x-harmony-skipped-tools", "x-harmony-skipped"];
 
-/** The frames of a WebSocket have no headers: what was skipped is in the gateway's log. */
+const SKIPPED_KINDS = /^harmony_gateway_tools_skipped_total\{.*?kind="(.*?)"/gm;
+
 export async function startTap(): Promise<Tap> {
   let origin = "";
   const offered = new Set<string>();
@@ -81,6 +84,10 @@ export async function startTap(): Promise<Tap> {
     baseURL: `http://127.0.0.1:${port}/v1`,
     forwardTo: (next) => (origin = next),
     counts,
+    async readMetrics() {
+      const metrics = await (await fetch(`${origin}/metrics`)).text();
+      for (const [, kind = ""] of metrics.matchAll(SKIPPED_KINDS)) skipped.add(kind);
+    },
     tools(prompts) {
       const missing = [...offered].filter((name) => !prompts.some((each) => isOffered(each, name)));
       return {
