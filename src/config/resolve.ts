@@ -19,6 +19,8 @@ export interface SettingInput {
 export interface Deployment {
   /** Other machines reach the gateway whatever `host` is, as on Workers. */
   readonly public: boolean;
+  /** Nothing is served, the settings are only looked at: where a model runs need not be known. */
+  readonly isDry?: boolean;
 }
 
 /** The operator's mistakes, one line each. */
@@ -143,7 +145,7 @@ function contradictions(
   deployment: Deployment,
 ): string[] {
   return [
-    ...backendProblems(settings, given),
+    ...backendProblems(settings, given, deployment),
     ...sealingProblems(settings),
     ...summaryProblems(settings),
     ...toolProblems(settings),
@@ -166,6 +168,7 @@ const SINGLE_ENGINE: readonly SettingName[] = [
 function backendProblems(
   settings: Settings,
   given: ReadonlyMap<SettingName, SettingInput>,
+  { isDry = false }: Deployment,
 ): string[] {
   const problems: string[] = [];
   if (settings.backends.length > 0) {
@@ -180,7 +183,7 @@ function backendProblems(
   }
   for (const backend of toBackends(settings)) {
     const { engine, model, url } = backend;
-    if (url !== undefined) continue;
+    if (url !== undefined || isDry) continue;
     if (engine === "auto") {
       const source = given.get("model")?.source ?? given.get("engine")?.source ?? "backends";
       const orHere = model.startsWith("openai/gpt-oss")

@@ -23,6 +23,9 @@ const EXIT_FAILURE = 1;
 /** Slow enough that streaming is visible. */
 const DEMO_TOKENS_PER_SECOND = 100;
 
+/** For a client that may run elsewhere than the gateway. */
+const DRY = { public: false, isDry: true };
+
 const COMMANDS = ["serve", "render", "parse", "convert", "key", "claude", "codex", "config"];
 
 /** What a command needs of its process. */
@@ -63,11 +66,11 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
     case "convert":
       return convert(rest, io);
     case "claude":
-      return attempt(() => toClaudeVariables(loadSettings(rest, environment).settings), io);
+      return attempt(() => toClaudeVariables(loadSettings(rest, environment, DRY).settings), io);
     case "codex": {
       const isCatalogue = rest[0] === "catalog";
       return attempt(() => {
-        const { settings } = loadSettings(isCatalogue ? rest.slice(1) : rest, environment);
+        const { settings } = loadSettings(isCatalogue ? rest.slice(1) : rest, environment, DRY);
         return isCatalogue ? toCodexCatalogue(settings) : toCodexConfig(settings);
       }, io);
     }

@@ -5,6 +5,7 @@ import { explainFile } from "./explain-file.ts";
 import type { Settings } from "../config/settings.ts";
 import { describedSettings, VARIABLE_PREFIX, type SettingDescription } from "../config/describe.ts";
 import {
+  type Deployment,
   fromText,
   type SettingInput,
   resolveSettings,
@@ -29,6 +30,7 @@ export interface LoadedSettings {
 export function loadSettings(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
+  deployment: Deployment = { public: false },
 ): LoadedSettings {
   const flags = readFlags(args);
   const variables = readVariables(environment);
@@ -36,7 +38,7 @@ export function loadSettings(
   const file = path === undefined ? [] : readFile(path);
   const given = [...flags.given, ...variables.given, ...file];
   return {
-    settings: resolveSettings(given, { public: false }),
+    settings: resolveSettings(given, deployment),
     warnings: variables.warnings,
   };
 }

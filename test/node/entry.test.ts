@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createServer, type Server } from "node:http";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { eventually } from "../helpers/eventually.ts";
@@ -84,6 +86,28 @@ describe("serving", () => {
     started.process.kill("SIGINT");
     expect(await started.exit).toBe(1);
     expect(await failure).toBeInstanceOf(TypeError);
+  });
+
+  test("SIGHUP reads the config file again, and a bad one changes nothing", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "reload-"));
+    const file = join(folder, "gateway.json");
+    const models = async (baseURL: string) => (await fetch(`${baseURL}/models`)).text();
+    writeFileSync(file, JSON.stringify({ servedName: "first", engine: "demo" }));
+    try {
+      const started = run(["--port", "0", "--config", file]);
+      const baseURL = await listening(started);
+      writeFileSync(file, JSON.stringify({ servedName: "second", engine: "demo" }));
+      started.process.kill("SIGHUP");
+      await expect.poll(() => started.out()).toContain('"settings read again"');
+      expect(await models(baseURL)).toContain('"second"');
+      writeFileSync(file, '{"servdName": "third"}');
+      started.process.kill("SIGHUP");
+      await expect.poll(() => started.out()).toContain('"settings refused"');
+      expect(started.out()).toContain("Did you mean servedName?");
+      expect(await models(baseURL)).toContain('"second"');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("a port in use is reported in a sentence", async () => {

@@ -65,23 +65,23 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
   ['--backends [{"engine":"vllm"}', "--backends: expected a list."],
   [
     '--backends [{"url":"http://a"}] --model m',
-    "--model: has no meaning beside backends; set it in the list.",
+    "--model: has no effect together with backends. Set it in the entries of that list.",
   ],
   // Access and secrets
   [
     "--host 0.0.0.0",
-    "host 0.0.0.0: others could use the gateway without a key. Set keys (`harmony-gateway key` makes one), or --open to allow it.",
+    "host 0.0.0.0: other machines could use the gateway without a key. Create a key with `harmony-gateway key`, or set --open to allow it.",
   ],
   ["--keys alice", "--keys: keys[0]: expected name:hash, as `harmony-gateway key` prints."],
   ["--keys alice:1", "--keys: keys[0].sha256: expected a SHA-256 hash in 64 hex digits."],
   [
     `--keys a:${A},b:${A}`,
-    "keys: a and b have the same hash, so one key would be both. Make a key for each.",
+    "keys: a and b have the same hash, so they are the same key. Create a separate key for each.",
   ],
   [`--keys a:${A},a:${B}`, "keys: the name a is given twice."],
   [
     "--reasoning-policy sealed",
-    "reasoningPolicy sealed: needs sealingKeys; `harmony-gateway key --sealing` makes one.",
+    "reasoningPolicy sealed: requires sealingKeys. Create one with `harmony-gateway key --sealing`.",
   ],
   [
     "--sealing-keys abc",
@@ -169,6 +169,12 @@ test.each(WRONG)("%s", async (line, sentence) => {
     complaints: [sentence.replace("~/", `${folder}/`)],
     codes: [2],
   });
+});
+
+test.each(["claude", "codex"])("%s needs not know where the model runs", async (command) => {
+  const { complaints, printed } = await answerTo([command, "--model", "my-model"]);
+  expect(complaints).toEqual([]);
+  expect(printed.join()).toContain("my-model");
 });
 
 test.each([
