@@ -25,6 +25,7 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
   bun: "is run by npm run smoke",
   deno: "is run by npm run smoke",
   curl: "is run against a gateway by test/docs/commands.test.ts",
+  codex: "needs Codex; npm run matrix runs it",
   cline: "needs Cline; npm run matrix runs it",
   claude: "needs Claude Code; npm run matrix runs it",
   eval: "sets variables of the shell of whoever types it",
@@ -57,7 +58,8 @@ export function readCommands(root: string, page: string): DocCommand[] {
 
 /** What is wrong with a command; undefined if nothing is. */
 export async function checkCommand(root: string, command: string): Promise<string | undefined> {
-  const words = command.split(/\s+/);
+  // Where the output goes does not matter here.
+  const words = command.replace(/\s+[|>].*$/, "").split(/\s+/);
   const first = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
   const variables = words.slice(0, first);
   const [program = "", ...args] = words.slice(first);
