@@ -17,6 +17,8 @@ import { toMemoryStore } from "./store/reasoning.ts";
 import type { Store } from "./store/store.ts";
 import { requestByFetch } from "./tools/browser/fetch-page.ts";
 import { openBrowser } from "./tools/browser/open-browser.ts";
+import { createHttpPython } from "./tools/python/http-runtime.ts";
+import { createPythonTool } from "./tools/python/tool.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createCacheSalts } from "./turn/cache-salt.ts";
 import { createModels, type Models } from "./models/models.ts";
@@ -83,10 +85,26 @@ function createGatewayHandler(env: WorkerEnv): Handler {
   };
 }
 
-/** Pages are fetched by the platform, whose network holds nothing of the operator's. */
+/** Pages are fetched by the platform, whose network holds nothing of the operator's. Python runs elsewhere or not at all. */
 function openToolbox(settings: Settings): Toolbox {
-  if (!settings.builtinTools.includes("browser")) return {};
-  return { browser: openBrowser(settings, { requestPage: requestByFetch }) };
+  const { builtinTools, pythonRuntime, pythonUrl: url, pythonKey: key } = settings;
+  const hasSandbox = builtinTools.includes("python") && pythonRuntime === "http";
+  const python =
+    hasSandbox && url !== undefined
+      ? createHttpPython({
+          url,
+          key,
+          timeoutMs: settings.pythonTimeoutMs,
+          newId: randomId,
+          fetch: (input, init) => fetch(input, init),
+        })
+      : undefined;
+  return {
+    ...(builtinTools.includes("browser") && {
+      browser: openBrowser(settings, { requestPage: requestByFetch }),
+    }),
+    ...(python && { python: (options) => createPythonTool(python, options) }),
+  };
 }
 
 function randomId(): string {

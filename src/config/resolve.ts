@@ -222,6 +222,15 @@ function summaryProblems(settings: Settings): string[] {
 }
 
 function toolProblems(settings: Settings): string[] {
+  return [...browserProblems(settings), ...pythonProblems(settings)];
+}
+
+function pythonProblems({ builtinTools, pythonRuntime, pythonUrl }: Settings): string[] {
+  const isMissing = builtinTools.includes("python") && pythonRuntime === "http" && !pythonUrl;
+  return isMissing ? ["pythonRuntime http: needs pythonUrl, the address of the sandbox."] : [];
+}
+
+function browserProblems(settings: Settings): string[] {
   const { builtinTools, browserSearch, browserSearchUrl, browserSearchKey } = settings;
   if (!builtinTools.includes("browser") || browserSearch === "local") return [];
   if (browserSearch === "searxng") {

@@ -339,6 +339,52 @@ export const settingsSchema = z.lazy(() =>
       description:
         "Domains whose pages the browser tool may not open, whatever `browserAllow` says.",
     }),
+    pythonRuntime: setting("tools", z.enum(["deno", "http", "unsafe-node"]).default("deno"), {
+      description:
+        "What runs the code of the python tool: Pyodide in Deno, which isolates it (`denoPath`, `pyodideFolder`), a sandbox " +
+        "elsewhere (`pythonUrl`), or Pyodide in Node, where code can do whatever the gateway can. Not on Workers, but for " +
+        "`http`.",
+    }),
+    pythonUrl: setting("tools", url().optional(), {
+      description:
+        "Address of the sandbox of `pythonRuntime` `http`. See docs/python.md for its protocol.",
+    }),
+    pythonKey: setting("tools", z.string().min(1).optional(), {
+      description: "API key the gateway sends to the sandbox.",
+      secret: true,
+    }),
+    denoPath: setting("tools", z.string().min(1).optional(), {
+      description: "Path of Deno. Absent: the npm package `deno`, or the one in the path.",
+    }),
+    pyodideFolder: setting("tools", z.string().min(1).optional(), {
+      description: "Folder of Pyodide. Absent: the npm package `pyodide`.",
+    }),
+    pythonPackages: setting("tools", z.string().min(1).optional(), {
+      description:
+        "Folder of wheels that code may import besides the standard library. The model is told their names.",
+    }),
+    pythonCache: setting("tools", z.string().min(1).optional(), {
+      description:
+        "Folder for the snapshot that interpreters start from, 31 MB. Absent: `harmony-gateway` in the user's cache folder.",
+    }),
+    pythonTimeoutMs: setting("tools", milliseconds().default(60_000), {
+      description: "Longest time for one call of python. After it the interpreter is killed.",
+    }),
+    pythonMemory: setting("tools", z.int().min(134_217_728).default(536_870_912), {
+      description:
+        "Most bytes of Python's memory in one interpreter. Its process takes about 150 MB more.",
+    }),
+    pythonIdleMs: setting("tools", milliseconds().default(300_000), {
+      description:
+        "How long an interpreter waits for the next turn of its conversation. Then its variables and files are gone.",
+    }),
+    maxInterpreters: setting("tools", count().default(4), {
+      description:
+        "Most interpreters. Further calls wait for up to 30 seconds; then the model is told that there is none.",
+    }),
+    maxInterpretersPerKey: setting("tools", count().default(2), {
+      description: "Most interpreters of one key.",
+    }),
     citations: setting("tools", z.enum(["link", "annotate", "raw"]).default("link"), {
       description:
         "How citations appear in answers: as Markdown links with annotations, as annotations alone, or as the model " +

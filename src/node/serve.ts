@@ -47,7 +47,7 @@ export async function startGateway(
   const { log = createJsonLog(settings) } = options;
   const llamas = createLlamas(log);
   const opened = await openStore(settings);
-  const tools = await openToolbox(settings).catch(async (error: unknown) => {
+  const tools = await openToolbox(settings, log).catch(async (error: unknown) => {
     await opened.close();
     throw error;
   });

@@ -5,7 +5,9 @@ import { SettingsError } from "../config/resolve.ts";
 import type { Settings } from "../config/settings.ts";
 import type { LocalDocument } from "../tools/browser/local-search.ts";
 import { openBrowser } from "../tools/browser/open-browser.ts";
+import type { Log } from "../telemetry/log.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
+import { openPython } from "./python/open-python.ts";
 import { createSafeRequest } from "./safe-fetch.ts";
 
 export interface OpenToolbox {
@@ -14,14 +16,28 @@ export interface OpenToolbox {
 }
 
 /** @throws SettingsError */
-export async function openToolbox(settings: Settings): Promise<OpenToolbox> {
-  const { builtinTools, browserSearch, browserSearchFolder: folder } = settings;
-  if (!builtinTools.includes("browser")) return { toolbox: {}, close: () => Promise.resolve() };
+export async function openToolbox(settings: Settings, log: Log): Promise<OpenToolbox> {
+  const { builtinTools } = settings;
+  const browser = builtinTools.includes("browser") ? await openBrowserTool(settings) : undefined;
+  const python = builtinTools.includes("python") ? openPython(settings, log) : undefined;
+  return {
+    toolbox: {
+      ...(browser && { browser: browser.tool }),
+      ...(python?.python && { python: python.python }),
+    },
+    async close() {
+      await Promise.all([browser?.close(), python?.close()]);
+    },
+  };
+}
+
+async function openBrowserTool(settings: Settings) {
+  const { browserSearch, browserSearchFolder: folder } = settings;
   const safe = createSafeRequest();
   const isLocal = browserSearch === "local" && folder !== undefined;
   const documents = isLocal ? await readDocuments(folder) : undefined;
-  const browser = openBrowser(settings, { requestPage: safe.requestPage, documents });
-  return { toolbox: { browser }, close: () => safe.close() };
+  const tool = openBrowser(settings, { requestPage: safe.requestPage, documents });
+  return { tool, close: () => safe.close() };
 }
 
 /** Most files, and characters of one, that are searched. */
