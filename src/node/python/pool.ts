@@ -105,17 +105,10 @@ export function createPool(options: PoolOptions): Pool {
 
   function takePlace(tenant: string): Place | undefined {
     if (closed) throw new PythonUnavailable(STOPPED);
-    if (countOf(tenant) >= options.maxPerTenant) {
-      const own = findIdle((session) => session.tenant === tenant);
-      if (own === undefined) return undefined;
-      end(own);
-    }
+    if (countOf(tenant) >= options.maxPerTenant) return undefined;
     const interpreter = takeWarm();
     if (interpreter === undefined) {
-      if (processes >= options.max) {
-        if (ending === 0) endIdleOfAnybody();
-        return undefined;
-      }
+      if (processes >= options.max) return undefined;
       processes++;
     }
     held.set(tenant, countOf(tenant) + 1);
@@ -168,21 +161,49 @@ export function createPool(options: PoolOptions): Pool {
       const timer = setTimeout(() => waiter.refuse(new PythonUnavailable(BUSY)), options.waitMs);
       signal.addEventListener("abort", onAbort, { once: true });
       waiting.push(waiter);
+      makeRoom();
     });
   }
 
-  /** Admits waiting sessions, one of each tenant in turn. */
+  /** Admits waiting sessions, one of each tenant in turn, as long as there is room. */
   function admit(): void {
     if (closed) return;
-    for (const tenant of new Set(waiting.map((each) => each.tenant))) {
+    while (admitOneOfEach());
+    makeRoom();
+    replenish();
+  }
+
+  function admitOneOfEach(): boolean {
+    let admitted = false;
+    for (const tenant of tenantsWaiting()) {
       const next = waiting.find((each) => each.tenant === tenant);
       const place = takePlace(tenant);
       if (next === undefined || place === undefined) continue;
+      admitted = true;
       next.grant(place);
       const others = waiting.filter((each) => each.tenant !== tenant);
       waiting = [...others, ...waiting.filter((each) => each.tenant === tenant)];
     }
-    replenish();
+    return admitted;
+  }
+
+  /** Ends as many idle sessions as there are waiting ones that could take their places. */
+  function makeRoom(): void {
+    let needed = 0;
+    for (const tenant of tenantsWaiting()) {
+      const count = waiting.filter((each) => each.tenant === tenant).length;
+      while (options.maxPerTenant - countOf(tenant) < count) {
+        const own = findIdle((session) => session.tenant === tenant);
+        if (own === undefined) break;
+        end(own);
+      }
+      needed += Math.min(count, options.maxPerTenant - countOf(tenant));
+    }
+    while (options.max - processes + ending < needed && endIdleOfAnybody());
+  }
+
+  function tenantsWaiting(): ReadonlySet<string> {
+    return new Set(waiting.map((each) => each.tenant));
   }
 
   function replenish(): void {
@@ -244,12 +265,14 @@ export function createPool(options: PoolOptions): Pool {
     admit();
   }
 
-  function endIdleOfAnybody(): void {
+  /** Of the tenant that has most, the one that has idled longest. False: none is idle. */
+  function endIdleOfAnybody(): boolean {
     const most = Math.max(
       ...[...sessions.values()].filter((each) => each.idle).map((each) => countOf(each.tenant)),
     );
     const oldest = findIdle((session) => countOf(session.tenant) === most);
     if (oldest) end(oldest);
+    return oldest !== undefined;
   }
 
   function findIdle(matches: (session: Session) => boolean): Session | undefined {

@@ -148,6 +148,19 @@ test("an idle session makes way, first one of the tenant that has most", async (
   expect((await pool.acquire("many", many[1]?.id, never)).resumed).toBe(true);
 });
 
+test("sessions that become idle at once all make way for those that wait", async () => {
+  const { pool, counts } = createPoolOfFakes();
+  const leases = await Promise.all(
+    Array.from({ length: 4 }, () => pool.acquire("acme", undefined, never)),
+  );
+  const waiting = collect(Array.from({ length: 4 }, () => pool.acquire("acme", undefined, never)));
+  for (const lease of leases) lease.release();
+  await settle();
+  await settle();
+  expect(waiting.leases.length).toBe(4);
+  expect(counts().most).toBe(4);
+});
+
 test("a place returns when an interpreter has died", async () => {
   const { pool } = createPoolOfFakes({ max: 1 });
   const lease = await pool.acquire("a", undefined, never);
