@@ -23,7 +23,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   config: ["engines", "harmony", "lazy", "turn"],
   models: ["config", "engines", "harmony", "streams", "turn"],
   telemetry: ["engines", "models", "streams", "tools", "turn"],
-  store: ["config", "streams", "telemetry", "turn"],
+  store: ["config", "harmony", "lazy", "streams", "telemetry", "turn"],
   api: [
     "config",
     "engines",

@@ -12,6 +12,7 @@ import * as z from "zod";
 import { mapPushStream } from "../streams/push-stream.ts";
 import type { BuiltinCallResult, Part, TurnEvent } from "../turn/turn.ts";
 import { createEntries } from "./entries.ts";
+import { type KeptCall, readKeptCall, toKeptCall } from "./kept-call.ts";
 import type { OpenedSeal, ReasoningCipher, SealRefusal } from "./reasoning-cipher.ts";
 import type { Store } from "./store.ts";
 
@@ -58,6 +59,15 @@ export interface CallThoughts {
   readonly before: readonly (readonly string[])[];
   /** Reasoning after the last call of a step. */
   readonly after: readonly string[];
+  /** Calls that the gateway ran between the thoughts of `before`. */
+  readonly tools?: readonly PlacedCall[] | undefined;
+}
+
+/** A call that the gateway ran: it stands in the list of this index, before the thought of this index. */
+export interface PlacedCall {
+  readonly list: number;
+  readonly at: number;
+  readonly call: KeptCall;
 }
 
 /** Where the reasoning of a step was found; `lost` if any of it was not. */
@@ -81,8 +91,14 @@ const MAX_LOOKUPS = 1000;
 
 const PURPOSE = "reasoning";
 
+const keptCall = z.custom<KeptCall>((value) => readKeptCall(value) !== undefined);
+
 const keptThoughts = z.lazy(() =>
-  z.object({ before: z.array(z.array(z.string())), after: z.array(z.string()) }),
+  z.object({
+    before: z.array(z.array(z.string())),
+    after: z.array(z.string()),
+    tools: z.array(z.object({ list: z.int(), at: z.int(), call: keptCall })).optional(),
+  }),
 );
 
 const NO_THOUGHTS: CallThoughts = { before: [], after: [] };
@@ -101,7 +117,10 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     let text = "";
     let thoughts: string[] = [];
     let beforeTexts: string[][] = [];
-    let lastCall: { readonly id: string; readonly before: string[][] } | undefined;
+    let tools: PlacedCall[] = [];
+    let lastCall:
+      | { readonly id: string; readonly before: string[][]; readonly tools?: PlacedCall[] }
+      | undefined;
     let writing: Promise<void> | undefined;
 
     function keepThoughts(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
@@ -113,8 +132,14 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
             beforeTexts.push(thoughts);
             thoughts = [];
           } else if (part.kind === "tool-call") {
-            lastCall = { id: part.id, before: [...beforeTexts, thoughts] };
-            writing = write(tenant, part.id, { before: lastCall.before, after: [] });
+            lastCall = {
+              id: part.id,
+              before: [...beforeTexts, thoughts],
+              ...(tools.length > 0 && { tools }),
+            };
+            const { id, ...placed } = lastCall;
+            writing = write(tenant, id, { ...placed, after: [] });
+            tools = [];
             beforeTexts = [];
             thoughts = [];
           }
@@ -130,6 +155,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
         case "start":
           return event;
         case "builtin-result":
+          tools.push({ list: beforeTexts.length, at: thoughts.length, call: toKeptCall(event) });
           return seal ? sealCall(event) : event;
         case "end":
           return writeThoughtsAfterCalls()?.then(() => event) ?? event;
@@ -142,7 +168,8 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     function writeThoughtsAfterCalls(): Promise<void> | undefined {
       const after = [...beforeTexts.flat(), ...thoughts];
       if (lastCall === undefined || after.length === 0) return undefined;
-      return write(tenant, lastCall.id, { before: lastCall.before, after });
+      const { id, ...placed } = lastCall;
+      return write(tenant, id, { ...placed, after });
     }
 
     async function sealCall(event: BuiltinCallResult): Promise<BuiltinCallResult> {

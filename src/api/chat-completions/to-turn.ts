@@ -39,7 +39,7 @@ import {
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { runAtOnce } from "../stages.ts";
-import type { CallThoughts } from "../../store/reasoning-store.ts";
+import type { CallThoughts, PlacedCall } from "../../store/reasoning-store.ts";
 import { toSampling } from "../sampling.ts";
 import { contentText } from "./content-text.ts";
 import { sentReasoning } from "./reasoning-in.ts";
@@ -81,7 +81,12 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
   const answer = toAnswerFormat(request, format);
   const { messages, prefill } = readMessages(request, context, offer);
   const builtins =
-    context.hosted && toTurnBuiltins(offer.hosted, { forced: offer.forced }, context.hosted);
+    context.hosted &&
+    toTurnBuiltins(
+      offer.hosted,
+      { forced: offer.forced, saved: toToolStates(context.restored) },
+      context.hosted,
+    );
   const affinity = request.prompt_cache_key ?? request.session_id ?? context.sessionId;
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
 
@@ -355,17 +360,40 @@ function toAssistantMessages({ thoughts, text, calls }: AssistantParts): Message
   // Continue sends " " and LangChain "" with calls: both mean no text.
   const preamble = text.trim() === "" ? [] : [preambleMessage(text)];
   return calls.flatMap(({ name, args }, index) => {
-    const { before = [], after } = thoughts[index] ?? {};
+    const { before = [], after, tools = [] } = thoughts[index] ?? {};
     const beforeText = before.length > 1 ? before.slice(0, -1) : before;
     const beforeCall = before.slice(beforeText.length);
     return [
-      ...toThoughts(beforeText.flat()),
+      ...beforeText.flatMap((texts, list) => withTools(texts, tools, list)),
       ...(index === 0 ? preamble : []),
-      ...toThoughts(beforeCall.flat()),
+      ...beforeCall.flatMap((texts, at) => withTools(texts, tools, beforeText.length + at)),
       toolCallMessage(name, args),
       ...toThoughts(after),
     ];
   });
+}
+
+/** Thoughts, and between them the calls that the gateway ran, as the model saw them. */
+function withTools(
+  texts: readonly string[],
+  tools: readonly PlacedCall[],
+  list: number,
+): readonly Message[] {
+  const placed = tools.filter((tool) => tool.list === list);
+  return [...texts, undefined].flatMap((text, index) => [
+    ...placed.filter(({ at }) => at === index).flatMap(({ call }) => call.messages),
+    ...(text === undefined ? [] : [analysisMessage(text)]),
+  ]);
+}
+
+/** By tool name: what the tools that the gateway runs have saved in the running loop, the latest last. */
+function toToolStates(restored: PromptContext["restored"]): ReadonlyMap<string, string> {
+  const calls = [...restored]
+    .toSorted(([a], [b]) => a - b)
+    .flatMap(([, thoughts]) => thoughts.flatMap(({ tools = [] }) => tools));
+  return new Map(
+    calls.flatMap(({ call: { state } }) => (state ? [[state.tool, state.saved] as const] : [])),
+  );
 }
 
 function toThoughts(texts: readonly string[] = []): Message[] {

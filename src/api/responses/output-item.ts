@@ -5,7 +5,7 @@ import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
 import { tokenText } from "../token-text.ts";
 import { createCustomInput, type CustomInput } from "./custom-input.ts";
 import { type BuiltinIncludes, type BuiltinItemStatus, toBuiltinItem } from "./builtin-item.ts";
-import { KEPT, toKeptCall } from "./kept-call.ts";
+import { KEPT, toKeptCall } from "../../store/kept-call.ts";
 import type { CallTarget } from "./tools.ts";
 import type {
   ItemStatus,

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Client } from "../client.ts";
 import { parseWith } from "../parse-request.ts";
 import type { WireItem } from "./items.ts";
-import { KEPT } from "./kept-call.ts";
+import { KEPT } from "../../store/kept-call.ts";
 import type { StoredResource } from "./response-store.ts";
 
 /** Everything is stored with its reasoning, which not all clients may see. */

@@ -7,6 +7,7 @@ import {
   createBrowsingApp,
   MODEL,
 } from "../../helpers/browsing-app.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 
 const ANNOTATION = {
@@ -129,6 +130,40 @@ describe("a turn with two searches, an opened page, code and a cited answer", ()
     const { start_index: start = 0, end_index: end = 0 } = annotation?.url_citation ?? {};
     expect(message.content.slice(start, end)).toMatch(/^ \(\[files\.example\]\(.*\)\)$/);
   });
+});
+
+test("after a call of the client's, the next request goes on with the pages, on another replica", async () => {
+  const engine = scriptedEngine([
+    "<|channel|>analysis<|message|>Search first.<|end|><|start|>assistant" +
+      ' to=browser.search<|channel|>analysis code<|message|>{"query":"policy rate"}<|call|>',
+    " to=functions.ask<|channel|>commentary <|constrain|>json<|message|>{}<|call|>",
+    '<|channel|>analysis to=browser.open code<|message|>{"cursor":0,"id":0}<|call|>',
+    "<|channel|>final<|message|>It is 0.5%【1†L4】.<|return|>",
+  ]);
+  const store = createMemoryStore({ maxEntries: 100, maxBytes: 1e7, now: Date.now });
+  const body = {
+    ...request,
+    tools: [...tools, { type: "function", function: { name: "ask", parameters: {} } }],
+  };
+  const first = await readReply(
+    await createBrowsingApp({ engine, store }).post("/v1/chat/completions", body),
+  );
+  const calls = z
+    .array(z.looseObject({ id: z.string() }))
+    .parse(first.choices[0]?.message?.["tool_calls"]);
+  const messages = [
+    ...request.messages,
+    { role: "assistant", content: null, tool_calls: calls },
+    { role: "tool", tool_call_id: calls[0]?.id, content: "yes" },
+  ];
+  const next = await readReply(
+    await createBrowsingApp({ engine, store }).post("/v1/chat/completions", { ...body, messages }),
+  );
+  expect(next.choices[0]?.message).toMatchObject({
+    content: "It is 0.5% ([files.example](https://files.example/rates.md)).",
+  });
+  // What the model had read stands where it stood, so that the engine's prefix cache is hit.
+  expect(engine.prompts[2]?.startsWith(engine.prompts[1] ?? "?")).toBe(true);
 });
 
 describe("spellings", () => {

@@ -3,9 +3,9 @@
  * Items of such calls do not hold it, so it is stored beside them, or goes along encrypted for the client to send back.
  */
 import * as z from "zod";
-import { lazy } from "../../lazy.ts";
-import type { Message } from "../../harmony/conversation.ts";
-import type { BuiltinCallResult } from "../../turn/turn.ts";
+import { lazy } from "../lazy.ts";
+import type { Message } from "../harmony/conversation.ts";
+import type { BuiltinCallResult } from "../turn/turn.ts";
 
 export interface KeptCall {
   readonly messages: readonly Message[];
