@@ -113,6 +113,20 @@ const TASKS = {
     calls: [shell("echo lite > lite.txt"), echo("lite")],
     answer: "Both are done.",
   },
+  aloud: {
+    // Short thoughts are not summarized.
+    name: `aloud${", and on".repeat(100)}`,
+    ask: "Think, and show it.",
+    calls: [shell("true")],
+    answer: "Thought and shown.",
+  },
+  summary: {
+    name: "summary",
+    // The gateway has the thoughts of that task summarized.
+    ask: "aloud, and on",
+    calls: [],
+    answer: "**Thinking**\n\nIt thinks.",
+  },
   schema: {
     name: "schema",
     ask: "How many files are there?",
@@ -274,6 +288,13 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
         answer === TASKS.goOn.answer && seen(TASKS.goOn.ask, SUMMARY),
       );
     });
+    await withCodex([...args, "--reasoning-summaries"], surroundings, async (codex) => {
+      const { summaries } = await codex("-c", `model_reasoning_summary="auto"`, TASKS.aloud.ask);
+      check(
+        "displays the summary of each thought",
+        summaries.length === 2 && summaries.every((text) => text === TASKS.summary.answer),
+      );
+    });
     // Codex believes in more context than there is, until it is told.
     const short = [...args, "--context-length", "13000"];
     await withCodex(short, surroundings, async (codex) => {
@@ -316,6 +337,8 @@ interface Turn {
   /** Of the last message. */
   readonly answer: string | undefined;
   readonly errors: readonly string[];
+  /** Of reasoning. */
+  readonly summaries: readonly string[];
 }
 
 /** Codex, in front of a gateway that lives as long as `use` takes. */
@@ -389,6 +412,9 @@ function toTurn(stdout: string): Turn {
   return {
     thread: events.find(({ thread_id }) => thread_id !== undefined)?.thread_id ?? "",
     answer: events.findLast(({ item }) => item?.type === "agent_message")?.item?.text,
+    summaries: events.flatMap(({ type, item }) =>
+      type === "item.completed" && item?.type === "reasoning" ? (item.text ?? "") : [],
+    ),
     errors: events.flatMap(({ error, message }) => error?.message ?? message ?? []),
   };
 }
