@@ -265,7 +265,7 @@ const RESPONSES: readonly (readonly [string, object, string])[] = [
   [
     "input[0].type",
     { input: [{}] },
-    'must be "message", "reasoning", "function_call", "function_call_output", "item_reference" or "compaction", but it is missing',
+    'must be "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output", "additional_tools", "item_reference" or "compaction", but it is missing',
   ],
   [
     "input[0].role",
@@ -317,14 +317,18 @@ const RESPONSES: readonly (readonly [string, object, string])[] = [
   [
     "input[0].type",
     { input: [{ type: 5 }] },
-    'must be "message", "reasoning", "function_call", "function_call_output", "item_reference" or "compaction", but it is 5',
+    'must be "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output", "additional_tools", "item_reference" or "compaction", but it is 5',
   ],
   ["instructions", { instructions: 5 }, "must be a string, but it is 5"],
   ["previous_response_id", { previous_response_id: 5 }, "must be a string, but it is 5"],
   ["conversation", { conversation: 5 }, "must be a string or an object, but it is 5"],
   ["conversation.id", { conversation: {} }, "must be a string, but it is missing"],
   ["tools", { tools: "f" }, 'must be an array, but it is "f"'],
-  ["tools[0].type", { tools: [{}] }, 'must be "function", but it is missing'],
+  [
+    "tools[0].type",
+    { tools: [{}] },
+    'must be "function", "custom" or "namespace", but it is missing',
+  ],
   ["tools[0].name", { tools: [{ type: "function" }] }, "must be a string, but it is missing"],
   [
     "tools[0].name",
@@ -349,7 +353,7 @@ const RESPONSES: readonly (readonly [string, object, string])[] = [
   [
     "tool_choice.type",
     { tool_choice: {} },
-    'must be "function" or "allowed_tools", but it is missing',
+    'must be "function", "custom" or "allowed_tools", but it is missing',
   ],
   [
     "tool_choice.name",

@@ -17,17 +17,17 @@ export function nextTrainedCall({
   namespaces,
   calls,
 }: DemoPrompt): TrainedCall | undefined {
-  const done = calls.map(({ tool }) => tool);
+  const done = new Set(calls.map(({ tool }) => tool));
   if (namespaces.includes("browser") && asksForSearch(question)) {
-    if (!done.includes("browser.search")) {
+    if (!done.has("browser.search")) {
       return { recipient: "browser.search", body: JSON.stringify({ query: toQuery(question) }) };
     }
     const found = calls.find(({ tool }) => tool === "browser.search")?.result ?? "";
-    if (!done.includes("browser.open") && found.includes("【0†")) {
+    if (!done.has("browser.open") && found.includes("【0†")) {
       return { recipient: "browser.open", body: '{"cursor":0,"id":0}' };
     }
   }
-  if (namespaces.includes("python") && asksForCode(question) && !done.includes("python")) {
+  if (namespaces.includes("python") && asksForCode(question) && !done.has("python")) {
     return { recipient: "python", body: toCode(question) };
   }
   return undefined;

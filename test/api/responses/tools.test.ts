@@ -618,11 +618,11 @@ describe("what is left out of a request", () => {
 
   test("input items are named, too", async () => {
     const input = [
-      { type: "web_search_call", id: "ws_1" },
+      { type: "file_search_call", id: "fs_1" },
       { role: "user", content: "Hi." },
     ];
     const headers = await headersOf({ input });
-    expect(headers.get("x-harmony-skipped-items")).toBe("web_search_call");
+    expect(headers.get("x-harmony-skipped-items")).toBe("file_search_call");
   });
 
   test("and tools whose format the engine cannot enforce", async () => {
