@@ -43,7 +43,7 @@ export async function startChaosGateway(
 ): Promise<ChaosGateway> {
   const folder = mkdtempSync(join(tmpdir(), "gateway-chaos-"));
   const config = join(folder, "config.json");
-  writeFileSync(config, JSON.stringify({ port: 0, log: "error", ...settings }));
+  writeFileSync(config, JSON.stringify({ port: 0, ...settings }));
   const child = spawn(
     process.execPath,
     ["--expose-gc", "--import", SAMPLER, ENTRY, "--config", config],

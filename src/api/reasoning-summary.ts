@@ -8,21 +8,43 @@ import {
   systemMessage,
   userMessage,
 } from "../harmony/messages.ts";
+import type { Settings } from "../config/settings.ts";
 import type { Model } from "../models/models.ts";
 import { mapPushStream } from "../streams/push-stream.ts";
 import { collectTurn } from "../turn/collect.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
+import type { ReasoningPolicy } from "./client.ts";
 
 export type SummaryDetail = "auto" | "concise" | "detailed";
 
-export interface SummaryOptions {
+export interface WantedSummary {
+  readonly detail: SummaryDetail;
+  /** Longest wait for a summary. */
+  readonly waitMs: number;
+}
+
+/** From the settings. Undefined: no summaries are made. */
+export function summarySettings(settings: Settings): { readonly waitMs: number } | undefined {
+  return settings.reasoningSummaries ? { waitMs: settings.reasoningSummaryWaitMs } : undefined;
+}
+
+/** Undefined: the reasoning is not summarized. Users who may not see any of it get no summary either. */
+export function wantedSummary(
+  asked: SummaryDetail | null | undefined,
+  policy: ReasoningPolicy,
+  summaries: { readonly waitMs: number } | undefined,
+): WantedSummary | undefined {
+  const detail = asked ?? (policy === "summary" ? "auto" : undefined);
+  const isShown = policy === "raw" || policy === "summary";
+  if (summaries === undefined || detail === undefined || !isShown) return undefined;
+  return { detail, waitMs: summaries.waitMs };
+}
+
+export interface SummaryOptions extends WantedSummary {
   readonly model: Model;
   /** The turn whose reasoning is summarized. */
   readonly turn: Turn;
-  readonly detail: SummaryDetail;
   readonly system: Omit<SystemOptions, "effort">;
-  /** Longest wait for a summary. */
-  readonly waitMs: number;
   /** Of the turn. */
   readonly signal: AbortSignal;
 }

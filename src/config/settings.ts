@@ -247,11 +247,11 @@ export const settingsSchema = z.lazy(() =>
     reasoningPolicy: setting("reasoning", reasoningPolicy().default("raw"), {
       description:
         "How clients receive the model's reasoning: as text, encrypted, to be sent back only, " +
-        "as a summary only (Responses API, needs `reasoningSummaries`), or not at all. A key may have its own value.",
+        "as a summary only (needs `reasoningSummaries`; not in the Messages API), or not at all. A key may have its own value.",
     }),
     reasoningSummaries: setting("reasoning", z.boolean().default(false), {
       description:
-        "Make summaries of the reasoning for requests to the Responses API that ask for them (`reasoning.summary`), and for " +
+        "Make summaries of the reasoning for requests that ask for them (`reasoning.summary`; not in the Messages API), and for " +
         "keys with the policy `summary`. Each costs a small completion of the model, and clients such as Codex ask by default.",
     }),
     reasoningSummaryWaitMs: setting("reasoning", milliseconds().default(5_000), {

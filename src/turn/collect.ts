@@ -9,6 +9,8 @@ export type FinishedPart = Part & {
   readonly logprobs: readonly TokenLogprob[];
   /** Encrypted reasoning, if the request asked for it. Reasoning parts only. */
   readonly sealed?: string;
+  /** Of a reasoning part, if one was made. */
+  readonly summary?: string;
   /** Of an answer, in order. */
   readonly citations?: readonly Citation[];
   /** Of a call that the gateway has run. */
@@ -42,12 +44,13 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
       case "part-end":
         if (open) {
           const { part, text, logprobs, citations } = open;
-          const { sealed } = event;
+          const { sealed, summary } = event;
           parts.push({
             ...part,
             text,
             logprobs,
             ...(sealed !== undefined && { sealed }),
+            ...(summary !== undefined && { summary }),
             ...(citations.length > 0 && { citations }),
           });
         }

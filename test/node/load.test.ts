@@ -27,7 +27,7 @@ beforeAll(async () => {
       firstTokenTimeoutMs: TIMEOUT_MS,
       idleTimeoutMs: TIMEOUT_MS,
       healthIntervalMs: 200,
-      log: "silent",
+      log: "warn",
     },
   });
 });

@@ -4,6 +4,7 @@ import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { hostedDeps } from "../hosted-tools.ts";
 import { modelRoutes } from "../models.ts";
+import { summarySettings } from "../reasoning-summary.ts";
 import { unsupportedPaths } from "../unsupported-paths.ts";
 import { toErrorBody } from "./errors.ts";
 import { chatCompletions } from "./route.ts";
@@ -17,6 +18,7 @@ export const chatCompletionsApi: Api = {
       hosted: hostedDeps(settings, toolbox),
       system: (now) => systemOptions(settings, now),
       limits: { ...settings, messageLists: ["messages"], toolLists: ["tools", "functions"] },
+      summaries: summarySettings(settings),
       mirrorReasoning: createKeySetting(settings, "reasoningContentMirror"),
       keepAliveMs: settings.keepAliveMs,
       clientIdleTimeoutMs: settings.clientIdleTimeoutMs,

@@ -153,7 +153,11 @@ export const FIELD_GROUPS: readonly {
         treatment: "honoured",
         note: "The model reasons, but the reply does not contain it.",
       },
-      { name: "reasoning.summary", treatment: "ignored" },
+      {
+        name: "reasoning.summary",
+        treatment: "ignored",
+        note: "Unless the operator has enabled `reasoningSummaries`: then `auto`, `concise` and `detailed` are honoured.",
+      },
       { name: "reasoning.context", treatment: "ignored" },
       { name: "reasoning.mode", treatment: "ignored" },
       {

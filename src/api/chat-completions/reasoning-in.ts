@@ -1,6 +1,7 @@
 /** The reasoning a client sends back on an assistant message. */
 import type { LoopStep } from "../../store/reasoning-store.ts";
 import { contentText } from "./content-text.ts";
+import { SUMMARY_ID_PREFIX } from "./reply.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";
 
 /**
@@ -57,7 +58,10 @@ function sealedReasoning(message: AssistantMessage): readonly string[] {
   );
 }
 
-/** The text of all `reasoning.text` entries in order; of the summaries when there is no text. */
+/**
+ * The text of all `reasoning.text` entries in order; of the summaries when there is no text. A summary made here is
+ * left out: the thought itself has been kept.
+ */
 function detailsText(details: AssistantMessage["reasoning_details"]): string | undefined {
   if (!Array.isArray(details)) return undefined;
   const inOrder = details.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
@@ -66,6 +70,12 @@ function detailsText(details: AssistantMessage["reasoning_details"]): string | u
     .join("");
   if (text !== "") return text;
   return inOrder
-    .map((detail) => (detail.type === "reasoning.summary" ? detail.summary : ""))
+    .map(({ type, id, summary }) =>
+      type === "reasoning.summary" && !isOurSummary(id) ? summary : "",
+    )
     .join("");
+}
+
+function isOurSummary(id: unknown): boolean {
+  return typeof id === "string" && id.startsWith(SUMMARY_ID_PREFIX);
 }

@@ -27,8 +27,8 @@ export interface ReplyOptions {
   readonly logprobs: boolean;
 }
 
-/** How the client receives reasoning: as text, encrypted to send back, or not at all. */
-export type ShownReasoning = "text" | "sealed" | "hidden";
+/** How the client receives reasoning: as text, encrypted to send back, as a summary alone, or not at all. */
+export type ShownReasoning = "text" | "sealed" | "summary" | "hidden";
 
 /** Between two analysis messages, and between a preamble and the answer. */
 export const PART_SEPARATOR = THOUGHT_SEPARATOR;
@@ -36,6 +36,20 @@ export const PART_SEPARATOR = THOUGHT_SEPARATOR;
 /** An entry of `reasoning_details`. Clients drop entries without `format`: they assume Anthropic's. */
 export function toSealedDetail(data: string, index: number) {
   return { type: "reasoning.encrypted" as const, data, format: "unknown" as const, index };
+}
+
+/** Begins the id of each summary made here. Sent back, such a summary must not stand in for the thought. */
+export const SUMMARY_ID_PREFIX = "harmony_summary_";
+
+export function toSummaryDetail(summary: string, number: number, { reasoning }: ReplyOptions) {
+  return {
+    type: "reasoning.summary" as const,
+    summary,
+    id: `${SUMMARY_ID_PREFIX}${number}`,
+    format: "unknown" as const,
+    // All reasoning text has the index 0.
+    index: reasoning === "text" ? number + 1 : number,
+  };
 }
 
 export type ChatFinishReason = "stop" | "length" | "tool_calls" | "function_call" | "error";

@@ -36,12 +36,13 @@ const toolCall = lazy(() =>
   }),
 );
 
-/** `format`, `id` and `signature` are ignored: clients alter them. */
+/** `format`, `signature` and most ids are ignored: clients alter them. */
 const reasoningDetail = lazy(() =>
   z.looseObject({
     type: z.string().nullish(),
     text: textLike(),
     summary: textLike(),
+    id: z.unknown().optional(),
     data: textLike(),
     index: z.number().nullish(),
   }),
@@ -222,6 +223,7 @@ export const chatRequest = z.lazy(() =>
         max_tokens: z.int().min(0).nullish(),
         exclude: z.boolean().nullish(),
         enabled: z.boolean().nullish(),
+        summary: z.enum(["auto", "concise", "detailed"]).nullish(),
       })
       .nullish(),
     reasoning_effort: effort().nullish(),

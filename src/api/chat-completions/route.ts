@@ -14,6 +14,7 @@ import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
+import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
@@ -34,6 +35,8 @@ export interface ChatCompletionsDeps {
   readonly limits: RequestLimits & CountedLists;
   /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
   readonly mirrorReasoning: (tenant: string) => boolean;
+  /** Absent: no summaries are made. */
+  readonly summaries: { readonly waitMs: number } | undefined;
   /** Yields between stages of large requests. */
   readonly pause: Pause;
   readonly keepAliveMs: number;
@@ -67,6 +70,9 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
     });
     const turn = await stages.run(steps);
+    const wanted = exclude
+      ? undefined
+      : wantedSummary(request.reasoning?.summary, client.reasoningPolicy, deps.summaries);
     const options: ReplyOptions = {
       id: `gen-${Math.floor(now.getTime() / 1000)}-${deps.randomId()}`,
       created: Math.floor(now.getTime() / 1000),
@@ -81,12 +87,15 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
     };
 
     const abort = createAbort(c.req.raw.signal);
-    const turns = Array.from({ length: request.n ?? 1 }, (_, index) =>
-      deps.reasoning.keep(model.run(withSeed(turn, index), abort.signal), {
+    const turns = Array.from({ length: request.n ?? 1 }, (_, index) => {
+      const kept = deps.reasoning.keep(model.run(withSeed(turn, index), abort.signal), {
         tenant: client.tenant,
         seal: options.reasoning === "sealed",
-      }),
-    );
+      });
+      if (wanted === undefined) return kept;
+      const system = deps.system(now);
+      return withSummaries(kept, { ...wanted, model, turn, system, signal: abort.signal });
+    });
     const headers = {
       "x-generation-id": options.id,
       "x-harmony-reasoning-effort": enabled ? effort : "none",
@@ -119,8 +128,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
 const SHOWN: Record<ReasoningPolicy, ShownReasoning> = {
   raw: "text",
   sealed: "sealed",
-  // This API has no summaries.
-  summary: "hidden",
+  summary: "summary",
   none: "hidden",
 };
 

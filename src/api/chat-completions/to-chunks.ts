@@ -15,6 +15,7 @@ import {
   type ReplyOptions,
   toLogprobs,
   toSealedDetail,
+  toSummaryDetail,
   toUsage,
 } from "./reply.ts";
 import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
@@ -48,6 +49,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
   let lastCall: Extract<Part, { kind: "builtin-call" }> | undefined;
   let calls = 0;
   const sealed: { waiting: string[]; written: number } = { waiting: [], written: 0 };
+  let summaries = 0;
   let customArguments = "";
 
   return { push, fail };
@@ -183,9 +185,16 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
     if (event.sealed !== undefined && options.reasoning === "sealed") {
       sealed.waiting.push(event.sealed);
     }
+    if (event.summary !== undefined) return summaryDetail(event.summary);
     if (!custom) return [];
     const input = JSON.stringify(unwrapCustomInput(customArguments));
     return [chunk(`"tool_calls":[{"index":${calls - 1},"custom":{"input":${input}}}]`)];
+  }
+
+  function summaryDetail(summary: string): string[] {
+    if (options.reasoning !== "text" && options.reasoning !== "summary") return [];
+    const details = [toSummaryDetail(summary, summaries++, options)];
+    return [chunk(`"content":"","reasoning_details":${JSON.stringify(details)}`)];
   }
 
   /**

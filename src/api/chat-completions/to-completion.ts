@@ -11,6 +11,7 @@ import {
   type ReplyOptions,
   toLogprobs,
   toSealedDetail,
+  toSummaryDetail,
   toUsage,
 } from "./reply.ts";
 
@@ -43,16 +44,9 @@ export function toCompletion(turns: readonly FinishedTurn[], options: ReplyOptio
 function toMessage(parts: readonly FinishedPart[], options: ReplyOptions) {
   const reasoning = options.reasoning === "text" ? joined(parts, ["reasoning"]) : "";
   const details =
-    reasoning === ""
-      ? toSealedDetails(parts, options)
-      : [
-          {
-            type: "reasoning.text" as const,
-            text: reasoning,
-            format: "unknown" as const,
-            index: 0,
-          },
-        ];
+    options.reasoning === "sealed"
+      ? toSealedDetails(parts)
+      : [...toTextDetails(reasoning), ...toSummaryDetails(parts, options)];
   const content = joined(parts, ["preamble", "content"]);
   const calls = parts.flatMap((part) => (part.kind === "tool-call" ? [part] : []));
   const [first] = calls;
@@ -93,9 +87,20 @@ function toAnnotations(parts: readonly FinishedPart[]) {
   });
 }
 
+function toTextDetails(text: string) {
+  if (text === "") return [];
+  return [{ type: "reasoning.text" as const, text, format: "unknown" as const, index: 0 }];
+}
+
+function toSummaryDetails(parts: readonly FinishedPart[], options: ReplyOptions) {
+  if (options.reasoning === "hidden") return [];
+  return parts
+    .flatMap(({ summary }) => (summary === undefined ? [] : [summary]))
+    .map((summary, number) => toSummaryDetail(summary, number, options));
+}
+
 /** One entry per analysis message, so that each can be restored to its place. */
-function toSealedDetails(parts: readonly FinishedPart[], options: ReplyOptions) {
-  if (options.reasoning !== "sealed") return [];
+function toSealedDetails(parts: readonly FinishedPart[]) {
   return parts
     .flatMap(({ sealed }) => (sealed === undefined ? [] : [sealed]))
     .map((sealed, index) => toSealedDetail(sealed, index));

@@ -4,6 +4,7 @@ import { createKeySetting } from "../../config/key-setting.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
 import { hostedDeps } from "../hosted-tools.ts";
 import { createBackground } from "./background.ts";
+import { summarySettings } from "../reasoning-summary.ts";
 import { createResponsesContext } from "./context.ts";
 import { toResponsesError } from "./errors.ts";
 import { toKindLabel } from "./omissions.ts";
@@ -29,9 +30,7 @@ export const responsesApi: Api = {
         max: settings.maxTools,
         hosted: hostedDeps(settings, services.toolbox),
       },
-      summaries: settings.reasoningSummaries
-        ? { waitMs: settings.reasoningSummaryWaitMs }
-        : undefined,
+      summaries: summarySettings(settings),
       reasoningEvents: createKeySetting(settings, "reasoningEvents"),
       keepAliveMs: settings.keepAliveMs,
       clientIdleTimeoutMs: settings.clientIdleTimeoutMs,

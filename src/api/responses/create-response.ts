@@ -13,7 +13,7 @@ import { RequestError } from "../errors.ts";
 import { isHosted } from "../hosted-tools.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
 import { readRequest } from "../parse-request.ts";
-import { type SummaryDetail, withSummaries } from "../reasoning-summary.ts";
+import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
 import { createStages } from "../stages.ts";
 import {
   asksForCompaction,
@@ -131,24 +131,11 @@ export function runPending(
     return runCompaction(model.run(turn, signal), tenant, deps.cipher);
   }
   const kept = deps.reasoning.keep(model.run(turn, signal), { tenant, seal });
-  const detail = wantedSummary(request, caller, deps);
-  if (detail === undefined) return kept;
-  const system = deps.system(deps.now());
-  const { waitMs } = detail;
-  return withSummaries(kept, { model, turn, system, signal, waitMs, detail: detail.detail });
-}
-
-/** Undefined: the reasoning is not summarized. Users who may not see any of it get no summary either. */
-function wantedSummary(
-  { reasoning }: ResponsesRequest,
-  { client: { reasoningPolicy } }: Caller,
-  { summaries }: ResponsesContext,
-): { readonly detail: SummaryDetail; readonly waitMs: number } | undefined {
-  const asked = reasoning?.summary ?? reasoning?.generate_summary ?? undefined;
-  const detail = asked ?? (reasoningPolicy === "summary" ? "auto" : undefined);
-  const isShown = reasoningPolicy === "raw" || reasoningPolicy === "summary";
-  if (summaries === undefined || detail === undefined || !isShown) return undefined;
-  return { detail, waitMs: summaries.waitMs };
+  const { reasoning } = request;
+  const asked = reasoning?.summary ?? reasoning?.generate_summary;
+  const wanted = wantedSummary(asked, caller.client.reasoningPolicy, deps.summaries);
+  if (wanted === undefined) return kept;
+  return withSummaries(kept, { ...wanted, model, turn, signal, system: deps.system(deps.now()) });
 }
 
 /** Runs it without events. Rejects with the turn's error, or when the response cannot be stored. */

@@ -48,7 +48,7 @@ describeWithLlama("a model file", () => {
     await writeFile(model, "no model at all");
     await expect(engine.probe(never)).rejects.toMatchObject({
       name: "EngineError",
-      kind: "server-error",
+      kind: "not-found",
     });
     await engine.close();
   });
@@ -66,7 +66,7 @@ describeWithLlama("a model file", () => {
     const reason = new Error("Not now.");
     await expect(engine.probe(AbortSignal.abort(reason))).rejects.toMatchObject({
       name: "EngineError",
-      kind: "overloaded",
+      kind: "loading",
       message: "The model is still being loaded.",
       cause: reason,
     });
@@ -92,7 +92,7 @@ describeWithLlama("a model file", () => {
     const events = engine.complete(spelledRequest(""), never);
     await expect(events[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       name: "EngineError",
-      kind: "overloaded",
+      kind: "loading",
       message: expect.stringMatching(/^The model is still being downloaded: \[[#-]+\] +\d+%/),
     });
     await Promise.all([expect(loading).rejects.toMatchObject({ kind: "closed" }), engine.close()]);
