@@ -60,7 +60,7 @@ class Consumer {
         this.#isQueued = true;
         break;
       case "response.in_progress":
-        check(!this.#isRunning, "in_progress comes once", event);
+        // Repeated, it keeps the connection alive.
         check(event.response.output.length === 0, "in_progress has no output", event);
         check(event.response.status === "in_progress", "in_progress says so", event);
         this.#isRunning = true;
