@@ -1,5 +1,5 @@
 /**
- * Real parts of the tools that `npm ci` does not install: `npm ci --prefix test/parts` does. Tests that need one are
+ * Real parts of the tools that `npm ci` does not install: `npm install --prefix test/parts` does. Tests that need one are
  * skipped, by name, where it is missing.
  */
 import { existsSync } from "node:fs";
@@ -14,7 +14,7 @@ export const PYODIDE = join(MODULES, "pyodide");
 export const HAS_PYTHON = existsSync(DENO) && existsSync(PYODIDE);
 export const WITHOUT_PYTHON = HAS_PYTHON
   ? ""
-  : " (skipped: npm ci --prefix test/parts installs it)";
+  : " (skipped: npm install --prefix test/parts installs it)";
 
 /** The same for all tests and runs: making a snapshot takes seconds. */
 export const PYTHON_CACHE = join(import.meta.dirname, "..", ".cache", "python");
@@ -29,4 +29,4 @@ export const EVERYTHING_SERVER = join(
 export const HAS_MCP_SERVER = existsSync(EVERYTHING_SERVER);
 export const WITHOUT_MCP_SERVER = HAS_MCP_SERVER
   ? ""
-  : " (skipped: npm ci --prefix test/parts installs it)";
+  : " (skipped: npm install --prefix test/parts installs it)";
