@@ -151,17 +151,19 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
     const { settings, warnings } = loadSettings(args, io.environment);
     log = createConsoleLog(settings, process.stdout);
     for (const message of warnings) log.warn("warning", { message });
-    gateway = await startGateway(settings, { log, demoTokensPerSecond: DEMO_TOKENS_PER_SECOND });
+    const starting = startGateway(settings, { log, demoTokensPerSecond: DEMO_TOKENS_PER_SECOND });
+    // Before the gateway says that it has started: without a handler the signal ends the process.
+    process.on("SIGHUP", () => {
+      if (hasLostTerminal()) process.emit("SIGTERM");
+      else void reload(starting, () => loadSettings(args, io.environment), log);
+    });
+    gateway = await starting;
   } catch (error) {
     if (error instanceof SettingsError) return refuse(error, io);
     if (!(error instanceof ListenError)) throw error;
     io.complain(error.message);
     return io.fail(EXIT_FAILURE);
   }
-  process.on("SIGHUP", () => {
-    if (hasLostTerminal()) process.emit("SIGTERM");
-    else void reload(gateway, () => loadSettings(args, io.environment), log);
-  });
   await interruption();
   log.info("shutdown");
   process.once("SIGINT", () => process.exit(EXIT_FAILURE));
@@ -172,11 +174,15 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
 }
 
 /** Settings that are wrong change nothing. */
-async function reload(gateway: Gateway, load: () => LoadedSettings, log: Log): Promise<void> {
+async function reload(
+  gateway: Promise<Gateway>,
+  load: () => LoadedSettings,
+  log: Log,
+): Promise<void> {
   try {
     const { settings, warnings } = load();
     for (const message of warnings) log.warn("warning", { message });
-    await gateway.reload(settings);
+    await (await gateway).reload(settings);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     log.error("settings refused", { reason });
