@@ -4,6 +4,7 @@ import { COMPLETIONS_CAPABILITIES, createCompletionsEngine } from "./completions
 import { createDemoEngine, type DemoEngineOptions } from "./demo.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, Engine } from "./engine.ts";
+import { SERVER_KINDS } from "./find-kind.ts";
 import { createFireworksEngine, FIREWORKS_CAPABILITIES } from "./fireworks.ts";
 import { createLlamaCppEngine, LLAMA_CPP_CAPABILITIES } from "./llama-cpp.ts";
 import { createLlamaEngine, LLAMA_CAPABILITIES, type LlamaOptions } from "./llama.ts";
@@ -12,17 +13,7 @@ import { createSglangEngine, SGLANG_CAPABILITIES } from "./sglang.ts";
 import { createTrtllmEngine, TRTLLM_CAPABILITIES } from "./trtllm.ts";
 import { createVllmEngine, VLLM_CAPABILITIES, type VllmOptions } from "./vllm.ts";
 
-export const ENGINE_KINDS = [
-  "demo",
-  "llama",
-  "vllm",
-  "sglang",
-  "llama-cpp",
-  "trtllm",
-  "ollama",
-  "fireworks",
-  "completions",
-] as const;
+export const ENGINE_KINDS = ["demo", "llama", ...SERVER_KINDS] as const;
 
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 

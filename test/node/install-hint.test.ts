@@ -13,10 +13,10 @@ test.each([
   ],
   [
     "by npx",
-    "/home/me/.npm/_npx/0123/node_modules/harmony-gateway/dist/node/x.js",
+    "/srv/.npm/_npx/0123/node_modules/harmony-gateway/dist/node/x.js",
     "npx --package harmony-gateway --package ioredis harmony-gateway",
   ],
-  ["as a clone", "/home/me/harmony-gateway/src/node/x.ts", "npm install --no-save ioredis"],
+  ["as a clone", "/srv/harmony-gateway/src/node/x.ts", "npm install --no-save ioredis"],
 ])("installed %s, a package is added by the command for that", (_, own, command) => {
   const exists = (file: string) => file === path("/app/package.json");
   expect(toInstallCommand("ioredis", path(own), exists)).toBe(command);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { APPLY_PATCH_DEFINITION } from "../../helpers/apply-patch.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { errorBody } from "./schemas.ts";
 import { MODEL, readEvents, responsesApp } from "./support.ts";
@@ -252,32 +253,11 @@ describe("a namespace", () => {
   });
 });
 
-const PATCH_GRAMMAR = `start: begin_patch hunk+ end_patch
-begin_patch: "*** Begin Patch" LF
-end_patch: "*** End Patch" LF?
-
-hunk: add_hunk | delete_hunk | update_hunk
-add_hunk: "*** Add File: " filename LF add_line+
-delete_hunk: "*** Delete File: " filename LF
-update_hunk: "*** Update File: " filename LF change_move? change?
-
-filename: /(.+)/
-add_line: "+" /(.*)/ LF -> line
-
-change_move: "*** Move to: " filename LF
-change: (change_context | change_line)+ eof_line?
-change_context: ("@@" | "@@ " /(.+)/) LF
-change_line: ("+" | "-" | " ") /(.*)/ LF
-eof_line: "*** End of File" LF
-
-%import common.LF
-`;
-
 const APPLY_PATCH = {
   type: "custom",
   name: "apply_patch",
   description: "Edits files.",
-  format: { type: "grammar", syntax: "lark", definition: PATCH_GRAMMAR },
+  format: { type: "grammar", syntax: "lark", definition: APPLY_PATCH_DEFINITION },
 };
 
 const PATCH = '*** Begin Patch\n*** Add File: a.txt\n+{"a": "b"}\n*** End Patch\n';
