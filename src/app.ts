@@ -17,7 +17,6 @@ import { pageRoutes } from "./api/pages/routes.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/resolve.ts";
 import type { Settings } from "./config/settings.ts";
-import { EngineError } from "./engines/engine-error.ts";
 import type { Models } from "./models/models.ts";
 import { createShutdown, type Shutdown } from "./models/shutdown.ts";
 import {
@@ -72,7 +71,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const registry = createRegistry();
   const services = createServices(deps, registry);
   const authenticate = createAuthenticate(settings);
-  const toErrorResponse = createApiErrorHandler(APIS);
+  const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });
   const app = new Hono<ApiEnv>();
 
   app.use(identify(deps.randomId), record(services));
@@ -95,7 +94,6 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
     if (describeError(error).status === 500) {
       log.error("failure", { id: c.get("requestId"), ...describeForLog(error, settings) });
     }
-    if (error instanceof EngineError) error.isForOperator = isPrivate(deps);
     return toErrorResponse(error, c);
   });
   return app;

@@ -1,14 +1,15 @@
 /** Turns an error into a response in the envelope of an API. */
 import type { ErrorEnvelope } from "./api.ts";
-import { describeError } from "./errors.ts";
+import { describeError, type ErrorReader } from "./errors.ts";
 
 /** Only before a response has begun. Afterwards an error is part of the stream. */
 export function toErrorResponse(
   error: unknown,
   toEnvelope: ErrorEnvelope,
   requestId: string,
+  reader?: ErrorReader,
 ): Response {
-  const description = describeError(error);
+  const description = describeError(error, reader);
   const { status, body, headers } = toEnvelope(description, requestId);
   const response = Response.json(body, { status, headers: { ...headers } });
   if (description.retryAfter !== undefined) {

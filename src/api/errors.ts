@@ -75,11 +75,17 @@ export interface ErrorDescription {
   readonly tooLong?: PromptTooLong;
 }
 
+/** Who reads an error. */
+export interface ErrorReader {
+  /** The operator learns why an engine failed from the reply, and need not search the log for it. */
+  readonly isOperator?: boolean;
+}
+
 /**
  * What the client sees. An engine's message is passed on only where it concerns the client's request. The rest (hosts,
  * keys, stack traces) belongs in the operator's log.
  */
-export function describeError(error: unknown): ErrorDescription {
+export function describeError(error: unknown, reader: ErrorReader = {}): ErrorDescription {
   if (error instanceof RequestError) {
     const { status, message, type, param, errorType, details } = error;
     return {
@@ -92,7 +98,10 @@ export function describeError(error: unknown): ErrorDescription {
       ...(details !== undefined && { details }),
     };
   }
-  if (error instanceof EngineError) return withCause(describeEngineError(error), error);
+  if (error instanceof EngineError) {
+    const description = describeEngineError(error);
+    return reader.isOperator === true ? withCause(description, error) : description;
+  }
   if (error instanceof TurnError) return describeTurnError(error);
   if (error instanceof StoreError) return describeStoreError(error);
   return serverError(500, "The gateway failed to handle this request.", "server");
@@ -158,11 +167,13 @@ function describeStoreError(error: StoreError): ErrorDescription {
   }
 }
 
-/** Whoever runs the gateway reads the cause in the answer too, and need not look for it in the log. */
-function withCause(description: ErrorDescription, error: EngineError): ErrorDescription {
+/** Failures of the engine only: other descriptions already say what concerns the request. */
+function withCause(
+  description: ErrorDescription,
+  { operatorMessage }: EngineError,
+): ErrorDescription {
   const { status, message } = description;
-  if (!error.isForOperator || status < 500) return description;
-  return { ...description, message: `${message} ${error.message}` };
+  return status < 500 ? description : { ...description, message: `${message} ${operatorMessage}` };
 }
 
 function describeEngineError(error: EngineError): ErrorDescription {

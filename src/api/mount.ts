@@ -5,7 +5,7 @@ import type { Api, ApiServices } from "./api.ts";
 import type { Authenticate } from "./auth.ts";
 import type { ApiEnv } from "./client.ts";
 import { toErrorResponse } from "./error-response.ts";
-import { RequestError } from "./errors.ts";
+import { type ErrorReader, RequestError } from "./errors.ts";
 import { THERE_IS } from "./unsupported-paths.ts";
 import { limitBody } from "./middleware/limit-body.ts";
 
@@ -19,8 +19,12 @@ function findApi(apis: readonly Api[], c: Context<ApiEnv>): Api {
   return api;
 }
 
-export function createApiErrorHandler(apis: readonly Api[]): ApiErrorHandler {
-  return (error, c) => toErrorResponse(error, findApi(apis, c).errorEnvelope, c.get("requestId"));
+export function createApiErrorHandler(
+  apis: readonly Api[],
+  reader?: ErrorReader,
+): ApiErrorHandler {
+  return (error, c) =>
+    toErrorResponse(error, findApi(apis, c).errorEnvelope, c.get("requestId"), reader);
 }
 
 /** Answers unknown paths, and known paths with an unsupported method. Must precede all routes. */

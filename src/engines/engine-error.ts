@@ -37,8 +37,8 @@ export class EngineError extends Error {
   readonly serverMessage: string | undefined;
   /** The id of the backend that failed, set by the pool for the log. */
   backend: string | undefined;
-  /** Set where the client may read the whole message, hosts included, since it is the operator. */
-  isForOperator = false;
+  /** The cause with everything that helps to mend it, hosts included: for the operator only. */
+  readonly operatorMessage: string;
 
   constructor(
     kind: EngineErrorKind,
@@ -47,6 +47,8 @@ export class EngineError extends Error {
       status?: number;
       retryAfter?: number;
       serverMessage?: string;
+      /** Absent: the message. */
+      operatorMessage?: string;
       cause?: unknown;
     } = {},
   ) {
@@ -56,5 +58,6 @@ export class EngineError extends Error {
     this.status = details.status;
     this.retryAfter = details.retryAfter;
     this.serverMessage = details.serverMessage;
+    this.operatorMessage = details.operatorMessage ?? message;
   }
 }

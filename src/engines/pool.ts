@@ -164,9 +164,17 @@ function toUnavailable(backends: readonly Backend[]): EngineError {
   const why = backends.flatMap(({ id, state: { reason } }) =>
     reason === undefined ? [] : [`${id}: ${describeKind(reason)}`],
   );
+  const causes = backends.flatMap(({ id, checkFailure }) =>
+    checkFailure === undefined
+      ? []
+      : [backends.length > 1 ? `${id}: ${checkFailure}` : checkFailure],
+  );
   return new EngineError(
     "unavailable",
     `No backend is available${why.length > 0 ? ` (${why.join(", ")})` : ""}.`,
-    { retryAfter: Math.max(1, seconds) },
+    {
+      retryAfter: Math.max(1, seconds),
+      ...(causes.length > 0 && { operatorMessage: causes.join(" ") }),
+    },
   );
 }

@@ -245,7 +245,8 @@ describe("an engine that is not there", () => {
     const { error } = z
       .object({ error: z.object({ message: z.string() }) })
       .parse(await (await stream(gateway)).json());
-    expect(error.message.includes("it cannot be reached")).toBe(isTold);
+    expect(error.message.includes(`Cannot reach ${url}/`)).toBe(isTold);
+    expect(error.message.includes(url)).toBe(isTold);
   });
 
   test("is probed until it is, and reported once", async () => {

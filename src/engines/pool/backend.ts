@@ -77,6 +77,7 @@ export class Backend {
   #heard = false;
   #heardAt = 0;
   #failedChecks = 0;
+  #checkFailure: string | undefined;
   /** It refused the key or did not know the model: a probe must find out whether that holds for all requests. */
   #isMisconfigured = false;
   #reason: FailureKind | undefined;
@@ -118,6 +119,11 @@ export class Backend {
   /** Its last health check has failed. */
   get hasFailedCheck(): boolean {
     return this.#failedChecks > 0;
+  }
+
+  /** What the last check or probe failed with, for the operator, while it has not succeeded again. */
+  get checkFailure(): string | undefined {
+    return this.hasFailedCheck ? this.#checkFailure : undefined;
   }
 
   /** It is neither down nor ejected. */
@@ -270,6 +276,7 @@ export class Backend {
 
   #failCheck(error: unknown): void {
     const reason = this.#noteFailure(error);
+    this.#checkFailure = error instanceof EngineError ? error.operatorMessage : undefined;
     // A single failed check is tolerated, except of a backend that has never answered.
     this.#failedChecks = this.#heard ? this.#failedChecks + 1 : CHECKS_TO_DOWN;
     if (!this.isDown) return;

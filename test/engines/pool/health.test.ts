@@ -195,6 +195,7 @@ describe("health checks", () => {
     expect(healthOf(pool)).toEqual(["up"]);
     await expect(pool.check(signal)).rejects.toMatchObject({
       message: "No backend is available (b0: it is overloaded).",
+      operatorMessage: errorOf("overloaded").message,
     });
     expect(pool.state).toMatchObject({
       ready: false,
