@@ -19,10 +19,7 @@ function findApi(apis: readonly Api[], c: Context<ApiEnv>): Api {
   return api;
 }
 
-export function createApiErrorHandler(
-  apis: readonly Api[],
-  reader?: ErrorReader,
-): ApiErrorHandler {
+export function createApiErrorHandler(apis: readonly Api[], reader?: ErrorReader): ApiErrorHandler {
   return (error, c) =>
     toErrorResponse(error, findApi(apis, c).errorEnvelope, c.get("requestId"), reader);
 }
