@@ -60,6 +60,8 @@ export interface AppDeps {
   readonly monitored?: boolean;
   /** The address listened on. Absent: the runtime decides who can reach the gateway. */
   readonly host?: string;
+  /** Where metrics are counted. A successor with the same registry continues them. Absent: a new one. */
+  readonly registry?: Registry;
   readonly log: Log;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
@@ -67,8 +69,7 @@ export interface AppDeps {
 }
 
 export function createApp(deps: AppDeps): Hono<ApiEnv> {
-  const { settings, log } = deps;
-  const registry = createRegistry();
+  const { settings, log, registry = createRegistry() } = deps;
   const services = createServices(deps, registry);
   const authenticate = createAuthenticate(settings);
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });

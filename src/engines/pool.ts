@@ -20,6 +20,12 @@ import type { BreakerOptions } from "./pool/breaker.ts";
 import { chooseBackend, findCandidates } from "./pool/choose-backend.ts";
 import { commonCapabilities, commonName, mergeProbes, shortestContext } from "./pool/combine.ts";
 import { completeWithFailover } from "./pool/failover.ts";
+import {
+  createBackendCounts,
+  createPoolCounts,
+  getOrCreate,
+  type PoolCounts,
+} from "./pool/counts.ts";
 import { describeKind } from "./pool/judge.ts";
 import { monitorBackends } from "./pool/monitor.ts";
 import { RetryBudget } from "./pool/retry-budget.ts";
@@ -36,6 +42,8 @@ export interface PoolOptions {
   /** How many more in-flight completions than the least loaded backend a conversation's own backend may have. */
   readonly affinitySlack?: number;
   readonly breaker?: BreakerOptions;
+  /** Those of the model's former pool, which this one continues. Absent: from zero. */
+  readonly counts?: PoolCounts;
   readonly clock?: Clock;
 }
 
@@ -83,11 +91,12 @@ export function createPool(
   options: readonly BackendOptions[],
   poolOptions: PoolOptions = {},
 ): Pool {
-  const { clock = systemClock, breaker } = poolOptions;
+  const { clock = systemClock, breaker, counts = createPoolCounts() } = poolOptions;
   const { affinitySlack, maxAttempts, ...limits } = { ...DEFAULTS, ...poolOptions };
   const backends: readonly Backend[] = options.map((each, at) => {
     const isLast = () => backends.every((other, index) => index === at || !other.isStanding);
-    return new Backend(each, clock, breaker, isLast);
+    const own = getOrCreate(counts.backends, each.id, createBackendCounts);
+    return new Backend(each, clock, breaker, isLast, own);
   });
   let turn = 0;
   const find: FindPlace = ({ affinity, tried }) => {
@@ -95,8 +104,7 @@ export function createPool(
     if (candidates.length === 0) throw toUnavailable(backends);
     return chooseBackend(candidates, affinity, { affinitySlack, turn: (turn += 1) });
   };
-  const admission = new Admission(limits, find, clock);
-  let retries = 0;
+  const admission = new Admission(limits, find, clock, counts.waits);
   const budget = new RetryBudget({
     inFlight: () => admission.inFlight,
     maxWaiting: limits.maxQueued,
@@ -109,7 +117,7 @@ export function createPool(
     budget,
     maxAttempts,
     onRetry: () => {
-      retries += 1;
+      counts.retries += 1;
     },
   };
 
@@ -118,7 +126,7 @@ export function createPool(
     return {
       ready: backends.some((backend) => !backend.isDown),
       queued: admission.queued + budget.waiting,
-      retries,
+      retries: counts.retries,
       tenants: admission.tenants,
       ...(contextLength !== undefined && { contextLength }),
       backends: backends.map(({ state }) => state),

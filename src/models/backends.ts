@@ -5,6 +5,7 @@ import type { Engine } from "../engines/engine.ts";
 import type { CreateNativeLlama } from "../engines/llama.ts";
 import { createPool, type Pool } from "../engines/pool.ts";
 import type { TenantLimits } from "../engines/pool/admission.ts";
+import { createPoolCounts, getOrCreate, type PoolCounts } from "../engines/pool/counts.ts";
 import { DEFAULT_BREAKER } from "../engines/pool/breaker.ts";
 import type { Transport } from "../engines/transport.ts";
 import type { ModelOptions } from "./models.ts";
@@ -16,6 +17,8 @@ export interface BackendDeps {
   readonly createNativeLlama?: CreateNativeLlama;
   /** Slows the demo engine down, so that streaming is visible. Absent: no delay. */
   readonly demoTokensPerSecond?: number;
+  /** The counters of all pools so far, by the model's id: those of the same model are continued. Absent: from zero. */
+  readonly counts?: Map<string, PoolCounts>;
 }
 
 export function toModelOptions(settings: Settings, deps: BackendDeps): ModelOptions[] {
@@ -23,14 +26,20 @@ export function toModelOptions(settings: Settings, deps: BackendDeps): ModelOpti
   return [...byModel].map(([id, backends]) => ({
     id,
     aliases: [...new Set(backends.flatMap(({ aliases }) => aliases))],
-    engine: toPool(backends, settings, deps),
+    engine: toPool(id, backends, settings, deps),
     layout: settings.layout,
   }));
 }
 
 /** A single backend gets a pool too, for its queue and its health. */
-function toPool(backends: readonly BackendSettings[], settings: Settings, deps: BackendDeps): Pool {
+function toPool(
+  id: string,
+  backends: readonly BackendSettings[],
+  settings: Settings,
+  deps: BackendDeps,
+): Pool {
   const { maxQueued, queueTimeoutMs, breakerFailures } = settings;
+  const { counts = new Map<string, PoolCounts>() } = deps;
   return createPool(
     backends.map((backend) => ({
       id: backend.name,
@@ -43,6 +52,7 @@ function toPool(backends: readonly BackendSettings[], settings: Settings, deps: 
       queueTimeoutMs,
       tenants: toTenants(settings),
       breaker: { ...DEFAULT_BREAKER, failures: breakerFailures },
+      counts: getOrCreate(counts, id, createPoolCounts),
     },
   );
 }

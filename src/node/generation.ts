@@ -7,6 +7,7 @@ import { createApp } from "../app.ts";
 import type { WebSocketOptions } from "../api/web-sockets.ts";
 import type { Settings } from "../config/settings.ts";
 import type { CreateNativeLlama } from "../engines/llama.ts";
+import type { PoolCounts } from "../engines/pool/counts.ts";
 import type { Transport } from "../engines/transport.ts";
 import { toModelOptions } from "../models/backends.ts";
 import { createModels, type ModelOptions } from "../models/models.ts";
@@ -14,6 +15,7 @@ import { monitorModels } from "../models/monitor.ts";
 import type { Shutdown } from "../models/shutdown.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { Registry } from "../telemetry/metrics.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import { createCacheSalts } from "../turn/cache-salt.ts";
 import { createPause } from "../turn/slices.ts";
@@ -30,6 +32,9 @@ export interface Shared {
   readonly shutdown: Shutdown;
   readonly store: Store;
   readonly toolbox: Toolbox;
+  /** Metrics continue when settings are read again. */
+  readonly registry: Registry;
+  readonly counts: Map<string, PoolCounts>;
   readonly webSockets?: WebSocketOptions;
   readonly transport: Transport;
   readonly createNativeLlama: CreateNativeLlama;

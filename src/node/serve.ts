@@ -8,6 +8,7 @@ import type { Transport } from "../engines/transport.ts";
 import type { ModelOptions } from "../models/models.ts";
 import { createShutdown } from "../models/shutdown.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
+import { createRegistry } from "../telemetry/metrics.ts";
 import { createGeneration, type Shared } from "./generation.ts";
 import { listen } from "./listen.ts";
 import { createLlamas } from "./llama/engines.ts";
@@ -59,6 +60,8 @@ export async function startGateway(
     shutdown,
     store: opened.store,
     toolbox: tools.toolbox,
+    registry: createRegistry(),
+    counts: new Map(),
     transport: createTransport(),
     createNativeLlama: llamas.create,
     ...(webSockets && { webSockets: webSockets.options }),

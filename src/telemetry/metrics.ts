@@ -18,12 +18,13 @@ export interface Histogram {
   observe(labels: Labels, value: number): void;
 }
 
+/** A name that is registered again keeps what was counted under it. */
 export interface Registry {
   counter(name: string, help: string): Counter;
   gauge(name: string, help: string): Gauge;
   /** `bounds` are the upper bounds of the buckets, ascending; one above all is added. */
   histogram(name: string, help: string, bounds: readonly number[]): Histogram;
-  /** Values kept elsewhere: `read` is called at each scrape. */
+  /** Values kept elsewhere: `read` is called at each scrape. Registered again, the former `read` is called no more. */
   readings(
     name: string,
     help: string,
@@ -35,59 +36,79 @@ export interface Registry {
 }
 
 export function createRegistry(): Registry {
-  const families: (() => string)[] = [];
+  const families = new Map<string, () => string>();
+  /** The meters, by name. */
+  const counters = new Map<string, Counter>();
+  const gauges = new Map<string, Gauge>();
+  const histograms = new Map<string, Histogram>();
   return {
     counter(name, help) {
+      const known = counters.get(name);
+      if (known !== undefined) return known;
       const values = new Map<string, number>();
-      families.push(() => toFamily(name, help, "counter", toSamples(name, values)));
-      return {
+      families.set(name, () => toFamily(name, help, "counter", toSamples(name, values)));
+      const counter: Counter = {
         add(labels, amount = 1) {
           const key = toLabels(labels);
           values.set(key, (values.get(key) ?? 0) + amount);
         },
       };
+      counters.set(name, counter);
+      return counter;
     },
 
     gauge(name, help) {
+      const known = gauges.get(name);
+      if (known !== undefined) return known;
       let value = 0;
-      families.push(() => toFamily(name, help, "gauge", [`${name} ${value}`]));
-      return {
+      families.set(name, () => toFamily(name, help, "gauge", [`${name} ${value}`]));
+      const gauge: Gauge = {
         add(amount) {
           value += amount;
         },
       };
+      gauges.set(name, gauge);
+      return gauge;
     },
 
     histogram(name, help, bounds) {
+      const known = histograms.get(name);
+      if (known !== undefined) return known;
       const series = new Map<string, Buckets>();
-      families.push(() => {
+      families.set(name, () => {
         const samples = [...series.values()].flatMap((each) => toBuckets(name, each, bounds));
         return toFamily(name, help, "histogram", samples);
       });
-      return {
-        observe(labels, value) {
-          const key = toLabels(labels);
-          let buckets = series.get(key);
-          if (buckets === undefined) {
-            buckets = { labels, counts: bounds.map(() => 0), sum: 0, count: 0 };
-            series.set(key, buckets);
-          }
-          const index = bounds.findIndex((bound) => value <= bound);
-          if (index !== -1) buckets.counts[index] = (buckets.counts[index] ?? 0) + 1;
-          buckets.sum += value;
-          buckets.count += 1;
-        },
-      };
+      const histogram = createHistogram(series, bounds);
+      histograms.set(name, histogram);
+      return histogram;
     },
 
     readings(name, help, type, read) {
-      families.push(() => {
+      families.set(name, () => {
         const values = new Map(read().map(([labels, value]) => [toLabels(labels), value]));
         return toFamily(name, help, type, toSamples(name, values));
       });
     },
 
-    toText: () => families.map((family) => family()).join(""),
+    toText: () => [...families.values()].map((family) => family()).join(""),
+  };
+}
+
+function createHistogram(series: Map<string, Buckets>, bounds: readonly number[]): Histogram {
+  return {
+    observe(labels, value) {
+      const key = toLabels(labels);
+      let buckets = series.get(key);
+      if (buckets === undefined) {
+        buckets = { labels, counts: bounds.map(() => 0), sum: 0, count: 0 };
+        series.set(key, buckets);
+      }
+      const index = bounds.findIndex((bound) => value <= bound);
+      if (index !== -1) buckets.counts[index] = (buckets.counts[index] ?? 0) + 1;
+      buckets.sum += value;
+      buckets.count += 1;
+    },
   };
 }
 

@@ -51,6 +51,47 @@ describe("settings that are read again", () => {
     expect(await response.text()).toMatch(/data: \[DONE\]\n\n$/);
   });
 
+  test("leave the metrics as they were, and later requests are added to them", async () => {
+    const settings = { metrics: "open", servedName: "m" };
+    const gateway = await start({ settings });
+    const count = async () => {
+      const text = await (await fetch(`${gateway.origin}/metrics`)).text();
+      const read = (name: string) => Number(text.split(`${name} `)[1]?.split("\n")[0]);
+      return {
+        requests: read('_requests_total{route="/v1/chat/completions",status="200"}'),
+        turns: read('_turns_total{model="m",finish="stop"}'),
+        completions: read(
+          '_backend_completions_total{model="m",backend="demo",outcome="succeeded"}',
+        ),
+        seconds: read('_turn_seconds_count{model="m"}'),
+        // A name is printed once.
+        families: text.match(/# TYPE harmony_gateway_turns_total /g)?.length,
+      };
+    };
+    await ask(gateway);
+    await gateway.reload(settings);
+    await ask(gateway);
+    expect(await count()).toEqual({
+      requests: 2,
+      turns: 2,
+      completions: 2,
+      seconds: 2,
+      families: 1,
+    });
+  });
+
+  test("do not lose a stream in flight, which is counted when it ends", async () => {
+    const settings = { metrics: "open" };
+    const gateway = await start({ settings, engine: createDemoEngine({ tokensPerSecond: 200 }) });
+    const response = await ask(gateway, { stream: true });
+    await gateway.reload(settings);
+    const metrics = async () => (await fetch(`${gateway.origin}/metrics`)).text();
+    expect(await metrics()).toContain("harmony_gateway_turns_in_flight 1\n");
+    await response.text();
+    await expect.poll(metrics).toContain("harmony_gateway_turns_in_flight 0\n");
+    expect(await metrics()).toContain('finish="stop"} 1\n');
+  });
+
   test("leave what needs a restart as it was, and the log names it", async () => {
     const gateway = await start({ settings: { storeMaxEntries: 5 } });
     await gateway.reload({ storeMaxEntries: 6 });

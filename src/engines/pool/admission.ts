@@ -10,6 +10,7 @@ import type { Clock } from "../clock.ts";
 import { EngineError } from "../engine-error.ts";
 import type { Attempt, Backend } from "./backend.ts";
 import type { Wish } from "./choose-backend.ts";
+import { getOrCreate, type WaitCounts } from "./counts.ts";
 import type { Source } from "./outcomes.ts";
 
 /** Limits of one tenant at a time. Absent: unlimited. */
@@ -60,12 +61,19 @@ export class Admission {
   readonly #clock: Clock;
   readonly #limits: ReadonlyMap<string, TenantLimits & { readonly index: number }>;
   readonly #tenants = new Map<string, Tenant>();
-  readonly #waited = new Map<number, { waits: number; waitedMs: number }>();
+  readonly #waited: Map<number, WaitCounts>;
   #queued = 0;
   #inFlight = 0;
   #served = 0;
 
-  constructor(options: AdmissionOptions, find: FindPlace, clock: Clock) {
+  /** @param waited counts by the tenant's index, continued here. */
+  constructor(
+    options: AdmissionOptions,
+    find: FindPlace,
+    clock: Clock,
+    waited = new Map<number, WaitCounts>(),
+  ) {
+    this.#waited = waited;
     this.#options = options;
     this.#find = find;
     this.#clock = clock;
@@ -249,8 +257,9 @@ export class Admission {
   }
 
   #countWait({ index }: Tenant, ms: number): void {
-    const { waits, waitedMs } = this.#waited.get(index) ?? { waits: 0, waitedMs: 0 };
-    this.#waited.set(index, { waits: waits + 1, waitedMs: waitedMs + ms });
+    const counts = getOrCreate(this.#waited, index, () => ({ waits: 0, waitedMs: 0 }));
+    counts.waits += 1;
+    counts.waitedMs += ms;
   }
 
   #tenantOf(name: string): Tenant {

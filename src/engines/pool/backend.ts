@@ -1,6 +1,7 @@
 /** A backend: one configured engine and its health. */
 import { Breaker, type BreakerOptions, type Outcome } from "./breaker.ts";
 import type { Clock } from "../clock.ts";
+import { type BackendCounts, createBackendCounts } from "./counts.ts";
 import { EngineError, type EngineErrorKind } from "../engine-error.ts";
 import type { Engine, EngineProbe } from "../engine.ts";
 import { describeKind, judge } from "./judge.ts";
@@ -83,24 +84,28 @@ export class Backend {
   #reason: FailureKind | undefined;
   #lastFailure: { readonly kind: FailureKind; readonly at: number } | undefined;
   #inFlight = 0;
-  #succeeded = 0;
-  #failed = 0;
+  readonly #counts: BackendCounts;
   /** It reported that it is busy: other backends are preferred until this time. */
   #restsUntil = 0;
 
-  /** @param isLast whether no other backend is available. */
+  /**
+   * @param isLast whether no other backend is available.
+   * @param counts continued by this backend.
+   */
   constructor(
     options: BackendOptions,
     clock: Clock,
     breaker?: BreakerOptions,
     isLast: () => boolean = () => false,
+    counts: BackendCounts = createBackendCounts(),
   ) {
     this.id = options.id;
     this.engine = options.engine;
     this.#options = options;
     this.#clock = clock;
     this.#isLast = isLast;
-    this.#breaker = new Breaker(breaker, () => !isLast());
+    this.#counts = counts;
+    this.#breaker = new Breaker(breaker, () => !isLast(), counts);
   }
 
   get contextLength(): number | undefined {
@@ -177,8 +182,8 @@ export class Backend {
         lastFailure: { kind: failure.kind, msAgo: this.#clock.now() - failure.at },
       }),
       inFlight: this.#inFlight,
-      succeeded: this.#succeeded,
-      failed: this.#failed,
+      succeeded: this.#counts.succeeded,
+      failed: this.#counts.failed,
       ejections: this.#breaker.ejections,
       ...(contextLength !== undefined && { contextLength }),
     };
@@ -218,7 +223,7 @@ export class Backend {
       },
       fail: (error, counts) => {
         if (ended) return;
-        this.#failed += 1;
+        this.#counts.failed += 1;
         const outcome = this.#toOutcome(error, !this.#unbegun.has(controller));
         end(counts ? outcome : "unclear");
       },
@@ -226,7 +231,7 @@ export class Backend {
         if (ended) return;
         // A token proves that the backend works.
         if (this.#unbegun.has(controller)) return end("unclear");
-        this.#succeeded += 1;
+        this.#counts.succeeded += 1;
         end("served");
         this.#hear();
       },

@@ -55,9 +55,15 @@ export class Breaker {
   /** Trials admitted at a time while half-open. */
   #allowance = 1;
   #isHeldClosed = false;
-  #ejections = 0;
+  readonly #counts: { ejections: number };
 
-  constructor(options: BreakerOptions = DEFAULT_BREAKER, mayOpen: () => boolean = () => true) {
+  /** @param counts counts how often it opens. */
+  constructor(
+    options: BreakerOptions = DEFAULT_BREAKER,
+    mayOpen: () => boolean = () => true,
+    counts = { ejections: 0 },
+  ) {
+    this.#counts = counts;
     this.#options = options;
     this.#mayOpen = mayOpen;
     this.#pauseMs = options.pauseMs;
@@ -65,7 +71,7 @@ export class Breaker {
 
   /** How often it has opened. */
   get ejections(): number {
-    return this.#ejections;
+    return this.#counts.ejections;
   }
 
   /** It would be open if there were another backend, or it is still recovering. */
@@ -165,7 +171,7 @@ export class Breaker {
   }
 
   #open(now: number): void {
-    this.#ejections += 1;
+    this.#counts.ejections += 1;
     this.#openUntil = now + this.#pauseMs;
     this.#isHeldClosed = false;
     this.#endPeriod();
