@@ -14,7 +14,7 @@ const prose =
 const row = '{"id":12345,"name":"Müller \\"the fox\\"","tags":["a","b"],"score":0.75},';
 
 const answer = toIds("<|channel|>final<|message|>", prose, 5_000, "<|return|>");
-const thought = toIds("<|channel|>analysis<|message|>", prose, 5_000, "<|end|>");
+const analysis = toIds("<|channel|>analysis<|message|>", prose, 5_000, "<|end|>");
 const header = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"rows":[';
 const call = toIds(header, row, 5_000, "<|call|>");
 const longCall = toIds(header, row, 50_000, "<|call|>");
@@ -64,7 +64,7 @@ test("a token at a time, 5,000 tokens", async ({ bench }) => {
       return answer.reduce((sum, id) => sum + decoder.push(id).length, 0);
     }),
     bench("answer", () => oneByOne(answer)),
-    bench("thought", () => oneByOne(thought)),
+    bench("analysis", () => oneByOne(analysis)),
     bench("answer without header", () => oneByOne(unheaded)),
     bench("arguments", () => oneByOne(call)),
     bench("answer as text", () => asText(answerTexts)),

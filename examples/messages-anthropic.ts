@@ -1,6 +1,6 @@
 /**
  * Anthropic's SDK over the Messages API: a streamed answer with thinking, then a loop of three tool calls. The content
- * goes back as it came, and with it the thoughts, sealed in the signatures of their blocks.
+ * is sent back as received, and with it the reasoning, encrypted in the signatures of the thinking blocks.
  * Run: `node examples/messages-anthropic.ts`, with `BASE_URL` if the gateway is elsewhere.
  */
 import Anthropic from "@anthropic-ai/sdk";

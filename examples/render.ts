@@ -61,7 +61,7 @@ const messages: Message[] = [
   { role: "tool", ...result, content: "light rain" },
 ];
 
-// The thought behind the first answer goes, the one of the running turn stays.
+// The analysis before the first answer is dropped, that of the running turn stays.
 const { kept, dropped } = dropFinishedAnalysis(messages);
 const prompt = createRenderer().renderCompletion({ messages: kept });
 

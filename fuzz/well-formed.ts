@@ -14,14 +14,14 @@ const TOOLS = ["f", "get_weather"];
 /** No header words: where a body spells one, the parser may have to doubt it. */
 const WORDS = [
   ..."Hello,there, I will,é,💖,<,|,>,{,},[,json,code,\n,\t,\u2028, x ,word ,<|en,<|,|>".split(","),
-  // So short that a thought of them is no answer yet, which text without a header becomes at its 400th character.
+  // Short enough that text without a header stays reasoning: at its 400th character it becomes an answer.
   "word ".repeat(10),
 ];
 
 /** Quoted with ordinary tokens, as an answer about the format does. */
 const QUOTED = ["<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>"];
 
-/** Most with every marker in its place; some with an answer or a thought that has no header, which is nothing to lose either. */
+/** Most have every marker in its place. In some, an answer or an analysis message has no header; nothing of it may be lost. */
 export function createWellFormed(random: Random): WellFormed {
   const completion = random.oneIn(4)
     ? createBare(random)
@@ -51,10 +51,10 @@ function createMessages(random: Random): Completion {
   const channel = SPECIAL_TOKENS["<|channel|>"];
   for (let more = random.below(3); more > 0; more--) {
     const body = createBody(random);
-    const isThought = random.oneIn(2);
-    const name = isThought ? "analysis" : "commentary";
+    const isAnalysis = random.oneIn(2);
+    const name = isAnalysis ? "analysis" : "commentary";
     add([channel, name], body, SPECIAL_TOKENS["<|end|>"]);
-    parts.push(`[${isThought ? "reasoning" : "preamble"} ${body}]`);
+    parts.push(`[${isAnalysis ? "reasoning" : "preamble"} ${body}]`);
   }
   if (random.oneIn(2)) {
     const body = createBody(random);
@@ -82,13 +82,13 @@ function createBare(random: Random): Completion {
 /** All its markers are spelled with ordinary tokens, the first of them behind some text. */
 function createSpelled(random: Random): Completion {
   // White space between messages is nobody's.
-  const thought = createBody(random, []).trimEnd();
+  const analysis = createBody(random, []).trimEnd();
   const body = createBody(random, []);
-  const text = `${thought}<|end|><|start|>assistant<|channel|>final<|message|>${body}<|return|>`;
+  const text = `${analysis}<|end|><|start|>assistant<|channel|>final<|message|>${body}<|return|>`;
   const items = o200kHarmony().encode(text);
   return {
     segments: [{ form: "ids", items }],
-    parts: [`[reasoning ${thought}]`, `[content ${body}]`],
+    parts: [`[reasoning ${analysis}]`, `[content ${body}]`],
   };
 }
 

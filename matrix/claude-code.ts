@@ -76,7 +76,7 @@ async function run(folder: string): Promise<ClientResult> {
     await tap.close();
     await agent.close();
   }
-  return { checks, thoughts: agent.thoughts(), tools: tap.tools(agent.prompts) };
+  return { checks, analysis: agent.analysis(), tools: tap.tools(agent.prompts) };
 }
 
 function toTasks(project: string) {

@@ -1,5 +1,5 @@
 /** What the matrix asks of a client. */
-import type { ThoughtCount } from "./scripted-agent.ts";
+import type { AnalysisCount } from "./scripted-agent.ts";
 
 export interface MatrixClient {
   readonly name: string;
@@ -11,7 +11,7 @@ export interface MatrixClient {
 
 export interface ClientResult {
   readonly checks: readonly Check[];
-  readonly thoughts: ThoughtCount;
+  readonly analysis: AnalysisCount;
   readonly tools: OfferedTools;
   /** What could not be tried, and why. */
   readonly notes?: readonly string[];

@@ -114,15 +114,15 @@ const TASKS = {
     answer: "Both are done.",
   },
   aloud: {
-    // Short thoughts are not summarized.
+    // Short reasoning is not summarized.
     name: `aloud${", and on".repeat(100)}`,
     ask: "Think, and show it.",
     calls: [shell("true")],
-    answer: "Thought and shown.",
+    answer: "Reasoned and shown.",
   },
   summary: {
     name: "summary",
-    // The gateway has the thoughts of that task summarized.
+    // The gateway summarizes the reasoning of that task.
     ask: "aloud, and on",
     calls: [],
     answer: "**Thinking**\n\nIt thinks.",
@@ -291,7 +291,7 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
     await withCodex([...args, "--reasoning-summaries"], surroundings, async (codex) => {
       const { summaries } = await codex("-c", `model_reasoning_summary="auto"`, TASKS.aloud.ask);
       check(
-        "displays the summary of each thought",
+        "displays the summary of each analysis message",
         summaries.length === 2 && summaries.every((text) => text === TASKS.summary.answer),
       );
     });
@@ -315,7 +315,7 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
     webSocket ? "all of it went over WebSocket" : "all of it went over HTTP",
     (webSocket ? tap.counts.http : tap.counts.webSocket) === 0,
   );
-  return { checks, thoughts: agent.thoughts(), tools: tap.tools(agent.prompts) };
+  return { checks, analysis: agent.analysis(), tools: tap.tools(agent.prompts) };
 }
 
 interface Surroundings {

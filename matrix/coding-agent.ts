@@ -92,7 +92,7 @@ async function run(client: CodingAgent, folder: string): Promise<ClientResult> {
   }
   return {
     checks,
-    thoughts: agent.thoughts(),
+    analysis: agent.analysis(),
     tools: tap.tools(agent.prompts),
     ...(client.notes && { notes: client.notes }),
   };

@@ -60,22 +60,22 @@ function writeSection(name: string, section: string): void {
   writeFileSync(TABLE, toPage(CLIENTS.flatMap((client) => sections.get(client.name) ?? [])));
 }
 
-function succeeded({ checks, thoughts, tools }: ClientResult): boolean {
+function succeeded({ checks, analysis, tools }: ClientResult): boolean {
   return (
     checks.every(({ passed }) => passed) &&
-    thoughts.had > 0 &&
-    thoughts.kept === thoughts.had &&
+    analysis.had > 0 &&
+    analysis.kept === analysis.had &&
     tools.dropped.length === 0
   );
 }
 
 function toSection(client: MatrixClient, result: ClientResult): string {
-  const { checks, thoughts, tools, notes = [] } = result;
+  const { checks, analysis, tools, notes = [] } = result;
   const date = new Date().toISOString().slice(0, 10);
   return [
     `## ${client.name} ${versions[client.package] ?? ""}`,
     "",
-    `Run on ${date}. Thoughts kept: ${thoughts.kept} of ${thoughts.had}. Tools offered: ${tools.count};` +
+    `Run on ${date}. Reasoning kept: ${analysis.kept} of ${analysis.had}. Tools offered: ${tools.count};` +
       ` named as skipped: ${tools.skipped.length === 0 ? "none" : list(tools.skipped)};` +
       ` dropped silently: ${tools.dropped.length === 0 ? "none" : `**${list(tools.dropped)}**`}.`,
     "",
@@ -103,8 +103,8 @@ Written by \`npm run matrix\`. It runs released clients, unmodified and headless
 front of a scripted model. The files, commands and MCP servers are real. What the model writes is not: this says nothing
 about how well gpt-oss does the work.
 
-"Thoughts kept: 9 of 9" means: over all prompts that reached the engine, the model had thought nine times before calls of the
-task in hand, and the prompts had all nine thoughts. "Dropped silently" are tools that a client offered, that are in no
+"Reasoning kept: 9 of 9" means: over all prompts that reached the engine, the model had written nine analysis messages before
+calls of the current task, and the prompts contained all nine. "Dropped silently" are tools that a client offered, that are in no
 prompt, and that the gateway did not name either: in \`x-harmony-skipped-tools\`, or over WebSocket in its metrics.
 
 ${all.join("\n\n")}

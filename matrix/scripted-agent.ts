@@ -1,12 +1,12 @@
 /**
- * The model of the matrix: an engine that works through tasks by reading its prompt, whatever client asks. Its thoughts
- * are numbered, so the prompts show which of them a client brought back.
+ * The model of the matrix: an engine that works through tasks by reading its prompt, whatever the client. Its
+ * analysis messages are numbered, so the prompts show which of them a client sent back.
  */
 import { type FakeVllm, startFakeVllm } from "../test/helpers/fake-vllm.ts";
-import { thoughtsIn } from "../test/helpers/tool-loop.ts";
+import { analysisIn } from "../test/helpers/tool-loop.ts";
 
 export interface Task {
-  /** Stands in its thoughts. */
+  /** Appears in its analysis messages. */
   readonly name: string;
   /** What the user writes. No task's text may be part of another's. */
   readonly ask: string;
@@ -28,12 +28,12 @@ export interface ToolCall {
 export interface ScriptedAgent {
   readonly url: string;
   readonly prompts: readonly string[];
-  thoughts(): ThoughtCount;
+  analysis(): AnalysisCount;
   close(): Promise<void>;
 }
 
-/** Over all prompts: the thoughts of the task in hand, one for each call that has its result. */
-export interface ThoughtCount {
+/** Over all prompts: the analysis messages of the current task, one for each call that has a result. */
+export interface AnalysisCount {
   readonly kept: number;
   readonly had: number;
 }
@@ -44,18 +44,18 @@ export async function startScriptedAgent(tasks: readonly Task[]): Promise<Script
     if (state === undefined) return "<|channel|>final<|message|>Nothing to do.<|return|>";
     const { task, done } = state;
     const call = task.calls[done];
-    // What is to follow a schema or a grammar is opened by the gateway, once the model has thought or named the tool.
+    // Output under a schema or a grammar is opened by the gateway, after the analysis or the name of the tool.
     if (prompt.endsWith("<|message|>")) {
       return call === undefined ? `${task.answer}<|return|>` : writeBody(call, prompt);
     }
-    const thought = `<|channel|>analysis<|message|>${thoughtOf(task, done)}<|end|><|start|>assistant`;
-    if (call === undefined) return `${thought}<|channel|>final<|message|>${task.answer}<|return|>`;
-    return `${thought}${writeCall(call, prompt)}`;
+    const analysis = `<|channel|>analysis<|message|>${analysisOf(task, done)}<|end|><|start|>assistant`;
+    if (call === undefined) return `${analysis}<|channel|>final<|message|>${task.answer}<|return|>`;
+    return `${analysis}${writeCall(call, prompt)}`;
   });
   return {
     url: vllm.url,
     prompts: vllm.prompts,
-    thoughts: () => countThoughts(tasks, vllm.prompts),
+    analysis: () => countAnalysis(tasks, vllm.prompts),
     close: () => vllm.close(),
   };
 }
@@ -99,20 +99,20 @@ function lastAsked(tasks: readonly Task[], text: string): Task | undefined {
     .toSorted((a, b) => b.at - a.at)[0]?.task;
 }
 
-function thoughtOf(task: Task, call: number): string {
-  return `${task.name}, thought ${call + 1}`;
+function analysisOf(task: Task, call: number): string {
+  return `${task.name}, analysis ${call + 1}`;
 }
 
-function countThoughts(tasks: readonly Task[], prompts: readonly string[]): ThoughtCount {
+function countAnalysis(tasks: readonly Task[], prompts: readonly string[]): AnalysisCount {
   let kept = 0;
   let had = 0;
   for (const prompt of prompts) {
     const state = readPrompt(tasks, prompt);
     if (state === undefined) continue;
-    const present = new Set(thoughtsIn(prompt));
+    const present = new Set(analysisIn(prompt));
     for (let call = 0; call < state.done; call++) {
       had++;
-      if (present.has(thoughtOf(state.task, call))) kept++;
+      if (present.has(analysisOf(state.task, call))) kept++;
     }
   }
   return { kept, had };

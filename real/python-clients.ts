@@ -3,15 +3,15 @@
  *
  *     real/setup-python.sh && node real/python-clients.ts
  *
- * Each script in `python/` goes through a task of three calls in front of a scripted model, whose prompts show which
- * thoughts came back, and checks what is special to its client in front of the demo engine.
+ * Each script in `python/` works through a task of three calls in front of a scripted model, whose prompts show which
+ * reasoning came back, and checks the special features of its client in front of the demo engine.
  */
 import { execFile } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { startScriptedAgent, type Task, type ThoughtCount } from "../matrix/scripted-agent.ts";
+import { startScriptedAgent, type Task, type AnalysisCount } from "../matrix/scripted-agent.ts";
 import { startGatewayProcess } from "../test/helpers/gateway-process.ts";
 
 interface PythonClient {
@@ -61,7 +61,7 @@ const output = z.object({
 interface Row {
   readonly client: PythonClient;
   readonly version: string;
-  readonly thoughts: ThoughtCount;
+  readonly analysis: AnalysisCount;
   readonly failures: readonly string[];
   readonly passed: readonly string[];
 }
@@ -71,7 +71,7 @@ const rows: Row[] = [];
 try {
   for (const client of CLIENTS) {
     const row = await run(client);
-    console.log(row.client.script, row.version, row.thoughts, ...row.failures);
+    console.log(row.client.script, row.version, row.analysis, ...row.failures);
     rows.push(row);
   }
 } finally {
@@ -82,7 +82,7 @@ writeFileSync(TABLE, toPage(rows));
 
 async function run(client: PythonClient): Promise<Row> {
   const python = join(ENVIRONMENTS, client.environment, "bin/python");
-  const row = { client, version: "", thoughts: { kept: 0, had: 0 }, passed: [] };
+  const row = { client, version: "", analysis: { kept: 0, had: 0 }, passed: [] };
   if (!existsSync(python)) return { ...row, failures: ["not installed"] };
   const version = await versionOf(python, client.package);
   const agent = await startScriptedAgent([TASK]);
@@ -101,25 +101,25 @@ async function run(client: PythonClient): Promise<Row> {
     const { answer, steps, checks } = output.parse(
       JSON.parse(stdout.trim().split("\n").at(-1) ?? ""),
     );
-    const thoughts = agent.thoughts();
+    const analysis = agent.analysis();
     const all: Record<string, boolean> = {
       ...(client.hasLoop && {
         "three calls and the answer": answer === TASK.answer && steps.join() === "1,2,3",
-        "every thought in every prompt": thoughts.had > 0 && thoughts.kept === thoughts.had,
+        "all reasoning in every prompt": analysis.had > 0 && analysis.kept === analysis.had,
       }),
       ...checks,
     };
     return {
       ...row,
       version,
-      thoughts,
+      analysis,
       passed: Object.keys(all).filter((name) => all[name] === true),
       failures: Object.keys(all).filter((name) => all[name] !== true),
     };
   } catch (error) {
     const { stderr = "" } = z.object({ stderr: z.string().optional() }).parse(error);
     console.error(stderr || error);
-    return { ...row, version, thoughts: agent.thoughts(), failures: ["the script failed"] };
+    return { ...row, version, analysis: agent.analysis(), failures: ["the script failed"] };
   } finally {
     await gateway.stop();
     await agent.close();
@@ -133,8 +133,8 @@ async function versionOf(python: string, name: string): Promise<string> {
 }
 
 function toPage(all: readonly Row[]): string {
-  const lines = all.map(({ client, version, thoughts, passed, failures }) => {
-    const kept = client.hasLoop ? `${thoughts.kept} of ${thoughts.had}` : "–";
+  const lines = all.map(({ client, version, analysis, passed, failures }) => {
+    const kept = client.hasLoop ? `${analysis.kept} of ${analysis.had}` : "–";
     const checks = [...passed, ...failures.map((name) => `**failed**: ${name}`)].join("; ");
     const link = `[${client.script}](../../real/python/${client.script})`;
     return `| ${client.package} ${version} | ${link} | ${kept} | ${checks} |`;
@@ -142,10 +142,11 @@ function toPage(all: readonly Row[]): string {
   return `# Python clients that were run
 
 Written by \`node real/python-clients.ts\` on ${new Date().toISOString().slice(0, 10)}. Released packages, unmodified. Each takes three steps by calling a
-tool, in front of a scripted model whose thoughts are numbered. "Thoughts kept: 6 of 6" means: over all prompts that
-reached the engine, the model had thought six times before calls of the task in hand, and the prompts had all six thoughts.
+tool, in front of a scripted model whose analysis messages are numbered. "Reasoning kept: 6 of 6" means: over all prompts
+that reached the engine, the model had written six analysis messages before calls of the current task, and the prompts
+contained all six.
 
-| client | script | thoughts kept | seen |
+| client | script | reasoning kept | seen |
 | --- | --- | --- | --- |
 ${lines.join("\n")}
 `;

@@ -5,9 +5,9 @@
  *     npm run smoke            # on all of them
  *     npm run smoke -- bun     # on one: node, bun, deno or edge-runtime
  *
- * On each, with an engine in this process behind vLLM's wire: is it ready, does it answer a response, does the
- * streamed tool loop of a forgetful client keep its thoughts, does a client that leaves let go of the engine, and
- * does the process leave when told to. (The tests try Cloudflare's runtime at every turn.)
+ * On each, with an engine in this process that speaks vLLM's wire format, it checks that the gateway becomes ready, that it
+ * answers a Responses request, that the reasoning of a streamed tool loop is restored for a client that drops it, that a
+ * disconnect aborts the engine's request, and that the process stops on SIGTERM. (Cloudflare's runtime is covered by the tests.)
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ import {
   loopScripts,
   type Post,
   runLoop,
-  thoughtsIn,
+  analysisIn,
 } from "../test/helpers/tool-loop.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -106,9 +106,9 @@ async function smoke(runtime: string, [command = "", ...args]: readonly string[]
       const response = await send("/v1/responses", { model: MODEL, input: "How are you?" });
       return (await response.text()).includes("Fine.");
     });
-    await check(runtime, "keeps the thoughts of a tool loop", async () => {
+    await check(runtime, "keeps the reasoning of a tool loop", async () => {
       await runLoop(post, { remember: forgetful, body: { stream: true } });
-      return thoughtsIn(engine.prompts.at(-1)).join() === "one 1,one 2,one 3";
+      return analysisIn(engine.prompts.at(-1)).join() === "one 1,one 2,one 3";
     });
     await check(runtime, "lets go of the engine", async () => {
       const response = await post({ stream: true, messages: [{ role: "user", content: "hi" }] });

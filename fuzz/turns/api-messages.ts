@@ -77,7 +77,7 @@ export const messages: Api = {
 // ---- The request -----------------------------------------------------------------------------------
 
 function toMessages(entry: HistoryEntry): object[] {
-  const thoughts = (reasoning: string | undefined) =>
+  const analysis = (reasoning: string | undefined) =>
     reasoning === undefined ? [] : [{ type: "thinking", thinking: reasoning, signature: "" }];
   switch (entry.role) {
     case "system":
@@ -85,13 +85,13 @@ function toMessages(entry: HistoryEntry): object[] {
       return [{ role: entry.role, content: entry.text }];
     case "assistant": {
       const text = { type: "text", text: entry.text };
-      return [{ role: "assistant", content: [...thoughts(entry.reasoning), text] }];
+      return [{ role: "assistant", content: [...analysis(entry.reasoning), text] }];
     }
     case "call": {
       const { id, name, args, reasoning, result } = entry;
       const call = { type: "tool_use", id, name, input: JSON.parse(args) };
       return [
-        { role: "assistant", content: [...thoughts(reasoning), call] },
+        { role: "assistant", content: [...analysis(reasoning), call] },
         { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: result }] },
       ];
     }
@@ -219,7 +219,7 @@ function toObserved({
   usage,
 }: Pick<z.infer<typeof messageBody>, "content" | "stop_reason" | "usage">): Observed {
   const unsigned = content.find((each) => each.type === "thinking" && each.signature === "");
-  if (unsigned !== undefined) throw new StreamError("a thought is signed", unsigned);
+  if (unsigned !== undefined) throw new StreamError("a thinking block is signed", unsigned);
   const prompt = usage.input_tokens + usage.cache_read_input_tokens;
   return {
     choices: [

@@ -124,6 +124,6 @@ export interface PlannedMessage {
   readonly isSplit?: boolean;
   /** What ends it, and what stands between it and the next message's header. */
   readonly end: string;
-  /** The format is broken here: its text may be read as anything but a thought shown as an answer. */
+  /** The format is broken here: its text may be read as anything, but reasoning must not be shown as an answer. */
   readonly isMalformed?: boolean;
 }

@@ -348,12 +348,12 @@ function checkFinish({ choice, calls, case: given }: Look, report: Report): void
   if (finish === "length" && !met && !isOver && !isFull) report("length-is-true", { used });
 }
 
-/** Words of thoughts, preambles, answers and arguments tell where they come from. */
+/** The words of reasoning, preambles, answers and arguments show where they come from. */
 function checkMixing({ choice, truth, case: given }: Look, report: Report): void {
   const { content, reasoning } = choice;
   if (given.wire === "text" && given.settings.allowHiddenMarkers) return;
   const isGarbled = given.wire === "text" && truth.some(({ isMalformed }) => isMalformed);
-  if (!isGarbled && /tho\d/.test(content)) report("thought-not-in-content", { content });
+  if (!isGarbled && /tho\d/.test(content)) report("reasoning-not-in-content", { content });
   if (given.wire === "text") return;
   const isShownAsContent = truth.every(
     ({ role, text }) => role !== "call" || !text.includes("tho"),
@@ -362,9 +362,9 @@ function checkMixing({ choice, truth, case: given }: Look, report: Report): void
   if (isClean && choice.calls.some(({ args }) => /(?:tho|ans|pre)\d/.test(args))) {
     report("only-arguments-in-calls", { calls: choice.calls });
   }
-  if (/ans\d/.test(reasoning)) report("content-not-in-thought", { reasoning });
+  if (/ans\d/.test(reasoning)) report("content-not-in-reasoning", { reasoning });
   if (/pre\d/.test(reasoning) && given.demands.format === "text") {
-    report("content-not-in-thought", { reasoning });
+    report("content-not-in-reasoning", { reasoning });
   }
   if (given.demands.hidesReasoning && reasoning !== "") report("hidden-reasoning", { reasoning });
 }
@@ -464,7 +464,7 @@ function checkDemands(look: Look, report: Report): void {
   }
   if (demands.effort === "none" && choice.reasoning !== "") {
     const isFolded = demands.format !== "text" && !/tho\d/.test(choice.reasoning);
-    if (!isFolded) report("no-thought-at-effort-none", { reasoning: choice.reasoning });
+    if (!isFolded) report("no-reasoning-at-effort-none", { reasoning: choice.reasoning });
   }
 }
 
@@ -476,15 +476,17 @@ function isMalformedCall({ completion }: CallRecord): boolean {
 function checkBudgets({ case: given, truth }: Look, report: Report): void {
   const { reasoningBudget, maxTokens } = given.demands;
   if (given.wire !== "ids") return;
-  const thought = truth
+  const reasoningTokens = truth
     .filter(({ role, isMalformed }) => role === "analysis" && !isMalformed)
     .reduce((sum, { tokens }) => sum + tokens, 0);
-  if (reasoningBudget !== undefined && thought > reasoningBudget) {
-    report("reasoning-budget", { thought, reasoningBudget });
+  if (reasoningBudget !== undefined && reasoningTokens > reasoningBudget) {
+    report("reasoning-budget", { reasoningTokens, reasoningBudget });
   }
   const { answerReserve } = given.settings;
   if (maxTokens === undefined || answerReserve === 0 || maxTokens <= answerReserve) return;
-  if (thought > maxTokens - answerReserve) report("answer-reserve", { thought, maxTokens });
+  if (reasoningTokens > maxTokens - answerReserve) {
+    report("answer-reserve", { reasoningTokens, maxTokens });
+  }
 }
 
 /** No answer holds a stop string, not even across the join with a preamble beside it. */
@@ -513,13 +515,13 @@ function checkWhole(look: Look, report: Report): void {
   );
   const isText = ({ role }: TrueMessage) =>
     role === "final" || role === "preamble" || (role === "call" && !hasTools);
-  const thoughts = given.demands.hidesReasoning
+  const analysis = given.demands.hidesReasoning
     ? []
     : truth.filter(({ role }) => role === "analysis");
-  const reasoning = joined(thoughts);
+  const reasoning = joined(analysis);
   // Text is counted in characters as well as tokens, and may be cut within one.
   const isCut = given.wire === "markers" && calls.some(({ isFinished }) => !isFinished);
-  const isCutWithin = isCut && isCutWithinTokens(choice.reasoning, thoughts);
+  const isCutWithin = isCut && isCutWithinTokens(choice.reasoning, analysis);
   if (!isCutWithin && !isSameText(choice.reasoning, reasoning)) {
     report("whole-reasoning", { expected: reasoning, observed: choice.reasoning });
   }
@@ -627,7 +629,7 @@ function checkOrder({ choice, truth }: Look, report: Report): void {
 }
 
 /**
- * A client that goes on in a tool loop, with or without the thoughts it was shown: the model gets all of them back, and its
+ * A client that goes on in a tool loop, with or without the reasoning it was shown: the model gets all of it back, and its
  * calls, in the order in which it wrote them. `next`: the first engine call of the turn after this one.
  */
 export function checkFollowUp(
@@ -643,7 +645,7 @@ export function checkFollowUp(
   const made = look.truth.filter(({ role }) => role === "call");
   const isWhole = made.length === choice.calls.length && given.demands.effort !== "none";
   if (!isWhole || look.isMalformed || choice.finish !== "tool-calls") return [];
-  // Where the API has a place for an answer beside a call, the thoughts before it are not read again.
+  // If the API has a place for an answer beside a call, the reasoning before the answer is not rendered again.
   const answer =
     given.api === "responses"
       ? look.truth.findLastIndex(({ role, text }) => role === "final" && text !== "")
@@ -655,18 +657,18 @@ export function checkFollowUp(
     .map((message) => ({ message, words: wordsOf(message.text) }));
   const text = o200kHarmony().decode(next.prompt);
   const loop = text.slice(text.lastIndexOf("<|start|>user<|message|>"));
-  // Chat Completions has one place for all thoughts of a message: a client that sends them back has lost the order.
+  // Chat Completions has one field for all reasoning of a message: a client that sends it back has lost the order.
   const isAnyOrder = given.api === "chat" && keepsReasoning;
   const order = (words: readonly string[]) => (isAnyOrder ? words.toSorted() : words);
   const problemWith = (expected: readonly string[]): Violation | undefined => {
     const returned = wordsOf(loop).filter((word) => expected.includes(word));
     if (isDeepStrictEqual(order(returned), order(expected))) return undefined;
-    return { rule: "thoughts-come-back", detail: JSON.stringify({ expected, returned }) };
+    return { rule: "reasoning-comes-back", detail: JSON.stringify({ expected, returned }) };
   };
   const problem = problemWith(written.flatMap(({ words }) => words));
   if (problem === undefined || given.wire !== "markers")
     return problem === undefined ? [] : [problem];
-  // Where tokens are not told apart, a cut may fall within the last word of a thought.
+  // If the engine gives no token ids, a cut may fall within the last word of the reasoning.
   const whole = written.flatMap(({ message: { role, isCut }, words }) =>
     isCut && role === "analysis" ? words.slice(0, -1) : words,
   );
@@ -726,11 +728,11 @@ function checkUsage(given: Case, { observed, session }: Run, report: Report): vo
     report("usage-of-completion", { usage, read, hidden });
   }
   if (given.wire !== "ids" || calls.some((call) => isMalformedCall(call))) return;
-  const thought = [...Array(n).keys()]
+  const reasoningTokens = [...Array(n).keys()]
     .flatMap((choice) => toTruth(calls.filter((call) => call.choice === choice)))
     .filter(({ role }) => role === "analysis")
     .reduce((sum, { tokens }) => sum + tokens, 0);
-  if (usage.reasoning !== thought && given.demands.effort !== "none") {
-    report("usage-of-reasoning", { usage, thought });
+  if (usage.reasoning !== reasoningTokens && given.demands.effort !== "none") {
+    report("usage-of-reasoning", { usage, reasoningTokens });
   }
 }

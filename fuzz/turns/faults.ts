@@ -44,20 +44,20 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "a second thought is shown as content",
-    rules: ["thought-not-in-content"],
+    name: "a second analysis message is shown as content",
+    rules: ["reasoning-not-in-content"],
     events: () => {
-      let thoughts = 0;
+      let starts = 0;
       return withKind("reasoning", (event) =>
-        event.type === "part-start" && ++thoughts === 2
+        event.type === "part-start" && ++starts === 2
           ? [{ type: "part-start", part: { kind: "content" } }]
           : [event],
       );
     },
   },
   {
-    name: "an answer behind a preamble is shown as a thought",
-    rules: ["content-not-in-thought"],
+    name: "an answer after a preamble is shown as reasoning",
+    rules: ["content-not-in-reasoning"],
     events: () => {
       let hasPreamble = false;
       return (event) => {
@@ -100,7 +100,7 @@ export const FAULTS: readonly Fault[] = [
       event.type === "end" && event.finish === "length" ? [{ ...event, finish: "stop" }] : [event],
   },
   {
-    name: "tokens of thought are left out of the count",
+    name: "reasoning tokens are left out of the count",
     rules: ["usage-of-reasoning", "usage-of-completion"],
     events: () => (event) => {
       if (event.type !== "end") return [event];

@@ -253,7 +253,7 @@ class Generator {
       history.push({
         role: "assistant",
         text: this.#clientText(),
-        ...(random.chance(0.5) && { reasoning: "an old thought" }),
+        ...(random.chance(0.5) && { reasoning: "old reasoning" }),
       });
     }
     history.push({ role: "user", text: this.#clientText() });
@@ -265,7 +265,7 @@ class Generator {
         name,
         args: "{}",
         result: this.#clientText(),
-        ...(random.chance(0.5) && { reasoning: "a thought before the call" }),
+        ...(random.chance(0.5) && { reasoning: "reasoning before the call" }),
       });
     }
     return history;

@@ -18,7 +18,7 @@ export async function runCase(given: Case, fault?: Fault): Promise<Violation[]> 
   ];
 }
 
-/** The next turn of a tool loop, by a client that may have forgotten the thoughts. */
+/** The next turn of a tool loop, by a client that may have dropped the reasoning. */
 async function goOn(world: World, given: Case, plain: Run): Promise<Violation[]> {
   const [choice] = plain.observed?.choices ?? [];
   const isLoop = choice?.finish === "tool-calls" && given.demands.n === 1;

@@ -1,6 +1,6 @@
 /**
- * Summaries of the model's reasoning, each made by a second, small completion of the same model when a thought is
- * finished. What follows the thought waits for its summary, for a limited time.
+ * Summarizes the model's reasoning. When an analysis message is complete, a second, small completion of the same model
+ * makes its summary. The events after that message wait for it, for a limited time.
  */
 import {
   developerMessage,
@@ -49,10 +49,10 @@ export interface SummaryOptions extends WantedSummary {
   readonly signal: AbortSignal;
 }
 
-/** A shorter thought is not worth a completion. */
-const SHORTEST_THOUGHT = 200;
-/** Of a longer one, the summary is made from the beginning and the end. In characters. */
-const LONGEST_THOUGHT = 24_000;
+/** Shorter reasoning is not worth a completion. */
+const SHORTEST_REASONING = 200;
+/** The summary of longer reasoning is made from the beginning and the end. In characters. */
+const LONGEST_REASONING = 24_000;
 const MAX_SUMMARIES = 8;
 const MAX_TOKENS: Record<SummaryDetail, number> = { auto: 192, concise: 96, detailed: 384 };
 
@@ -67,15 +67,15 @@ export function withSummaries(
   events: AsyncIterable<TurnEvent>,
   options: SummaryOptions,
 ): AsyncIterable<TurnEvent> {
-  let thought: string[] | undefined;
+  let reasoning: string[] | undefined;
   let count = 0;
   return mapPushStream(events, (event): TurnEvent | Promise<TurnEvent> => {
-    if (event.type === "part-start") thought = event.part.kind === "reasoning" ? [] : undefined;
-    else if (event.type === "part-delta") thought?.push(event.text);
-    if (event.type !== "part-end" || thought === undefined) return event;
-    const text = thought.join("");
-    thought = undefined;
-    if (text.length < SHORTEST_THOUGHT || count === MAX_SUMMARIES) return event;
+    if (event.type === "part-start") reasoning = event.part.kind === "reasoning" ? [] : undefined;
+    else if (event.type === "part-delta") reasoning?.push(event.text);
+    if (event.type !== "part-end" || reasoning === undefined) return event;
+    const text = reasoning.join("");
+    reasoning = undefined;
+    if (text.length < SHORTEST_REASONING || count === MAX_SUMMARIES) return event;
     count++;
     return summarize(text, count, options).then((summary) =>
       summary === undefined ? event : { ...event, summary },
@@ -85,7 +85,7 @@ export function withSummaries(
 
 /** Undefined when none could be made in time. Never rejects: a reply without a summary is still a reply. */
 async function summarize(
-  thought: string,
+  reasoning: string,
   number: number,
   options: SummaryOptions,
 ): Promise<string | undefined> {
@@ -94,7 +94,7 @@ async function summarize(
   const timer = setTimeout(() => late.abort(), waitMs);
   try {
     const run = model.run(
-      toSummaryTurn(thought, `${turn.id}-summary-${number}`, options),
+      toSummaryTurn(reasoning, `${turn.id}-summary-${number}`, options),
       AbortSignal.any([signal, late.signal]),
     );
     const { parts, end } = await collectTurn(run);
@@ -109,7 +109,7 @@ async function summarize(
 }
 
 function toSummaryTurn(
-  thought: string,
+  reasoning: string,
   id: string,
   { turn, detail, system }: SummaryOptions,
 ): Turn {
@@ -125,7 +125,7 @@ function toSummaryTurn(
     messages: [
       systemMessage({ ...system, effort: "low" }),
       ...(developer === undefined ? [] : [developer]),
-      userMessage(shortened(thought)),
+      userMessage(shortened(reasoning)),
     ],
     tools: [],
     toolChoice: { type: "none" },
@@ -138,8 +138,8 @@ function toSummaryTurn(
   };
 }
 
-function shortened(thought: string): string {
-  if (thought.length <= LONGEST_THOUGHT) return thought;
-  const half = LONGEST_THOUGHT / 2;
-  return `${thought.slice(0, half)}\n[…]\n${thought.slice(-half)}`;
+function shortened(reasoning: string): string {
+  if (reasoning.length <= LONGEST_REASONING) return reasoning;
+  const half = LONGEST_REASONING / 2;
+  return `${reasoning.slice(0, half)}\n[…]\n${reasoning.slice(-half)}`;
 }

@@ -98,7 +98,7 @@ interface ChannelWord {
 }
 
 const EXACT_CHANNEL = /^\s*(?:analysis|commentary|final)/i;
-const THOUGHT = /^\s*(?:thinking|thoughts?|reasoning)/i;
+const REASONING_WORD = /^\s*(?:thinking|thoughts?|reasoning)/i;
 const CHANNELS: readonly Channel[] = ["analysis", "commentary", "final"];
 /** Minimum characters of an abbreviated channel name. */
 const MIN_CHANNEL_PREFIX = 3;
@@ -111,8 +111,10 @@ function readChannel(text: string, manner: "exact" | "lenient"): ChannelWord | u
     return channel && { channel, end: exact.length, isOdd: exact !== channel || isGlued };
   }
   if (manner === "exact") return undefined;
-  const [thought] = THOUGHT.exec(text) ?? [];
-  if (thought !== undefined) return { channel: "analysis", end: thought.length, isOdd: true };
+  const [reasoningWord] = REASONING_WORD.exec(text) ?? [];
+  if (reasoningWord !== undefined) {
+    return { channel: "analysis", end: reasoningWord.length, isOdd: true };
+  }
   const [all = "", word = ""] = /^\s*(\p{L}+)/u.exec(text) ?? [];
   if (word.length < MIN_CHANNEL_PREFIX) return undefined;
   const channel = CHANNELS.find((name) => name.startsWith(word.toLowerCase()));

@@ -22,29 +22,29 @@ export interface JsonMessage {
 
 export function toJsonMessages({ messages }: Document): JsonMessage[] {
   const projected: JsonMessage[] = [];
-  let thoughts: Message[] = [];
+  let analysis: Message[] = [];
   for (const message of messages) {
-    if (isThought(message)) {
-      thoughts.push(message);
+    if (isAnalysis(message)) {
+      analysis.push(message);
       continue;
     }
     if (message.role === "assistant") {
-      projected.push({ ...toJsonMessage(message), ...thinkingOf(thoughts) });
+      projected.push({ ...toJsonMessage(message), ...thinkingOf(analysis) });
     } else {
-      projected.push(...thoughts.map(toJsonMessage), toJsonMessage(message));
+      projected.push(...analysis.map(toJsonMessage), toJsonMessage(message));
     }
-    thoughts = [];
+    analysis = [];
   }
-  return [...projected, ...thoughts.map(toJsonMessage)];
+  return [...projected, ...analysis.map(toJsonMessage)];
 }
 
-function isThought(message: Message): boolean {
+function isAnalysis(message: Message): boolean {
   return message.role === "assistant" && message.channel === "analysis" && !isCall(message);
 }
 
-function thinkingOf(thoughts: readonly Message[]): { thinking?: string } {
-  if (thoughts.length === 0) return {};
-  return { thinking: thoughts.map(({ content }) => content).join("\n\n") };
+function thinkingOf(analysis: readonly Message[]): { thinking?: string } {
+  if (analysis.length === 0) return {};
+  return { thinking: analysis.map(({ content }) => content).join("\n\n") };
 }
 
 function toJsonMessage(message: Message): JsonMessage {

@@ -45,13 +45,13 @@ export interface LoopStep {
 
 export interface RestoredStep {
   /** One entry per call; a single entry in a step without calls. */
-  readonly thoughts: readonly CallThoughts[];
+  readonly reasoning: readonly CallReasoning[];
   /** Undefined: there was no reasoning, and none is missing. */
   readonly outcome: ReasoningOutcome | undefined;
 }
 
 /** The reasoning around a call, one text per analysis message. */
-export interface CallThoughts {
+export interface CallReasoning {
   /**
    * Reasoning since the previous call: one list before each text the model wrote for the user, and the last
    * list directly before the call. A single list stands before everything.
@@ -59,11 +59,11 @@ export interface CallThoughts {
   readonly before: readonly (readonly string[])[];
   /** Reasoning after the last call of a step. */
   readonly after: readonly string[];
-  /** Calls that the gateway ran between the thoughts of `before`. */
+  /** Calls that the gateway ran between the analysis messages of `before`. */
   readonly tools?: readonly PlacedCall[] | undefined;
 }
 
-/** A call that the gateway ran: it stands in the list of this index, before the thought of this index. */
+/** A call that the gateway ran: it stands in the list of this index, before the analysis message of this index. */
 export interface PlacedCall {
   readonly list: number;
   readonly at: number;
@@ -84,7 +84,7 @@ export interface ReasoningStoreDeps {
 }
 
 /** Separates several analysis messages for APIs that show them as one text. */
-export const THOUGHT_SEPARATOR = "\n\n";
+export const REASONING_SEPARATOR = "\n\n";
 
 /** Maximum calls looked up for one request, latest first. Cloudflare's KV allows no more per request. */
 const MAX_LOOKUPS = 1000;
@@ -93,7 +93,7 @@ const PURPOSE = "reasoning";
 
 const keptCall = z.custom<KeptCall>((value) => readKeptCall(value) !== undefined);
 
-const keptThoughts = z.lazy(() =>
+const keptReasoning = z.lazy(() =>
   z.object({
     before: z.array(z.array(z.string())),
     after: z.array(z.string()),
@@ -101,11 +101,11 @@ const keptThoughts = z.lazy(() =>
   }),
 );
 
-const NO_THOUGHTS: CallThoughts = { before: [], after: [] };
+const NO_REASONING: CallReasoning = { before: [], after: [] };
 
 export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
   const { cipher } = deps;
-  const kept = createEntries(PURPOSE, keptThoughts, deps);
+  const kept = createEntries(PURPOSE, keptReasoning, deps);
 
   return { keep, restore, open };
 
@@ -115,7 +115,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
   ): AsyncIterable<TurnEvent> {
     let part: Part | undefined;
     let text = "";
-    let thoughts: string[] = [];
+    let analysis: string[] = [];
     let beforeTexts: string[][] = [];
     let tools: PlacedCall[] = [];
     let lastCall:
@@ -123,25 +123,25 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
       | undefined;
     let writing: Promise<void> | undefined;
 
-    function keepThoughts(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
+    function keepReasoning(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
       switch (event.type) {
         case "part-start":
           part = event.part;
           text = "";
           if (part.kind === "preamble" || part.kind === "content") {
-            beforeTexts.push(thoughts);
-            thoughts = [];
+            beforeTexts.push(analysis);
+            analysis = [];
           } else if (part.kind === "tool-call") {
             lastCall = {
               id: part.id,
-              before: [...beforeTexts, thoughts],
+              before: [...beforeTexts, analysis],
               ...(tools.length > 0 && { tools }),
             };
             const { id, ...placed } = lastCall;
             writing = write(tenant, id, { ...placed, after: [] });
             tools = [];
             beforeTexts = [];
-            thoughts = [];
+            analysis = [];
           }
           return event;
         case "part-delta":
@@ -150,23 +150,23 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
         case "part-end":
           if (part?.kind === "tool-call") return writing?.then(() => event) ?? event;
           if (part?.kind !== "reasoning" || text === "") return event;
-          thoughts.push(text);
+          analysis.push(text);
           return seal ? sealInto(event, text) : event;
         case "start":
           return event;
         case "builtin-result":
-          tools.push({ list: beforeTexts.length, at: thoughts.length, call: toKeptCall(event) });
+          tools.push({ list: beforeTexts.length, at: analysis.length, call: toKeptCall(event) });
           return seal ? sealCall(event) : event;
         case "end":
-          return writeThoughtsAfterCalls()?.then(() => event) ?? event;
+          return writeReasoningAfterCalls()?.then(() => event) ?? event;
         default:
           return event satisfies never;
       }
     }
 
     /** The model reasoned further after its last call. */
-    function writeThoughtsAfterCalls(): Promise<void> | undefined {
-      const after = [...beforeTexts.flat(), ...thoughts];
+    function writeReasoningAfterCalls(): Promise<void> | undefined {
+      const after = [...beforeTexts.flat(), ...analysis];
       if (lastCall === undefined || after.length === 0) return undefined;
       const { id, ...placed } = lastCall;
       return write(tenant, id, { ...placed, after });
@@ -178,21 +178,21 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
       return { ...event, sealed: await cipher.seal(carried, { tenant, purpose: PURPOSE }) };
     }
 
-    async function sealInto(event: TurnEvent, thought: string) {
-      const sealed = await cipher.seal(thought, { tenant, purpose: PURPOSE });
+    async function sealInto(event: TurnEvent, reasoning: string) {
+      const sealed = await cipher.seal(reasoning, { tenant, purpose: PURPOSE });
       return { ...event, sealed };
     }
 
-    return mapPushStream(events, keepThoughts);
+    return mapPushStream(events, keepReasoning);
   }
 
   /** Also stored for a call without reasoning, to distinguish it from one whose reasoning was lost. */
   async function write(
     tenant: string,
     callId: string,
-    thoughts: z.input<typeof keptThoughts>,
+    reasoning: z.input<typeof keptReasoning>,
   ): Promise<void> {
-    await kept.set(thoughts, tenant, callId);
+    await kept.set(reasoning, tenant, callId);
   }
 
   async function restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]> {
@@ -218,16 +218,16 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     const opened = await Promise.all(step.sealed.map((sealed) => open(tenant, sealed)));
     const carried = opened.flatMap((each) => (each.opened ? [each.text] : []));
     if (opened.length > 0 && carried.length === opened.length) {
-      return { thoughts: [beforeAllTexts(carried)], outcome: "sealed" };
+      return { reasoning: [beforeAllTexts(carried)], outcome: "sealed" };
     }
 
     const known = await readAll(tenant, step, mayLookUp);
-    const found = known.map((each) => each ?? NO_THOUGHTS);
+    const found = known.map((each) => each ?? NO_REASONING);
     if (known.length > 0 && !known.includes(undefined)) {
-      return { thoughts: found, outcome: toTexts(found).length > 0 ? "stored" : undefined };
+      return { reasoning: found, outcome: toTexts(found).length > 0 ? "stored" : undefined };
     }
-    if (known.length === 0 && opened.length === 0) return { thoughts: [], outcome: undefined };
-    return { thoughts: carried.length > 0 ? [beforeAllTexts(carried)] : found, outcome: "lost" };
+    if (known.length === 0 && opened.length === 0) return { reasoning: [], outcome: undefined };
+    return { reasoning: carried.length > 0 ? [beforeAllTexts(carried)] : found, outcome: "lost" };
   }
 
   /**
@@ -241,12 +241,12 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     mayLookUp: boolean,
   ): Promise<RestoredStep> {
     const known = (await readAll(tenant, step, mayLookUp)).filter((each) => each !== undefined);
-    const sentText = step.sent.join(THOUGHT_SEPARATOR);
-    const keptText = toTexts(known).join(THOUGHT_SEPARATOR);
+    const sentText = step.sent.join(REASONING_SEPARATOR);
+    const keptText = toTexts(known).join(REASONING_SEPARATOR);
     if (known.length === step.callIds.length && keptText.endsWith(sentText)) {
-      return { thoughts: known, outcome: keptText === sentText ? "sent" : "stored" };
+      return { reasoning: known, outcome: keptText === sentText ? "sent" : "stored" };
     }
-    return { thoughts: [beforeAllTexts(step.sent)], outcome: "sent" };
+    return { reasoning: [beforeAllTexts(step.sent)], outcome: "sent" };
   }
 
   /** The stored reasoning of each call. */
@@ -254,7 +254,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     tenant: string,
     { callIds }: LoopStep,
     mayLookUp: boolean,
-  ): Promise<(CallThoughts | undefined)[]> {
+  ): Promise<(CallReasoning | undefined)[]> {
     return Promise.all(
       callIds.map(async (id) => (mayLookUp && id !== undefined ? kept.get(tenant, id) : undefined)),
     );
@@ -268,12 +268,12 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
 }
 
 /** Reasoning whose position between texts is unknown goes first. */
-function beforeAllTexts(texts: readonly string[]): CallThoughts {
+function beforeAllTexts(texts: readonly string[]): CallReasoning {
   return { before: [texts], after: [] };
 }
 
-function toTexts(thoughts: readonly CallThoughts[]): string[] {
-  return thoughts.flatMap(({ before, after }) => [...before.flat(), ...after]);
+function toTexts(reasoning: readonly CallReasoning[]): string[] {
+  return reasoning.flatMap(({ before, after }) => [...before.flat(), ...after]);
 }
 
 const WORST_FIRST: readonly ReasoningOutcome[] = ["lost", "stored", "sealed", "sent"];

@@ -398,7 +398,7 @@ class Emitter implements PartEmitter {
   }
 
   #show(text: string, out: TurnEvent[]): void {
-    // A message without text, such as an empty thought or a call cut before its arguments, is nothing to show.
+    // A message without text, such as an empty analysis message or a call cut before its arguments, is nothing to show.
     if (!this.#started && this.part) this.#emit({ type: "part-start", part: this.part }, out);
     this.#started = true;
     this.text += text;

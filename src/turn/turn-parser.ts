@@ -148,7 +148,7 @@ class MessageParsers implements TurnParser {
 
   restart(): void {
     this.#addRecoveries(this.#earlierRecoveries);
-    this.#earlierTokens += thoughtTokens(this.#parser);
+    this.#earlierTokens += analysisTokens(this.#parser);
     this.#parser = createParser(this.#tokenizer, this.#options);
     this.#expectsHeader = true;
     this.#isUntouched = true;
@@ -167,7 +167,7 @@ class MessageParsers implements TurnParser {
   }
 
   get reasoningTokens(): number {
-    return this.#earlierTokens + thoughtTokens(this.#parser) + this.#textMeter.tokens;
+    return this.#earlierTokens + analysisTokens(this.#parser) + this.#textMeter.tokens;
   }
 
   get recoveries(): ReadonlyMap<string, number> {
@@ -195,6 +195,6 @@ class MessageParsers implements TurnParser {
   }
 }
 
-function thoughtTokens({ tokens }: Parser): number {
+function analysisTokens({ tokens }: Parser): number {
   return tokens.reasoning + tokens.builtinCall;
 }

@@ -26,10 +26,10 @@ async function runExample(name: string): Promise<string> {
   return stdout;
 }
 
-const THOUGHT = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
+const ANALYSIS = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
 
-function thoughtsIn(prompt: string | undefined): string[] {
-  return Array.from((prompt ?? "").matchAll(THOUGHT), ([, text]) => text ?? "");
+function analysisIn(prompt: string | undefined): string[] {
+  return Array.from((prompt ?? "").matchAll(ANALYSIS), ([, text]) => text ?? "");
 }
 
 describe("each client holds a streamed chat and a three-step tool loop", () => {
@@ -52,9 +52,9 @@ describe("each client holds a streamed chat and a three-step tool loop", () => {
     ]);
     // Strict tools take a second engine call, which goes on from the call's header.
     const loop = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant")).slice(-4);
-    expect(loop.map((prompt) => thoughtsIn(prompt).length)).toEqual([0, 1, 2, 3]);
-    const thoughts = thoughtsIn(loop.at(-1));
-    expect(new Set(thoughts).size).toBe(3);
+    expect(loop.map((prompt) => analysisIn(prompt).length)).toEqual([0, 1, 2, 3]);
+    const analysis = analysisIn(loop.at(-1));
+    expect(new Set(analysis).size).toBe(3);
     expect(/The user /.test(printed)).toBe(showsReasoning);
   });
 });

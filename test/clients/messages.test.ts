@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { type ScriptedEngine, scriptedEngine } from "../helpers/scripted-engine.ts";
-import { thoughtsIn } from "../helpers/tool-loop.ts";
+import { analysisIn } from "../helpers/tool-loop.ts";
 import { anthropic, LOOPS, type MessagesClient } from "./messages-loops.ts";
 
 const MODEL = "openai/gpt-oss-20b";
@@ -36,10 +36,10 @@ async function start(
 function loopEngine(): ScriptedEngine {
   return scriptedEngine(({ prompt }) => {
     const done = prompt.text().split("<|start|>functions.step ").length - 1;
-    const thought = `<|channel|>analysis<|message|>Thought ${done + 1}.<|end|><|start|>assistant`;
-    if (done === STEPS) return `${thought}<|channel|>final<|message|>All done.<|return|>`;
+    const analysis = `<|channel|>analysis<|message|>Analysis ${done + 1}.<|end|><|start|>assistant`;
+    if (done === STEPS) return `${analysis}<|channel|>final<|message|>All done.<|return|>`;
     const call = `{"n":${done + 1}}`;
-    return `${thought}<|channel|>commentary to=functions.step <|constrain|>json<|message|>${call}<|call|>`;
+    return `${analysis}<|channel|>commentary to=functions.step <|constrain|>json<|message|>${call}<|call|>`;
   });
 }
 
@@ -67,15 +67,15 @@ describe("ten steps on two gateways that share only a sealing key lose no thinki
         ...(thinking && { thinking }),
       });
       expect(answer).toBe("All done.");
-      expect(engine.prompts.map((prompt) => thoughtsIn(prompt).length)).toEqual(
+      expect(engine.prompts.map((prompt) => analysisIn(prompt).length)).toEqual(
         Array.from({ length: STEPS + 1 }, (_, step) => step),
       );
-      expect(thoughtsIn(engine.prompts.at(-1)).at(-1)).toBe(`Thought ${STEPS}.`);
+      expect(analysisIn(engine.prompts.at(-1)).at(-1)).toBe(`Analysis ${STEPS}.`);
     });
   }
 });
 
-const THOUGHT = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+const ANALYSIS = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
 
 describe("@anthropic-ai/sdk", () => {
   test("counts the tokens of the prompt that is sent", async () => {
@@ -94,7 +94,7 @@ describe("@anthropic-ai/sdk", () => {
     const engine = scriptedEngine(({ prompt }) =>
       prompt.text().endsWith("<|message|>")
         ? document
-        : `${THOUGHT}<|channel|>commentary<|message|>Here it is.<|end|><|start|>assistant` +
+        : `${ANALYSIS}<|channel|>commentary<|message|>Here it is.<|end|><|start|>assistant` +
           `<|channel|>final <|constrain|>json<|message|>${document}`,
     );
     const { origin } = await start(engine);

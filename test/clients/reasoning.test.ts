@@ -4,10 +4,10 @@ import { ON_WORKERS, startTestGateway } from "../helpers/gateway.ts";
 import { recordingEngine } from "../helpers/recording-engine.ts";
 import { CLIENTS } from "./loops.ts";
 
-const THOUGHT = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
+const ANALYSIS = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
 
-/** The thoughts in each prompt of a conversation with two loops of three calls. */
-async function thoughtsInPrompts(
+/** The analysis messages in each prompt of a conversation with two loops of three calls. */
+async function analysisInPrompts(
   client: string,
   settings: Parameters<typeof startTestGateway>[0] = {},
 ): Promise<string[][]> {
@@ -25,20 +25,20 @@ async function thoughtsInPrompts(
   }
   // Strict tools take a second engine call, which goes on from the call's header.
   const prompts = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant"));
-  return prompts.map((prompt) => Array.from(prompt.matchAll(THOUGHT), ([, text]) => text ?? ""));
+  return prompts.map((prompt) => Array.from(prompt.matchAll(ANALYSIS), ([, text]) => text ?? ""));
 }
 
 describe("through the gateway no client's tool loop loses reasoning", () => {
   test.each(Object.keys(CLIENTS))("%s", async (client) => {
-    const prompts = await thoughtsInPrompts(client);
-    expect(prompts.map((thoughts) => thoughts.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
+    const prompts = await analysisInPrompts(client);
+    expect(prompts.map((analysis) => analysis.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
     // Each is whole: it begins as the engine began it, and what the second loop holds is its own.
-    for (const thought of prompts[3] ?? []) expect(thought).toMatch(/^(The user|\w+ returned)/);
-    for (const thought of prompts[7] ?? []) expect(thought).not.toContain("Oslo");
+    for (const analysis of prompts[3] ?? []) expect(analysis).toMatch(/^(The user|\w+ returned)/);
+    for (const analysis of prompts[7] ?? []) expect(analysis).not.toContain("Oslo");
   });
 });
 
-/** Thoughts the model can read at the fourth step, of three, when the gateway keeps nothing for the client. */
+/** How many of three analysis messages the fourth prompt contains when the gateway stores nothing. */
 const WITHOUT: Readonly<Record<string, number>> = {
   "openai create": 3,
   "openai stream": 0,
@@ -64,8 +64,10 @@ describe("what each client sends back unaided matches the README's table", () =>
   );
   test.each(known)("%s: %i of 3", async (client, expected) => {
     // A store in which nothing fits.
-    const prompts = await thoughtsInPrompts(client, { settings: { storeMaxBytes: 1 } });
-    const whole = (prompts[3] ?? []).filter((thought) => /^(The user|\w+ returned)/.test(thought));
+    const prompts = await analysisInPrompts(client, { settings: { storeMaxBytes: 1 } });
+    const whole = (prompts[3] ?? []).filter((analysis) =>
+      /^(The user|\w+ returned)/.test(analysis),
+    );
     expect(whole.length).toBe(expected);
   });
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { recordingEngine } from "../helpers/recording-engine.ts";
-import { thoughtsIn } from "../helpers/tool-loop.ts";
+import { analysisIn } from "../helpers/tool-loop.ts";
 
 const engine = recordingEngine(createDemoEngine());
 let gateway: TestGateway;
@@ -43,7 +43,7 @@ describe("each example holds its three-step tool loop", () => {
     expect(printed).toContain("Booked in Oslo");
     // Strict tools take a second engine call, which goes on from the call's header.
     const loop = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant")).slice(-4);
-    expect(loop.map((prompt) => thoughtsIn(prompt).length)).toEqual([0, 1, 2, 3]);
+    expect(loop.map((prompt) => analysisIn(prompt).length)).toEqual([0, 1, 2, 3]);
     expect(/The user /.test(printed)).toBe(showsReasoning);
   });
 });

@@ -7,7 +7,7 @@ import { consume } from "../api/responses/consumer.ts";
 import type { ResponseObject } from "../api/responses/schemas.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { scriptedEngine, type ScriptedEngine, type Script } from "../helpers/scripted-engine.ts";
-import { loopScripts, thoughtsIn } from "../helpers/tool-loop.ts";
+import { loopScripts, analysisIn } from "../helpers/tool-loop.ts";
 
 /** These tests also run against the Workers runtime, which keeps some things to itself. */
 const ON_WORKERS = process.env["TEST_RUNTIME"] === "workerd";
@@ -136,7 +136,7 @@ describe("a response over a WebSocket", () => {
       );
       expect((await fetch(`${gateway.baseURL}/responses/${response.id}`)).status).toBe(404);
     }
-    expect(thoughtsIn(engine.prompts[3])).toEqual(["first 1", "first 2", "first 3"]);
+    expect(analysisIn(engine.prompts[3])).toEqual(["first 1", "first 2", "first 3"]);
 
     const other = await dial();
     other.send({ ...CREATE, ...previous, input: "And?" });
@@ -291,7 +291,7 @@ describe("OpenAI's own client", () => {
       });
     }
     expect(JSON.stringify(response.output.at(-1))).toContain("first done");
-    expect(thoughtsIn(engine.prompts[3])).toEqual(["first 1", "first 2", "first 3"]);
+    expect(analysisIn(engine.prompts[3])).toEqual(["first 1", "first 2", "first 3"]);
     client.close();
   });
 });

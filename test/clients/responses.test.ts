@@ -8,10 +8,10 @@ import { recordingEngine } from "../helpers/recording-engine.ts";
 import { RESPONSES_CLIENTS } from "./responses-loops.ts";
 import { startTap } from "./responses-tap.ts";
 
-const THOUGHT = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
+const ANALYSIS = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
 
-/** The thoughts in each prompt of a conversation with two loops of three calls, every answer on the wire checked. */
-async function thoughtsInPrompts(
+/** The analysis messages in each prompt of a conversation with two loops of three calls. Checks every response on the wire. */
+async function analysisInPrompts(
   client: string,
   settings: Parameters<typeof startTestGateway>[0] = {},
 ): Promise<string[][]> {
@@ -35,16 +35,16 @@ async function thoughtsInPrompts(
   }
   // Strict tools take a second engine call, which goes on from the call's header.
   const prompts = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant"));
-  return prompts.map((prompt) => Array.from(prompt.matchAll(THOUGHT), ([, text]) => text ?? ""));
+  return prompts.map((prompt) => Array.from(prompt.matchAll(ANALYSIS), ([, text]) => text ?? ""));
 }
 
 describe("no client of the Responses API loses reasoning in a tool loop", () => {
   test.each(Object.keys(RESPONSES_CLIENTS))("%s", async (client) => {
-    const prompts = await thoughtsInPrompts(client);
-    expect(prompts.map((thoughts) => thoughts.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
+    const prompts = await analysisInPrompts(client);
+    expect(prompts.map((analysis) => analysis.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
     // Each is whole: it begins as the engine began it, and what the second loop holds is its own.
-    for (const thought of prompts[3] ?? []) expect(thought).toMatch(/^(The user|\w+ returned)/);
-    for (const thought of prompts[7] ?? []) expect(thought).not.toContain("Oslo");
+    for (const analysis of prompts[3] ?? []) expect(analysis).toMatch(/^(The user|\w+ returned)/);
+    for (const analysis of prompts[7] ?? []) expect(analysis).not.toContain("Oslo");
   });
 });
 
@@ -61,8 +61,8 @@ describe("the others send their reasoning back to a gateway without a store", ()
 
   test.each(stateless)("%s", async (client) => {
     // A store with room for one entry, which is taken by each response in turn.
-    const prompts = await thoughtsInPrompts(client, { settings: { storeMaxEntries: 1 } });
-    expect(prompts.map((thoughts) => thoughts.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
-    for (const thought of prompts[3] ?? []) expect(thought).toMatch(/^(The user|\w+ returned)/);
+    const prompts = await analysisInPrompts(client, { settings: { storeMaxEntries: 1 } });
+    expect(prompts.map((analysis) => analysis.length)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
+    for (const analysis of prompts[3] ?? []) expect(analysis).toMatch(/^(The user|\w+ returned)/);
   });
 });

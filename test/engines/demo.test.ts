@@ -178,7 +178,7 @@ describe("tools", () => {
       - **list_orders** \`{"user_id":"u_7","limit":5}\` → []
       - **get_weather** \`{"location":"Turin"}\` → 18 °C
 
-      While answering I could read 3 thoughts of mine from this turn. 👩‍🚀<|return|>",
+      While answering I could read 3 analysis messages of mine from this turn. 👩‍🚀<|return|>",
       ]
     `);
   });
@@ -201,11 +201,11 @@ describe("tools", () => {
     const result =
       "<|start|>functions.get_weather to=assistant<|channel|>commentary<|message|>rain<|end|>";
     const scene = { developer: TOOLS, user: "weather?" };
-    const thought = "<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>";
+    const analysis = "<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>";
     const tail = `${call}${result}<|start|>assistant`;
-    expect(await continued(prompt({ ...scene, tail }))).toContain("read 0 thoughts");
-    expect(await continued(prompt({ ...scene, tail: thought + tail }))).toContain(
-      "read 1 thought ",
+    expect(await continued(prompt({ ...scene, tail }))).toContain("read 0 analysis messages");
+    expect(await continued(prompt({ ...scene, tail: analysis + tail }))).toContain(
+      "read 1 analysis message ",
     );
   });
 
@@ -352,7 +352,7 @@ describe("a prompt that breaks off inside a message", () => {
       "{}<|call|>",
     ],
     [
-      "a finished thought",
+      "a finished analysis message",
       "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant",
       `<|channel|>commentary to=functions.get_weather${call}`,
     ],

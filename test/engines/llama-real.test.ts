@@ -27,7 +27,7 @@ const GREEDY = {
   repetitionPenalty: 1,
 };
 
-const THOUGHT = "The user sent a message; I should reply. ✓";
+const ANALYSIS = "The user sent a message; I should reply. ✓";
 const ANSWER = "Hello!👩‍🚀 This is toy text bye";
 const WEATHER = offeredTool(
   "get_weather",
@@ -68,7 +68,7 @@ describeWithLlama("tokens of llama.cpp", () => {
     it("become reasoning and an answer, split characters intact", async () => {
       const turn = await finishTurn(engine, turnWith({ sampling: GREEDY }));
       expect(partsOf(turn)).toEqual([
-        ["reasoning", THOUGHT],
+        ["reasoning", ANALYSIS],
         ["content", ANSWER],
       ]);
       expect(turn.end).toMatchObject({ finish: "stop", recoveries: new Map() });
@@ -79,7 +79,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       const first = turnWith({ sampling: GREEDY, tools: [WEATHER] });
       const called = await finishTurn(engine, first);
       expect(partsOf(called)).toEqual([
-        ["reasoning", THOUGHT],
+        ["reasoning", ANALYSIS],
         ["tool-call", '{"location":"Paris"}', "get_weather"],
       ]);
       expect(called.end.finish).toBe("tool-calls");
@@ -89,7 +89,7 @@ describeWithLlama("tokens of llama.cpp", () => {
         tools: [WEATHER],
         messages: [
           ...first.messages,
-          { role: "assistant", channel: "analysis", content: THOUGHT },
+          { role: "assistant", channel: "analysis", content: ANALYSIS },
           {
             role: "assistant",
             recipient: "functions.get_weather",
@@ -107,7 +107,7 @@ describeWithLlama("tokens of llama.cpp", () => {
         ],
       });
       expect(partsOf(await finishTurn(engine, then))).toEqual([
-        ["reasoning", THOUGHT],
+        ["reasoning", ANALYSIS],
         ["content", ANSWER],
       ]);
     });
@@ -147,7 +147,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       const turn = await finishTurn(engine, turnWith({ sampling: GREEDY, maxOutputTokens: 23 }));
       expect(turn.end.finish).toBe("length");
       expect(partsOf(turn)).toEqual([
-        ["reasoning", THOUGHT],
+        ["reasoning", ANALYSIS],
         ["content", expect.stringMatching(/^Hello!\uFFFD?$/u)],
       ]);
     });
@@ -196,7 +196,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       }),
     });
     expect(await response.json()).toMatchObject({
-      choices: [{ message: { reasoning: THOUGHT, content: ANSWER } }],
+      choices: [{ message: { reasoning: ANALYSIS, content: ANSWER } }],
     });
     await gateway.close();
   });

@@ -59,7 +59,7 @@ describe("what the search once found", () => {
     history: [{ role: "user", text: "hi" }],
     choices: [messages],
   });
-  const thought = (body: string): PlannedMessage => ({
+  const analysis = (body: string): PlannedMessage => ({
     role: "analysis",
     header: "<|channel|>analysis<|message|>",
     body,
@@ -89,10 +89,10 @@ describe("what the search once found", () => {
     const call = callOf("{}", "<|end|><|start|>assistant");
     const given = caseOf(
       { wire: "ids", api: "messages" },
-      [call, { ...thought("tho2"), end: "<|return|>" }],
+      [call, { ...analysis("tho2"), end: "<|return|>" }],
       { tools: [{ name: "get_weather", strict: false }] },
     );
-    // Even seeds are clients that send thoughts back, odd ones forget them.
+    // With an even seed the client sends reasoning back, with an odd one it does not.
     for (const seed of [1, 2]) expect(await runCase({ ...given, seed })).toEqual([]);
   });
 
@@ -106,7 +106,7 @@ describe("what the search once found", () => {
       isMalformed: true,
     };
     for (let maxTokens = 16; maxTokens < 28; maxTokens++) {
-      const messages = [thought("tho1 of some words and some more"), malformed];
+      const messages = [analysis("tho1 of some words and some more"), malformed];
       const given = caseOf({ wire: "ids", api: "responses" }, messages, { maxTokens });
       expect(await runCase(given)).toEqual([]);
     }
@@ -114,7 +114,7 @@ describe("what the search once found", () => {
 
   test("an engine known to show markers is not refused for an answer that is cut before the first", async () => {
     const headless: PlannedMessage = {
-      ...thought("odd1 odd2 odd3"),
+      ...analysis("odd1 odd2 odd3"),
       header: "",
       isMalformed: true,
     };
@@ -147,7 +147,7 @@ describe("what the search once found", () => {
     for (let maxTokens = 26; maxTokens < 36; maxTokens++) {
       const given = caseOf(
         { wire: "pieces", api: "chat", batches: [16] },
-        [thought("tho1 line one\nline two tho2 👩‍🚀 lifts off")],
+        [analysis("tho1 line one\nline two tho2 👩‍🚀 lifts off")],
         { maxTokens },
         { answerReserve: 16 },
       );

@@ -37,11 +37,11 @@ function toLetters(messages: readonly Message[]): string {
 describe("dropping the analysis of finished turns", () => {
   test.each([
     // What is given, what is kept, and why.
-    ["u", "u", "nothing was thought"],
+    ["u", "u", "no analysis"],
     ["u a", "u a", "the turn has only begun"],
     ["u a f", "u f", "the answer finishes the turn, even before the user replies"],
     ["u a f u", "u f u", "the ordinary second turn"],
-    ["u a f u a", "u f u a", "the running turn keeps its thought"],
+    ["u a f u a", "u f u a", "the running turn keeps its analysis"],
     ["u a f u a f u", "u f u f u", "both turns are finished"],
     ["u a f u a f u a f u", "u f u f u f u", "all turns are finished"],
     ["s d u a f u", "s d u f u", "the opening messages stay"],
@@ -50,10 +50,10 @@ describe("dropping the analysis of finished turns", () => {
     ["u a c t a c t a c t", "u a c t a c t a c t", "a third one"],
     ["u a c t a f", "u c t f", "the answer ends the loop; calls and results stay"],
     ["u a c t a f u", "u c t f u", "the same with the next question"],
-    ["u a f u a c t", "u f u a c t", "a loop in the second turn keeps only its own thought"],
+    ["u a f u a c t", "u f u a c t", "a loop in the second turn keeps only its own analysis"],
     ["u a f u a c t a c t", "u f u a c t a c t", "the second loop in its second round"],
     ["u a c t a f u a c t", "u c t f u a c t", "two loops, the first one finished"],
-    ["u a c c t t", "u a c c t t", "parallel calls share one thought"],
+    ["u a c c t t", "u a c c t t", "parallel calls share one analysis message"],
     ["u a c c t t a f u", "u c c t t f u", "parallel calls of a finished turn"],
     ["u a p c t", "u a p c t", "a preamble finishes nothing"],
     ["u a p a c t a f u", "u p c t f u", "a preamble is shown to the user and stays"],
@@ -64,10 +64,10 @@ describe("dropping the analysis of finished turns", () => {
     ["u a n u a f u", "u n u f u", "until a later final closes both turns"],
     ["u a f u a n u", "u f u a n u", "only what stands before the last final goes"],
     ["d u a f d u a c t", "d u f d u a c t", "several developer messages stay in place"],
-    ["u a d a f u", "u d f u", "a developer message amid the thoughts"],
+    ["u a d a f u", "u d f u", "a developer message amid the analysis"],
     ["u a f d u", "u f d u", "and one between the turns"],
-    ["u a a f u", "u f u", "several thoughts in a row"],
-    ["u a f a u", "u f a u", "a thought behind the answer is before no other one"],
+    ["u a a f u", "u f u", "several analysis messages in a row"],
+    ["u a f a u", "u f a u", "analysis after the last answer is not before another one"],
     ["u a f a f u", "u f f u", "two answers in one turn"],
     ["u b r a f u", "u f u", "calls of built-in tools and their results are analysis too"],
     ["u a b r a", "u a b r a", "unless their turn is running"],
@@ -87,17 +87,17 @@ describe("dropping the analysis of finished turns", () => {
   });
 
   test("says what was dropped, where it stood and which answer finished its turn", () => {
-    const thought: Message = { role: "assistant", channel: "analysis", content: "first" };
+    const analysis: Message = { role: "assistant", channel: "analysis", content: "first" };
     const second: Message = { role: "assistant", channel: "analysis", content: "second" };
     const messages = [
       ...toMessages("u"),
-      thought,
+      analysis,
       ...toMessages("f u"),
       second,
       ...toMessages("f u a"),
     ];
     expect(dropFinishedAnalysis(messages).dropped).toEqual([
-      { message: thought, index: 1, finishedBy: 2 },
+      { message: analysis, index: 1, finishedBy: 2 },
       { message: second, index: 4, finishedBy: 5 },
     ]);
   });
@@ -113,14 +113,14 @@ describe("dropping the analysis of finished turns", () => {
 describe("the reference library's own rule", () => {
   test.each([
     ["u a f u", "u f u", "the ordinary second turn"],
-    ["u a f u a f u", "u f u a f u", "the second thought is not before the first final"],
+    ["u a f u a f u", "u f u a f u", "the second analysis message is not before the first final"],
     ["u a c t", "u a c t", "the last assistant message is a call"],
-    ["u a f u a c t", "u a f u a c t", "then even the finished first turn keeps its thought"],
+    ["u a f u a c t", "u a f u a c t", "then even the finished first turn keeps its analysis"],
     ["u a c t a f u", "u c t f u", "a loop that ended"],
     ["u a f u a p", "u a f u a p", "a preamble is not final"],
     ["u a n u", "u a n u", "nor is an answer without channel"],
     ["x a f u", "x a f u", "the first final is the user's"],
-    ["u a f a u", "u a f a u", "the last assistant message is the second thought"],
+    ["u a f a u", "u a f a u", "the last assistant message is the second analysis message"],
     ["u y b r f", "u f", "every role and recipient on analysis"],
     ["u", "u", "nothing was answered"],
   ])("%s becomes %s: %s", (given, kept) => {
@@ -150,7 +150,7 @@ describe("prompts of successive turns", () => {
     ["u", "u a c c t t", "parallel calls"],
     ["u", "u a p c t", "a call after a preamble"],
     ["u a f u", "u a f u a c t", "a loop in a later turn"],
-    ["u", "u f u", "an answer without thought"],
+    ["u", "u f u", "an answer without analysis"],
     ["u a f u", "u a f u f u", "and a second one"],
     ["u b r", "u b r a c t", "after a built-in tool"],
   ])("%s is continued by %s: %s", (earlier, later) => {

@@ -71,7 +71,7 @@ describe("headers closed by <|message|>", () => {
     ["<|channel|>", "content {}", "odd-channel", "a marker and no name"],
 
     // H3: several channels
-    ["<|channel|>commentary<|channel|>analysis", "reasoning {}", "several-channels", "the last one counts: a thought stays hidden"],
+    ["<|channel|>commentary<|channel|>analysis", "reasoning {}", "several-channels", "the last one counts: analysis stays hidden"],
     ["<|channel|>analysis<|channel|>final", "content {}", "several-channels", "the last one counts: an answer is shown"],
     ["<|channel|>analysis<|channel|>nonsense", "reasoning {}", "several-channels", "the last known one"],
     ["<|channel|>commentary to=assistant<|channel|>analysis", "reasoning {}", "several-channels", "stray recipient before it"],
@@ -136,7 +136,7 @@ describe("headers closed by <|message|>", () => {
 
   test.each([
     ["<|channel|>commentary to=functions.f", "content {}", "a function's arguments are shown"],
-    ["<|channel|>analysis to=python code", "reasoning {}", "a built-in tool's are thought"],
+    ["<|channel|>analysis to=python code", "reasoning {}", "a built-in tool's text is reasoning"],
     [
       "<|channel|>analysis to=functions.python",
       "content {}",
@@ -212,7 +212,7 @@ describe("headers that run into their body", () => {
   // oxfmt-ignore
   const rows: readonly (readonly [string, string, string, string])[] = [
     // H7
-    ["<|channel|>analysis I must think", "reasoning I must think", "missing-message", "thought"],
+    ["<|channel|>analysis I must think", "reasoning I must think", "missing-message", "analysis"],
     ["<|channel|>commentary Let me see.", "commentary Let me see.", "missing-message", "preamble"],
     ["<|channel|>final The result is 12.", "content The result is 12.", "missing-message", "answer"],
     ["<|channel|>final\n\nThe result\nis 12.\n", "content The result\nis 12.\n", "missing-message", "its lines stay"],
@@ -245,7 +245,7 @@ describe("headers that run into their body", () => {
     ["<|channel|>commentary to=functions.f <|constrain|>control", "nothing", "header-without-body", "nor with a content type"],
     ["<|channel|>commentary to=functions.f then run it", "nothing", "header-without-body", "nor with words"],
     ["<|channel|>commentary?commentary?We need it.", "reasoning We need it.", "garbled-header missing-message", "a broken header is no preamble"],
-    ["<|channel|>who knows what", "reasoning who knows what", "garbled-header missing-message", "words are thought"],
+    ["<|channel|>who knows what", "reasoning who knows what", "garbled-header missing-message", "words are reasoning"],
     ["<|channel|>what", "nothing", "garbled-header header-without-body", "a word is nothing"],
     ["<|constrain|>json", "nothing", "header-without-body", "no channel either"],
   ];
@@ -316,8 +316,8 @@ describe("headers the engine has cut", () => {
     "<|start|>functions.sea",
   ])("%s gives nothing", (header) => {
     expect(outline(readText(header, "length", { toolNames }))).toBe("nothing");
-    const thought = "<|channel|>analysis<|message|>Hm<|end|>";
-    expect(outline(readText(`${thought}${header}`, "length", { toolNames }))).toBe("reasoning Hm");
+    const analysis = "<|channel|>analysis<|message|>Hm<|end|>";
+    expect(outline(readText(`${analysis}${header}`, "length", { toolNames }))).toBe("reasoning Hm");
   });
 
   test.each([

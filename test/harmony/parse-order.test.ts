@@ -20,7 +20,7 @@ test.each([
     `one${ANALYSIS}two<|end|> three ${ANALYSIS}four<|end|>${FINAL}five<|return|>`,
     ["reasoning one", "reasoning two", "reasoning three", "reasoning four", "content five"],
   ],
-  [`The answer.${ANALYSIS}A thought.<|end|>`, ["content The answer.", "reasoning A thought."]],
+  [`The answer.${ANALYSIS}Analysis.<|end|>`, ["content The answer.", "reasoning Analysis."]],
 ])("%j keeps its order", (text, expected) => {
   expect(partsOf(text)).toEqual(expected);
 });

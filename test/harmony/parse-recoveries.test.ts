@@ -4,7 +4,7 @@ import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { readIds, readText } from "./parse-cases.ts";
 
 const answer = "<|channel|>final<|message|>x<|return|>";
-const thought = "<|channel|>analysis<|message|>x<|end|>";
+const analysis = "<|channel|>analysis<|message|>x<|end|>";
 const call = "<|channel|>commentary to=functions.f<|message|>";
 
 /** The shortest completion that needs each repair. The type demands one of every name. */
@@ -12,18 +12,18 @@ const completions: Record<Exclude<Recovery, "spelled-markers" | "functions-prefi
   "dropped-token": "<|channel|>final<|message|>a<|reserved_200500|>b<|return|>",
   "repeated-start": `<|start|>assistant${answer}`,
   "stray-terminator": `<|end|>`,
-  "missing-start": `${thought}${answer}`,
+  "missing-start": `${analysis}${answer}`,
   "implicit-close": `<|channel|>analysis<|message|>x<|start|>assistant${answer}`,
   "stray-marker": "<|channel|>final<|message|>a<|message|>b<|return|>",
-  "text-outside": `${thought}Four.`,
+  "text-outside": `${analysis}Four.`,
   "continued-after-return": `<|channel|>analysis<|message|>x<|return|><|start|>assistant${answer}`,
   "after-call": `${call}{}<|call|>commentary`,
   "after-end": `${answer}more`,
-  "imagined-turn": `${thought}<|start|>user<|message|>`,
-  "imagined-tool-result": `${thought}<|start|>functions.f to=assistant<|message|>`,
+  "imagined-turn": `${analysis}<|start|>user<|message|>`,
+  "imagined-tool-result": `${analysis}<|start|>functions.f to=assistant<|message|>`,
   "header-without-body": "<|channel|>analysis<|end|>",
   "lost-markers": "analysisThink.assistantfinalFour.",
-  "odd-role": `${thought}<|start|>Assistant${answer}`,
+  "odd-role": `${analysis}<|start|>Assistant${answer}`,
   "odd-channel": "<|channel|>Final<|message|>x",
   "several-channels": "<|channel|>commentary<|channel|>final<|message|>x",
   "channel-in-recipient": "<|channel|>commentary to=f<|channel|>commentary<|message|>{}",
@@ -49,7 +49,7 @@ test.each(Object.entries(completions))("%s is counted for %j", (name, completion
 test.each([" to=functions", " to=functions.f", "to=", " to = functions"])(
   "a completion that is cut within the header %j is not an answer",
   (header) => {
-    for (const before of ["", `${thought}<|start|>assistant`]) {
+    for (const before of ["", `${analysis}<|start|>assistant`]) {
       const { parts } = readText(before + header, "length");
       expect(parts.filter(({ type }) => type !== "reasoning")).toEqual([]);
     }
@@ -62,7 +62,7 @@ test("spelled-markers is counted for ids that spell all markers", () => {
 });
 
 test("repairs are counted each time, in order of first use", () => {
-  const { recoveries } = readText(`<|end|><|end|>${thought}${answer}`);
+  const { recoveries } = readText(`<|end|><|end|>${analysis}${answer}`);
   expect(recoveries).toEqual([
     ["stray-terminator", 2],
     ["missing-start", 1],

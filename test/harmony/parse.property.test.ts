@@ -295,7 +295,7 @@ describe("memory is bounded: text goes out or goes away", () => {
 
   test.each([
     ["an answer without header", ""],
-    ["a thought", "<|channel|>analysis<|message|>"],
+    ["analysis", "<|channel|>analysis<|message|>"],
     ["a header", "<|channel|>analysis "],
     ["a header of a call", "<|channel|>commentary to=functions.f "],
     ["a header of a name without end", "<|channel|>commentary to=functions."],

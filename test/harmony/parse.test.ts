@@ -193,7 +193,7 @@ describe("where the parser is", () => {
     ],
     ["a word after a call", "<|channel|>commentary to=f<|message|>{}<|call|>commentary", true],
     [
-      "a thought closed like the end of the turn",
+      "analysis that ends with the stop token of a turn",
       "<|channel|>analysis<|message|>x<|return|>",
       false,
     ],
@@ -207,7 +207,7 @@ describe("where the parser is", () => {
 
   test("the turn may write a header of its own, in ids, whatever the engine sends", () => {
     const parser = createParser(o200kHarmony());
-    parser.pushText("<|channel|>analysis<|message|>Too long a thought<|end|><|start|>assistant");
+    parser.pushText("<|channel|>analysis<|message|>Too long<|end|><|start|>assistant");
     expect(parser.pushIds(spelledIds("<|channel|>final<|message|>"))).toMatchObject([
       { type: "part-start", part: "content" },
     ]);
@@ -247,11 +247,11 @@ describe("tokens by part", () => {
   });
 
   test("text outside messages counts as what it turned out to be", () => {
-    const thought = "<|channel|>analysis<|message|>x<|end|>";
+    const analysis = "<|channel|>analysis<|message|>x<|end|>";
     const outside = spelledIds(" more text").length;
     const answer = "<|start|>assistant<|channel|>final<|message|>y<|return|>";
-    expect(readIds(spelledIds(`${thought} more text`)).tokens).toMatchObject({ content: outside });
-    expect(readIds(spelledIds(`${thought} more text${answer}`)).tokens).toMatchObject({
+    expect(readIds(spelledIds(`${analysis} more text`)).tokens).toMatchObject({ content: outside });
+    expect(readIds(spelledIds(`${analysis} more text${answer}`)).tokens).toMatchObject({
       reasoning: 1 + outside,
       content: 1,
     });

@@ -105,7 +105,7 @@ describe("modes", () => {
       "<|start|>assistant to=functions.now<|channel|>commentary <|constrain|>json<|message|>{}<|call|>",
     ],
     [
-      "a thought",
+      "analysis",
       [{ role: "assistant", channel: "analysis", content: "x" }],
       "<|start|>assistant<|channel|>analysis<|message|>x<|end|>",
     ],

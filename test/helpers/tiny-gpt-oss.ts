@@ -11,7 +11,7 @@
  * - layer 1 (the whole context) looks for `namespace` (tools are offered) and for `functions` shortly
  *   after `<|start|>` (a tool has answered). Its sinks win when there is nothing to find.
  *
- * What it writes: a thought, which ends in ` ✓`; then, if tools are offered and none has answered yet,
+ * What it writes: an analysis message, which ends in ` ✓`; then, if tools are offered and none has answered yet,
  * a call to `get_weather`, else an answer. At temperature 0 that is always
  * `The user sent a message; I should reply. ✓` and `Hello!👩‍🚀 This is toy text bye`, whose
  * emoji is five tokens, none of them valid UTF-8 alone; otherwise the wording varies.
@@ -166,7 +166,7 @@ function byteCharacters(): string[] {
 type Symbol = string | number;
 type Next = readonly (readonly [Symbol, number])[];
 
-const THOUGHT_END = " ✓";
+const ANALYSIS_END = " ✓";
 const EMOJI = [28823, 102, 2524, 112927, 222];
 
 /** After any token of the first list: what follows, with its probability. */
@@ -213,11 +213,11 @@ const TRANSITIONS: readonly (readonly [readonly Symbol[], Next])[] = [
   [
     ["."],
     [
-      [THOUGHT_END, 0.6],
+      [ANALYSIS_END, 0.6],
       [" I", 0.4],
     ],
   ],
-  [[THOUGHT_END], [["<|end|>", 1]]],
+  [[ANALYSIS_END], [["<|end|>", 1]]],
 
   ...chain(["Hello", "!"]),
   [
@@ -270,7 +270,7 @@ const RECENT = {
   analysis: WIDTH - 2,
   final: WIDTH - 3,
   constrain: WIDTH - 4,
-  thoughtEnd: WIDTH - 5,
+  analysisEnd: WIDTH - 5,
   start: WIDTH - 6,
 };
 const TOOLS_OFFERED = WIDTH - 7;
@@ -352,17 +352,17 @@ function collectLogits(
   ]);
   add("analysis", [
     [channel, 34],
-    [RECENT.thoughtEnd, -26],
+    [RECENT.analysisEnd, -26],
   ]);
   add("final", [
     [channel, 14],
-    [RECENT.thoughtEnd, 18],
+    [RECENT.analysisEnd, 18],
     [TOOLS_OFFERED, -24],
     [TOOL_ANSWERED, 24],
   ]);
   add("comment", [
     [channel, 12],
-    [RECENT.thoughtEnd, 8],
+    [RECENT.analysisEnd, 8],
     [TOOLS_OFFERED, 12],
     [TOOL_ANSWERED, -40],
   ]);
@@ -393,7 +393,7 @@ function recentTokens(state: (symbol: Symbol) => number): Attention {
     ["analysis", RECENT.analysis],
     ["final", RECENT.final],
     ["<|constrain|>", RECENT.constrain],
-    [THOUGHT_END, RECENT.thoughtEnd],
+    [ANALYSIS_END, RECENT.analysisEnd],
     ["<|start|>", RECENT.start],
   ];
   return {

@@ -4,7 +4,7 @@ import { z } from "zod";
 /** How a client calls a gateway. */
 export type Post = (body: object, headers?: Record<string, string>) => Promise<Response>;
 
-/** Three steps and an answer. The thoughts are `<name> 1` to `<name> 4`. */
+/** Three steps and an answer. The analysis messages are `<name> 1` to `<name> 4`. */
 export function loopScripts(name: string): string[] {
   const call = (step: number) =>
     `<|channel|>analysis<|message|>${name} ${step}<|end|><|start|>assistant` +
@@ -164,8 +164,8 @@ export function forgetful({ role, content, tool_calls }: ReplyMessage): object {
   return { role, content, ...(tool_calls && { tool_calls }) };
 }
 
-/** The thoughts in a prompt, in order. */
-export function thoughtsIn(prompt: string | undefined): string[] {
-  const thought = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
-  return Array.from((prompt ?? "").matchAll(thought), ([, text = ""]) => text);
+/** The analysis messages in a prompt, in order. */
+export function analysisIn(prompt: string | undefined): string[] {
+  const analysis = /<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>/gs;
+  return Array.from((prompt ?? "").matchAll(analysis), ([, text = ""]) => text);
 }

@@ -18,7 +18,7 @@ const request = fileWith(
   JSON.stringify({
     messages: [
       { role: "user", content: "one" },
-      { role: "assistant", reasoning: "an old thought", content: "1" },
+      { role: "assistant", reasoning: "old reasoning", content: "1" },
       { role: "user", content: "two <|end|>" },
     ],
   }),
@@ -32,7 +32,7 @@ describe("render", () => {
     expect(printed).toContain("A backslash marks ordinary text");
     expect(printed).toMatch(/\n\d+ tokens in 4 messages\.\n/);
     expect(printed).toMatch(
-      /\nDropped message 2 \("an old thought"\): the answer in message 3 finished its turn\.$/,
+      /\nDropped message 2 \("old reasoning"\): the answer in message 3 finished its turn\.$/,
     );
   });
 
@@ -97,7 +97,7 @@ describe("render", () => {
       "user",
       "assistant",
     ]);
-    expect(dropped).toEqual([{ index: 2, finishedBy: 3, text: "an old thought" }]);
+    expect(dropped).toEqual([{ index: 2, finishedBy: 3, text: "old reasoning" }]);
   });
 
   test("refuses what the API would refuse, with the field's name", () => {
@@ -138,7 +138,7 @@ describe("parse", () => {
 
   test("prints the messages of a request", () => {
     const printed = runParse([request, "--no-color"], {});
-    expect(printed).toContain("assistant analysis\nan old thought\n");
+    expect(printed).toContain("assistant analysis\nold reasoning\n");
     expect(printed).toContain("user\ntwo <\\|end|>\n");
   });
 

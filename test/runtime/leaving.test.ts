@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../helpers/scripted-engine.ts";
 
-const THOUGHT = "<|channel|>analysis<|message|>Let me think.";
+const ANALYSIS = "<|channel|>analysis<|message|>Let me think.";
 
 /** Long enough to be still in flight when the client has disconnected. */
 const LONG = `<|channel|>final<|message|>${Array.from({ length: 20_000 }, (_, at) => ` ${at}`).join("")}`;
@@ -47,7 +47,7 @@ describe.each(streams)(
   (_, ...asked) => {
     test.each<[string, Script]>([
       ["while it writes", LONG],
-      ["while it hangs", { write: THOUGHT, hang: true }],
+      ["while it hangs", { write: ANALYSIS, hang: true }],
     ])("%s", async (__, script) => {
       next = script;
       const turns = gateway.logged.filter(({ event }) => event === "turn").length;

@@ -6,7 +6,7 @@ import { CLIENTS } from "../clients/loops.ts";
 import { type EngineServer, startEngineServer } from "../helpers/engine-server.ts";
 import { type RecordingEngine, recordingEngine } from "../helpers/recording-engine.ts";
 import { type ScriptedEngine, scriptedEngine } from "../helpers/scripted-engine.ts";
-import { forgetful, loopScripts, type Post, runLoop, thoughtsIn } from "../helpers/tool-loop.ts";
+import { forgetful, loopScripts, type Post, runLoop, analysisIn } from "../helpers/tool-loop.ts";
 import { startWorker, type TestWorker } from "../helpers/worker.ts";
 import { toVariables } from "../helpers/worker-variables.ts";
 import { testRequests } from "./requests.ts";
@@ -51,7 +51,7 @@ describe("with reasoning stored in KV no client's tool loop loses any", () => {
     );
     // Strict tools take a second engine call, which goes on from the call's header.
     const prompts = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant"));
-    expect(prompts.map((prompt) => thoughtsIn(prompt).length)).toEqual([0, 1, 2, 3]);
+    expect(prompts.map((prompt) => analysisIn(prompt).length)).toEqual([0, 1, 2, 3]);
   });
 });
 
@@ -120,7 +120,7 @@ describe("two Workers", () => {
     const { engine, sends } = await startTwo(["kept", "kept"]);
     const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
     expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
   });
 
   test("with one KV namespace continue each other's responses", async () => {
@@ -140,7 +140,7 @@ describe("two Workers", () => {
       previous = StoredResponse.parse(await answer.json());
     }
     expect(previous?.output.at(-1)?.type).toBe("message");
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
   });
 
   test("that share only a sealing key decrypt what clients carry between them", async () => {
@@ -149,7 +149,7 @@ describe("two Workers", () => {
     const { engine, sends } = await startTwo(["mine", "yours"], settings);
     const { outcomes } = await runLoop(toPosts(sends));
     expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
   });
 
   test("that share nothing lose what clients do not send back, and report it", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import {
-  type CallThoughts,
+  type CallReasoning,
   createReasoningStore,
   type LoopStep,
   type ReasoningOutcome,
@@ -66,7 +66,7 @@ function keeperWith(options: { store?: Store; secret?: string } = {}) {
     onSealRefused: (reason) => refusals.push(reason),
     onCorrupt: () => {},
   });
-  /** Runs a turn; gives the seals of its thoughts. */
+  /** Runs a turn; returns the encrypted texts of its reasoning parts. */
   const run = async (events: readonly TurnEvent[], tenant = "alice"): Promise<string[]> => {
     const { parts } = await collectTurn(
       reasoningStore.keep(stream(events), { tenant, seal: true }),
@@ -76,12 +76,12 @@ function keeperWith(options: { store?: Store; secret?: string } = {}) {
   return { reasoningStore, outcomes, refusals, run };
 }
 
-/** Of each call, the thoughts right before it. */
-function beforeCalls(...texts: readonly string[][]): CallThoughts[] {
+/** For each call, the reasoning directly before it. */
+function beforeCalls(...texts: readonly string[][]): CallReasoning[] {
   return texts.map((each) => ({ before: [each], after: [] }));
 }
 
-const NOT_KEPT: CallThoughts = { before: [], after: [] };
+const NOT_KEPT: CallReasoning = { before: [], after: [] };
 
 function step(fields: Partial<LoopStep>): LoopStep {
   return { sent: [], sealed: [], callIds: [], ...fields };
@@ -144,7 +144,7 @@ describe("on the way out", () => {
     }
     await expect
       .poll(() => reasoningStore.restore("alice", [step({ callIds: ["c1"] })]))
-      .toEqual([{ thoughts: beforeCalls(["hm"]), outcome: "stored" }]);
+      .toEqual([{ reasoning: beforeCalls(["hm"]), outcome: "stored" }]);
   });
 
   test("a call does not end before its reasoning is stored", async () => {
@@ -166,13 +166,13 @@ describe("on the way out", () => {
     slow.resolve();
     await end;
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
-      { thoughts: beforeCalls([]), outcome: undefined },
+      { reasoning: beforeCalls([]), outcome: undefined },
     ]);
   });
 });
 
 describe("on the way in", () => {
-  /** One call after one thought, `c1`, and one after two, `c2`; with the seals of all three. */
+  /** `c1`, a call after one analysis message, and `c2`, a call after two; with the encrypted texts of all three. */
   async function afterTwoCalls() {
     const all = keeperWith();
     const cipher = await all.run(
@@ -184,7 +184,7 @@ describe("on the way in", () => {
   test("stored reasoning is restored before its calls, message by message", async () => {
     const { reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c1", "c2"] })])).toEqual([
-      { thoughts: beforeCalls(["one"], ["two", "three"]), outcome: "stored" },
+      { reasoning: beforeCalls(["one"], ["two", "three"]), outcome: "stored" },
     ]);
   });
 
@@ -205,7 +205,7 @@ describe("on the way in", () => {
     );
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c1", "c2"] })])).toEqual([
       {
-        thoughts: [
+        reasoning: [
           { before: [["plan"], ["so"]], after: [] },
           { before: [["next"]], after: ["done", "or not"] },
         ],
@@ -218,13 +218,13 @@ describe("on the way in", () => {
     const { cipher, reasoningStore } = await afterTwoCalls();
     expect(
       await reasoningStore.restore("alice", [step({ sealed: cipher, callIds: ["x", "y"] })]),
-    ).toEqual([{ thoughts: beforeCalls(["one", "two", "three"]), outcome: "sealed" }]);
+    ).toEqual([{ reasoning: beforeCalls(["one", "two", "three"]), outcome: "sealed" }]);
   });
 
   test("encrypted reasoning without a call is kept alone", async () => {
     const { cipher, reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ sealed: cipher.slice(0, 1) })])).toEqual([
-      { thoughts: beforeCalls(["one"]), outcome: "sealed" },
+      { reasoning: beforeCalls(["one"]), outcome: "sealed" },
     ]);
   });
 
@@ -255,11 +255,11 @@ describe("on the way in", () => {
       "stored",
     ],
   ];
-  test.each(precedence)("%s", async (_, fields, thoughts, outcome) => {
+  test.each(precedence)("%s", async (_, fields, reasoning, outcome) => {
     const { cipher, reasoningStore } = await afterTwoCalls();
     const given = step({ callIds: ["c1"], ...fields(cipher) });
     expect(await reasoningStore.restore("alice", [given])).toEqual([
-      { thoughts: beforeCalls(...thoughts), outcome },
+      { reasoning: beforeCalls(...reasoning), outcome },
     ]);
   });
 
@@ -273,11 +273,11 @@ describe("on the way in", () => {
     ["only the end of it: the kept copy is whole", ["ee"], [["two", "three"]], "stored"],
     ["something else: that is what counts", ["my own"], [["my own"]], "sent"],
     ["more than was kept", ["zero\n\ntwo\n\nthree"], [["zero\n\ntwo\n\nthree"]], "sent"],
-  ])("sent, %s", async (_, sent, thoughts, outcome) => {
+  ])("sent, %s", async (_, sent, reasoning, outcome) => {
     const { reasoningStore } = await afterTwoCalls();
     const given = step({ sent, callIds: ["c2"] });
     expect(await reasoningStore.restore("alice", [given])).toEqual([
-      { thoughts: beforeCalls(...thoughts), outcome },
+      { reasoning: beforeCalls(...reasoning), outcome },
     ]);
   });
 
@@ -285,28 +285,28 @@ describe("on the way in", () => {
     const { reasoningStore } = keeperWith();
     const given = step({ sent: ["mine"], callIds: ["c1"] });
     expect(await reasoningStore.restore("alice", [given])).toEqual([
-      { thoughts: beforeCalls(["mine"]), outcome: "sent" },
+      { reasoning: beforeCalls(["mine"]), outcome: "sent" },
     ]);
   });
 
   test("unknown calls are lost; what was found for others is used", async () => {
     const { reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c0", "c2"] })])).toEqual([
-      { thoughts: [NOT_KEPT, ...beforeCalls(["two", "three"])], outcome: "lost" },
+      { reasoning: [NOT_KEPT, ...beforeCalls(["two", "three"])], outcome: "lost" },
     ]);
   });
 
   test("a call without an id is lost", async () => {
     const { reasoningStore } = keeperWith();
     expect(await reasoningStore.restore("alice", [step({ callIds: [undefined] })])).toEqual([
-      { thoughts: [NOT_KEPT], outcome: "lost" },
+      { reasoning: [NOT_KEPT], outcome: "lost" },
     ]);
   });
 
   test("a seal that does not open is lost, and counted, when there is nothing else", async () => {
     const { reasoningStore, refusals } = keeperWith();
     expect(await reasoningStore.restore("alice", [step({ sealed: ["forged"] })])).toEqual([
-      { thoughts: [], outcome: "lost" },
+      { reasoning: [], outcome: "lost" },
     ]);
     expect(refusals).toEqual(["malformed"]);
   });
@@ -315,7 +315,7 @@ describe("on the way in", () => {
     const { reasoningStore, outcomes, run } = keeperWith();
     await run(turnOf(call("c1")));
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
-      { thoughts: beforeCalls([]), outcome: undefined },
+      { reasoning: beforeCalls([]), outcome: undefined },
     ]);
     expect(outcomes).toEqual([]);
   });
@@ -325,7 +325,7 @@ describe("on the way in", () => {
       const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
       const { reasoningStore } = keeperWith({ store: { ...memory, get: async () => value } });
       expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
-        { thoughts: [NOT_KEPT], outcome: "lost" },
+        { reasoning: [NOT_KEPT], outcome: "lost" },
       ]);
     }
   });
@@ -357,7 +357,7 @@ describe("tenants", () => {
     const { reasoningStore, run } = keeperWith();
     const sealed = await run(turnOf(think("hm"), call("c1")), "alice");
     expect(await reasoningStore.restore("bob", [step({ sealed, callIds: ["c1"] })])).toEqual([
-      { thoughts: [NOT_KEPT], outcome: "lost" },
+      { reasoning: [NOT_KEPT], outcome: "lost" },
     ]);
   });
 
@@ -368,7 +368,7 @@ describe("tenants", () => {
     const restored = await Promise.all(
       ["alice", "bob"].map((tenant) => reasoningStore.restore(tenant, [step({ callIds: ["c1"] })])),
     );
-    expect(restored.flat().map(({ thoughts }) => thoughts)).toEqual([
+    expect(restored.flat().map(({ reasoning }) => reasoning)).toEqual([
       beforeCalls(["alice's"]),
       beforeCalls(["bob's"]),
     ]);
@@ -405,5 +405,5 @@ test.each<[ReasoningOutcome | undefined, (ReasoningOutcome | undefined)[]]>([
   ["stored", ["sealed", "stored", "sent"]],
   ["lost", ["sent", "lost", "stored"]],
 ])("the outcome of a request is %s for %j", (worst, outcomes) => {
-  expect(worstOutcome(outcomes.map((outcome) => ({ thoughts: [], outcome })))).toBe(worst);
+  expect(worstOutcome(outcomes.map((outcome) => ({ reasoning: [], outcome })))).toBe(worst);
 });

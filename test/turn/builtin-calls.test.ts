@@ -6,7 +6,7 @@ import { parseJson } from "../../src/harmony/json.ts";
 import type { FinishedTurn } from "../../src/turn/collect.ts";
 import type { TurnEvent } from "../../src/turn/turn.ts";
 
-const THOUGHT = "<|channel|>analysis<|message|>Let me compute.<|end|><|start|>assistant";
+const ANALYSIS = "<|channel|>analysis<|message|>Let me compute.<|end|><|start|>assistant";
 const CALL = "<|channel|>analysis to=python code<|message|>print(1)<|call|>";
 const SEARCH = '<|channel|>analysis to=browser.search code<|message|>{"query":"x"}<|call|>';
 const FINAL = "<|channel|>final<|message|>One.<|return|>";
@@ -36,7 +36,7 @@ async function readAll(events: AsyncIterable<TurnEvent>): Promise<TurnEvent[]> {
 describe.each(["ids", "pieces", "text"] as const)("on an engine that gives %s", (form) => {
   test("a call is run, its result appended, and the model continues", async () => {
     const tool = fakeTool({ answer: () => "1\n" });
-    const engine = scriptedEngine([THOUGHT + CALL, FINAL], { form });
+    const engine = scriptedEngine([ANALYSIS + CALL, FINAL], { form });
     const turn = await finishTurn(engine, turnWithTools([tool]));
     expect(outline(turn)).toEqual([
       "reasoning Let me compute.",

@@ -126,8 +126,8 @@ for (const [title, { create, logprobs }] of Object.entries(engines)) {
         demand({ tools: TOOLS, toolChoice: { type: "required", names: ["get_day"] } }),
       );
       expect(turn.end).toMatchObject({ finish: "tool-calls", usage: { engineCalls: 2 } });
-      const [thought, call] = turn.parts;
-      expect([thought?.kind, turn.parts.length]).toEqual(["reasoning", 2]);
+      const [analysis, call] = turn.parts;
+      expect([analysis?.kind, turn.parts.length]).toEqual(["reasoning", 2]);
       expect(call).toMatchObject({ kind: "tool-call", name: "get_day" });
       expect(problemWith(call?.text ?? "", parseJson(DAY))).toBeUndefined();
     });

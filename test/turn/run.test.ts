@@ -36,7 +36,7 @@ test("reasoning and an answer are emitted as parts, in one engine call", async (
 
 test("the prompt ends where the model continues, without the analysis of finished turns", async () => {
   const engine = scriptedEngine([FINAL]);
-  const old = { role: "assistant" as const, channel: "analysis", content: "old thought" };
+  const old = { role: "assistant" as const, channel: "analysis", content: "old reasoning" };
   const done = { role: "assistant" as const, channel: "final", content: "old answer" };
   const { messages } = turnWith();
   await finishTurn(
@@ -46,7 +46,7 @@ test("the prompt ends where the model continues, without the analysis of finishe
   expect(engine.prompts[0]).toMatch(
     /old answer<\|end\|><\|start\|>user<\|message\|>again<\|end\|><\|start\|>assistant$/,
   );
-  expect(engine.prompts[0]).not.toContain("old thought");
+  expect(engine.prompts[0]).not.toContain("old reasoning");
 });
 
 describe("the same turn on every wire form and in every size of read", () => {
@@ -82,7 +82,7 @@ describe("stop strings", () => {
     ["over several tokens", "<|channel|>final<|message|>a###END###b<|return|>", ["###END###"], "a"],
     ["the earliest of several", "<|channel|>final<|message|>x y z<|return|>", ["z", "y"], "x "],
     [
-      "not in the thought",
+      "not in the analysis",
       "<|channel|>analysis<|message|>STOP<|end|><|start|>assistant<|channel|>final<|message|>ok<|return|>",
       ["STOP"],
       "ok",
@@ -186,8 +186,8 @@ test("log probabilities are those of the visible answer", async () => {
     batch: 100,
   });
   const turn = await finishTurn(engine, turnWith({ topLogprobs: 1 }));
-  const [thought, answer] = turn.parts;
-  expect(thought?.logprobs).toEqual([]);
+  const [analysis, answer] = turn.parts;
+  expect(analysis?.logprobs).toEqual([]);
   expect(answer?.logprobs.map((each) => each.id)).toEqual([13225, 1354]);
   const [request] = engine.requests;
   expect(request?.topLogprobs).toBe(1);

@@ -5,7 +5,7 @@ import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../helpers/turns.ts";
 
 const CITY = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
-const THOUGHT = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+const ANALYSIS = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
 const JSON_BODY = "<|constrain|>json<|message|>";
 const formed = turnWith({ answer: formedAnswer("out", parseJson(CITY)) });
 const required = turnWith({
@@ -21,7 +21,7 @@ const able = (...constraints: Constraint["type"][]) => ({
 describe("one call for a whole turn", () => {
   test("a structural tag leaves reasoning free and lists every ending", async () => {
     const engine = scriptedEngine(
-      [`${THOUGHT}<|channel|>final ${JSON_BODY}{"city":"Oslo"}<|return|>`],
+      [`${ANALYSIS}<|channel|>final ${JSON_BODY}{"city":"Oslo"}<|return|>`],
       able("structural-tag"),
     );
     const turn = await finishTurn(
@@ -79,7 +79,7 @@ describe("one call for a whole turn", () => {
     "a %s holds no schema that was not compiled with the request",
     async (type) => {
       const engine = scriptedEngine(
-        [`${THOUGHT}<|channel|>final ${JSON_BODY}{"city":"Oslo"}<|return|>`],
+        [`${ANALYSIS}<|channel|>final ${JSON_BODY}{"city":"Oslo"}<|return|>`],
         able(type),
       );
       const shown = { name: "find", strict: false, parameters: parseJson('{"pattern":"(?<=a)b"}') };
@@ -92,7 +92,7 @@ describe("one call for a whole turn", () => {
 
   test("a required call leaves no room for an answer", async () => {
     const engine = scriptedEngine(
-      [`${THOUGHT} to=functions.find<|channel|>commentary ${JSON_BODY}{"city":"Oslo"}<|call|>`],
+      [`${ANALYSIS} to=functions.find<|channel|>commentary ${JSON_BODY}{"city":"Oslo"}<|call|>`],
       able("token-grammar"),
     );
     const turn = await finishTurn(engine, required, singleCall);
@@ -105,7 +105,7 @@ describe("one call for a whole turn", () => {
 
   test("a server that ignores the constraint costs a call, not the guarantee", async () => {
     const engine = scriptedEngine(
-      [`${THOUGHT}<|channel|>final<|message|>No.<|return|>`, '{"city":"Oslo"}<|call|>'],
+      [`${ANALYSIS}<|channel|>final<|message|>No.<|return|>`, '{"city":"Oslo"}<|call|>'],
       able("structural-tag"),
     );
     const turn = await finishTurn(engine, required, singleCall);
@@ -175,7 +175,7 @@ describe("one call for a whole turn", () => {
     ["the engine cannot", formed, singleCall, able()],
     ["nothing is demanded", turnWith(), singleCall, able("structural-tag")],
     [
-      "nothing is thought",
+      "reasoning is off",
       { ...formed, reasoning: { enabled: false } },
       singleCall,
       able("structural-tag"),

@@ -14,7 +14,7 @@ import {
   turnWith,
 } from "../helpers/turns.ts";
 
-const THOUGHT = "<|channel|>analysis<|message|>Let me think.<|end|>";
+const ANALYSIS = "<|channel|>analysis<|message|>Let me think.<|end|>";
 const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
 const CITY = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
 const WEATHER = offeredTool("get_weather", CITY);
@@ -111,16 +111,16 @@ describe("a required call", () => {
       tools: [WEATHER, TIME],
       toolChoice: { type: "required", names: ["get_weather", "get_time"] },
     });
-    const thought = spelledIds("Hm.<|end|>").length;
+    const analysisLength = spelledIds("Hm.<|end|>").length;
 
     test("the name of the function costs no more than is left of the request's", async () => {
       const engine = scriptedEngine(["Hm.<|end|>", ".get_time<|channel|>"]);
-      const turn = await finishTurn(engine, { ...several, maxOutputTokens: thought + 2 });
-      expect(engine.requests.map(({ maxTokens }) => maxTokens)).toEqual([thought + 2, 2]);
+      const turn = await finishTurn(engine, { ...several, maxOutputTokens: analysisLength + 2 });
+      expect(engine.requests.map(({ maxTokens }) => maxTokens)).toEqual([analysisLength + 2, 2]);
       expect(partsOf(turn)).toEqual([["reasoning", "Hm."]]);
       expect(turn.end).toMatchObject({
         finish: "length",
-        usage: { completionTokens: thought + 2 },
+        usage: { completionTokens: analysisLength + 2 },
       });
     });
 
@@ -138,7 +138,7 @@ describe("a required call", () => {
 
     test("if no tokens are left for the name, the engine is not called", async () => {
       const engine = scriptedEngine(["Hm.<|end|>"]);
-      const turn = await finishTurn(engine, { ...several, maxOutputTokens: thought });
+      const turn = await finishTurn(engine, { ...several, maxOutputTokens: analysisLength });
       expect(turn.end.finish).toBe("length");
     });
 
@@ -153,8 +153,8 @@ describe("a required call", () => {
   });
 
   test("reasoning ends however the model ends it", async () => {
-    for (const thought of ["x<|end|>", "x<|return|>", "x<|call|>", "x<|start|>assistant", "x"]) {
-      const engine = scriptedEngine([thought, '{"city":"Rome"}<|call|>'], CONSTRAINS);
+    for (const analysis of ["x<|end|>", "x<|return|>", "x<|call|>", "x<|start|>assistant", "x"]) {
+      const engine = scriptedEngine([analysis, '{"city":"Rome"}<|call|>'], CONSTRAINS);
       const turn = await finishTurn(engine, required);
       expect(partsOf(turn)).toEqual([
         ["reasoning", "x"],
@@ -191,7 +191,7 @@ describe("an answer of a form", () => {
   test("is constrained from its first token, and reasoning is not", async () => {
     const engine = scriptedEngine(
       [
-        `${THOUGHT}<|start|>assistant<|channel|>final<|message|>{"wrong":`,
+        `${ANALYSIS}<|start|>assistant<|channel|>final<|message|>{"wrong":`,
         '{"city":"Oslo"}<|return|>',
       ],
       CONSTRAINS,
@@ -205,14 +205,14 @@ describe("an answer of a form", () => {
       undefined,
       { type: "json-schema", schema: CITY },
     ]);
-    expect(addedTo(engine, 1)).toBe(`${THOUGHT}<|start|>assistant<|channel|>final<|message|>`);
+    expect(addedTo(engine, 1)).toBe(`${ANALYSIS}<|start|>assistant<|channel|>final<|message|>`);
     expect(engine.requests[1]?.sampling.logitBias?.get(200007)).toBe(-100);
     expectGrowingPrompts(engine);
   });
 
   test("is checked if the engine has no constraints, in the same engine call", async () => {
     const engine = scriptedEngine([
-      `${THOUGHT}<|start|>assistant<|channel|>final<|message|>{"city":"Oslo"}<|return|>`,
+      `${ANALYSIS}<|start|>assistant<|channel|>final<|message|>{"city":"Oslo"}<|return|>`,
       '{"city":"Oslo"}<|return|>',
     ]);
     const turn = await finishTurn(engine, formed);
@@ -222,7 +222,7 @@ describe("an answer of a form", () => {
 
   test("is tried once more with the reason when it is wrong, and the wrong one is never shown", async () => {
     const engine = scriptedEngine([
-      `${THOUGHT}<|start|>assistant<|channel|>final<|message|>not json<|return|>`,
+      `${ANALYSIS}<|start|>assistant<|channel|>final<|message|>not json<|return|>`,
       '{"city":"Oslo"}<|return|>',
     ]);
     const turn = await finishTurn(engine, formed);
@@ -278,7 +278,7 @@ describe("an answer of a form", () => {
   });
 
   test("is opened when the model gives none", async () => {
-    const engine = scriptedEngine([THOUGHT, '{"city":"Oslo"}<|return|>'], CONSTRAINS);
+    const engine = scriptedEngine([ANALYSIS, '{"city":"Oslo"}<|return|>'], CONSTRAINS);
     const turn = await finishTurn(engine, formed);
     expect(partsOf(turn).at(-1)).toEqual(["content", '{"city":"Oslo"}']);
     expect(engine.prompts[1]).toMatch(
@@ -289,7 +289,7 @@ describe("an answer of a form", () => {
   test("leaves the model free to call a tool first", async () => {
     const call =
       '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Oslo"}<|call|>';
-    const engine = scriptedEngine([`${THOUGHT}<|start|>assistant${call}`], CONSTRAINS);
+    const engine = scriptedEngine([`${ANALYSIS}<|start|>assistant${call}`], CONSTRAINS);
     const turn = await finishTurn(engine, turnWith({ answer: SCHEMA, tools: [WEATHER] }));
     expect(partsOf(turn).at(-1)).toEqual(["tool-call", '{"city":"Oslo"}', "get_weather"]);
     expect(turn.end.finish).toBe("tool-calls");
@@ -429,13 +429,13 @@ describe("the reasoning budget", () => {
 
   test("where it is cut does not depend on how it arrived", async () => {
     const circle = spelledIds("<|channel|>analysis<|message|>" + " again and".repeat(2000));
-    const thoughts = await Promise.all(
+    const analysis = await Promise.all(
       [1, 7, 32, 1000, 5000].map(async (batch) => {
         const engine = scriptedEngine([circle, "Done.<|return|>"], { batch });
         return partsOf(await finishTurn(engine, turnWith()))[0]?.[1];
       }),
     );
-    expect(new Set(thoughts).size).toBe(1);
+    expect(new Set(analysis).size).toBe(1);
   });
 
   test.each([
@@ -444,14 +444,14 @@ describe("the reasoning budget", () => {
     ["text", /^ again and again/],
   ] as const)("nor on %s", async (form, shape) => {
     const circle = spelledIds("<|channel|>analysis<|message|>" + " again and".repeat(2000));
-    const thoughts = await Promise.all(
+    const analysis = await Promise.all(
       [1, 7, 1000].map(async (batch) => {
         const engine = scriptedEngine([circle, "Done.<|return|>"], { form, batch });
         return partsOf(await finishTurn(engine, turnWith()))[0]?.[1];
       }),
     );
-    expect(new Set(thoughts).size).toBe(1);
-    expect(thoughts[0]).toMatch(shape);
+    expect(new Set(analysis).size).toBe(1);
+    expect(analysis[0]).toMatch(shape);
   });
 
   test("on pieces the reserve for the answer is counted piece by piece, however they arrived", async () => {
@@ -514,7 +514,7 @@ describe("analysis that is begun without reasoning", () => {
   const none = { reasoning: { enabled: false } };
 
   test.each(["ids", "pieces", "text"] as const)("is cut and not shown: %s", async (form) => {
-    const engine = scriptedEngine([`${THOUGHT}<|start|>assistant${FINAL}`, FINAL], {
+    const engine = scriptedEngine([`${ANALYSIS}<|start|>assistant${FINAL}`, FINAL], {
       form,
       batch: 4,
     });
@@ -526,13 +526,13 @@ describe("analysis that is begun without reasoning", () => {
   });
 
   test("twice: the answer is opened", async () => {
-    const engine = scriptedEngine([THOUGHT, THOUGHT, "Hi.<|return|>"]);
+    const engine = scriptedEngine([ANALYSIS, ANALYSIS, "Hi.<|return|>"]);
     const turn = await finishTurn(engine, turnWith({ ...none, tools: [TIME] }));
     expect(partsOf(turn)).toEqual([["content", "Hi."]]);
   });
 
   test("after the answer: only the answer is emitted", async () => {
-    const engine = scriptedEngine([`Hi.<|end|><|start|>assistant${THOUGHT}`]);
+    const engine = scriptedEngine([`Hi.<|end|><|start|>assistant${ANALYSIS}`]);
     const turn = await finishTurn(engine, turnWith(none));
     expect(partsOf(turn)).toEqual([["content", "Hi."]]);
     expect(turn.end.usage.reasoningTokens).toBe(0);
@@ -684,7 +684,7 @@ describe("a stop string", () => {
 
 describe("a missing answer", () => {
   test.each([
-    ["only a thought", `${THOUGHT}<|return|>`],
+    ["only an analysis message", `${ANALYSIS}<|return|>`],
     ["nothing at all", "<|return|>"],
   ])("after %s the answer is opened once", async (_, write) => {
     const engine = scriptedEngine([write, "Here.<|return|>"]);
@@ -695,14 +695,14 @@ describe("a missing answer", () => {
   });
 
   test("is reported as it is when the operator does not want it opened", async () => {
-    const engine = scriptedEngine([`${THOUGHT}<|return|>`]);
+    const engine = scriptedEngine([`${ANALYSIS}<|return|>`]);
     const turn = await finishTurn(engine, turnWith(), { steering: { openMissingAnswer: false } });
     expect(partsOf(turn)).toEqual([["reasoning", "Let me think."]]);
     expect(turn.end.finish).toBe("stop");
   });
 
   test("that must be a document is an error if it is not opened", async () => {
-    const engine = scriptedEngine([`${THOUGHT}<|return|>`]);
+    const engine = scriptedEngine([`${ANALYSIS}<|return|>`]);
     const turn = await finishTurn(engine, turnWith({ answer: SCHEMA }), {
       steering: { openMissingAnswer: false },
     });
@@ -711,7 +711,7 @@ describe("a missing answer", () => {
 
   test.each([
     ["<|return|>", ""],
-    [`${THOUGHT}<|start|>assistant<|return|>`, THOUGHT],
+    [`${ANALYSIS}<|start|>assistant<|return|>`, ANALYSIS],
     [
       "<|channel|>analysis<|message|>x<|start|>assistant<|return|>",
       "<|channel|>analysis<|message|>x",
@@ -843,7 +843,7 @@ describe("a client that leaves between two engine calls", () => {
     [
       "an answer of a form",
       turnWith({ answer: SCHEMA }),
-      `${THOUGHT}<|start|>assistant<|channel|>final<|message|>`,
+      `${ANALYSIS}<|start|>assistant<|channel|>final<|message|>`,
     ],
     [
       "a required call",

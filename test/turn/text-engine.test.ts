@@ -10,7 +10,7 @@ const TEXT: ScriptedOptions = {
   counts: false,
   capabilities: { idsIn: false, stopIds: false },
 };
-const THOUGHT = "<|channel|>analysis<|message|>Let me think.<|end|>";
+const ANALYSIS = "<|channel|>analysis<|message|>Let me think.<|end|>";
 const ANSWER = "<|start|>assistant<|channel|>final<|message|>Hello there!<|return|>";
 
 describe("typed control spellings, which are broken and so take more tokens", () => {
@@ -19,7 +19,7 @@ describe("typed control spellings, which are broken and so take more tokens", ()
   });
 
   test("the limit is computed from the text that is actually sent", async () => {
-    const engine = scriptedEngine([THOUGHT + ANSWER], TEXT);
+    const engine = scriptedEngine([ANALYSIS + ANSWER], TEXT);
     await finishTurn(engine, typed, { contextLength: 1000 });
     const [request] = engine.requests;
     const sent = spelledIds(request?.prompt.text() ?? "").length;
@@ -28,7 +28,7 @@ describe("typed control spellings, which are broken and so take more tokens", ()
   });
 
   test("a prompt that fits only unaltered is refused before the engine is asked", async () => {
-    const probe = scriptedEngine([THOUGHT + ANSWER], TEXT);
+    const probe = scriptedEngine([ANALYSIS + ANSWER], TEXT);
     await finishTurn(probe, typed);
     const prompt = probe.requests[0]?.prompt;
     const contextLength = (prompt?.ids.length ?? 0) + 1;
@@ -40,7 +40,7 @@ describe("typed control spellings, which are broken and so take more tokens", ()
   });
 
   test("usage reports the tokens sent, if the engine does not", async () => {
-    const engine = scriptedEngine([THOUGHT + ANSWER], TEXT);
+    const engine = scriptedEngine([ANALYSIS + ANSWER], TEXT);
     const { end } = await finishTurn(engine, typed);
     const sent = spelledIds(engine.requests[0]?.prompt.text() ?? "").length;
     expect(end.usage.promptTokens).toBe(sent);
@@ -48,20 +48,20 @@ describe("typed control spellings, which are broken and so take more tokens", ()
 });
 
 test.each([1, 2, 5, 100])("tokens are counted alike in reads of %i", async (batch) => {
-  const engine = scriptedEngine([THOUGHT + ANSWER], { ...TEXT, batch });
+  const engine = scriptedEngine([ANALYSIS + ANSWER], { ...TEXT, batch });
   const { end } = await finishTurn(
     engine,
     turnWith({ reasoning: { enabled: true, maxTokens: 50 } }),
   );
   expect(end.usage).toMatchObject({
-    completionTokens: spelledIds(THOUGHT + ANSWER).length,
+    completionTokens: spelledIds(ANALYSIS + ANSWER).length,
     reasoningTokens: 4,
   });
 });
 
 test("text that is cut within a token counts no more tokens than were requested", async () => {
-  const thought = "<|channel|>analysis<|message|>tho1 final answer: to=functions.search tho2";
-  const engine = scriptedEngine([thought, "Done.<|return|>"], TEXT);
+  const analysis = "<|channel|>analysis<|message|>tho1 final answer: to=functions.search tho2";
+  const engine = scriptedEngine([analysis, "Done.<|return|>"], TEXT);
   const reasoning = { enabled: true, maxTokens: 9 };
   const { end } = await finishTurn(engine, turnWith({ reasoning, maxOutputTokens: 11 }));
   expect(end.usage.completionTokens).toBeLessThanOrEqual(11);

@@ -60,7 +60,7 @@ function sealedReasoning(message: AssistantMessage): readonly string[] {
 
 /**
  * The text of all `reasoning.text` entries in order; of the summaries when there is no text. A summary made here is
- * left out: the thought itself has been kept.
+ * left out: the reasoning itself has been stored.
  */
 function detailsText(details: AssistantMessage["reasoning_details"]): string | undefined {
   if (!Array.isArray(details)) return undefined;

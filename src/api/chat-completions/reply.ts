@@ -1,6 +1,6 @@
 /** Shared by streamed and plain chat replies: options, reasoning entries and mapped values. */
 import type { TokenLogprob } from "../../engines/engine.ts";
-import { THOUGHT_SEPARATOR } from "../../store/reasoning-store.ts";
+import { REASONING_SEPARATOR } from "../../store/reasoning-store.ts";
 import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
 import { tokenText } from "../token-text.ts";
 import type { ChatRequest } from "./request.ts";
@@ -31,14 +31,14 @@ export interface ReplyOptions {
 export type ShownReasoning = "text" | "sealed" | "summary" | "hidden";
 
 /** Between two analysis messages, and between a preamble and the answer. */
-export const PART_SEPARATOR = THOUGHT_SEPARATOR;
+export const PART_SEPARATOR = REASONING_SEPARATOR;
 
 /** An entry of `reasoning_details`. Clients drop entries without `format`: they assume Anthropic's. */
 export function toSealedDetail(data: string, index: number) {
   return { type: "reasoning.encrypted" as const, data, format: "unknown" as const, index };
 }
 
-/** Begins the id of each summary made here. Sent back, such a summary must not stand in for the thought. */
+/** Begins the id of each summary made here. Sent back, such a summary must not replace the reasoning. */
 export const SUMMARY_ID_PREFIX = "harmony_summary_";
 
 export function toSummaryDetail(summary: string, number: number, { reasoning }: ReplyOptions) {

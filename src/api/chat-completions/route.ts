@@ -66,7 +66,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       system: deps.system(now),
       bodyText,
       hosted: deps.hosted,
-      restored: new Map([...loop.keys()].map((key, at) => [key, restored[at]?.thoughts ?? []])),
+      restored: new Map([...loop.keys()].map((key, at) => [key, restored[at]?.reasoning ?? []])),
       sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
     });
     const turn = await stages.run(steps);

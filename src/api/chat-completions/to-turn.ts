@@ -39,7 +39,7 @@ import {
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { runAtOnce } from "../stages.ts";
-import type { CallThoughts, PlacedCall } from "../../store/reasoning-store.ts";
+import type { CallReasoning, PlacedCall } from "../../store/reasoning-store.ts";
 import { toSampling } from "../sampling.ts";
 import { contentText } from "./content-text.ts";
 import { sentReasoning } from "./reasoning-in.ts";
@@ -56,7 +56,7 @@ export interface PromptContext {
    * Restored reasoning of the running tool loop: by message index, the reasoning around each of the message's calls. Other
    * messages keep the reasoning they contain.
    */
-  readonly restored: ReadonlyMap<number, readonly CallThoughts[]>;
+  readonly restored: ReadonlyMap<number, readonly CallReasoning[]>;
   /** Absent: the gateway runs no tools. */
   readonly hosted?: HostedDeps;
 }
@@ -277,7 +277,7 @@ function toHistory(messages: readonly ChatMessage[], restored: PromptContext["re
         for (const call of parts.calls) calls.set(call.id, call.name);
         if (last && parts.calls.length === 0 && parts.text !== "") {
           prefill = parts.text;
-          history.push(...toThoughts(parts.thoughts[0]?.before.flat()));
+          history.push(...toAnalysisMessages(parts.reasoning[0]?.before.flat()));
         } else {
           history.push(...toAssistantMessages(parts));
         }
@@ -317,7 +317,7 @@ const MAX_NAME_LENGTH = 64;
 
 interface AssistantParts {
   /** Around each call; without calls, before the text. */
-  readonly thoughts: readonly CallThoughts[];
+  readonly reasoning: readonly CallReasoning[];
   readonly text: string;
   readonly calls: readonly { readonly id: string; readonly name: string; readonly args: string }[];
 }
@@ -325,7 +325,7 @@ interface AssistantParts {
 function assistantParts(
   message: AssistantMessage,
   param: string,
-  restored: readonly CallThoughts[] | undefined,
+  restored: readonly CallReasoning[] | undefined,
 ): AssistantParts {
   const calls = (message.tool_calls ?? []).map((call, index) => {
     if (call.function) {
@@ -343,24 +343,24 @@ function assistantParts(
     calls.push({ id: "", name, args: args ?? "" });
   }
   return {
-    thoughts: restored ?? [{ before: [optional(sentReasoning(message))], after: [] }],
+    reasoning: restored ?? [{ before: [optional(sentReasoning(message))], after: [] }],
     text: contentText(message.content, param) || (message.refusal ?? ""),
     calls,
   };
 }
 
 /** In the order the model wrote them. The client has joined all text for the user into one string. */
-function toAssistantMessages({ thoughts, text, calls }: AssistantParts): Message[] {
+function toAssistantMessages({ reasoning, text, calls }: AssistantParts): Message[] {
   if (calls.length === 0) {
     return [
-      ...toThoughts(thoughts.flatMap(({ before }) => before.flat())),
+      ...toAnalysisMessages(reasoning.flatMap(({ before }) => before.flat())),
       ...(text === "" ? [] : [finalMessage(text)]),
     ];
   }
   // Continue sends " " and LangChain "" with calls: both mean no text.
   const preamble = text.trim() === "" ? [] : [preambleMessage(text)];
   return calls.flatMap(({ name, args }, index) => {
-    const { before = [], after, tools = [] } = thoughts[index] ?? {};
+    const { before = [], after, tools = [] } = reasoning[index] ?? {};
     const beforeText = before.length > 1 ? before.slice(0, -1) : before;
     const beforeCall = before.slice(beforeText.length);
     return [
@@ -368,12 +368,12 @@ function toAssistantMessages({ thoughts, text, calls }: AssistantParts): Message
       ...(index === 0 ? preamble : []),
       ...beforeCall.flatMap((texts, at) => withTools(texts, tools, beforeText.length + at)),
       toolCallMessage(name, args),
-      ...toThoughts(after),
+      ...toAnalysisMessages(after),
     ];
   });
 }
 
-/** Thoughts, and between them the calls that the gateway ran, as the model saw them. */
+/** Analysis messages, and between them the calls that the gateway ran, as the model saw them. */
 function withTools(
   texts: readonly string[],
   tools: readonly PlacedCall[],
@@ -390,13 +390,13 @@ function withTools(
 function toToolStates(restored: PromptContext["restored"]): ReadonlyMap<string, string> {
   const calls = [...restored]
     .toSorted(([a], [b]) => a - b)
-    .flatMap(([, thoughts]) => thoughts.flatMap(({ tools = [] }) => tools));
+    .flatMap(([, reasoning]) => reasoning.flatMap(({ tools = [] }) => tools));
   return new Map(
     calls.flatMap(({ call: { state } }) => (state ? [[state.tool, state.saved] as const] : [])),
   );
 }
 
-function toThoughts(texts: readonly string[] = []): Message[] {
+function toAnalysisMessages(texts: readonly string[] = []): Message[] {
   return texts.map((text) => analysisMessage(text));
 }
 

@@ -25,10 +25,13 @@ export interface AssistantEntry {
   readonly parts: readonly AssistantPart[];
 }
 
-export type AssistantPart = Thought | { readonly type: "text"; readonly text: string } | ToolUse;
+export type AssistantPart =
+  | ThinkingPart
+  | { readonly type: "text"; readonly text: string }
+  | ToolUse;
 
-export interface Thought {
-  readonly type: "thought";
+export interface ThinkingPart {
+  readonly type: "thinking";
   /** Readable text of the encrypted thinking. Often empty. */
   readonly text: string;
   /** The signature, or the data of a redacted block. Empty if there is none. */
@@ -233,13 +236,13 @@ function toAssistantParts(
         break;
       case "thinking":
         parts.push({
-          type: "thought",
+          type: "thinking",
           text: block.thinking ?? "",
           sealed: block.signature ?? "",
         });
         break;
       case "redacted_thinking":
-        parts.push({ type: "thought", text: "", sealed: block.data ?? "" });
+        parts.push({ type: "thinking", text: "", sealed: block.data ?? "" });
         break;
       case "tool_use": {
         const args = toArguments(block.input, [...path, index, "input"]);

@@ -20,7 +20,7 @@ import { type FindModel, unknownModel } from "./find-model.ts";
 import { toHistory } from "./history.ts";
 import type { ReplyOptions } from "./reply.ts";
 import { type CountRequest, countRequest, messagesRequest } from "./request.ts";
-import { restoreThoughts } from "./restore-thoughts.ts";
+import { restoreThinking } from "./restore-thinking.ts";
 import { requestedReasoning, toShownThinking } from "./thinking.ts";
 import { createEventWriter, errorFrame, PING } from "./to-events.ts";
 import { toMessage } from "./to-message.ts";
@@ -129,7 +129,7 @@ async function prepare(
   const { references } = history;
   await stages.next();
   const offered = toOfferedFunctions(request, { bodyText, tenant, serverTools, references });
-  const restored = await restoreThoughts(history.entries, tenant, deps);
+  const restored = await restoreThinking(history.entries, tenant, deps);
   const steps = toTurnInSteps(request, {
     turnId: requestId,
     tenant,

@@ -82,13 +82,13 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
         held = [];
         return startBlock(TEXT, "text_delta", "text");
       case "preamble":
-        return heldThoughts() + startBlock(TEXT, "text_delta", "text");
+        return heldThinking() + startBlock(TEXT, "text_delta", "text");
       case "tool-call": {
         input = createToolInput();
         hasCall = true;
         const { id, name } = part;
         const block = JSON.stringify({ type: "tool_use", id, name, input: {} });
-        return heldThoughts() + startBlock(block, "input_json_delta", "partial_json");
+        return heldThinking() + startBlock(block, "input_json_delta", "partial_json");
       }
       case "builtin-call":
         return "";
@@ -110,7 +110,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
     open = undefined;
     switch (part?.kind) {
       case "reasoning":
-        return endThought(sealed ?? "");
+        return endThinking(sealed ?? "");
       case "preamble":
       case "content":
         return stopBlock();
@@ -126,12 +126,12 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
     }
   }
 
-  function endThought(sealed: string): string {
+  function endThinking(sealed: string): string {
     switch (options.thinking) {
       case "text":
         return signature(sealed) + stopBlock();
       case "signature":
-        return thought(sealed);
+        return signedBlock(sealed);
       case "before-output":
         held.push(sealed);
         return "";
@@ -143,14 +143,14 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
   }
 
   /** A thinking block with a signature only. */
-  function thought(sealed: string): string {
+  function signedBlock(sealed: string): string {
     return startBlock(THINKING, "thinking_delta", "thinking") + signature(sealed) + stopBlock();
   }
 
-  function heldThoughts(): string {
-    const thoughts = held;
+  function heldThinking(): string {
+    const signatures = held;
     held = [];
-    return thoughts.map((sealed) => thought(sealed)).join("");
+    return signatures.map((sealed) => signedBlock(sealed)).join("");
   }
 
   function end(turn: TurnEnd): string {
@@ -158,7 +158,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
     const usage = JSON.stringify(toUsage(turn.usage));
     const members = `"delta":${JSON.stringify(toStop(turn))},"usage":${usage}`;
     return (
-      (hasCall ? heldThoughts() : "") +
+      (hasCall ? heldThinking() : "") +
       frame("message_delta", members) +
       sseFrame('{"type":"message_stop"}', "message_stop")
     );

@@ -137,14 +137,14 @@ function toMessages(entries: readonly HistoryEntry[]): Conversation {
       }
       case "assistant": {
         for (const part of entry.parts) if (part.type === "call") names.set(part.id, part.name);
-        const { thoughts, answer } = toAnswer(entry);
+        const { analysis, answer } = toAnswer(entry);
         if (answer === undefined) {
           messages.push(...toLoopMessages(entry));
         } else if (index === entries.length - 1 && answer !== "") {
-          messages.push(...thoughts);
+          messages.push(...analysis);
           prefill = answer;
         } else {
-          messages.push(...thoughts, ...(answer === "" ? [] : [finalMessage(answer)]));
+          messages.push(...analysis, ...(answer === "" ? [] : [finalMessage(answer)]));
         }
         break;
       }
@@ -157,15 +157,15 @@ function toMessages(entries: readonly HistoryEntry[]): Conversation {
 
 /** An assistant message without calls. Its texts are one answer. */
 function toAnswer({ parts }: AssistantEntry): {
-  readonly thoughts: readonly Message[];
+  readonly analysis: readonly Message[];
   /** Undefined: there are calls. */
   readonly answer: string | undefined;
 } {
   const isLoop = parts.some(({ type }) => type === "call");
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   return {
-    thoughts: parts.flatMap((part) =>
-      part.type === "thought" ? [analysisMessage(part.text)] : [],
+    analysis: parts.flatMap((part) =>
+      part.type === "thinking" ? [analysisMessage(part.text)] : [],
     ),
     answer: isLoop ? undefined : texts.join(""),
   };
@@ -175,7 +175,7 @@ function toAnswer({ parts }: AssistantEntry): {
 function toLoopMessages({ parts }: AssistantEntry): Message[] {
   return parts.flatMap((part) => {
     switch (part.type) {
-      case "thought":
+      case "thinking":
         return [analysisMessage(part.text)];
       case "text":
         return part.text.trim() === "" ? [] : [preambleMessage(part.text)];

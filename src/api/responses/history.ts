@@ -3,7 +3,7 @@
  * loop, whether the client sent it, carried it sealed, or it is stored.
  */
 import {
-  type CallThoughts,
+  type CallReasoning,
   type ReasoningStore,
   type ReasoningOutcome,
   worstOutcome,
@@ -31,7 +31,7 @@ export interface HistoryDeps {
   readonly tenant: string;
   readonly reasoningStore: ReasoningStore;
   /** Looks up the stored reasoning of an item sent as a bare id. */
-  readonly findThought: (id: string) => Promise<InputItem | undefined>;
+  readonly findReasoning: (id: string) => Promise<InputItem | undefined>;
   /** Decrypts the summary of a compaction item. Undefined if it was not sealed here for this tenant. */
   readonly openSummary: (sealed: string) => Promise<string | undefined>;
   /** Called with where the reasoning of a step was found, unless the reasoning store has reported it. */
@@ -126,10 +126,10 @@ async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<Resolved
     } else if (each.item.type !== "reasoning") {
       items.push(await toHistoryItem(each, deps));
     } else if (step.place !== "finished") {
-      const thought = await readThought(each, deps);
-      if (thought === undefined) continue;
-      outcomes.push(thought);
-      items.push({ type: "reasoning", text: thought.text });
+      const reasoning = await readReasoning(each, deps);
+      if (reasoning === undefined) continue;
+      outcomes.push(reasoning);
+      items.push({ type: "reasoning", text: reasoning.text });
     }
   }
   if (step.place === "finished") return { items, outcome: undefined };
@@ -153,20 +153,23 @@ async function findKeptCall(
     const opened = await deps.reasoningStore.open(deps.tenant, sealed);
     if (opened.opened) return parseKeptCall(opened.text);
   }
-  const kept = typeof id === "string" ? await deps.findThought(id) : undefined;
+  const kept = typeof id === "string" ? await deps.findReasoning(id) : undefined;
   return kept?.type === "unsupported" ? readKeptCall(kept.item[KEPT]) : undefined;
 }
 
-interface Thought {
+interface FoundReasoning {
   readonly text: string;
   readonly outcome: ReasoningOutcome;
 }
 
 /** Readable content first, then sealed content, then what is stored under the id. Undefined: none. */
-async function readThought(located: LocatedItem, deps: HistoryDeps): Promise<Thought | undefined> {
+async function readReasoning(
+  located: LocatedItem,
+  deps: HistoryDeps,
+): Promise<FoundReasoning | undefined> {
   const { item, param, stored } = located;
   if (item.type !== "reasoning") return undefined;
-  const sent = thoughtText(item);
+  const sent = reasoningText(item);
   if (sent !== "") return { text: sent, outcome: stored ? "stored" : "sent" };
 
   const sealed = item.encrypted_content;
@@ -174,9 +177,9 @@ async function readThought(located: LocatedItem, deps: HistoryDeps): Promise<Tho
     const opened = await deps.reasoningStore.open(deps.tenant, sealed);
     if (opened.opened) return { text: opened.text, outcome: stored ? "stored" : "sealed" };
   }
-  const kept = item.id ? await deps.findThought(item.id) : undefined;
-  if (kept?.type === "reasoning" && thoughtText(kept) !== "") {
-    return { text: thoughtText(kept), outcome: "stored" };
+  const kept = item.id ? await deps.findReasoning(item.id) : undefined;
+  if (kept?.type === "reasoning" && reasoningText(kept) !== "") {
+    return { text: reasoningText(kept), outcome: "stored" };
   }
   if (!sealed) return undefined;
   throw new RequestError(
@@ -185,7 +188,7 @@ async function readThought(located: LocatedItem, deps: HistoryDeps): Promise<Tho
   );
 }
 
-export function thoughtText(item: Extract<InputItem, { type: "reasoning" }>): string {
+export function reasoningText(item: Extract<InputItem, { type: "reasoning" }>): string {
   return (item.content ?? []).flatMap((part) => (part.text ? [part.text] : [])).join("\n");
 }
 
@@ -202,10 +205,10 @@ async function restoreLost(
   ]);
   const restored: HistoryItem[] = [];
   let rest = items;
-  for (const [index, thoughts] of (step?.thoughts ?? []).entries()) {
+  for (const [index, reasoning] of (step?.reasoning ?? []).entries()) {
     const end = rest.findIndex(({ type }) => type === "call") + 1;
     const isAfterAnswer = index === 0 && place === "after-answer";
-    restored.push(...withThoughts(rest.slice(0, end), thoughts, isAfterAnswer));
+    restored.push(...withReasoning(rest.slice(0, end), reasoning, isAfterAnswer));
     rest = rest.slice(end);
   }
   return { items: [...restored, ...rest], outcome: step?.outcome };
@@ -213,12 +216,12 @@ async function restoreLost(
 
 /**
  * A call, the items since the previous call, and the reasoning between them. The lists of reasoning are matched backwards
- * from the call: reasoning before an answer is not used again, and if the client has disconnected out texts, their reasoning
+ * from the call: reasoning before an answer is not used again, and if the client has left out texts, their reasoning
  * comes first.
  */
-function withThoughts(
+function withReasoning(
   items: readonly HistoryItem[],
-  { before, after }: CallThoughts,
+  { before, after }: CallReasoning,
   isAfterAnswer: boolean,
 ): HistoryItem[] {
   const places = items.flatMap(({ type }, at) =>
@@ -230,13 +233,16 @@ function withThoughts(
   );
   const first = isAfterAnswer ? [] : before.slice(0, surplus).flat();
   return [
-    ...first.map((text) => toThought(text)),
-    ...items.flatMap((item, at) => [...(lists.get(at) ?? []).map((text) => toThought(text)), item]),
-    ...after.map((text) => toThought(text)),
+    ...first.map((text) => toReasoningItem(text)),
+    ...items.flatMap((item, at) => [
+      ...(lists.get(at) ?? []).map((text) => toReasoningItem(text)),
+      item,
+    ]),
+    ...after.map((text) => toReasoningItem(text)),
   ];
 }
 
-function toThought(text: string): HistoryItem {
+function toReasoningItem(text: string): HistoryItem {
   return { type: "reasoning", text };
 }
 

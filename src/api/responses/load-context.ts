@@ -65,7 +65,7 @@ export async function loadContext(
   } = await resolveHistory([...before, ...own], {
     tenant: client.tenant,
     reasoningStore: deps.reasoning,
-    findThought: async (id) => {
+    findReasoning: async (id) => {
       const item = await reads.find(id);
       return item && toInputItem(item);
     },

@@ -1,5 +1,5 @@
 /** The items of a request alone, for use without a store: references are not resolved. */
-import { isAnswer, thoughtText } from "./history.ts";
+import { isAnswer, reasoningText } from "./history.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { InputItem } from "./items.ts";
 import { readToolItem } from "./tool-items.ts";
@@ -27,7 +27,7 @@ function toHistoryItem(
         : { type: "message", role, content, param };
     }
     case "reasoning":
-      return { type: "reasoning", text: thoughtText(item) };
+      return { type: "reasoning", text: reasoningText(item) };
     case "function_call":
     case "function_call_output":
     case "custom_tool_call":

@@ -52,7 +52,7 @@ function fromOpen(prompt: DemoPrompt, script: Script): Part[] {
 
 /** The rest of the turn, starting in a header that contains only the role. */
 function messages(prompt: DemoPrompt, script: Script): Part[] {
-  if (prompt.hasThought || prompt.awaitsResult) return act(script);
+  if (prompt.hasAnalysis || prompt.awaitsResult) return act(script);
   return [CHANNEL, "analysis", MESSAGE, ...body(script, undefined, "analysis")];
 }
 
@@ -107,7 +107,7 @@ function body(
 ): Part[] {
   if (recipient !== undefined) return [...rest(script.inputFor(recipient), written), CALL];
   if (channel === "analysis") {
-    return [...rest(script.thought, written), ...NEXT_MESSAGE, ...plan(script), ...act(script)];
+    return [...rest(script.reasoning, written), ...NEXT_MESSAGE, ...plan(script), ...act(script)];
   }
   if (channel === "commentary") {
     return [...rest(script.preamble, written), ...NEXT_MESSAGE, ...act(script)];

@@ -24,9 +24,9 @@ export interface DemoPrompt {
   /** Calls made since the last user message, in order. */
   readonly calls: readonly DemoCall[];
   /** Analysis messages since the last user message. */
-  readonly thoughts: number;
+  readonly analysisCount: number;
   /** There is analysis since the last user message or tool result. */
-  readonly hasThought: boolean;
+  readonly hasAnalysis: boolean;
   /** The last complete message is a call of the assistant: its result has not come. */
   readonly awaitsResult: boolean;
   /** Where the prompt ends. */
@@ -88,8 +88,8 @@ export function readPrompt(ids: readonly TokenId[]): DemoPrompt {
     question,
     userMessages: messages.filter((message) => message.author === "user").length,
     calls: readCalls(sinceUser),
-    thoughts: sinceUser.filter(isThought).length,
-    hasThought: sinceUser.slice(lastStep + 1).some(isThought),
+    analysisCount: sinceUser.filter(isAnalysis).length,
+    hasAnalysis: sinceUser.slice(lastStep + 1).some(isAnalysis),
     awaitsResult: messages.length > 0 && isCall(messages.at(-1)),
     open,
   };
@@ -150,7 +150,7 @@ function words(ids: readonly TokenId[]): string[] {
     .filter((word) => word !== "");
 }
 
-function isThought(message: ReadMessage): boolean {
+function isAnalysis(message: ReadMessage): boolean {
   return message.author === "assistant" && message.channel === "analysis" && !isCall(message);
 }
 

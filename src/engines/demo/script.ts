@@ -7,13 +7,13 @@ import type { Move } from "./move.ts";
 import { argumentsOf, planCalls, remainingCalls, type PlannedCall } from "./plan.ts";
 import type { DemoPrompt } from "./prompt.ts";
 import { nextTrainedCall, type TrainedCall, trainedAnswer } from "./trained-tools.ts";
-import { answerText, preambleText, thoughtText } from "./texts.ts";
+import { answerText, preambleText, reasoningText } from "./texts.ts";
 
 export interface Script {
   readonly move: Move;
   /** A call to a tool of training, which comes before the move. */
   readonly trainedCall: TrainedCall | undefined;
-  readonly thought: string;
+  readonly reasoning: string;
   /** The plan as the text of a preamble. */
   readonly preamble: string;
   /** Whether to write the preamble unprompted, between the first analysis and the first call. */
@@ -37,7 +37,7 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
   return {
     move,
     trainedCall: nextTrainedCall(prompt),
-    thought: thoughtText(prompt, move),
+    reasoning: reasoningText(prompt, move),
     preamble: preambleText(planned.map(({ tool }) => tool.name)),
     announcesPlan: prompt.effort === "high" && calls.length === 0 && planned.length > 1,
     answer:

@@ -3,7 +3,7 @@ import type { Move } from "./move.ts";
 import type { DemoPrompt } from "./prompt.ts";
 
 /** Names the step it belongs to, so that no two texts of a turn are the same. */
-export function thoughtText(prompt: DemoPrompt, move: Move): string {
+export function reasoningText(prompt: DemoPrompt, move: Move): string {
   const sentences = [...observation(prompt), decision(move)];
   if (prompt.effort === "low") return sentences.join(" ");
   sentences.push(memory(prompt));
@@ -66,10 +66,10 @@ function decision(move: Move): string {
 }
 
 /** Shows in the reasoning that the prompt contained earlier reasoning. */
-function memory({ calls, thoughts, tools }: DemoPrompt): string {
+function memory({ calls, analysisCount, tools }: DemoPrompt): string {
   if (tools.length === 0) return "There is nothing to look up.";
   if (calls.length === 0) return "No tool has been called so far.";
-  return `So far I have made ${plural(calls.length, "call")}, and I can read ${plural(thoughts, "earlier thought")} of mine.`;
+  return `So far I have made ${plural(calls.length, "call")}, and I can read ${plural(analysisCount, "earlier analysis message")} of mine.`;
 }
 
 function doubts(prompt: DemoPrompt, move: Move): string[] {
@@ -91,7 +91,7 @@ function summary(prompt: DemoPrompt, done: DemoPrompt["calls"]): string {
   const asked = shorten(prompt.question, 120);
   return (
     `Done ✅ You asked “${asked}”. This is what ${done.length === 1 ? "the tool" : "the tools"} said:\n\n` +
-    `${lines.join("\n")}\n\nWhile answering I could read ${plural(prompt.thoughts, "thought")} of mine from this turn. 👩‍🚀`
+    `${lines.join("\n")}\n\nWhile answering I could read ${plural(prompt.analysisCount, "analysis message")} of mine from this turn. 👩‍🚀`
   );
 }
 

@@ -19,8 +19,8 @@ either API), harmony ({"text": ...} or {"input_ids": [...]}), openchatml ({"text
 ({"input_ids": [...], "labels": [...], "mask": [...]}).
 
   --out <file>       where the lines go; default: the standard output
-  --mode <mode>      history: messages end with <|end|>. training: a last answer ends with <|return|>. prompt: thoughts
-                     of finished turns are left out and the assistant's message is opened. Default: training for ids,
+  --mode <mode>      history: messages end with <|end|>. training: a last answer ends with <|return|>. prompt: analysis
+                     of finished turns is left out and the assistant's message is opened. Default: training for ids,
                      otherwise history
   --mask <which>     with ids, what the assistant wrote: all of it, its last turn (last), or final answers (final)
   --mask-as <name>   labels (-100 where the mask is 0), mask (1 and 0), or both; default both

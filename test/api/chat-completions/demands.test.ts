@@ -4,9 +4,9 @@ import { z } from "zod";
 import { startTestGateway, type TestGateway } from "../../helpers/gateway.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";
 
-const THOUGHT = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+const ANALYSIS = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
 const call = (name: string, args: string) =>
-  `${THOUGHT}<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${args}<|call|>`;
+  `${ANALYSIS}<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${args}<|call|>`;
 
 let scripts: Script[] = [];
 let engine: ScriptedEngine;
@@ -89,7 +89,7 @@ test("legacy functions are answered in the legacy way, streamed and plain", asyn
 });
 
 describe("log probabilities", () => {
-  const written = `${THOUGHT}<|channel|>final<|message|>Hello there<|return|>`;
+  const written = `${ANALYSIS}<|channel|>final<|message|>Hello there<|return|>`;
 
   test("are those of the answer, with text and bytes, streamed and plain", async () => {
     const { plain, chunks } = await both([written], { logprobs: true, top_logprobs: 1 });

@@ -4,7 +4,7 @@ import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-e
 import { startTestGateway, type TestGateway } from "../../helpers/gateway.ts";
 import { type Script, type ScriptedEngine, scriptedEngine } from "../../helpers/scripted-engine.ts";
 
-const THOUGHT = "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant";
+const ANALYSIS = "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant";
 
 let next: Script = "";
 let engine: ScriptedEngine;
@@ -79,7 +79,7 @@ describe("an engine that fails before its first token", () => {
 
 describe("an engine that dies in the middle", () => {
   test("of a stream: the earlier chunks, a typed error, the end of the choice, and no [DONE]", async () => {
-    next = { write: THOUGHT, fail: new EngineError("closed", "gone") };
+    next = { write: ANALYSIS, fail: new EngineError("closed", "gone") };
     const response = await ask({ stream: true });
     expect(response.status).toBe(200);
     const events = await eventsOf(response);
@@ -100,14 +100,14 @@ describe("an engine that dies in the middle", () => {
   });
 
   test("of a plain answer: the same status as before the first token", async () => {
-    next = { write: THOUGHT, fail: new EngineError("closed", "gone") };
+    next = { write: ANALYSIS, fail: new EngineError("closed", "gone") };
     const response = await ask({});
     expect(response.status).toBe(502);
   });
 });
 
 test("an engine that hangs keeps the stream alive with comments, and is let go when the client leaves", async () => {
-  next = { write: THOUGHT, hang: true };
+  next = { write: ANALYSIS, hang: true };
   const abort = new AbortController();
   const response = await ask({ stream: true }, { signal: abort.signal });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -119,7 +119,7 @@ test("an engine that hangs keeps the stream alive with comments, and is let go w
 });
 
 test("a client that leaves a plain request lets the engine go", async () => {
-  next = { write: THOUGHT, hang: true };
+  next = { write: ANALYSIS, hang: true };
   const abort = new AbortController();
   const answer = ask({}, { signal: abort.signal });
   await expect.poll(() => engine.open).toBe(1);
@@ -197,7 +197,7 @@ describe("a wrong request is refused the same way, streamed or not", () => {
 
 describe("several choices", () => {
   test("have indices of their own, streamed and plain, and are counted together", async () => {
-    next = `${THOUGHT}<|channel|>final<|message|>Hi<|return|>`;
+    next = `${ANALYSIS}<|channel|>final<|message|>Hi<|return|>`;
     const plain = completion.parse(await (await ask({ n: 3 })).json());
     expect(plain.choices.map((choice) => choice.index)).toEqual([0, 1, 2]);
     const one = completion.parse(await (await ask({})).json());

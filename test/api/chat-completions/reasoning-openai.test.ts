@@ -2,9 +2,9 @@ import OpenAI from "openai";
 import { afterEach, expect, test } from "vitest";
 import { startTestGateway, type TestGateway } from "../../helpers/gateway.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
-import { STEP_TOOL, thoughtsIn } from "../../helpers/tool-loop.ts";
+import { STEP_TOOL, analysisIn } from "../../helpers/tool-loop.ts";
 
-/** Two thoughts, something for the user, a call; then an answer. */
+/** Two analysis messages, a preamble and a call; then an answer. */
 const SCRIPTS = [
   "<|channel|>analysis<|message|>First.<|end|><|start|>assistant" +
     "<|channel|>analysis<|message|>Second.<|end|><|start|>assistant" +
@@ -57,5 +57,5 @@ test.each(cases)("%s", async (_, ask, reasoningPolicy, storeMaxBytes, expected) 
   });
   const last = await ask(client, { model: "openai/gpt-oss-20b", messages, tools: TOOLS });
   expect(last?.content).toBe("Done.");
-  expect(thoughtsIn(engine.prompts[1])).toEqual(expected);
+  expect(analysisIn(engine.prompts[1])).toEqual(expected);
 });

@@ -13,7 +13,7 @@ import {
   readReply,
   runLoop,
   STEP_TOOL,
-  thoughtsIn,
+  analysisIn,
 } from "../../helpers/tool-loop.ts";
 
 const SEALING = Buffer.alloc(32, "k").toString("base64url");
@@ -35,7 +35,7 @@ describe("two gateways with one store", () => {
     const { outcomes, messages } = await runLoop(posts, { remember: forgetful });
     expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
     await runLoop(posts, { remember: forgetful, messages });
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([...WHOLE, ...SECOND]);
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual([...WHOLE, ...SECOND]);
   });
 
   test("without one, reasoning of clients that do not send it back is lost, and reported", async () => {
@@ -43,7 +43,7 @@ describe("two gateways with one store", () => {
     const posts = [createTestApp({ engine }).post, createTestApp({ engine }).post];
     const { outcomes } = await runLoop(posts, { remember: forgetful });
     expect(outcomes).toEqual([null, "lost", "lost", "lost"]);
-    expect(thoughtsIn(engine.prompts[3])).toEqual(["one 2"]);
+    expect(analysisIn(engine.prompts[3])).toEqual(["one 2"]);
   });
 });
 
@@ -57,7 +57,7 @@ describe("two gateways with nothing in common but a sealing key", () => {
       return createTestApp({ engine, settings: { reasoningPolicy: "sealed", sealingKeys } }).post;
     });
     const { outcomes } = await runLoop(posts);
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
     expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
   });
 
@@ -103,7 +103,7 @@ describe("clients with different keys", () => {
     messages.push({ role: "tool", tool_call_id: first.tool_calls?.[0]?.id, content: "ok" });
     const stolen = await ask("key-b");
     expect(stolen.headers.get("x-harmony-cot")).toBe("lost");
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([[], []]);
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual([[], []]);
     expect(await app.counter('seals_refused_total{reason="not-authentic"}')).toBe(
       withSeal ? 1 : undefined,
     );
@@ -152,7 +152,7 @@ describe("a store in trouble fails no request, and the loss is visible", () => {
       });
       expect(replies.at(-1)?.content).toBe("one done");
       expect(outcomes).toEqual([null, "lost", "lost", "lost"]);
-      expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(LOST);
+      expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(LOST);
       expect(await app.counter('reasoning_returned_total{outcome="lost"}')).toBe(1 + 2 + 3);
       expect(
         await app.counter(`store_failures_total{operation="set",failure="${failure}"}`),
@@ -171,7 +171,7 @@ describe("a store in trouble fails no request, and the loss is visible", () => {
       const engine = scriptedEngine(loopScripts("one"));
       const { outcomes } = await runLoop(createTestApp({ engine, store, settings }).post);
       expect(outcomes).toEqual([null, "sent", "sent", "sent"]);
-      expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+      expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
     },
   );
 
@@ -180,7 +180,7 @@ describe("a store in trouble fails no request, and the loss is visible", () => {
     const app = createTestApp({ engine, settings: { storeMaxEntries: 1 } });
     const { outcomes } = await runLoop(app.post, { remember: forgetful });
     expect(outcomes).toEqual([null, "stored", "lost", "lost"]);
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual([
       [],
       ["one 1"],
       ["one 2"],
@@ -226,7 +226,7 @@ describe("processes", { timeout: 120_000 }, () => {
     const { outcomes, messages } = await runLoop(posts);
     expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
     await runLoop(posts, { messages });
-    expect(vllm.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([...WHOLE, ...SECOND]);
+    expect(vllm.prompts.map((prompt) => analysisIn(prompt))).toEqual([...WHOLE, ...SECOND]);
   });
 
   describe.skipIf(!HAS_REDIS)("with one Redis (skipped if redis-server is not installed)", () => {
@@ -246,7 +246,7 @@ describe("processes", { timeout: 120_000 }, () => {
         });
         expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
         await runLoop(posts, { remember: forgetful, messages, body: { stream } });
-        expect(vllm.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([...WHOLE, ...SECOND]);
+        expect(vllm.prompts.map((prompt) => analysisIn(prompt))).toEqual([...WHOLE, ...SECOND]);
       }
     });
 

@@ -8,7 +8,7 @@ import {
   type ReplyMessage,
   runLoop,
   STEP_TOOL,
-  thoughtsIn,
+  analysisIn,
 } from "../../helpers/tool-loop.ts";
 
 const SEALING = [Buffer.alloc(32, "k").toString("base64url")];
@@ -96,7 +96,7 @@ describe("a three-step loop keeps its reasoning, whatever the client sends back"
       "sent",
     ],
     [
-      "the same thought under every name",
+      "the same reasoning under every name",
       (reply) => ({
         ...reply,
         reasoning_content: reply.reasoning,
@@ -120,7 +120,7 @@ describe("a three-step loop keeps its reasoning, whatever the client sends back"
       const engine = loopEngine("one");
       const app = createTestApp({ engine });
       const { outcomes } = await runLoop(app.post, { remember, body: { stream } });
-      expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+      expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
       expect(outcomes).toEqual([null, outcome, outcome, outcome]);
     });
   }
@@ -172,12 +172,12 @@ describe("after the answer", () => {
   test.each([
     ["a forgetful client", forgetful],
     ["a faithful client", (reply: ReplyMessage) => reply],
-  ])("the thoughts are gone, and stay gone in a second loop: %s", async (_, remember) => {
+  ])("lost reasoning stays lost in a second loop: %s", async (_, remember) => {
     const engine = loopEngine("one", "two");
     const app = createTestApp({ engine });
     const { messages } = await runLoop(app.post, { remember });
     const second = await runLoop(app.post, { remember, messages });
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual([
       ...WHOLE,
       [],
       ["two 1"],
@@ -219,7 +219,7 @@ describe("after the answer", () => {
         { role: "assistant", content: "It is" },
       ],
     });
-    expect(thoughtsIn(engine.prompts[1])).toEqual(["one 1"]);
+    expect(analysisIn(engine.prompts[1])).toEqual(["one 1"]);
   });
 
   test("a user who interrupts a loop does not end it", async () => {
@@ -234,7 +234,7 @@ describe("after the answer", () => {
     });
     messages.push({ role: "user", content: "Hurry up." });
     await app.post({ messages, tools: [STEP_TOOL] });
-    expect(thoughtsIn(engine.prompts[1])).toEqual(["one 1"]);
+    expect(analysisIn(engine.prompts[1])).toEqual(["one 1"]);
   });
 });
 
@@ -245,7 +245,7 @@ describe("what was sent", () => {
     const { outcomes } = await runLoop(app.post, {
       remember: (reply) => ({ ...forgetful(reply), reasoning: "Edited." }),
     });
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual([
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual([
       [],
       ["Edited."],
       ["Edited.", "Edited."],
@@ -261,7 +261,7 @@ describe("what was sent", () => {
     const { outcomes } = await runLoop(app.post, {
       remember: (reply) => (steps++ === 1 ? forgetful(reply) : reply),
     });
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
     expect(outcomes).toEqual([null, "sent", "stored", "stored"]);
     expect(await app.counter('reasoning_returned_total{outcome="sent"}')).toBe(4);
     expect(await app.counter('reasoning_returned_total{outcome="stored"}')).toBe(2);
@@ -307,7 +307,7 @@ describe("the policy of a key decides what is returned, never what is stored", (
       const engine = loopEngine("one");
       const app = createTestApp({ engine, settings: { reasoningPolicy: "none" } });
       const { outcomes, replies } = await runLoop(app.post, { body: { stream } });
-      expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+      expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
       expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
       for (const reply of replies) {
         expect(reply.reasoning).toBe(null);
@@ -328,7 +328,7 @@ describe("the policy of a key decides what is returned, never what is stored", (
         store: { get: async () => undefined, set: async () => false, delete: async () => {} },
       });
       const { outcomes, replies, messages } = await runLoop(app.post, { body: { stream } });
-      expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+      expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
       expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
       for (const reply of replies) {
         expect({ ...reply, tool_calls: undefined, content: undefined, refusal: undefined }).toEqual(
@@ -347,7 +347,7 @@ describe("the policy of a key decides what is returned, never what is stored", (
         );
       }
       await runLoop(app.post, { body: { stream }, messages });
-      expect(thoughtsIn(engine.prompts.at(-1))).toEqual(["two 1", "two 2", "two 3"]);
+      expect(analysisIn(engine.prompts.at(-1))).toEqual(["two 1", "two 2", "two 3"]);
     },
   );
 
@@ -358,7 +358,7 @@ describe("the policy of a key decides what is returned, never what is stored", (
       settings: { reasoningPolicy: "sealed", sealingKeys: SEALING },
     });
     const { outcomes } = await runLoop(app.post, { remember: forgetful });
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
     expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
   });
 
@@ -372,7 +372,7 @@ describe("the policy of a key decides what is returned, never what is stored", (
       remember: (reply) =>
         JSON.parse(JSON.stringify(reply).replace(/"data":"(.{30})./, '"data":"$1!')),
     });
-    expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+    expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
     expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
     expect(await app.counter('seals_refused_total{reason="malformed"}')).toBe(1 + 2 + 3);
   });
@@ -386,7 +386,7 @@ describe("the policy of a key decides what is returned, never what is stored", (
         const engine = loopEngine("one");
         const app = createTestApp({ engine, settings: { reasoningPolicy, sealingKeys: SEALING } });
         const { outcomes, replies } = await runLoop(app.post, { body: { ...body, stream } });
-        expect(engine.prompts.map((prompt) => thoughtsIn(prompt))).toEqual(WHOLE);
+        expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
         expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
         for (const { reasoning, reasoning_details } of replies) {
           expect({ reasoning, reasoning_details }).toEqual({

@@ -9,11 +9,11 @@ import {
   readReply,
   runLoop,
   STEP_TOOL,
-  thoughtsIn,
+  analysisIn,
 } from "../../helpers/tool-loop.ts";
 
-const THOUGHT = "I wonder which of the two is larger. ".repeat(10).trim();
-const TURN = `<|channel|>analysis<|message|>${THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>Hi.<|return|>`;
+const ANALYSIS = "I wonder which of the two is larger. ".repeat(10).trim();
+const TURN = `<|channel|>analysis<|message|>${ANALYSIS}<|end|><|start|>assistant<|channel|>final<|message|>Hi.<|return|>`;
 const SUMMARY = "**Comparing**\n\nTwo things are compared.";
 const ENABLED = { reasoningSummaries: true };
 const detail = (index: number) => ({
@@ -49,9 +49,9 @@ describe.each([{ stream: false }, { stream: true }])("a summary, %o", (how) => {
   test("stands beside the reasoning when it is asked for", async () => {
     const { ask } = await start(ENABLED, []);
     const { reasoning, reasoning_details: details, content } = await ask(asked);
-    expect({ reasoning, content }).toEqual({ reasoning: THOUGHT, content: "Hi." });
+    expect({ reasoning, content }).toEqual({ reasoning: ANALYSIS, content: "Hi." });
     expect(details).toEqual([
-      { type: "reasoning.text", text: THOUGHT, format: "unknown", index: 0 },
+      { type: "reasoning.text", text: ANALYSIS, format: "unknown", index: 0 },
       detail(1),
     ]);
   });
@@ -87,8 +87,8 @@ describe.each([{ stream: false }, { stream: true }])("a summary, %o", (how) => {
   });
 });
 
-test("a summary that is sent back does not replace the thought in the prompt", async () => {
-  const scripts = loopScripts(THOUGHT);
+test("a summary that is sent back does not replace the reasoning in the prompt", async () => {
+  const scripts = loopScripts(ANALYSIS);
   const { post, engine } = await start({ ...ENABLED, reasoningPolicy: "summary" }, scripts);
   const { outcomes } = await runLoop(post, {
     remember: (reply) => ({ ...forgetful(reply), reasoning_details: reply.reasoning_details }),
@@ -96,7 +96,7 @@ test("a summary that is sent back does not replace the thought in the prompt", a
   });
   expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
   const last = engine.prompts.findLast((prompt) => !prompt.includes("Summarize the reasoning"));
-  expect(thoughtsIn(last)).toEqual([1, 2, 3].map((step) => `${THOUGHT} ${step}`));
+  expect(analysisIn(last)).toEqual([1, 2, 3].map((step) => `${ANALYSIS} ${step}`));
 });
 
 test("a summary of an unknown kind is refused", async () => {

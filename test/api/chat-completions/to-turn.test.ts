@@ -290,8 +290,8 @@ describe("reasoning sent back is taken from one source", () => {
         { role: "tool", tool_call_id: "a", content: "1" },
       ],
     });
-    const thoughts = turn.messages.filter((message) => message.channel === "analysis");
-    expect(thoughts.map((message) => message.content)).toEqual(
+    const analysis = turn.messages.filter((message) => message.channel === "analysis");
+    expect(analysis.map((message) => message.content)).toEqual(
       expected === undefined ? [] : [expected],
     );
   });

@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { lazyGateway } from "../../helpers/gateway.ts";
 import { type Script, scriptedEngine } from "../../helpers/scripted-engine.ts";
-import { thoughtsIn } from "../../helpers/tool-loop.ts";
+import { analysisIn } from "../../helpers/tool-loop.ts";
 import { MODEL, post, readEvents, seal, SEALING_KEY, tamperedSeal } from "./support.ts";
 
 const ANSWER = "<|channel|>final<|message|>Done.<|return|>";
-const THOUGHT = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+const ANALYSIS = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
 const CALL = '<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":1}<|call|>';
 
 const STEP = {
@@ -298,12 +298,12 @@ describe("thinking that is sent back", () => {
     ["no signature", () => Promise.resolve(""), "", "lost"],
   ])("%s are no reason to refuse", async (_, signature, text, outcome) => {
     const { prompt, headers } = await promptOf(loop(thinking(await signature(), text)));
-    expect(thoughtsIn(prompt)).toEqual(text === "" ? [] : [text]);
+    expect(analysisIn(prompt)).toEqual(text === "" ? [] : [text]);
     expect(headers.get("x-harmony-cot")).toBe(outcome);
   });
 
   test("is found in the store if the client sends none, whatever the policy", async () => {
-    const { engine, send } = gatewayWith([THOUGHT + CALL, ANSWER], { reasoningPolicy: "none" });
+    const { engine, send } = gatewayWith([ANALYSIS + CALL, ANSWER], { reasoningPolicy: "none" });
     const first = z
       .object({
         content: z.tuple([z.looseObject({ type: z.literal("tool_use"), id: z.string() })]),
@@ -318,7 +318,7 @@ describe("thinking that is sent back", () => {
         { role: "user", content: [{ type: "tool_result", tool_use_id: call.id, content: "ok" }] },
       ],
     });
-    expect(thoughtsIn(engine.prompts[1])).toEqual(["Hm."]);
+    expect(analysisIn(engine.prompts[1])).toEqual(["Hm."]);
     expect(response.headers.get("x-harmony-cot")).toBe("stored");
   });
 });
@@ -397,7 +397,7 @@ describe("demands the model does not meet", () => {
 
 describe("streams", () => {
   test("are kept open by pings", async () => {
-    const { send } = gatewayWith([{ write: THOUGHT, hang: true }], { keepAliveMs: 5 });
+    const { send } = gatewayWith([{ write: ANALYSIS, hang: true }], { keepAliveMs: 5 });
     const response = await send({ stream: true });
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
@@ -408,7 +408,7 @@ describe("streams", () => {
 
   test("return thinking after a call even if thinking was not requested", async () => {
     const completion =
-      `${THOUGHT}${CALL.replace("<|call|>", "<|end|>")}<|start|>assistant` +
+      `${ANALYSIS}${CALL.replace("<|call|>", "<|end|>")}<|start|>assistant` +
       "<|channel|>analysis<|message|>And on.<|end|>";
     const { send } = gatewayWith([completion, completion]);
     const kinds = ["thinking", "tool_use", "thinking"];

@@ -32,7 +32,7 @@ const said = (text: string, phase?: string) => ({
   content: [{ type: "output_text", text, annotations: [] }],
   ...(phase && { phase }),
 });
-const thought = (text: string) => ({
+const reasoning = (text: string) => ({
   type: "reasoning",
   id: "rs_1",
   summary: [],
@@ -154,19 +154,19 @@ describe("items become Harmony messages", () => {
       `${USER}Go.<|end|>${MADE_CALL}${RESULT}${NEXT}`,
     ],
     [
-      "thoughts in place, several parts joined by a line break",
+      "reasoning in its place, several parts joined by a line break",
       {
         input: [
           user("Go."),
           {
-            ...thought(""),
+            ...reasoning(""),
             content: [
               { type: "reasoning_text", text: "One." },
               { type: "reasoning_text", text: "Two." },
             ],
           },
           said("One moment.", "commentary"),
-          thought("Three."),
+          reasoning("Three."),
           call,
           output,
         ],
@@ -174,17 +174,17 @@ describe("items become Harmony messages", () => {
       `${USER}Go.<|end|>${ANALYSIS}One.\nTwo.<|end|>${PREAMBLE}One moment.<|end|>${ANALYSIS}Three.<|end|>${MADE_CALL}${RESULT}${NEXT}`,
     ],
     [
-      "no thoughts from before the last answer",
+      "no reasoning from before the last answer",
       {
         input: [
           user("Go."),
-          thought("Old."),
+          reasoning("Old."),
           call,
           output,
-          thought("Old too."),
+          reasoning("Old too."),
           said("Done.", "final_answer"),
           user("Again."),
-          thought("New."),
+          reasoning("New."),
           { ...call, call_id: "c2" },
           { ...output, call_id: "c2" },
         ],
@@ -192,7 +192,7 @@ describe("items become Harmony messages", () => {
       `${USER}Go.<|end|>${MADE_CALL}${RESULT}${FINAL}Done.<|end|>${USER}Again.<|end|>${ANALYSIS}New.<|end|>${MADE_CALL}${RESULT}${NEXT}`,
     ],
     [
-      "nothing of a thought that carries nothing",
+      "nothing for a reasoning item without content",
       { input: [user("Go."), { type: "reasoning", id: "rs_1", summary: [] }, call, output] },
       `${USER}Go.<|end|>${MADE_CALL}${RESULT}${NEXT}`,
     ],
@@ -426,7 +426,7 @@ describe("a conversation that is too long", () => {
     { ...output, output: long("old result") },
     said("Done."),
     user("Now?"),
-    thought(long("running thought")),
+    reasoning(long("running reasoning")),
     { ...call, call_id: "c2" },
     { ...output, call_id: "c2" },
   ];
@@ -450,7 +450,7 @@ describe("a conversation that is too long", () => {
     const app = responsesApp({ engine, contextLength: 1000 });
     await app.create({ input: history, truncation: "auto" });
     const [prompt = ""] = engine.prompts;
-    for (const kept of ["Be brief.", "Now?", "running thought", "Done."]) {
+    for (const kept of ["Be brief.", "Now?", "running reasoning", "Done."]) {
       expect(prompt).toContain(kept);
     }
     for (const dropped of ["oldest", "old answer", "older question"]) {

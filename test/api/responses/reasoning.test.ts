@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../../src/api/auth.ts";
 import { scriptedEngine, type Script } from "../../helpers/scripted-engine.ts";
-import { loopScripts, thoughtsIn } from "../../helpers/tool-loop.ts";
+import { loopScripts, analysisIn } from "../../helpers/tool-loop.ts";
 import { CARRIERS, type Carrier, holdLoop } from "./loops.ts";
 import { MODEL, responsesApp, SEALING_KEY } from "./support.ts";
 
-/** The thoughts in each prompt of two loops of three steps, and what was asked. */
-async function thoughtsInPrompts(carrier: Carrier, streamed: boolean): Promise<string[][]> {
+/** The analysis messages in each prompt of two loops of three steps. */
+async function analysisInPrompts(carrier: Carrier, streamed: boolean): Promise<string[][]> {
   const engine = scriptedEngine([...loopScripts("first"), ...loopScripts("second")]);
   const app = responsesApp({ engine });
   const ask = streamed ? app.stream : app.create;
   const held = await holdLoop(ask, carrier);
   await holdLoop(ask, carrier, held);
-  return engine.prompts.map((prompt) => thoughtsIn(prompt));
+  return engine.prompts.map((prompt) => analysisIn(prompt));
 }
 
 describe.each([
@@ -22,7 +22,7 @@ describe.each([
   "the model reads its reasoning until it answers, %s, when the client sends back",
   (_, streamed) => {
     test.each(Object.entries(CARRIERS))("%s", async (_name, carrier) => {
-      expect(await thoughtsInPrompts(carrier, streamed)).toEqual([
+      expect(await analysisInPrompts(carrier, streamed)).toEqual([
         [],
         ["first 1"],
         ["first 1", "first 2"],
@@ -181,7 +181,7 @@ describe("sources of reasoning", () => {
       {},
       { body: { include: ["reasoning.encrypted_content"] }, carry: (item) => item },
     );
-    expect(thoughtsIn(prompt)).toEqual(["Hm."]);
+    expect(analysisIn(prompt)).toEqual(["Hm."]);
   });
 });
 
@@ -206,7 +206,7 @@ describe("what is returned", () => {
     );
     expect(first.output[0]).toMatchObject({ content: [], encrypted_content: expect.any(String) });
     expect(JSON.stringify(first)).not.toContain("Hm.");
-    expect(thoughtsIn(prompt)).toEqual(["Hm."]);
+    expect(analysisIn(prompt)).toEqual(["Hm."]);
   });
 
   test("none: neither, requested or not, and the reasoning is found by its id", async () => {
@@ -222,7 +222,7 @@ describe("what is returned", () => {
       summary: [],
       content: [],
     });
-    expect(thoughtsIn(prompt)).toEqual(["Hm."]);
+    expect(analysisIn(prompt)).toEqual(["Hm."]);
   });
 
   test("a stream hides as much as a plain answer", async () => {
@@ -245,19 +245,22 @@ describe("what is returned", () => {
     const app = responsesApp({ engine, settings: { keys } });
     const include = ["reasoning.encrypted_content"];
     const first = await app.create({ input: "Go.", tools: TOOLS, include }, "a");
-    const [thought, , call] = first.output;
-    if (thought?.type !== "reasoning" || call?.type !== "function_call") throw new Error("no call");
+    const [reasoning, , call] = first.output;
+    if (reasoning?.type !== "reasoning" || call?.type !== "function_call")
+      throw new Error("no call");
     const output = { type: "function_call_output", call_id: call.call_id, output: "ok" };
     const send = (...items: object[]) =>
       app.send("POST", "/v1/responses", { model: MODEL, tools: TOOLS, input: items }, "b");
 
-    const { encrypted_content } = thought;
+    const { encrypted_content } = reasoning;
     const sealed = await send({ type: "reasoning", summary: [], encrypted_content }, call, output);
     expect(sealed.status).toBe(400);
-    expect((await send({ type: "item_reference", id: thought.id }, call, output)).status).toBe(404);
-    const bare = await send({ type: "reasoning", id: thought.id, summary: [] }, call, output);
+    expect((await send({ type: "item_reference", id: reasoning.id }, call, output)).status).toBe(
+      404,
+    );
+    const bare = await send({ type: "reasoning", id: reasoning.id, summary: [] }, call, output);
     expect(bare.headers.get("x-harmony-cot")).toBe("lost");
-    expect(thoughtsIn(engine.prompts.at(-1))).toEqual([]);
+    expect(analysisIn(engine.prompts.at(-1))).toEqual([]);
 
     const previous = { model: MODEL, previous_response_id: first.id, input: [output] };
     expect((await app.send("POST", "/v1/responses", previous, "b")).status).toBe(400);

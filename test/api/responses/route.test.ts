@@ -7,23 +7,26 @@ import { consume } from "./consumer.ts";
 import { errorBody } from "./schemas.ts";
 import { MODEL, readEvents, responsesApp } from "./support.ts";
 
-const THOUGHT = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+const ANALYSIS = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
 const ANSWER = "<|channel|>final<|message|>Hello there!<|return|>";
 const REQUEST = { model: MODEL, input: "Hi." };
 
 describe("the same answer, plain and streamed", () => {
   test.each([
-    ["a thought and an answer", THOUGHT + ANSWER],
+    ["reasoning and an answer", ANALYSIS + ANSWER],
     [
-      "a thought, a preamble and a call",
-      `${THOUGHT}<|channel|>commentary<|message|>One moment.<|end|><|start|>assistant` +
+      "reasoning, a preamble and a call",
+      `${ANALYSIS}<|channel|>commentary<|message|>One moment.<|end|><|start|>assistant` +
         "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>",
     ],
     [
       "a cut answer",
-      { write: `${THOUGHT}<|channel|>final<|message|>Hel`, finish: "length" as const },
+      { write: `${ANALYSIS}<|channel|>final<|message|>Hel`, finish: "length" as const },
     ],
-    ["a cut thought", { write: "<|channel|>analysis<|message|>Hm", finish: "length" as const }],
+    [
+      "truncated reasoning",
+      { write: "<|channel|>analysis<|message|>Hm", finish: "length" as const },
+    ],
     ["nothing at all", { write: "<|return|>" }],
   ])("%s", async (_, script) => {
     const now = () => new Date("2026-01-31T12:00:00Z");
@@ -112,7 +115,7 @@ describe("an engine that fails before it begins is an HTTP status", () => {
 
 describe("an engine that fails later", () => {
   const broken = {
-    write: `${THOUGHT}<|channel|>final<|message|>Hel`,
+    write: `${ANALYSIS}<|channel|>final<|message|>Hel`,
     fail: new EngineError("closed", "why"),
   };
 
@@ -155,7 +158,7 @@ describe("an engine that fails later", () => {
 describe("a client that disconnects", () => {
   test("closes the engine's connection at once", async () => {
     const engine = scriptedEngine([
-      { write: `${THOUGHT}<|channel|>final<|message|>Hel`, hang: true },
+      { write: `${ANALYSIS}<|channel|>final<|message|>Hel`, hang: true },
     ]);
     const app = responsesApp({ engine });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
@@ -168,7 +171,7 @@ describe("a client that disconnects", () => {
 
   test("stores nothing that looks like a response", async () => {
     const engine = scriptedEngine([
-      { write: `${THOUGHT}<|channel|>final<|message|>Hel`, hang: true },
+      { write: `${ANALYSIS}<|channel|>final<|message|>Hel`, hang: true },
     ]);
     const app = responsesApp({ engine });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
@@ -183,7 +186,7 @@ describe("a client that disconnects", () => {
 
 describe("how it is sent", () => {
   test("each event in a write of its own", async () => {
-    const app = responsesApp({ engine: scriptedEngine([THOUGHT + ANSWER]), here: true });
+    const app = responsesApp({ engine: scriptedEngine([ANALYSIS + ANSWER]), here: true });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
     const writes: string[] = [];
     for await (const bytes of response.body ?? []) writes.push(new TextDecoder().decode(bytes));
@@ -198,7 +201,7 @@ describe("how it is sent", () => {
 });
 
 describe("the Open Responses schema's names", () => {
-  const think = () => scriptedEngine([THOUGHT + ANSWER]);
+  const think = () => scriptedEngine([ANALYSIS + ANSWER]);
 
   test.each([
     ["by setting", { reasoningEvents: "reasoning" }, "/v1/responses", MODEL],

@@ -7,9 +7,9 @@ import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { errorBody, responseObject } from "./schemas.ts";
 import { MODEL, type ResponsesApp, responsesApp } from "./support.ts";
 
-const THOUGHT = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
-const answer = (text: string) => `${THOUGHT}<|channel|>final<|message|>${text}<|return|>`;
-const CALL = `${THOUGHT}<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>`;
+const ANALYSIS = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+const answer = (text: string) => `${ANALYSIS}<|channel|>final<|message|>${text}<|return|>`;
+const CALL = `${ANALYSIS}<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>`;
 
 const NOW = 1_800_000_000_000;
 
@@ -218,8 +218,8 @@ describe("a response continued by its id", () => {
     const exchange =
       "<|start|>assistant to=functions.f<|channel|>commentary <|constrain|>json<|message|>{}<|call|>" +
       "<|start|>functions.f to=assistant<|channel|>commentary<|message|>ok<|end|>";
-    const thought = "<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>";
-    expect(bodies[1]).toContain(`<|end|>${user("Go.")}${thought}${exchange}<|start|>assistant`);
+    const reasoning = "<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>";
+    expect(bodies[1]).toContain(`<|end|>${user("Go.")}${reasoning}${exchange}<|start|>assistant`);
     expect(bodies[1]).not.toContain("Be brief.");
     expect(bodies[2]).toBe(
       `${user("Go.")}${exchange}<|start|>assistant<|channel|>final<|message|>Done.<|end|>` +
@@ -371,12 +371,12 @@ describe("input_tokens", () => {
       ["{}<|return|>"],
     ],
     [
-      "an empty thought",
+      "an empty reasoning item",
       { reasoning: none, tools: functions },
       ["<|channel|>final<|message|>Hi.<|return|>"],
     ],
     [
-      "a thought",
+      "a reasoning item",
       { tools: functions.slice(0, 1), tool_choice: "required" },
       ["Hm.<|end|>", "{}<|call|>"],
     ],

@@ -5,8 +5,8 @@ import { o200kHarmony } from "../../../src/tokenizer/index.ts";
 import { scriptedEngine, type Script } from "../../helpers/scripted-engine.ts";
 import { MODEL, readEvents, responsesApp } from "./support.ts";
 
-const THOUGHT = "I wonder which of the two is larger. ".repeat(10).trim();
-const TURN = `<|channel|>analysis<|message|>${THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>Hi.<|return|>`;
+const ANALYSIS = "I wonder which of the two is larger. ".repeat(10).trim();
+const TURN = `<|channel|>analysis<|message|>${ANALYSIS}<|end|><|start|>assistant<|channel|>final<|message|>Hi.<|return|>`;
 const SUMMARY = "**Comparing**\n\nTwo things are compared.";
 const SUMMARIES = { reasoningSummaries: true };
 
@@ -26,12 +26,12 @@ describe("a summary of the reasoning", () => {
     expect(output[0]).toMatchObject({
       type: "reasoning",
       summary: [{ type: "summary_text", text: SUMMARY }],
-      content: [{ type: "reasoning_text", text: THOUGHT }],
+      content: [{ type: "reasoning_text", text: ANALYSIS }],
     });
     const [, second] = engine.requests;
     expect(second?.maxTokens).toBeLessThanOrEqual(192);
     expect(engine.prompts[1]).toContain("Reasoning: low");
-    expect(engine.prompts[1]).toContain(THOUGHT);
+    expect(engine.prompts[1]).toContain(ANALYSIS);
   });
 
   test("comes before the answer, in events", async () => {
@@ -62,8 +62,8 @@ describe("a summary of the reasoning", () => {
     expect(engine.requests).toHaveLength(1);
   });
 
-  test("of a short thought is not made", async () => {
-    const engine = engineWith("", TURN.replace(THOUGHT, "Easy."));
+  test("is not made of short reasoning", async () => {
+    const engine = engineWith("", TURN.replace(ANALYSIS, "Easy."));
     await responsesApp({ engine, settings: SUMMARIES }).create(ASKED);
     expect(engine.requests).toHaveLength(1);
   });

@@ -108,8 +108,8 @@ describe("whatever a turn says, a strict client follows", () => {
         const shown = consume(
           write(writer, [{ type: "start", promptTokens: 9 }, ...toTurnEvents(given), end("stop")]),
         );
-        const thoughts = shown.output.filter((item) => item.type === "reasoning");
-        for (const item of thoughts) expect(item.content).toEqual([]);
+        const reasoning = shown.output.filter((item) => item.type === "reasoning");
+        for (const item of reasoning) expect(item.content).toEqual([]);
         const kept = writer.builder.output.filter((item) => item.type === "reasoning");
         expect(kept.map((item) => textOf(item))).toEqual(
           given.filter(({ kind }) => kind === "reasoning").map(({ deltas }) => deltas.join("")),

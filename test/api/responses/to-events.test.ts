@@ -31,7 +31,7 @@ describe("the parts of a turn become items in order", () => {
       end("stop"),
     ]);
     const response = consume(events);
-    const thought = { type: "reasoning_text", text: "Let me think." };
+    const reasoningText = { type: "reasoning_text", text: "Let me think." };
     const text = { type: "output_text", text: "Hello!", annotations: [], logprobs: [] };
     const thinking = { item_id: "rs_0_0", output_index: 0, content_index: 0 };
     const saying = { item_id: "msg_0_1", output_index: 1, content_index: 0 };
@@ -41,7 +41,7 @@ describe("the parts of a turn become items in order", () => {
         type: "reasoning",
         status: "completed",
         summary: [],
-        content: [thought],
+        content: [reasoningText],
       },
       message: {
         id: "msg_0_1",
@@ -58,11 +58,11 @@ describe("the parts of a turn become items in order", () => {
         output_index: 0,
         item: { ...items.reasoning, status: "in_progress", content: [] },
       },
-      { type: "response.content_part.added", ...thinking, part: { ...thought, text: "" } },
+      { type: "response.content_part.added", ...thinking, part: { ...reasoningText, text: "" } },
       { type: "response.reasoning_text.delta", ...thinking, delta: "Let me " },
       { type: "response.reasoning_text.delta", ...thinking, delta: "think." },
       { type: "response.reasoning_text.done", ...thinking, text: "Let me think." },
-      { type: "response.content_part.done", ...thinking, part: thought },
+      { type: "response.content_part.done", ...thinking, part: reasoningText },
       { type: "response.output_item.done", output_index: 0, item: items.reasoning },
       {
         type: "response.output_item.added",
@@ -169,7 +169,7 @@ describe("the parts of a turn become items in order", () => {
 describe("a turn that is cut", () => {
   test.each([
     ["in its answer", part(content, "Hel"), { type: "message", content: [{ text: "Hel" }] }],
-    ["in a thought", part(reasoning, "Hm"), { type: "reasoning", content: [{ text: "Hm" }] }],
+    ["in reasoning", part(reasoning, "Hm"), { type: "reasoning", content: [{ text: "Hm" }] }],
     ["in a call", part(call("f"), '{"a'), { type: "function_call", arguments: '{"a' }],
   ])("%s closes the item as incomplete, and the response", (_, events, item) => {
     const response = consume(

@@ -136,7 +136,7 @@ describe("a namespace", () => {
     );
   });
 
-  test("the thoughts of a loop are restored by call id when the client drops them", async () => {
+  test("restores the reasoning of a loop by call id when the client drops it", async () => {
     const engine = scriptedEngine([
       `<|channel|>analysis<|message|>Ask the server.<|end|><|start|>assistant${calling("mcp__weather.get_weather")}`,
       HI,
@@ -327,7 +327,7 @@ describe("a custom tool", () => {
     );
   });
 
-  test("can be continued from a stored response, its thought included", async () => {
+  test("can be continued from a stored response, including its reasoning", async () => {
     const engine = scriptedEngine([
       `<|channel|>analysis<|message|>Patch it.<|end|><|start|>assistant${patching(PATCH)}`,
       HI,

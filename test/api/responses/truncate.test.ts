@@ -5,10 +5,19 @@ import { type TokenCounts, truncateHistory } from "../../../src/api/responses/tr
 
 const param = "input";
 
-/** Histories in which every output has its call, several calls may be open at once, and thoughts come anywhere. */
+/** Histories in which every output has its call, several calls may be open at once, and reasoning comes anywhere. */
 const history = fc
   .array(
-    fc.constantFrom("user", "system", "answer", "preamble", "thought", "summary", "call", "output"),
+    fc.constantFrom(
+      "user",
+      "system",
+      "answer",
+      "preamble",
+      "reasoning",
+      "summary",
+      "call",
+      "output",
+    ),
     { maxLength: 30 },
   )
   .map((kinds) => {
@@ -20,7 +29,7 @@ const history = fc
         items.push({ type: "message", role: kind, content: text, param });
       } else if (kind === "answer" || kind === "preamble") {
         items.push({ type: "assistant", isAnswer: kind === "answer", content: text, param });
-      } else if (kind === "thought") {
+      } else if (kind === "reasoning") {
         items.push({ type: "reasoning", text });
       } else if (kind === "summary") {
         items.push({ type: "summary", text });

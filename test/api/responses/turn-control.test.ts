@@ -56,7 +56,7 @@ describe("generate: false", () => {
   });
 });
 
-test("thoughts of all turns are a wish: those of the current one are used", async () => {
+test("reasoning.context all_turns is accepted, and the reasoning of the current turn is used", async () => {
   const app = responsesApp({ engine: scriptedEngine([HI]) });
   const { reasoning } = await app.create({ input: "Hi.", reasoning: { context: "all_turns" } });
   expect(reasoning).toMatchObject({ context: "current_turn" });

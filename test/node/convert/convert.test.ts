@@ -226,19 +226,19 @@ test("any request is recovered from its conversation, or the loss is reported", 
   });
   const turn = fc.record({
     question: text,
-    thought: fc.option(text),
+    analysis: fc.option(text),
     said: text,
     calls: fc.array(call, { maxLength: 3 }),
     answer: fc.option(text),
   });
   fc.assert(
     fc.property(fc.array(turn, { minLength: 1, maxLength: 4 }), (turns) => {
-      const messages = turns.flatMap(({ question, thought, said, calls, answer }, at) => [
+      const messages = turns.flatMap(({ question, analysis, said, calls, answer }, at) => [
         { role: "user", content: question },
         {
           role: "assistant",
           content: said,
-          reasoning: thought,
+          reasoning: analysis,
           ...(calls.length > 0 && {
             tool_calls: calls.map(({ name, args }, index) => ({
               id: `${at}-${index}`,

@@ -14,7 +14,7 @@ const USER = "<|start|>user<|message|>Hi there<|end|>";
 const ASSISTANT = "<|start|>assistant";
 const FINAL = `${ASSISTANT}<|channel|>final<|message|>`;
 
-const THOUGHT =
+const ANALYSIS =
   "<|channel|>analysis<|message|>The user sent a message; I should reply. ✓<|end|><|start|>assistant";
 const ANSWER = "Hello!👩‍🚀 This is toy text bye<|return|>";
 
@@ -66,7 +66,7 @@ describeWithLlama("llama.cpp in process", () => {
     it("come one by one, the one that ends the completion included", async () => {
       const text = SYSTEM + USER + ASSISTANT;
       const { events, ids } = await collect(text);
-      expect(ids).toEqual(spelledIds(`${THOUGHT}<|channel|>final<|message|>${ANSWER}`));
+      expect(ids).toEqual(spelledIds(`${ANALYSIS}<|channel|>final<|message|>${ANSWER}`));
       expect(events).toEqual([
         { type: "open" },
         ...ids.map((id) => ({ type: "ids", ids: [id] })),
@@ -86,7 +86,7 @@ describeWithLlama("llama.cpp in process", () => {
     it("are a call when a tool is offered", async () => {
       const { text } = await collect(SYSTEM + TOOLS + USER + ASSISTANT);
       expect(text).toBe(
-        `${THOUGHT}<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"location":"Paris"}<|call|>`,
+        `${ANALYSIS}<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"location":"Paris"}<|call|>`,
       );
     });
 
@@ -312,7 +312,7 @@ describeWithLlama("llama.cpp in process", () => {
   });
 
   it("takes the ids of the prompt as they are", async () => {
-    // Ordinary tokens that spell markup: a thought is not opened by them.
+    // Ordinary tokens that spell a header do not open an analysis message.
     const { ids } = spelledPrompt(SYSTEM + USER + ASSISTANT);
     const typed = o200kHarmony().encode("<|channel|>final<|message|>");
     const prompt = { ...spelledPrompt(""), ids: [...ids, ...typed] };

@@ -7,13 +7,13 @@
  * call; otherwise the thinking is lost.
  */
 import {
-  type CallThoughts,
+  type CallReasoning,
   type LoopStep,
   type ReasoningOutcome,
   type ReasoningStore,
   worstOutcome,
 } from "../../store/reasoning-store.ts";
-import type { AssistantEntry, AssistantPart, HistoryEntry, Thought } from "./history.ts";
+import type { AssistantEntry, AssistantPart, HistoryEntry, ThinkingPart } from "./history.ts";
 
 export interface RestoredHistory {
   /** Entries with their thinking restored. Thinking of finished turns has been removed. */
@@ -29,7 +29,7 @@ export interface RestoreDeps {
 }
 
 /** Never rejects because of what a client has sent. */
-export async function restoreThoughts(
+export async function restoreThinking(
   entries: readonly HistoryEntry[],
   tenant: string,
   deps: RestoreDeps,
@@ -37,10 +37,10 @@ export async function restoreThoughts(
   const running = runningFrom(entries);
   const steps = entries.map((entry, index) => {
     if (entry.type !== "assistant") return [];
-    return index < running ? withoutThoughts(entry) : toSteps(entry);
+    return index < running ? withoutThinking(entry) : toSteps(entry);
   });
   const opened = await Promise.all(
-    steps.flat().map((step) => openThoughts(step, tenant, deps.reasoning)),
+    steps.flat().map((step) => openThinking(step, tenant, deps.reasoning)),
   );
   const missing = opened.filter(({ known, step }) => !known && step.callId !== undefined);
   const lookups = missing.map(({ step }): LoopStep => ({
@@ -62,14 +62,14 @@ export async function restoreThoughts(
       return call !== undefined && isSent ? [call] : [];
     }),
   );
-  for (const { step, thoughts, outcome } of opened) {
+  for (const { step, thinking, outcome } of opened) {
     const kept = stored.get(step);
-    const [around] = kept?.outcome === "stored" ? kept.thoughts : [];
+    const [around] = kept?.outcome === "stored" ? kept.reasoning : [];
     parts.set(
       step,
       around
         ? withStored(step, sentAfter.has(step) ? { ...around, after: [] } : around)
-        : withOpened(step, thoughts),
+        : withOpened(step, thinking),
     );
     // The reasoning store has already counted what it looked up.
     if (kept === undefined && outcome) deps.onRestored(outcome);
@@ -101,7 +101,7 @@ function runningFrom(entries: readonly HistoryEntry[]): number {
 
 /** Part of an assistant message: up to and including a call, or what follows the last call. */
 interface Step {
-  readonly thoughts: readonly Thought[];
+  readonly thinking: readonly ThinkingPart[];
   /** All parts, thinking included. */
   readonly parts: readonly AssistantPart[];
   readonly callId: string | undefined;
@@ -116,7 +116,7 @@ function toSteps({ parts }: AssistantEntry): Step[] {
     const own = parts.slice(begin, index + 1);
     steps.push({
       parts: own,
-      thoughts: own.filter((each) => each.type === "thought"),
+      thinking: own.filter((each) => each.type === "thinking"),
       callId: part.type === "call" ? part.id : undefined,
     });
     begin = index + 1;
@@ -124,9 +124,9 @@ function toSteps({ parts }: AssistantEntry): Step[] {
   return steps;
 }
 
-function withoutThoughts({ parts }: AssistantEntry): Step[] {
+function withoutThinking({ parts }: AssistantEntry): Step[] {
   return [
-    { thoughts: [], parts: parts.filter(({ type }) => type !== "thought"), callId: undefined },
+    { thinking: [], parts: parts.filter(({ type }) => type !== "thinking"), callId: undefined },
   ];
 }
 
@@ -135,17 +135,17 @@ interface OpenedStep {
   /** There was thinking, and all of it was restored. */
   readonly known: boolean;
   /** The restored text of each thinking block. */
-  readonly thoughts: readonly (string | undefined)[];
+  readonly thinking: readonly (string | undefined)[];
   readonly outcome: ReasoningOutcome | undefined;
 }
 
-async function openThoughts(
+async function openThinking(
   step: Step,
   tenant: string,
   reasoning: RestoreDeps["reasoning"],
 ): Promise<OpenedStep> {
   const opened = await Promise.all(
-    step.thoughts.map(async ({ text, sealed }) => {
+    step.thinking.map(async ({ text, sealed }) => {
       const seal = sealed === "" ? undefined : await reasoning.open(tenant, sealed);
       if (seal?.opened) return { text: seal.text, outcome: "sealed" as const };
       return { text, outcome: text === "" ? ("lost" as const) : ("sent" as const) };
@@ -155,7 +155,7 @@ async function openThoughts(
   return {
     step,
     known: outcome !== undefined && outcome !== "lost",
-    thoughts: opened.map(({ text }) => (text === "" ? undefined : text)),
+    thinking: opened.map(({ text }) => (text === "" ? undefined : text)),
     outcome,
   };
 }
@@ -164,9 +164,9 @@ async function openThoughts(
 function withOpened({ parts }: Step, texts: readonly (string | undefined)[]): AssistantPart[] {
   let next = 0;
   return parts.flatMap((part): AssistantPart[] => {
-    if (part.type !== "thought") return [part];
+    if (part.type !== "thinking") return [part];
     const text = texts[next++];
-    return text === undefined ? [] : [toThought(text)];
+    return text === undefined ? [] : [toThinking(text)];
   });
 }
 
@@ -174,15 +174,15 @@ function withOpened({ parts }: Step, texts: readonly (string | undefined)[]): As
  * Inserts stored reasoning between the texts where the model wrote it, or before all of them if the texts
  * differ.
  */
-function withStored({ parts }: Step, { before, after }: CallThoughts): AssistantPart[] {
-  const others = parts.filter(({ type }) => type !== "thought");
+function withStored({ parts }: Step, { before, after }: CallReasoning): AssistantPart[] {
+  const others = parts.filter(({ type }) => type !== "thinking");
   const places = before.length === others.length ? before : [before.flat()];
   return [
-    ...others.flatMap((part, index) => [...(places[index] ?? []).map(toThought), part]),
-    ...after.map(toThought),
+    ...others.flatMap((part, index) => [...(places[index] ?? []).map(toThinking), part]),
+    ...after.map(toThinking),
   ];
 }
 
-function toThought(text: string): Thought {
-  return { type: "thought", text, sealed: "" };
+function toThinking(text: string): ThinkingPart {
+  return { type: "thinking", text, sealed: "" };
 }
