@@ -27,9 +27,11 @@ import {
   watchStore,
 } from "./store/reasoning.ts";
 import type { Store } from "./store/store.ts";
+import { watchReasoning } from "./store/watch-reasoning.ts";
 import { registerBackendMetrics } from "./telemetry/backend-metrics.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
+import type { Recorder } from "./telemetry/record/recorder.ts";
 import { createMeters, describeForLog, observeModels } from "./telemetry/observe-models.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createPause, type Pause } from "./turn/slices.ts";
@@ -62,6 +64,8 @@ export interface AppDeps {
   readonly host?: string;
   /** Where metrics are counted. A successor with the same registry continues them. Absent: a new one. */
   readonly registry?: Registry;
+  /** Records turns while somebody listens to it. Absent: no turns are recorded. */
+  readonly recorder?: Recorder | undefined;
   readonly log: Log;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
@@ -104,7 +108,9 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
   const { settings, log, now, shutdown = createShutdown() } = deps;
   const meters = createMeters(registry);
   registerBackendMetrics(deps.models, registry);
-  const models = observeModels(shutdown.watch(deps.models), {
+  const { recorder } = deps;
+  const recorded = recorder?.watchModels(deps.models) ?? deps.models;
+  const models = observeModels(shutdown.watch(recorded), {
     meters,
     log,
     now: () => now().getTime(),
@@ -113,11 +119,13 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
   const watching = { log, meters, now };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
   const cipher = createCipher(settings, log);
+  const reasoning = openReasoningStore(store, cipher, settings, watching);
   return {
     settings,
     models,
     pause: deps.pause ?? createPause(),
-    reasoning: openReasoningStore(store, cipher, settings, watching),
+    reasoning: recorder ? watchReasoning(reasoning, recorder.noteSource) : reasoning,
+    recorder,
     cipher,
     store,
     onCorrupt: reportCorrupt(watching),

@@ -10,6 +10,7 @@ import type { GuardedStore } from "../store/guarded-store.ts";
 import type { ReasoningCipher } from "../store/reasoning-cipher.ts";
 import type { ReasoningStore } from "../store/reasoning-store.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { Recorder } from "../telemetry/record/recorder.ts";
 import type { Meters } from "../telemetry/observe-models.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { Pause } from "../turn/slices.ts";
@@ -80,6 +81,8 @@ export interface ApiServices {
   readonly toolbox: Toolbox;
   /** Absent: this runtime has no WebSockets. */
   readonly webSockets: WebSocketOptions | undefined;
+  /** Absent: no turns are recorded. */
+  readonly recorder: Recorder | undefined;
   readonly log: Log;
   readonly meters: Meters;
   readonly now: () => Date;

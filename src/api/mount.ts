@@ -8,6 +8,7 @@ import { toErrorResponse } from "./error-response.ts";
 import { type ErrorReader, RequestError } from "./errors.ts";
 import { THERE_IS } from "./unsupported-paths.ts";
 import { limitBody } from "./middleware/limit-body.ts";
+import { recordExchange } from "./middleware/record-exchange.ts";
 
 /** Formats an error as the API that claims the request does. */
 export type ApiErrorHandler = (error: unknown, c: Context<ApiEnv>) => Response;
@@ -55,6 +56,12 @@ export function mountApis(
       c.set("client", await authenticate(c.req, api.authentication));
       return bodyLimits.get(api)?.(c, next);
     });
+  }
+  const { recorder } = services;
+  if (recorder !== undefined) {
+    for (const prefix of new Set(mounts.map((each) => each.prefix))) {
+      app.use(`${prefix}/*`, recordExchange(recorder));
+    }
   }
   for (const mount of mounts) app.route(mount.prefix, mount.app);
 }

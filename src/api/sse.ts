@@ -23,6 +23,11 @@ export interface SseSource extends SseOptions {
   readonly frames: PushStream<string>;
 }
 
+/** Passes the frames of a response on unchanged. */
+export type WatchFrames = (frames: PushStream<string>) => PushStream<string>;
+
+type GetWatchFrames = (name: "watchFrames") => WatchFrames | undefined;
+
 /** What a runtime may pass along with a request. */
 export interface SseBindings {
   /** Writes this response's frames directly, faster than a web stream. */
@@ -42,11 +47,12 @@ export function sseFrame(data: string, event?: string): string {
  * The response then has only a head.
  */
 export function sseResponse(
-  c: { readonly env: SseBindings | undefined },
+  c: { readonly env: SseBindings | undefined; readonly get?: GetWatchFrames },
   frames: PushStream<string>,
   options: SseOptions,
 ): Response {
-  const source = { ...options, frames };
+  const watch = c.get?.("watchFrames");
+  const source = { ...options, frames: watch === undefined ? frames : watch(frames) };
   // `env` is undefined where a test or a runtime passes none.
   const takeFrames = c.env?.takeFrames;
   takeFrames?.(source);

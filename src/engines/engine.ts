@@ -62,7 +62,14 @@ export interface CompletionRequest {
   readonly tenant?: string;
   /** Requests with the same affinity go to the same server if possible, to hit its prefix cache. */
   readonly affinity?: string;
+  /** Told by a pool which of its backends is asked, and which has failed. */
+  readonly onAttempt?: (attempt: Attempt) => void;
 }
+
+/** One backend of a pool is asked for a completion, or has failed to give it. */
+export type Attempt =
+  | { readonly type: "attempt"; readonly backend: string }
+  | { readonly type: "attempt-failed"; readonly backend: string; readonly error: unknown };
 
 /**
  * Every value is sent, neutral ones too: servers' defaults differ from the API's (llama-server

@@ -7,6 +7,7 @@ import type { Layout } from "../harmony/render.ts";
 import type { CacheSalts } from "../turn/cache-salt.ts";
 import { countPromptTokens } from "../turn/count.ts";
 import { renderPrompt } from "../turn/prompt.ts";
+import type { OnFact } from "../turn/facts.ts";
 import { type RunDeps, runTurn } from "../turn/run.ts";
 import { createPause, type Pause } from "../turn/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../turn/steering.ts";
@@ -73,7 +74,8 @@ export interface Model {
   ): Promise<number>;
   /** The same for a turn, including the message prefixes that the model continues. */
   countTurnTokens(turn: Turn, signal: AbortSignal): Promise<number>;
-  run(turn: Turn, signal: AbortSignal): AsyncIterable<TurnEvent>;
+  /** @param onFact told what happens inside the turn. Absent: nobody listens. */
+  run(turn: Turn, signal: AbortSignal, onFact?: OnFact): AsyncIterable<TurnEvent>;
 }
 
 export interface Models {
@@ -85,7 +87,10 @@ export interface Models {
   find(name: string): Model | undefined;
 }
 
-/** Runs a turn of a model. May observe its events or stop it. `run` is the model's own method. */
+/**
+ * Runs a turn of a model. May observe its events or stop it. `run` is the model's own method; only the innermost of
+ * several hooks can pass it a listener.
+ */
 export type TurnHook = (
   model: Model,
   turn: Turn,
@@ -107,7 +112,7 @@ export function withTurnHook(models: Models, hook: TurnHook): Models {
 
 /** The status and the capabilities of a model change, so they are read from it each time. */
 function hookTurns(model: Model, hook: TurnHook): Model {
-  const run: Model["run"] = (turn, signal) => model.run(turn, signal);
+  const run: Model["run"] = (turn, signal, onFact) => model.run(turn, signal, onFact);
   return {
     id: model.id,
     get provider() {
@@ -190,7 +195,8 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
         .length;
     },
     countTurnTokens: (turn, signal) => countPromptTokens(turn, runDeps(), signal),
-    run: (turn, signal) => runTurn(turn, runDeps(), signal),
+    run: (turn, signal, onFact) =>
+      runTurn(turn, onFact ? { ...runDeps(), onFact } : runDeps(), signal),
   };
   const runDeps = (): RunDeps => ({
     engine,

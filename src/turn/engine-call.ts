@@ -47,7 +47,7 @@ export async function callEngine(
   { prompt, maxTokens = Infinity, ...call }: EngineCall,
   consumeTokens: ConsumeTokens,
 ): Promise<CallEnd> {
-  const { turn, engine, usage } = state;
+  const { turn, engine, usage, onFact } = state;
   const promptLength = sentLength(prompt, engine.capabilities);
   const left = tokensLeft(state, promptLength);
   if (left < 1) return { type: "no-tokens-left" };
@@ -76,6 +76,7 @@ export async function callEngine(
     return typeof more === "boolean" ? noteCut(more) : more.then(noteCut);
   };
   const reading = guard((event: EngineEvent): Demand => {
+    onFact?.(event);
     switch (event.type) {
       case "open":
         if (event.engine) state.parser.readAs(toMarkerReading(event.engine, state.steering));
@@ -108,7 +109,9 @@ export async function callEngine(
     tenant: turn.tenant,
     ...(state.cacheSalt !== undefined && { cacheSalt: state.cacheSalt }),
     ...(turn.affinity !== undefined && { affinity: turn.affinity }),
+    ...(onFact && { onAttempt: onFact }),
   };
+  onFact?.({ type: "called", stage: state.stage, request });
   state.nativeReason = null;
   usage.beginCall(promptLength, {
     // Text that ends within a token is encoded as several. The engine samples no more than was requested.
@@ -116,8 +119,13 @@ export async function callEngine(
       return Math.min(meter.tokens, request.maxTokens);
     },
   });
-  await consume(engine.complete(request, state.signal), reading.consumer);
-  reading.check();
+  try {
+    await consume(engine.complete(request, state.signal), reading.consumer);
+    reading.check();
+  } catch (error) {
+    onFact?.({ type: "call-failed", error });
+    throw error;
+  }
   if (end === undefined) {
     throw new EngineError("closed", `${engine.name} ended its stream without a finish`);
   }

@@ -16,10 +16,12 @@ import { toAffinity } from "./affinity.ts";
 import type { CacheSalts } from "./cache-salt.ts";
 import { type BuiltinRuns, createBuiltinRuns } from "./builtin-runs.ts";
 import { findCheckedTool } from "./checks.ts";
+import type { OnFact, ParsingOptions } from "./facts.ts";
 import type { Conclusion } from "./next-step.ts";
 import { createPartEmitter, type EmittedBuiltins } from "./part-emitter.ts";
 import { encodeText, type PromptOptions, rendererFor, sharePrompt, tooLong } from "./prompt.ts";
 import { createRepetitionGuard } from "./repetition.ts";
+import { reportParsing } from "./reporting-parser.ts";
 import { toSingleCallConstraint } from "./single-call-constraint.ts";
 import type { Pause } from "./slices.ts";
 import { steer } from "./steer.ts";
@@ -54,6 +56,8 @@ export interface RunDeps {
   readonly cacheSalts?: CacheSalts | undefined;
   /** Called between slices of long work. */
   readonly pause: Pause;
+  /** Absent: nobody listens. */
+  readonly onFact?: OnFact | undefined;
 }
 
 /**
@@ -131,6 +135,7 @@ function prepare(
   const length = sentLength(prompt, engine.capabilities) + prefillIds.length;
   if (contextLength !== undefined && length >= contextLength) throw tooLong(contextLength, length);
   const reading = toMarkerReading(engine, steering);
+  const parsing = toParsingOptions(turn);
   const repairs = new Map<string, number>();
   if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {
     throw new TurnError(
@@ -139,6 +144,9 @@ function prepare(
     );
   }
   const builtins = turn.builtins && createBuiltinRuns(turn, turn.builtins, signal);
+  const parser = createTurnParser(tokenizer, { ...parsing, ...reading });
+  const { onFact, layout } = deps;
+  onFact?.({ type: "rendered", turn, prompt, layout, steering, contextLength, parsing });
   const state: TurnState = {
     turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
     engine,
@@ -152,12 +160,7 @@ function prepare(
     transcript: createTranscript(prompt, tokenizer),
     prefillIds,
     cacheSalt,
-    parser: createTurnParser(tokenizer, {
-      toolNames: toFunctionNames(turn),
-      textTools: turn.tools.flatMap(({ name, text }) => (text === undefined ? [] : [name])),
-      builtins: toBuiltinNames(turn.builtins),
-      ...reading,
-    }),
+    parser: onFact ? reportParsing(parser, reading.markers, onFact) : parser,
     emitter: createPartEmitter({
       stop: turn.stop,
       textSeparator: turn.textSeparator,
@@ -171,6 +174,7 @@ function prepare(
     usage: createUsageCounter(),
     builtins,
     pause: deps.pause,
+    onFact,
     repetition: steering.repetitionGuard
       ? createRepetitionGuard(engine.capabilities.idsOut)
       : undefined,
@@ -183,6 +187,14 @@ function prepare(
     repairs,
   };
   return state;
+}
+
+function toParsingOptions(turn: Turn): ParsingOptions {
+  return {
+    toolNames: toFunctionNames(turn),
+    textTools: turn.tools.flatMap(({ name, text }) => (text === undefined ? [] : [name])),
+    builtins: toBuiltinNames(turn.builtins),
+  };
 }
 
 function toFunctionNames({ tools, builtins }: Turn): string[] {

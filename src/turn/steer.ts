@@ -35,6 +35,7 @@ export async function steer(state: TurnState): Promise<Conclusion> {
   let outcome: Outcome = { type: "begun" };
   for (;;) {
     const decision = nextStep(toSteeringState(state, demands), outcome);
+    state.onFact?.({ type: "decided", decision, outcome });
     if (decision.type === "finish" || decision.type === "fail") return conclude(state, decision);
     outcome = await carryOut(state, decision);
   }

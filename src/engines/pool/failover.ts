@@ -94,6 +94,7 @@ class Completion {
     };
     try {
       this.#signal.throwIfAborted();
+      this.#request.onAttempt?.({ type: "attempt", backend: place.backend.id });
       this.#signal.addEventListener("abort", onAbort, { once: true });
       return await this.#runAt(place);
     } finally {
@@ -138,6 +139,7 @@ class Completion {
       const speaks = verdict === "unreached" || verdict === "failed";
       attempt.fail(failure, !(speaks && this.#hasSpoken));
       this.#hasSpoken ||= speaks;
+      this.#request.onAttempt?.({ type: "attempt-failed", backend: backend.id, error: failure });
       if (sampled || !this.#mayRetry(backend, failure, verdict)) throw failure;
       return { error: failure, isBudgeted: isAnswered(failure, verdict) };
     }

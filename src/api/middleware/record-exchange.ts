@@ -1,0 +1,75 @@
+/** Hands requests that make turns, and their answers, to the recorder while somebody listens to it. */
+import type { Context, MiddlewareHandler } from "hono";
+import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
+import type { RecordedApi } from "../../telemetry/record/exchange.ts";
+import type { OpenExchange, Recorder } from "../../telemetry/record/recorder.ts";
+import type { ApiEnv } from "../client.ts";
+
+/** Paths of requests that make turns, below any prefix. */
+const APIS: readonly (readonly [end: string, api: RecordedApi])[] = [
+  ["/chat/completions", "chat-completions"],
+  ["/responses", "responses"],
+  ["/messages", "messages"],
+];
+
+/** Must follow authentication and the limit of the body. */
+export function recordExchange(recorder: Recorder): MiddlewareHandler<ApiEnv> {
+  return async (c, next) => {
+    const api = recorder.isListening ? apiOf(c) : undefined;
+    if (api === undefined) return next();
+    // Hono keeps the text for the route.
+    const body = await c.req.text();
+    const { tenant, reasoningPolicy } = c.get("client");
+    const exchange = recorder.begin({
+      id: c.get("requestId"),
+      api,
+      tenant,
+      reasoningPolicy,
+      method: c.req.method,
+      path: c.req.path,
+      headers: c.req.raw.headers,
+      body,
+    });
+    if (exchange === undefined) return next();
+    let isStreamed = false;
+    c.set("watchFrames", (frames) => {
+      isStreamed = true;
+      return noteFrames(frames, exchange);
+    });
+    try {
+      await next();
+      exchange.respond(c.res.status, c.res.headers);
+      if (c.error) exchange.refused(c.error.message);
+      // A stream that has failed before its first frame is answered with an error.
+      if (isStreamed && c.res.status === 200) return;
+      exchange.respondWith(await c.res.clone().text());
+    } catch (error) {
+      exchange.refused(error instanceof Error ? error.message : "unknown");
+      throw error;
+    } finally {
+      if (!(isStreamed && c.res.status === 200)) exchange.end();
+    }
+  };
+}
+
+function apiOf(c: Context<ApiEnv>): RecordedApi | undefined {
+  if (c.req.method !== "POST") return undefined;
+  return APIS.find(([end]) => c.req.path.endsWith(end))?.[1];
+}
+
+/** The same frames, noted as they are written. */
+function noteFrames(frames: PushStream<string>, exchange: OpenExchange): PushStream<string> {
+  return createPushStream(
+    async (consumer) => {
+      try {
+        await frames.pushTo((frame) => {
+          exchange.noteEvents(frame);
+          return consumer(frame);
+        });
+      } finally {
+        exchange.end();
+      }
+    },
+    () => exchange.end(),
+  );
+}

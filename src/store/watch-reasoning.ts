@@ -1,0 +1,29 @@
+/** Tells where restored reasoning came from, for the record of a turn. */
+import type { CallReasoning, ReasoningStore } from "./reasoning-store.ts";
+
+/** The same store. `note` is called with each text that was decrypted or found in the store. */
+export function watchReasoning(
+  store: ReasoningStore,
+  note: (tenant: string, text: string, source: "sealed" | "stored") => void,
+): ReasoningStore {
+  return {
+    keep: (events, options) => store.keep(events, options),
+    async restore(tenant, steps) {
+      const restored = await store.restore(tenant, steps);
+      for (const { reasoning, outcome } of restored) {
+        if (outcome !== "sealed" && outcome !== "stored") continue;
+        for (const text of toTexts(reasoning)) note(tenant, text, outcome);
+      }
+      return restored;
+    },
+    async open(tenant, sealed) {
+      const opened = await store.open(tenant, sealed);
+      if (opened.opened) note(tenant, opened.text, "sealed");
+      return opened;
+    },
+  };
+}
+
+function toTexts(reasoning: readonly CallReasoning[]): string[] {
+  return reasoning.flatMap(({ before, after }) => [...before.flat(), ...after]);
+}

@@ -1,0 +1,116 @@
+/** The request of a client and the answer it got, as a record keeps them. */
+import type { RecordBudget } from "./limits.ts";
+import { withoutToolKeys } from "./tool-keys.ts";
+
+export type RecordedApi = "chat-completions" | "responses" | "messages";
+
+export interface ExchangeRequest {
+  readonly id: string;
+  readonly api: RecordedApi;
+  readonly tenant: string;
+  readonly reasoningPolicy: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** Headers that say what the client is and which conversation it continues. No others are kept. */
+const KEPT_HEADERS = [
+  "accept",
+  "anthropic-beta",
+  "anthropic-version",
+  "content-type",
+  "http-referer",
+  "openai-beta",
+  "originator",
+  "user-agent",
+  "x-claude-code-session-id",
+  "x-request-id",
+  "x-session-id",
+  "x-stainless-lang",
+  "x-stainless-package-version",
+  "x-stainless-runtime",
+  "x-title",
+];
+
+/** Of the answer. */
+const KEPT_ANSWER_HEADERS = [
+  "content-type",
+  "retry-after",
+  "x-generation-id",
+  "x-harmony-cot",
+  "x-harmony-reasoning-effort",
+  "x-harmony-skipped",
+  "x-request-id",
+];
+
+/** Longest header value that is kept. */
+const MAX_HEADER_LENGTH = 512;
+const EVENT_BYTES = 48;
+
+export class Exchange {
+  readonly id: string;
+  readonly api: RecordedApi;
+  readonly tenant: string;
+  readonly reasoningPolicy: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Empty if it was too long to be kept. */
+  readonly body: string;
+  readonly at: Date;
+  status: number | undefined;
+  answerHeaders: Readonly<Record<string, string>> = {};
+  answerBody: string | undefined;
+  readonly eventTimes: number[] = [];
+  readonly events: string[] = [];
+  /** Why the request was refused before any turn. */
+  error: string | undefined;
+  readonly budget: RecordBudget;
+  readonly #now: () => number;
+  #isFull = false;
+
+  constructor(request: ExchangeRequest, at: Date, budget: RecordBudget, now: () => number) {
+    this.id = request.id;
+    this.api = request.api;
+    this.tenant = request.tenant;
+    this.reasoningPolicy = request.reasoningPolicy;
+    this.method = request.method;
+    this.path = request.path;
+    this.headers = pick(request.headers, KEPT_HEADERS);
+    const body = withoutToolKeys(request.body);
+    this.body = budget.take(body.length * 2, "request body", body.length) ? body : "";
+    this.at = at;
+    this.budget = budget;
+    this.#now = now;
+  }
+
+  /** The head of the answer. */
+  respond(status: number, headers: Headers): void {
+    this.status = status;
+    this.answerHeaders = pick(headers, KEPT_ANSWER_HEADERS);
+  }
+
+  respondWith(body: string): void {
+    if (this.budget.take(body.length * 2, "answer", body.length)) this.answerBody = body;
+  }
+
+  /** Events as they are written, several at once where one read gave several. */
+  readonly noteEvents = (text: string): void => {
+    if (this.#isFull) return this.budget.leaveOut("events", 1);
+    this.#isFull = !this.budget.take(EVENT_BYTES + text.length, "events", 1);
+    if (this.#isFull) return;
+    this.eventTimes.push(this.#now());
+    this.events.push(text);
+  };
+}
+
+function pick(headers: Headers, names: readonly string[]): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name of names) {
+    const value = headers.get(name);
+    if (value !== null) kept[name] = value.slice(0, MAX_HEADER_LENGTH);
+  }
+  return kept;
+}

@@ -1,0 +1,253 @@
+/**
+ * Parses a recorded turn again, token by token. The result of parsing does not depend on how the input is split, so this
+ * gives the same parts and recoveries, and where each of them was made, without any cost while the turn runs.
+ */
+import type { EngineTokens } from "../../engines/engine.ts";
+import type { ParseEvent, PartKind } from "../../harmony/parse.ts";
+import { isSpecial, o200kHarmony, specialTokenName, type TokenId } from "../../tokenizer/index.ts";
+import type { ParsingOptions } from "../../turn/facts.ts";
+import { oneByOne } from "../../turn/token-units.ts";
+import { createTurnParser, type TurnParser } from "../../turn/turn-parser.ts";
+import type { ParserNote } from "./recording.ts";
+
+export interface ParsedPart {
+  readonly kind: PartKind;
+  readonly name: string | undefined;
+  readonly channel: string | undefined;
+  readonly recipient: string | undefined;
+  readonly contentType: string | undefined;
+  text: string;
+  readonly header: "model" | "gateway";
+  readonly spans: Span[];
+}
+
+/** Units of a call, from inclusive to exclusive. */
+export interface Span {
+  readonly call: number;
+  readonly from: number;
+  to: number;
+}
+
+export interface ParsedRecovery {
+  readonly name: string;
+  readonly call: number;
+  /** The unit after which it was certain. */
+  readonly at: number;
+  /** The text of the message so far, or of its end. */
+  readonly was: string;
+  became: string;
+}
+
+export interface ParsedTurn {
+  readonly parts: readonly ParsedPart[];
+  readonly recoveries: readonly ParsedRecovery[];
+}
+
+/** Characters of the text that a recovery shows. */
+const MAX_WAS = 160;
+
+/**
+ * @param reads the reads of each call, in order
+ * @param notes what the parser was given
+ */
+export function parseAgain(
+  reads: readonly (readonly EngineTokens[])[],
+  notes: readonly ParserNote[],
+  options: ParsingOptions,
+): ParsedTurn {
+  const pass = new ParserPass(options);
+  const units = reads.map((call) => unitsOfCall(call));
+  for (const note of notes) {
+    switch (note.type) {
+      case "markers":
+        pass.readAs(note.markers);
+        break;
+      case "header":
+        pass.header(note.ids);
+        break;
+      case "end":
+        pass.end(note.reason);
+        break;
+      case "restart":
+        pass.restart();
+        break;
+      case "read": {
+        const call = units[note.call];
+        for (let left = note.units; left > 0 && call !== undefined; left--) {
+          const unit = call.next();
+          if (unit.done) break;
+          pass.unit(note.call, unit.value);
+        }
+        break;
+      }
+      default:
+        note satisfies never;
+    }
+  }
+  return pass;
+}
+
+function* unitsOfCall(reads: readonly EngineTokens[]): Generator<EngineTokens> {
+  for (const tokens of reads) yield* oneByOne(tokens);
+}
+
+class ParserPass implements ParsedTurn {
+  readonly parts: ParsedPart[] = [];
+  readonly recoveries: ParsedRecovery[] = [];
+  readonly #tokenizer = o200kHarmony();
+  readonly #options: ParsingOptions;
+  #parser: TurnParser | undefined;
+  #call = 0;
+  #at = 0;
+  /** The first unit of the message, and its text so far. */
+  #from = 0;
+  #text = "";
+  #decoder = this.#tokenizer.createDecoder();
+  #headerBy: "model" | "gateway" = "model";
+  #known = new Map<string, number>();
+  /** Waits for the part it was read as. */
+  #unexplained: ParsedRecovery[] = [];
+  #open: ParsedPart | undefined;
+
+  constructor(options: ParsingOptions) {
+    this.#options = options;
+  }
+
+  readAs(markers: "shown" | "hidden"): void {
+    const reading = { markers, allowHiddenMarkers: true, onShownMarker: () => undefined };
+    if (this.#parser === undefined) {
+      this.#parser = createTurnParser(this.#tokenizer, { ...this.#options, ...reading });
+    } else {
+      this.#parser.readAs(reading);
+    }
+  }
+
+  unit(call: number, tokens: EngineTokens): void {
+    if (call !== this.#call) {
+      this.#call = call;
+      this.#at = 0;
+      this.#beginMessage();
+    }
+    this.#at += 1;
+    this.#text = (this.#text + this.#textOf(tokens)).slice(-MAX_WAS);
+    this.#take(this.#parser?.push(tokens) ?? []);
+    if (this.#parser?.position === "between") this.#beginMessage();
+  }
+
+  header(ids: readonly TokenId[]): void {
+    this.#headerBy = ids.length > 0 ? "gateway" : this.#headerBy;
+    this.#take(this.#parser?.pushIds(ids) ?? []);
+  }
+
+  end(reason: "stop" | "length" | "cut"): void {
+    this.#take(this.#parser?.end(reason) ?? []);
+    for (const each of this.#unexplained) each.became = "nothing";
+    this.#unexplained = [];
+  }
+
+  restart(): void {
+    this.#parser?.restart();
+    this.#headerBy = "model";
+    this.#beginMessage();
+  }
+
+  #beginMessage(): void {
+    this.#from = this.#at;
+    this.#text = "";
+  }
+
+  #take(events: readonly ParseEvent[]): void {
+    for (const event of events) {
+      switch (event.type) {
+        case "part-start":
+          this.#open = toPart(event, this.#headerBy, {
+            call: this.#call,
+            from: this.#from,
+            to: this.#at,
+          });
+          this.parts.push(this.#open);
+          // Further messages of the same call have headers of their own.
+          this.#headerBy = "model";
+          break;
+        case "part-delta":
+          if (this.#open) {
+            this.#open.text += event.text;
+            this.#extend(this.#open);
+          }
+          break;
+        case "part-end":
+          if (this.#open) this.#extend(this.#open);
+          this.#open = undefined;
+          break;
+        default:
+          event satisfies never;
+      }
+    }
+    this.#noteRecoveries(events);
+  }
+
+  #extend(part: ParsedPart): void {
+    const last = part.spans.at(-1);
+    if (last?.call === this.#call) last.to = Math.max(last.to, this.#at);
+    else part.spans.push({ call: this.#call, from: this.#from, to: this.#at });
+  }
+
+  #noteRecoveries(events: readonly ParseEvent[]): void {
+    const started = events.findLast((event) => event.type === "part-start");
+    const part = started === undefined ? this.#open : this.parts.at(-1);
+    for (const [name, count] of this.#parser?.recoveries ?? []) {
+      for (let more = count - (this.#known.get(name) ?? 0); more > 0; more--) {
+        const was = this.#text;
+        const recovery = { name, call: this.#call, at: this.#at, was, became: "" };
+        this.recoveries.push(recovery);
+        this.#unexplained.push(recovery);
+      }
+      this.#known.set(name, count);
+    }
+    if (part === undefined) return;
+    for (const each of this.#unexplained) each.became = label(part);
+    this.#unexplained = [];
+  }
+
+  #textOf(tokens: EngineTokens): string {
+    switch (tokens.type) {
+      case "ids":
+        return tokens.ids
+          .map((id) => (isSpecial(id) ? this.#decoder.end() + nameOf(id) : this.#decoder.push(id)))
+          .join("");
+      case "pieces":
+        return tokens.pieces
+          .map((piece) => ("special" in piece ? nameOf(piece.special) : piece.text))
+          .join("");
+      case "text":
+        return tokens.text;
+      default:
+        return tokens satisfies never;
+    }
+  }
+}
+
+function nameOf(id: TokenId): string {
+  return specialTokenName(id) ?? `[${id}]`;
+}
+
+function toPart(
+  event: Extract<ParseEvent, { type: "part-start" }>,
+  header: ParsedPart["header"],
+  span: Span,
+): ParsedPart {
+  return {
+    kind: event.part,
+    name: "name" in event ? event.name : undefined,
+    channel: event.header?.channel,
+    recipient: event.header?.recipient,
+    contentType: event.header?.contentType,
+    text: "",
+    header,
+    spans: [span],
+  };
+}
+
+function label({ kind, name }: ParsedPart): string {
+  return name === undefined ? kind : `${kind} ${name}`;
+}

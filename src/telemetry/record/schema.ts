@@ -1,0 +1,322 @@
+/**
+ * The record of a turn: what came, what the model saw, what it wrote, what was made of it, and what went out. Published as a
+ * JSON Schema (`docs/turn-record.schema.json`). Ids of tokens are the truth; text is for reading.
+ *
+ * A later version may add fields. One that changes the meaning of a field raises `version`.
+ */
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+
+export const RECORD_VERSION = 1;
+
+export type TurnRecord = z.output<ReturnType<typeof turnRecordSchema>>;
+export type RecordedMessage = TurnRecord["conversation"][number];
+export type RecordedCall = TurnRecord["calls"][number];
+export type RecordedRead = RecordedCall["reads"][number];
+export type RecordedPart = TurnRecord["parts"][number];
+export type RecordedRecovery = TurnRecord["recoveries"][number];
+export type RecordedDecision = TurnRecord["decisions"][number];
+export type RecordedAnswer = NonNullable<TurnRecord["answer"]>;
+export type RecordedText = z.output<ReturnType<typeof recordedText>>;
+export type RecordedIds = z.output<ReturnType<typeof recordedIds>>;
+
+const ms = () => z.number().describe("Milliseconds since the request was accepted.");
+const count = () => z.int().min(0);
+
+/** Text, or how long it was where content is not kept. */
+const recordedText = lazy(() =>
+  z
+    .union([z.string(), z.strictObject({ chars: count() })])
+    .describe("Text, or only its length where content is not kept."),
+);
+
+/** Ids, or how many there were where content is not kept. */
+const recordedIds = lazy(() =>
+  z
+    .union([z.array(z.int()), z.strictObject({ count: count() })])
+    .describe("Token ids, or only their number where content is not kept."),
+);
+
+const request = lazy(() =>
+  z.strictObject({
+    method: z.string(),
+    path: z.string(),
+    headers: z
+      .record(z.string(), z.string())
+      .describe("Only headers that say what the client is. Never keys or cookies."),
+    body: recordedText().describe("As it came, except that keys of MCP servers are left out."),
+  }),
+);
+
+const settings = lazy(() =>
+  z.strictObject({
+    layout: z.enum(["reference", "channel-first"]),
+    contextLength: count().nullable(),
+    reasoningPolicy: z.string().nullable(),
+    steering: z.record(z.string(), z.union([z.number(), z.boolean()])),
+    toolChoice: z.strictObject({ type: z.string(), names: z.array(z.string()).optional() }),
+    tools: z.array(z.string()).describe("Names of the functions the client has offered."),
+    textTools: z.array(z.string()).describe("Those of them whose calls are text, not JSON."),
+    builtins: z
+      .array(
+        z.strictObject({
+          name: z.string(),
+          functions: z.array(z.string()),
+          rawBody: z.boolean(),
+        }),
+      )
+      .describe("Tools that the gateway runs."),
+    gatewayTools: z.array(z.string()).describe("Functions that the gateway runs."),
+    answer: z.string().describe("`text`, `json-object` or `json-schema`."),
+    reasoning: z.strictObject({ enabled: z.boolean(), maxTokens: count().optional() }),
+    maxOutputTokens: count().nullable(),
+    parallelToolCalls: z.boolean(),
+    stop: z.array(recordedText()),
+  }),
+);
+
+const message = lazy(() =>
+  z.strictObject({
+    role: z.enum(["system", "developer", "user", "assistant", "tool"]),
+    name: z.string().optional(),
+    recipient: z.string().optional(),
+    channel: z.string().optional(),
+    contentType: z.string().optional(),
+    text: recordedText(),
+    tokens: count().describe(
+      "With its header and markers; for one that was left out, of its text.",
+    ),
+    source: z
+      .enum(["client", "sealed", "stored", "gateway"])
+      .describe("Who brought it: the client, its encrypted reasoning, the store or the gateway."),
+    dropped: z
+      .strictObject({ reason: z.literal("finished"), finishedBy: count() })
+      .optional()
+      .describe("Left out of the prompt: the answer in message `finishedBy` ended its turn."),
+  }),
+);
+
+const prompt = lazy(() =>
+  z.strictObject({
+    ids: recordedIds(),
+    segments: z
+      .array(z.strictObject({ message: count().nullable(), tokens: count() }))
+      .describe(
+        "Which message each run of ids belongs to; null: the header that the model continues.",
+      ),
+    cachedTokens: count().nullable(),
+  }),
+);
+
+const decision = lazy(() =>
+  z.strictObject({
+    ms: ms(),
+    type: z.string().describe("As `nextStep` names it, such as `open-answer` or `retry-call`."),
+    outcome: z.string().describe("Of the decision before, which led to this one."),
+    cut: z.string().optional().describe("Why reading stopped before the model ended."),
+    repair: z.string().optional(),
+    names: z.array(z.string()).optional(),
+    name: z.string().optional(),
+    reason: z.string().optional(),
+    problem: recordedText().optional(),
+  }),
+);
+
+const piece = lazy(() =>
+  z.union([z.strictObject({ special: z.int() }), z.strictObject({ text: recordedText() })]),
+);
+
+const logprob = lazy(() =>
+  z.strictObject({
+    id: z.int(),
+    logprob: z.number(),
+    top: z.array(z.strictObject({ id: z.int(), logprob: z.number() })),
+  }),
+);
+
+const read = lazy(() =>
+  z
+    .union([
+      z.strictObject({
+        ms: ms(),
+        ids: recordedIds(),
+        logprobs: z.array(logprob()).optional(),
+      }),
+      z.strictObject({ ms: ms(), pieces: z.array(piece()), counts: z.array(count()) }),
+      z.strictObject({ ms: ms(), text: recordedText(), tokens: count().optional() }),
+    ])
+    .describe("What one read from the engine gave, in the form the engine gives it."),
+);
+
+const usage = lazy(() =>
+  z.strictObject({
+    promptTokens: count().optional(),
+    cachedTokens: count().optional(),
+    completionTokens: count().optional(),
+  }),
+);
+
+const attempt = lazy(() =>
+  z.strictObject({ ms: ms(), backend: z.string(), error: z.string().optional() }),
+);
+
+const call = lazy(() =>
+  z.strictObject({
+    decision: count().nullable().describe("The entry of `decisions` that led to the call."),
+    stage: z.string().describe("What the model is sampled for."),
+    kept: count().describe("Ids at the start of the prompt that are those of the call before."),
+    appended: recordedIds().describe(
+      "Ids of the prompt after those: what the model wrote, then what the gateway appended.",
+    ),
+    written: count().describe("How many of the appended ids the model had written."),
+    promptTokens: count(),
+    maxTokens: count().nullable(),
+    stopIds: z.array(z.int()),
+    constraint: z.strictObject({ type: z.string(), text: recordedText() }).optional(),
+    sampling: z.record(z.string(), z.number()),
+    logitBias: z.record(z.string(), z.number()).optional(),
+    topLogprobs: count().optional(),
+    attempts: z
+      .array(attempt())
+      .describe("Backends of a pool that were asked, with the error of each that failed."),
+    engine: z.string().nullable(),
+    backend: z.string().nullable(),
+    asked: ms(),
+    opened: ms().nullable().describe("When the engine accepted the request."),
+    firstToken: ms().nullable(),
+    ended: ms().nullable(),
+    reads: z.array(read()),
+    used: count().describe(
+      "How much of the reads the turn has used: ids, pieces or characters. Less than all after a cut.",
+    ),
+    finish: z.enum(["stop", "length"]).nullable().describe("Null: cut by the gateway, or failed."),
+    nativeReason: z.string().nullable(),
+    usage: usage().optional(),
+    error: z.string().optional(),
+  }),
+);
+
+const span = lazy(() =>
+  z
+    .strictObject({ call: count(), from: count(), to: count() })
+    .describe("Units of a call's reads, from inclusive to exclusive: ids, pieces or characters."),
+);
+
+const part = lazy(() =>
+  z.strictObject({
+    kind: z.enum(["reasoning", "preamble", "content", "tool-call", "builtin-call", "tool-result"]),
+    name: z.string().optional(),
+    id: z.string().optional().describe("Of a call, as the client got it."),
+    channel: z.string().optional(),
+    recipient: z.string().optional(),
+    contentType: z.string().optional(),
+    text: recordedText(),
+    header: z.enum(["model", "gateway"]).describe("Who wrote its header."),
+    spans: z.array(span()),
+    sent: z.boolean().describe("False: not given out, such as an answer that was rejected."),
+    failed: z.boolean().optional().describe("Of a tool's result."),
+    started: ms().optional().describe("Of a tool's result: when the tool was run."),
+    ended: ms().optional(),
+  }),
+);
+
+const recovery = lazy(() =>
+  z.strictObject({
+    name: z.string(),
+    call: count().describe("The engine call it was made in or after."),
+    at: count().describe("The unit of that call's reads after which it was certain."),
+    was: recordedText().describe("What stood there."),
+    became: z.string().describe("The part it was read as, or the decision it led to."),
+  }),
+);
+
+const answer = lazy(() =>
+  z.strictObject({
+    status: z.int(),
+    contentType: z.string(),
+    headers: z.record(z.string(), z.string()),
+    body: recordedText().optional(),
+    events: z
+      .array(z.strictObject({ ms: ms(), text: recordedText() }))
+      .optional()
+      .describe("Server-sent events as they were written, or messages of a WebSocket."),
+  }),
+);
+
+const end = lazy(() =>
+  z.strictObject({
+    outcome: z
+      .string()
+      .describe(
+        "`stop`, `length`, `tool-calls`, `error`, `failed` or `cancelled`; without a turn `refused` or `answered`.",
+      ),
+    nativeReason: z.string().nullable(),
+    stopSequence: recordedText().optional(),
+    failure: z.strictObject({ kind: z.string(), message: recordedText() }).optional(),
+    error: z.string().optional(),
+    usage: z
+      .strictObject({
+        promptTokens: count(),
+        cachedTokens: count(),
+        completionTokens: count(),
+        reasoningTokens: count(),
+        engineCalls: count(),
+      })
+      .optional(),
+  }),
+);
+
+export const turnRecordSchema = lazy(() =>
+  z.strictObject({
+    version: z.literal(RECORD_VERSION),
+    gateway: z.string().describe("Version of the package."),
+    id: z
+      .string()
+      .describe("The request id; with a number behind it for further turns of a request."),
+    at: z.string().describe("When the request was accepted, RFC 3339."),
+    api: z.enum(["chat-completions", "responses", "messages"]),
+    tenant: z.string(),
+    model: z.string(),
+    engine: z.string().nullable(),
+    backend: z.string().nullable(),
+    content: z.boolean().describe("False: texts and ids are left out, sizes and times are kept."),
+    reasoningFrom: z
+      .enum(["sent", "sealed", "stored", "lost"])
+      .nullable()
+      .describe("Where the reasoning of the running tool loop was found; the worst of several."),
+    request: request().nullable(),
+    settings: settings().nullable(),
+    conversation: z.array(message()),
+    prompt: prompt().nullable(),
+    decisions: z.array(decision()),
+    calls: z.array(call()),
+    parts: z.array(part()),
+    recoveries: z.array(recovery()),
+    answer: answer().nullable(),
+    end: end().nullable().describe("Null: the turn has not ended."),
+    times: z.strictObject({
+      accepted: ms(),
+      queued: ms().nullable().describe("When the turn was ready for an engine."),
+      asked: ms().nullable().describe("When a backend was asked."),
+      firstByte: ms().nullable(),
+      firstToken: ms().nullable(),
+      end: ms().nullable(),
+    }),
+    parsing: z
+      .array(
+        z.union([
+          z.strictObject({ read: z.strictObject({ call: count(), units: count() }) }),
+          z.strictObject({ header: recordedIds() }),
+          z.strictObject({ end: z.enum(["stop", "length", "cut"]) }),
+          z.strictObject({ restart: z.literal(true) }),
+          z.strictObject({ markers: z.enum(["shown", "hidden"]) }),
+        ]),
+      )
+      .describe("What the parser was given, in order."),
+    cut: z
+      .array(z.strictObject({ what: z.string(), left: count() }))
+      .describe(
+        "What is left out because the record would be too large: how many bytes or entries.",
+      ),
+  }),
+);

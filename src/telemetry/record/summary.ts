@@ -1,0 +1,88 @@
+/** One line of the list of turns. Made without making the record. */
+import type { Message } from "../../harmony/conversation.ts";
+import type { Decision } from "../../turn/next-step.ts";
+import { outcomeOf, type RecordInput } from "./record-input.ts";
+import type { RecordedApi } from "./exchange.ts";
+
+export interface TurnSummary {
+  readonly at: string;
+  readonly id: string;
+  readonly api: RecordedApi | null;
+  readonly tenant: string;
+  readonly model: string;
+  /** The beginning of the last message of the user; empty where content is not kept. */
+  readonly words: string;
+  /** As in the record's `end`; `running` before it. */
+  readonly outcome: string;
+  /** Of the answer's HTTP status. */
+  readonly status: number | null;
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  /** Milliseconds since the request was accepted. */
+  readonly firstTokenMs: number | null;
+  readonly ms: number | null;
+  /** Decisions by which the gateway wrote or constrained something. */
+  readonly steered: readonly string[];
+  /** Names of the repairs. */
+  readonly repairs: readonly string[];
+  readonly reasoningFrom: string | null;
+  /** Names of the functions and tools that were called. */
+  readonly calls: readonly string[];
+}
+
+const MAX_WORDS = 120;
+
+/** Decisions that leave the model alone, or only look at what it has written. */
+const UNSTEERED = new Set<Decision["type"]>([
+  "continue",
+  "finish",
+  "fail",
+  "run-tool",
+  "check-answer",
+  "check-calls",
+]);
+
+export function toSummary(input: RecordInput, keepsContent: boolean): TurnSummary {
+  const { exchange, recording } = input;
+  const end = recording?.end;
+  const calls = (recording?.emitted ?? []).flatMap(({ part }) =>
+    "name" in part ? [part.name] : [],
+  );
+  return {
+    at: input.at.toISOString(),
+    id: input.id,
+    api: exchange?.api ?? null,
+    tenant: input.tenant,
+    model: input.model ?? "",
+    words: keepsContent ? firstWords(recording?.rendered?.turn.messages ?? []) : "",
+    outcome: outcomeOf(input),
+    status: exchange?.status ?? null,
+    promptTokens: end?.usage.promptTokens ?? recording?.rendered?.prompt.length ?? null,
+    completionTokens: end?.usage.completionTokens ?? null,
+    firstTokenMs: recording?.calls[0]?.firstToken ?? null,
+    ms: recording?.ended ?? null,
+    steered: unique(
+      (recording?.decisions ?? [])
+        .map(({ decision }) => decision.type)
+        .filter((type) => !UNSTEERED.has(type)),
+    ),
+    repairs: [...(end?.recoveries.keys() ?? [])],
+    reasoningFrom: exchange?.answerHeaders["x-harmony-cot"] ?? null,
+    calls: unique(calls),
+  };
+}
+
+function firstWords(messages: readonly Message[]): string {
+  const last = messages.findLast(({ role }) => role === "user");
+  if (last === undefined) return "";
+  const { content } = last;
+  const text =
+    typeof content === "string"
+      ? content
+      : content.map((part) => (part.type === "text" ? part.text : "")).join(" ");
+  return text.slice(0, MAX_WORDS).replaceAll(/\s+/g, " ").trim();
+}
+
+function unique<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
+}

@@ -1,0 +1,98 @@
+/** The parts and recoveries of a recorded turn: what was made of what the model wrote. */
+import type { EngineTokens } from "../../engines/engine.ts";
+import type { ParsedPart, ParsedTurn } from "./parse-again.ts";
+import { type TurnRecording, unitsOf } from "./recording.ts";
+import type { RecordedPart, RecordedRecovery } from "./schema.ts";
+
+export function toParts(recording: TurnRecording, { parts }: ParsedTurn): RecordedPart[] {
+  const ids = matchEmitted(recording, parts);
+  const results = new Map(recording.results.map((note) => [note.result.id, note]));
+  return parts.flatMap((part, index) => {
+    const emitted = ids[index];
+    const id = emitted !== undefined && "id" in emitted.part ? emitted.part.id : undefined;
+    const own = toPart(part, emitted !== undefined, id);
+    const note = id === undefined ? undefined : results.get(id);
+    if (note === undefined) return [own];
+    const [, message] = note.result.messages;
+    const text = typeof message?.content === "string" ? message.content : "";
+    const result: RecordedPart = {
+      kind: "tool-result",
+      ...(part.name !== undefined && { name: part.name }),
+      ...(id !== undefined && { id }),
+      text,
+      header: "gateway",
+      spans: [],
+      sent: true,
+      failed: note.result.failed,
+      ...(emitted?.ended !== undefined && { started: emitted.ended }),
+      ended: note.ms,
+    };
+    return [own, result];
+  });
+}
+
+function toPart(part: ParsedPart, sent: boolean, id: string | undefined): RecordedPart {
+  const { kind, name, channel, recipient, contentType, text, header, spans } = part;
+  return {
+    kind,
+    ...(name !== undefined && { name }),
+    ...(id !== undefined && { id }),
+    ...(channel !== undefined && { channel }),
+    ...(recipient !== undefined && { recipient }),
+    ...(contentType !== undefined && { contentType }),
+    text,
+    header,
+    spans: spans.map((span) => ({ ...span })),
+    sent,
+  };
+}
+
+/**
+ * For each part, the one that was given out for it. From the end backwards: a part that was rejected comes before the one
+ * that replaced it.
+ */
+function matchEmitted({ emitted }: TurnRecording, parts: readonly ParsedPart[]) {
+  const matched: ((typeof emitted)[number] | undefined)[] = parts.map(() => undefined);
+  let next = emitted.length - 1;
+  for (let index = parts.length - 1; index >= 0 && next >= 0; index--) {
+    const part = parts[index];
+    const candidate = emitted[next];
+    if (part === undefined || candidate === undefined) continue;
+    const { kind } = candidate.part;
+    // Beside an answer that must be a document, preambles are given out as reasoning.
+    const fits = kind === part.kind || (kind === "reasoning" && part.kind === "preamble");
+    if (!fits) continue;
+    matched[index] = candidate;
+    next--;
+  }
+  return matched;
+}
+
+/** The parser's and the turn's own, in order. */
+export function toRecoveries(
+  recording: TurnRecording,
+  { recoveries }: ParsedTurn,
+  reads: readonly (readonly EngineTokens[])[],
+): RecordedRecovery[] {
+  const own = recording.decisions.flatMap(({ decision }, index): RecordedRecovery[] => {
+    if (!("repair" in decision) || decision.repair === undefined) return [];
+    const call = Math.max(
+      0,
+      recording.calls.findLastIndex((each) => each.decision < index),
+    );
+    const at = (reads[call] ?? []).reduce((sum, tokens) => sum + unitsOf(tokens), 0);
+    const used = recording.calls[call]?.used ?? at;
+    const problem =
+      decision.type === "retry-answer"
+        ? decision.problem
+        : decision.type === "retry-call"
+          ? decision.wrong.problem
+          : "";
+    return [
+      { name: decision.repair, call, at: Math.min(at, used), was: problem, became: decision.type },
+    ];
+  });
+  return [...recoveries.map((each) => ({ ...each })), ...own].toSorted(
+    (a, b) => a.call - b.call || a.at - b.at,
+  );
+}

@@ -1,0 +1,286 @@
+/** Makes the record of a turn from what was collected of it. Costs nothing until somebody reads the record. */
+import { dropFinishedAnalysis } from "../../harmony/analysis.ts";
+import { bodyText, offersFunctions } from "../../harmony/body.ts";
+import type { Message } from "../../harmony/conversation.ts";
+import { o200kHarmony } from "../../tokenizer/index.ts";
+import type { TurnRendered } from "../../turn/facts.ts";
+import type { Decision } from "../../turn/next-step.ts";
+import type { Steering } from "../../turn/steering.ts";
+import { describeError } from "./describe-error.ts";
+import type { Exchange } from "./exchange.ts";
+import { type ParsedTurn, parseAgain } from "./parse-again.ts";
+import { toCalls, toReads } from "./to-calls.ts";
+import { toParts, toRecoveries } from "./to-parts.ts";
+import { outcomeWithoutTurn, type RecordInput } from "./record-input.ts";
+import type { DecisionNote } from "./recording.ts";
+import {
+  RECORD_VERSION,
+  type RecordedAnswer,
+  type RecordedDecision,
+  type RecordedMessage,
+  type TurnRecord,
+} from "./schema.ts";
+
+const NOTHING_PARSED: ParsedTurn = { parts: [], recoveries: [] };
+
+export function toRecord(input: RecordInput): TurnRecord {
+  const { exchange, recording } = input;
+  const rendered = recording?.rendered;
+  const reads = (recording?.calls ?? []).map((call) => toReads(call));
+  const parsed =
+    recording && rendered ? parseAgain(reads, recording.parser, rendered.parsing) : NOTHING_PARSED;
+  const calls = recording === undefined ? [] : toCalls(recording, reads);
+  const [first] = recording?.calls ?? [];
+  const last = recording?.calls.at(-1);
+  return {
+    version: RECORD_VERSION,
+    gateway: input.gateway,
+    id: input.id,
+    at: input.at.toISOString(),
+    api: exchange?.api ?? "responses",
+    tenant: input.tenant,
+    model: input.model ?? modelOf(exchange?.body ?? ""),
+    engine: last?.engine ?? null,
+    backend: last?.backend ?? null,
+    content: true,
+    reasoningFrom: reasoningFrom(exchange),
+    request: exchange === undefined ? null : toRequest(exchange),
+    settings: rendered === undefined ? null : toSettings(rendered, exchange),
+    conversation: rendered === undefined ? [] : toConversation(rendered, input),
+    prompt: rendered === undefined ? null : toPrompt(rendered, first?.cachedTokens),
+    decisions: (recording?.decisions ?? []).map((note) => toDecision(note)),
+    calls,
+    parts: recording === undefined ? [] : toParts(recording, parsed),
+    recoveries: recording === undefined ? [] : toRecoveries(recording, parsed, reads),
+    answer: exchange === undefined ? null : toAnswer(exchange),
+    end: toEnd(input),
+    times: {
+      accepted: 0,
+      queued: first?.asked ?? null,
+      asked: first?.attempts[0]?.ms ?? first?.asked ?? null,
+      firstByte: first?.opened ?? null,
+      firstToken: first?.firstToken ?? null,
+      end: recording?.ended ?? null,
+    },
+    parsing: (recording?.parser ?? []).map((note) => {
+      switch (note.type) {
+        case "read":
+          return { read: { call: note.call, units: note.units } };
+        case "header":
+          return { header: [...note.ids] };
+        case "end":
+          return { end: note.reason };
+        case "restart":
+          return { restart: true };
+        case "markers":
+          return { markers: note.markers };
+        default:
+          return note satisfies never;
+      }
+    }),
+    cut: [...input.budget.cut],
+  };
+}
+
+function modelOf(body: string): string {
+  return /"model"\s*:\s*"([^"\\]{1,128})"/.exec(body)?.[1] ?? "";
+}
+
+function reasoningFrom(exchange: Exchange | undefined): TurnRecord["reasoningFrom"] {
+  const outcome = exchange?.answerHeaders["x-harmony-cot"];
+  const known = ["sent", "sealed", "stored", "lost"] as const;
+  return known.find((each) => each === outcome) ?? null;
+}
+
+function toRequest({ method, path, headers, body }: Exchange): TurnRecord["request"] {
+  return { method, path, headers: { ...headers }, body };
+}
+
+function toSettings(
+  { turn, layout, steering, contextLength, parsing }: TurnRendered,
+  exchange: Exchange | undefined,
+): TurnRecord["settings"] {
+  const own = turn.tools.map(({ name }) => name);
+  return {
+    layout,
+    contextLength: contextLength ?? null,
+    reasoningPolicy: exchange?.reasoningPolicy ?? null,
+    steering: toSteering(steering),
+    toolChoice: {
+      type: turn.toolChoice.type,
+      ...("names" in turn.toolChoice && { names: [...turn.toolChoice.names] }),
+    },
+    tools: own,
+    textTools: [...parsing.textTools],
+    builtins: parsing.builtins.map(({ name, functions, rawBody }) => ({
+      name,
+      functions: [...functions],
+      rawBody,
+    })),
+    gatewayTools: parsing.toolNames.filter((name) => !own.includes(name)),
+    answer: turn.answer.type,
+    reasoning: { ...turn.reasoning },
+    maxOutputTokens: turn.maxOutputTokens ?? null,
+    parallelToolCalls: turn.parallelToolCalls,
+    stop: [...turn.stop],
+  };
+}
+
+/** Its own fields only: the object can be that of all settings, keys included. */
+function toSteering({
+  answerReserve,
+  repetitionGuard,
+  sampleMoreCalls,
+  refuseUnofferedTools,
+  openMissingAnswer,
+  singleCallConstraint,
+  allowHiddenMarkers,
+  defaultMaxOutputTokens,
+}: Steering): Record<string, number | boolean> {
+  return {
+    answerReserve,
+    repetitionGuard,
+    sampleMoreCalls,
+    refuseUnofferedTools,
+    openMissingAnswer,
+    singleCallConstraint,
+    allowHiddenMarkers,
+    defaultMaxOutputTokens,
+  } satisfies Steering;
+}
+
+function toConversation(rendered: TurnRendered, input: RecordInput): RecordedMessage[] {
+  const { turn, prompt } = rendered;
+  const { messages } = turn;
+  const dropped = new Map(
+    dropFinishedAnalysis(messages).dropped.map(({ index, finishedBy }) => [index, finishedBy]),
+  );
+  const lengths = new Map<Message, number>();
+  for (const segment of prompt.segments) {
+    if (segment.type === "rendered" && segment.message) {
+      lengths.set(segment.message, segment.length);
+    }
+  }
+  const hasFunctions = offersFunctions(messages);
+  return messages.map((message, index) => {
+    const text = bodyText(message, hasFunctions);
+    const finishedBy = dropped.get(index);
+    const { role, name, recipient, channel, contentType } = message;
+    return {
+      role,
+      ...(name !== undefined && { name }),
+      ...(recipient !== undefined && { recipient }),
+      ...(channel !== undefined && { channel }),
+      ...(contentType !== undefined && { contentType }),
+      text,
+      tokens: lengths.get(message) ?? o200kHarmony().encode(text).length,
+      source: input.findSource(message, text, turn.tenant, input.exchange),
+      ...(finishedBy !== undefined && {
+        dropped: { reason: "finished" as const, finishedBy },
+      }),
+    };
+  });
+}
+
+function toPrompt(
+  { turn, prompt }: TurnRendered,
+  cachedTokens: number | undefined,
+): TurnRecord["prompt"] {
+  const indices = new Map(turn.messages.map((message, index) => [message, index]));
+  return {
+    ids: [...prompt.ids],
+    segments: prompt.segments.map((segment) => {
+      const message = segment.type === "rendered" ? segment.message : undefined;
+      return {
+        message: (message && indices.get(message)) ?? null,
+        tokens: segment.length,
+      };
+    }),
+    cachedTokens: cachedTokens ?? null,
+  };
+}
+
+function toDecision({ ms, decision, outcome }: DecisionNote): RecordedDecision {
+  return {
+    ms,
+    type: decision.type,
+    outcome: outcome.type,
+    ...(outcome.type === "cut" && { cut: outcome.cut }),
+    ...detailsOf(decision),
+  };
+}
+
+function detailsOf(decision: Decision): Partial<RecordedDecision> {
+  const repair = "repair" in decision && decision.repair ? { repair: decision.repair } : {};
+  switch (decision.type) {
+    case "retry-answer":
+      return { ...repair, problem: decision.problem };
+    case "retry-call":
+      return { ...repair, name: decision.wrong.tool.name, problem: decision.wrong.problem };
+    case "choose-function":
+      return { ...repair, names: [...decision.names] };
+    case "open-call":
+    case "refuse-call":
+      return { ...repair, name: decision.name };
+    case "open-builtin-call":
+      return { name: decision.recipient };
+    case "finish":
+      return { reason: decision.reason };
+    case "fail":
+      return { reason: decision.failure.kind, problem: decision.failure.message };
+    case "open-message":
+    case "open-answer":
+    case "continue":
+    case "constrain-turn":
+    case "skip-reasoning":
+    case "open-reasoning":
+    case "constrain-answer":
+    case "check-answer":
+    case "constrain-call":
+    case "check-calls":
+    case "write-approved-call":
+    case "run-tool":
+    case "ask-for-more-calls":
+      return repair;
+    default:
+      return decision satisfies never;
+  }
+}
+
+function toAnswer(exchange: Exchange): RecordedAnswer | null {
+  const { status, answerHeaders, answerBody, events, eventTimes } = exchange;
+  if (status === undefined) return null;
+  const { "content-type": contentType = "", ...headers } = answerHeaders;
+  return {
+    status,
+    contentType,
+    headers,
+    ...(answerBody !== undefined && { body: answerBody }),
+    ...(events.length > 0 && {
+      events: events.map((text, index) => ({ ms: eventTimes[index] ?? 0, text })),
+    }),
+  };
+}
+
+function toEnd({ exchange, recording }: RecordInput): TurnRecord["end"] {
+  if (recording === undefined) {
+    if (exchange?.status === undefined) return null;
+    const { status, error } = exchange;
+    const outcome = outcomeWithoutTurn(status);
+    return { outcome, nativeReason: null, ...(error !== undefined && { error }) };
+  }
+  const { end, failure } = recording;
+  if (failure !== undefined) {
+    const error = describeError(failure.error);
+    return { outcome: failure.outcome, nativeReason: null, error };
+  }
+  if (end === undefined) return null;
+  const { promptTokens, cachedTokens, completionTokens, reasoningTokens, engineCalls } = end.usage;
+  return {
+    outcome: end.finish,
+    nativeReason: end.nativeReason,
+    ...(end.stopSequence !== undefined && { stopSequence: end.stopSequence }),
+    ...(end.failure && { failure: { ...end.failure } }),
+    usage: { promptTokens, cachedTokens, completionTokens, reasoningTokens, engineCalls },
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * What happens inside a turn, for whoever records it. Nothing is emitted, and nothing is made for it, unless somebody
+ * listens: then a listener is given to `runTurn`.
+ */
+import type { Attempt, CompletionRequest, EngineEvent, EngineTokens } from "../engines/engine.ts";
+import type { BuiltinName, InputEnd } from "../harmony/parse.ts";
+import type { RenderedPrompt } from "../harmony/prompt.ts";
+import type { Layout } from "../harmony/render.ts";
+import type { TokenId } from "../tokenizer/index.ts";
+import type { Decision, Outcome, Stage } from "./next-step.ts";
+import type { Steering } from "./steering.ts";
+import type { Turn } from "./turn.ts";
+
+/** Called synchronously. It must not throw, and must not keep the turn waiting. */
+export type OnFact = (fact: TurnFact) => void;
+
+export type TurnFact =
+  | TurnRendered
+  /** What `nextStep` has decided, and the outcome that led to it. */
+  | { readonly type: "decided"; readonly decision: Decision; readonly outcome: Outcome }
+  | { readonly type: "called"; readonly stage: Stage; readonly request: CompletionRequest }
+  /** Of a pool of backends. */
+  | Attempt
+  /** What the engine has sent, before anything reads it. */
+  | EngineEvent
+  | { readonly type: "call-failed"; readonly error: unknown }
+  | ParserFact;
+
+/** The conversation has become a prompt. Comes first. */
+export interface TurnRendered {
+  readonly type: "rendered";
+  readonly turn: Turn;
+  readonly prompt: RenderedPrompt;
+  readonly layout: Layout;
+  readonly steering: Steering;
+  /** In tokens, if it is known. */
+  readonly contextLength: number | undefined;
+  readonly parsing: ParsingOptions;
+}
+
+/** What the parser needs besides the tokens, to read them again in the same way. */
+export interface ParsingOptions {
+  readonly toolNames: readonly string[];
+  readonly textTools: readonly string[];
+  readonly builtins: readonly BuiltinName[];
+}
+
+/** What the parser was given, in order. With the tokens of the calls it can be repeated exactly. */
+export type ParserFact =
+  /** Tokens of the call: of those that came, as many as were read before a cut. */
+  | { readonly type: "parsed"; readonly tokens: EngineTokens }
+  /** A header that the gateway wrote, or the call that a client has approved. */
+  | { readonly type: "parsed-header"; readonly ids: readonly TokenId[] }
+  | { readonly type: "message-ended"; readonly reason: InputEnd }
+  /** The next token comes after another `<|start|>assistant`. */
+  | { readonly type: "restarted" }
+  /** Whether the engine's text is read as one without control tokens. */
+  | { readonly type: "read-as"; readonly markers: "shown" | "hidden" };

@@ -1,0 +1,86 @@
+/** The application in this process, with a recorder that listens. */
+import * as z from "zod";
+import { createApp } from "../../src/app.ts";
+import type { Engine } from "../../src/engines/engine.ts";
+import type { Pool } from "../../src/engines/pool.ts";
+import { createModels } from "../../src/models/models.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import {
+  createRecorder,
+  type RecordEntry,
+  type Recorder,
+  type RecorderOptions,
+} from "../../src/telemetry/record/recorder.ts";
+import { type TurnRecord, turnRecordSchema } from "../../src/telemetry/record/schema.ts";
+import type { Toolbox } from "../../src/tools/toolbox.ts";
+import { testSettings } from "./gateway.ts";
+
+export interface RecordedAppOptions {
+  readonly engine: Engine | Pool;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly toolbox?: Toolbox;
+  readonly recorder?: Partial<RecorderOptions>;
+}
+
+export interface RecordedApp {
+  readonly recorder: Recorder;
+  readonly entries: readonly RecordEntry[];
+  post(path: string, body: object, headers?: Record<string, string>): Promise<Response>;
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /** The records so far, each checked against its schema. */
+  records(): TurnRecord[];
+}
+
+function readRecord(entry: RecordEntry): TurnRecord {
+  const read = turnRecordSchema().safeParse(JSON.parse(JSON.stringify(entry.record())));
+  if (!read.success) throw new Error(z.prettifyError(read.error));
+  return read.data;
+}
+
+export const TEST_LIMITS = {
+  maxRecordBytes: 4_000_000,
+  maxTotalBytes: 16_000_000,
+  maxRecords: 100,
+};
+
+export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
+  const settings = testSettings(options.settings ?? {});
+  let clock = 0;
+  const recorder = createRecorder({
+    limits: TEST_LIMITS,
+    keepsContent: true,
+    gateway: "0.0.0-test",
+    now: () => new Date("2026-01-31T12:00:00Z"),
+    // Each look at the clock is a millisecond later.
+    clock: () => clock++,
+    ...options.recorder,
+  });
+  recorder.listen(() => undefined);
+  const randomId = () => crypto.randomUUID().replaceAll("-", "");
+  const app = createApp({
+    settings,
+    models: createModels([{ id: "openai/gpt-oss-20b", engine: options.engine }], {
+      steering: settings,
+      newCallId: () => `call_${randomId()}`,
+    }),
+    ...(options.toolbox && { toolbox: options.toolbox }),
+    recorder,
+    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+    now: () => new Date("2026-01-31T12:00:00Z"),
+    randomId,
+  });
+  return {
+    recorder,
+    get entries() {
+      return recorder.entries;
+    },
+    request: async (path, init) => app.request(path, init),
+    post: async (path, body, headers = {}) =>
+      app.request(path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(body),
+      }),
+    records: () => recorder.entries.map((entry) => readRecord(entry)),
+  };
+}
