@@ -73,11 +73,7 @@ export function parseAgain(
         break;
       case "read": {
         const call = units[note.call];
-        for (let left = note.units; left > 0 && call !== undefined; left--) {
-          const unit = call.next();
-          if (unit.done) break;
-          pass.unit(note.call, unit.value);
-        }
+        if (call !== undefined) pass.units(note.call, call, note.units);
         break;
       }
       default:
@@ -122,7 +118,16 @@ class ParserPass implements ParsedTurn {
     }
   }
 
-  unit(call: number, tokens: EngineTokens): void {
+  /** Reads so many units of a call, or as many as there are. */
+  units(call: number, all: Generator<EngineTokens>, count: number): void {
+    for (let left = count; left > 0; left--) {
+      const unit = all.next();
+      if (unit.done) return;
+      this.#unit(call, unit.value);
+    }
+  }
+
+  #unit(call: number, tokens: EngineTokens): void {
     if (call !== this.#call) {
       this.#call = call;
       this.#at = 0;

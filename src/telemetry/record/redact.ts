@@ -55,9 +55,11 @@ function redactEnd({ error, ...end }: NonNullable<TurnRecord["end"]>): TurnRecor
 
 const LEFT_OUT = "left out, because content is not kept";
 
-function redactCall({ constraint, logitBias, error, ...call }: RecordedCall): RecordedCall {
+function redactCall({ constraint, error, ...call }: RecordedCall): RecordedCall {
   return {
     ...call,
+    // Ids that are biased can be words of the content.
+    logitBias: undefined,
     appended: idCount(call.appended),
     ...(constraint && { constraint: { ...constraint, text: textLength(constraint.text) } }),
     attempts: call.attempts.map(({ error: failure, ...attempt }) => ({

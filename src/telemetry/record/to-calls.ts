@@ -71,8 +71,12 @@ function toCall(
   };
 }
 
-function toSampling({ logitBias: _, seed, ...rest }: Sampling): Record<string, number> {
-  return { ...rest, ...(seed !== undefined && { seed }) };
+/** Everything that is a number. */
+function toSampling(sampling: Sampling): Record<string, number> {
+  const entries: [string, unknown][] = Object.entries(sampling);
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => (typeof value === "number" ? [[name, value]] : [])),
+  );
 }
 
 function toRead(tokens: EngineTokens, ms: number): RecordedRead {

@@ -14,7 +14,9 @@ const FINAL = "<|channel|>final<|message|>Hello 👩‍🚀!<|return|>";
 const reply = z.object({
   choices: z.tuple([
     z.object({
-      message: z.looseObject({ tool_calls: z.tuple([z.looseObject({ id: z.string() })]).optional() }),
+      message: z.looseObject({
+        tool_calls: z.tuple([z.looseObject({ id: z.string() })]).optional(),
+      }),
     }),
   ]),
 });
