@@ -8,6 +8,13 @@ import { rememberByText } from "../harmony/text-memory.ts";
 import { TEXT_BUDGET } from "../turn/text-budget.ts";
 import { RequestError } from "./errors.ts";
 
+/** A request as its client sent it. */
+export interface RequestText {
+  /** Whose memory the parsed text is counted against. */
+  readonly tenant: string;
+  readonly bodyText: string;
+}
+
 /**
  * The value of a top-level member. Undefined when it is absent (`parsed` is its value from `JSON.parse`). Throws a
  * {@link RequestError} for text that only a lenient parser accepts.

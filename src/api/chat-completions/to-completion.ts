@@ -3,7 +3,7 @@ import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
 import { describeTurnFailure } from "../errors.ts";
 import { toErrorBody } from "./errors.ts";
 import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
-import { CUSTOM_INPUT } from "./to-turn.ts";
+import { CUSTOM_INPUT } from "./tools.ts";
 import {
   addUsage,
   mapFinishReason,

@@ -14,7 +14,8 @@ import { createResponseStore, type ResponseStore } from "./response-store.ts";
 import type { ReasoningEvents } from "./to-events.ts";
 import type { Omissions } from "./omissions.ts";
 import { createOpenSockets, type OpenSockets } from "./open-sockets.ts";
-import type { ToolSettings, Unsupported } from "./to-turn.ts";
+import type { ToolSettings } from "./to-turn.ts";
+import type { Unsupported } from "./unsupported.ts";
 
 export interface ResponsesDeps extends EntryDeps {
   readonly models: Models;

@@ -33,7 +33,8 @@ import { prewarm } from "./prewarm.ts";
 import { responseTooLarge, toItemId } from "./response-store.ts";
 import { createResponseBuilder, type ResponseBuilder } from "./response-builder.ts";
 import { createResponseWriter, type ResponseResource } from "./to-response.ts";
-import { type PromptContext, toHistory, turnMaker } from "./to-turn.ts";
+import { toHistory } from "./to-messages.ts";
+import { type PromptContext, turnMaker } from "./to-turn.ts";
 import { type TokenCounts, truncateHistory } from "./truncate.ts";
 
 /** A request that is ready to run. */
@@ -275,7 +276,8 @@ export async function toFittingTurn(
   const counts: TokenCounts = {
     prompt: (history) => count(turnOf(history).messages),
     async items(items) {
-      const { leading, history } = toHistory(items, prompt);
+      const { unsupported, tools } = prompt;
+      const { leading, history } = toHistory(items, { unsupported, style: tools.style });
       const instructions = leading.map((text) => userMessage(text));
       return (await count([...instructions, ...history])) - (await count([]));
     },

@@ -1,0 +1,201 @@
+/** Converts the messages of a chat request to Harmony messages. */
+import type { Message } from "../../harmony/conversation.ts";
+import {
+  analysisMessage,
+  developerMessage,
+  finalMessage,
+  preambleMessage,
+  toolCallMessage,
+  toolResultMessage,
+  userMessage,
+} from "../../harmony/messages.ts";
+import type { CallReasoning, PlacedCall } from "../../store/reasoning-store.ts";
+import { RequestError } from "../errors.ts";
+import { contentText } from "./content-text.ts";
+import { sentReasoning } from "./reasoning-in.ts";
+import type { AssistantMessage, ChatMessage } from "./request.ts";
+import { CUSTOM_INPUT } from "./tools.ts";
+
+/**
+ * Restored reasoning of the running tool loop: by message index, the reasoning around each of the message's calls. Other
+ * messages keep the reasoning they contain.
+ */
+export type RestoredReasoning = ReadonlyMap<number, readonly CallReasoning[]>;
+
+export interface History {
+  /** The system and developer texts before anything else, joined by a blank line. */
+  readonly leading: string;
+  readonly history: readonly Message[];
+  readonly prefill?: string;
+}
+
+export function toHistory(messages: readonly ChatMessage[], restored: RestoredReasoning): History {
+  const leading: string[] = [];
+  const history: Message[] = [];
+  const calls = new Map<string, string>();
+  let prefill: string | undefined;
+  let begun = false;
+
+  for (const [index, message] of messages.entries()) {
+    const param = `messages[${index}]`;
+    switch (message.role) {
+      case "system":
+      case "developer": {
+        const text = contentText(message.content, param);
+        if (text === "") break;
+        if (begun) history.push(...optional(developerMessage({ instructions: text })));
+        else leading.push(text);
+        break;
+      }
+      case "user":
+        begun = true;
+        history.push(userMessage(contentText(message.content, param), toAuthorName(message.name)));
+        break;
+      case "assistant": {
+        begun = true;
+        const last = index === messages.length - 1;
+        const parts = assistantParts(message, param, restored.get(index));
+        for (const call of parts.calls) calls.set(call.id, call.name);
+        if (last && parts.calls.length === 0 && parts.text !== "") {
+          prefill = parts.text;
+          history.push(...toAnalysisMessages(parts.reasoning[0]?.before.flat()));
+        } else {
+          history.push(...toAssistantMessages(parts));
+        }
+        break;
+      }
+      case "tool":
+        begun = true;
+        history.push(
+          toolResultMessage(
+            resolveToolName(message.tool_call_id, message.name, calls, param),
+            contentText(message.content, param),
+          ),
+        );
+        break;
+      case "function":
+        begun = true;
+        history.push(toolResultMessage(message.name, contentText(message.content, param)));
+        break;
+      default:
+        message satisfies never;
+    }
+  }
+  return { leading: leading.join("\n\n"), history, ...(prefill !== undefined && { prefill }) };
+}
+
+/**
+ * A name that is valid in a header, `user:alice`: characters other than letters, digits, `_`, `-` and `.` become `_`,
+ * because a space would end the name.
+ */
+function toAuthorName(name: string | null | undefined): string | undefined {
+  const written = (name ?? "").trim().replace(/[^\p{L}\p{N}_.-]+/gu, "_");
+  return written === "" ? undefined : Array.from(written).slice(0, MAX_NAME_LENGTH).join("");
+}
+
+/** As OpenAI has it. */
+const MAX_NAME_LENGTH = 64;
+
+interface AssistantParts {
+  /** Around each call; without calls, before the text. */
+  readonly reasoning: readonly CallReasoning[];
+  readonly text: string;
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly args: string }[];
+}
+
+function assistantParts(
+  message: AssistantMessage,
+  param: string,
+  restored: readonly CallReasoning[] | undefined,
+): AssistantParts {
+  const calls = (message.tool_calls ?? []).map((call, index) => {
+    if (call.function) {
+      return { id: call.id, name: call.function.name, args: call.function.arguments ?? "" };
+    }
+    if (call.custom) {
+      const args = JSON.stringify({ [CUSTOM_INPUT]: call.custom.input ?? "" });
+      return { id: call.id, name: call.custom.name, args };
+    }
+    const field = `${param}.tool_calls[${index}].function`;
+    throw new RequestError(`${field}: is required`, { param: field });
+  });
+  if (message.function_call) {
+    const { name, arguments: args } = message.function_call;
+    calls.push({ id: "", name, args: args ?? "" });
+  }
+  return {
+    reasoning: restored ?? [{ before: [optional(sentReasoning(message))], after: [] }],
+    text: contentText(message.content, param) || (message.refusal ?? ""),
+    calls,
+  };
+}
+
+/** In the order the model wrote them. The client has joined all text for the user into one string. */
+function toAssistantMessages({ reasoning, text, calls }: AssistantParts): Message[] {
+  if (calls.length === 0) {
+    return [
+      ...toAnalysisMessages(reasoning.flatMap(({ before }) => before.flat())),
+      ...(text === "" ? [] : [finalMessage(text)]),
+    ];
+  }
+  // Continue sends " " and LangChain "" with calls: both mean no text.
+  const preamble = text.trim() === "" ? [] : [preambleMessage(text)];
+  return calls.flatMap(({ name, args }, index) => {
+    const { before = [], after, tools = [] } = reasoning[index] ?? {};
+    const beforeText = before.length > 1 ? before.slice(0, -1) : before;
+    const beforeCall = before.slice(beforeText.length);
+    return [
+      ...beforeText.flatMap((texts, list) => withTools(texts, tools, list)),
+      ...(index === 0 ? preamble : []),
+      ...beforeCall.flatMap((texts, at) => withTools(texts, tools, beforeText.length + at)),
+      toolCallMessage(name, args),
+      ...toAnalysisMessages(after),
+    ];
+  });
+}
+
+/** Analysis messages, and between them the calls that the gateway ran, as the model saw them. */
+function withTools(
+  texts: readonly string[],
+  tools: readonly PlacedCall[],
+  list: number,
+): readonly Message[] {
+  const placed = tools.filter((tool) => tool.list === list);
+  return [...texts, undefined].flatMap((text, index) => [
+    ...placed.filter(({ at }) => at === index).flatMap(({ call }) => call.messages),
+    ...(text === undefined ? [] : [analysisMessage(text)]),
+  ]);
+}
+
+/** By tool name: what the tools that the gateway runs have saved in the running loop, the latest last. */
+export function toToolStates(restored: RestoredReasoning): ReadonlyMap<string, string> {
+  const calls = [...restored]
+    .toSorted(([a], [b]) => a - b)
+    .flatMap(([, reasoning]) => reasoning.flatMap(({ tools = [] }) => tools));
+  return new Map(
+    calls.flatMap(({ call: { state } }) => (state ? [[state.tool, state.saved] as const] : [])),
+  );
+}
+
+function toAnalysisMessages(texts: readonly string[] = []): Message[] {
+  return texts.map((text) => analysisMessage(text));
+}
+
+/** By id, because results may come in any order. The name on the message is the fallback. */
+function resolveToolName(
+  id: string,
+  name: string | null | undefined,
+  calls: ReadonlyMap<string, string>,
+  param: string,
+): string {
+  const resolved = calls.get(id) ?? name;
+  if (resolved) return resolved;
+  throw new RequestError(
+    `${param}.tool_call_id: no assistant message before this one has a call with the id ${JSON.stringify(id)}`,
+    { param: `${param}.tool_call_id` },
+  );
+}
+
+function optional<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
+}

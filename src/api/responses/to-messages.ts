@@ -1,0 +1,141 @@
+/** Converts the items of a history to Harmony messages. */
+import type { Message } from "../../harmony/conversation.ts";
+import {
+  analysisMessage,
+  callMessage,
+  developerMessage,
+  finalMessage,
+  functionRecipient,
+  preambleMessage,
+  resultMessage,
+  userMessage,
+} from "../../harmony/messages.ts";
+import { type NamespaceStyle, toolRecipient, toShownTools } from "../../harmony/tool-names.ts";
+import type { RequestError } from "../errors.ts";
+import type { OfferedFunction } from "../offered-functions.ts";
+import { contentText } from "./content-text.ts";
+import type { HistoryItem } from "./history-item.ts";
+import type { Tool } from "./tool-schemas.ts";
+import { refusal, type Unsupported } from "./unsupported.ts";
+
+export interface HistoryOptions {
+  readonly unsupported: Unsupported;
+  readonly style: NamespaceStyle;
+}
+
+/** The tools that an item of the history adds. */
+export type LaterTools = ReadonlyMap<HistoryItem, readonly OfferedFunction[]>;
+
+export interface History {
+  /** Tools that are added before anything else. */
+  readonly tools: readonly OfferedFunction[];
+  /** System and developer texts before anything else. */
+  readonly leading: readonly string[];
+  readonly history: readonly Message[];
+}
+
+/** Converts items to Harmony messages. An output needs its call among the items. */
+export function toHistory(
+  items: readonly HistoryItem[],
+  { unsupported, style }: HistoryOptions,
+  later: LaterTools = new Map(),
+): History {
+  const tools: OfferedFunction[] = [];
+  const leading: string[] = [];
+  const history: Message[] = [];
+  const recipients = new Map<string, string>();
+
+  for (const item of items) {
+    switch (item.type) {
+      case "message": {
+        const text = contentText(item.content, `${item.param}.content`, unsupported);
+        if (item.role === "user") history.push(userMessage(text));
+        else if (text === "") break;
+        else if (history.length === 0) leading.push(text);
+        else history.push(...optional(developerMessage({ instructions: text })));
+        break;
+      }
+      case "assistant": {
+        const text = contentText(item.content, `${item.param}.content`, unsupported);
+        if (text !== "") history.push(item.isAnswer ? finalMessage(text) : preambleMessage(text));
+        break;
+      }
+      case "reasoning":
+        if (item.text !== "") history.push(analysisMessage(item.text));
+        break;
+      case "summary":
+        history.push(userMessage(item.text));
+        break;
+      case "call": {
+        const recipient = toolRecipient(item.namespace, item.name, style);
+        recipients.set(item.callId, recipient);
+        history.push(callMessage(recipient, item.body, item.form));
+        break;
+      }
+      case "output": {
+        const recipient = recipients.get(item.callId);
+        if (recipient === undefined) throw unknownCall(item.callId, item.param);
+        const output = contentText(item.content, `${item.param}.output`, unsupported);
+        history.push(resultMessage(recipient, output));
+        break;
+      }
+      case "tools": {
+        const added = later.get(item) ?? [];
+        if (item.callId !== undefined) {
+          const recipient = recipients.get(item.callId);
+          if (recipient === undefined) throw unknownCall(item.callId, item.param);
+          history.push(resultMessage(recipient, toSearchResult(item.tools, style)));
+        }
+        if (history.length === 0) tools.push(...added);
+        else history.push(...optional(developerMessage(toShownTools(added, style))));
+        break;
+      }
+      case "kept-call":
+        history.push(...item.messages);
+        break;
+      case "unsupported":
+        if (unsupported.kinds === "refuse") {
+          throw refusal(
+            `${item.param}.type`,
+            `${JSON.stringify(item.kind)} items are not supported`,
+          );
+        }
+        break;
+      default:
+        item satisfies never;
+    }
+  }
+  return { leading, tools, history };
+}
+
+/** What a search for tools has found. Their definitions follow in a developer message. */
+function toSearchResult(tools: readonly Tool[], style: NamespaceStyle): string {
+  const names = tools.flatMap((tool) => {
+    switch (tool.type) {
+      case "function":
+      case "custom":
+        return [functionRecipient(tool.name)];
+      case "namespace":
+        return tool.tools.flatMap((each) =>
+          each.type === "unsupported" ? [] : [toolRecipient(tool.name, each.name, style)],
+        );
+      case "tool_search":
+      case "unsupported":
+        return [];
+      default:
+        return tool satisfies never;
+    }
+  });
+  return names.length === 0 ? "No tools were found." : `Tools found: ${names.join(", ")}`;
+}
+
+function unknownCall(callId: string, param: string): RequestError {
+  return refusal(
+    `${param}.call_id`,
+    `no function call before this output has the call_id ${JSON.stringify(callId)}`,
+  );
+}
+
+function optional<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
+}

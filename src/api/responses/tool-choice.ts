@@ -1,0 +1,74 @@
+/** Reads `tool_choice`: of the client's tools, and of those that the gateway runs. */
+import { qualifiedName } from "../../harmony/tool-names.ts";
+import { type HostedTools, hostedKindOf } from "../hosted-tools.ts";
+import type { NamedTool, RequestedChoice } from "../offered-functions.ts";
+import type { PromptRequest } from "./request.ts";
+import { refusal, type Unsupported } from "./unsupported.ts";
+
+export function requestedChoice(
+  request: PromptRequest,
+  unsupported: Unsupported,
+  hosted: HostedTools,
+): RequestedChoice {
+  const choice = request.tool_choice;
+  if (choice === undefined || choice === null) return { type: "auto" };
+  if (choice === "auto" || choice === "none") return { type: choice };
+  if (choice === "required") return { type: "required", param: "tool_choice" };
+  switch (choice.type) {
+    case "function":
+    case "custom":
+      return {
+        type: "named",
+        tool: {
+          name: qualifiedName(choice.namespace ?? undefined, choice.name),
+          param: "tool_choice.name",
+        },
+      };
+    case "allowed_tools": {
+      const tools = choice.tools.flatMap((tool, index) =>
+        CHOOSABLE.has(tool.type) ||
+        (unsupported.kinds === "refuse" && !isOffered(tool.type, hosted))
+          ? [toAllowedTool(tool, `tool_choice.tools[${index}]`)]
+          : [],
+      );
+      if (choice.mode === "none") return { type: "none" };
+      // Only tools that were left out are allowed, so no call is.
+      if (tools.length === 0 && (choice.mode === "auto" || hosted.tools.length > 0)) {
+        return { type: "none" };
+      }
+      if (tools.length === 0) {
+        throw refusal(
+          "tool_choice.tools",
+          "a call is required but none of these tools is supported",
+        );
+      }
+      return { type: "allowed", mode: choice.mode, tools };
+    }
+    case "unsupported":
+      throw refusal("tool_choice.type", `${JSON.stringify(choice.kind)} tools are not supported`);
+    default:
+      return choice satisfies never;
+  }
+}
+
+const CHOOSABLE: ReadonlySet<string> = new Set(["function", "custom"]);
+
+function isOffered(type: string, { tools }: HostedTools): boolean {
+  return tools.some(({ name }) => name === hostedKindOf(type));
+}
+
+interface AllowedTool {
+  readonly type: string;
+  readonly name?: string | null | undefined;
+  readonly namespace?: string | null | undefined;
+}
+
+function toAllowedTool({ type, name, namespace }: AllowedTool, param: string): NamedTool {
+  if (name != null) {
+    return { name: qualifiedName(namespace ?? undefined, name), param: `${param}.name` };
+  }
+  if (CHOOSABLE.has(type)) {
+    throw refusal(`${param}.name`, "must be the name of a tool, but it is missing");
+  }
+  throw refusal(`${param}.type`, `${JSON.stringify(type)} tools are not supported`);
+}
