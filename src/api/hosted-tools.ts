@@ -28,6 +28,8 @@ export interface Declaration {
   readonly fields: unknown;
   /** Its place in the request. */
   readonly param: string;
+  /** Most calls of one kind. `max_uses` is about all of them. */
+  readonly uses?: { readonly searches?: number; readonly opens?: number };
 }
 
 /** The tools of a request that the gateway runs. */
@@ -63,7 +65,7 @@ export function hostedDeps(settings: Settings, toolbox: Toolbox): HostedDeps {
   };
 }
 
-/** Of several declarations of one kind, the first counts. Throws a {@link RequestError}. */
+/** Of several declarations of one kind, the first counts, but each limits calls. Throws a {@link RequestError}. */
 export function readHostedTools(
   declarations: readonly Declaration[],
   deps: HostedDeps,
@@ -71,6 +73,7 @@ export function readHostedTools(
   const tools: BuiltinTool[] = [];
   const seen = new Set<HostedKind>();
   const uses: number[] = [];
+  const limits = declarations.reduce((all, { uses: own }) => ({ ...all, ...own }), {});
   for (const { kind: type, fields, param } of declarations) {
     const kind = hostedKindOf(type);
     if (kind === undefined || seen.has(kind) || !isHosted(type, deps)) continue;
@@ -83,7 +86,8 @@ export function readHostedTools(
     }
     const given = { ...read.data, ...read.data.parameters };
     if (given.max_uses != null) uses.push(given.max_uses);
-    const tool = kind === "browser" ? openBrowser(given, deps) : openPython(given, param, deps);
+    const tool =
+      kind === "browser" ? openBrowser(given, limits, deps) : openPython(given, param, deps);
     if (tool) tools.push(tool);
   }
   return {
@@ -123,7 +127,11 @@ export function forcedRecipient(type: string): string | undefined {
   return kind === "browser" ? "browser.search" : kind;
 }
 
-function openBrowser(given: Given, { toolbox }: HostedDeps): BuiltinTool | undefined {
+function openBrowser(
+  given: Given,
+  { searches, opens }: NonNullable<Declaration["uses"]>,
+  { toolbox }: HostedDeps,
+): BuiltinTool | undefined {
   const allowed = given.filters?.allowed_domains ?? given.allowed_domains;
   const excluded =
     given.filters?.blocked_domains ?? given.excluded_domains ?? given.blocked_domains;
@@ -135,6 +143,8 @@ function openBrowser(given: Given, { toolbox }: HostedDeps): BuiltinTool | undef
     ...(allowed?.length && { allowedDomains: allowed }),
     ...(excluded?.length && { excludedDomains: excluded }),
     ...(maxResults !== undefined && { maxResults }),
+    ...(searches !== undefined && { maxSearches: searches }),
+    ...(opens !== undefined && { maxOpens: opens }),
     ...(place && {
       location: {
         ...(country && { country }),

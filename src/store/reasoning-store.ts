@@ -12,7 +12,7 @@ import * as z from "zod";
 import { mapPushStream } from "../streams/push-stream.ts";
 import type { BuiltinCallResult, Part, TurnEvent } from "../turn/turn.ts";
 import { createEntries } from "./entries.ts";
-import { type KeptCall, readKeptCall, toKeptCall } from "./kept-call.ts";
+import { type KeptCall, parseKeptCall, readKeptCall, toKeptCall } from "./kept-call.ts";
 import type { OpenedSeal, ReasoningCipher, SealRefusal } from "./reasoning-cipher.ts";
 import type { Store } from "./store.ts";
 
@@ -24,8 +24,12 @@ export interface ReasoningStore {
   keep(events: AsyncIterable<TurnEvent>, options: KeepOptions): AsyncIterable<TurnEvent>;
   /** The reasoning for each step of a running loop, in the same order. Never rejects. */
   restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]>;
-  /** Decrypts a `sealed` that `keep` has made for this tenant. */
+  /** Decrypts the `sealed` of a reasoning part that `keep` has made for this tenant. */
   open(tenant: string, sealed: string): Promise<OpenedSeal>;
+  /** The same for a call that the gateway ran. Undefined: it is not one of this tenant's. */
+  openCall(tenant: string, sealed: string): Promise<KeptCall | undefined>;
+  /** The same where either may stand. Undefined: neither. */
+  openEither(tenant: string, sealed: string): Promise<string | KeptCall | undefined>;
 }
 
 export interface KeepOptions {
@@ -90,6 +94,8 @@ export const REASONING_SEPARATOR = "\n\n";
 const MAX_LOOKUPS = 1000;
 
 const PURPOSE = "reasoning";
+/** Of what is sealed for calls that the gateway ran, so that no reasoning can be passed off as one. */
+const CALL_PURPOSE = "builtin-call";
 
 const keptCall = z.custom<KeptCall>((value) => readKeptCall(value) !== undefined);
 
@@ -107,7 +113,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
   const { cipher } = deps;
   const kept = createEntries(PURPOSE, keptReasoning, deps);
 
-  return { keep, restore, open };
+  return { keep, restore, open, openCall, openEither };
 
   function keep(
     events: AsyncIterable<TurnEvent>,
@@ -173,9 +179,8 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     }
 
     async function sealCall(event: BuiltinCallResult): Promise<BuiltinCallResult> {
-      const { messages, state } = event;
-      const carried = JSON.stringify({ messages, ...(state && { state }) });
-      return { ...event, sealed: await cipher.seal(carried, { tenant, purpose: PURPOSE }) };
+      const carried = JSON.stringify(toKeptCall(event));
+      return { ...event, sealed: await cipher.seal(carried, { tenant, purpose: CALL_PURPOSE }) };
     }
 
     async function sealInto(event: TurnEvent, reasoning: string) {
@@ -224,7 +229,8 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     const known = await readAll(tenant, step, mayLookUp);
     const found = known.map((each) => each ?? NO_REASONING);
     if (known.length > 0 && !known.includes(undefined)) {
-      return { reasoning: found, outcome: toTexts(found).length > 0 ? "stored" : undefined };
+      const isEmpty = toTexts(found).length === 0 && found.every(({ tools }) => !tools?.length);
+      return { reasoning: found, outcome: isEmpty ? undefined : "stored" };
     }
     if (known.length === 0 && opened.length === 0) return { reasoning: [], outcome: undefined };
     return { reasoning: carried.length > 0 ? [beforeAllTexts(carried)] : found, outcome: "lost" };
@@ -264,6 +270,23 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     const seal = await cipher.open(sealed, { tenant, purpose: PURPOSE });
     if (!seal.opened) deps.onSealRefused(seal.reason);
     return seal;
+  }
+
+  async function openCall(tenant: string, sealed: string): Promise<KeptCall | undefined> {
+    const seal = await cipher.open(sealed, { tenant, purpose: CALL_PURPOSE });
+    if (!seal.opened) deps.onSealRefused(seal.reason);
+    return seal.opened ? parseKeptCall(seal.text) : undefined;
+  }
+
+  async function openEither(
+    tenant: string,
+    sealed: string,
+  ): Promise<string | KeptCall | undefined> {
+    const seal = await cipher.open(sealed, { tenant, purpose: PURPOSE });
+    if (seal.opened) return seal.text;
+    if (seal.reason === "not-authentic") return openCall(tenant, sealed);
+    deps.onSealRefused(seal.reason);
+    return undefined;
   }
 }
 

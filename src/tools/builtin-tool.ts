@@ -62,8 +62,8 @@ export interface BuiltinRun {
    * is aborted, whatever runs must be stopped at once; the outcome is then ignored.
    */
   run(call: BuiltinCall, signal: AbortSignal): Promise<BuiltinResult>;
-  /** The source that a citation of this cursor refers to. Undefined: there is none, or it has no address. */
-  cite?(cursor: number): CitedSource | undefined;
+  /** The source that a citation of these lines refers to. Undefined: there is none, or it has no address. */
+  cite?(cursor: number, lines?: CitedLines): CitedSource | undefined;
   /** State that a later turn of the conversation continues from. Undefined: there is none. At most 1 MB. */
   save(): string | undefined;
   /** Called once, however the turn ended. */
@@ -85,11 +85,24 @@ export interface BuiltinResult {
   /** What clients are shown. */
   readonly shown: ShownCall;
   readonly failed: boolean;
+  /** Why, where an API has a code of its own for it. */
+  readonly reason?: FailureReason;
+}
+
+/** `limit`: no more such calls are allowed. */
+export type FailureReason = "invalid-input" | "limit" | "timeout";
+
+/** Lines as the model has seen them numbered, the last one included. */
+export interface CitedLines {
+  readonly first: number;
+  readonly last: number;
 }
 
 export interface CitedSource {
   readonly url: string;
   readonly title: string;
+  /** What the cited lines say, or how they begin. Absent: unknown. */
+  readonly text?: string;
 }
 
 export type ShownCall = SearchShown | OpenShown | FindShown | CodeShown | McpShown;
@@ -126,6 +139,8 @@ export interface CodeShown {
   readonly containerId: string;
   /** In the order they were made. */
   readonly outputs: readonly CodeOutput[];
+  /** The code ended with an exception. */
+  readonly raised?: boolean;
 }
 
 export type CodeOutput =

@@ -16,6 +16,10 @@ export interface BrowserOptions {
   readonly excludedDomains?: readonly string[];
   /** Most results of a search. Absent: the operator's choice. */
   readonly maxResults?: number;
+  /** Most searches of a turn. Absent: as many as there may be calls. */
+  readonly maxSearches?: number;
+  /** Most pages opened in a turn. Absent: as many as there may be calls. */
+  readonly maxOpens?: number;
   /** Where the user is, for backends that take it. */
   readonly location?: UserLocation;
 }

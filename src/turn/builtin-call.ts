@@ -42,11 +42,13 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
   state.usage.addToolOutput(fitted.tokens);
   appendMessage(state, state.prefixes.endOfCall, resultMessage);
   const saved = tool && builtins.saveOne(tool);
+  const reason = outcome?.type === "exhausted" ? "limit" : result?.reason;
   await give(state, {
     type: "builtin-result",
     id: part.id,
     shown: result?.shown ?? toFailedCall(call),
     failed: result?.failed ?? true,
+    ...(reason !== undefined && { reason }),
     messages: [callMessage, resultMessage],
     ...(tool && saved !== undefined && { state: { tool: tool.name, saved } }),
   });

@@ -3,6 +3,7 @@ import type {
   BuiltinResult,
   BuiltinRun,
   BuiltinTool,
+  CitedLines,
   CitedSource,
   ShownCall,
 } from "../tools/builtin-tool.ts";
@@ -13,7 +14,7 @@ export interface BuiltinRuns {
   find(recipient: string): BuiltinTool | undefined;
   /** Rejects only when the signal is aborted. */
   run(tool: BuiltinTool, call: RequestedCall): Promise<RunOutcome>;
-  cite(cursor: number): CitedSource | undefined;
+  cite(cursor: number, lines?: CitedLines): CitedSource | undefined;
   /** What a turn that continues from here needs of this tool. */
   saveOne(tool: BuiltinTool): string | undefined;
   /** By tool name. Empty: nothing was called and nothing was saved before. */
@@ -23,6 +24,8 @@ export interface BuiltinRuns {
   readonly executed: number;
   /** Those of them that asked a search service. */
   readonly searches: number;
+  /** Those of them that opened a page. */
+  readonly opens: number;
 }
 
 export interface RequestedCall {
@@ -47,6 +50,7 @@ export function createBuiltinRuns(
 class TurnRuns implements BuiltinRuns {
   executed = 0;
   searches = 0;
+  opens = 0;
   readonly #turn: Turn;
   readonly #builtins: TurnBuiltins;
   readonly #signal: AbortSignal;
@@ -70,20 +74,25 @@ class TurnRuns implements BuiltinRuns {
     if (this.executed >= maxCalls || this.#limit.signal.aborted) return { type: "exhausted" };
     this.executed++;
     if (call.recipient === "browser.search") this.searches++;
+    if (call.recipient === "browser.open") this.opens++;
     this.#startClock();
     try {
       const result = await unlessAborted(this.#call(tool, call), this.#limit.signal);
       return { type: "result", result };
     } catch {
       this.#signal.throwIfAborted();
-      const text = this.#limit.signal.aborted ? OUT_OF_TIME : FAILED;
-      return { type: "result", result: { text, failed: true, shown: toFailedCall(call) } };
+      const shown = toFailedCall(call);
+      if (!this.#limit.signal.aborted) {
+        return { type: "result", result: { text: FAILED, failed: true, shown } };
+      }
+      const result = { text: OUT_OF_TIME, failed: true, reason: "timeout", shown } as const;
+      return { type: "result", result };
     }
   }
 
-  cite(cursor: number): CitedSource | undefined {
+  cite(cursor: number, lines?: CitedLines): CitedSource | undefined {
     for (const run of this.#runs.values()) {
-      const source = run.cite?.(cursor);
+      const source = run.cite?.(cursor, lines);
       if (source !== undefined) return source;
     }
     return undefined;

@@ -2,7 +2,7 @@
  * Citations in streamed text: the markers that the model was trained to write, `【4†L10-L12】`, become links and
  * annotations. A marker may come in any pieces; from its bracket on, text is held back while it can still become one.
  */
-import type { CitedSource } from "../tools/builtin-tool.ts";
+import type { CitedLines, CitedSource } from "../tools/builtin-tool.ts";
 
 /** What becomes of a marker whose source is known. */
 export type CitationMode =
@@ -34,7 +34,7 @@ export interface CitationFilter {
   end(): CitedText;
 }
 
-export type FindSource = (cursor: number) => CitedSource | undefined;
+export type FindSource = (cursor: number, lines?: CitedLines) => CitedSource | undefined;
 
 export function createCitationFilter(mode: CitationMode, find: FindSource): CitationFilter {
   let held = "";
@@ -55,8 +55,8 @@ export function createCitationFilter(mode: CitationMode, find: FindSource): Cita
       MARKER.lastIndex = open;
       const marker = MARKER.exec(text);
       if (marker !== null) {
-        const [written, cursor = ""] = marker;
-        const { shown, source } = replace(written, Number(cursor));
+        const [written, cursor = "", place = ""] = marker;
+        const { shown, source } = replace(written, Number(cursor), toLines(place));
         if (source !== undefined) {
           const start = given + out.length;
           citations.push({ ...source, start, end: start + shown.length });
@@ -75,8 +75,12 @@ export function createCitationFilter(mode: CitationMode, find: FindSource): Cita
     return { text: out, citations };
   }
 
-  function replace(written: string, cursor: number): { shown: string; source?: CitedSource } {
-    const found = find(cursor);
+  function replace(
+    written: string,
+    cursor: number,
+    lines: CitedLines | undefined,
+  ): { shown: string; source?: CitedSource } {
+    const found = find(cursor, lines);
     if (mode === "raw") return { shown: written, ...(found && { source: toSource(found) }) };
     if (found === undefined || mode === "cut") return { shown: "" };
     const source = toSource(found);
@@ -107,7 +111,7 @@ const MAX_MARKER_LENGTH = 64;
 
 /** The model also writes the brackets that pages are given in place of these, and spaces behind them. */
 const MARKER =
-  /[\u3010\u3016]\s{0,2}(\d{1,6})\u2020[^\u2020\u3011\u3017\n]{0,60}(?:\u2020[^\u2020\u3011\u3017\n]{0,60})?[\u3011\u3017]/y;
+  /[\u3010\u3016]\s{0,2}(\d{1,6})\u2020([^\u2020\u3011\u3017\n]{0,60})(?:\u2020[^\u2020\u3011\u3017\n]{0,60})?[\u3011\u3017]/y;
 const BEGINNING = /^[\u3010\u3016]\s{0,2}(?:\d{1,6}(?:\u2020[^\u2020\u3011\u3017\n]*){0,2})?$/;
 
 function indexOfBracket(text: string, from: number): number {
@@ -120,12 +124,18 @@ function isBegun(text: string, open: number): boolean {
   return text.length - open < MAX_MARKER_LENGTH && BEGINNING.test(text.slice(open));
 }
 
+/** Of `L9-L11`, and of several such places the first. */
+function toLines(place: string): CitedLines | undefined {
+  const [, first, last = first] = /^\s*L(\d{1,6})(?:\s*-\s*L?(\d{1,6}))?/.exec(place) ?? [];
+  return first === undefined ? undefined : { first: Number(first), last: Number(last) };
+}
+
 const MAX_TITLE_LENGTH = 200;
 
 /** A title was written by whoever made the page. */
-function toSource({ url, title }: CitedSource): CitedSource {
+function toSource({ url, title, text }: CitedSource): CitedSource {
   const line = title.replace(/\s+/g, " ").trim().slice(0, MAX_TITLE_LENGTH);
-  return { url, title: line === "" ? toDomain(url) : line };
+  return { url, title: line === "" ? toDomain(url) : line, ...(text !== undefined && { text }) };
 }
 
 function toLink({ url }: CitedSource): string {

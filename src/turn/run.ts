@@ -231,7 +231,7 @@ function toEmitted(
     },
     onWrappedCode: () => void repairs.set("wrapped-code", (repairs.get("wrapped-code") ?? 0) + 1),
     citations: answer.type === "text" ? citations : "cut",
-    cite: (cursor) => runs?.cite(cursor),
+    cite: (cursor, lines) => runs?.cite(cursor, lines),
   };
 }
 
@@ -252,10 +252,10 @@ function toEnd(state: TurnState, conclusion: Conclusion): TurnEnd {
 function toUsage({ usage, parser, emitter, builtins }: TurnState): TurnUsage {
   const counted = usage.toUsage(parser.reasoningTokens);
   if (builtins === undefined) return counted;
-  const { executed, searches } = builtins;
+  const { executed, searches, opens } = builtins;
   const outputTokens = usage.toolOutputTokens;
   const requested = emitter.count("builtin-call");
-  return { ...counted, builtins: { requested, executed, searches, outputTokens } };
+  return { ...counted, builtins: { requested, executed, searches, opens, outputTokens } };
 }
 
 /** Parts the request has no place for, in case the model writes them anyway. */

@@ -9,7 +9,7 @@ import type { Message } from "../harmony/conversation.ts";
 import type { Json } from "../harmony/json.ts";
 import { functionRecipient } from "../harmony/messages.ts";
 import type { SchemaChecker } from "../json-schema/index.ts";
-import type { BuiltinTool, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
+import type { BuiltinTool, FailureReason, ShownCall, ToolOrigin } from "../tools/builtin-tool.ts";
 import type { Citation, CitationMode } from "./citations.ts";
 
 export interface Turn {
@@ -156,6 +156,8 @@ export interface BuiltinCallResult {
   readonly id: string;
   readonly shown: ShownCall;
   readonly failed: boolean;
+  /** Why, where it is known. */
+  readonly reason?: FailureReason;
   /** The call and its result as they stand in the transcript. */
   readonly messages: readonly Message[];
   /** Of the tool, by its name: what a turn needs that continues from here. */
@@ -224,6 +226,8 @@ export interface BuiltinUsage {
   readonly requested: number;
   readonly executed: number;
   readonly searches: number;
+  /** Pages opened. */
+  readonly opens: number;
   /** Tokens of results. They are no part of the prompt's or the completion's. */
   readonly outputTokens: number;
 }

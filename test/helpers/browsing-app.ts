@@ -1,4 +1,5 @@
-/** The application with a browser over a few documents, and OpenAI's client for it. */
+/** The application with a browser over a few documents, and OpenAI's and Anthropic's clients for it. */
+import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { createApp } from "../../src/app.ts";
 import type { Engine } from "../../src/engines/engine.ts";
@@ -41,6 +42,7 @@ export interface BrowsingOptions {
 
 export interface BrowsingApp {
   readonly client: OpenAI;
+  readonly anthropic: Anthropic;
   readonly post: (path: string, body: unknown) => Promise<Response>;
 }
 
@@ -69,6 +71,12 @@ export function createBrowsingApp({
   return {
     client: new OpenAI({
       baseURL: "http://localhost/v1",
+      apiKey: "none",
+      fetch: send,
+      maxRetries: 0,
+    }),
+    anthropic: new Anthropic({
+      baseURL: "http://localhost",
       apiKey: "none",
       fetch: send,
       maxRetries: 0,

@@ -94,6 +94,7 @@ export function addUsage(usages: readonly TurnUsage[]): TurnUsage {
         requested: sum(({ builtins }) => builtins?.requested ?? 0),
         executed: sum(({ builtins }) => builtins?.executed ?? 0),
         searches: sum(({ builtins }) => builtins?.searches ?? 0),
+        opens: sum(({ builtins }) => builtins?.opens ?? 0),
         outputTokens: sum(({ builtins }) => builtins?.outputTokens ?? 0),
       },
     }),

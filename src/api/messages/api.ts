@@ -1,6 +1,8 @@
 /** Anthropic's Messages API. */
+import type { Settings } from "../../config/settings.ts";
 import { systemOptions } from "../../config/system-options.ts";
 import { type Api, BEARER, OPENAI_PREFIXES } from "../api.ts";
+import { hostedDeps } from "../hosted-tools.ts";
 import { toMessagesErrorReply } from "./errors.ts";
 import { createFindModel } from "./find-model.ts";
 import { modelRoutes, namesVersion } from "./models.ts";
@@ -11,7 +13,7 @@ export const messagesApi: Api = {
   // Paths of this API only. Shared paths, such as the list of models, are claimed if the request names a
   // version of Anthropic's API.
   claims: (request) => PATHS.test(request.path) || namesVersion(request),
-  routes({ settings, log, meters, ...services }) {
+  routes({ settings, log, meters, toolbox, ...services }) {
     const findModel = createFindModel(services.models, settings.claudeAliases);
     const apps = [
       messages({
@@ -20,6 +22,8 @@ export const messagesApi: Api = {
         system: (now) => systemOptions(settings, now),
         limits: { ...settings, messageLists: ["messages"], toolLists: ["tools"] },
         serverTools: settings.unsupportedTools,
+        containerIdleMs: settings.pythonIdleMs,
+        hosted: { ...hostedDeps(settings, toolbox), citations: toCitationMode(settings.citations) },
         media: settings.mediaInput ?? "placeholder",
         keepAliveMs: settings.keepAliveMs,
         clientIdleTimeoutMs: settings.clientIdleTimeoutMs,
@@ -42,5 +46,10 @@ export const messagesApi: Api = {
   errorEnvelope: toMessagesErrorReply,
   limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
 };
+
+/** Blocks cite by themselves, so that a link in the text would say it twice. */
+function toCitationMode(setting: Settings["citations"]): Settings["citations"] {
+  return setting === "raw" ? "raw" : "annotate";
+}
 
 const PATHS = /^(?:\/api)?\/v1(?:\/v1)?\/(?:messages|complete)(?:\/|$)/;

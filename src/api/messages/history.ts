@@ -5,6 +5,7 @@
 import { memberText } from "../../harmony/json-member.ts";
 import { type Json, parseJson, toCompactJson } from "../../harmony/json.ts";
 import { jsonAt } from "../ordered-json.ts";
+import type { KeptCall } from "../../store/kept-call.ts";
 import { type MediaInput, mediaText, resultText } from "./block-text.ts";
 import type { Block, WireMessage } from "./request.ts";
 
@@ -28,7 +29,22 @@ export interface AssistantEntry {
 export type AssistantPart =
   | ThinkingPart
   | { readonly type: "text"; readonly text: string }
-  | ToolUse;
+  | ToolUse
+  | BuiltinCall;
+
+/** A call that the gateway ran for the model. What it was shown does not hold what the model saw. */
+export interface BuiltinCall {
+  readonly type: "builtin-call";
+  /** Holds the call, encrypted. Empty: a thinking block after it does, or nothing. */
+  readonly sealed: string;
+  /** Undefined: not restored. */
+  readonly call: KeptCall | undefined;
+}
+
+/** Where the text of an answer can begin: text before a call that the gateway ran is a preamble. */
+export function answerFrom(parts: readonly AssistantPart[]): number {
+  return parts.findLastIndex(({ type }) => type === "builtin-call") + 1;
+}
 
 export interface ThinkingPart {
   readonly type: "thinking";
@@ -226,11 +242,27 @@ function toAssistantParts(
   { path, toArguments, skipped }: AssistantOptions,
 ): AssistantPart[] {
   const parts: AssistantPart[] = [];
+  let isCited = false;
   for (const [index, block] of blocks.entries()) {
+    const last = parts.at(-1);
     switch (block.type) {
       case "text":
-        if (block.text !== "") parts.push({ type: "text", text: block.text });
+        // A text is cut into blocks where it cites something.
+        if (isCited && last?.type === "text") {
+          parts[parts.length - 1] = { type: "text", text: last.text + block.text };
+        } else if (block.text !== "") parts.push({ type: "text", text: block.text });
+        isCited = Array.isArray(block.citations) && block.citations.length > 0;
         break;
+      case "server_tool_use":
+        break;
+      case "web_search_tool_result":
+      case "web_fetch_tool_result":
+      case "code_execution_tool_result": {
+        const carriers = block.content.map((each) => each.encrypted_content ?? "");
+        const sealed = carriers.find((each) => each !== "") ?? "";
+        parts.push({ type: "builtin-call", sealed, call: undefined });
+        break;
+      }
       case "compaction":
         if (block.content) parts.push({ type: "text", text: block.content });
         break;

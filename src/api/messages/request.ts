@@ -8,10 +8,13 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
+import { SERVER_TOOL_ID } from "./server-tool-blocks.ts";
 
 const textLike = lazy(() => z.string().nullish());
 
-const text = lazy(() => z.object({ type: z.literal("text"), text: z.string() }));
+const text = lazy(() =>
+  z.object({ type: z.literal("text"), text: z.string(), citations: z.unknown().optional() }),
+);
 
 /** Each is decrypted if possible, so neither is required. */
 const thinking = lazy(() =>
@@ -108,6 +111,23 @@ const toolAddition = lazy(() =>
   z.object({ type: z.literal("tool_addition"), tool: z.looseObject({ name: textLike() }) }),
 );
 
+/** A call that this gateway ran. Those of other servers are blocks of an unsupported kind. */
+const serverToolUse = lazy(() =>
+  z.object({ type: z.literal("server_tool_use"), id: z.string().regex(SERVER_TOOL_ID) }),
+);
+
+/** Its result. That of a search carries the call, encrypted, in one of its entries. */
+const serverResult = lazy(() =>
+  z.object({
+    type: z.enum(["web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"]),
+    tool_use_id: z.string().regex(SERVER_TOOL_ID),
+    content: z.union([
+      z.array(z.looseObject({ encrypted_content: textLike() })),
+      z.unknown().transform(() => []),
+    ]),
+  }),
+);
+
 const BLOCK_KINDS: ReadonlySet<string> = new Set([
   "text",
   "thinking",
@@ -135,6 +155,8 @@ const block = lazy(() =>
       compaction(),
       toolSearchResult(),
       toolAddition(),
+      serverToolUse(),
+      serverResult(),
     ]),
     otherThan(BLOCK_KINDS),
   ]),
@@ -169,7 +191,12 @@ const serverTool = lazy(() =>
   z
     .looseObject({ type: z.string(), name: textLike() })
     .refine(({ type }) => type !== "custom", "is not complete")
-    .transform(({ type, name }) => ({ type: "server" as const, kind: type, name: name ?? type })),
+    .transform((fields) => ({
+      type: "server" as const,
+      kind: fields.type,
+      name: fields.name ?? fields.type,
+      fields,
+    })),
 );
 
 const tool = lazy(() => z.union([customTool(), serverTool()]));
@@ -214,6 +241,11 @@ const promptFields = lazy(() => ({
   tools: z.array(tool()).nullish(),
   tool_choice: toolChoice().nullish(),
   thinking: thinkingConfig().nullish(),
+  /** An interpreter to go on with, as a message has named it. */
+  container: z
+    .union([z.string(), z.looseObject({ id: textLike() }).transform(({ id }) => id)])
+    .nullish()
+    .catch(undefined),
   output_config: z
     .object({
       effort: z.enum(["low", "medium", "high", "xhigh", "max"]).nullish(),

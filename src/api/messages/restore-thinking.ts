@@ -1,19 +1,27 @@
 /**
- * Restores the thinking of a running tool loop from what the client sends back.
+ * Restores the thinking of a running tool loop from what the client sends back, and the calls that the gateway ran in it.
  *
  * If a signature can be decrypted, its content is used, and the readable text beside it is ignored: it was
  * only a rendering. A signature that cannot be decrypted is ignored, because refusing it would fail every
  * later request of the conversation as well. Then the readable text is used, else the stored reasoning of the
- * call; otherwise the thinking is lost.
+ * call; otherwise the thinking is lost. The same holds for calls that the gateway ran: what cannot be restored is left out,
+ * because a result must not be invented.
  */
 import {
   type CallReasoning,
   type LoopStep,
+  type PlacedCall,
   type ReasoningOutcome,
   type ReasoningStore,
   worstOutcome,
 } from "../../store/reasoning-store.ts";
-import type { AssistantEntry, AssistantPart, HistoryEntry, ThinkingPart } from "./history.ts";
+import {
+  answerFrom,
+  type AssistantEntry,
+  type AssistantPart,
+  type HistoryEntry,
+  type ThinkingPart,
+} from "./history.ts";
 
 export interface RestoredHistory {
   /** Entries with their thinking restored. Thinking of finished turns has been removed. */
@@ -23,7 +31,7 @@ export interface RestoredHistory {
 }
 
 export interface RestoreDeps {
-  readonly reasoning: Pick<ReasoningStore, "open" | "restore">;
+  readonly reasoning: Pick<ReasoningStore, "openCall" | "openEither" | "restore">;
   /** Counts outcomes that the reasoning store does not report. */
   readonly onRestored: (outcome: ReasoningOutcome) => void;
 }
@@ -62,14 +70,12 @@ export async function restoreThinking(
       return call !== undefined && isSent ? [call] : [];
     }),
   );
-  for (const { step, thinking, outcome } of opened) {
+  for (const { step, parts: restored, outcome } of opened) {
     const kept = stored.get(step);
     const [around] = kept?.outcome === "stored" ? kept.reasoning : [];
     parts.set(
       step,
-      around
-        ? withStored(step, sentAfter.has(step) ? { ...around, after: [] } : around)
-        : withOpened(step, thinking),
+      around ? withStored(step, sentAfter.has(step) ? { ...around, after: [] } : around) : restored,
     );
     // The reasoning store has already counted what it looked up.
     if (kept === undefined && outcome) deps.onRestored(outcome);
@@ -92,17 +98,15 @@ function runningFrom(entries: readonly HistoryEntry[]): number {
     entries.findLastIndex((entry, index) => {
       if (entry.type !== "assistant" || index === last) return false;
       const { parts } = entry;
-      return (
-        parts.some(({ type }) => type === "text") && !parts.some(({ type }) => type === "call")
-      );
+      if (parts.some(({ type }) => type === "call")) return false;
+      return parts.slice(answerFrom(parts)).some(({ type }) => type === "text");
     }) + 1
   );
 }
 
 /** Part of an assistant message: up to and including a call, or what follows the last call. */
 interface Step {
-  readonly thinking: readonly ThinkingPart[];
-  /** All parts, thinking included. */
+  /** All of them, thinking included. */
   readonly parts: readonly AssistantPart[];
   readonly callId: string | undefined;
 }
@@ -116,7 +120,6 @@ function toSteps({ parts }: AssistantEntry): Step[] {
     const own = parts.slice(begin, index + 1);
     steps.push({
       parts: own,
-      thinking: own.filter((each) => each.type === "thinking"),
       callId: part.type === "call" ? part.id : undefined,
     });
     begin = index + 1;
@@ -125,17 +128,15 @@ function toSteps({ parts }: AssistantEntry): Step[] {
 }
 
 function withoutThinking({ parts }: AssistantEntry): Step[] {
-  return [
-    { thinking: [], parts: parts.filter(({ type }) => type !== "thinking"), callId: undefined },
-  ];
+  return [{ parts: parts.filter(({ type }) => type !== "thinking"), callId: undefined }];
 }
 
 interface OpenedStep {
   readonly step: Step;
-  /** There was thinking, and all of it was restored. */
+  /** There was thinking or a call that the gateway ran, and all of it was restored. */
   readonly known: boolean;
-  /** The restored text of each thinking block. */
-  readonly thinking: readonly (string | undefined)[];
+  /** The parts, restored. */
+  readonly parts: readonly AssistantPart[];
   readonly outcome: ReasoningOutcome | undefined;
 }
 
@@ -144,43 +145,93 @@ async function openThinking(
   tenant: string,
   reasoning: RestoreDeps["reasoning"],
 ): Promise<OpenedStep> {
-  const opened = await Promise.all(
-    step.thinking.map(async ({ text, sealed }) => {
-      const seal = sealed === "" ? undefined : await reasoning.open(tenant, sealed);
-      if (seal?.opened) return { text: seal.text, outcome: "sealed" as const };
-      return { text, outcome: text === "" ? ("lost" as const) : ("sent" as const) };
-    }),
-  );
-  const outcome = worstOutcome(opened);
+  const opened = await Promise.all(step.parts.map((part) => openPart(part, tenant, reasoning)));
+  const parts = joinCarriers(opened.map(({ part }) => part));
+  const lacks = parts.some((part) => part.type === "builtin-call" && part.call === undefined);
+  const outcomes = opened.flatMap(({ outcome }) => (outcome ? [{ outcome }] : []));
+  const outcome = worstOutcome(lacks ? [...outcomes, { outcome: "lost" }] : outcomes);
   return {
     step,
     known: outcome !== undefined && outcome !== "lost",
-    thinking: opened.map(({ text }) => (text === "" ? undefined : text)),
+    parts: parts.filter((part) => part.type !== "thinking" || part.text !== ""),
     outcome,
   };
 }
 
-/** Replaces each thinking block by its restored text. */
-function withOpened({ parts }: Step, texts: readonly (string | undefined)[]): AssistantPart[] {
-  let next = 0;
-  return parts.flatMap((part): AssistantPart[] => {
-    if (part.type !== "thinking") return [part];
-    const text = texts[next++];
-    return text === undefined ? [] : [toThinking(text)];
-  });
+/** A restored part, and where its content was found. */
+interface OpenedPart {
+  readonly part: AssistantPart;
+  readonly outcome?: ReasoningOutcome;
+}
+
+async function openPart(
+  part: AssistantPart,
+  tenant: string,
+  reasoning: RestoreDeps["reasoning"],
+): Promise<OpenedPart> {
+  if (part.type === "builtin-call" && part.sealed !== "") {
+    const call = await reasoning.openCall(tenant, part.sealed);
+    return { part: { ...part, call }, ...(call && { outcome: "sealed" }) };
+  }
+  if (part.type !== "thinking") return { part };
+  const { text, sealed } = part;
+  const opened = sealed === "" ? undefined : await reasoning.openEither(tenant, sealed);
+  if (typeof opened === "string") return { part: toThinking(opened), outcome: "sealed" };
+  if (opened) return { part: { type: "builtin-call", sealed, call: opened }, outcome: "sealed" };
+  return { part, outcome: text === "" ? "lost" : "sent" };
+}
+
+/** A call that a thinking block carries stands behind the block of its result, and takes its place. */
+function joinCarriers(parts: readonly AssistantPart[]): AssistantPart[] {
+  const joined: AssistantPart[] = [];
+  for (const part of parts) {
+    const last = joined.at(-1);
+    const isCarrier = part.type === "builtin-call" && part.call !== undefined;
+    if (isCarrier && last?.type === "builtin-call" && last.call === undefined) joined.pop();
+    joined.push(part);
+  }
+  return joined;
 }
 
 /**
- * Inserts stored reasoning between the texts where the model wrote it, or before all of them if the texts
+ * Inserts stored reasoning and calls between the texts where the model wrote them, or before all of the texts if they
  * differ.
  */
-function withStored({ parts }: Step, { before, after }: CallReasoning): AssistantPart[] {
-  const others = parts.filter(({ type }) => type !== "thinking");
-  const places = before.length === others.length ? before : [before.flat()];
+function withStored({ parts }: Step, stored: CallReasoning): AssistantPart[] {
+  const others = parts.filter(({ type }) => type !== "thinking" && type !== "builtin-call");
+  const {
+    before,
+    after,
+    tools = [],
+  } = stored.before.length === others.length ? stored : inOneList(stored);
   return [
-    ...others.flatMap((part, index) => [...(places[index] ?? []).map(toThinking), part]),
+    ...others.flatMap((part, index) => [...toStoredParts(before[index] ?? [], tools, index), part]),
     ...after.map(toThinking),
   ];
+}
+
+/** All of it stands before the first text. */
+function inOneList({ before, after, tools = [] }: CallReasoning): CallReasoning {
+  const starts = before.map((_, list) => before.slice(0, list).flat().length);
+  return {
+    before: [before.flat()],
+    after,
+    tools: tools.map(({ list, at, call }) => ({ list: 0, at: (starts[list] ?? 0) + at, call })),
+  };
+}
+
+function toStoredParts(
+  texts: readonly string[],
+  tools: readonly PlacedCall[],
+  list: number,
+): AssistantPart[] {
+  const placed = tools.filter((tool) => tool.list === list);
+  return [...texts, undefined].flatMap((text, index) => [
+    ...placed
+      .filter(({ at }) => at === index)
+      .map(({ call }): AssistantPart => ({ type: "builtin-call", sealed: "", call })),
+    ...(text === undefined ? [] : [toThinking(text)]),
+  ]);
 }
 
 function toThinking(text: string): ThinkingPart {

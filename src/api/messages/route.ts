@@ -9,6 +9,7 @@ import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
 import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
+import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
 import { sseResponse } from "../sse.ts";
@@ -35,6 +36,10 @@ export interface MessagesDeps {
   readonly system: (now: Date) => TurnContext["system"];
   readonly limits: RequestLimits & CountedLists;
   readonly serverTools: ServerTools;
+  /** Tools that the gateway runs. */
+  readonly hosted: HostedDeps;
+  /** How long an interpreter is kept that nobody uses. */
+  readonly containerIdleMs: number;
   readonly media: MediaInput;
   readonly keepAliveMs: number;
   /** Yields between stages of large requests. */
@@ -63,12 +68,14 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
       id: `msg_${deps.randomId()}`,
       model: request.model,
       thinking: toShownThinking(request, client.reasoningPolicy),
+      containerExpiresAt: new Date(deps.now().getTime() + deps.containerIdleMs).toISOString(),
     };
     const abort = createAbort(c.req.raw.signal);
     const { signal } = abort;
     const events = deps.reasoning.keep(model.run(turn, signal), {
       tenant: client.tenant,
-      seal: options.thinking !== "none",
+      // Calls that the gateway ran are carried by the client even where it is shown no thinking.
+      seal: options.thinking !== "none" || turn.builtins !== undefined,
     });
     if (!request.stream) {
       const finished = await collectTurn(events);
@@ -125,10 +132,16 @@ async function prepare(
   const { tenant } = c.get("client");
   const requestId = c.get("requestId");
   const history = toHistory(request.messages, { bodyText, media: deps.media });
-  const { serverTools } = deps;
+  const { serverTools, hosted } = deps;
   const { references } = history;
   await stages.next();
-  const offered = toOfferedFunctions(request, { bodyText, tenant, serverTools, references });
+  const offered = toOfferedFunctions(request, {
+    bodyText,
+    tenant,
+    serverTools,
+    references,
+    hosted,
+  });
   const restored = await restoreThinking(history.entries, tenant, deps);
   const steps = toTurnInSteps(request, {
     turnId: requestId,
@@ -137,6 +150,7 @@ async function prepare(
     bodyText,
     history: restored.entries,
     offered,
+    hosted,
     affinity: c.req.header("x-claude-code-session-id")?.slice(0, MAX_SESSION_ID),
   });
   const turn = await stages.run(steps);

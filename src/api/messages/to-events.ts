@@ -5,11 +5,20 @@
  * signature comes once and last in its block (it is assigned, not appended), and a tool's partial input is
  * always a prefix of JSON.
  */
-import type { Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
+import type { Citation } from "../../turn/citations.ts";
+import type { BuiltinCallResult, Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { sseFrame } from "../sse.ts";
 import { toMessagesError } from "./errors.ts";
-import { type ReplyOptions, toStop, toUsage } from "./reply.ts";
+import { type ReplyOptions, toContainer, toStop, toUsage } from "./reply.ts";
+import {
+  cutAtCitations,
+  serverToolName,
+  toResultBlock,
+  toServerToolInput,
+  toServerToolUse,
+  toTextCitation,
+} from "./server-tool-blocks.ts";
 import { createToolInput, type ToolInput } from "./tool-input.ts";
 
 export interface EventWriter {
@@ -34,6 +43,12 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
   /** Thinking that is shown only in a tool loop or before a preamble. */
   let held: string[] = [];
   let hasCall = false;
+  /** The open text part: how much of it was given out, and how much of that in the open block. */
+  const written = { part: 0, block: 0 };
+  /** The open block cites something, so further text begins another. */
+  let isCited = false;
+  let container: ReturnType<typeof toContainer>;
+  let ran: { readonly part: BuiltinPart; text: string } | undefined;
 
   return { push };
 
@@ -45,11 +60,11 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
         open = event.part;
         return startPart(open);
       case "part-delta":
-        return delta(event.text);
+        return delta(event.text, event.citations);
       case "part-end":
         return endPart(event.sealed);
       case "builtin-result":
-        return "";
+        return builtinResult(event);
       case "end":
         return end(event);
       default:
@@ -80,9 +95,9 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
           : "";
       case "content":
         held = [];
-        return startBlock(TEXT, "text_delta", "text");
+        return startText(true);
       case "preamble":
-        return heldThinking() + startBlock(TEXT, "text_delta", "text");
+        return heldThinking() + startText(true);
       case "tool-call": {
         input = createToolInput();
         hasCall = true;
@@ -91,15 +106,93 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
         return heldThinking() + startBlock(block, "input_json_delta", "partial_json");
       }
       case "builtin-call":
-        return "";
+        ran = { part, text: "" };
+        return heldThinking() + startServerTool(part);
       default:
         return part satisfies never;
     }
   }
 
-  function delta(text: string): string {
+  function startText(isFirst: boolean): string {
+    if (isFirst) written.part = 0;
+    written.block = 0;
+    isCited = false;
+    return startBlock(TEXT, "text_delta", "text");
+  }
+
+  /** Code is streamed. Other input is given out when it is complete, and that of `web_fetch` with the result. */
+  function startServerTool(part: BuiltinPart): string {
+    const name = serverToolName(part);
+    if (name === undefined || name === "web_fetch") return "";
+    const block = JSON.stringify(toServerToolUse(part, name, {}));
+    const started = startBlock(block, "input_json_delta", "partial_json");
+    return name === "code_execution" ? started + inputDelta('{"code":"') : started;
+  }
+
+  function endServerTool(part: BuiltinPart): string {
+    const name = serverToolName(part);
+    if (name === undefined || name === "web_fetch") return "";
+    const input = toServerToolInput(name, ran?.text ?? "", undefined);
+    return inputDelta(name === "code_execution" ? '"}' : JSON.stringify(input)) + stopBlock();
+  }
+
+  function inputDelta(json: string): string {
+    return `${deltaHead}${JSON.stringify(json)}}}\n\n`;
+  }
+
+  function builtinResult(result: BuiltinCallResult): string {
+    const part = ran?.part;
+    const name = part && serverToolName(part);
+    if (part === undefined || name === undefined) return "";
+    const { block, carries } = toResultBlock(part, result);
+    container = (result.failed ? undefined : toContainer(result.shown, options)) ?? container;
+    return (
+      (name === "web_fetch" ? wholeFetch(part, result) : "") +
+      startBlock(JSON.stringify(block), "", "") +
+      stopBlock() +
+      (carries || options.thinking === "none" || !result.sealed ? "" : signedBlock(result.sealed))
+    );
+  }
+
+  function wholeFetch(part: BuiltinPart, { shown }: BuiltinCallResult): string {
+    const block = JSON.stringify(toServerToolUse(part, "web_fetch", {}));
+    const input = toServerToolInput("web_fetch", ran?.text ?? "", shown);
+    const started = startBlock(block, "input_json_delta", "partial_json");
+    return started + inputDelta(JSON.stringify(input)) + stopBlock();
+  }
+
+  /** In pieces: a block ends behind what it cites. */
+  function textDelta(text: string, citations: readonly Citation[]): string {
+    if (citations.length === 0 && !isCited) {
+      written.part += text.length;
+      written.block += text.length;
+      return `${deltaHead}${JSON.stringify(text)}}}\n\n`;
+    }
+    let frames = "";
+    for (const piece of cutAtCitations(text, citations, written.part)) {
+      if (piece.text !== "") {
+        if (isCited && written.block > 0) frames += stopBlock() + startText(false);
+        written.block += piece.text.length;
+        frames += `${deltaHead}${JSON.stringify(piece.text)}}}\n\n`;
+      }
+      for (const citation of piece.citations) {
+        if (written.block > 0) isCited = true;
+        const delta = { type: "citations_delta", citation: toTextCitation(citation) };
+        frames += frame("content_block_delta", `"index":${index},"delta":${JSON.stringify(delta)}`);
+      }
+    }
+    written.part += text.length;
+    return frames;
+  }
+
+  function delta(text: string, citations: readonly Citation[] = []): string {
     if (open?.kind === "reasoning" && options.thinking !== "text") return "";
-    if (open?.kind === "builtin-call") return "";
+    if (open?.kind === "builtin-call") {
+      if (ran) ran.text += text;
+      const isCode = serverToolName(open) === "code_execution";
+      return isCode ? inputDelta(JSON.stringify(text).slice(1, -1)) : "";
+    }
+    if (open?.kind === "preamble" || open?.kind === "content") return textDelta(text, citations);
     if (open?.kind !== "tool-call") return `${deltaHead}${JSON.stringify(text)}}}\n\n`;
     const written = input?.push(text) ?? "";
     return written === "" ? "" : `${deltaHead}${JSON.stringify(written)}}}\n\n`;
@@ -119,6 +212,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
         return (rest === "" ? "" : `${deltaHead}${JSON.stringify(rest)}}}\n\n`) + stopBlock();
       }
       case "builtin-call":
+        return endServerTool(part);
       case undefined:
         return "";
       default:
@@ -156,7 +250,8 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
   function end(turn: TurnEnd): string {
     if (turn.failure) return errorFrame(describeTurnFailure(turn.failure));
     const usage = JSON.stringify(toUsage(turn.usage));
-    const members = `"delta":${JSON.stringify(toStop(turn))},"usage":${usage}`;
+    const stop = JSON.stringify({ ...toStop(turn), ...(container && { container }) });
+    const members = `"delta":${stop},"usage":${usage}`;
     return (
       (hasCall ? heldThinking() : "") +
       frame("message_delta", members) +
@@ -182,6 +277,8 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
     return frame("content_block_stop", `"index":${index++}`);
   }
 }
+
+type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
 
 const THINKING = '{"type":"thinking","thinking":"","signature":""}';
 const TEXT = '{"type":"text","text":""}';

@@ -2,14 +2,33 @@
  * Converts a finished turn to a message, as JSON text: the input of a call is written as the model wrote it.
  */
 import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
-import { type ReplyOptions, toStop, toUsage } from "./reply.ts";
+import { type ReplyOptions, toContainer, toStop, toUsage } from "./reply.ts";
+import {
+  cutAtCitations,
+  serverToolName,
+  toResultBlock,
+  toServerToolInput,
+  toServerToolUse,
+  toTextCitation,
+} from "./server-tool-blocks.ts";
 import { createToolInput } from "./tool-input.ts";
 
 /** The turn must not have failed. */
 export function toMessage({ parts, end }: FinishedTurn, options: ReplyOptions): string {
   const { id, model } = options;
   const head = JSON.stringify({ id, type: "message", role: "assistant", model });
-  const tail = JSON.stringify({ ...toStop(end), usage: toUsage(end.usage) });
+  const results = parts.flatMap((part) =>
+    part.kind === "builtin-call" && part.result && !part.result.failed ? [part.result.shown] : [],
+  );
+  const container = toContainer(
+    results.findLast(({ type }) => type === "code"),
+    options,
+  );
+  const tail = JSON.stringify({
+    ...toStop(end),
+    usage: toUsage(end.usage),
+    ...(container && { container }),
+  });
   const content = toContent(parts, options).join(",");
   return `${head.slice(0, -1)},"content":[${content}],${tail.slice(1)}`;
 }
@@ -20,7 +39,7 @@ function toContent(parts: readonly FinishedPart[], { thinking }: ReplyOptions): 
   let held: string[] = [];
   for (const part of parts) {
     if (part.kind === "content") held = [];
-    if (part.kind === "preamble" || part.kind === "tool-call") {
+    if (part.kind !== "reasoning") {
       blocks.push(...held);
       held = [];
     }
@@ -37,7 +56,7 @@ function toContent(parts: readonly FinishedPart[], { thinking }: ReplyOptions): 
       }
       case "preamble":
       case "content":
-        blocks.push(JSON.stringify({ type: "text", text: part.text }));
+        blocks.push(...toTextBlocks(part));
         break;
       case "tool-call": {
         const { id, name } = part;
@@ -46,6 +65,7 @@ function toContent(parts: readonly FinishedPart[], { thinking }: ReplyOptions): 
         break;
       }
       case "builtin-call":
+        blocks.push(...toServerToolBlocks(part, thinking));
         break;
       default:
         part satisfies never;
@@ -53,6 +73,41 @@ function toContent(parts: readonly FinishedPart[], { thinking }: ReplyOptions): 
   }
   // Thinking after a call is part of the loop.
   return parts.some(({ kind }) => kind === "tool-call") ? [...blocks, ...held] : blocks;
+}
+
+/** Cut behind each place that cites something. */
+function toTextBlocks({ text, citations = [] }: FinishedPart): string[] {
+  const blocks: { text: string; citations?: readonly object[] }[] = [];
+  for (const piece of cutAtCitations(text, citations, 0)) {
+    const last = blocks.at(-1);
+    const cited = piece.citations.map((each) => toTextCitation(each));
+    // What is cited before any text goes with the text behind it.
+    if (last?.text === "") {
+      blocks.pop();
+      blocks.push({ text: piece.text, citations: [...(last.citations ?? []), ...cited] });
+    } else blocks.push({ text: piece.text, ...(cited.length > 0 && { citations: cited }) });
+  }
+  if (blocks.length === 0) blocks.push({ text: "" });
+  return blocks.map((each) => JSON.stringify({ type: "text", ...each }));
+}
+
+function toServerToolBlocks(
+  part: Extract<FinishedPart, { kind: "builtin-call" }>,
+  thinking: ReplyOptions["thinking"],
+): string[] {
+  const { result, text } = part;
+  const name = serverToolName(part);
+  if (name === undefined || (name === "web_fetch" && result === undefined)) return [];
+  const input = toServerToolInput(name, text, result?.shown);
+  const blocks: object[] = [toServerToolUse(part, name, input)];
+  if (result) {
+    const { block, carries } = toResultBlock(part, result);
+    blocks.push(block);
+    if (!carries && thinking !== "none" && result.sealed) {
+      blocks.push({ type: "thinking", thinking: "", signature: result.sealed });
+    }
+  }
+  return blocks.map((each) => JSON.stringify(each));
 }
 
 function toInput(args: string): string {

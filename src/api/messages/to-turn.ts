@@ -15,10 +15,22 @@ import { settlePrefill } from "../../turn/prefill.ts";
 import type { AnswerFormat, Turn } from "../../turn/turn.ts";
 import { compileEnforced } from "../enforced-schemas.ts";
 import { RequestError } from "../errors.ts";
+import {
+  forcedRecipient,
+  type HostedDeps,
+  NO_HOSTED_TOOLS,
+  toTurnBuiltins,
+} from "../hosted-tools.ts";
 import { type RequestedChoice, toOfferedTools, toToolChoice } from "../offered-functions.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import { toSampling } from "../sampling.ts";
-import { type AssistantEntry, type HistoryEntry, systemText } from "./history.ts";
+import {
+  answerFrom,
+  type AssistantEntry,
+  type AssistantPart,
+  type HistoryEntry,
+  systemText,
+} from "./history.ts";
 import type { CountRequest, MessagesRequest } from "./request.ts";
 import { requestedReasoning } from "./thinking.ts";
 import type { OfferedTools } from "./tools.ts";
@@ -33,6 +45,8 @@ export interface TurnContext {
   /** With thinking restored. */
   readonly history: readonly HistoryEntry[];
   readonly offered: OfferedTools;
+  /** Tools that the gateway runs. */
+  readonly hosted: HostedDeps;
   /** The client's session id. */
   readonly affinity?: string | undefined;
 }
@@ -48,9 +62,16 @@ export function* toTurnInSteps(
 ): Generator<void, Turn> {
   const reasoning = requestedReasoning(request);
   const { offered } = context;
+  const hosted = request.tool_choice?.type === "none" ? NO_HOSTED_TOOLS : offered.hosted;
+  const forced = forcedHosted(request, offered);
   const toolChoice = toToolChoice(
-    requestedChoice(request.tool_choice),
+    forced === undefined ? requestedChoice(request.tool_choice) : { type: "auto" },
     offered.functions.map(({ name }) => name),
+  );
+  const builtins = toTurnBuiltins(
+    hosted,
+    { forced, saved: toToolStates(context.history) },
+    context.hosted,
   );
   const functions = toolChoice.type === "none" ? [] : offered.functions;
   const format = toResponseFormat(request, context);
@@ -70,11 +91,16 @@ export function* toTurnInSteps(
     id: context.turnId,
     tenant: context.tenant,
     messages: [
-      systemMessage({ ...context.system, effort: reasoning.effort }),
+      systemMessage({
+        ...context.system,
+        effort: reasoning.effort,
+        namespaces: hosted.namespaces,
+      }),
       ...(developer === undefined ? [] : [developer]),
       ...messages,
     ],
     tools,
+    ...(builtins && { builtins }),
     toolChoice,
     parallelToolCalls: !isSingle,
     answer: format?.answer ?? { type: "text" },
@@ -107,6 +133,34 @@ function requestedChoice(choice: CountRequest["tool_choice"]): RequestedChoice {
   }
 }
 
+/** A tool of the gateway's that must be called: named, or because a call is required and there is no other tool. */
+function forcedHosted(
+  { tool_choice: choice }: CountRequest,
+  { hosted, names, functions }: OfferedTools,
+): string | undefined {
+  const [first] = hosted.tools;
+  if (first === undefined || functions.some(({ name }) => named(choice) === name)) return undefined;
+  const kind = names.get(named(choice) ?? "");
+  if (kind !== undefined) return forcedRecipient(kind);
+  if (choice?.type !== "any" || functions.length > 0) return undefined;
+  return first.name === "browser" ? "browser.search" : first.name;
+}
+
+function named(choice: CountRequest["tool_choice"]): string | undefined {
+  return choice?.type === "tool" ? choice.name : undefined;
+}
+
+/** By tool name: what the tools that the gateway runs have saved in the running loop, the latest last. */
+function toToolStates(entries: readonly HistoryEntry[]): ReadonlyMap<string, string> {
+  const parts = entries.flatMap((entry) => (entry.type === "assistant" ? entry.parts : []));
+  return new Map(
+    parts.flatMap((part) => {
+      const state = part.type === "builtin-call" ? part.call?.state : undefined;
+      return state ? [[state.tool, state.saved] as const] : [];
+    }),
+  );
+}
+
 // History
 
 interface Conversation {
@@ -137,14 +191,14 @@ function toMessages(entries: readonly HistoryEntry[]): Conversation {
       }
       case "assistant": {
         for (const part of entry.parts) if (part.type === "call") names.set(part.id, part.name);
-        const { analysis, answer } = toAnswer(entry);
+        const { before, answer } = toAnswer(entry);
         if (answer === undefined) {
-          messages.push(...toLoopMessages(entry));
+          messages.push(...toLoopMessages(entry.parts));
         } else if (index === entries.length - 1 && answer !== "") {
-          messages.push(...analysis);
+          messages.push(...before);
           prefill = answer;
         } else {
-          messages.push(...analysis, ...(answer === "" ? [] : [finalMessage(answer)]));
+          messages.push(...before, ...(answer === "" ? [] : [finalMessage(answer)]));
         }
         break;
       }
@@ -157,22 +211,23 @@ function toMessages(entries: readonly HistoryEntry[]): Conversation {
 
 /** An assistant message without calls. Its texts are one answer. */
 function toAnswer({ parts }: AssistantEntry): {
-  readonly analysis: readonly Message[];
+  readonly before: readonly Message[];
   /** Undefined: there are calls. */
   readonly answer: string | undefined;
 } {
-  const isLoop = parts.some(({ type }) => type === "call");
-  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  if (parts.some(({ type }) => type === "call")) return { before: [], answer: undefined };
+  const begin = answerFrom(parts);
+  const last = parts.slice(begin);
+  const texts = last.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const analysis = last.filter(({ type }) => type === "thinking");
   return {
-    analysis: parts.flatMap((part) =>
-      part.type === "thinking" ? [analysisMessage(part.text)] : [],
-    ),
-    answer: isLoop ? undefined : texts.join(""),
+    before: toLoopMessages([...parts.slice(0, begin), ...analysis]),
+    answer: texts.join(""),
   };
 }
 
-/** An assistant message with calls: its texts are preambles. */
-function toLoopMessages({ parts }: AssistantEntry): Message[] {
+/** Before a call, texts are preambles. */
+function toLoopMessages(parts: readonly AssistantPart[]): Message[] {
   return parts.flatMap((part) => {
     switch (part.type) {
       case "thinking":
@@ -181,6 +236,8 @@ function toLoopMessages({ parts }: AssistantEntry): Message[] {
         return part.text.trim() === "" ? [] : [preambleMessage(part.text)];
       case "call":
         return [toolCallMessage(part.name, part.args)];
+      case "builtin-call":
+        return part.call?.messages ?? [];
       default:
         return part satisfies never;
     }

@@ -1,10 +1,21 @@
-/** Selects the tools shown to the model, and tells it about tools that cannot run here. */
+/**
+ * Selects the tools shown to the model: the client's, and those of Anthropic's servers that the gateway runs. The model is
+ * told about tools that cannot run here.
+ */
 import { RequestError } from "../errors.ts";
 import { type OfferedFunction, refuseDuplicates, toOfferedFunction } from "../offered-functions.ts";
+import {
+  type Declaration,
+  type HostedDeps,
+  type HostedTools,
+  isHosted,
+  readHostedTools,
+} from "../hosted-tools.ts";
 import { jsonAt, readOrdered } from "../ordered-json.ts";
 import type { CountRequest } from "./request.ts";
+import { type ServerTool, toDeclaration } from "./server-tools.ts";
 
-/** Tools that only Anthropic's servers or models support: skipped, or answered with 400. */
+/** Tools that cannot run here: skipped, or answered with 400. */
 export type ServerTools = "skip" | "refuse";
 
 export interface ToolsOptions {
@@ -13,10 +24,15 @@ export interface ToolsOptions {
   readonly serverTools: ServerTools;
   /** Tools that the history has called or referenced. */
   readonly references: ReadonlySet<string>;
+  readonly hosted: HostedDeps;
 }
 
 export interface OfferedTools {
   readonly functions: readonly OfferedFunction[];
+  /** Those that the gateway runs. */
+  readonly hosted: HostedTools;
+  /** The kinds of those, by the names that the request has for them. */
+  readonly names: ReadonlyMap<string, string>;
   /** Kinds of tools that were skipped. */
   readonly skipped: readonly string[];
   /** For the instructions, if only such tools were offered. */
@@ -28,18 +44,32 @@ export interface OfferedTools {
  * result of a tool search, or in a call.
  */
 export function toOfferedFunctions(
-  { tools, tool_choice: choice }: CountRequest,
-  { bodyText, tenant, serverTools, references }: ToolsOptions,
+  { tools, tool_choice: choice, container }: CountRequest,
+  { bodyText, tenant, serverTools, references, hosted }: ToolsOptions,
 ): OfferedTools {
   const schemas = readOrdered(bodyText, "tools", tools, tenant);
   const forced = choice?.type === "tool" ? choice.name : undefined;
   const functions: OfferedFunction[] = [];
-  const unserved: { readonly kind: string; readonly name: string }[] = [];
+  const unserved: ServerTool[] = [];
+  const declared: Declaration[] = [];
+  const names = new Map<string, string>();
+  const isLoaded = (name: string, isDeferred: unknown) =>
+    isDeferred !== true || references.has(name) || name === forced;
+  const searches = (tools ?? []).some(
+    (tool) => tool.type === "server" && /^web_search_\d+$/.test(tool.kind),
+  );
   for (const [index, tool] of (tools ?? []).entries()) {
     if (tool.type === "server") {
+      const kind = servedAs(tool.kind, searches);
+      if (kind !== undefined && isHosted(kind, hosted)) {
+        if (!isLoaded(tool.name, tool.fields["defer_loading"])) continue;
+        names.set(tool.name, kind);
+        declared.push(toDeclaration(tool, { kind, param: `tools[${index}]`, container }));
+        continue;
+      }
       if (serverTools === "refuse") throw unsupported(tool.kind, index);
       unserved.push(tool);
-    } else if (!tool.defer_loading || references.has(tool.name) || tool.name === forced) {
+    } else if (isLoaded(tool.name, tool.defer_loading)) {
       const param = `tools[${index}].input_schema`;
       const definition = { ...tool, parameters: tool.input_schema };
       const schema = jsonAt(schemas, [index, "input_schema"]);
@@ -50,9 +80,20 @@ export function toOfferedFunctions(
   const hasOthers = unserved.length < (tools?.length ?? 0);
   return {
     functions,
+    hosted: readHostedTools(declared, hosted),
+    names,
     skipped: unserved.map(({ kind }) => kind),
     notice: unserved.length > 0 && !hasOthers ? toNotice(unserved) : undefined,
   };
+}
+
+/**
+ * The kind of tool that serves a dated one. The browser opens pages as well as it searches: `web_fetch` beside `web_search`
+ * is the same tool. Alone it cannot be had, because the model knows the browser only as a whole.
+ */
+function servedAs(kind: string, searches: boolean): string | undefined {
+  if (/^(?:web_search|code_execution)_\d+$/.test(kind)) return kind.replace(/_\d+$/, "");
+  return searches && /^web_fetch_\d+$/.test(kind) ? "web_search" : undefined;
 }
 
 /** Without this note the model answers from memory, and clients present that as search results. */

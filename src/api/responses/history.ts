@@ -15,7 +15,6 @@ import {
   isBuiltinItem,
   KEPT,
   type KeptCall,
-  parseKeptCall,
   readKeptCall,
 } from "../../store/kept-call.ts";
 import { readToolItem } from "./tool-items.ts";
@@ -150,8 +149,8 @@ async function findKeptCall(
   const { id, encrypted_content: sealed, [KEPT]: own } = item.item;
   if (stored && own !== undefined) return readKeptCall(own);
   if (typeof sealed === "string") {
-    const opened = await deps.reasoningStore.open(deps.tenant, sealed);
-    if (opened.opened) return parseKeptCall(opened.text);
+    const opened = await deps.reasoningStore.openCall(deps.tenant, sealed);
+    if (opened) return opened;
   }
   const kept = typeof id === "string" ? await deps.findReasoning(id) : undefined;
   return kept?.type === "unsupported" ? readKeptCall(kept.item[KEPT]) : undefined;

@@ -12,7 +12,9 @@ import type {
   BuiltinResult,
   BuiltinRun,
   BuiltinTool,
+  CitedLines,
   CitedSource,
+  FailureReason,
   ShownCall,
 } from "../builtin-tool.ts";
 import type { BrowserOptions } from "../toolbox.ts";
@@ -20,7 +22,7 @@ import type { SearchBackend } from "./backends.ts";
 import type { FetchPage } from "./fetch-page.ts";
 import { htmlToText, inert } from "./html-to-text.ts";
 import { BROWSER_NAMESPACE } from "./namespace.ts";
-import { BrowserError, findInPage, type Page, showPage } from "./page.ts";
+import { BrowserError, findInPage, type Page, quote, showPage } from "./page.ts";
 import { toPageText } from "./page-text.ts";
 import { toSearchPage } from "./search-page.ts";
 import { isAllowedHost, type UrlPolicy } from "./url-policy.ts";
@@ -67,6 +69,8 @@ class BrowserRun implements BuiltinRun {
   readonly #options: BrowserOptions;
   readonly #policy: UrlPolicy;
   readonly #entries: Entry[];
+  /** Calls so far, by function. */
+  readonly #uses = { search: 0, open: 0 };
 
   constructor(deps: BrowserDeps, options: BrowserOptions, saved: string | undefined) {
     this.#deps = deps;
@@ -82,8 +86,9 @@ class BrowserRun implements BuiltinRun {
   async run(call: BuiltinCall, signal: AbortSignal): Promise<BuiltinResult> {
     const args = readArguments(call.body);
     const name = call.recipient.replace(/^browser\.?/, "");
-    if (args === undefined) return toError(INVALID_ARGUMENTS, shownAs(name, {}));
+    if (args === undefined) return toError(INVALID_ARGUMENTS, shownAs(name, {}), "invalid-input");
     try {
+      if (this.#isUsedUp(name)) return toError(NO_MORE, shownAs(name, args), "limit");
       switch (name) {
         case "search":
           return await this.#search(args, signal);
@@ -104,11 +109,12 @@ class BrowserRun implements BuiltinRun {
     }
   }
 
-  cite(cursor: number): CitedSource | undefined {
+  cite(cursor: number, lines?: CitedLines): CitedSource | undefined {
     const entry = this.#entries[cursor];
     const of = entry?.find === undefined ? entry : this.#entries[entry.find.cursor];
     if (of === undefined || of.url === "") return undefined;
-    return { url: of.url, title: of.title };
+    const text = lines && entry?.page ? quote(entry.page, lines) : undefined;
+    return { url: of.url, title: of.title, ...(text !== undefined && { text }) };
   }
 
   save(): string | undefined {
@@ -126,9 +132,18 @@ class BrowserRun implements BuiltinRun {
     return Promise.resolve();
   }
 
+  /** Counts the call. */
+  #isUsedUp(name: string): boolean {
+    const { maxSearches = Infinity, maxOpens = Infinity } = this.#options;
+    if (name === "search") return ++this.#uses.search > maxSearches;
+    return name === "open" && ++this.#uses.open > maxOpens;
+  }
+
   async #search(args: Arguments, signal: AbortSignal): Promise<BuiltinResult> {
     const { query, topn } = args;
-    if (query === undefined) return toError(INVALID_ARGUMENTS, shownAs("search", args));
+    if (query === undefined) {
+      return toError(INVALID_ARGUMENTS, shownAs("search", args), "invalid-input");
+    }
     const most = Math.min(this.#options.maxResults ?? MAX_RESULTS, MAX_RESULTS);
     const count = Math.max(1, Math.min(Math.floor(topn ?? DEFAULT_RESULTS), most));
     const { allow, deny } = this.#policy;
@@ -170,7 +185,9 @@ class BrowserRun implements BuiltinRun {
 
   async #find(args: Arguments, signal: AbortSignal): Promise<BuiltinResult> {
     const { pattern, cursor = -1 } = args;
-    if (pattern === undefined) return toError(INVALID_ARGUMENTS, shownAs("find", args));
+    if (pattern === undefined) {
+      return toError(INVALID_ARGUMENTS, shownAs("find", args), "invalid-input");
+    }
     const { page = EMPTY_PAGE, url } = await this.#pageAt(cursor, signal);
     if (page.found) {
       throw new BrowserError("Cannot run `find` on search results page or find results page");
@@ -268,6 +285,7 @@ interface View {
 
 const EMPTY_PAGE: Page = { url: "", title: "", text: "", links: [] };
 const MAX_SNIPPET = 500;
+const NO_MORE = "Error: no more such calls are available. Go on with what you have.";
 const INVALID_ARGUMENTS = '{"error": "Invalid function arguments"}';
 
 function toPage({ url, contentType, body }: Awaited<ReturnType<FetchPage>>): Page {
@@ -342,8 +360,8 @@ function shownAs(name: string, { query = "", pattern = "" }: Partial<Arguments>)
   return name === "find" ? { type: "find", pattern } : { type: "open" };
 }
 
-function toError(text: string, shown: ShownCall): BuiltinResult {
-  return { text, shown, failed: true };
+function toError(text: string, shown: ShownCall, reason?: FailureReason): BuiltinResult {
+  return { text, shown, failed: true, ...(reason && { reason }) };
 }
 
 const savedPages = lazy(() =>

@@ -1,5 +1,6 @@
 /** A page as the model reads it: numbered lines in a window, links by number, and the results of `find`. */
 import type { Tokenizer } from "../../tokenizer/index.ts";
+import type { CitedLines } from "../builtin-tool.ts";
 import { wrapLines } from "./wrap-lines.ts";
 
 export interface Page {
@@ -42,7 +43,7 @@ const MAX_URL_LENGTH = 1024;
 
 /** Throws a {@link BrowserError} for a line that the page has not. */
 export function showPage(page: Page, { cursor, loc, lines }: Window, tokenizer: Tokenizer): string {
-  const all = wrapLines(page.text);
+  const all = linesOf(page);
   const last = all.length - 1;
   if (loc > last) {
     throw new BrowserError(
@@ -56,6 +57,25 @@ export function showPage(page: Page, { cursor, loc, lines }: Window, tokenizer: 
   const heading = `[${cursor}] ${page.title}${url === "" ? "" : ` (${url})`}`;
   return `${heading}\n**viewing lines [${loc} - ${end - 1}] of ${last}**\n\n${body}`;
 }
+
+const wrapped = new WeakMap<Page, readonly string[]>();
+
+function linesOf(page: Page): readonly string[] {
+  const known = wrapped.get(page);
+  if (known) return known;
+  const lines = wrapLines(page.text);
+  wrapped.set(page, lines);
+  return lines;
+}
+
+/** What these lines say, as one line of text. At most as long as is usual for a quotation in a citation. */
+export function quote(page: Page, { first, last }: CitedLines): string {
+  const lines = linesOf(page).slice(first, Math.min(last + 1, first + MAX_QUOTED_LINES));
+  return stripLinks(lines.join("\n")).replace(/\s+/g, " ").trim().slice(0, MAX_QUOTE);
+}
+
+const MAX_QUOTE = 150;
+const MAX_QUOTED_LINES = 10;
 
 function linesThatFit(lines: readonly string[], loc: number, tokenizer: Tokenizer): number {
   const text = numbered(lines.slice(loc, loc + WINDOW_TOKENS), loc).slice(0, WINDOW_CHARACTERS);
@@ -89,7 +109,7 @@ const MATCH_LINES = 4;
 /** The matches as a page of their own. */
 export function findInPage(page: Page, searched: string): Page {
   const pattern = searched.toLowerCase();
-  const lines = stripLinks(wrapLines(page.text).join("\n")).split("\n");
+  const lines = stripLinks(linesOf(page).join("\n")).split("\n");
   const matches: number[] = [];
   for (let at = 0; at < lines.length && matches.length < MAX_MATCHES; at++) {
     if (!lines[at]?.toLowerCase().includes(pattern)) continue;

@@ -101,8 +101,10 @@ function toResult(
       code: call.body,
       containerId: CONTAINER_PREFIX + id,
       outputs: toOutputs(outcome),
+      ...(outcome.status === "exception" && { raised: true }),
     },
     failed: outcome.status !== "ok" && outcome.status !== "exception",
+    ...(outcome.status === "timeout" && { reason: "timeout" }),
   };
 }
 

@@ -1,0 +1,194 @@
+/**
+ * Blocks of calls that the gateway runs, as Anthropic's servers show theirs: a `server_tool_use` block and the block of its
+ * result.
+ *
+ * `browser.open` and `browser.find` are shown as `web_fetch`, whose document is what the model read, and code as
+ * `code_execution`. None of these blocks holds exactly what the model saw, except for what is encrypted: results of a
+ * search have a field for that, and behind other results stands a thinking block without text, whose signature it is.
+ */
+import type { CodeShown, ShownCall } from "../../tools/builtin-tool.ts";
+import type { Citation } from "../../turn/citations.ts";
+import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
+
+type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
+
+/** Ids of blocks made here: the prefix that Anthropic demands, and the call's own id. */
+export const SERVER_TOOL_ID = /^srvtoolu_call_/;
+
+export function toServerToolId({ id }: Pick<BuiltinPart, "id">): string {
+  return `srvtoolu_${id}`;
+}
+
+type ServerToolName = "web_search" | "web_fetch" | "code_execution";
+
+/** Undefined: calls of this tool are not shown. */
+export function serverToolName({ name, origin }: BuiltinPart): ServerToolName | undefined {
+  if (origin !== undefined) return undefined;
+  if (name === "browser.search") return "web_search";
+  if (name.startsWith("browser")) return "web_fetch";
+  return name.startsWith("python") ? "code_execution" : undefined;
+}
+
+export function toServerToolUse(
+  part: BuiltinPart,
+  name: ServerToolName,
+  input: Readonly<Record<string, string>>,
+) {
+  const id = toServerToolId(part);
+  return { type: "server_tool_use" as const, id, name, input, caller: { type: "direct" as const } };
+}
+
+/** The input of a call, once it is known: that of `web_fetch` is known by its result. */
+export function toServerToolInput(
+  name: ServerToolName,
+  text: string,
+  shown: ShownCall | undefined,
+): Readonly<Record<string, string>> {
+  switch (name) {
+    case "code_execution":
+      return { code: text };
+    case "web_search":
+      return { query: shown?.type === "search" ? shown.query : textMember(text, "query") };
+    case "web_fetch":
+      if (shown?.type === "find") return { url: shown.url ?? "", pattern: shown.pattern };
+      return { url: (shown?.type === "open" ? shown.url : undefined) ?? textMember(text, "id") };
+    default:
+      return name satisfies never;
+  }
+}
+
+export interface ResultBlock {
+  readonly block: object;
+  /** The block carries what is encrypted. */
+  readonly carries: boolean;
+}
+
+export function toResultBlock(part: BuiltinPart, result: BuiltinCallResult): ResultBlock {
+  const { shown, sealed } = result;
+  const base = { tool_use_id: toServerToolId(part), caller: { type: "direct" } };
+  if (shown.type === "code") {
+    const block = { type: "code_execution_tool_result", tool_use_id: base.tool_use_id };
+    return { block: { ...block, content: toCodeContent(shown, result) }, carries: false };
+  }
+  if (part.name === "browser.search") {
+    const results = shown.type === "search" ? shown.results : [];
+    const content = result.failed
+      ? { type: "web_search_tool_result_error", error_code: toSearchError(result) }
+      : results.map(({ url, title }, index) => ({
+          type: "web_search_result",
+          url,
+          title,
+          encrypted_content: index === 0 ? (sealed ?? "") : "",
+          page_age: null,
+        }));
+    const carries = !result.failed && results.length > 0;
+    return { block: { type: "web_search_tool_result", ...base, content }, carries };
+  }
+  return {
+    block: { type: "web_fetch_tool_result", ...base, content: toFetchContent(shown, result) },
+    carries: false,
+  };
+}
+
+function toFetchContent(shown: ShownCall, result: BuiltinCallResult) {
+  if (result.failed || (shown.type !== "open" && shown.type !== "find")) {
+    return { type: "web_fetch_tool_result_error", error_code: toFetchError(result) };
+  }
+  const seen = result.messages.at(-1)?.content;
+  return {
+    type: "web_fetch_result",
+    url: shown.url ?? "",
+    retrieved_at: null,
+    content: {
+      type: "document",
+      source: {
+        type: "text",
+        media_type: "text/plain",
+        data: typeof seen === "string" ? seen : "",
+      },
+      title: (shown.type === "open" ? shown.title : undefined) ?? null,
+      citations: { enabled: false },
+    },
+  };
+}
+
+/** Output and tracebacks are one text. There is no API for files, so a file's id is its data URL. */
+function toCodeContent({ outputs, raised }: CodeShown, { failed, reason }: BuiltinCallResult) {
+  if (failed) {
+    return { type: "code_execution_tool_result_error", error_code: toCodeError(reason) };
+  }
+  const logs = outputs.flatMap((output) => (output.type === "logs" ? [output.logs] : []));
+  const files = outputs.flatMap((output) => (output.type === "image" ? [output.url] : []));
+  return {
+    type: "code_execution_result",
+    stdout: logs.join(""),
+    stderr: "",
+    return_code: raised ? 1 : 0,
+    content: files.map((url) => ({ type: "code_execution_output", file_id: url })),
+  };
+}
+
+function toSearchError({ reason }: BuiltinCallResult): string {
+  if (reason === "limit") return "max_uses_exceeded";
+  return reason === "invalid-input" ? "invalid_tool_input" : "unavailable";
+}
+
+function toFetchError({ reason }: BuiltinCallResult): string {
+  if (reason === "limit") return "max_uses_exceeded";
+  if (reason === "invalid-input") return "invalid_tool_input";
+  return reason === "timeout" ? "unavailable" : "url_not_accessible";
+}
+
+function toCodeError(reason: BuiltinCallResult["reason"]): string {
+  if (reason === "timeout") return "execution_time_exceeded";
+  return reason === "limit" ? "too_many_requests" : "unavailable";
+}
+
+/** A citation of a text block. Clients send `encrypted_index` back; nothing is read from it. */
+export function toTextCitation({ url, title, text }: Citation) {
+  return {
+    type: "web_search_result_location" as const,
+    cited_text: text ?? "",
+    encrypted_index: "",
+    title,
+    url,
+  };
+}
+
+/** A text, cut behind each place that cites something: there its block ends. */
+export interface CitedPiece {
+  readonly text: string;
+  /** Of everything since the piece before. */
+  readonly citations: readonly Citation[];
+}
+
+/** @param begin where the text begins in that of the part, which citations count from. */
+export function cutAtCitations(
+  text: string,
+  citations: readonly Citation[],
+  begin: number,
+): CitedPiece[] {
+  const pieces: CitedPiece[] = [];
+  let at = 0;
+  for (const citation of citations) {
+    const end = Math.max(at, citation.end - begin);
+    const last = pieces.at(-1);
+    if (last && end === at) {
+      pieces[pieces.length - 1] = { text: last.text, citations: [...last.citations, citation] };
+    } else pieces.push({ text: text.slice(at, end), citations: [citation] });
+    at = end;
+  }
+  if (at < text.length) pieces.push({ text: text.slice(at), citations: [] });
+  return pieces;
+}
+
+function textMember(json: string, name: string): string {
+  try {
+    const args: unknown = JSON.parse(json);
+    if (typeof args !== "object" || args === null) return "";
+    const value: unknown = Reflect.get(args, name);
+    return typeof value === "string" ? value : "";
+  } catch {
+    return "";
+  }
+}
