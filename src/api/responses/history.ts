@@ -11,12 +11,7 @@ import {
 import { RequestError } from "../errors.ts";
 import { CALL_TYPES, type InputItem } from "./items.ts";
 import type { HistoryItem } from "./history-item.ts";
-import {
-  isBuiltinItem,
-  KEPT,
-  type KeptCall,
-  readKeptCall,
-} from "../../store/kept-call.ts";
+import { isBuiltinItem, KEPT, type KeptCall, readKeptCall } from "../../store/kept-call.ts";
 import { readToolItem } from "./tool-items.ts";
 
 /** An input item, its field, and whether it was read from the store. References are resolved. */
