@@ -44,7 +44,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
   let held: string[] = [];
   let hasCall = false;
   /** The open text part: how much of it was given out, and how much of that in the open block. */
-  const written = { part: 0, block: 0 };
+  const given = { part: 0, block: 0 };
   /** The open block cites something, so further text begins another. */
   let isCited = false;
   let container: ReturnType<typeof toContainer>;
@@ -114,8 +114,8 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
   }
 
   function startText(isFirst: boolean): string {
-    if (isFirst) written.part = 0;
-    written.block = 0;
+    if (isFirst) given.part = 0;
+    given.block = 0;
     isCited = false;
     return startBlock(TEXT, "text_delta", "text");
   }
@@ -132,8 +132,8 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
   function endServerTool(part: BuiltinPart): string {
     const name = serverToolName(part);
     if (name === undefined || name === "web_fetch") return "";
-    const input = toServerToolInput(name, ran?.text ?? "", undefined);
-    return inputDelta(name === "code_execution" ? '"}' : JSON.stringify(input)) + stopBlock();
+    const whole = toServerToolInput(name, ran?.text ?? "", undefined);
+    return inputDelta(name === "code_execution" ? '"}' : JSON.stringify(whole)) + stopBlock();
   }
 
   function inputDelta(json: string): string {
@@ -156,32 +156,35 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
 
   function wholeFetch(part: BuiltinPart, { shown }: BuiltinCallResult): string {
     const block = JSON.stringify(toServerToolUse(part, "web_fetch", {}));
-    const input = toServerToolInput("web_fetch", ran?.text ?? "", shown);
+    const whole = toServerToolInput("web_fetch", ran?.text ?? "", shown);
     const started = startBlock(block, "input_json_delta", "partial_json");
-    return started + inputDelta(JSON.stringify(input)) + stopBlock();
+    return started + inputDelta(JSON.stringify(whole)) + stopBlock();
   }
 
   /** In pieces: a block ends behind what it cites. */
   function textDelta(text: string, citations: readonly Citation[]): string {
     if (citations.length === 0 && !isCited) {
-      written.part += text.length;
-      written.block += text.length;
+      given.part += text.length;
+      given.block += text.length;
       return `${deltaHead}${JSON.stringify(text)}}}\n\n`;
     }
     let frames = "";
-    for (const piece of cutAtCitations(text, citations, written.part)) {
+    for (const piece of cutAtCitations(text, citations, given.part)) {
       if (piece.text !== "") {
-        if (isCited && written.block > 0) frames += stopBlock() + startText(false);
-        written.block += piece.text.length;
+        if (isCited && given.block > 0) frames += stopBlock() + startText(false);
+        given.block += piece.text.length;
         frames += `${deltaHead}${JSON.stringify(piece.text)}}}\n\n`;
       }
       for (const citation of piece.citations) {
-        if (written.block > 0) isCited = true;
-        const delta = { type: "citations_delta", citation: toTextCitation(citation) };
-        frames += frame("content_block_delta", `"index":${index},"delta":${JSON.stringify(delta)}`);
+        if (given.block > 0) isCited = true;
+        const json = JSON.stringify({
+          type: "citations_delta",
+          citation: toTextCitation(citation),
+        });
+        frames += frame("content_block_delta", `"index":${index},"delta":${json}`);
       }
     }
-    written.part += text.length;
+    given.part += text.length;
     return frames;
   }
 

@@ -1,6 +1,8 @@
 /** Anthropic's server tools, run by the gateway, through Anthropic's own client. */
-import Anthropic from "@anthropic-ai/sdk";
+import type Anthropic from "@anthropic-ai/sdk";
+import { BadRequestError } from "@anthropic-ai/sdk";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import {
   BROWSER,
   BROWSING_SCRIPT,
@@ -225,22 +227,20 @@ test("the stream opens and closes each block in turn, and streams code", async (
   const engine = scriptedEngine(BROWSING_SCRIPT, { batch: 2 });
   const { post } = createBrowsingApp({ engine });
   const events = readEvents(await (await post("/v1/messages", { ...body, stream: true })).text());
-  let open: unknown;
-  let next = 0;
+  const isBlock = (event: string) => /^content_block_(?:start|stop)$/.test(event);
+  const order = events.filter(({ event }) => isBlock(event));
+  expect(order.map(({ event, data }) => [event, data["index"]])).toEqual(
+    Array.from({ length: order.length / 2 }, (_, index) => [
+      ["content_block_start", index],
+      ["content_block_stop", index],
+    ]).flat(),
+  );
   const deltas = new Map<unknown, string[]>();
-  for (const { event, data } of events) {
-    const block = data["content_block"];
-    if (event === "content_block_start") {
-      expect(open).toBeUndefined();
-      expect(data["index"]).toBe(next++);
-      open = block;
-    } else if (event === "content_block_stop") open = undefined;
-    else if (event === "content_block_delta") {
-      const { delta } = data;
-      const text: unknown =
-        typeof delta === "object" && delta && Reflect.get(delta, "partial_json");
-      if (typeof text === "string") deltas.set(open, [...(deltas.get(open) ?? []), text]);
-    }
+  for (const { data } of events) {
+    const delta = z.object({ partial_json: z.string() }).safeParse(data["delta"]).data;
+    if (delta === undefined) continue;
+    const { index } = data;
+    deltas.set(index, [...(deltas.get(index) ?? []), delta.partial_json]);
   }
   const inputs = [...deltas.values()];
   expect(inputs.map((texts) => JSON.parse(texts.join("")))).toEqual([
@@ -277,7 +277,7 @@ describe("declarations", () => {
     const app = createBrowsingApp({ engine: scriptedEngine([FINAL]) });
     const request = app.anthropic.messages.create({ ...body, tools: [tool] });
     const error: unknown = await request.catch((caught: unknown) => caught);
-    expect(error).toBeInstanceOf(Anthropic.BadRequestError);
+    expect(error).toBeInstanceOf(BadRequestError);
     expect(String(error)).toContain(JSON.stringify(message).slice(1, -1));
   });
 
