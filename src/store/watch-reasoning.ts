@@ -21,6 +21,12 @@ export function watchReasoning(
       if (opened.opened) note(tenant, opened.text, "sealed");
       return opened;
     },
+    openCall: (tenant, sealed) => store.openCall(tenant, sealed),
+    async openEither(tenant, sealed) {
+      const opened = await store.openEither(tenant, sealed);
+      if (typeof opened === "string") note(tenant, opened, "sealed");
+      return opened;
+    },
   };
 }
 
