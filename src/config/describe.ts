@@ -1,12 +1,7 @@
 /** The settings as a list for help, docs and messages, derived from the schema. */
 import * as z from "zod";
-import {
-  type SettingGroup,
-  type SettingMeta,
-  settingMetas,
-  type SettingName,
-  settingsSchema,
-} from "./settings.ts";
+import { type SettingGroup, type SettingMeta, settingMetas } from "./setting.ts";
+import { type SettingName, settingsSchema } from "./settings.ts";
 import { lazy } from "../lazy.ts";
 
 export interface SettingDescription {

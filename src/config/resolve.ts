@@ -3,7 +3,8 @@
  * once, each naming the setting as the operator wrote it.
  */
 import type { z } from "zod";
-import { settingsSchema, toBackends, type SettingName, type Settings } from "./settings.ts";
+import { toBackends } from "./backends.ts";
+import { settingsSchema, type SettingName, type Settings } from "./settings.ts";
 import { ENGINES } from "../engines/create-engine.ts";
 import { describedSettings, type SettingDescription } from "./describe.ts";
 

@@ -1,92 +1,17 @@
 /**
  * Every setting of the gateway, in one schema. Flags, environment variables, `--help`, the table in
  * `docs/settings.md` and the list printed at start are all generated from it. To add a setting, add one line
- * here and read it where it is needed.
+ * here (limits: in `limit-settings.ts`) and read it where it is needed.
  *
  * `node/settings.ts` and `worker.ts` collect the values, `config/resolve.ts` merges and checks them.
  */
 import * as z from "zod";
-import { CONFIGURED_KINDS } from "../engines/create-engine.ts";
-import { MAX_JSON_DEPTH } from "../harmony/json.ts";
 import { DEFAULT_STEERING } from "../turn/steering.ts";
 import { lazy } from "../lazy.ts";
-
-/** The groups settings are listed in, in this order. */
-export const SETTING_GROUPS = {
-  listening: "Listening",
-  engine: "Engine",
-  harmony: "Harmony",
-  steering: "Steering",
-  reasoning: "Reasoning",
-  api: "Responses and Messages APIs",
-  tools: "Tools the gateway runs",
-  store: "Store",
-  access: "Access",
-  limits: "Limits",
-  log: "Log",
-} as const;
-
-export type SettingGroup = keyof typeof SETTING_GROUPS;
-
-const bytes = () => z.int().min(1);
-/** Node's longest timer. It treats longer delays as 1 ms. */
-const MAX_TIMER_MS = 2_147_483_647;
-const milliseconds = (least = 1) => z.int().min(least).max(MAX_TIMER_MS);
-const count = () => z.int().min(1);
-const url = () =>
-  z.url({ protocol: /^https?$/, error: "expected a URL that begins with http:// or https://" });
-const engineKind = () => z.enum(CONFIGURED_KINDS);
-const reasoningPolicy = () => z.enum(["raw", "sealed", "summary", "none"]);
-const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
-
-/** One configured engine, in `backends`. */
-const backend = lazy(() =>
-  z.strictObject({
-    name: z
-      .string()
-      .regex(/^[\w.-]{1,64}$/, "expected up to 64 letters, digits, dots, dashes or _")
-      .optional(),
-    engine: engineKind().default("auto"),
-    url: url().optional(),
-    model: z.string().min(1).optional(),
-    engineKey: z.string().min(1).optional(),
-    servedName: z.string().min(1).optional(),
-    aliases: z.array(z.string().min(1)).default([]),
-    contextLength: count().optional(),
-    maxConcurrent: count().optional(),
-    tokenEndpoint: z.boolean().default(false),
-    headers: z.record(z.string(), z.string()).optional(),
-    extraBody: z.record(z.string(), z.unknown()).optional(),
-  }),
-);
-
-/** One client key, in `keys`. The short form `name:hash` fits a flag or an environment variable. */
-const clientKey = lazy(() =>
-  z.preprocess(
-    fromShortKey,
-    z.strictObject(
-      {
-        name: z
-          .string()
-          .regex(
-            /^[\w.@][\w.@-]{0,63}$/,
-            "expected up to 64 letters, digits, dots, dashes, _ or @",
-          ),
-        sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in 64 hex digits"),
-        reasoningPolicy: reasoningPolicy().optional(),
-        reasoningContentMirror: z.boolean().optional(),
-        reasoningEvents: reasoningEvents().optional(),
-        maxQueuedPerKey: z.int().min(0).optional(),
-        maxConcurrentPerKey: count().optional(),
-        maxBackgroundPerKey: count().optional(),
-        maxSocketsPerKey: count().optional(),
-        storeMaxBytesPerKey: bytes().optional(),
-        storeMaxEntriesPerKey: count().optional(),
-      },
-      "expected name:hash, as `harmony-gateway key` prints",
-    ),
-  ),
-);
+import { backendEntry, engineKind } from "./backend-entry.ts";
+import { clientKey, reasoningEvents, reasoningPolicy } from "./client-key.ts";
+import { limitSettings } from "./limit-settings.ts";
+import { bytes, count, milliseconds, setting, url } from "./setting.ts";
 
 const sealingKey = lazy(() =>
   z
@@ -96,9 +21,6 @@ const sealingKey = lazy(() =>
       "expected 32 random bytes in base64url, as `harmony-gateway key --sealing` prints",
     ),
 );
-
-/** Group and description of each member of {@link settingsSchema}. */
-export const settingMetas = z.registry<SettingMeta>();
 
 export const settingsSchema = z.lazy(() =>
   z.strictObject({
@@ -155,7 +77,7 @@ export const settingsSchema = z.lazy(() =>
         "vLLM only: use `/inference/v1/generate` where the server has it. That endpoint still changes between " +
         "versions.",
     }),
-    backends: setting("engine", z.array(backend()).default([]), {
+    backends: setting("engine", z.array(backendEntry()).default([]), {
       description:
         "Several engines instead of the one above: a list of objects with `engine`, `url`, `model`, " +
         "`engineKey`, `servedName`, `aliases`, `contextLength`, `maxConcurrent`, `tokenEndpoint`, `name` (in logs " +
@@ -474,74 +396,7 @@ export const settingsSchema = z.lazy(() =>
         "is set, otherwise only pages served from this machine.",
     }),
 
-    maxBodyBytes: setting("limits", bytes().default(33_554_432), {
-      description: "Largest request body.",
-    }),
-    maxMessages: setting("limits", count().default(10_000), {
-      description: "Most messages or input items in a request.",
-    }),
-    maxParts: setting("limits", count().default(20_000), {
-      description:
-        "Maximum content parts, tool calls and other list entries in all messages or input items of a request together.",
-    }),
-    maxValues: setting("limits", count().default(250_000), {
-      description: "Most JSON values of any kind in a request.",
-    }),
-    maxTools: setting("limits", count().default(512), {
-      description: "Most tools in a request, those of namespaces counted.",
-    }),
-    maxDepth: setting("limits", z.int().min(1).max(MAX_JSON_DEPTH).default(64), {
-      description: "Deepest nesting of JSON in a request, schemas included.",
-    }),
-    maxQueued: setting("limits", z.int().min(0).default(256), {
-      description:
-        "Maximum requests that wait for an inference server of a model, where its servers have " +
-        "`maxConcurrent`. Further ones are answered 503 with Retry-After.",
-    }),
-    maxQueuedPerKey: setting("limits", z.int().min(0).optional(), {
-      description:
-        "Maximum waiting requests of one key. Further ones are answered 429 with Retry-After. Absent: `maxQueued`, which " +
-        "keys then share. A key may have its own value.",
-    }),
-    maxConcurrentPerKey: setting("limits", count().optional(), {
-      description:
-        "Maximum concurrent requests of one key to a model, each of `n` choices counted; further ones wait. Absent: as many " +
-        "as there is room for, and an equal share while other keys wait. A key may have its own value.",
-    }),
-    maxBackgroundPerKey: setting("limits", count().default(32), {
-      description:
-        "Maximum concurrent background responses of one key, including queued ones. Further ones are answered 429 with " +
-        "Retry-After. A key may have its own value.",
-    }),
-    maxBackground: setting("limits", count().default(256), {
-      description:
-        "Maximum concurrent background responses of all keys together. Further ones are answered 503.",
-    }),
-    maxSocketsPerKey: setting("limits", count().default(128), {
-      description:
-        "Maximum open WebSockets of one key. Further ones are refused with 429. A key may have its own value.",
-    }),
-    queueTimeoutMs: setting("limits", milliseconds().default(60_000), {
-      description: "Longest wait of a request for an inference server with room. After it: 503.",
-    }),
-    connectTimeoutMs: setting("limits", milliseconds().default(10_000), {
-      description: "Longest wait for a connection to the inference server.",
-    }),
-    firstTokenTimeoutMs: setting("limits", milliseconds().default(600_000), {
-      description:
-        "Longest wait for the first token, including queueing and prompt processing at the server.",
-    }),
-    idleTimeoutMs: setting("limits", milliseconds().default(300_000), {
-      description: "Longest wait between two tokens.",
-    }),
-    keepAliveMs: setting("limits", milliseconds().default(15_000), {
-      description: "Idle time of a stream after which the client is sent a keep-alive.",
-    }),
-
-    clientIdleTimeoutMs: setting("limits", milliseconds().default(60_000), {
-      description:
-        "How long a client may leave sent data unread before it is disconnected and its turn stopped.",
-    }),
+    ...limitSettings(),
 
     log: setting("log", z.enum(["silent", "error", "warn", "info", "debug"]).default("info"), {
       description:
@@ -561,94 +416,3 @@ export const settingsSchema = z.lazy(() =>
 export type Settings = z.output<typeof settingsSchema>;
 
 export type SettingName = keyof Settings;
-
-/** One configured engine with its settings resolved. */
-export interface BackendSettings {
-  /** Distinguishes it from the others of its model. */
-  readonly name: string;
-  readonly engine: Settings["engine"];
-  /** Absent: the engine's default, if it has one. */
-  readonly url: string | undefined;
-  /** The name at the inference server. */
-  readonly model: string;
-  readonly engineKey: string | undefined;
-  /** The name for clients. */
-  readonly servedName: string;
-  readonly aliases: readonly string[];
-  readonly contextLength: number | undefined;
-  readonly maxConcurrent: number | undefined;
-  readonly tokenEndpoint: boolean;
-  /** Additional headers for every request to it. */
-  readonly headers: Readonly<Record<string, string>> | undefined;
-  /** Additional body fields for every completion, as the server names them. */
-  readonly extraBody: Readonly<Record<string, unknown>> | undefined;
-}
-
-/** The engines to serve: those of `backends`, or the one the single settings describe. */
-export function toBackends(settings: Settings): readonly BackendSettings[] {
-  const given: readonly z.output<ReturnType<typeof backend>>[] =
-    settings.backends.length > 0 ? settings.backends : [settings];
-  const seen = new Map<string, number>();
-  return given.map((each) => {
-    const model = each.model ?? settings.model;
-    const isInProcess = each.engine === "auto" && each.url === undefined && isGgufFile(model);
-    const engine = isInProcess ? "llama" : each.engine;
-    const servedName = each.servedName ?? (engine === "llama" ? toModelName(model) : model);
-    const kind = `${engine} for ${servedName}`;
-    const before = seen.get(kind) ?? 0;
-    seen.set(kind, before + 1);
-    return {
-      name: each.name ?? (before === 0 ? engine : `${engine}-${before + 1}`),
-      engine,
-      url: each.url,
-      model,
-      engineKey: each.engineKey,
-      servedName,
-      aliases: each.aliases,
-      contextLength: each.contextLength,
-      maxConcurrent: each.maxConcurrent,
-      tokenEndpoint: each.tokenEndpoint,
-      headers: each.headers,
-      extraBody: each.extraBody,
-    };
-  });
-}
-
-/** Whether a model's name says that it is a file for the engine `llama`. */
-export function isGgufFile(model: string): boolean {
-  return /^hf:/i.test(model) || /\.gguf$/i.test(model);
-}
-
-/** `openai/gpt-oss-20b` for `/models/gpt-oss-20b-mxfp4.gguf`: a path is no name, and nobody else's business. */
-function toModelName(model: string): string {
-  if (!isGgufFile(model)) return model;
-  const file = model.split(/[/\\]/).at(-1) ?? model;
-  const size = /gpt-?oss-?(\d+b)/i.exec(file)?.[1]?.toLowerCase();
-  return size === undefined ? file.replace(/\.gguf$/i, "") : `openai/gpt-oss-${size}`;
-}
-
-/** A setting's metadata. */
-export interface SettingMeta {
-  readonly group: SettingGroup;
-  /** One or two sentences from which an operator can decide. */
-  readonly description: string;
-  /** Its value never appears in output. */
-  readonly secret?: true;
-  /** What a value looks like, where the description derived from the schema is unclear. */
-  readonly expected?: string;
-}
-
-function setting<S extends z.ZodType>(
-  group: SettingGroup,
-  schema: S,
-  meta: Omit<SettingMeta, "group">,
-): S {
-  settingMetas.add(schema, { group, ...meta });
-  return schema;
-}
-
-function fromShortKey(value: unknown): unknown {
-  if (typeof value !== "string" || !value.includes(":")) return value;
-  const colon = value.lastIndexOf(":");
-  return { name: value.slice(0, colon), sha256: value.slice(colon + 1) };
-}

@@ -1,5 +1,6 @@
 /** Groups the configured backends into models: backends with the same served name are one model. */
-import { type BackendSettings, type Settings, toBackends } from "../config/settings.ts";
+import { type BackendSettings, toBackends } from "../config/backends.ts";
+import type { Settings } from "../config/settings.ts";
 import { createEngine } from "../engines/create-engine.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { CreateNativeLlama } from "../engines/llama.ts";

@@ -1,5 +1,6 @@
 /** `harmony-gateway claude`: the environment variables that point Claude Code at this gateway. */
-import { toBackends, type Settings } from "../config/settings.ts";
+import { toBackends } from "../config/backends.ts";
+import type { Settings } from "../config/settings.ts";
 
 /** The context length of gpt-oss, used if none is configured. */
 const LONGEST_CONTEXT = 131_072;

@@ -1,6 +1,7 @@
 /** `harmony-gateway codex`: the configuration that points Codex at this gateway, and the catalogue of its models. */
 import { toCodexModels } from "../api/codex-catalogue.ts";
-import { toBackends, type Settings } from "../config/settings.ts";
+import { toBackends } from "../config/backends.ts";
+import type { Settings } from "../config/settings.ts";
 
 /** A `config.toml`. */
 export function toCodexConfig(settings: Settings): string {

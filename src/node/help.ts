@@ -1,5 +1,5 @@
 /** The outputs of `--help` and `--help all`, and the table in `docs/settings.md`, generated from the settings. */
-import { SETTING_GROUPS } from "../config/settings.ts";
+import { SETTING_GROUPS } from "../config/setting.ts";
 import { describedSettings, type SettingDescription } from "../config/describe.ts";
 import { ENGINE_KINDS, ENGINES } from "../engines/create-engine.ts";
 import { CONFIG_FLAG, CONFIG_VARIABLE } from "./settings.ts";

@@ -1,6 +1,6 @@
 /** The command line: which command, and how the process ends. */
 import { SettingsError, suggest, withoutSecrets } from "../config/resolve.ts";
-import { isGgufFile } from "../config/settings.ts";
+import { isGgufFile } from "../config/backends.ts";
 import { toClaudeVariables } from "./claude.ts";
 import { toCodexCatalogue, toCodexConfig } from "./codex.ts";
 import { createConsoleLog } from "./console/console-log.ts";

@@ -1,6 +1,7 @@
 /** Starts the gateway (store, port, engines, application) and shuts it down in reverse order. */
 import { withoutSecrets } from "../config/resolve.ts";
-import { type Settings, toBackends } from "../config/settings.ts";
+import { toBackends } from "../config/backends.ts";
+import type { Settings } from "../config/settings.ts";
 import { WEB_SOCKET_PATHS } from "../app.ts";
 import { createFetchTransport } from "../engines/fetch-transport.ts";
 import { toPublicUrl } from "../engines/server-url.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { settingsSchema, toBackends } from "../../src/config/settings.ts";
+import { toBackends } from "../../src/config/backends.ts";
+import { settingsSchema } from "../../src/config/settings.ts";
 import { describedSettings } from "../../src/config/describe.ts";
 import {
   fromText,

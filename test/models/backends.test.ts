@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { toModelOptions } from "../../src/models/backends.ts";
-import { toBackends } from "../../src/config/settings.ts";
+import { toBackends } from "../../src/config/backends.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createApp } from "../../src/app.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { SETTING_GROUPS } from "../../src/config/settings.ts";
+import { SETTING_GROUPS } from "../../src/config/setting.ts";
 import { describedSettings } from "../../src/config/describe.ts";
 import { ENGINE_KINDS } from "../../src/engines/create-engine.ts";
 import { toFullHelp, toSettingsDocument, toShortHelp } from "../../src/node/help.ts";

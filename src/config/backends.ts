@@ -1,0 +1,69 @@
+/** The engines to serve, from the settings. */
+import type * as z from "zod";
+import type { backendEntry } from "./backend-entry.ts";
+import type { Settings } from "./settings.ts";
+
+/** One configured engine with its settings resolved. */
+export interface BackendSettings {
+  /** Distinguishes it from the others of its model. */
+  readonly name: string;
+  readonly engine: Settings["engine"];
+  /** Absent: the engine's default, if it has one. */
+  readonly url: string | undefined;
+  /** The name at the inference server. */
+  readonly model: string;
+  readonly engineKey: string | undefined;
+  /** The name for clients. */
+  readonly servedName: string;
+  readonly aliases: readonly string[];
+  readonly contextLength: number | undefined;
+  readonly maxConcurrent: number | undefined;
+  readonly tokenEndpoint: boolean;
+  /** Additional headers for every request to it. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  /** Additional body fields for every completion, as the server names them. */
+  readonly extraBody: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The engines to serve: those of `backends`, or the one the single settings describe. */
+export function toBackends(settings: Settings): readonly BackendSettings[] {
+  const given: readonly z.output<ReturnType<typeof backendEntry>>[] =
+    settings.backends.length > 0 ? settings.backends : [settings];
+  const seen = new Map<string, number>();
+  return given.map((each) => {
+    const model = each.model ?? settings.model;
+    const isInProcess = each.engine === "auto" && each.url === undefined && isGgufFile(model);
+    const engine = isInProcess ? "llama" : each.engine;
+    const servedName = each.servedName ?? (engine === "llama" ? toModelName(model) : model);
+    const kind = `${engine} for ${servedName}`;
+    const before = seen.get(kind) ?? 0;
+    seen.set(kind, before + 1);
+    return {
+      name: each.name ?? (before === 0 ? engine : `${engine}-${before + 1}`),
+      engine,
+      url: each.url,
+      model,
+      engineKey: each.engineKey,
+      servedName,
+      aliases: each.aliases,
+      contextLength: each.contextLength,
+      maxConcurrent: each.maxConcurrent,
+      tokenEndpoint: each.tokenEndpoint,
+      headers: each.headers,
+      extraBody: each.extraBody,
+    };
+  });
+}
+
+/** Whether a model's name says that it is a file for the engine `llama`. */
+export function isGgufFile(model: string): boolean {
+  return /^hf:/i.test(model) || /\.gguf$/i.test(model);
+}
+
+/** `openai/gpt-oss-20b` for `/models/gpt-oss-20b-mxfp4.gguf`: clients should not learn the path. */
+function toModelName(model: string): string {
+  if (!isGgufFile(model)) return model;
+  const file = model.split(/[/\\]/).at(-1) ?? model;
+  const size = /gpt-?oss-?(\d+b)/i.exec(file)?.[1]?.toLowerCase();
+  return size === undefined ? file.replace(/\.gguf$/i, "") : `openai/gpt-oss-${size}`;
+}

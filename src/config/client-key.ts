@@ -1,0 +1,40 @@
+/** One client key, in `keys`. The short form `name:hash` fits a flag or an environment variable. */
+import * as z from "zod";
+import { lazy } from "../lazy.ts";
+import { bytes, count } from "./setting.ts";
+
+export const reasoningPolicy = () => z.enum(["raw", "sealed", "summary", "none"]);
+export const reasoningEvents = () => z.enum(["reasoning_text", "reasoning"]);
+
+export const clientKey = lazy(() =>
+  z.preprocess(
+    fromShortKey,
+    z.strictObject(
+      {
+        name: z
+          .string()
+          .regex(
+            /^[\w.@][\w.@-]{0,63}$/,
+            "expected up to 64 letters, digits, dots, dashes, _ or @",
+          ),
+        sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in 64 hex digits"),
+        reasoningPolicy: reasoningPolicy().optional(),
+        reasoningContentMirror: z.boolean().optional(),
+        reasoningEvents: reasoningEvents().optional(),
+        maxQueuedPerKey: z.int().min(0).optional(),
+        maxConcurrentPerKey: count().optional(),
+        maxBackgroundPerKey: count().optional(),
+        maxSocketsPerKey: count().optional(),
+        storeMaxBytesPerKey: bytes().optional(),
+        storeMaxEntriesPerKey: count().optional(),
+      },
+      "expected name:hash, as `harmony-gateway key` prints",
+    ),
+  ),
+);
+
+function fromShortKey(value: unknown): unknown {
+  if (typeof value !== "string" || !value.includes(":")) return value;
+  const colon = value.lastIndexOf(":");
+  return { name: value.slice(0, colon), sha256: value.slice(colon + 1) };
+}
