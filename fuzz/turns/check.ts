@@ -343,7 +343,10 @@ function checkFinish({ choice, calls, case: given }: Look, report: Report): void
     ({ completion, isFinished }) => isFinished && completion.reason === "length",
   );
   const used = calls.reduce((sum, call) => sum + call.read, 0);
-  const isOver = calls.some(({ request }) => used >= request.maxTokens);
+  // Text that the gateway cut off was counted by encoding it, which may find more tokens than the model wrote.
+  const isIds = given.wire === "ids" || given.wire === "pieces";
+  const estimated = isIds ? 0 : calls.filter(({ isFinished }) => !isFinished).length;
+  const isOver = calls.some(({ request }) => used + estimated >= request.maxTokens);
   const isFull = given.engine.contextLength !== undefined;
   if (finish === "length" && !met && !isOver && !isFull) report("length-is-true", { used });
 }
@@ -490,11 +493,13 @@ function checkBudgets({ case: given, truth }: Look, report: Report): void {
 }
 
 /** No answer holds a stop string, not even across the join with a preamble beside it. */
-function checkStops({ choice, case: given, truth }: Look, report: Report): void {
-  const texts = truth.filter(({ role, text }) => /preamble|final/.test(role) && text !== "");
+function checkStops({ choice, case: given, truth, isMalformed }: Look, report: Report): void {
+  // In a malformed turn a call that has lost its recipient is a preamble.
+  const shown = isMalformed ? /preamble|final|call/ : /preamble|final/;
+  const texts = truth.filter(({ role, text }) => shown.test(role) && text !== "");
   // Preambles that follow each other are one text to the client, and not searched.
   const preambles = texts
-    .map(({ role, text }) => (role === "preamble" ? text : "\0"))
+    .map(({ role, text }) => (role === "final" ? "\0" : text))
     .join("\n\n")
     .split(/(?:\n\n)?\0(?:\n\n)?/);
   // Where the words of a header are all there is, what follows a preamble may be read as more of it.
