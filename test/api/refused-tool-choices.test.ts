@@ -14,7 +14,12 @@ const RESPONSES = {
 };
 const MESSAGES = {
   path: "/v1/messages",
-  body: { model, messages, max_tokens: 9, tools: [{ name: "f", input_schema: { type: "object" } }] },
+  body: {
+    model,
+    messages,
+    max_tokens: 9,
+    tools: [{ name: "f", input_schema: { type: "object" } }],
+  },
 };
 
 const other = { type: "function", name: "g" };
