@@ -1,5 +1,6 @@
 /** A refused `tool_choice` names the field that is wrong, on every API, before the engine is asked. */
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { responsesApp } from "./responses/support.ts";
 
@@ -21,6 +22,10 @@ const MESSAGES = {
     tools: [{ name: "f", input_schema: { type: "object" } }],
   },
 };
+
+const refusal = z.object({
+  error: z.object({ message: z.string(), param: z.string().optional() }),
+});
 
 const other = { type: "function", name: "g" };
 const nested = { type: "function", function: { name: "g" } };
@@ -52,7 +57,7 @@ test.each([
     ...body,
     tool_choice: choice,
   });
-  const { error } = await response.json();
+  const { error } = refusal.parse(await response.json());
   expect([response.status, engine.requests.length]).toEqual([400, 0]);
   expect(error.message.split(":")[0]).toBe(field);
   expect(error.param ?? field).toBe(field);
