@@ -11,6 +11,7 @@ import type { BackendState } from "../engines/pool/backend.ts";
 import type { PoolState } from "../engines/pool.ts";
 import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
+import type { Readiness } from "./reply-schema.ts";
 
 export interface HealthOptions {
   /** Engines are probed from the start, so an engine without a result is not ready yet. */
@@ -20,7 +21,7 @@ export interface HealthOptions {
   readonly now: () => Date;
 }
 
-type Readiness = "unknown" | "ready" | "unavailable";
+type ModelReadiness = NonNullable<Readiness["models"]>[number];
 
 export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
@@ -37,7 +38,7 @@ export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEn
   return routes;
 }
 
-function toState(model: Model, now: number) {
+function toState(model: Model, now: number): ModelReadiness {
   const { id, pool } = model;
   if (pool === undefined) return { id, state: model.status.state };
   const { queued, backends } = pool;
@@ -50,7 +51,7 @@ function toState(model: Model, now: number) {
 }
 
 /** Backend state is current, since requests update it between two probes. */
-function toReadiness({ backends }: PoolState): Readiness {
+function toReadiness({ backends }: PoolState): ModelReadiness["state"] {
   if (backends.every(({ health }) => health === "down")) return "unavailable";
   return backends.some(({ health }) => health === "up" || health === "degraded")
     ? "ready"

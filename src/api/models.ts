@@ -8,6 +8,7 @@ import type { Model, Models } from "../models/models.ts";
 import type { ApiEnv } from "./client.ts";
 import { toCodexModels } from "./codex-catalogue.ts";
 import { RequestError } from "./errors.ts";
+import type { ModelEndpoints, ModelEntry } from "./reply-schema.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "./unknown-model.ts";
 
 /** When gpt-oss was published, in seconds since 1970. OpenAI clients require a number here. */
@@ -82,7 +83,7 @@ export function modelRoutes(models: Models): Hono<ApiEnv> {
 }
 
 /** One entry. `id` is the name the client used. */
-function toModelEntry(model: Model, id: string = model.id): Record<string, unknown> {
+function toModelEntry(model: Model, id: string = model.id): ModelEntry {
   const contextLength = model.contextLength ?? null;
   return {
     id,
@@ -137,7 +138,7 @@ const ARCHITECTURE = {
 const FREE = { prompt: "0", completion: "0", request: "0", image: "0" };
 
 /** OpenRouter's list of a model's providers: here, one. */
-function toEndpoints(model: Model): Record<string, unknown> {
+function toEndpoints(model: Model): ModelEndpoints["data"] {
   const { id, name, created, description, architecture } = toModelEntry(model);
   return {
     id,

@@ -3,6 +3,7 @@ import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
 import { describeTurnFailure } from "../errors.ts";
 import { toErrorBody } from "./errors.ts";
 import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
+import type { ChatCompletion } from "./reply-schema.ts";
 import { CUSTOM_INPUT } from "./tools.ts";
 import {
   addUsage,
@@ -19,7 +20,10 @@ import {
  * One choice for each turn: `n` of them. Keys that would be null arrays are left out, because strict
  * clients refuse them (`@openrouter/sdk`).
  */
-export function toCompletion(turns: readonly FinishedTurn[], options: ReplyOptions) {
+export function toCompletion(
+  turns: readonly FinishedTurn[],
+  options: ReplyOptions,
+): ChatCompletion {
   return {
     id: options.id,
     object: "chat.completion" as const,

@@ -3,6 +3,7 @@ import { lazy } from "../../lazy.ts";
 import { escapeHtml, toPage } from "./html.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type Operation, OPERATIONS } from "./operations.ts";
+import { replyParts, toReplySchema } from "./reply-schemas.ts";
 
 export const apiPage: () => string = lazy(() => {
   const tags = [...new Set(OPERATIONS.map(({ tag }) => tag))];
@@ -17,17 +18,38 @@ export const apiPage: () => string = lazy(() => {
 <h1>APIs</h1>
 <p>${escapeHtml(description)}</p>
 <p><a href="/openapi.json">The same as an OpenAPI document</a></p>
-${sections.join("\n")}`,
+${sections.join("\n")}
+<h2>Parts of answers</h2>
+${Object.entries(replyParts())
+  .map((each) => toPart(each))
+  .join("\n")}`,
   );
 });
 
-function toDetails({ method, path, summary, body }: Operation): string {
-  const schema = body && openApiDocument().components.schemas[body[0]];
+function toDetails(operation: Operation): string {
+  const { method, path, summary, body, json, events } = operation;
+  const request = body && openApiDocument().components.schemas[body[0]];
+  const parts = [
+    request && toSchema("The request's body", request),
+    json && toSchema("The answer", toReplySchema(json)),
+    events && toSchema("The answer in events, each of them", toReplySchema(events)),
+  ];
   return `<details><summary><span class="method">${method}</span><code>${escapeHtml(path)}</code></summary>
-<p>${escapeHtml(summary)}</p>${schema === undefined ? "" : toSchema(schema)}
+<p>${escapeHtml(summary)}</p>${parts.filter((each) => each !== undefined).join("")}
 </details>`;
 }
 
-function toSchema(schema: object): string {
-  return `\n<p>The request's body:</p>\n<pre>${escapeHtml(JSON.stringify(schema, undefined, 2))}</pre>`;
+/** The parts that answers share. */
+function toPart([name, schema]: readonly [string, object]): string {
+  return `<details id="${name}"><summary><code>${name}</code></summary>${toSchema("", schema)}
+</details>`;
+}
+
+function toSchema(title: string, schema: object): string {
+  const json = escapeHtml(JSON.stringify(schema, undefined, 2)).replaceAll(
+    /#\/components\/schemas\/(\w+)/g,
+    (reference, name: string) =>
+      Object.hasOwn(replyParts(), name) ? `<a href="#${name}">${name}</a>` : reference,
+  );
+  return `${title === "" ? "" : `\n<p>${title}:</p>`}\n<pre>${json}</pre>`;
 }

@@ -1,7 +1,8 @@
-/** The OpenAPI document: every route, with the schemas that check its requests. */
+/** The OpenAPI document: every route, with the schemas that check its requests and those of its answers. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
-import { type Operation, OPERATIONS } from "./operations.ts";
+import { ERRORS, type Operation, OPERATIONS } from "./operations.ts";
+import { replyParts, toReplySchema } from "./reply-schemas.ts";
 
 export interface OpenApiDocument {
   readonly openapi: "3.1.0";
@@ -22,7 +23,7 @@ export const openApiDocument: () => OpenApiDocument = lazy(() => ({
     version: "1",
     description:
       "gpt-oss through the Chat Completions, Responses and Messages APIs. Bodies are checked by these schemas; fields " +
-      "they do not name are ignored. Answers have the form that OpenAI, OpenRouter and Anthropic document. All paths " +
+      "they do not name are ignored, and clients should ignore such fields of answers. All paths " +
       "below /v1 are also served below /api/v1, those of the Responses API below /open-responses/v1 too.",
   },
   // A gateway without keys takes any.
@@ -46,13 +47,20 @@ function toPaths(): OpenApiDocument["paths"] {
   return paths;
 }
 
-function toOperation({ path, tag, summary, body, answers, isOpen }: Operation): object {
+function toOperation(operation: Operation): object {
+  const { path, tag, summary, body, isOpen, alsoWith = [] } = operation;
   const parameters = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => ({
     name,
     in: "path",
     required: true,
     schema: { type: "string" },
   }));
+  const success = {
+    description: operation.events
+      ? "Success. Of an answer in events, this is the data of each; the last of an OpenAI API is [DONE]."
+      : "Success.",
+    content: toContent(operation),
+  };
   return {
     tags: [tag],
     summary,
@@ -63,36 +71,34 @@ function toOperation({ path, tag, summary, body, answers, isOpen }: Operation): 
       requestBody: { required: true, content: { "application/json": { schema: toRef(body[0]) } } },
     }),
     responses: {
-      "200": { description: "Success.", content: toContent(answers) },
+      "200": success,
+      ...Object.fromEntries(
+        alsoWith.map((status) => [String(status), { ...success, description: "The same." }]),
+      ),
       ...(isOpen !== true && {
         default: {
           description: "An error, in the envelope of the API.",
-          content: { "application/json": { schema: { type: "object" } } },
+          content: { "application/json": { schema: toReplySchema(ERRORS[tag]) } },
         },
       }),
     },
   };
 }
 
-function toContent(answers: Operation["answers"]): object {
-  const json = { "application/json": { schema: { type: "object" } } };
-  switch (answers) {
-    case undefined:
-      return json;
-    case "json-or-events":
-      return { ...json, "text/event-stream": { schema: { type: "string" } } };
-    case "text":
-      return { "text/plain": { schema: { type: "string" } } };
-    case "html":
-      return { "text/html": { schema: { type: "string" } } };
-    default:
-      return answers satisfies never;
-  }
+function toContent({ json, events, text }: Operation): object {
+  return {
+    ...(json && { "application/json": { schema: toReplySchema(json) } }),
+    ...(events && { "text/event-stream": { schema: toReplySchema(events) } }),
+    ...(text && { [text]: { schema: { type: "string" } } }),
+  };
 }
 
 function toSchemas(): Record<string, object> {
   const bodies = OPERATIONS.flatMap(({ body }) => (body === undefined ? [] : [body]));
-  return Object.fromEntries(bodies.map(([name, schema]) => [name, toJsonSchema(name, schema)]));
+  return {
+    ...Object.fromEntries(bodies.map(([name, schema]) => [name, toJsonSchema(name, schema)])),
+    ...replyParts(),
+  };
 }
 
 const jsonObject = z.record(z.string(), z.unknown());

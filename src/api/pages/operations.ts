@@ -1,12 +1,17 @@
 /** Every route that serves something, for the OpenAPI document. A test compares it with the application's routes. */
-import type { z } from "zod";
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+import * as chat from "../chat-completions/reply-schema.ts";
 import { chatRequest } from "../chat-completions/request.ts";
+import * as messages from "../messages/reply-schema.ts";
 import { countRequest, messagesRequest } from "../messages/request.ts";
+import * as common from "../reply-schema.ts";
 import {
   changedConversation,
   newConversation,
   newItems,
 } from "../responses/conversation-routes.ts";
+import * as responses from "../responses/reply-schema.ts";
 import { compactRequest, inputTokensRequest, responsesRequest } from "../responses/request.ts";
 
 export type Tag =
@@ -17,6 +22,9 @@ export type Tag =
   | "Models"
   | "Operation";
 
+/** Created when the document is. */
+export type LazySchema = () => z.ZodType;
+
 export interface Operation {
   readonly method: "get" | "post" | "delete";
   /** With parameters in braces. */
@@ -25,11 +33,32 @@ export interface Operation {
   readonly summary: string;
   /** The name and the schema that checks the request's body. */
   readonly body?: readonly [name: string, schema: z.ZodType];
-  /** What a successful answer is. Default: JSON. */
-  readonly answers?: "json-or-events" | "text" | "html";
+  /** A successful answer in JSON. */
+  readonly json?: LazySchema;
+  /** The data of each event, where an answer can come in events. */
+  readonly events?: LazySchema;
+  /** The type of an answer that is text. */
+  readonly text?: "text/plain" | "text/html";
+  /** Statuses with the body of a successful answer, beside 200. */
+  readonly alsoWith?: readonly number[];
   /** No key is needed, even where the gateway has keys. */
   readonly isOpen?: boolean;
 }
+
+/** In Anthropic's form to requests that name a version of its API. */
+const modelList = lazy(() => z.union([common.modelList(), messages.messagesModelList()]));
+const oneModel = lazy(() => z.union([common.modelOrEndpoints(), messages.messagesModel()]));
+const anyObject = lazy(() => z.looseObject({}));
+
+/** The envelope of each API's errors. */
+export const ERRORS: Readonly<Record<Tag, LazySchema>> = {
+  "Chat Completions": chat.chatError,
+  Responses: responses.responsesErrorReply,
+  Conversations: responses.responsesErrorReply,
+  Messages: messages.messagesErrorReply,
+  Models: lazy(() => z.union([chat.chatError(), messages.messagesErrorReply()])),
+  Operation: chat.chatError,
+};
 
 export const OPERATIONS: readonly Operation[] = [
   {
@@ -38,7 +67,8 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Chat Completions",
     summary: "Answer a conversation, as a whole or, with stream, in events.",
     body: ["ChatCompletionRequest", chatRequest],
-    answers: "json-or-events",
+    json: chat.chatCompletion,
+    events: chat.chatEvent,
   },
   {
     method: "post",
@@ -47,7 +77,8 @@ export const OPERATIONS: readonly Operation[] = [
     summary:
       "Answer an input, as a whole, in events (stream) or later (background). A GET that asks for an upgrade opens a WebSocket.",
     body: ["ResponseRequest", responsesRequest],
-    answers: "json-or-events",
+    json: responses.response,
+    events: responses.responseEvent,
   },
   {
     method: "post",
@@ -55,6 +86,7 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Responses",
     summary: "Count the tokens of an input without asking the model.",
     body: ["InputTokensRequest", inputTokensRequest],
+    json: responses.inputTokens,
   },
   {
     method: "post",
@@ -62,31 +94,36 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Responses",
     summary: "Shorten a conversation to what the model needs of it.",
     body: ["CompactRequest", compactRequest],
+    json: responses.compactedConversation,
   },
   {
     method: "get",
     path: "/v1/responses/{id}",
     tag: "Responses",
     summary: "A stored response; with stream, the events of a background response.",
-    answers: "json-or-events",
+    json: responses.response,
+    events: responses.responseEvent,
   },
   {
     method: "delete",
     path: "/v1/responses/{id}",
     tag: "Responses",
     summary: "Delete a stored response.",
+    json: responses.deletedResponse,
   },
   {
     method: "post",
     path: "/v1/responses/{id}/cancel",
     tag: "Responses",
     summary: "Stop a background response.",
+    json: responses.response,
   },
   {
     method: "get",
     path: "/v1/responses/{id}/input_items",
     tag: "Responses",
     summary: "The input of a stored response.",
+    json: responses.itemList,
   },
   {
     method: "post",
@@ -94,12 +131,14 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Conversations",
     summary: "Create a conversation.",
     body: ["NewConversation", newConversation],
+    json: responses.conversation,
   },
   {
     method: "get",
     path: "/v1/conversations/{id}",
     tag: "Conversations",
     summary: "A conversation's metadata.",
+    json: responses.conversation,
   },
   {
     method: "post",
@@ -107,18 +146,21 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Conversations",
     summary: "Change a conversation's metadata.",
     body: ["ChangedConversation", changedConversation],
+    json: responses.conversation,
   },
   {
     method: "delete",
     path: "/v1/conversations/{id}",
     tag: "Conversations",
     summary: "Delete a conversation.",
+    json: responses.deletedConversation,
   },
   {
     method: "get",
     path: "/v1/conversations/{id}/items",
     tag: "Conversations",
     summary: "The items of a conversation.",
+    json: responses.itemList,
   },
   {
     method: "post",
@@ -126,18 +168,21 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Conversations",
     summary: "Add items to a conversation.",
     body: ["NewItems", newItems],
+    json: responses.itemList,
   },
   {
     method: "get",
     path: "/v1/conversations/{id}/items/{item}",
     tag: "Conversations",
     summary: "One item.",
+    json: responses.listedItem,
   },
   {
     method: "delete",
     path: "/v1/conversations/{id}/items/{item}",
     tag: "Conversations",
     summary: "Remove one item.",
+    json: responses.conversation,
   },
   {
     method: "post",
@@ -145,7 +190,8 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Messages",
     summary: "Answer a conversation in the form of Anthropic's API.",
     body: ["MessagesRequest", messagesRequest],
-    answers: "json-or-events",
+    json: messages.message,
+    events: messages.messageEvent,
   },
   {
     method: "post",
@@ -153,32 +199,42 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Messages",
     summary: "Count the tokens of a conversation without asking the model.",
     body: ["CountTokensRequest", countRequest],
+    json: messages.tokenCount,
   },
-  { method: "get", path: "/v1/models", tag: "Models", summary: "The models that are served." },
+  {
+    method: "get",
+    path: "/v1/models",
+    tag: "Models",
+    summary: "The models that are served.",
+    json: modelList,
+  },
   {
     method: "get",
     path: "/v1/models/user",
     tag: "Models",
     summary: "The models a key may use: all of them.",
+    json: common.modelList,
   },
   {
     method: "get",
     path: "/v1/models/{id}",
     tag: "Models",
     summary: "One model, or with /endpoints behind its name who answers for it.",
+    json: oneModel,
   },
   {
     method: "get",
     path: "/v1/model/{id}",
     tag: "Models",
     summary: "The same under the address that OpenRouter's clients ask.",
+    json: common.modelOrEndpoints,
   },
   {
     method: "get",
     path: "/",
     tag: "Operation",
     summary: "What this is, for browsers.",
-    answers: "html",
+    text: "text/html",
     isOpen: true,
   },
   {
@@ -186,7 +242,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/api",
     tag: "Operation",
     summary: "This document as a page.",
-    answers: "html",
+    text: "text/html",
     isOpen: true,
   },
   {
@@ -195,6 +251,7 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Operation",
     summary: "This document.",
     isOpen: true,
+    json: anyObject,
   },
   {
     method: "get",
@@ -202,6 +259,7 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Operation",
     summary: "200 while the process answers.",
     isOpen: true,
+    json: common.health,
   },
   {
     method: "get",
@@ -209,12 +267,14 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Operation",
     summary: "200 while at least one model can answer, otherwise 503.",
     isOpen: true,
+    json: common.readiness,
+    alsoWith: [503],
   },
   {
     method: "get",
     path: "/metrics",
     tag: "Operation",
     summary: "Metrics for Prometheus, with a key, open or off by the setting metrics.",
-    answers: "text",
+    text: "text/plain",
   },
 ];

@@ -1,0 +1,233 @@
+/** What the Messages API answers, as schemas: the type of the code that writes it, and its part of the OpenAPI document. */
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+
+const error = lazy(() =>
+  z.object({
+    type: z.string(),
+    message: z.string(),
+    /** Machine-readable. */
+    details: z.looseObject({}).optional(),
+  }),
+);
+
+export const messagesErrorReply = lazy(() =>
+  z
+    .object({ type: z.literal("error"), error: error(), request_id: z.string() })
+    .meta({ id: "MessagesError" }),
+);
+
+const citation = lazy(() =>
+  z
+    .object({
+      type: z.literal("web_search_result_location"),
+      cited_text: z.string(),
+      encrypted_index: z.string(),
+      title: z.string().nullable(),
+      url: z.string(),
+    })
+    .meta({ id: "MessageCitation" }),
+);
+
+/** Why a call that the gateway ran has failed. */
+function failureOf(type: string) {
+  return z.object({ type: z.literal(type), error_code: z.string() });
+}
+
+/** Of calls that the gateway runs. */
+const serverToolBlocks = lazy(() => {
+  const caller = z.object({ type: z.literal("direct") });
+  const result = { tool_use_id: z.string() };
+  return [
+    z.object({
+      type: z.literal("server_tool_use"),
+      id: z.string(),
+      name: z.enum(["web_search", "web_fetch", "code_execution"]),
+      input: z.record(z.string(), z.string()),
+      caller,
+    }),
+    z.object({
+      type: z.literal("web_search_tool_result"),
+      ...result,
+      caller,
+      content: z.union([
+        z.array(
+          z.object({
+            type: z.literal("web_search_result"),
+            title: z.string(),
+            url: z.string(),
+            encrypted_content: z.string(),
+            page_age: z.null(),
+          }),
+        ),
+        failureOf("web_search_tool_result_error"),
+      ]),
+    }),
+    z.object({
+      type: z.literal("web_fetch_tool_result"),
+      ...result,
+      caller,
+      content: z.union([
+        z.object({
+          type: z.literal("web_fetch_result"),
+          url: z.string(),
+          retrieved_at: z.null(),
+          content: z.object({
+            type: z.literal("document"),
+            source: z.object({
+              type: z.literal("text"),
+              media_type: z.literal("text/plain"),
+              data: z.string(),
+            }),
+            title: z.string().nullable(),
+            citations: z.object({ enabled: z.literal(false) }),
+          }),
+        }),
+        failureOf("web_fetch_tool_result_error"),
+      ]),
+    }),
+    z.object({
+      type: z.literal("code_execution_tool_result"),
+      ...result,
+      content: z.union([
+        z.object({
+          type: z.literal("code_execution_result"),
+          stdout: z.string(),
+          stderr: z.string(),
+          return_code: z.int(),
+          content: z.array(
+            z.object({ type: z.literal("code_execution_output"), file_id: z.string() }),
+          ),
+        }),
+        failureOf("code_execution_tool_result_error"),
+      ]),
+    }),
+  ] as const;
+});
+
+const block = lazy(() =>
+  z
+    .discriminatedUnion("type", [
+      z.object({
+        type: z.literal("text"),
+        text: z.string(),
+        citations: z.array(citation()).optional(),
+      }),
+      ...serverToolBlocks(),
+      z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() }),
+      z.object({
+        type: z.literal("tool_use"),
+        id: z.string(),
+        name: z.string(),
+        input: z.looseObject({}),
+      }),
+    ])
+    .meta({ id: "MessageBlock" }),
+);
+
+const stopReason = lazy(() => z.enum(["end_turn", "max_tokens", "stop_sequence", "tool_use"]));
+
+const usage = lazy(() =>
+  z
+    .object({
+      input_tokens: z.int(),
+      cache_read_input_tokens: z.int(),
+      cache_creation_input_tokens: z.int(),
+      output_tokens: z.int(),
+      output_tokens_details: z.object({ thinking_tokens: z.int() }),
+      server_tool_use: z
+        .object({ web_search_requests: z.int(), web_fetch_requests: z.int() })
+        .optional(),
+    })
+    .meta({ id: "MessageUsage" }),
+);
+
+const head = lazy(() => ({
+  id: z.string(),
+  type: z.literal("message"),
+  role: z.literal("assistant"),
+  model: z.string(),
+}));
+
+const stop = lazy(() => ({
+  stop_reason: stopReason(),
+  stop_sequence: z.string().nullable(),
+  /** The interpreter that ran code. */
+  container: z.object({ id: z.string(), expires_at: z.string(), skills: z.null() }).optional(),
+}));
+
+export const message = lazy(() =>
+  z
+    .object({ ...head(), content: z.array(block()), ...stop(), usage: usage() })
+    .meta({ id: "Message" }),
+);
+
+/** The data of an event. */
+export const messageEvent = lazy(() => {
+  const index = z.int();
+  return z
+    .discriminatedUnion("type", [
+      z.object({
+        type: z.literal("message_start"),
+        message: z.object({
+          ...head(),
+          content: z.array(block()).max(0),
+          stop_reason: z.null(),
+          stop_sequence: z.null(),
+          usage: z.object({ input_tokens: z.int(), output_tokens: z.int() }),
+        }),
+      }),
+      z.object({ type: z.literal("content_block_start"), index, content_block: block() }),
+      z.object({
+        type: z.literal("content_block_delta"),
+        index,
+        delta: z.discriminatedUnion("type", [
+          z.object({ type: z.literal("text_delta"), text: z.string() }),
+          z.object({ type: z.literal("thinking_delta"), thinking: z.string() }),
+          z.object({ type: z.literal("signature_delta"), signature: z.string() }),
+          z.object({ type: z.literal("input_json_delta"), partial_json: z.string() }),
+          z.object({ type: z.literal("citations_delta"), citation: citation() }),
+        ]),
+      }),
+      z.object({ type: z.literal("content_block_stop"), index }),
+      z.object({ type: z.literal("message_delta"), delta: z.object(stop()), usage: usage() }),
+      z.object({ type: z.literal("message_stop") }),
+      z.object({ type: z.literal("ping") }),
+      z.object({ type: z.literal("error"), error: error() }),
+    ])
+    .meta({ id: "MessageEvent" });
+});
+
+export const tokenCount = lazy(() =>
+  z.object({ input_tokens: z.int() }).meta({ id: "TokenCount" }),
+);
+
+/** To requests with the header `anthropic-version`. */
+export const messagesModel = lazy(() =>
+  z
+    .object({
+      type: z.literal("model"),
+      id: z.string(),
+      display_name: z.string(),
+      created_at: z.string(),
+      max_input_tokens: z.int().nullable(),
+      max_tokens: z.int().nullable(),
+      lifecycle: z.literal("active"),
+      deprecated_at: z.null(),
+      retires_at: z.null(),
+      line: z.null(),
+      capabilities: z.looseObject({}),
+    })
+    .meta({ id: "MessagesModel" }),
+);
+
+export const messagesModelList = lazy(() =>
+  z
+    .object({
+      data: z.array(messagesModel()),
+      has_more: z.boolean(),
+      first_id: z.string().nullable(),
+      last_id: z.string().nullable(),
+    })
+    .meta({ id: "MessagesModelList" }),
+);

@@ -1,0 +1,388 @@
+/**
+ * What the Responses API answers, as schemas for the OpenAPI document. The types of what is written are those of
+ * `to-response.ts`; a test compares them with these.
+ */
+import * as z from "zod";
+import { lazy } from "../../lazy.ts";
+
+const nullableText = lazy(() => z.string().nullable());
+
+const errorShape = lazy(() => ({
+  message: z.string(),
+  type: z.string(),
+  param: nullableText(),
+  code: nullableText(),
+}));
+
+export const responsesErrorReply = lazy(() =>
+  z.object({ error: z.object(errorShape()) }).meta({ id: "ResponsesError" }),
+);
+
+const status = lazy(() => z.enum(["in_progress", "completed", "incomplete"]));
+const builtinStatus = lazy(() => z.enum(["in_progress", "completed", "failed", "incomplete"]));
+const place = lazy(() => ({ id: z.string(), status: status() }));
+
+const tokenShape = lazy(() => ({
+  token: z.string(),
+  bytes: z.array(z.int()),
+  logprob: z.number(),
+}));
+
+const logprobs = lazy(() =>
+  z.array(z.object({ ...tokenShape(), top_logprobs: z.array(z.object(tokenShape())) })),
+);
+
+const urlCitation = lazy(() =>
+  z
+    .object({
+      type: z.literal("url_citation"),
+      start_index: z.int(),
+      end_index: z.int(),
+      url: z.string(),
+      title: z.string(),
+    })
+    .meta({ id: "UrlCitation" }),
+);
+
+const outputText = lazy(() =>
+  z
+    .object({
+      type: z.literal("output_text"),
+      text: z.string(),
+      annotations: z.array(urlCitation()),
+      logprobs: logprobs(),
+    })
+    .meta({ id: "OutputText" }),
+);
+
+const reasoningText = lazy(() => z.object({ type: z.literal("reasoning_text"), text: z.string() }));
+const summaryText = lazy(() => z.object({ type: z.literal("summary_text"), text: z.string() }));
+
+const modelItems = lazy(
+  () =>
+    [
+      z.object({
+        ...place(),
+        type: z.literal("message"),
+        role: z.literal("assistant"),
+        phase: z.enum(["commentary", "final_answer"]),
+        content: z.array(outputText()),
+      }),
+      z.object({
+        ...place(),
+        type: z.literal("reasoning"),
+        summary: z.array(summaryText()),
+        content: z.array(reasoningText()),
+        encrypted_content: z.string().optional(),
+      }),
+      z.object({
+        ...place(),
+        type: z.literal("function_call"),
+        call_id: z.string(),
+        namespace: z.string().optional(),
+        name: z.string(),
+        arguments: z.string(),
+      }),
+      z.object({
+        ...place(),
+        type: z.literal("custom_tool_call"),
+        call_id: z.string(),
+        namespace: z.string().optional(),
+        name: z.string(),
+        input: z.string(),
+      }),
+      z.object({
+        ...place(),
+        type: z.literal("tool_search_call"),
+        call_id: z.string(),
+        execution: z.literal("client"),
+        arguments: z.looseObject({}),
+      }),
+      z.object({ id: z.string(), type: z.literal("compaction"), encrypted_content: z.string() }),
+    ] as const,
+);
+
+/** Calls that the gateway runs. With encrypted content where reasoning is encrypted. */
+const builtinItems = lazy(() => {
+  const shape = { id: z.string(), encrypted_content: z.string().optional() };
+  return [
+    z.object({
+      ...shape,
+      type: z.literal("web_search_call"),
+      status: builtinStatus(),
+      action: z.object({
+        type: z.enum(["search", "open_page", "find_in_page"]),
+        query: z.string().optional(),
+        queries: z.array(z.string()).optional(),
+        sources: z.array(z.object({ type: z.literal("url"), url: z.string() })).optional(),
+        url: nullableText().optional(),
+        pattern: z.string().optional(),
+      }),
+      results: z.array(z.looseObject({ url: z.string() })).optional(),
+    }),
+    z.object({
+      ...shape,
+      type: z.literal("code_interpreter_call"),
+      status: builtinStatus(),
+      code: z.string(),
+      container_id: z.string(),
+      outputs: z.array(z.looseObject({ type: z.enum(["logs", "image"]) })).nullable(),
+    }),
+    z.object({
+      ...shape,
+      type: z.literal("mcp_call"),
+      status: builtinStatus(),
+      server_label: z.string(),
+      name: z.string(),
+      arguments: z.string(),
+      output: nullableText(),
+      error: z.union([z.string(), z.looseObject({ type: z.string() })]).nullable(),
+      approval_request_id: nullableText(),
+    }),
+    z.object({
+      ...shape,
+      type: z.literal("mcp_approval_request"),
+      server_label: z.string(),
+      name: z.string(),
+      arguments: z.string(),
+    }),
+  ] as const;
+});
+
+export const outputItem = lazy(() =>
+  z.discriminatedUnion("type", [...modelItems(), ...builtinItems()]).meta({ id: "OutputItem" }),
+);
+
+/** Listed as it was sent, with an id. */
+export const listedItem = lazy(() =>
+  z.looseObject({ type: z.string(), id: z.string().optional() }).meta({ id: "ListedItem" }),
+);
+
+const usage = lazy(() =>
+  z
+    .object({
+      input_tokens: z.int(),
+      input_tokens_details: z.object({ cached_tokens: z.int() }),
+      output_tokens: z.int(),
+      output_tokens_details: z.object({
+        reasoning_tokens: z.int(),
+        tool_output_tokens: z.int().optional(),
+      }),
+      total_tokens: z.int(),
+    })
+    .meta({ id: "ResponseUsage" }),
+);
+
+/** What a request declared is repeated as it was declared: tools, formats, choices. */
+const declared = lazy(() => z.looseObject({ type: z.string() }));
+
+export const response = lazy(() =>
+  z
+    .object({
+      id: z.string(),
+      object: z.literal("response"),
+      created_at: z.int(),
+      completed_at: z.int().nullable(),
+      status: z.enum(["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]),
+      incomplete_details: z.object({ reason: z.literal("max_output_tokens") }).nullable(),
+      error: z.object({ code: z.string(), message: z.string() }).nullable(),
+      output: z.array(outputItem()),
+      usage: usage().nullable(),
+      model: z.string(),
+      previous_response_id: nullableText(),
+      instructions: nullableText(),
+      tools: z.array(declared()),
+      tool_choice: z.union([z.string(), declared()]),
+      truncation: z.enum(["auto", "disabled"]),
+      parallel_tool_calls: z.boolean(),
+      text: z.object({ format: declared(), verbosity: z.literal("medium").optional() }),
+      top_p: z.number(),
+      presence_penalty: z.number(),
+      frequency_penalty: z.number(),
+      top_logprobs: z.int(),
+      temperature: z.number(),
+      reasoning: z.object({
+        effort: z.string().nullable(),
+        summary: nullableText(),
+        context: z.literal("current_turn").optional(),
+      }),
+      max_output_tokens: z.int().nullable(),
+      max_tool_calls: z.int().nullable(),
+      store: z.boolean(),
+      background: z.boolean(),
+      service_tier: z.string(),
+      metadata: z.record(z.string(), z.string()),
+      safety_identifier: nullableText(),
+      prompt_cache_key: nullableText(),
+      user: z.string().optional(),
+      conversation: z.object({ id: z.string() }).optional(),
+    })
+    .meta({ id: "Response" }),
+);
+
+const lifecycleEvent = lazy(() =>
+  z.object({
+    type: z.enum([
+      "response.created",
+      "response.queued",
+      "response.in_progress",
+      "response.completed",
+      "response.incomplete",
+      "response.failed",
+      "response.cancelled",
+    ]),
+    sequence_number: z.int(),
+    response: response(),
+  }),
+);
+
+const itemEvent = lazy(() =>
+  z.object({
+    type: z.enum(["response.output_item.added", "response.output_item.done"]),
+    sequence_number: z.int(),
+    output_index: z.int(),
+    item: outputItem(),
+  }),
+);
+
+/** Of a part of an item: its text, in pieces and whole. */
+const textEvent = lazy(() =>
+  z.object({
+    type: z.enum([
+      "response.output_text.delta",
+      "response.output_text.done",
+      "response.output_text.annotation.added",
+      "response.content_part.added",
+      "response.content_part.done",
+      "response.reasoning_text.delta",
+      "response.reasoning_text.done",
+      "response.reasoning.delta",
+      "response.reasoning.done",
+      "response.reasoning_summary_part.added",
+      "response.reasoning_summary_part.done",
+      "response.reasoning_summary_text.delta",
+      "response.reasoning_summary_text.done",
+    ]),
+    sequence_number: z.int(),
+    item_id: z.string(),
+    output_index: z.int(),
+    content_index: z.int().optional(),
+    summary_index: z.int().optional(),
+    part: z.discriminatedUnion("type", [outputText(), reasoningText(), summaryText()]).optional(),
+    delta: z.string().optional(),
+    text: z.string().optional(),
+    logprobs: logprobs().optional(),
+    annotation_index: z.int().optional(),
+    annotation: urlCitation().optional(),
+  }),
+);
+
+/** Of a call: its arguments, and where the gateway runs it, how it goes. */
+const callEvent = lazy(() =>
+  z.object({
+    type: z.enum([
+      "response.function_call_arguments.delta",
+      "response.function_call_arguments.done",
+      "response.custom_tool_call_input.delta",
+      "response.custom_tool_call_input.done",
+      "response.web_search_call.in_progress",
+      "response.web_search_call.searching",
+      "response.web_search_call.completed",
+      "response.code_interpreter_call.in_progress",
+      "response.code_interpreter_call.interpreting",
+      "response.code_interpreter_call.completed",
+      "response.code_interpreter_call_code.delta",
+      "response.code_interpreter_call_code.done",
+      "response.mcp_call.in_progress",
+      "response.mcp_call.completed",
+      "response.mcp_call.failed",
+      "response.mcp_call_arguments.delta",
+      "response.mcp_call_arguments.done",
+    ]),
+    sequence_number: z.int(),
+    item_id: z.string(),
+    output_index: z.int(),
+    delta: z.string().optional(),
+    arguments: z.string().optional(),
+    input: z.string().optional(),
+    code: z.string().optional(),
+  }),
+);
+
+const errorEvent = lazy(() =>
+  z.object({
+    type: z.literal("error"),
+    /** Not of an error before the response has begun. */
+    sequence_number: z.int().optional(),
+    code: nullableText(),
+    message: z.string(),
+    param: nullableText(),
+    error: z.object(errorShape()),
+  }),
+);
+
+/** The data of an event. */
+export const responseEvent = lazy(() =>
+  z
+    .discriminatedUnion("type", [
+      lifecycleEvent(),
+      itemEvent(),
+      textEvent(),
+      callEvent(),
+      errorEvent(),
+    ])
+    .meta({ id: "ResponseEvent" }),
+);
+
+export const inputTokens = lazy(() =>
+  z
+    .object({ object: z.literal("response.input_tokens"), input_tokens: z.int() })
+    .meta({ id: "InputTokens" }),
+);
+
+export const compactedConversation = lazy(() =>
+  z
+    .object({
+      id: z.string(),
+      object: z.literal("response.compaction"),
+      created_at: z.int(),
+      output: z.array(listedItem()),
+      usage: usage(),
+    })
+    .meta({ id: "CompactedConversation" }),
+);
+
+export const deletedResponse = lazy(() =>
+  z
+    .object({ id: z.string(), object: z.literal("response"), deleted: z.literal(true) })
+    .meta({ id: "DeletedResponse" }),
+);
+
+export const itemList = lazy(() =>
+  z
+    .object({
+      object: z.literal("list"),
+      data: z.array(listedItem()),
+      first_id: nullableText(),
+      last_id: nullableText(),
+      has_more: z.boolean(),
+    })
+    .meta({ id: "ItemList" }),
+);
+
+export const conversation = lazy(() =>
+  z
+    .object({
+      id: z.string(),
+      object: z.literal("conversation"),
+      created_at: z.int(),
+      metadata: z.record(z.string(), z.string()),
+    })
+    .meta({ id: "Conversation" }),
+);
+
+export const deletedConversation = lazy(() =>
+  z
+    .object({ id: z.string(), object: z.literal("conversation.deleted"), deleted: z.literal(true) })
+    .meta({ id: "DeletedConversation" }),
+);

@@ -1,0 +1,72 @@
+/** Checks answers against the OpenAPI document, in which no member may be missing that an answer has. */
+import * as z from "zod";
+import { openApiDocument } from "../../src/api/pages/openapi.ts";
+import { compileSchema } from "../../src/json-schema/index.ts";
+
+const record = z.record(z.string(), z.unknown());
+const described = z.object({
+  responses: z.record(
+    z.string(),
+    z.object({ content: z.record(z.string(), z.object({ schema: record })) }),
+  ),
+});
+
+/** What is checked: its operation, as `post /v1/messages`, and its status and type. */
+export interface Answer {
+  readonly operation: string;
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** Reads a response. Its type is without parameters. */
+export async function toAnswer(operation: string, response: Response): Promise<Answer> {
+  const type = response.headers.get("content-type")?.split(";")[0] ?? "";
+  return { operation, status: response.status, type, body: await response.text() };
+}
+
+/** What is wrong with an answer by the document; empty if nothing is. */
+export async function problemsWith(answer: Answer): Promise<string[]> {
+  const schema = schemaFor(answer);
+  if (schema === undefined) return [`no schema for ${answer.status} ${answer.type}`];
+  if (answer.type.startsWith("text/") && answer.type !== "text/event-stream") return [];
+  const checker = compileSchema({ ...schema, $defs: definitions });
+  const values = answer.type === "text/event-stream" ? toEvents(answer.body) : [answer.body];
+  const problems: string[] = [];
+  for (const text of values) {
+    const verdict = await checker.check(JSON.parse(text), { pause: () => Promise.resolve() });
+    if (!verdict.valid) problems.push(`${JSON.stringify(verdict)} in ${text}`);
+  }
+  return problems;
+}
+
+/** The data of each event, without the end of a stream. */
+export function toEvents(body: string): string[] {
+  return Array.from(body.matchAll(/^data: (.*)$/gm), ([, data = ""]) => data).filter(
+    (data) => data !== "[DONE]",
+  );
+}
+
+function schemaFor({ operation, status, type }: Answer) {
+  const [method = "", path = ""] = operation.split(" ");
+  const { responses } = described.parse(openApiDocument().paths[path]?.[method]);
+  const response = responses[status] ?? responses["default"];
+  const schema = response?.content[type]?.schema;
+  return schema && record.parse(strict(schema));
+}
+
+const definitions = strict(openApiDocument().components.schemas);
+
+/** Objects with named members allow no others. References lead to the definitions beside a schema. */
+function strict(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => strict(each));
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [
+    name,
+    name === "$ref" ? String(member).replace("#/components/schemas/", "#/$defs/") : strict(member),
+  ]);
+  const made = record.parse(Object.fromEntries(members));
+  const isClosed =
+    made["type"] === "object" && "properties" in made && !("additionalProperties" in made);
+  return isClosed ? { ...made, additionalProperties: false } : made;
+}
