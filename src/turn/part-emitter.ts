@@ -1,8 +1,7 @@
 /**
  * Converts parser events to turn events.
  *
- * Assigns call ids, matches stop strings (in the answer only), and holds parts back until they have been
- * checked.
+ * Assigns call ids, ends the answer at a stop string, and holds parts back until they have been checked.
  */
 import type { TokenLogprob } from "../engines/engine.ts";
 import type { ParseEvent, PartHeader } from "../harmony/parse.ts";
@@ -15,7 +14,8 @@ import {
   type FindSource,
 } from "./citations.ts";
 import { type CodeBody, createCodeBody } from "./code-body.ts";
-import { createStopMatcher, type StopMatcher } from "./stop-strings.ts";
+import { HeldEvents, type HeldPart } from "./held-events.ts";
+import { PartStops } from "./part-stops.ts";
 import type { Part, TurnEvent } from "./turn.ts";
 
 type PartKind = Part["kind"];
@@ -56,11 +56,6 @@ export interface PartEmitter {
   count(kind: PartKind): number;
   /** The stop string that was found. All text after it is ignored. */
   readonly stopSequence: string | undefined;
-}
-
-interface HeldPart {
-  readonly part: Part;
-  readonly text: string;
 }
 
 /** A call that the gateway runs, as the model wrote it. */
@@ -145,32 +140,18 @@ class Emitter implements PartEmitter {
   #omitting = false;
   /** The start of the open part has been emitted. */
   #started = false;
-  #matcher: StopMatcher | undefined;
   #citations: CitationFilter | undefined;
   /** Found behind the last text that was given out. */
   #waitingCitations: CitedText["citations"] = [];
   #call: OpenCall | undefined;
   #completeCall: WrittenCall | undefined;
-  /**
-   * The end of the text emitted before this part, as far as a stop string could begin in it. Undefined: no
-   * text before.
-   */
-  #textBefore: string | undefined;
-  /** The open part is the first to be remembered behind it. */
-  #joinsText = false;
-  /** Characters of that text that the matcher has read and not returned yet. */
-  #unreturnedBefore = 0;
-  /**
-   * The beginning of a preamble after an answer, held until it is known whether a stop string reaches into
-   * it.
-   */
-  #afterAnswer: string | undefined;
   #waitingLogprobs: TokenLogprob[] = [];
-  #holding: ReadonlySet<PartKind> = new Set();
-  #held: { readonly kind: PartKind; readonly event: TurnEvent }[] = [];
+  readonly #stops: PartStops;
+  readonly #held = new HeldEvents();
 
   constructor(options: PartEmitterOptions) {
     this.#options = options;
+    this.#stops = new PartStops(options);
   }
 
   push(events: readonly ParseEvent[], logprobs?: readonly TokenLogprob[]): TurnEvent[] {
@@ -186,7 +167,7 @@ class Emitter implements PartEmitter {
           this.#start(event);
           break;
         case "part-delta":
-          if (!this.#omitting) this.#write(this.#beforeStop(event.text), out);
+          if (!this.#omitting) this.#write(this.#stops.push(event.text), out);
           break;
         case "part-end":
           this.#end(out);
@@ -200,39 +181,29 @@ class Emitter implements PartEmitter {
   }
 
   setHeld(kinds: readonly PartKind[]): void {
-    this.#holding = new Set(kinds);
+    this.#held.hold(kinds);
   }
 
   holds(kind: PartKind): boolean {
-    return this.#holding.has(kind);
+    return this.#held.holds(kind);
   }
 
   release(): TurnEvent[] {
-    const released = this.#held.map(({ event }) => event);
+    const released = this.#held.release();
     for (const event of released) {
       if (event.type === "part-start") this.#emitted[event.part.kind]++;
     }
-    this.#held = [];
-    this.#holding = new Set();
     return released;
   }
 
   held(kind: PartKind): readonly HeldPart[] {
-    const parts: { part: Part; text: string }[] = [];
-    for (const each of this.#held) {
-      if (each.kind !== kind) continue;
-      const { event } = each;
-      const current = parts.at(-1);
-      if (event.type === "part-start") parts.push({ part: event.part, text: "" });
-      else if (event.type === "part-delta" && current) current.text += event.text;
-    }
-    return parts;
+    return this.#held.parts(kind);
   }
 
   discard(...kinds: readonly PartKind[]): void {
-    this.#held = this.#held.filter(({ kind }) => !kinds.includes(kind));
+    this.#held.discard(kinds);
     for (const kind of kinds) {
-      if (!this.#holding.has(kind)) continue;
+      if (!this.#held.holds(kind)) continue;
       this.#counts[kind] = this.#emitted[kind];
       if (kind === "content") this.#forgetStop();
     }
@@ -267,69 +238,16 @@ class Emitter implements PartEmitter {
     this.last = part;
     this.text = "";
     this.#counts[part.kind]++;
-    const stoppable = part.kind === "content" && this.#options.stop.length > 0;
-    this.#matcher = stoppable ? this.#createMatcher() : undefined;
+    this.#stops.start(part.kind, this.#counts.content > 0);
     this.#citations = part.kind === "content" ? this.#createCitations() : undefined;
     this.#call = part.kind === "builtin-call" ? toOpenCall(event) : undefined;
-    this.#joinsText = this.#textBefore !== undefined;
-    this.#afterAnswer =
-      part.kind === "preamble" && this.#counts.content > 0 && this.#textBefore !== undefined
-        ? ""
-        : undefined;
     this.#started = false;
-  }
-
-  /**
-   * The matcher first reads the end of the previous text, so that stop strings are found across the
-   * separator.
-   */
-  #createMatcher(): StopMatcher {
-    const { stop, textSeparator } = this.#options;
-    const matcher = createStopMatcher(stop);
-    this.#unreturnedBefore = 0;
-    if (textSeparator !== undefined && this.#textBefore !== undefined) {
-      // A match inside the previous text has been judged there.
-      const returned = matcher.skip(this.#textBefore) + matcher.push(textSeparator);
-      this.#unreturnedBefore = this.#textBefore.length + textSeparator.length - returned.length;
-    }
-    return matcher;
-  }
-
-  /** Returns the text that is certainly before any stop string. */
-  #beforeStop(text: string): string {
-    if (this.#afterAnswer !== undefined) return this.#unlessStopped(text, false);
-    if (this.#matcher === undefined) return text;
-    return this.#withoutBefore(this.#matcher.push(text));
-  }
-
-  /**
-   * A stop string that begins in the answer, or directly after it, ends the turn before the preamble is
-   * emitted.
-   */
-  #unlessStopped(text: string, isWhole: boolean): string {
-    const begun = (this.#afterAnswer ?? "") + text;
-    const { stop, textSeparator = "" } = this.#options;
-    const texts = [this.#textBefore ?? "", textSeparator, begun] as const;
-    const found = stop.find((each) => each !== "" && isAcross(texts, each));
-    if (found === undefined && !isWhole && begun.length < longestOf(stop)) {
-      this.#afterAnswer = begun;
-      return "";
-    }
-    this.#afterAnswer = undefined;
-    this.stopSequence = found;
-    return found === undefined ? begun : "";
-  }
-
-  #withoutBefore(text: string): string {
-    if (this.#unreturnedBefore === 0) return text;
-    const before = Math.min(this.#unreturnedBefore, text.length);
-    this.#unreturnedBefore -= before;
-    return text.slice(before);
   }
 
   /** The answer that contained the stop string has been discarded. */
   #forgetStop(): void {
     if (this.stopSequence === undefined) return;
+    this.#stops.forget();
     this.stopSequence = undefined;
     this.part = undefined;
   }
@@ -372,14 +290,14 @@ class Emitter implements PartEmitter {
 
   #write(text: string, out: TurnEvent[]): void {
     if (text !== "") {
-      if (this.#options.textSeparator !== undefined) this.#rememberText(text);
+      this.#stops.remember(this.part?.kind, text);
       if (this.#citations) this.#writeCited(this.#citations.push(text), out);
       else if (this.#call) this.#writeCall(this.#call, text, out);
       else this.#show(text, out);
     }
-    const matched = this.#matcher?.matched;
-    if (matched !== undefined && this.stopSequence === undefined) {
-      this.stopSequence = matched;
+    const { found } = this.#stops;
+    if (found !== undefined && this.stopSequence === undefined) {
+      this.stopSequence = found;
       if (this.#citations) this.#writeCited(this.#citations.end(), out);
       this.#showWaitingCitations(out);
       if (this.#started) this.#emit({ type: "part-end" }, out);
@@ -420,16 +338,6 @@ class Emitter implements PartEmitter {
     if (this.#waitingCitations.length > 0) this.#show("", out);
   }
 
-  #rememberText(text: string): void {
-    const kind = this.part?.kind;
-    const { stop, textSeparator = "" } = this.#options;
-    if (stop.length === 0 || (kind !== "preamble" && kind !== "content")) return;
-    const before = this.#textBefore ?? "";
-    const whole = before + (this.#joinsText ? textSeparator : "") + text;
-    this.#joinsText = false;
-    this.#textBefore = whole.slice(Math.max(0, whole.length - longestOf(stop) + 1));
-  }
-
   #drainLogprobs(): { readonly logprobs?: readonly TokenLogprob[] } | undefined {
     if (this.part?.kind !== "content" || this.#waitingLogprobs.length === 0) return undefined;
     const logprobs = this.#waitingLogprobs;
@@ -439,7 +347,7 @@ class Emitter implements PartEmitter {
 
   #end(out: TurnEvent[]): void {
     if (!this.#omitting) {
-      this.#write(this.#rest(), out);
+      this.#write(this.#stops.end(), out);
       if (this.#citations) this.#writeCited(this.#citations.end(), out);
       this.#showWaitingCitations(out);
       if (this.#call) this.#endCall(this.#call, out);
@@ -463,16 +371,10 @@ class Emitter implements PartEmitter {
     this.#call = undefined;
   }
 
-  /** Returns the text held back at the end of the part. */
-  #rest(): string {
-    if (this.#afterAnswer !== undefined) return this.#unlessStopped("", true);
-    return this.#withoutBefore(this.#matcher?.end() ?? "");
-  }
-
   #emit(event: TurnEvent, out: TurnEvent[]): void {
     const { part } = this;
     if (part && this.#isHeld(part)) {
-      this.#held.push({ kind: part.kind, event });
+      this.#held.push(part.kind, event);
     } else {
       if (event.type === "part-start") this.#emitted[event.part.kind]++;
       out.push(event);
@@ -480,7 +382,7 @@ class Emitter implements PartEmitter {
   }
 
   #isHeld(part: Part): boolean {
-    if (!this.#holding.has(part.kind)) return false;
+    if (!this.#held.holds(part.kind)) return false;
     // Calls without a check are not held: parts after them would be emitted first.
     return part.kind !== "tool-call" || this.#options.checks(part.name);
   }
@@ -489,18 +391,4 @@ class Emitter implements PartEmitter {
 function toOpenCall(event: PartStart): OpenCall {
   const isCode = event.part === "builtin-call" && event.rawBody;
   return { header: event.header, code: isCode ? createCodeBody() : undefined, raw: "" };
-}
-
-function longestOf(stop: readonly string[]): number {
-  return Math.max(...stop.map((each) => each.length));
-}
-
-/** Whether `searched` begins in the first text or in the separator, and ends behind the first text. */
-function isAcross(
-  [first, separator, second]: readonly [string, string, string],
-  searched: string,
-): boolean {
-  const from = Math.max(0, first.length - searched.length + 1);
-  const at = (first + separator + second).indexOf(searched, from);
-  return at >= 0 && at < first.length + separator.length;
 }
