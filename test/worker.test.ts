@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startFakeUpstream } from "./helpers/fake-upstream.ts";
 
 const context = { waitUntil: () => {} };
@@ -19,6 +19,7 @@ vi.spyOn(console, "log").mockImplementation(() => {});
 
 beforeEach(() => logged.mockClear());
 afterEach(() => void vi.useRealTimers());
+afterAll(() => void vi.resetModules());
 
 describe("settings", () => {
   test("without any, the demo engine is served", async () => {

@@ -21,8 +21,9 @@ export interface LlamaServer {
   close(): Promise<void>;
 }
 
-export async function startLlamaServer(): Promise<LlamaServer> {
-  const engine = await createTinyEngine();
+/** @param shared an engine that others use too, which is left open. Absent: one of its own. */
+export async function startLlamaServer(shared?: NativeLlama): Promise<LlamaServer> {
+  const engine = shared ?? (await createTinyEngine());
   const { contextLength = 0 } = await engine.probe(new AbortController().signal);
   const received: Record<string, unknown>[] = [];
   let running = 0;
@@ -54,7 +55,7 @@ export async function startLlamaServer(): Promise<LlamaServer> {
     },
     async close() {
       await closeServer(server);
-      await engine.close();
+      if (shared === undefined) await engine.close();
     },
   };
 }

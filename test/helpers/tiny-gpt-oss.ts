@@ -31,19 +31,28 @@ import {
   type GgufValue,
 } from "./gguf.ts";
 
+export interface TinyGptOssOptions {
+  /**
+   * Whether llama.cpp can encode text with it. The gateway sends ids, and 450,000 pairs of tokens to merge make
+   * loading twice as slow. Default false.
+   */
+  readonly canTokenize?: boolean;
+}
+
 /** Path of the file, which is made at the first call and kept in `test/.cache/`. */
-export async function tinyGptOss(): Promise<string> {
+export async function tinyGptOss({ canTokenize = false }: TinyGptOssOptions = {}): Promise<string> {
   const sources = [import.meta.url, new URL("gguf.ts", import.meta.url)].map((url) =>
     readFileSync(new URL(url)),
   );
   const version = createHash("sha256").update(Buffer.concat(sources)).digest("hex").slice(0, 12);
   const folder = new URL("../.cache/", import.meta.url);
-  const path = fileURLToPath(new URL(`tiny-gpt-oss-${version}.gguf`, folder));
+  const name = `tiny-gpt-oss-${canTokenize ? "text" : "ids"}-${version}.gguf`;
+  const path = fileURLToPath(new URL(name, folder));
   if (existsSync(path)) return path;
   await mkdir(folder, { recursive: true });
   // Test files run in parallel: whoever renames last wins, and nobody reads half a file.
   const unfinished = `${path}.${randomUUID()}`;
-  await writeFile(unfinished, makeModel());
+  await writeFile(unfinished, makeModel(canTokenize));
   await rename(unfinished, path);
   return path;
 }
@@ -58,12 +67,16 @@ const WINDOW = 5;
 const EXPERTS = 4;
 const EXPERT_WIDTH = 32;
 
-function makeModel(): Uint8Array {
+function makeModel(canTokenize: boolean): Uint8Array {
   const vocabulary = readVocabulary();
-  return ggufFile(metadata(vocabulary), toyWeights(vocabulary));
+  // llama.cpp refuses a file without any merge.
+  const merges = vocabulary.tokens
+    .slice(0, canTokenize ? undefined : 1000)
+    .flatMap((token) => vocabulary.mergesInto(token));
+  return ggufFile(metadata(vocabulary, merges), toyWeights(vocabulary));
 }
 
-function metadata(vocabulary: Vocabulary): Record<string, GgufValue> {
+function metadata(vocabulary: Vocabulary, merges: readonly string[]): Record<string, GgufValue> {
   const special = new Map<number, string>(
     Object.entries(SPECIAL_TOKENS).map(([name, id]) => [id, name]),
   );
@@ -105,7 +118,7 @@ function metadata(vocabulary: Vocabulary): Record<string, GgufValue> {
         ...fillers.map((id) => (special.has(id) ? CONTROL : UNUSED)),
       ],
     },
-    "tokenizer.ggml.merges": { texts: vocabulary.merges },
+    "tokenizer.ggml.merges": { texts: merges },
     "tokenizer.ggml.bos_token_id": { u32: SPECIAL_TOKENS["<|startoftext|>"] },
     "tokenizer.ggml.eos_token_id": { u32: SPECIAL_TOKENS["<|return|>"] },
     "tokenizer.ggml.padding_token_id": { u32: SPECIAL_TOKENS["<|endoftext|>"] },
@@ -117,7 +130,7 @@ interface Vocabulary {
   /** The ordinary tokens by id, each byte as one printable character. */
   readonly tokens: readonly string[];
   /** Every way to put a token together from two others, `left right`. */
-  readonly merges: readonly string[];
+  mergesInto(token: string): string[];
   idOf(token: string): number;
 }
 
@@ -139,7 +152,7 @@ function readVocabulary(): Vocabulary {
     if (id === undefined) throw new Error(`Not one token: ${text}`);
     return id;
   };
-  return { tokens, merges: tokens.flatMap((token) => mergesInto(token, ids)), idOf };
+  return { tokens, mergesInto: (token) => mergesInto(token, ids), idOf };
 }
 
 /** The pairs in the order a byte-pair encoder learns them: the older left part first. */

@@ -118,8 +118,7 @@ describe("places", () => {
     const opened = [1, 2, 3].map((n) =>
       post("a", { n: 20, stream: true, seed: n * 100 }, left.signal).catch(() => undefined),
     );
-    await expect.poll(async () => (await state()).inFlight).toEqual([8]);
-    expect((await state()).queued).toBe(52);
+    await expect.poll(state).toMatchObject({ inFlight: [8], queued: 52 });
     left.abort();
     await Promise.all(opened);
     await isIdle();

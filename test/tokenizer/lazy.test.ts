@@ -1,10 +1,16 @@
-import { expect, test, vi } from "vitest";
-import { createEncoder } from "../../src/tokenizer/encoder.ts";
-import { createDecoder, isSpecial, o200kHarmony, tokenText } from "../../src/tokenizer/index.ts";
-import { unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
+import { afterAll, expect, test, vi } from "vitest";
 
 vi.mock("../../src/tokenizer/encoder.ts", { spy: true });
 vi.mock("../../src/tokenizer/token-bytes.ts", { spy: true });
+
+// Other files have built the tokenizer in this process, and later ones must not get the spied one.
+vi.resetModules();
+afterAll(() => void vi.resetModules());
+
+const { createEncoder } = await import("../../src/tokenizer/encoder.ts");
+const { createDecoder, isSpecial, o200kHarmony, tokenText } =
+  await import("../../src/tokenizer/index.ts");
+const { unpackTokenBytes } = await import("../../src/tokenizer/token-bytes.ts");
 
 // In order: each test goes on where the one before it ended, and counts its own calls.
 

@@ -3,6 +3,7 @@ import { createDemoEngine } from "../../src/engines/demo.ts";
 import type { CompletionRequest, Engine } from "../../src/engines/engine.ts";
 import { createLlamaCppEngine } from "../../src/engines/llama-cpp.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
+import type { NativeLlama } from "../../src/node/llama/engine.ts";
 import { parseJson, toCompactJson } from "../../src/harmony/json.ts";
 import { developerMessage, systemMessage, userMessage } from "../../src/harmony/messages.ts";
 import type { Turn } from "../../src/turn/turn.ts";
@@ -70,15 +71,22 @@ async function demo(): Promise<Subject> {
   return { engine: watched(createDemoEngine()), dispose: async () => {} };
 }
 
+/** Loaded once: that takes longer than all that is asked of it. */
+let loading: Promise<NativeLlama> | undefined;
+afterAll(async () => (await loading)?.close());
+
+function tinyEngine(): Promise<NativeLlama> {
+  return (loading ??= createTinyEngine({ contextLength: 2048 }));
+}
+
 async function tinyLlama(): Promise<Subject> {
-  const engine = await createTinyEngine({ contextLength: 2048 });
-  return { engine: watched(engine), dispose: () => engine.close() };
+  return { engine: watched(await tinyEngine()), dispose: async () => {} };
 }
 
 /** The tiny model behind HTTP, reached as an operator's server is. */
 function servedLlama(connect: (options: { url: string; model: string }) => Engine) {
   return async (): Promise<Subject> => {
-    const server = await startLlamaServer();
+    const server = await startLlamaServer(await tinyEngine());
     const engine = watched(connect({ url: server.url, model: SERVED_MODEL }));
     return { engine, dispose: () => server.close() };
   };
