@@ -11,6 +11,24 @@
 import * as z from "zod";
 import { mapPushStream } from "../streams/push-stream.ts";
 import type { BuiltinCallResult, Part, TurnEvent } from "../turn/turn.ts";
+import {
+  type Carried,
+  CALL_PURPOSE,
+  confirmCarried,
+  joinCarried,
+  ofCall,
+  openCarried,
+  REASONING_PURPOSE,
+  sealCarriedStep,
+} from "./carried-steps.ts";
+import {
+  beforeAllTexts,
+  type CallReasoning,
+  type LoopStep,
+  type PlacedCall,
+  REASONING_SEPARATOR,
+  toTexts,
+} from "./call-reasoning.ts";
 import { createEntries } from "./entries.ts";
 import { type KeptCall, parseKeptCall, readKeptCall, toKeptCall } from "./kept-call.ts";
 import type { OpenedSeal, ReasoningCipher, SealRefusal } from "./reasoning-cipher.ts";
@@ -35,16 +53,11 @@ export interface ReasoningStore {
 export interface KeepOptions {
   readonly tenant: string;
   readonly seal: boolean;
-}
-
-/** What the model wrote between two tool results, as in a history: reasoning, then calls. */
-export interface LoopStep {
-  /** Readable reasoning from the client. If there is any, it takes precedence. */
-  readonly sent: readonly string[];
-  /** Encrypted reasoning from the client. Entries that cannot be decrypted are ignored. */
-  readonly sealed: readonly string[];
-  /** Undefined: a call without an id, as in the legacy form. */
-  readonly callIds: readonly (string | undefined)[];
+  /**
+   * Calls that the gateway ran are encrypted, and a call of the client's behind them begins with where all of that stands,
+   * for clients that carry everything in one list.
+   */
+  readonly carry?: boolean;
 }
 
 export interface RestoredStep {
@@ -52,26 +65,6 @@ export interface RestoredStep {
   readonly reasoning: readonly CallReasoning[];
   /** Undefined: there was no reasoning, and none is missing. */
   readonly outcome: ReasoningOutcome | undefined;
-}
-
-/** The reasoning around a call, one text per analysis message. */
-export interface CallReasoning {
-  /**
-   * Reasoning since the previous call: one list before each text the model wrote for the user, and the last
-   * list directly before the call. A single list stands before everything.
-   */
-  readonly before: readonly (readonly string[])[];
-  /** Reasoning after the last call of a step. */
-  readonly after: readonly string[];
-  /** Calls that the gateway ran between the analysis messages of `before`. */
-  readonly tools?: readonly PlacedCall[] | undefined;
-}
-
-/** A call that the gateway ran: it stands in the list of this index, before the analysis message of this index. */
-export interface PlacedCall {
-  readonly list: number;
-  readonly at: number;
-  readonly call: KeptCall;
 }
 
 /** Where the reasoning of a step was found; `lost` if any of it was not. */
@@ -87,15 +80,8 @@ export interface ReasoningStoreDeps {
   readonly onCorrupt: (kind: string) => void;
 }
 
-/** Separates several analysis messages for APIs that show them as one text. */
-export const REASONING_SEPARATOR = "\n\n";
-
 /** Maximum calls looked up for one request, latest first. Cloudflare's KV allows no more per request. */
 const MAX_LOOKUPS = 1000;
-
-const PURPOSE = "reasoning";
-/** Of what is sealed for calls that the gateway ran, so that no reasoning can be passed off as one. */
-const CALL_PURPOSE = "builtin-call";
 
 const keptCall = z.custom<KeptCall>((value) => readKeptCall(value) !== undefined);
 
@@ -111,13 +97,13 @@ const NO_REASONING: CallReasoning = { before: [], after: [] };
 
 export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
   const { cipher } = deps;
-  const kept = createEntries(PURPOSE, keptReasoning, deps);
+  const kept = createEntries(REASONING_PURPOSE, keptReasoning, deps);
 
   return { keep, restore, open, openCall, openEither };
 
   function keep(
     events: AsyncIterable<TurnEvent>,
-    { tenant, seal }: KeepOptions,
+    { tenant, seal, carry = false }: KeepOptions,
   ): AsyncIterable<TurnEvent> {
     let part: Part | undefined;
     let text = "";
@@ -128,6 +114,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
       | { readonly id: string; readonly before: string[][]; readonly tools?: PlacedCall[] }
       | undefined;
     let writing: Promise<void> | undefined;
+    let hasRun = false;
 
     function keepReasoning(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
       switch (event.type) {
@@ -148,6 +135,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
             tools = [];
             beforeTexts = [];
             analysis = [];
+            if (carry && hasRun) return sealStep(event, lastCall);
           }
           return event;
         case "part-delta":
@@ -161,8 +149,13 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
         case "start":
           return event;
         case "builtin-result":
-          tools.push({ list: beforeTexts.length, at: analysis.length, call: toKeptCall(event) });
-          return seal ? sealCall(event) : event;
+          hasRun = true;
+          tools = withCall(tools, {
+            list: beforeTexts.length,
+            at: analysis.length,
+            call: toKeptCall(event),
+          });
+          return seal || carry ? sealCall(event) : event;
         case "end":
           return writeReasoningAfterCalls()?.then(() => event) ?? event;
         default:
@@ -183,8 +176,21 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
       return { ...event, sealed: await cipher.seal(carried, { tenant, purpose: CALL_PURPOSE }) };
     }
 
+    async function sealStep(
+      event: Extract<TurnEvent, { type: "part-start" }>,
+      step: { id: string; before: string[][]; tools?: PlacedCall[] },
+    ): Promise<TurnEvent> {
+      const { id, before, tools: ran = [] } = step;
+      const sealed = await sealCarriedStep(cipher, tenant, {
+        id,
+        before,
+        places: ran.map(({ list, at }) => ({ list, at })),
+      });
+      return { ...event, sealed };
+    }
+
     async function sealInto(event: TurnEvent, reasoning: string) {
-      const sealed = await cipher.seal(reasoning, { tenant, purpose: PURPOSE });
+      const sealed = await cipher.seal(reasoning, { tenant, purpose: REASONING_PURPOSE });
       return { ...event, sealed };
     }
 
@@ -220,11 +226,11 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
   ): Promise<RestoredStep> {
     if (step.sent.length > 0) return confirmSent(tenant, step, mayLookUp);
 
-    const opened = await Promise.all(step.sealed.map((sealed) => open(tenant, sealed)));
-    const carried = opened.flatMap((each) => (each.opened ? [each.text] : []));
-    if (opened.length > 0 && carried.length === opened.length) {
-      return { reasoning: [beforeAllTexts(carried)], outcome: "sealed" };
+    const { texts: carried, steps, complete } = await readCarried(step.sealed, tenant);
+    if (complete && steps.size > 0) {
+      return { reasoning: step.callIds.map((id) => ofCall(steps, id)), outcome: "sealed" };
     }
+    if (complete) return { reasoning: [beforeAllTexts(carried)], outcome: "sealed" };
 
     const known = await readAll(tenant, step, mayLookUp);
     const found = known.map((each) => each ?? NO_REASONING);
@@ -232,7 +238,8 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
       const isEmpty = toTexts(found).length === 0 && found.every(({ tools }) => !tools?.length);
       return { reasoning: found, outcome: isEmpty ? undefined : "stored" };
     }
-    if (known.length === 0 && opened.length === 0) return { reasoning: [], outcome: undefined };
+    if (known.length === 0 && step.sealed.length === 0)
+      return { reasoning: [], outcome: undefined };
     return { reasoning: carried.length > 0 ? [beforeAllTexts(carried)] : found, outcome: "lost" };
   }
 
@@ -252,7 +259,16 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     if (known.length === step.callIds.length && keptText.endsWith(sentText)) {
       return { reasoning: known, outcome: keptText === sentText ? "sent" : "stored" };
     }
-    return { reasoning: [beforeAllTexts(step.sent)], outcome: "sent" };
+    const { steps } = await readCarried(step.sealed, tenant);
+    if (steps.size === 0) return { reasoning: [beforeAllTexts(step.sent)], outcome: "sent" };
+    return { reasoning: confirmCarried(step, steps), outcome: "sent" };
+  }
+
+  /** What the client carries in one list: analysis, calls that the gateway ran, and where the client's calls stood. */
+  async function readCarried(sealed: readonly string[], tenant: string): Promise<Carried> {
+    const opened = await Promise.all(sealed.map((each) => openCarried(cipher, tenant, each)));
+    for (const each of opened) if (each.type === "refused") deps.onSealRefused(each.reason);
+    return joinCarried(opened);
   }
 
   /** The stored reasoning of each call. */
@@ -267,7 +283,7 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
   }
 
   async function open(tenant: string, sealed: string): Promise<OpenedSeal> {
-    const seal = await cipher.open(sealed, { tenant, purpose: PURPOSE });
+    const seal = await cipher.open(sealed, { tenant, purpose: REASONING_PURPOSE });
     if (!seal.opened) deps.onSealRefused(seal.reason);
     return seal;
   }
@@ -282,21 +298,22 @@ export function createReasoningStore(deps: ReasoningStoreDeps): ReasoningStore {
     tenant: string,
     sealed: string,
   ): Promise<string | KeptCall | undefined> {
-    const seal = await cipher.open(sealed, { tenant, purpose: PURPOSE });
-    if (seal.opened) return seal.text;
-    if (seal.reason === "not-authentic") return openCall(tenant, sealed);
-    deps.onSealRefused(seal.reason);
-    return undefined;
+    const opened = await openCarried(cipher, tenant, sealed);
+    if (opened.type === "refused") deps.onSealRefused(opened.reason);
+    if (opened.type === "reasoning") return opened.text;
+    return opened.type === "call" ? opened.call : undefined;
   }
 }
 
-/** Reasoning whose position between texts is unknown goes first. */
-function beforeAllTexts(texts: readonly string[]): CallReasoning {
-  return { before: [texts], after: [] };
-}
-
-function toTexts(reasoning: readonly CallReasoning[]): string[] {
-  return reasoning.flatMap(({ before, after }) => [...before.flat(), ...after]);
+/** The latest state of a tool is all that a later turn needs. */
+function withCall(tools: readonly PlacedCall[], placed: PlacedCall): PlacedCall[] {
+  const { state } = placed.call;
+  const others = tools.map((each) =>
+    state !== undefined && each.call.state?.tool === state.tool
+      ? { ...each, call: { messages: each.call.messages } }
+      : each,
+  );
+  return [...others, placed];
 }
 
 const WORST_FIRST: readonly ReasoningOutcome[] = ["lost", "stored", "sealed", "sent"];

@@ -1,5 +1,6 @@
 /** Tells where restored reasoning came from, for the record of a turn. */
-import type { CallReasoning, ReasoningStore } from "./reasoning-store.ts";
+import { toTexts } from "./call-reasoning.ts";
+import type { ReasoningStore } from "./reasoning-store.ts";
 
 /** The same store. `note` is called with each text that was decrypted or found in the store. */
 export function watchReasoning(
@@ -28,8 +29,4 @@ export function watchReasoning(
       return opened;
     },
   };
-}
-
-function toTexts(reasoning: readonly CallReasoning[]): string[] {
-  return reasoning.flatMap(({ before, after }) => [...before.flat(), ...after]);
 }

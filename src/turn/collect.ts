@@ -7,7 +7,7 @@ import type { BuiltinCallResult, Part, TurnEnd, TurnEvent } from "./turn.ts";
 export type FinishedPart = Part & {
   readonly text: string;
   readonly logprobs: readonly TokenLogprob[];
-  /** Encrypted reasoning, if the request asked for it. Reasoning parts only. */
+  /** Encrypted reasoning, if the request asked for it; of a tool call, where it stood. */
   readonly sealed?: string;
   /** Of a reasoning part, if one was made. */
   readonly summary?: string;
@@ -32,7 +32,7 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
       case "start":
         break;
       case "part-start":
-        open = { part: event.part, text: "", logprobs: [], citations: [] };
+        open = { part: event.part, sealed: event.sealed, text: "", logprobs: [], citations: [] };
         break;
       case "part-delta":
         if (open) {
@@ -44,7 +44,7 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
       case "part-end":
         if (open) {
           const { part, text, logprobs, citations } = open;
-          const { sealed, summary } = event;
+          const { sealed = open.sealed, summary } = event;
           parts.push({
             ...part,
             text,
@@ -75,6 +75,7 @@ export async function collectTurn(events: AsyncIterable<TurnEvent>): Promise<Fin
 
 interface OpenPart {
   readonly part: Part;
+  readonly sealed: string | undefined;
   text: string;
   readonly logprobs: TokenLogprob[];
   readonly citations: Citation[];

@@ -131,7 +131,12 @@ export interface ReasoningDemand {
 export type TurnEvent =
   /** The engine has accepted the request. `promptTokens`: length of the prompt it was sent. */
   | { readonly type: "start"; readonly promptTokens: number }
-  | { readonly type: "part-start"; readonly part: Part }
+  | {
+      readonly type: "part-start";
+      readonly part: Part;
+      /** Of a tool call, for clients that carry what stood before it: where it stood, encrypted. */
+      readonly sealed?: string;
+    }
   | {
       readonly type: "part-delta";
       readonly text: string;

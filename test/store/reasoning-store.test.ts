@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
+import type { CallReasoning, LoopStep } from "../../src/store/call-reasoning.ts";
 import {
-  type CallReasoning,
   createReasoningStore,
-  type LoopStep,
   type ReasoningOutcome,
   worstOutcome,
 } from "../../src/store/reasoning-store.ts";

@@ -9,7 +9,7 @@ import {
   toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
-import type { CallReasoning, PlacedCall } from "../../store/reasoning-store.ts";
+import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
 import { RequestError } from "../errors.ts";
 import { contentText } from "./content-text.ts";
 import { sentReasoning } from "./reasoning-in.ts";

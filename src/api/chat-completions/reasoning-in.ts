@@ -1,5 +1,5 @@
 /** The reasoning a client sends back on an assistant message. */
-import type { LoopStep } from "../../store/reasoning-store.ts";
+import type { LoopStep } from "../../store/call-reasoning.ts";
 import { contentText } from "./content-text.ts";
 import { SUMMARY_ID_PREFIX } from "./reply.ts";
 import type { AssistantMessage, ChatMessage } from "./request.ts";

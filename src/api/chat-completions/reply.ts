@@ -1,6 +1,6 @@
 /** Shared by streamed and plain chat replies: options, reasoning entries and mapped values. */
 import type { TokenLogprob } from "../../engines/engine.ts";
-import { REASONING_SEPARATOR } from "../../store/reasoning-store.ts";
+import { REASONING_SEPARATOR } from "../../store/call-reasoning.ts";
 import type { FinishReason, TurnUsage } from "../../turn/turn.ts";
 import { tokenText } from "../token-text.ts";
 import type { ChatRequest } from "./request.ts";
@@ -34,9 +34,13 @@ export type ShownReasoning = "text" | "sealed" | "summary" | "hidden";
 export const PART_SEPARATOR = REASONING_SEPARATOR;
 
 /** An entry of `reasoning_details`. Clients drop entries without `format`: they assume Anthropic's. */
-export function toSealedDetail(data: string, index: number) {
+export function toSealedDetail(data: string, number: number, { reasoning }: ReplyOptions) {
+  // No two entries may have one index, and of summaries it is not known how many will come.
+  const index = reasoning === "sealed" ? number : SEALED_INDEX + number;
   return { type: "reasoning.encrypted" as const, data, format: "unknown" as const, index };
 }
+
+const SEALED_INDEX = 1000;
 
 /** Begins the id of each summary made here. Sent back, such a summary must not replace the reasoning. */
 export const SUMMARY_ID_PREFIX = "harmony_summary_";

@@ -91,6 +91,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       const kept = deps.reasoning.keep(model.run(withSeed(turn, index), abort.signal), {
         tenant: client.tenant,
         seal: options.reasoning === "sealed",
+        carry: options.reasoning !== "hidden",
       });
       if (wanted === undefined) return kept;
       const system = deps.system(now);

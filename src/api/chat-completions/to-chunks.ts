@@ -29,6 +29,13 @@ export interface ChunkWriter {
   fail(error: ErrorDescription): string;
 }
 
+/** What the client carries encrypted: analysis, calls that the gateway ran, and where they stood. */
+interface Sealed {
+  readonly text: string;
+  /** Of a call that the gateway ran. */
+  readonly isCall: boolean;
+}
+
 /** `index`: the choice's index among `n`. */
 export function createChunkWriter(options: ReplyOptions, index: number): ChunkWriter {
   // A chunk differs from the next in its delta only, so the rest is serialised once: stringifying a
@@ -48,7 +55,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
   let builtinText = "";
   let lastCall: Extract<Part, { kind: "builtin-call" }> | undefined;
   let calls = 0;
-  const sealed: { waiting: string[]; written: number } = { waiting: [], written: 0 };
+  const sealed = { waiting: [] as Sealed[], written: 0 };
   let summaries = 0;
   let customArguments = "";
 
@@ -60,14 +67,18 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
         return [];
       case "part-start":
         open = event.part;
+        if (event.sealed !== undefined) sealed.waiting.push({ text: event.sealed, isCall: false });
         return [...(open.kind === "tool-call" ? sealedDetails() : []), ...start()];
       case "part-delta":
         return delta(event);
       case "part-end":
         return end(event);
       case "builtin-result":
+        if (event.sealed !== undefined) sealed.waiting.push({ text: event.sealed, isCall: true });
         return [executedTool(event)];
       case "end":
+        // What the gateway ran is not needed again, unless a call of the client's follows.
+        sealed.waiting = sealed.waiting.filter(({ isCall }) => !isCall);
         return [
           ...sealedDetails(),
           event.failure
@@ -183,7 +194,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
     const custom = open?.kind === "tool-call" && options.customTools.has(open.name);
     open = undefined;
     if (event.sealed !== undefined && options.reasoning === "sealed") {
-      sealed.waiting.push(event.sealed);
+      sealed.waiting.push({ text: event.sealed, isCall: false });
     }
     if (event.summary !== undefined) return summaryDetail(event.summary);
     if (!custom) return [];
@@ -203,7 +214,9 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
    */
   function sealedDetails(): string[] {
     if (sealed.waiting.length === 0) return [];
-    const details = sealed.waiting.map((each) => toSealedDetail(each, sealed.written++));
+    const details = sealed.waiting.map(({ text }) =>
+      toSealedDetail(text, sealed.written++, options),
+    );
     sealed.waiting = [];
     return [chunk(`"content":"","reasoning_details":${JSON.stringify(details)}`)];
   }

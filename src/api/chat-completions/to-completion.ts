@@ -49,8 +49,12 @@ function toMessage(parts: readonly FinishedPart[], options: ReplyOptions) {
   const reasoning = options.reasoning === "text" ? joined(parts, ["reasoning"]) : "";
   const details =
     options.reasoning === "sealed"
-      ? toSealedDetails(parts)
-      : [...toTextDetails(reasoning), ...toSummaryDetails(parts, options)];
+      ? toSealedDetails(parts, options)
+      : [
+          ...toTextDetails(reasoning),
+          ...toSummaryDetails(parts, options),
+          ...toSealedDetails(parts, options),
+        ];
   const content = joined(parts, ["preamble", "content"]);
   const calls = parts.flatMap((part) => (part.kind === "tool-call" ? [part] : []));
   const [first] = calls;
@@ -103,11 +107,17 @@ function toSummaryDetails(parts: readonly FinishedPart[], options: ReplyOptions)
     .map((summary, number) => toSummaryDetail(summary, number, options));
 }
 
-/** One entry per analysis message, so that each can be restored to its place. */
-function toSealedDetails(parts: readonly FinishedPart[]) {
+/** One entry per analysis message and call that the gateway ran, so that each can be restored to its place. */
+function toSealedDetails(parts: readonly FinishedPart[], options: ReplyOptions) {
+  // What stands behind the last call of the client's is not needed again, but for its analysis.
+  const end = parts.findLastIndex(({ kind }) => kind === "tool-call");
   return parts
-    .flatMap(({ sealed }) => (sealed === undefined ? [] : [sealed]))
-    .map((sealed, index) => toSealedDetail(sealed, index));
+    .flatMap((part, at) => {
+      if (part.kind === "builtin-call") return at < end ? [part.result?.sealed] : [];
+      return [part.sealed];
+    })
+    .filter((sealed) => sealed !== undefined)
+    .map((sealed, number) => toSealedDetail(sealed, number, options));
 }
 
 function toToolCall(

@@ -7,10 +7,8 @@
  * call; otherwise the thinking is lost. The same holds for calls that the gateway ran: what cannot be restored is left out,
  * because a result must not be invented.
  */
+import type { CallReasoning, LoopStep, PlacedCall } from "../../store/call-reasoning.ts";
 import {
-  type CallReasoning,
-  type LoopStep,
-  type PlacedCall,
   type ReasoningOutcome,
   type ReasoningStore,
   worstOutcome,

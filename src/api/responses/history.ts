@@ -2,8 +2,8 @@
  * Prepares a conversation's items for rendering. Looks up sealed summaries and the chain of thought of the running tool
  * loop, whether the client sent it, carried it sealed, or it is stored.
  */
+import type { CallReasoning } from "../../store/call-reasoning.ts";
 import {
-  type CallReasoning,
   type ReasoningStore,
   type ReasoningOutcome,
   worstOutcome,
