@@ -1,10 +1,10 @@
 /**
- * Collects text of any length in bounded memory: the head and the tail are kept, what stood between them is counted.
+ * Collects text of any length in bounded memory: the head and the tail are kept, the part between them is counted.
  *
- * Imported by the interpreter's process too, so it has no imports.
+ * Also imported by the interpreter's process, so it has no imports.
  */
 
-/** Characters of a call's output that are kept. */
+/** Maximum characters kept of a call's output. */
 export const MAX_OUTPUT = 20_000;
 
 export class BoundedText {
@@ -17,7 +17,7 @@ export class BoundedText {
     this.#limit = limit;
   }
 
-  /** Of everything pushed. */
+  /** Length of all text pushed. */
   get length(): number {
     return this.#length;
   }
@@ -27,11 +27,11 @@ export class BoundedText {
     const room = Math.max(0, this.#limit - this.#head.length);
     this.#head += text.slice(0, room);
     this.#tail += text.slice(room);
-    // Cut rarely: one cut per push would be quadratic for output that comes byte by byte.
+    // Cut rarely: a cut per push would be quadratic for output that arrives byte by byte.
     if (this.#tail.length > 4 * this.#limit) this.#tail = this.#tail.slice(-this.#limit);
   }
 
-  /** At most the limit and one line that says how much is missing. */
+  /** The kept text: at most the limit, and one line that says how much is missing. */
   toString(): string {
     if (this.#length <= this.#limit) return this.#head + this.#tail;
     const half = Math.floor(this.#limit / 2);
@@ -42,14 +42,14 @@ export class BoundedText {
   }
 }
 
-/** `text`, cut like collected output. */
+/** Returns `text`, cut like collected output. */
 export function boundText(text: string, limit = MAX_OUTPUT): string {
   const bounded = new BoundedText(limit);
   bounded.push(text);
   return bounded.toString();
 }
 
-/** Without half of a character at its end. */
+/** Removes half of a surrogate pair at the end. */
 function wholeStart(text: string): string {
   return /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text;
 }

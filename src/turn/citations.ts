@@ -1,36 +1,36 @@
 /**
- * Citations in streamed text: the markers that the model was trained to write, `【4†L10-L12】`, become links and
- * annotations. A marker may come in any pieces; from its bracket on, text is held back while it can still become one.
+ * Converts citations in streamed text. The model was trained to write markers such as `【4†L10-L12】`; they become links
+ * and annotations. A marker may be split anywhere: text from its bracket on is held back while it can still become one.
  */
 import type { CitedLines, CitedSource } from "../tools/builtin-tool.ts";
 
-/** What becomes of a marker whose source is known. */
+/** How a marker with a known source is replaced. */
 export type CitationMode =
-  /** A Markdown link takes its place; the annotation spans it. */
+  /** By a Markdown link; the annotation spans it. */
   | "link"
-  /** It is cut; the annotation is empty and stands in its place. */
+  /** It is removed; the annotation is empty and marks its position. */
   | "annotate"
-  /** It stays; the annotation spans it. */
+  /** It is kept; the annotation spans it. */
   | "raw"
-  /** It is cut without an annotation: the text is a document, in which a link would be a mistake. */
+  /** It is removed without an annotation: the text is a document, in which a link would be an error. */
   | "cut";
 
 export interface Citation extends CitedSource {
-  /** UTF-16 offsets in the text of the part as given out. */
+  /** UTF-16 offsets in the part's emitted text. */
   readonly start: number;
-  /** Exclusive. */
+  /** End offset, exclusive. */
   readonly end: number;
 }
 
 export interface CitedText {
   readonly text: string;
-  /** Those that end in the text. */
+  /** Citations that end in the text. */
   readonly citations: readonly Citation[];
 }
 
 export interface CitationFilter {
   push(text: string): CitedText;
-  /** What was held back and turned out to be no marker. */
+  /** Held-back text that turned out not to be a marker. */
   end(): CitedText;
 }
 
@@ -99,17 +99,17 @@ export function createCitationFilter(mode: CitationMode, find: FindSource): Cita
   };
 }
 
-/** The domain of an address, as a reader knows it. */
+/** The domain of an address, as readers know it. */
 export function toDomain(url: string): string {
   return URL.parse(url)?.hostname || url;
 }
 
 const NONE: readonly Citation[] = [];
 
-/** Characters of the longest marker. A longer text in brackets is none. */
+/** Maximum length of a marker. Longer text in brackets is not one. */
 const MAX_MARKER_LENGTH = 64;
 
-/** The model also writes the brackets that pages are given in place of these, and spaces behind them. */
+/** The model also writes the brackets used for pages instead of these, and spaces after them. */
 const MARKER =
   /[\u3010\u3016]\s{0,2}(\d{1,6})\u2020([^\u2020\u3011\u3017\n]{0,60})(?:\u2020[^\u2020\u3011\u3017\n]{0,60})?[\u3011\u3017]/y;
 const BEGINNING = /^[\u3010\u3016]\s{0,2}(?:\d{1,6}(?:\u2020[^\u2020\u3011\u3017\n]*){0,2})?$/;
@@ -124,7 +124,7 @@ function isBegun(text: string, open: number): boolean {
   return text.length - open < MAX_MARKER_LENGTH && BEGINNING.test(text.slice(open));
 }
 
-/** Of `L9-L11`, and of several such places the first. */
+/** The lines of `L9-L11`; of several ranges, the first. */
 function toLines(place: string): CitedLines | undefined {
   const [, first, last = first] = /^\s*L(\d{1,6})(?:\s*-\s*L?(\d{1,6}))?/.exec(place) ?? [];
   return first === undefined ? undefined : { first: Number(first), last: Number(last) };
@@ -132,7 +132,7 @@ function toLines(place: string): CitedLines | undefined {
 
 const MAX_TITLE_LENGTH = 200;
 
-/** A title was written by whoever made the page. */
+/** The title comes from the page's author: it is reduced to one line and cut. */
 function toSource({ url, title, text }: CitedSource): CitedSource {
   const line = title.replace(/\s+/g, " ").trim().slice(0, MAX_TITLE_LENGTH);
   return { url, title: line === "" ? toDomain(url) : line, ...(text !== undefined && { text }) };

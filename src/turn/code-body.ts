@@ -1,11 +1,11 @@
 /**
- * The body of a call that is code. Models that take the tool for a function write `{"code": "…"}` instead: text that
- * begins with a brace is held until its end, because only the whole shows which it is.
+ * Reads the body of a call that is code. Models that treat the tool as a function write `{"code": "…"}` instead. Text
+ * that begins with a brace is held until its end, because only the complete text shows which of the two it is.
  */
 export interface CodeBody {
-  /** Code that is certain. */
+  /** Returns text that is certainly code. */
   push(text: string): string;
-  /** The rest. */
+  /** Returns the rest. */
   end(): string;
   /** The code came as a JSON argument. */
   readonly wasWrapped: boolean;

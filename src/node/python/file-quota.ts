@@ -1,9 +1,9 @@
 /**
- * Limits the files of Pyodide's in-memory file system. Their contents are buffers of JavaScript, which the limit on the
- * memory of WebAssembly does not count.
+ * Limits the size of Pyodide's in-memory file system. File contents are JavaScript buffers, which the limit on
+ * WebAssembly's memory does not count.
  */
 
-/** What is used of Emscripten's file system. */
+/** The parts of Emscripten's file system that are used. */
 export interface EmscriptenFs {
   readonly filesystems: { readonly MEMFS: { readonly ops_table: { readonly file: FileOps } } };
   readonly ErrnoError: new (errno: number) => Error;
@@ -29,7 +29,7 @@ interface FileOps {
 
 interface FileNode {
   readonly usedBytes?: number;
-  /** Bytes of a file, or the nodes of a folder. */
+  /** Bytes of a file, or the child nodes of a folder. */
   readonly contents?: ArrayBufferView | Readonly<Record<string, FileNode>>;
 }
 
@@ -41,7 +41,7 @@ export function limitFiles(fs: EmscriptenFs, maxBytes: number): void {
   const write = streamOps.write.bind(streamOps);
   let used = sizeOf(fs.root);
 
-  /** Deleted files are noticed only when the space seems to be used up. */
+  /** Deleted files are subtracted only when the quota seems to be used up. */
   function claim(bytes: number): void {
     if (bytes <= 0) return;
     if (used + bytes > maxBytes) used = sizeOf(fs.root);

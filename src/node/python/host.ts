@@ -1,11 +1,11 @@
 /**
- * The program that runs inside the interpreter's process: Pyodide, told what to run by JSON lines on stdin, answering by
- * JSON lines on stdout. It runs in Deno, and in Node for `unsafe-node`.
+ * The program in the interpreter's process: Pyodide, driven by JSON lines on stdin, answering with JSON lines on
+ * stdout. It runs in Deno, and in Node for `unsafe-node`.
  *
- * Deno's missing permissions are the wall. What is taken away in here (JavaScript's globals, the module `js`) only makes
- * the way to that wall longer: an object of JavaScript reached from Python still leads to all of it.
+ * The security boundary is Deno's permissions. Removing JavaScript's globals and the module `js` here is only defence
+ * in depth: from any JavaScript object that Python can reach, the rest is reachable.
  *
- * Imports nothing but built-in modules and one file without imports: each import costs start time.
+ * Imports only built-in modules and one file without imports, because each import costs start-up time.
  */
 import { readFileSync, readSync, writeSync } from "node:fs";
 import process from "node:process";
@@ -15,7 +15,7 @@ import { type EmscriptenFs, limitFiles } from "./file-quota.ts";
 import { PRELUDE } from "./prelude.ts";
 import type { HostOptions, HostReply, HostRequest } from "./protocol.ts";
 
-/** What is used of Pyodide. Its own types cannot be imported: it is an optional package. */
+/** The parts of Pyodide that are used. Its own types cannot be imported: it is an optional package. */
 interface Pyodide {
   readonly FS: EmscriptenFs;
   readonly lockfile: { readonly packages: Readonly<Record<string, LockedPackage>> };
@@ -44,10 +44,10 @@ interface LockedPackage {
 }
 
 const DRIVE = "/mnt/data";
-/** Files and folders looked at below the drive. */
+/** Maximum files and folders visited below the drive. */
 const MAX_ENTRIES = 1000;
 
-// What the gateway sends is trusted; what it receives is not.
+// Input from the gateway is trusted; output to it is not trusted there.
 const options: HostOptions = JSON.parse(process.argv[2] ?? "{}");
 const loader: { loadPyodide(options: object): Promise<Pyodide> } = await import(
   pathToFileURL(`${options.pyodideFolder}/pyodide.mjs`).href
@@ -93,7 +93,9 @@ function prepare(py: Pyodide): Callable {
   return runner;
 }
 
-/** Wheels that are not Pyodide's own: it does not know what is in them, so they are unpacked at once. */
+/**
+ * Wheels that are not Pyodide's own are unpacked at start, because Pyodide does not know which modules they contain.
+ */
 function unlockedWheels(py: Pyodide): string[] {
   const locked = new Set(Object.values(py.lockfile.packages).map((each) => each.file_name));
   return options.wheels.filter((file) => !locked.has(file));
@@ -122,7 +124,7 @@ async function execute({ id, code }: HostRequest): Promise<HostReply> {
     const succeeded = await (run.callPromising ? run.callPromising(code) : run(code));
     status = succeeded === true ? "ok" : "exception";
   } catch (error) {
-    // Pyodide itself has failed: it cannot be used any more.
+    // Pyodide itself has failed and cannot be used any more.
     reply({ type: "crash", id, output: output.toString(), reason: String(error) });
     process.exit(1);
   }
@@ -155,7 +157,7 @@ function findImports(code: string): string[] {
   );
 }
 
-/** Path below the drive to what tells a change. */
+/** Path below the drive, to a value that changes with the file. */
 function listDrive(): Map<string, { mark: string; size: number }> {
   const { FS } = pyodide;
   const found = new Map<string, { mark: string; size: number }>();
@@ -200,7 +202,7 @@ function writeAll(bytes: Uint8Array): void {
   while (written < bytes.length) written += writeSync(1, bytes.subarray(written));
 }
 
-/** Read synchronously: nothing else happens in this process meanwhile. */
+/** Synchronous reads: nothing else runs in this process meanwhile. */
 function* lines(): Generator<string> {
   const buffer = Buffer.alloc(65_536);
   let waiting = Buffer.alloc(0);

@@ -1,6 +1,6 @@
 /**
- * One interpreter in a process of its own. Whatever the process does, its answers are bounded and checked, and it can be
- * killed at any time.
+ * One interpreter in a process of its own. Whatever the process does, its answers are bounded and validated, and it can
+ * be killed at any time.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ export interface Interpreter {
   readonly alive: boolean;
   /** Runs code. Calls must not overlap. An abort kills the process. */
   run(code: string, signal: AbortSignal): Promise<Omit<PythonOutcome, "restarted">>;
-  /** Kills the process; resolves when it is gone. */
+  /** Kills the process. Resolves when it has exited. */
   kill(): Promise<void>;
 }
 
@@ -24,11 +24,11 @@ export interface InterpreterOptions {
   readonly host: HostOptions;
   readonly readable: readonly string[];
   readonly timeoutMs: number;
-  /** A process that holds more is killed. Only on Linux. */
+  /** A process that uses more memory is killed. Only on Linux. */
   readonly residentBytes: number;
 }
 
-/** An answer is never longer: the output, escaped at worst, and the files in base64. */
+/** Maximum length of an answer: the output with every character escaped, and the files in base64. */
 const MAX_LINE = MAX_OUTPUT * 8 + FILE_LIMITS.allBytes * 2;
 const START_TIMEOUT_MS = 120_000;
 const WATCH_INTERVAL_MS = 200;
@@ -113,27 +113,27 @@ function spawnHost({ launch, host, readable }: InterpreterOptions): ChildProcess
     stdio: "pipe",
     windowsHide: true,
   });
-  // Told by `close`, which follows.
+  // Handled by `close`, which follows.
   child.on("error", () => undefined);
   child.stdin?.on("error", () => undefined);
   lowerPriority(child);
   return child;
 }
 
-/** Code that computes must not slow down the gateway. */
+/** Lower priority, so that computations do not slow down the gateway. */
 function lowerPriority({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     setPriority(pid, NICENESS);
   } catch {
-    // Not allowed here, or the process has ended: it works without.
+    // Not permitted here, or the process has exited: it works without.
   }
 }
 
 interface Replies {
-  /** The next answer. Undefined: the process has ended, or has answered what no host answers. */
+  /** The next answer. Undefined: the process has exited, or has sent something that is not an answer. */
   next(): Promise<HostReply | undefined>;
-  /** What it wrote to stderr. */
+  /** Its output on stderr. */
   complaint(): string;
 }
 
@@ -149,7 +149,7 @@ function readReplies(child: ChildProcess): Replies {
   function give(reply: HostReply | undefined): void {
     if (reply === undefined) child.kill("SIGKILL");
     if (waiting) waiting(reply);
-    // Nothing is asked for that has not been answered: further lines are noise of the code.
+    // No request is pending: further lines were written by the code and are ignored.
     else if (ready.length === 0) ready.push(reply);
     waiting = undefined;
   }
@@ -207,7 +207,7 @@ function toOutcome({
 }
 
 /**
- * The limits inside the process count what Python allocates. This counts all it holds, should code find a way around
+ * The limits inside the process count Python's allocations. This checks the whole process, in case code gets around
  * them.
  */
 function watchMemory(

@@ -1,14 +1,14 @@
-/** How an interpreter's process is started: which program, with which rights and limits. */
+/** How an interpreter's process is started: the program, its permissions and its limits. */
 import { createRequire } from "node:module";
 import { existsSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { HostOptions } from "./protocol.ts";
 
-/** A program and its arguments up to the host's options. */
+/** A program and its arguments, before the host's options. */
 export interface Launch {
   readonly command: string;
-  /** `readable`: what the process may read besides Pyodide. */
+  /** `readable`: paths that the process may read besides Pyodide. */
   readonly toArguments: (options: HostOptions, readable: readonly string[]) => readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** Part of the key of a snapshot. */
@@ -16,13 +16,13 @@ export interface Launch {
 }
 
 export interface Limits {
-  /** Of Python's memory. */
+  /** Maximum bytes of Python's memory. */
   readonly memoryBytes: number;
 }
 
 const PAGE_BYTES = 65_536;
 
-/** Deno without any permission but to read Pyodide: no network, no processes, no environment, no other files. */
+/** Deno with permission to read Pyodide only: no network, no processes, no environment, no other files. */
 export function launchDeno(deno: string, { memoryBytes }: Limits): Launch {
   const v8 = v8Flags(memoryBytes);
   return {
@@ -38,14 +38,14 @@ export function launchDeno(deno: string, { memoryBytes }: Limits): Launch {
       HOST,
       JSON.stringify(options),
     ],
-    // Deno would keep caches and local storage there, which code may fill and which outlive it: below a file nothing can
-    // be made, not even by root.
+    // Deno would store caches and local storage there, which code could fill and which would outlive it. Nothing can be
+    // created below a file, not even by root.
     environment: { DENO_DIR: NOWHERE, TMPDIR: NOWHERE, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" },
     identity: v8.join(","),
   };
 }
 
-/** Node isolates nothing: the code can open files, connect and start processes with the rights of the gateway. */
+/** Node does not isolate: the code can open files, connect and start processes with the gateway's permissions. */
 export function launchUnsafeNode({ memoryBytes }: Limits): Launch {
   const v8 = v8Flags(memoryBytes);
   return {
@@ -56,14 +56,14 @@ export function launchUnsafeNode({ memoryBytes }: Limits): Launch {
   };
 }
 
-/** The program that runs in the process; it lies beside this file, compiled or not. */
+/** The program that runs in the process. It is next to this file, compiled or not. */
 const HOST = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "./host.ts" : "./host.js", import.meta.url),
 );
 
 const NOWHERE = join(HOST, "nowhere");
 
-/** JavaScript's own heap is small: what Python holds is in the memory of WebAssembly. */
+/** JavaScript's own heap is small: Python's objects are in WebAssembly's memory. */
 function v8Flags(memoryBytes: number): string[] {
   const pages = Math.floor(memoryBytes / PAGE_BYTES);
   return [`--wasm-max-mem-pages=${pages}`, "--max-old-space-size=256"];
@@ -73,7 +73,7 @@ function escapeComma(path: string): string {
   return path.replaceAll(",", ",,");
 }
 
-/** The binary of the npm package `deno`, or the one in the path. Undefined: there is none. */
+/** Path of the npm package `deno`'s binary, or of the one in the path. Undefined: there is none. */
 export function findDeno(searchPath = process.env["PATH"] ?? ""): string | undefined {
   const name = process.platform === "win32" ? "deno.exe" : "deno";
   const libc = process.platform === "linux" ? "-glibc" : "";
@@ -88,7 +88,7 @@ export function findDeno(searchPath = process.env["PATH"] ?? ""): string | undef
   return candidates.find((path) => existsSync(path));
 }
 
-/** The folder of the npm package `pyodide`. Undefined: it is not installed. */
+/** Folder of the npm package `pyodide`. Undefined: it is not installed. */
 export function findPyodide(): string | undefined {
   return findPackage("pyodide");
 }

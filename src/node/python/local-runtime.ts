@@ -1,4 +1,4 @@
-/** Python in processes beside the gateway: Pyodide in Deno, which isolates it, or in Node, which does not. */
+/** Runs Python in processes beside the gateway: Pyodide in Deno, which isolates it, or in Node, which does not. */
 import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -10,12 +10,12 @@ import { ensureSnapshot } from "./snapshot.ts";
 
 export interface LocalPythonOptions {
   readonly program: "deno" | "unsafe-node";
-  /** Absent: the npm package `deno`, or the one in the path. */
+  /** Path of Deno. Absent: the npm package `deno`, or the one in the path. */
   readonly denoPath?: string | undefined;
-  /** Absent: the npm package `pyodide`. */
+  /** Folder of Pyodide. Absent: the npm package `pyodide`. */
   readonly pyodideFolder?: string | undefined;
   readonly wheelsFolder?: string | undefined;
-  /** Where snapshots are kept. Absent: the user's cache folder. */
+  /** Folder for snapshots. Absent: the user's cache folder. */
   readonly cacheFolder?: string | undefined;
   readonly timeoutMs: number;
   readonly memoryBytes: number;
@@ -28,11 +28,11 @@ export interface LocalPythonOptions {
 }
 
 export interface LocalPython extends PythonRuntime {
-  /** Makes the snapshot and starts the first interpreter, so that the first call need not wait. */
+  /** Makes the snapshot and starts the first interpreter, so that the first call does not wait. */
   prepare(): void;
 }
 
-/** Why there is no Python here. The message is for the operator. */
+/** Why Python is not available. The message is for the operator. */
 export class NoPythonError extends Error {
   override readonly name = "NoPythonError";
 }
@@ -120,7 +120,7 @@ function toInterpreterOptions(options: LocalPythonOptions, launch: Launch): Inte
   };
 }
 
-/** What a process holds besides Python's memory and files: the program, compiled WebAssembly, JavaScript. */
+/** Memory of a process besides Python's memory and files: the program, compiled WebAssembly, JavaScript. */
 const OVERHEAD_BYTES = 512 * 1024 * 1024;
 
 function listWheels(folder: string): string[] {
@@ -131,7 +131,7 @@ function listWheels(folder: string): string[] {
   }
 }
 
-/** Starts from a snapshot; without one where none can be made, which is only slower. */
+/** Starts from a snapshot, or without one if none can be made, which is only slower. */
 function createStart(
   options: InterpreterOptions,
   cacheFolder: string,

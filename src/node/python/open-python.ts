@@ -1,4 +1,4 @@
-/** The `python` tool of this process, by the operator's settings. */
+/** Creates the `python` tool from the settings. */
 import { randomBytes } from "node:crypto";
 import type { Log } from "../../telemetry/log.ts";
 import { createHttpPython } from "../../tools/python/http-runtime.ts";
@@ -25,12 +25,12 @@ export interface PythonSettings {
 }
 
 export interface OpenPython {
-  /** Absent: nothing here can run Python safely. The log says why. */
+  /** Absent: Python cannot be run safely here. The log says why. */
   readonly python?: (options: PythonOptions) => BuiltinTool;
   readonly close: () => Promise<void>;
 }
 
-/** Longest wait for an interpreter. */
+/** Maximum wait for an interpreter, in milliseconds. */
 const WAIT_MS = 30_000;
 
 export function openPython(settings: PythonSettings, log: Log): OpenPython {

@@ -1,8 +1,8 @@
 /**
- * Interpreters for sessions: a few started ahead, a limit for each tenant and one for all, and a queue for whoever finds
- * none free. An interpreter serves one session and is never handed to another.
+ * A pool of interpreters for sessions: a few started ahead, a limit per tenant and in total, and a queue for sessions
+ * that find none free. An interpreter serves one session and is never reused for another.
  *
- * Every process counts towards the limit from before it starts until it is gone, so memory is bounded.
+ * A process counts towards the limit from before it starts until it has exited, so memory is bounded.
  */
 import { PythonUnavailable } from "../../tools/python/runtime.ts";
 import type { Interpreter } from "./interpreter.ts";
@@ -10,22 +10,22 @@ import type { Interpreter } from "./interpreter.ts";
 export interface PoolOptions {
   readonly start: () => Promise<Interpreter>;
   readonly newId: () => string;
-  /** Most processes. */
+  /** Maximum number of processes. */
   readonly max: number;
-  /** Most sessions of one tenant. */
+  /** Maximum sessions of one tenant. */
   readonly maxPerTenant: number;
-  /** Processes started ahead, as far as there is room. */
+  /** Number of processes started ahead, if there is capacity. */
   readonly warm: number;
-  /** A session that nobody uses ends after this. */
+  /** Idle time after which a session ends. */
   readonly idleMs: number;
-  /** Longest wait for an interpreter. */
+  /** Maximum wait for an interpreter. */
   readonly waitMs: number;
   readonly onFailure?: (error: unknown) => void;
 }
 
 export interface Pool {
   /**
-   * A session of the tenant: the one of this id if it is idle, else a new one.
+   * Returns a session of the tenant: the one of this id if it is idle, else a new one.
    * @throws PythonUnavailable
    */
   acquire(tenant: string, id: string | undefined, signal: AbortSignal): Promise<Lease>;
@@ -36,10 +36,10 @@ export interface Pool {
 
 export interface Lease {
   readonly id: string;
-  /** It is the session that was asked for. */
+  /** It is the requested session. */
   readonly resumed: boolean;
   readonly interpreter: Interpreter;
-  /** Lets the session idle. One whose interpreter has ended is over. */
+  /** Marks the session as idle. A session whose interpreter has exited ends. */
   release(): void;
 }
 
@@ -47,13 +47,13 @@ interface Session {
   readonly id: string;
   readonly tenant: string;
   readonly interpreter: Interpreter;
-  /** Undefined: somebody uses it. */
+  /** Undefined: it is in use. */
   idle: NodeJS.Timeout | undefined;
 }
 
-/** Room for one more session. */
+/** Capacity for one more session. */
 interface Place {
-  /** Absent: one has to be started. */
+  /** Absent: one must be started. */
   readonly interpreter: Interpreter | undefined;
 }
 
@@ -63,13 +63,13 @@ interface Waiter {
   refuse(error: unknown): void;
 }
 
-/** Waiting sessions of one tenant. */
+/** Sessions of one tenant that wait. */
 const MAX_WAITING = 64;
 
 export function createPool(options: PoolOptions): Pool {
-  /** Oldest use first. */
+  /** Least recently used first. */
   const sessions = new Map<string, Session>();
-  /** Sessions by tenant, those whose interpreter is still starting included. */
+  /** Number of sessions by tenant, including those whose interpreter is starting. */
   const held = new Map<string, number>();
   const warm: Interpreter[] = [];
   let waiting: Waiter[] = [];
@@ -165,7 +165,7 @@ export function createPool(options: PoolOptions): Pool {
     });
   }
 
-  /** Admits waiting sessions, one of each tenant in turn, as long as there is room. */
+  /** Admits waiting sessions, one tenant after the other, while there is capacity. */
   function admit(): void {
     if (closed) return;
     while (admitOneOfEach());
@@ -187,7 +187,7 @@ export function createPool(options: PoolOptions): Pool {
     return admitted;
   }
 
-  /** Ends as many idle sessions as there are waiting ones that could take their places. */
+  /** Ends as many idle sessions as there are waiting sessions that could use their capacity. */
   function makeRoom(): void {
     let needed = 0;
     for (const tenant of tenantsWaiting()) {
@@ -221,7 +221,7 @@ export function createPool(options: PoolOptions): Pool {
       if (closed) await interpreter.kill();
       else warm.push(interpreter);
     } catch (error) {
-      // Not tried again before the next session: it would most likely fail again.
+      // Not retried before the next session: it would most likely fail again.
       processes--;
       options.onFailure?.(error);
       return;
@@ -249,7 +249,7 @@ export function createPool(options: PoolOptions): Pool {
     admit();
   }
 
-  /** Its place is free when the process is gone. */
+  /** Its slot is free when the process has exited. */
   function end(session: Session): void {
     clearTimeout(session.idle);
     if (!sessions.delete(session.id)) return;
@@ -265,7 +265,7 @@ export function createPool(options: PoolOptions): Pool {
     admit();
   }
 
-  /** Of the tenant that has most, the one that has idled longest. False: none is idle. */
+  /** Ends the session that has been idle longest, of the tenant with the most sessions. False: none is idle. */
   function endIdleOfAnybody(): boolean {
     const most = Math.max(
       ...[...sessions.values()].filter((each) => each.idle).map((each) => countOf(each.tenant)),

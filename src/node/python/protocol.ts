@@ -1,15 +1,15 @@
-/** What the gateway and the interpreter's process say to each other, one JSON object per line. */
+/** The messages between the gateway and the interpreter's process, one JSON object per line. */
 import * as z from "zod";
 
-/** The process' one argument, as JSON. */
+/** The process's only argument, as JSON. */
 export interface HostOptions {
   readonly pyodideFolder: string;
-  /** `make`: write a snapshot to stdout and end. A path: start from it. Absent: start without. */
+  /** `make`: write a snapshot to stdout and exit. A path: start from that snapshot. Absent: start without one. */
   readonly snapshot?: string;
   readonly wheelsFolder?: string;
-  /** File names in that folder. */
+  /** Names of wheels in that folder. */
   readonly wheels: readonly string[];
-  /** Of all files together. */
+  /** Maximum bytes of all files together. */
   readonly maxFileBytes: number;
   readonly files: { readonly files: number; readonly fileBytes: number; readonly allBytes: number };
 }
@@ -19,7 +19,7 @@ export interface HostRequest {
   readonly code: string;
 }
 
-/** Not to be trusted: the code that runs there may write to stdout as well. */
+/** Untrusted: the code that runs there may write to stdout as well. */
 export type HostReply = z.infer<ReturnType<typeof hostReply>>;
 
 export const hostReply = () =>

@@ -1,6 +1,6 @@
 /**
- * Keeps a snapshot of an interpreter that has just started: starting from it takes an eighth of the time. It is made once
- * per version of Pyodide and of the program that runs it, and checked by its hash whenever the gateway starts.
+ * Keeps a snapshot of a freshly started interpreter: starting from it takes an eighth of the time. It is made once per
+ * version of Pyodide and of the program that runs it, and its hash is checked whenever the gateway starts.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ export interface SnapshotOptions {
   readonly make: () => Promise<Buffer>;
 }
 
-/** The path of a snapshot that is known to be whole. */
+/** The path of a snapshot that has been verified. */
 export async function ensureSnapshot(options: SnapshotOptions): Promise<string> {
   const { folder } = options;
   const prefix = `snapshot-${await toKey(options)}-`;
@@ -36,7 +36,7 @@ export async function ensureSnapshot(options: SnapshotOptions): Promise<string> 
 
 const ENDING = ".bin";
 
-/** Sizes and times stand for contents: the programs have a hundred megabytes. */
+/** Sizes and modification times stand in for contents: the programs have a hundred megabytes. */
 async function toKey({ inputs, identity }: SnapshotOptions): Promise<string> {
   const stats = await Promise.all(inputs.map((path) => stat(path)));
   const marks = stats.map(({ size, mtimeMs }, index) => [inputs[index], size, mtimeMs]);

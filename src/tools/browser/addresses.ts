@@ -1,7 +1,7 @@
 /**
- * Which addresses pages may be fetched from: public ones. What a model asks for may come from a page that wants to see
- * the operator's network, so everything else is refused: private, loopback, link-local, shared and multicast ranges, and
- * IPv6 addresses that stand for such an IPv4 one.
+ * Decides which IP addresses pages may be fetched from: public ones only. A page may lead the model to addresses in the
+ * operator's network, so private, loopback, link-local, shared and multicast ranges are refused, and IPv6 addresses
+ * that embed such an IPv4 address.
  */
 
 /** IPv4 ranges that are not public: first address and prefix length (IANA's special-purpose registry). */
@@ -19,11 +19,14 @@ const RESERVED_V4: readonly (readonly [string, number])[] = [
   ["198.18.0.0", 15],
   ["198.51.100.0", 24],
   ["203.0.113.0", 24],
-  // Multicast, then everything reserved, up to the broadcast address.
+  // Multicast, then the reserved ranges up to the broadcast address.
   ["224.0.0.0", 3],
 ];
 
-/** An address as a resolver or `URL` writes it, IPv6 with or without brackets. What is no address is not public. */
+/**
+ * Takes an address as a resolver or `URL` writes it, IPv6 with or without brackets. Anything that is not an address is
+ * not public.
+ */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
   const v4 = parseV4(bare);
@@ -32,7 +35,7 @@ export function isPublicAddress(address: string): boolean {
   return groups !== undefined && isPublicV6(groups);
 }
 
-/** Whether a host name is an address, in the spelling that `URL` gives it. */
+/** Whether a host name is an IP address, as `URL` spells it. */
 export function isAddress(host: string): boolean {
   return host.startsWith("[") || parseV4(host) !== undefined;
 }
@@ -47,13 +50,14 @@ function isPublicV4(address: number): boolean {
 function isPublicV6(groups: readonly number[]): boolean {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
   const low = g * 0x1_0000 + h;
-  // NAT64: the gateway there connects to the IPv4 address.
+  // NAT64: a translator connects to the embedded IPv4 address.
   if (a === 0x64 && b === 0xff9b) return c + d + e + f === 0 && isPublicV4(low);
-  // Only 2000::/3 is given out: no loopback, mapped or compatible IPv4, unique local, link-local or multicast address.
+  // Global unicast is 2000::/3. Everything else is refused: loopback, mapped or compatible IPv4, unique local,
+  // link-local, multicast.
   if (a < 0x2000 || a > 0x3fff) return false;
-  // 6to4 carries an IPv4 address.
+  // 6to4 embeds an IPv4 address.
   if (a === 0x2002) return isPublicV4(b * 0x1_0000 + c);
-  // Teredo and other protocol assignments, benchmarks, ORCHID; documentation.
+  // Protocol assignments such as Teredo, benchmarking, ORCHID; documentation.
   if (a === 0x2001 && (b < 0x200 || b === 0xdb8)) return false;
   return !(a === 0x3fff && b < 0x1000);
 }

@@ -1,4 +1,4 @@
-/** Search services, each by its own JSON. What they send is only trusted to be text. */
+/** Adapters for search services and their JSON formats. Responses are untrusted: each field is read as text only. */
 import * as z from "zod";
 import type { SearchResult } from "../builtin-tool.ts";
 import type { UserLocation } from "../toolbox.ts";
@@ -10,7 +10,7 @@ export interface SearchBackend {
 }
 
 export interface SearchOptions {
-  /** Most results. */
+  /** Maximum number of results. */
   readonly count: number;
   readonly allow: readonly string[];
   readonly deny: readonly string[];
@@ -20,13 +20,13 @@ export interface SearchOptions {
 export type BackendName = "searxng" | "exa" | "brave" | "tavily" | "you";
 
 export interface BackendOptions {
-  /** The service's address. Absent: its public one; SearXNG has none. */
+  /** The service's address. Absent: its public address; SearXNG has none. */
   readonly url?: string | undefined;
   readonly key?: string | undefined;
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** How a service is asked, and what its answer holds. */
+/** How to build a service's request and read its response. */
 interface Service {
   readonly name: string;
   readonly url: string | undefined;
@@ -84,7 +84,7 @@ export function createSearchBackend(name: BackendName, options: BackendOptions):
 
 const MAX_RESULTS = 100;
 
-/** The mistake most operators make: SearXNG serves JSON only where its settings list it. */
+/** The most common configuration error: SearXNG serves JSON only if its settings list that format. */
 function hint(name: BackendName, status: number): string {
   return name === "searxng" && status === 403
     ? " (its settings must list json under search.formats)"
@@ -212,7 +212,7 @@ const SERVICES: Record<BackendName, Service> = {
   },
 };
 
-/** For services without fields for domains. Results are filtered all the same. */
+/** Adds domains to the query, for services without fields for them. Results are filtered in any case. */
 function withSites(query: string, allow: readonly string[], deny: readonly string[]): string {
   const sites = allow.slice(0, 5).map((domain) => `site:${domain}`);
   const others = deny.slice(0, 5).map((domain) => `-site:${domain}`);

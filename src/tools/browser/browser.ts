@@ -1,8 +1,8 @@
 /**
  * The `browser` tool: search, open and find, as gpt-oss was trained with them.
  *
- * Every page that is displayed gets the next cursor. Unlike in OpenAI's reference, where a later page of search results
- * takes the place of an earlier one, a cursor always names the page it was given to.
+ * Every displayed page gets the next cursor. In OpenAI's reference, a later page of search results takes over the
+ * cursor of an earlier one; here a cursor always names the page it was given to.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
@@ -30,7 +30,7 @@ import { isAllowedHost, type UrlPolicy } from "./url-policy.ts";
 export interface BrowserDeps {
   readonly backend: SearchBackend;
   readonly fetchPage: FetchPage;
-  /** The operator's. */
+  /** The addresses that the operator's settings allow. */
   readonly policy: UrlPolicy;
   readonly tokenizer: Tokenizer;
   readonly searchTimeoutMs: number;
@@ -47,20 +47,20 @@ export function createBrowserTool(deps: BrowserDeps, options: BrowserOptions = {
   };
 }
 
-/** Results of a search that the model did not say how many it wants of, as its instructions say. */
+/** Default number of search results, as the tool's instructions say. */
 const DEFAULT_RESULTS = 10;
 const MAX_RESULTS = 20;
-/** Kept of a page. */
+/** Maximum characters kept of a page. */
 const MAX_PAGE_LENGTH = 1_000_000;
 
-/** A page under a cursor. Of a page from an earlier turn only its address is known, until it is looked at. */
+/** A page under a cursor. For a page from an earlier turn only the address is known until it is needed. */
 interface Entry {
   page: Page | undefined;
   readonly url: string;
   readonly title: string;
-  /** Of search results: what led to them. */
+  /** For search results: the query. */
   readonly search?: Saved["search"];
-  /** Of the results of `find`: where, and for what. */
+  /** For the results of `find`: the page and the pattern. */
   readonly find?: Saved["find"];
 }
 
@@ -69,7 +69,7 @@ class BrowserRun implements BuiltinRun {
   readonly #options: BrowserOptions;
   readonly #policy: UrlPolicy;
   readonly #entries: Entry[];
-  /** Calls so far, by function. */
+  /** Number of calls so far, by function. */
   readonly #uses = { search: 0, open: 0 };
 
   constructor(deps: BrowserDeps, options: BrowserOptions, saved: string | undefined) {
@@ -254,7 +254,7 @@ class BrowserRun implements BuiltinRun {
     return entry;
   }
 
-  /** A page from an earlier turn. */
+  /** Loads a page from an earlier turn. */
   async #loadAgain({ url, search, find }: Entry, signal: AbortSignal): Promise<Page> {
     if (search) return toSearchPage(search.query, search.results);
     if (find === undefined) return this.#load(url, signal);
@@ -302,18 +302,18 @@ function toName(url: string): string {
   return URL.parse(url)?.hostname ?? url;
 }
 
-/** A link's number that came as a string, or an address. */
+/** A link's number that was sent as a string, or an address. */
 function toTarget(id: string): string | number {
   const text = id.trim().replace(/^view-source:/, "");
   if (/^-?\d{1,6}$/.test(text)) return Number(text);
   return /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `https://${text}`;
 }
 
-/** Why a search or a page failed, without what only the operator should see. */
+/** Why a search or a page failed, without details that are for the operator only. */
 function toReason(error: unknown): string {
   if (!(error instanceof Error)) return "it failed";
   if (error.name === "TimeoutError" || error.name === "AbortError") return "timeout";
-  // What Node says of a failed connection names addresses.
+  // Node's error messages about failed connections contain addresses.
   if (error instanceof TypeError) return "the connection failed";
   return error.message.slice(0, 200);
 }
@@ -328,7 +328,7 @@ const looseNumber = lazy(() =>
   ),
 );
 
-/** As the model writes them: numbers may be strings, and unknown names are ignored. */
+/** Arguments as the model writes them: numbers may be strings, and unknown names are ignored. */
 const browserArguments = lazy(() =>
   z.object({
     query: z.string().optional(),
@@ -382,7 +382,7 @@ const savedPages = lazy(() =>
 
 type Saved = z.output<ReturnType<typeof savedPages>>[number];
 
-/** Without a page of it where it cannot be read: the model is told that the cursor is not there. */
+/** A page that cannot be loaded is left out: the model is told that the cursor does not exist. */
 function restore(saved: string | undefined): Entry[] {
   if (saved === undefined) return [];
   try {

@@ -1,15 +1,18 @@
-/** Fetches pages for the model: bounded in size, time and redirects, each of which is checked again. */
+/**
+ * Fetches pages for the model. Size, time and redirects are limited, and each redirect is checked like the first
+ * address.
+ */
 import { checkUrl, FetchRefused, type UrlPolicy } from "./url-policy.ts";
 
-/** A page as it was served. */
+/** A page as the server sent it. */
 export interface FetchedPage {
-  /** After redirects. */
+  /** The address after redirects. */
   readonly url: string;
   readonly contentType: string;
   readonly body: string;
 }
 
-/** Where pages come from. Rejects with an error whose message may be shown to the model. */
+/** Fetches a page. Rejects with an error whose message may be shown to the model. */
 export type FetchPage = (
   url: string,
   policy: UrlPolicy,
@@ -23,7 +26,7 @@ export interface PageResponse {
   readonly status: number;
   readonly header: (name: string) => string | null;
   readonly body: AsyncIterable<Uint8Array> | null;
-  /** Lets go of the connection. */
+  /** Closes the connection. */
   readonly cancel: () => void;
 }
 
@@ -73,7 +76,7 @@ async function readPage(response: PageResponse, url: URL): Promise<FetchedPage> 
   return { url: url.href, contentType, body: decode(bytes, contentType) };
 }
 
-/** Text, JSON and XML. No PDF, for instance. */
+/** Text, JSON and XML are readable; PDF, for instance, is not. */
 function isReadable(contentType: string): boolean {
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   return /^text\/(?:html|plain|markdown|xml|csv|css|javascript)$|^application\/(?:[\w.-]+\+)?(?:json|xml)$|^application\/(?:xhtml\+xml|javascript)$/.test(
@@ -98,7 +101,7 @@ async function readBytes(body: PageResponse["body"]): Promise<Uint8Array> {
   return bytes;
 }
 
-/** By the header, else by the page's own declaration, else UTF-8. */
+/** The encoding from the header, else from the page's own declaration, else UTF-8. */
 function decode(bytes: Uint8Array, contentType: string): string {
   const named =
     /charset="?([\w-]+)/i.exec(contentType)?.[1] ??
@@ -112,7 +115,10 @@ function decode(bytes: Uint8Array, contentType: string): string {
   }
 }
 
-/** By the runtime's own `fetch`, which does not say what address it connects to: for runtimes without a local network. */
+/**
+ * Uses the runtime's own `fetch`, which does not reveal the address it connects to: for runtimes that cannot reach a
+ * local network.
+ */
 export const requestByFetch: RequestPage = async (url, signal) => {
   const response = await fetch(url, { redirect: "manual", headers: PAGE_HEADERS, signal });
   return {

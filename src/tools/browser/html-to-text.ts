@@ -1,6 +1,6 @@
 /**
- * A page's HTML as the text the model was trained to read: links as `【{id}†text】`, or `【{id}†text†domain】` where they
- * lead to another site, and a light form of Markdown for the rest.
+ * Converts a page's HTML to the text that the model was trained to read: links as `【{id}†text】`, or
+ * `【{id}†text†domain】` if they lead to another site, and a simple form of Markdown for the rest.
  */
 import { Parser } from "htmlparser2";
 
@@ -10,10 +10,10 @@ export interface PageText {
   readonly links: readonly string[];
 }
 
-/** Links beyond these keep their text only. */
+/** Maximum number of links. Further ones keep their text only. */
 const MAX_LINKS = 2000;
 
-/** @param url of the page, which links are relative to. Never throws, whatever the HTML. */
+/** @param url the page's address, to which links are relative. Never throws, whatever the HTML. */
 export function htmlToText(html: string, url: string): PageText {
   const writer = new PageWriter(url);
   const parser = new Parser(
@@ -29,13 +29,13 @@ export function htmlToText(html: string, url: string): PageText {
   return writer.end();
 }
 
-/** Tags whose content is not text of the page. */
+/** Tags whose content is not part of the page's text. */
 const SKIPPED = new Set(
   "script style noscript template svg math iframe object head nav-menu select option canvas".split(
     " ",
   ),
 );
-/** Tags around which a paragraph ends. */
+/** Tags that end a paragraph. */
 const BLOCKS = new Set(
   "p div section article main header footer aside nav address blockquote figure figcaption form fieldset table details summary dl h1 h2 h3 h4 h5 h6 ul ol pre hr".split(
     " ",
@@ -44,7 +44,7 @@ const BLOCKS = new Set(
 
 interface OpenLink {
   readonly href: string;
-  /** Where its text begins in the line. */
+  /** Offset of its text in the line. */
   readonly start: number;
 }
 
@@ -54,7 +54,7 @@ class PageWriter {
   readonly #lists: { readonly ordered: boolean; items: number }[] = [];
   #out: string[] = [];
   #line = "";
-  /** What the next line begins with: a bullet, a quotation mark. */
+  /** Prefix of the next line: a bullet, a quotation mark. */
   #prefix = "";
   #quotes = 0;
   #skipping: string | undefined;
@@ -225,7 +225,7 @@ class PageWriter {
     this.#line = `${this.#line.slice(0, link.start)}${space}【${id}†${label}${domain}】${after}`;
   }
 
-  /** Where a link leads, if it can be opened and is no place within this page. */
+  /** A link's target, if it can be opened and is not on this page. */
   #resolve(href: string): URL | undefined {
     if (href === "" || href.startsWith("#")) return undefined;
     const target = URL.parse(href, this.#base?.href);
@@ -241,7 +241,7 @@ class PageWriter {
   }
 
   #endLine(keepEmpty = false): void {
-    // A link over several lines is one of the first.
+    // A link that spans several lines is shown on the first one.
     if (this.#link && this.#line.length > this.#link.start) this.#closeLink();
     const line = this.#preformatted > 0 ? this.#line.trimEnd() : this.#line.trim();
     if (line !== "" || keepEmpty) {
@@ -255,10 +255,10 @@ class PageWriter {
   }
 }
 
-/** Quotations and lists nested deeper are written like those of this depth. */
+/** Maximum nesting that is shown; deeper quotations and lists are written like those of this depth. */
 const MAX_DEPTH = 8;
 
-/** A page cannot write links or citations of its own. */
+/** Replaces the brackets of links and citations, so that a page cannot forge them. */
 export function inert(text: string): string {
   return text
     .replaceAll("【", "〖")

@@ -1,6 +1,6 @@
 /**
- * A search over a few documents in memory, without a network: for trying the browser tool, and for tests. Documents
- * have addresses under a domain that is reserved for examples, so that no real page is meant.
+ * Searches a few documents in memory, without a network: for trying the browser tool, and for tests. The documents have
+ * addresses under a domain that is reserved for examples, so that none can be mistaken for a real page.
  */
 import type { SearchResult } from "../builtin-tool.ts";
 import type { SearchBackend } from "./backends.ts";
@@ -76,7 +76,8 @@ function scoreOf(
   for (const word of query) {
     const count = words.get(word) ?? 0;
     const weight = weights.get(word) ?? 0;
-    // A document that says a word a hundred times is not a hundred times about it.
+    // Repetition has diminishing weight: a document that repeats a word a hundred times is not a hundred times more
+    // relevant.
     score += weight * (count / (count + 2)) + (heading.has(word) ? weight : 0);
   }
   return score;
@@ -97,7 +98,7 @@ function toTitle(path: string, text: string): string {
 
 const SNIPPET_LENGTH = 200;
 
-/** The surroundings of the first word that is found. */
+/** The text around the first word that matches. */
 function toSnippet(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase();
   const found = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);

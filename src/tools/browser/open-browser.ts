@@ -1,4 +1,4 @@
-/** The browser tool as the operator has configured it, on any runtime. */
+/** Creates the browser tool from the settings, on any runtime. */
 import { o200kHarmony } from "../../tokenizer/index.ts";
 import type { Toolbox } from "../toolbox.ts";
 import { type BackendName, createSearchBackend } from "./backends.ts";
@@ -7,7 +7,7 @@ import { createPageFetch, type RequestPage } from "./fetch-page.ts";
 import { createLocalSearch, type LocalDocument } from "./local-search.ts";
 import { SAMPLE_DOCUMENTS } from "./sample-documents.ts";
 
-/** The settings of these names, and what the runtime has. */
+/** The settings it reads, and what the runtime provides. */
 export interface BrowserSetup {
   readonly browserSearch: BackendName | "local";
   readonly browserSearchUrl?: string | undefined;
@@ -18,7 +18,7 @@ export interface BrowserSetup {
 
 export interface BrowserRuntime {
   readonly requestPage: RequestPage;
-  /** For local search. Absent: a few sample documents. */
+  /** Documents for local search. Absent: a few sample documents. */
   readonly documents?: readonly LocalDocument[] | undefined;
 }
 

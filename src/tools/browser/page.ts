@@ -4,13 +4,13 @@ import type { CitedLines } from "../builtin-tool.ts";
 import { wrapLines } from "./wrap-lines.ts";
 
 export interface Page {
-  /** Empty: a page of search results. */
+  /** The page's address. Empty for search results. */
   readonly url: string;
   readonly title: string;
   readonly text: string;
-  /** By the number in `【{id}†…】`. */
+  /** Links by the number in `【{id}†…】`. */
   readonly links: readonly string[];
-  /** Of a page of `find` results: the page that was searched, and the line of each match. */
+  /** For a page of `find` results: the page that was searched, and the line of each match. */
   readonly found?: {
     readonly title: string;
     readonly url: string;
@@ -18,7 +18,7 @@ export interface Page {
   };
 }
 
-/** What goes wrong because of what the model asked for. The message is for the model. */
+/** An error caused by the model's arguments. The message is for the model. */
 export class BrowserError extends Error {
   constructor(message: string) {
     super(message);
@@ -28,20 +28,20 @@ export class BrowserError extends Error {
 
 export interface Window {
   readonly cursor: number;
-  /** The first line. */
+  /** The first line to show. */
   readonly loc: number;
-  /** 0 or less: as many as fit. */
+  /** Number of lines. 0 or less: as many as fit. */
   readonly lines: number;
 }
 
-/** Tokens that a window takes where the model does not say how many lines it wants. */
+/** Tokens in a window if the model does not say how many lines it wants. */
 const WINDOW_TOKENS = 1024;
-/** Characters among which those tokens are looked for: ordinary text has about four to a token. */
+/** Maximum characters in which to look for those tokens: ordinary text has about four per token. */
 const WINDOW_CHARACTERS = 32_768;
 const MAX_LINES = 500;
 const MAX_URL_LENGTH = 1024;
 
-/** Throws a {@link BrowserError} for a line that the page has not. */
+/** Throws a {@link BrowserError} for a line that does not exist. */
 export function showPage(page: Page, { cursor, loc, lines }: Window, tokenizer: Tokenizer): string {
   const all = linesOf(page);
   const last = all.length - 1;
@@ -68,7 +68,7 @@ function linesOf(page: Page): readonly string[] {
   return lines;
 }
 
-/** What these lines say, as one line of text. At most as long as is usual for a quotation in a citation. */
+/** The text of these lines, joined into one line. At most as long as a quotation in a citation usually is. */
 export function quote(page: Page, { first, last }: CitedLines): string {
   const lines = linesOf(page).slice(first, Math.min(last + 1, first + MAX_QUOTED_LINES));
   return stripLinks(lines.join("\n")).replace(/\s+/g, " ").trim().slice(0, MAX_QUOTE);
@@ -89,7 +89,7 @@ function numbered(lines: readonly string[], from: number): string {
   return lines.map((line, index) => `L${from + index}: ${line}`).join("\n");
 }
 
-/** A page may have been named by whoever wrote it: no line break gets into the heading. */
+/** The address was chosen by the page's author: line breaks must not reach the heading. */
 function shownUrl(url: string): string {
   const text = decodePercents(url).replace(/[\r\n]/g, " ");
   return text.length > MAX_URL_LENGTH ? `${text.slice(0, MAX_URL_LENGTH - 3)}...` : text;
@@ -106,7 +106,7 @@ function decodePercents(url: string): string {
 const MAX_MATCHES = 50;
 const MATCH_LINES = 4;
 
-/** The matches as a page of their own. */
+/** Shows the matches as a page of their own. */
 export function findInPage(page: Page, searched: string): Page {
   const pattern = searched.toLowerCase();
   const lines = stripLinks(linesOf(page).join("\n")).split("\n");
@@ -129,7 +129,7 @@ export function findInPage(page: Page, searched: string): Page {
   };
 }
 
-/** The text of links without their markup, and of a link that is cut off at the end. */
+/** Replaces links by their text, also a link that is cut off at the end. */
 export function stripLinks(text: string): string {
   return text
     .replace(/^[^\u3010\u3011]*\u3011/, "")

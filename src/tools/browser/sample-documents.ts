@@ -1,4 +1,7 @@
-/** What `browserSearch` `local` finds without a folder: enough to see the browser tool search, open and cite. */
+/**
+ * The documents that `browserSearch: local` searches when no folder is configured: enough to see the browser tool
+ * search, open and cite.
+ */
 import type { LocalDocument } from "./local-search.ts";
 
 export const SAMPLE_DOCUMENTS: readonly LocalDocument[] = [

@@ -1,4 +1,4 @@
-/** A page of search results. */
+/** Formats search results as a page. */
 import type { SearchResult } from "../builtin-tool.ts";
 import { inert } from "./html-to-text.ts";
 import type { Page } from "./page.ts";

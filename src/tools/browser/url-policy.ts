@@ -1,12 +1,12 @@
-/** Which addresses on the web the model may open. */
+/** Decides which web addresses the model may open. */
 import { isAddress, isPublicAddress } from "./addresses.ts";
 
 export interface UrlPolicy {
-  /** Domains that may be opened, with their subdomains. Empty: all. */
+  /** Domains that may be opened, including their subdomains. Empty: all. */
   readonly allow: readonly string[];
-  /** The same of the operator's settings: what a request allows can only be less. */
+  /** The operator's own list: a request can only narrow it. */
   readonly within?: readonly string[];
-  /** Domains that may not, whatever `allow` says. */
+  /** Domains that may not be opened, whatever `allow` says. */
   readonly deny: readonly string[];
 }
 
@@ -19,8 +19,8 @@ export class FetchRefused extends Error {
 }
 
 /**
- * Checks an address before it is fetched, and each one it redirects to. Addresses behind a name are checked where the
- * connection is made. Throws a {@link FetchRefused}.
+ * Checks an address before it is fetched, and the target of each redirect. Addresses behind a host name are checked
+ * when the connection is made. Throws a {@link FetchRefused}.
  */
 export function checkUrl(text: string, policy: UrlPolicy): URL {
   const url = URL.parse(text);
@@ -31,7 +31,7 @@ export function checkUrl(text: string, policy: UrlPolicy): URL {
   if (url.username !== "" || url.password !== "") {
     throw new FetchRefused("a URL with a user name or password cannot be opened");
   }
-  // `URL` leaves out the port that is the protocol's own.
+  // `URL` omits a protocol's default port.
   if (url.port !== "" && url.port !== "80" && url.port !== "443") {
     throw new FetchRefused("only ports 80 and 443 can be opened");
   }
@@ -42,7 +42,7 @@ export function checkUrl(text: string, policy: UrlPolicy): URL {
   return url;
 }
 
-/** Whether results and pages of this host may be shown. */
+/** Whether results and pages from this host may be shown. */
 export function isAllowedHost(host: string, { allow, within = [], deny }: UrlPolicy): boolean {
   if (deny.some((domain) => isWithin(host, domain))) return false;
   return [allow, within].every(
@@ -55,7 +55,7 @@ function isWithin(host: string, domain: string): boolean {
   return host === bare || host.endsWith(`.${bare}`);
 }
 
-/** Names that only a local network knows. */
+/** Host names that exist only in a local network. */
 function isPublicName(host: string): boolean {
   return (
     host.includes(".") &&

@@ -1,6 +1,6 @@
 /**
- * Wraps text as the model has seen pages in training: Python's `textwrap.wrap` at 80 characters, with white space kept.
- * Line numbers, and with them citations, depend on it.
+ * Wraps text like the pages that the model saw in training: Python's `textwrap.wrap` at 80 characters, with white space
+ * kept. Line numbers, and so citations, depend on it.
  */
 
 const WIDTH = 80;
@@ -9,11 +9,11 @@ export function wrapLines(text: string, width = WIDTH): string[] {
   return text.split("\n").flatMap((line) => (line === "" ? [""] : wrapLine(line, width)));
 }
 
-/** Python's `wordsep_re`: white space, dashes between words, and words, which may break behind a hyphen. */
+/** Python's `wordsep_re`: white space, dashes between words, and words, which may break after a hyphen. */
 const CHUNK =
   /[\t\v\f\r ]+|(?<=[\p{L}\p{N}_!"'&.,?])-{2,}(?=[\p{L}\p{N}_])|[^\t\n\v\f\r ]+?(?:-(?:(?<=[\p{L}_]{2}-)|(?<=[\p{L}_]-[\p{L}_]-))(?=[\p{L}_]-?[\p{L}_])|(?=[\t\v\f\r ]|$)|(?<=[\p{L}\p{N}_!"'&.,?])(?=-{2,}[\p{L}\p{N}_]))/gu;
 
-/** Characters of a line that is looked at word by word. A longer one is no prose, and is cut. */
+/** Longest line that is wrapped word by word. A longer one is not prose and is cut at the width. */
 const MAX_PROSE = 20_000;
 
 function wrapLine(written: string, width: number): string[] {
@@ -36,7 +36,7 @@ function wrapLine(written: string, width: number): string[] {
       length = size;
       continue;
     }
-    // A word that no line holds begins on this one, and is cut where lines end.
+    // A word longer than a line starts on the current line and is cut at each line's end.
     const pieces = cutWord(chunk, width - length, width);
     for (const piece of pieces.slice(0, -1)) {
       lines.push(current + piece);
@@ -49,7 +49,7 @@ function wrapLine(written: string, width: number): string[] {
   return lines;
 }
 
-/** `first`: room on the line that the word begins on. */
+/** `first`: remaining width of the line that the word starts on. */
 function cutWord(word: string, first: number, width: number): string[] {
   const characters = Array.from(word);
   const pieces: string[] = [];
@@ -75,7 +75,7 @@ function expandTabs(line: string): string {
   return out;
 }
 
-/** In characters, as Python counts. */
+/** Length in code points, as Python counts. */
 function lengthOf(text: string): number {
   let length = text.length;
   for (const { length: units } of text.matchAll(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)) {

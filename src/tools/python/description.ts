@@ -1,11 +1,11 @@
 /**
- * What the model is told about the `python` tool: the texts it was trained on, and where they would be wrong about
- * network, packages or time, the truth in their place.
+ * The description of the `python` tool for the model: the text from training, corrected where it would be wrong about
+ * network, packages or time.
  */
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import type { PythonRuntime } from "./runtime.ts";
 
-/** Of harmony's library (`stateful`, the tool of training) and of gpt-oss' Docker tool (`stateless`). */
+/** From the harmony library (`stateful`, the tool of training) and from gpt-oss's Docker tool (`stateless`). */
 export const TRAINED_DESCRIPTIONS = {
   stateful: `\
 Use this tool to execute Python code in your chain of thought. The code will not be shown to the user. This tool should be used for internal reasoning, but not for code that is intended to be visible to the user (e.g. when creating plots, tables, or files).

@@ -1,11 +1,11 @@
 /**
- * Python in a sandbox elsewhere, by one HTTP request per call.
+ * Runs Python in a remote sandbox, with one HTTP request per call.
  *
  * `POST url` with `{session, call, code, timeout_ms}` is answered by `{status, output, files?, withheld?, restarted?}`:
- * `status` is a `PythonStatus`; `files` have `path` below `/mnt/data` and `base64`; `restarted` says that the session was
- * unknown although `call` is greater than 1. A session begins with the first request that names it and ends when the
- * sandbox has not heard of it for a while, or by `DELETE url/session`. 429 and 503 say that there is no room. The
- * operator's key is sent as a bearer token.
+ * `status` is a `PythonStatus`; `files` have `path` below `/mnt/data` and `base64`; `restarted` says that the session
+ * was unknown although `call` is greater than 1. A session begins with the first request that names it. It ends when
+ * the sandbox has not received a call for a while, or by `DELETE url/session`. 429 and 503 mean that there is no
+ * capacity. The operator's key is sent as a bearer token.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
@@ -26,9 +26,9 @@ export interface HttpPythonOptions {
   readonly fetch: typeof fetch;
 }
 
-/** The sandbox stops the code itself; this is for one that does not answer. */
+/** Backstop for a sandbox that does not answer; normally it enforces the time limit itself. */
 const GRACE_MS = 10_000;
-/** Of an answer. */
+/** Maximum size of a response, in bytes. */
 const MAX_BYTES = MAX_OUTPUT * 8 + FILE_LIMITS.allBytes * 2;
 
 export function createHttpPython(options: HttpPythonOptions): PythonRuntime {
@@ -57,7 +57,7 @@ export function createHttpPython(options: HttpPythonOptions): PythonRuntime {
   }
 
   async function end(session: string): Promise<void> {
-    // It ends on its own as well.
+    // A failure is ignored: the session also expires in the sandbox.
     await options
       .fetch(`${url.replace(/\/$/, "")}/${session}`, { method: "DELETE", headers })
       .then((response) => response.body?.cancel())
@@ -70,7 +70,7 @@ export function createHttpPython(options: HttpPythonOptions): PythonRuntime {
     packages: undefined,
     timeoutMs,
     async open({ tenant, id }) {
-      // The sandbox knows no tenants: one cannot name the session of another.
+      // The sandbox does not know tenants, so the id is derived from the tenant: no tenant can name another's session.
       const prefix = await toPrefix(tenant);
       const resumed = id?.startsWith(prefix) === true;
       const session = resumed && id !== undefined ? id : prefix + newId();
@@ -118,7 +118,7 @@ async function readBounded(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Short and the same on every replica. */
+/** Short, and the same on every replica. */
 async function toPrefix(tenant: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(tenant));
   return `${[...new Uint8Array(digest, 0, 6)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}-`;

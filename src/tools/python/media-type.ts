@@ -1,4 +1,4 @@
-/** Files as data URLs. */
+/** Encodes files as data URLs. */
 import type { PythonFile } from "./runtime.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -16,8 +16,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The type is told by the name: the code that wrote the file is not to be trusted with more, and no client may take HTML
- * for a page.
+ * The media type follows from the name, and only from a fixed list: the code that wrote the file is not trusted, and no
+ * client may render its output as HTML.
  */
 export function toDataUrl({ path, base64 }: PythonFile): string {
   const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "";

@@ -18,7 +18,7 @@ import {
   PythonUnavailable,
 } from "./runtime.ts";
 
-/** Of gpt-oss' reference tool. */
+/** The limits of gpt-oss's reference tool. */
 const NO_OUTPUT =
   "[WARN] No output available. Use print() to output anything to stdout to receive the output";
 
@@ -40,7 +40,7 @@ function createRun(
   wanted: string | undefined,
 ): BuiltinRun {
   let session: PythonSession | undefined;
-  /** The conversation had a session whose variables the model may still count on. */
+  /** The conversation had a session, and the model may still rely on its variables. */
   let lost = false;
 
   async function open(): Promise<PythonSession> {
@@ -69,7 +69,7 @@ function createRun(
   };
 }
 
-/** A session named by the request counts more than that of the conversation. */
+/** A session that the request names takes precedence over the conversation's. */
 function toSessionId({ containerId }: PythonOptions, { saved }: ToolSession): string | undefined {
   const named = containerId?.startsWith(CONTAINER_PREFIX)
     ? containerId.slice(CONTAINER_PREFIX.length)
