@@ -5,10 +5,11 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import type { ToolNamespace } from "../harmony/conversation.ts";
+import type { NamespacedFunction } from "../harmony/tool-names.ts";
 import type { Settings } from "../config/settings.ts";
 import type { BuiltinTool } from "../tools/builtin-tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
-import type { TurnBuiltins } from "../turn/turn.ts";
+import type { ApprovedCall, TurnBuiltins } from "../turn/turn.ts";
 import { RequestError } from "./errors.ts";
 
 /** What the deployment has, and the operator's limits. */
@@ -37,11 +38,33 @@ export interface HostedTools {
   readonly tools: readonly BuiltinTool[];
   /** For the system message. */
   readonly namespaces: readonly ToolNamespace[];
+  /** For the developer message. */
+  readonly functions: readonly NamespacedFunction[];
   /** Most calls, where declarations limit them. */
   readonly maxUses: number | undefined;
 }
 
-export const NO_HOSTED_TOOLS: HostedTools = { tools: [], namespaces: [], maxUses: undefined };
+export const NO_HOSTED_TOOLS: HostedTools = {
+  tools: [],
+  namespaces: [],
+  functions: [],
+  maxUses: undefined,
+};
+
+/** The same limits with these tools. */
+export function withTools({ maxUses }: HostedTools, tools: readonly BuiltinTool[]): HostedTools {
+  return {
+    tools,
+    namespaces: tools.flatMap(({ namespace }) => namespace ?? []),
+    functions: tools.flatMap(({ functions = [] }) => functions.map(({ shown }) => shown)),
+    maxUses,
+  };
+}
+
+/** With the tools of MCP servers. */
+export function withServers(hosted: HostedTools, servers: readonly BuiltinTool[]): HostedTools {
+  return servers.length === 0 ? hosted : withTools(hosted, [...hosted.tools, ...servers]);
+}
 
 /** Undefined: no tool of the gateway goes by this name. */
 export function hostedKindOf(type: string): HostedKind | undefined {
@@ -50,8 +73,14 @@ export function hostedKindOf(type: string): HostedKind | undefined {
   return /^code_(?:interpreter|execution)(?:_\d+)?$/.test(type) ? "python" : undefined;
 }
 
+/** Whether tools of this type are run by a gateway, if by anybody: no client runs them. */
+export function isHostedType(type: string): boolean {
+  return type === "mcp" || hostedKindOf(type) !== undefined;
+}
+
 /** Whether a tool of this kind can be run here. */
 export function isHosted(type: string, { toolbox }: Pick<HostedDeps, "toolbox">): boolean {
+  if (type === "mcp") return toolbox.mcp !== undefined;
   const kind = hostedKindOf(type);
   return kind !== undefined && toolbox[kind] !== undefined;
 }
@@ -90,24 +119,23 @@ export function readHostedTools(
       kind === "browser" ? openBrowser(given, limits, deps) : openPython(given, param, deps);
     if (tool) tools.push(tool);
   }
-  return {
-    tools,
-    namespaces: tools.flatMap(({ namespace }) => namespace ?? []),
-    maxUses: uses.length === 0 ? undefined : Math.min(...uses),
-  };
+  const maxUses = uses.length === 0 ? undefined : Math.min(...uses);
+  return withTools({ ...NO_HOSTED_TOOLS, maxUses }, tools);
 }
 
 export interface BuiltinRequest {
   /** The request's own limit. */
   readonly maxCalls?: number | null | undefined;
-  readonly forced?: string | undefined;
+  readonly forced?: readonly string[] | undefined;
   readonly saved?: ReadonlyMap<string, string> | undefined;
+  /** Calls that are made before anything is sampled. */
+  readonly approved?: readonly ApprovedCall[];
 }
 
 /** Undefined: the gateway runs no tools in this turn. */
 export function toTurnBuiltins(
   { tools, maxUses }: HostedTools,
-  { maxCalls, forced, saved }: BuiltinRequest,
+  { maxCalls, forced, saved, approved = [] }: BuiltinRequest,
   deps: HostedDeps,
 ): TurnBuiltins | undefined {
   if (tools.length === 0) return undefined;
@@ -118,13 +146,26 @@ export function toTurnBuiltins(
     citations: deps.citations,
     ...(forced !== undefined && { forced }),
     ...(saved && { saved }),
+    ...(approved.length > 0 && { approved }),
   };
 }
 
-/** The recipient of a first call that must be to a tool of this kind. */
-export function forcedRecipient(type: string): string | undefined {
-  const kind = hostedKindOf(type);
-  return kind === "browser" ? "browser.search" : kind;
+/** The recipients of which a first call must have one, if it must be to any of these tools. Undefined: there are none. */
+export function requiredRecipients(tools: readonly BuiltinTool[]): readonly string[] | undefined {
+  const [first] = tools;
+  if (first === undefined) return undefined;
+  // Tools of training are not chosen from: a search is what a request with both wants first.
+  const recipients =
+    first.functions === undefined
+      ? firstRecipients(first)
+      : tools.flatMap((tool) => firstRecipients(tool));
+  return recipients.length === 0 ? undefined : recipients;
+}
+
+/** The recipients of which a first call must have one, if it must be to this tool. */
+export function firstRecipients({ name, functions }: BuiltinTool): readonly string[] {
+  if (functions !== undefined) return functions.map(({ recipient }) => recipient);
+  return [name === "browser" ? "browser.search" : name];
 }
 
 function openBrowser(

@@ -50,12 +50,12 @@ export function toOfferedFunction(
 }
 
 /** Identifies the function in the turn. */
-export function turnName({ namespace, name }: OfferedFunction): string {
+export function turnName({ namespace, name }: NamespacedFunction): string {
   return qualifiedName(namespace?.name, name);
 }
 
 /** The model identifies a function by its name alone, with its namespace where it has one. */
-export function refuseDuplicates(functions: readonly OfferedFunction[]): void {
+export function refuseDuplicates(functions: readonly NamespacedFunction[]): void {
   const seen = new Set<string>();
   for (const each of functions) {
     const name = turnName(each);

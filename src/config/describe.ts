@@ -20,12 +20,12 @@ export interface SettingDescription {
   readonly choices: readonly string[];
   /** What a value looks like: `a whole number from 0 to 65535`. */
   readonly expected: string;
-  /** Keys of the objects in a list of objects, for suggestions. */
+  /** Keys of the objects in a list or an object of objects, for suggestions. */
   readonly itemKeys: readonly string[];
 }
 
 /** How a setting is written on a command line or in a variable. */
-export type SettingKind = "boolean" | "number" | "choice" | "text" | "list";
+export type SettingKind = "boolean" | "number" | "choice" | "text" | "list" | "object";
 
 export const VARIABLE_PREFIX = "HARMONY_GATEWAY_";
 
@@ -74,6 +74,7 @@ function toKind(type: unknown): SettingKind {
   if (type instanceof z.ZodBoolean) return "boolean";
   if (type instanceof z.ZodNumber) return "number";
   if (type instanceof z.ZodArray) return "list";
+  if (type instanceof z.ZodRecord) return "object";
   return "text";
 }
 
@@ -96,7 +97,11 @@ function toExpected(type: unknown): string {
 }
 
 function toItemKeys(type: unknown): string[] {
-  if (!(type instanceof z.ZodArray)) return [];
-  const item = type.element instanceof z.ZodPipe ? type.element.out : type.element;
+  if (type instanceof z.ZodRecord) return toKeys(type.valueType);
+  return type instanceof z.ZodArray ? toKeys(type.element) : [];
+}
+
+function toKeys(element: unknown): string[] {
+  const item = element instanceof z.ZodPipe ? element.out : element;
   return item instanceof z.ZodObject ? Object.keys(item.shape) : [];
 }

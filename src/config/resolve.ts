@@ -5,6 +5,7 @@
 import type { z } from "zod";
 import { toBackends } from "./backends.ts";
 import { settingsSchema, type SettingName, type Settings } from "./settings.ts";
+import { withoutCredentials } from "./mcp-servers.ts";
 import { ENGINES } from "../engines/create-engine.ts";
 import { describedSettings, type SettingDescription } from "./describe.ts";
 
@@ -69,6 +70,8 @@ export function fromText(setting: SettingDescription, text: string): unknown {
       return text.trim() === "" ? text : toNumber(text);
     case "list":
       return fromListText(text);
+    case "object":
+      return fromJsonText(text);
     case "choice":
     case "text":
       return text;
@@ -82,13 +85,16 @@ export function withoutSecrets(settings: Settings): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const { name, secret } of describedSettings()) {
     const value = settings[name];
-    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    if (value === undefined || isEmpty(value)) continue;
     shown[name] = secret ? HIDDEN : value;
   }
   return {
     ...shown,
     ...(settings.url !== undefined && { url: hidePassword(settings.url) }),
     store: hidePassword(settings.store),
+    ...(!isEmpty(settings.mcpServers) && {
+      mcpServers: withoutCredentials(settings.mcpServers, HIDDEN),
+    }),
     keys: settings.keys.map((key) => key.name),
     backends: settings.backends.map((each) => ({
       ...each,
@@ -99,6 +105,11 @@ export function withoutSecrets(settings: Settings): Record<string, unknown> {
       ...(each.extraBody !== undefined && { extraBody: HIDDEN }),
     })),
   };
+}
+
+/** A list or an object of nothing. */
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
 /** ` Did you mean …?` for a misspelt name; empty if no known name is similar. */
@@ -302,6 +313,10 @@ function fromBooleanText(text: string): boolean | string {
 function fromListText(text: string): unknown {
   if (text.trim() === "") return [];
   if (!text.trimStart().startsWith("[")) return text.split(",").map((each) => each.trim());
+  return fromJsonText(text);
+}
+
+function fromJsonText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -11,6 +11,7 @@ import { lazy } from "../lazy.ts";
 import { backendEntry, engineKind } from "./backend-entry.ts";
 import { clientKey, reasoningEvents, reasoningPolicy } from "./client-key.ts";
 import { limitSettings } from "./limit-settings.ts";
+import { mcpServers } from "./mcp-servers.ts";
 import { bytes, count, milliseconds, setting, url } from "./setting.ts";
 
 const sealingKey = lazy(() =>
@@ -306,6 +307,21 @@ export const settingsSchema = z.lazy(() =>
     }),
     maxInterpretersPerKey: setting("tools", count().default(2), {
       description: "Most interpreters of one key.",
+    }),
+    mcpServers: setting("tools", mcpServers().default({}), {
+      description:
+        "MCP servers whose tools requests may use, by label: an address with `headers`, or a program with `args` and `env`; " +
+        "`allowedTools`, `requireApproval`, `description`, `timeoutMs`. A JSON object. See docs/tools.md.",
+      secret: true,
+      expected: "an object of MCP servers by label",
+    }),
+    mcpFromRequests: setting("tools", z.array(z.string().min(1)).default([]), {
+      description:
+        "Hosts of MCP servers that requests may name themselves, with their subdomains; `any` is every public host. Empty: " +
+        "requests may only use `mcpServers`.",
+    }),
+    mcpTimeoutMs: setting("tools", milliseconds().default(30_000), {
+      description: "Longest time for one call to an MCP server, or for the list of its tools.",
     }),
     citations: setting("tools", z.enum(["link", "annotate", "raw"]).default("link"), {
       description:

@@ -5,6 +5,7 @@
  * write, so that a forced message equals one from the history.
  */
 import type { TokenId, Tokenizer } from "../tokenizer/tokenizer.ts";
+import { isBuiltInTool } from "./recipient.ts";
 import type { Layout, Opening, Renderer } from "./render.ts";
 import { CALL, CHANNEL, END } from "./tokens.ts";
 
@@ -17,7 +18,7 @@ export interface MessagePrefixes {
   readonly finalJson: readonly TokenId[];
   /** A call to this recipient, such as `functions.get_weather`. */
   call(recipient: string, form?: "json" | "raw"): readonly TokenId[];
-  /** A call to a tool that the gateway runs: `browser.search`, `python`, `functions.label_tool`. */
+  /** A call to a tool that the gateway runs: `browser.search`, `python`, or a function such as `label.tool`. */
   builtinCall(recipient: string): readonly TokenId[];
   /**
    * The beginning of a call whose recipient the model writes: ` to=functions` where it is of that namespace, and
@@ -74,9 +75,9 @@ class RenderedPrefixes implements MessagePrefixes {
   }
 
   builtinCall(recipient: string): readonly TokenId[] {
-    return recipient.startsWith("functions.")
-      ? this.call(recipient)
-      : this.#open({ channel: "analysis", recipient, contentType: "code" });
+    return isBuiltInTool(recipient)
+      ? this.#open({ channel: "analysis", recipient, contentType: "code" })
+      : this.call(recipient);
   }
 
   callTo(namespace: string | undefined): readonly TokenId[] {

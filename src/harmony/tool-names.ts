@@ -60,6 +60,27 @@ export function toShownTools(
   };
 }
 
+/** Whether tools may stand below this name: it is no name of a tool, a role or a channel that the model knows. */
+export function isLabel(text: string): boolean {
+  return /^[\w-]{1,64}$/.test(text) && !RESERVED.has(text);
+}
+
+const RESERVED: ReadonlySet<string> = new Set([
+  FUNCTIONS,
+  "all",
+  "analysis",
+  "assistant",
+  "browser",
+  "commentary",
+  "container",
+  "developer",
+  "final",
+  "python",
+  "system",
+  "tool",
+  "user",
+]);
+
 /** Clients may name the namespace of plain functions. */
 function isPlain(namespace: string | undefined): namespace is undefined | typeof FUNCTIONS {
   return namespace === undefined || namespace === FUNCTIONS;

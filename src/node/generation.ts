@@ -20,6 +20,7 @@ import type { Toolbox } from "../tools/toolbox.ts";
 import { createCacheSalts } from "../turn/cache-salt.ts";
 import { createPause } from "../turn/slices.ts";
 import type { FetchHandler } from "./direct-sse.ts";
+import { openMcp } from "./mcp/open-mcp.ts";
 import { randomId } from "./random-id.ts";
 import { reportHealth, reportStatus } from "./report.ts";
 
@@ -47,6 +48,8 @@ export interface Generation {
   /** Probes engines until they are ready, then checks their health. */
   monitor(): void;
   stopMonitoring(): Promise<void>;
+  /** Requests in flight go on. What only new ones would use is closed: connections to MCP servers. */
+  retire(): Promise<void>;
 }
 
 const FIRST_WAIT_MS = 500;
@@ -55,6 +58,7 @@ const LONGEST_WAIT_MS = 30_000;
 export function createGeneration(settings: Settings, shared: Shared): Generation {
   const { log } = shared;
   const pause = createPause(setImmediate);
+  const mcp = openMcp(settings, log);
   const models = createModels(shared.models ?? toModelOptions(settings, shared), {
     steering: settings,
     newCallId: () => `call_${randomId()}`,
@@ -63,6 +67,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
   });
   const app = createApp({
     ...shared,
+    toolbox: { ...shared.toolbox, ...(mcp.toolbox && { mcp: mcp.toolbox }) },
     settings,
     models,
     pause,
@@ -95,5 +100,6 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
       stop.abort();
       await monitoring;
     },
+    retire: () => mcp.retire(),
   };
 }

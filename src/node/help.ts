@@ -142,6 +142,8 @@ function placeholder({ kind, name, choices }: SettingDescription): string {
       return name === "backends" ? "JSON" : "a,b,…";
     case "choice":
       return choices.join("|");
+    case "object":
+      return "JSON";
     case "boolean":
     case "text":
       return kind;
@@ -151,9 +153,9 @@ function placeholder({ kind, name, choices }: SettingDescription): string {
 }
 
 function toDefault({ defaultValue }: SettingDescription): string | undefined {
-  const isEmpty = Array.isArray(defaultValue) && defaultValue.length === 0;
-  if (defaultValue === undefined || isEmpty) return undefined;
-  return typeof defaultValue === "string" ? defaultValue : JSON.stringify(defaultValue);
+  if (defaultValue === undefined) return undefined;
+  const text = typeof defaultValue === "string" ? defaultValue : JSON.stringify(defaultValue);
+  return text === "[]" || text === "{}" ? undefined : text;
 }
 
 function wrap(text: string, indent: string): string {

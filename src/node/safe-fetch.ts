@@ -5,7 +5,8 @@
  */
 import { lookup as resolveName } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
-import { Agent, request } from "undici";
+import { Readable } from "node:stream";
+import { Agent, type Dispatcher, request } from "undici";
 import { isPublicAddress } from "../tools/browser/addresses.ts";
 import { PAGE_HEADERS, type RequestPage } from "../tools/browser/fetch-page.ts";
 import { FetchRefused } from "../tools/browser/url-policy.ts";
@@ -30,23 +31,7 @@ export interface SafeRequest {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 export function createSafeRequest(options: SafeRequestOptions = {}): SafeRequest {
-  const { isPublic = isPublicAddress, resolve = resolveAll } = options;
-  const findAddresses = async (host: string): Promise<readonly ResolvedAddress[]> => {
-    const addresses = await resolve(host);
-    // One private address among public ones is an attack, or a mistake that would look like one.
-    if (addresses.every(({ address }) => isPublic(address))) return addresses;
-    throw new FetchRefused("this address is not public");
-  };
-  const lookup: LookupFunction = (host, { all }, callback) => {
-    void answerLookup(findAddresses(host), all ?? false, callback);
-  };
-  const agent = new Agent({
-    connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
-    // Of many pages, a few per server: connections are not kept for later.
-    keepAliveTimeout: 1000,
-    maxResponseSize: -1,
-  });
-
+  const agent = createAgent(options);
   return {
     async requestPage(url, signal) {
       const response = await request(url, {
@@ -71,6 +56,58 @@ export function createSafeRequest(options: SafeRequestOptions = {}): SafeRequest
     },
     close: () => agent.close(),
   };
+}
+
+/**
+ * Like `fetch`, for bodies of text, under the same guard. Redirects are not followed. Names are checked and not URLs: an
+ * address in a URL is the caller's to refuse.
+ */
+export function createSafeFetch(options: SafeRequestOptions = {}) {
+  const dispatcher = createAgent(options);
+  return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const { method = "GET", headers, body = null, signal = null } = init;
+    if (body !== null && typeof body !== "string") throw new TypeError("a body is a text here");
+    const given = Object.fromEntries(new Headers(headers));
+    const response = await request(url, { dispatcher, method, headers: given, body, signal }).catch(
+      (error: unknown) => {
+        throw toFetchError(error);
+      },
+    );
+    return toResponse(response);
+  };
+}
+
+/** Connects to public addresses only. */
+function createAgent({ isPublic = isPublicAddress, resolve = resolveAll }: SafeRequestOptions) {
+  const findAddresses = async (host: string): Promise<readonly ResolvedAddress[]> => {
+    const addresses = await resolve(host);
+    // One private address among public ones is an attack, or a mistake that would look like one.
+    if (addresses.every(({ address }) => isPublic(address))) return addresses;
+    throw new FetchRefused("this address is not public");
+  };
+  const lookup: LookupFunction = (host, { all }, callback) => {
+    void answerLookup(findAddresses(host), all ?? false, callback);
+  };
+  return new Agent({
+    connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
+    // Of many pages, a few per server: connections are not kept for later.
+    keepAliveTimeout: 1000,
+    maxResponseSize: -1,
+  });
+}
+
+function toResponse({ statusCode: status, headers, body }: Dispatcher.ResponseData): Response {
+  // An error behind the last read has nobody to tell.
+  body.on("error", () => undefined);
+  const copied = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    for (const each of [value ?? []].flat()) copied.append(name, each);
+  }
+  if (status === 204 || status === 205 || status === 304) {
+    body.destroy();
+    return new Response(null, { status, headers: copied });
+  }
+  return new Response(Readable.toWeb(body), { status, headers: copied });
 }
 
 /** Hands the addresses to Node, in the form it asks for. */

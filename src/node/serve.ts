@@ -98,6 +98,7 @@ export async function startGateway(
     const former = current;
     current = successor;
     await former.stopMonitoring();
+    await former.retire();
     successor.monitor();
     log.debug("settings", withoutSecrets(next));
     log.info("settings read again", {
@@ -117,7 +118,7 @@ export async function startGateway(
       await queue;
       const stopped = current.stopMonitoring();
       await Promise.all([server.close(settings.shutdownGraceMs), stopped]);
-      await Promise.all([opened.close(), tools.close()]);
+      await Promise.all([opened.close(), tools.close(), current.retire()]);
       await llamas.close();
       log.info("stop");
     },

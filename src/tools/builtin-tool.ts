@@ -4,22 +4,20 @@
  * A tool knows Harmony and nothing of an API. The turn's loop (`turn/builtin-call.ts`) opens one run per turn, hands it
  * the model's calls one after the other, and appends each result to the transcript.
  */
-import type { ToolFunction, ToolNamespace } from "../harmony/conversation.ts";
+import type { ToolNamespace } from "../harmony/conversation.ts";
+import type { NamespacedFunction } from "../harmony/tool-names.ts";
 
 export interface BuiltinTool {
   /** Names it in settings, metrics and saved state: `browser`, `python`, `mcp:LABEL`. Unique within a turn. */
   readonly name: string;
   /** Printed in the system message, where the model was trained to find `browser` and `python`. */
   readonly namespace?: ToolNamespace;
-  /**
-   * Offered in the developer message's `functions` instead, as MCP tools are. The model calls them by
-   * `functions.NAME`, with JSON arguments. No name may be one of the client's.
-   */
-  readonly functions?: readonly ToolFunction[];
+  /** Offered in the developer message instead, beside the client's functions, as MCP tools are. Arguments are JSON. */
+  readonly functions?: readonly BuiltinFunction[];
   /** Bodies are code, passed on exactly as written. Otherwise JSON arguments, tidied like those of any function. */
   readonly rawBody: boolean;
   /**
-   * Whether calls with this recipient are for this tool: `python`, `browser.search`, `functions.label_tool`. Also true
+   * Whether calls with this recipient are for this tool: `python`, `browser.search`, `label.tool`. Also true
    * for functions of its namespace that do not exist: the result then says so.
    */
   readonly accepts: (recipient: string) => boolean;
@@ -35,6 +33,16 @@ export interface BuiltinTool {
    * becomes the result of the call.
    */
   open(session: ToolSession): Promise<BuiltinRun>;
+}
+
+/** A function that the gateway runs: named, shown and addressed like a client's with a namespace (`tool-names.ts`). */
+export interface BuiltinFunction {
+  /** Identifies it among all functions of the turn: `label.tool`. */
+  readonly name: string;
+  /** Who its calls are addressed to: `label.tool`, or `functions.label__tool`. */
+  readonly recipient: string;
+  /** As the developer message offers it. */
+  readonly shown: NamespacedFunction;
 }
 
 export interface ToolOrigin {
@@ -73,7 +81,7 @@ export interface BuiltinRun {
 export interface BuiltinCall {
   /** Of the part it is told by. */
   readonly id: string;
-  /** Canonical: `python`, `browser.open`, `functions.label_tool`. */
+  /** Canonical: `python`, `browser.open`, `label.tool`. */
   readonly recipient: string;
   /** Code, or JSON arguments. May be anything: the model wrote it. */
   readonly body: string;
@@ -156,8 +164,6 @@ export interface McpShown {
   readonly arguments: string;
   readonly output?: string;
   readonly error?: McpError;
-  /** Of the request whose approval led to this call. */
-  readonly approvalRequestId?: string;
 }
 
 export type McpError =

@@ -4,10 +4,43 @@
  * and requests for it are treated like requests for any other tool that gpt-oss does not have.
  */
 import type { BuiltinTool } from "./builtin-tool.ts";
+import type { McpServer } from "./mcp/connection.ts";
+import type { McpPolicy } from "./mcp/policy.ts";
 
 export interface Toolbox {
   readonly browser?: (options: BrowserOptions) => BuiltinTool;
   readonly python?: (options: PythonOptions) => BuiltinTool;
+  readonly mcp?: McpToolbox;
+}
+
+/** MCP servers. Connections are opened when they are needed. */
+export interface McpToolbox {
+  /** The operator's, by label. */
+  readonly servers: ReadonlyMap<string, OperatorServer>;
+  /** A server that a request names. Absent: requests can name none. */
+  readonly connect?: (declared: DeclaredServer) => McpServer;
+}
+
+export interface OperatorServer {
+  readonly server: McpServer;
+  readonly policy: McpPolicy;
+  readonly description?: string | undefined;
+  /** Absent: it is a program. */
+  readonly url?: string | undefined;
+}
+
+export interface DeclaredServer {
+  readonly label: string;
+  readonly url: string;
+  /** With credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Its connections are not shared with other tenants. */
+  readonly tenant: string;
+}
+
+/** The operator does not allow a server that a request names. The message is for the client. */
+export class ServerRefused extends Error {
+  override readonly name = "ServerRefused";
 }
 
 export interface BrowserOptions {

@@ -4,9 +4,11 @@
  */
 import { sentLength } from "./transcript.ts";
 import type { Message } from "../harmony/conversation.ts";
+import { callMessage, resultMessage } from "../harmony/messages.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import { type RequestedCall, toFailedCall } from "./builtin-runs.ts";
 import type { Outcome } from "./next-step.ts";
+import type { WrittenCall } from "./part-emitter.ts";
 import { runInSlices } from "./slices.ts";
 import type { ApprovedCall, TurnEvent } from "./turn.ts";
 import { appendMessage, openMessage, type TurnState } from "./turn-state.ts";
@@ -16,54 +18,51 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
   const { emitter, builtins } = state;
   const written = emitter.takeBuiltinCall();
   if (written === undefined || builtins === undefined) return { type: "tool-ran", end: "answered" };
-  const { part, body, raw, header } = written;
+  const { part, body } = written;
   const call: RequestedCall = { id: part.id, recipient: part.name, body };
   if (part.awaitsApproval) return { type: "tool-ran", end: "awaits-approval" };
   const tool = builtins.find(part.name);
   const outcome = tool && (await builtins.run(tool, call));
   const result = outcome?.type === "result" ? outcome.result : undefined;
-  const fallback = part.name.startsWith("functions.") ? "commentary" : "analysis";
-  const channel = header?.channel ?? fallback;
   const fitted = await fit(state, result?.text ?? NO_CALLS_LEFT);
-  const callMessage: Message = {
-    role: "assistant",
-    recipient: part.name,
-    channel,
-    ...(header?.contentType !== undefined && { contentType: header.contentType }),
-    content: raw,
-  };
-  const resultMessage: Message = {
-    role: "tool",
-    name: part.name,
-    recipient: "assistant",
-    channel,
-    content: fitted.text,
-  };
+  const messages = toMessages(written, fitted.text);
   state.usage.addToolOutput(fitted.tokens);
-  appendMessage(state, state.prefixes.endOfCall, resultMessage);
+  appendMessage(state, state.prefixes.endOfCall, messages[1]);
   const saved = tool && builtins.saveOne(tool);
   const reason = outcome?.type === "exhausted" ? "limit" : result?.reason;
   await give(state, {
     type: "builtin-result",
     id: part.id,
-    shown: result?.shown ?? toFailedCall(call),
+    shown: result?.shown ?? toFailedCall({ ...call, origin: part.origin }, fitted.text),
     failed: result?.failed ?? true,
     ...(reason !== undefined && { reason }),
-    messages: [callMessage, resultMessage],
+    messages,
     ...(tool && saved !== undefined && { state: { tool: tool.name, saved } }),
   });
   return { type: "tool-ran", end: result === undefined || !fitted.fits ? "exhausted" : "answered" };
 }
 
+/** The call and its result. Calls of functions are on commentary, others where the model made them. */
+function toMessages({ part, raw, header }: WrittenCall, text: string): [Message, Message] {
+  if (part.origin !== undefined) return [callMessage(part.name, raw), resultMessage(part.name, text)];
+  const { channel = "analysis", contentType } = header ?? {};
+  const type = contentType === undefined ? {} : { contentType };
+  return [
+    { role: "assistant", recipient: part.name, channel, ...type, content: raw },
+    { role: "tool", name: part.name, recipient: "assistant", channel, content: text },
+  ];
+}
+
 /** Writes a call as if the model had just made it. */
-export function writeBuiltinCall(state: TurnState, { recipient, body }: ApprovedCall): void {
+export function writeBuiltinCall(state: TurnState, approved: ApprovedCall): void {
   const { parser, transcript, tokenizer, emitter, prefixes } = state;
-  emitter.isApproved = true;
+  const { recipient, body } = approved;
+  emitter.approved = approved;
   openMessage(state, prefixes.builtinCall(recipient));
   const ids: readonly TokenId[] = [...tokenizer.encode(body), prefixes.endOfCall];
   transcript.appendIds(ids);
   void state.emit(emitter.push(parser.pushIds(ids)));
-  emitter.isApproved = false;
+  emitter.approved = undefined;
 }
 
 const NO_CALLS_LEFT = "Error: no more tool calls are available. Answer now.";

@@ -6,6 +6,7 @@ import type {
   CitedLines,
   CitedSource,
   ShownCall,
+  ToolOrigin,
 } from "../tools/builtin-tool.ts";
 import type { Turn, TurnBuiltins } from "./turn.ts";
 
@@ -81,12 +82,11 @@ class TurnRuns implements BuiltinRuns {
       return { type: "result", result };
     } catch {
       this.#signal.throwIfAborted();
-      const shown = toFailedCall(call);
-      if (!this.#limit.signal.aborted) {
-        return { type: "result", result: { text: FAILED, failed: true, shown } };
-      }
-      const result = { text: OUT_OF_TIME, failed: true, reason: "timeout", shown } as const;
-      return { type: "result", result };
+      const isOver = this.#limit.signal.aborted;
+      const text = isOver ? OUT_OF_TIME : FAILED;
+      const shown = toFailedCall({ ...call, origin: tool.origin?.(call.recipient) }, text);
+      const reason = isOver ? ({ reason: "timeout" } as const) : {};
+      return { type: "result", result: { text, failed: true, shown, ...reason } };
     }
   }
 
@@ -172,17 +172,20 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** What clients are shown of a call that no run has described. */
-export function toFailedCall({ recipient, body }: RequestedCall): ShownCall {
+/** What clients are shown of a call that no run has described. `text`: what the model is told. */
+export function toFailedCall(
+  { recipient, body, origin }: RequestedCall & { readonly origin?: ToolOrigin | undefined },
+  text: string,
+): ShownCall {
+  if (origin !== undefined) {
+    const error = { type: "mcp_tool_execution_error", content: [{ type: "text", text }] } as const;
+    return { type: "mcp", ...origin, arguments: body, error };
+  }
   if (recipient === "browser.search") {
     return { type: "search", query: textArgument(body, "query"), results: [] };
   }
   if (recipient === "browser.find") return { type: "find", pattern: textArgument(body, "pattern") };
   if (recipient.startsWith("browser")) return { type: "open" };
-  if (recipient.startsWith("functions.")) {
-    const tool = recipient.slice("functions.".length);
-    return { type: "mcp", server: "", tool, arguments: body };
-  }
   return { type: "code", code: body, containerId: "", outputs: [] };
 }
 

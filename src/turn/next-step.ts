@@ -54,8 +54,8 @@ export interface Demands {
   readonly tools: boolean;
   /** Tools are offered that the gateway runs. */
   readonly builtins: boolean;
-  /** The first call must be to this one of them. */
-  readonly forcedBuiltin: string | undefined;
+  /** The first call must be to one of these of them. */
+  readonly forcedBuiltins: readonly string[];
   /** The client gave the beginning of the answer. */
   readonly prefill: boolean;
   /** Sample further calls after the first one. */
@@ -186,7 +186,7 @@ export function nextStep(state: SteeringState, outcome: Outcome): Decision {
     case "cut":
       return afterCut(state, outcome.cut);
     case "function-chosen":
-      return outcome.name === undefined ? NO_FUNCTION : { type: "open-call", name: outcome.name };
+      return afterChoice(state.demands, outcome.name);
     case "answer-checked":
       return outcome.problem === undefined ? STOP : afterWrongAnswer(state, outcome.problem);
     case "tool-ran":
@@ -219,13 +219,14 @@ const NO_ANSWER: Decision = {
 };
 
 function firstStep(demands: Demands): Decision {
-  const { requiredCalls, singleCallConstraint, prefill, forcedBuiltin } = demands;
+  const { requiredCalls, singleCallConstraint, prefill, forcedBuiltins } = demands;
   if (singleCallConstraint) return { type: "constrain-turn" };
   if (prefill && !requiredCalls) return { type: "open-answer" };
-  if (forcedBuiltin !== undefined) {
-    return { type: "open-builtin-call", recipient: forcedBuiltin };
-  }
-  return goOn(demands);
+  const [recipient, ...others] = forcedBuiltins;
+  if (recipient === undefined) return goOn(demands);
+  return others.length === 0
+    ? { type: "open-builtin-call", recipient }
+    : { type: "choose-function", names: forcedBuiltins };
 }
 
 /** At the beginning, and after a result. */
@@ -236,6 +237,13 @@ function goOn({ requiredCalls, builtins, reasoning, tools }: Demands): Decision 
   if (reasoning) return { type: "continue" };
   // Opening the answer would prevent a tool call.
   return tools ? { type: "skip-reasoning" } : { type: "open-answer" };
+}
+
+function afterChoice({ forcedBuiltins }: Demands, name: string | undefined): Decision {
+  if (name === undefined) return NO_FUNCTION;
+  return forcedBuiltins.includes(name)
+    ? { type: "open-builtin-call", recipient: name }
+    : { type: "open-call", name };
 }
 
 function afterTool(

@@ -16,7 +16,7 @@ import {
 import { type CodeBody, createCodeBody } from "./code-body.ts";
 import { HeldEvents, type HeldPart } from "./held-events.ts";
 import { PartStops } from "./part-stops.ts";
-import type { Part, TurnEvent } from "./turn.ts";
+import type { ApprovedCall, Part, TurnEvent } from "./turn.ts";
 
 type PartKind = Part["kind"];
 type PartStart = Extract<ParseEvent, { type: "part-start" }>;
@@ -39,7 +39,7 @@ export interface PartEmitter {
   /** Name of a call that is not allowed. Set until the message it is in ends. */
   readonly refused: string | undefined;
   /** The call that comes next is one the client has approved. */
-  isApproved: boolean;
+  approved: ApprovedCall | undefined;
   /** A call is complete that the gateway runs. */
   readonly hasBuiltinCall: boolean;
   /** The same call, once. */
@@ -70,8 +70,8 @@ export interface WrittenCall {
 
 /** How calls that the gateway runs, and citations of what they found, are given out. */
 export interface EmittedBuiltins {
-  /** Whether a function is run by the gateway. */
-  readonly ownsFunction: (name: string) => boolean;
+  /** Who calls of a function that the gateway runs are addressed to. Undefined: it is the client's. */
+  readonly recipientOf: (name: string) => string | undefined;
   /** What of the tool's own is told with the call. */
   readonly describe: (recipient: string) => Pick<WrittenCall["part"], "origin" | "awaitsApproval">;
   /** Code came as a JSON argument. */
@@ -117,7 +117,7 @@ class Emitter implements PartEmitter {
   text = "";
   refused: string | undefined;
   stopSequence: string | undefined;
-  isApproved = false;
+  approved: ApprovedCall | undefined;
   readonly #options: PartEmitterOptions;
   readonly #counts: Record<PartKind, number> = {
     reasoning: 0,
@@ -228,7 +228,8 @@ class Emitter implements PartEmitter {
   }
 
   #start(event: PartStart): void {
-    const isClients = event.part === "tool-call" && !this.#isOwn(event.name);
+    const isClients =
+      event.part === "tool-call" && this.#options.builtins?.recipientOf(event.name) === undefined;
     if (isClients && this.#options.refuses(event.name)) this.refused = event.name;
     const part = this.#toPart(event);
     this.#omitting = this.refused !== undefined || this.#options.omits.includes(event.part);
@@ -256,9 +257,10 @@ class Emitter implements PartEmitter {
     if (event.part === "tool-call") {
       const { name } = event;
       const id = this.#options.newCallId();
-      return this.#isOwn(name)
-        ? this.#toBuiltinCall(id, `functions.${name}`)
-        : { kind: "tool-call", id, name };
+      const recipient = this.#options.builtins?.recipientOf(name);
+      return recipient === undefined
+        ? { kind: "tool-call", id, name }
+        : this.#toBuiltinCall(id, recipient);
     }
     if (event.part === "builtin-call") {
       return this.#toBuiltinCall(this.#options.newCallId(), event.name);
@@ -274,12 +276,9 @@ class Emitter implements PartEmitter {
       id,
       name,
       ...(origin && { origin }),
-      ...(awaitsApproval && !this.isApproved && { awaitsApproval }),
+      ...(awaitsApproval && !this.approved && { awaitsApproval }),
+      ...(this.approved?.requestId !== undefined && { approvalRequestId: this.approved.requestId }),
     };
-  }
-
-  #isOwn(name: string): boolean {
-    return this.#options.builtins?.ownsFunction(name) ?? false;
   }
 
   #createCitations(): CitationFilter | undefined {

@@ -220,9 +220,11 @@ function toEmitted(
   runs: BuiltinRuns | undefined,
   repairs: Map<string, number>,
 ): EmittedBuiltins {
-  const functions = new Set(tools.flatMap((tool) => tool.functions ?? []).map(({ name }) => name));
+  const recipients = new Map(
+    tools.flatMap(({ functions = [] }) => functions.map((each) => [each.name, each.recipient])),
+  );
   return {
-    ownsFunction: (name) => functions.has(name),
+    recipientOf: (name) => recipients.get(name),
     describe: (recipient) => {
       const tool = runs?.find(recipient);
       const origin = tool?.origin?.(recipient);

@@ -49,7 +49,7 @@ function toDemands(state: TurnState): Demands {
     reasoning: turn.reasoning.enabled,
     tools: turn.tools.length > 0 || turn.builtins !== undefined,
     builtins: turn.builtins !== undefined,
-    forcedBuiltin: turn.builtins?.forced,
+    forcedBuiltins: turn.builtins?.forced ?? [],
     prefill: turn.prefill !== undefined,
     moreCalls: steering.sampleMoreCalls && turn.parallelToolCalls,
     openMissingAnswer: steering.openMissingAnswer,

@@ -78,8 +78,8 @@ export interface TurnBuiltins {
   readonly citations: Exclude<CitationMode, "cut">;
   /** By tool name: what its run in the turn before saved. */
   readonly saved?: ReadonlyMap<string, string>;
-  /** The first call must be to this recipient: `browser.search`, `python`. */
-  readonly forced?: string;
+  /** The first call must be to one of these recipients: `browser.search`, `python`, `label.tool`. */
+  readonly forced?: readonly string[];
   /** Calls the client has approved: made before anything is sampled. */
   readonly approved?: readonly ApprovedCall[];
 }
@@ -87,6 +87,8 @@ export interface TurnBuiltins {
 export interface ApprovedCall {
   readonly recipient: string;
   readonly body: string;
+  /** Names the request that the client has approved. */
+  readonly requestId?: string;
 }
 
 /** What the body of a tool's calls is, and so whether their header says JSON. */
@@ -94,9 +96,17 @@ export function bodyForm({ tools }: Pick<Turn, "tools">, name: string): "json" |
   return tools.find((tool) => tool.name === name)?.text === undefined ? "json" : "raw";
 }
 
-/** Who the calls of the tool with this name are addressed to. A name that is not offered is that of a function. */
-export function recipientOf({ tools }: Pick<Turn, "tools">, name: string): string {
-  return tools.find((tool) => tool.name === name)?.recipient ?? functionRecipient(name);
+/**
+ * Who the calls of the tool with this name are addressed to. A name that is not offered is that of a function. Tools that
+ * the gateway runs go by their recipient.
+ */
+export function recipientOf(
+  { tools, builtins }: Pick<Turn, "tools" | "builtins">,
+  name: string,
+): string {
+  const offered = tools.find((tool) => tool.name === name);
+  if (offered === undefined && builtins?.tools.some((tool) => tool.accepts(name))) return name;
+  return offered?.recipient ?? functionRecipient(name);
 }
 
 export type ToolChoice =
@@ -178,7 +188,7 @@ export type Part =
   | { readonly kind: "preamble" }
   | { readonly kind: "content" }
   | { readonly kind: "tool-call"; readonly id: string; readonly name: string }
-  /** A call that the gateway runs. `name` is its recipient: `python`, `browser.search`; the text is code or arguments. */
+  /** A call that the gateway runs. `name` is its recipient: `python`, `label.tool`; the text is code or arguments. */
   | {
       readonly kind: "builtin-call";
       readonly id: string;
@@ -187,6 +197,8 @@ export type Part =
       readonly origin?: ToolOrigin;
       /** It is not run, and the turn ends: the client has to approve of it first. */
       readonly awaitsApproval?: boolean;
+      /** Names the request by which the client has approved it. */
+      readonly approvalRequestId?: string;
     };
 
 export interface TurnEnd {

@@ -9,6 +9,12 @@ import type { TurnEvent } from "../../src/turn/turn.ts";
 const ANALYSIS = "<|channel|>analysis<|message|>Let me compute.<|end|><|start|>assistant";
 const CALL = "<|channel|>analysis to=python code<|message|>print(1)<|call|>";
 const SEARCH = '<|channel|>analysis to=browser.search code<|message|>{"query":"x"}<|call|>';
+/** A function of the server `files`. */
+const OWN = (name: string) => ({
+  name: `files.${name}`,
+  recipient: `files.${name}`,
+  shown: { name, description: "", namespace: { name: "files" } },
+});
 const FINAL = "<|channel|>final<|message|>One.<|return|>";
 
 function outline({ parts }: FinishedTurn): string[] {
@@ -272,24 +278,24 @@ describe("beside functions of the client's", () => {
   test("a function that the gateway runs is called by name", async () => {
     const tool = fakeTool({
       name: "mcp:files",
-      functions: [{ name: "files_read", description: "" }],
+      functions: [OWN("read")],
       rawBody: false,
-      accepts: (recipient) => recipient === "functions.files_read",
+      accepts: (recipient) => recipient === "files.read",
       origin: () => ({ server: "files", tool: "read" }),
     });
     const { namespace: _, ...functionsOnly } = tool;
     const call =
-      '<|channel|>commentary to=functions.files_read <|constrain|>json<|message|>{"p":1}<|call|>';
+      '<|channel|>commentary to=files.read <|constrain|>json<|message|>{"p":1}<|call|>';
     const engine = scriptedEngine([call, FINAL]);
     const turn = await finishTurn(engine, turnWithTools([functionsOnly]));
     expect(turn.parts[0]).toMatchObject({
       kind: "builtin-call",
-      name: "functions.files_read",
+      name: "files.read",
       origin: { server: "files", tool: "read" },
       text: '{"p":1}',
     });
     expect(added(engine)).toContain(
-      "<|start|>functions.files_read to=assistant<|channel|>commentary<|message|>ok<|end|>",
+      "<|start|>files.read to=assistant<|channel|>commentary<|message|>ok<|end|>",
     );
   });
 });
@@ -297,13 +303,14 @@ describe("beside functions of the client's", () => {
 describe("approvals", () => {
   const tool = () =>
     fakeTool({
-      functions: [{ name: "files_delete", description: "" }],
+      functions: [OWN("delete")],
       rawBody: false,
-      accepts: (recipient) => recipient === "functions.files_delete",
+      accepts: (recipient) => recipient === "files.delete",
+      origin: () => ({ server: "files", tool: "delete" }),
       needsApproval: () => true,
     });
   const call =
-    '<|channel|>commentary to=functions.files_delete <|constrain|>json<|message|>{"p":1}<|call|>';
+    '<|channel|>commentary to=files.delete <|constrain|>json<|message|>{"p":1}<|call|>';
 
   test("a call that needs one ends the turn and is not run", async () => {
     const guarded = tool();
@@ -319,15 +326,15 @@ describe("approvals", () => {
     const turn = await finishTurn(
       engine,
       turnWithTools([guarded], {
-        approved: [{ recipient: "functions.files_delete", body: '{"p":1}' }],
+        approved: [{ recipient: "files.delete", body: '{"p":1}', requestId: "mcpr_1" }],
       }),
     );
     expect(guarded.calls).toMatchObject([{ body: '{"p":1}' }]);
     expect(engine.prompts[0]).toContain(
-      'to=functions.files_delete<|channel|>commentary <|constrain|>json<|message|>{"p":1}<|call|>' +
-        "<|start|>functions.files_delete to=assistant<|channel|>commentary<|message|>ok<|end|><|start|>assistant",
+      'to=files.delete<|channel|>commentary <|constrain|>json<|message|>{"p":1}<|call|>' +
+        "<|start|>files.delete to=assistant<|channel|>commentary<|message|>ok<|end|><|start|>assistant",
     );
-    expect(outline(turn)).toEqual(['builtin-call functions.files_delete {"p":1}', "content One."]);
+    expect(outline(turn)).toEqual(['builtin-call files.delete {"p":1}', "content One."]);
   });
 });
 
@@ -335,7 +342,7 @@ describe("code", () => {
   test("a first call can be forced", async () => {
     const tool = fakeTool();
     const engine = scriptedEngine(["print(2)<|call|>", FINAL]);
-    const turn = await finishTurn(engine, turnWithTools([tool], { forced: "python" }));
+    const turn = await finishTurn(engine, turnWithTools([tool], { forced: ["python"] }));
     expect(engine.prompts[0]).toMatch(
       /<\|start\|>assistant to=python<\|channel\|>analysis code<\|message\|>$/,
     );

@@ -15,7 +15,7 @@ const DEMANDS: Demands = {
   reasoning: true,
   tools: false,
   builtins: false,
-  forcedBuiltin: undefined,
+  forcedBuiltins: [],
   prefill: false,
   moreCalls: false,
   openMissingAnswer: true,
@@ -281,9 +281,21 @@ const TABLE: Record<string, readonly Row[]> = {
     },
     {
       why: "the first call must be to it",
-      given: { demands: { forcedBuiltin: "python", builtins: true } },
+      given: { demands: { forcedBuiltins: ["python"], builtins: true } },
       outcome: begun,
       decision: { type: "open-builtin-call", recipient: "python" },
+    },
+    {
+      why: "the first call must be to one of them: the model says which",
+      given: { demands: { forcedBuiltins: ["docs.find", "docs.open"], builtins: true } },
+      outcome: begun,
+      decision: { type: "choose-function", names: ["docs.find", "docs.open"] },
+    },
+    {
+      why: "the model has said which",
+      given: { demands: { forcedBuiltins: ["docs.find", "docs.open"], builtins: true } },
+      outcome: { type: "function-chosen", name: "docs.open" },
+      decision: { type: "open-builtin-call", recipient: "docs.open" },
     },
     {
       why: "where a function must be called, the model may use it before",

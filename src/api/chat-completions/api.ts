@@ -16,6 +16,7 @@ export const chatCompletionsApi: Api = {
     const chat = chatCompletions({
       ...services,
       hosted: hostedDeps(settings, toolbox),
+      toolNamespaces: settings.toolNamespaces,
       system: (now) => systemOptions(settings, now),
       limits: { ...settings, messageLists: ["messages"], toolLists: ["tools", "functions"] },
       summaries: summarySettings(settings),

@@ -18,6 +18,7 @@ export function toExecutedTool(
   return {
     index,
     type: toType(part),
+    ...(part.origin && { name: part.origin.tool, server_label: part.origin.server }),
     arguments: part.name.startsWith("python") ? JSON.stringify({ code: args }) : args,
     output: typeof output === "string" ? output : "",
     ...(shown.type === "search" && {

@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
-import { hostedKindOf } from "../hosted-tools.ts";
+import { isHostedType } from "../hosted-tools.ts";
 import { lazy } from "../../lazy.ts";
 
 const textLike = lazy(() => z.string().nullish());
@@ -129,7 +129,7 @@ const ownTool = lazy(() =>
 const hosted = lazy(() =>
   z
     .looseObject({
-      type: z.string().refine((type) => hostedKindOf(type) !== undefined, "is not complete"),
+      type: z.string().refine(isHostedType, "is not complete"),
     })
     .transform((fields) => ({ type: "hosted" as const, kind: fields.type, fields })),
 );

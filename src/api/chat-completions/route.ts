@@ -1,5 +1,6 @@
 /** `POST /v1/chat/completions`: connects requests, turns and replies. */
 import { Hono } from "hono";
+import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import { type ReasoningStore, worstOutcome } from "../../store/reasoning-store.ts";
 import { collectTurn } from "../../turn/collect.ts";
@@ -19,6 +20,7 @@ import { sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
 import { toErrorBody } from "./errors.ts";
+import { openChatServers } from "./mcp-tools.ts";
 import { runningSteps } from "./reasoning-in.ts";
 import { addUsage, customToolNames, type ReplyOptions, type ShownReasoning } from "./reply.ts";
 import { type ChatRequest, chatRequest } from "./request.ts";
@@ -32,6 +34,8 @@ export interface ChatCompletionsDeps {
   /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: Date) => TurnContext["system"];
   readonly hosted: HostedDeps;
+  /** How the model is shown the tools of MCP servers. */
+  readonly toolNamespaces: NamespaceStyle;
   readonly limits: RequestLimits & CountedLists;
   /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
   readonly mirrorReasoning: (tenant: string) => boolean;
@@ -60,12 +64,18 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
     const loop = runningSteps(request.messages);
     const restored = await deps.reasoning.restore(client.tenant, [...loop.values()]);
     const outcome = worstOutcome(restored);
+    const servers = await openChatServers(request, {
+      tenant: client.tenant,
+      hosted: deps.hosted,
+      style: deps.toolNamespaces,
+    });
     const steps = toTurnInSteps(request, {
       turnId: c.get("requestId"),
       tenant: client.tenant,
       system: deps.system(now),
       bodyText,
       hosted: deps.hosted,
+      ...(servers && { servers }),
       restored: new Map([...loop.keys()].map((key, at) => [key, restored[at]?.reasoning ?? []])),
       sessionId: c.req.header("x-session-id")?.slice(0, MAX_SESSION_ID),
     });

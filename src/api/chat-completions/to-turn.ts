@@ -9,24 +9,34 @@ import {
 import { settlePrefill } from "../../turn/prefill.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
-import { type OfferedFunction, toOfferedTools, toToolChoice } from "../offered-functions.ts";
+import {
+  type OfferedFunction,
+  refuseDuplicates,
+  toOfferedTools,
+  toToolChoice,
+} from "../offered-functions.ts";
 import {
   type Declaration,
-  forcedRecipient,
+  firstRecipients,
   type HostedDeps,
   hostedKindOf,
   type HostedTools,
   isHosted,
   NO_HOSTED_TOOLS,
   readHostedTools,
+  requiredRecipients,
   toTurnBuiltins,
+  withServers,
 } from "../hosted-tools.ts";
+import { toShownTools } from "../../harmony/tool-names.ts";
+import { forcedMcp } from "../mcp-choice.ts";
 import type { RequestText } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { toSampling } from "../sampling.ts";
 import { runAtOnce } from "../stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
 import { type RestoredReasoning, toHistory, toToolStates } from "./history.ts";
+import type { ChatServers } from "./mcp-tools.ts";
 import { PART_SEPARATOR } from "./reply.ts";
 import type { ChatRequest } from "./request.ts";
 import { requestedChoice, toFunctions } from "./tools.ts";
@@ -37,6 +47,8 @@ export interface PromptContext extends RequestText {
   readonly restored: RestoredReasoning;
   /** Absent: the gateway runs no tools. */
   readonly hosted?: HostedDeps;
+  /** MCP servers of the request. Absent: none. */
+  readonly servers?: ChatServers;
 }
 
 export interface TurnContext extends PromptContext {
@@ -105,18 +117,19 @@ interface Offer {
   readonly format: ResponseFormat | undefined;
   readonly hosted: HostedTools;
   /** The first call must be to this tool of the gateway's. */
-  readonly forced: string | undefined;
+  readonly forced: readonly string[] | undefined;
 }
 
 function* readOffer(request: ChatRequest, context: PromptContext): Generator<void, Offer> {
   const reasoning = chatReasoning(request);
   const offered = yield* toFunctions(request, context);
-  const hosted = toHosted(request, context.hosted);
+  const hosted = withServers(toHosted(request, context.hosted), context.servers?.tools ?? []);
   const forced = forcedHosted(request, hosted, offered.length);
   const toolChoice = toToolChoice(
     forced === undefined ? requestedChoice(request) : { type: "auto" },
     offered.map((each) => each.name),
   );
+  refuseDuplicates([...offered, ...hosted.functions]);
   const functions = toolChoice.type === "none" ? [] : offered;
   const format = toResponseFormat(request, context);
   return { reasoning, functions, toolChoice, format, hosted, forced };
@@ -130,7 +143,7 @@ function toHosted(request: ChatRequest, deps: HostedDeps | undefined): HostedToo
     const param = `tools[${index}]`;
     if (deps === undefined || !isHosted(tool.kind, deps)) {
       throw new RequestError(
-        `${param}.type: this gateway does not run ${JSON.stringify(tool.kind)}. Its operator can enable it with the setting builtinTools.`,
+        `${param}.type: this gateway does not run ${JSON.stringify(tool.kind)}. Its operator can enable it with the setting ${tool.kind === "mcp" ? "mcpServers" : "builtinTools"}.`,
         { param: `${param}.type` },
       );
     }
@@ -152,15 +165,15 @@ function forcedHosted(
   { tool_choice: choice }: ChatRequest,
   { tools }: HostedTools,
   functions: number,
-): string | undefined {
-  const [first] = tools;
-  if (first === undefined || choice === null) return undefined;
+): readonly string[] | undefined {
+  if (choice == null) return undefined;
   if (typeof choice === "object" && choice.type === "hosted") {
+    if (choice.kind === "mcp") return forcedMcp(choice.fields, tools);
     const kind = hostedKindOf(choice.kind);
-    return tools.some(({ name }) => name === kind) ? forcedRecipient(choice.kind) : undefined;
+    const named = tools.find(({ name }) => name === kind);
+    return named && firstRecipients(named);
   }
-  if (choice !== "required" || functions > 0) return undefined;
-  return first.name === "browser" ? "browser.search" : first.name;
+  return choice === "required" && functions === 0 ? requiredRecipients(tools) : undefined;
 }
 
 function readMessages(
@@ -169,9 +182,11 @@ function readMessages(
   { reasoning, functions, format, hosted }: Offer,
 ): { readonly messages: readonly Message[]; readonly prefill: string | undefined } {
   const { leading, history, prefill } = toHistory(request.messages, context.restored);
+  const own = toShownTools(hosted.functions, context.servers?.style ?? "own");
   const developer = developerMessage({
     instructions: leading,
-    functions,
+    functions: [...functions, ...own.functions],
+    namespaces: own.namespaces,
     ...(format !== undefined && { responseFormat: format }),
   });
   const messages: readonly Message[] = [

@@ -16,9 +16,11 @@ import type { AnswerFormat, Turn } from "../../turn/turn.ts";
 import { compileEnforced } from "../enforced-schemas.ts";
 import { RequestError } from "../errors.ts";
 import {
-  forcedRecipient,
+  firstRecipients,
   type HostedDeps,
+  hostedKindOf,
   NO_HOSTED_TOOLS,
+  requiredRecipients,
   toTurnBuiltins,
 } from "../hosted-tools.ts";
 import { type RequestedChoice, toOfferedTools, toToolChoice } from "../offered-functions.ts";
@@ -137,13 +139,14 @@ function requestedChoice(choice: CountRequest["tool_choice"]): RequestedChoice {
 function forcedHosted(
   { tool_choice: choice }: CountRequest,
   { hosted, names, functions }: OfferedTools,
-): string | undefined {
-  const [first] = hosted.tools;
-  if (first === undefined || functions.some(({ name }) => named(choice) === name)) return undefined;
-  const kind = names.get(named(choice) ?? "");
-  if (kind !== undefined) return forcedRecipient(kind);
-  if (choice?.type !== "any" || functions.length > 0) return undefined;
-  return first.name === "browser" ? "browser.search" : first.name;
+): readonly string[] | undefined {
+  if (functions.some(({ name }) => named(choice) === name)) return undefined;
+  const kind = hostedKindOf(names.get(named(choice) ?? "") ?? "");
+  const tool = hosted.tools.find(({ name }) => name === kind);
+  if (tool !== undefined) return firstRecipients(tool);
+  return choice?.type === "any" && functions.length === 0
+    ? requiredRecipients(hosted.tools)
+    : undefined;
 }
 
 function named(choice: CountRequest["tool_choice"]): string | undefined {

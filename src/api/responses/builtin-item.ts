@@ -79,7 +79,7 @@ function toMcpItem(
   status: BuiltinItemStatus,
 ): BuiltinItem {
   const shown = result?.shown.type === "mcp" ? result.shown : undefined;
-  const { server = shown?.server ?? "", tool = shown?.tool ?? "" } = part.origin ?? {};
+  const { server = "", tool = "" } = part.origin ?? {};
   if (part.awaitsApproval) {
     return { id, type: "mcp_approval_request", server_label: server, name: tool, arguments: text };
   }
@@ -92,7 +92,7 @@ function toMcpItem(
     arguments: text,
     output: shown?.output ?? null,
     error: shown?.error ?? null,
-    approval_request_id: shown?.approvalRequestId ?? null,
+    approval_request_id: part.approvalRequestId ?? null,
   };
 }
 
@@ -165,8 +165,8 @@ export function eventsAtEnd({ part, result }: BuiltinCallState): BuiltinEvent[] 
 
 type Kind = "web" | "code" | "mcp";
 
-function kindOf({ name }: BuiltinPart): Kind {
-  if (name.startsWith("functions.")) return "mcp";
+function kindOf({ name, origin }: BuiltinPart): Kind {
+  if (origin !== undefined) return "mcp";
   return name.startsWith("browser") ? "web" : "code";
 }
 

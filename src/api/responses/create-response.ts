@@ -26,6 +26,7 @@ import {
 import type { Caller, ResponsesContext } from "./context.ts";
 import { conversationTooLarge } from "./conversations.ts";
 import type { HistoryItem } from "./history-item.ts";
+import { openResponseServers } from "./mcp-tools.ts";
 import { loadContext, type RequestContext } from "./load-context.ts";
 import { type Omissions, toOmissions } from "./omissions.ts";
 import { type ResponsesRequest, responsesRequest } from "./request.ts";
@@ -81,7 +82,8 @@ export async function prepareResponse(
     ? toCompactionHistory(context.history)
     : withoutTriggers(context.history);
   const { toolStates } = context;
-  const turnContext = { ...prompt, history, toolStates, turnId: caller.requestId };
+  const servers = await openResponseServers(asked, history, prompt);
+  const turnContext = { ...prompt, history, toolStates, servers, turnId: caller.requestId };
   const maker = await stages.run(turnMaker(asked, turnContext));
   const { turnOf, targets, skipped } = maker;
   const turn = await toFittingTurn(asked, model, { turnOf, prompt, history });
@@ -103,6 +105,7 @@ export async function prepareResponse(
     ),
     toItemId: (prefix, index) => toItemId(id, prefix, index),
     targets,
+    listings: servers.listings,
     now: () => toSeconds(deps.now()),
     showReasoning: policy === "raw",
     includes: {

@@ -1,7 +1,34 @@
 /** An item of the conversation, as the prompt is made from it. */
 import type { Message } from "../../harmony/conversation.ts";
+import type { McpTool } from "../../tools/mcp/connection.ts";
 import type { Content } from "./items.ts";
 import type { Tool } from "./tool-schemas.ts";
+
+/** Names are the server's own. */
+export type McpHistoryItem =
+  /** Absent tools: the server had failed. */
+  | {
+      readonly type: "mcp-list";
+      readonly label: string;
+      readonly tools: readonly McpTool[] | undefined;
+    }
+  /** A call that the client has sent back. Without a result it was not run. */
+  | ({ readonly type: "mcp-call"; readonly result: string | undefined } & McpCall)
+  /** The model wanted to make this call. */
+  | ({ readonly type: "mcp-request"; readonly id: string } & McpCall)
+  | {
+      readonly type: "mcp-response";
+      readonly requestId: string;
+      readonly approve: boolean;
+      readonly reason: string | undefined;
+      readonly param: string;
+    };
+
+interface McpCall {
+  readonly server: string;
+  readonly tool: string;
+  readonly body: string;
+}
 
 /** An item as `to-turn.ts` reads it. `param` is its field in the request, for errors. */
 export type HistoryItem =
@@ -43,6 +70,7 @@ export type HistoryItem =
       readonly callId: string | undefined;
       readonly param: string;
     }
+  | McpHistoryItem
   /** The summary in a compaction item. */
   | { readonly type: "summary"; readonly text: string }
   | { readonly type: "unsupported"; readonly kind: string; readonly param: string };

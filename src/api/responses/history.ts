@@ -12,6 +12,7 @@ import { RequestError } from "../errors.ts";
 import { CALL_TYPES, type InputItem } from "./items.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { isBuiltinItem, KEPT, type KeptCall, readKeptCall } from "../../store/kept-call.ts";
+import { readMcpItem } from "./mcp-items.ts";
 import { readToolItem } from "./tool-items.ts";
 
 /** An input item, its field, and whether it was read from the store. References are resolved. */
@@ -64,7 +65,12 @@ export function isAnswer(items: readonly Pick<LocatedItem, "item">[], index: num
   const item = items[index]?.item;
   if (item?.type !== "message" || item.role !== "assistant") return false;
   if (item.phase === "final_answer") return true;
-  return item.phase !== "commentary" && !CALL_TYPES.has(items[index + 1]?.item.type ?? "");
+  return item.phase !== "commentary" && !isCall(items[index + 1]?.item);
+}
+
+function isCall(item: InputItem | undefined): boolean {
+  if (item?.type !== "unsupported") return CALL_TYPES.has(item?.type ?? "");
+  return isBuiltinItem(item.item.type) || item.item.type === "mcp_approval_request";
 }
 
 /** Consecutive items by the model, or a single other item. */
@@ -111,8 +117,11 @@ async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<Resolved
   for (const each of step.items) {
     if (each.item.type === "unsupported" && isBuiltinItem(each.item.item.type)) {
       const kept = await findKeptCall(each, deps);
-      // Without its result a call is left out: nothing is invented.
-      if (kept === undefined) continue;
+      if (kept === undefined) {
+        // Without its result a call is left out: nothing is invented. Items of MCP hold it.
+        items.push(...optional(readMcpItem(each.item.item, each.param)));
+        continue;
+      }
       items.push({ type: "kept-call", messages: kept.messages });
       if (kept.state && step.place !== "finished") {
         toolStates.set(kept.state.tool, kept.state.saved);
@@ -149,6 +158,10 @@ async function findKeptCall(
   }
   const kept = typeof id === "string" ? await deps.findReasoning(id) : undefined;
   return kept?.type === "unsupported" ? readKeptCall(kept.item[KEPT]) : undefined;
+}
+
+function optional<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
 }
 
 interface FoundReasoning {
@@ -268,7 +281,9 @@ async function toHistoryItem(
       );
     }
     case "unsupported":
-      return { type: "unsupported", kind: item.item.type, param };
+      return (
+        readMcpItem(item.item, param) ?? { type: "unsupported", kind: item.item.type, param }
+      );
     case "reasoning":
     case "item_reference":
       // Resolved before.

@@ -9,6 +9,7 @@ import type { Caller, ResponsesContext } from "./context.ts";
 import { requireModel, toFittingTurn } from "./create-response.ts";
 import { toResponsesError } from "./errors.ts";
 import type { WireItem } from "./items.ts";
+import { openResponseServers } from "./mcp-tools.ts";
 import { loadContext } from "./load-context.ts";
 import { compactRequest, inputTokensRequest } from "./request.ts";
 import { toItemId } from "./response-store.ts";
@@ -28,11 +29,10 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const caller = toCaller(c);
     const loaded = await loadContext(request, newId(), caller, context);
     await stages.next();
-    const turnContext = {
-      ...toPromptContext(bodyText, caller.client.tenant),
-      turnId: caller.requestId,
-      history: loaded.history,
-    };
+    const { history } = loaded;
+    const prompt = toPromptContext(bodyText, caller.client.tenant);
+    const servers = await openResponseServers(request, history, prompt);
+    const turnContext = { ...prompt, turnId: caller.requestId, history, servers };
     const { turnOf } = await stages.run(turnMaker(request, turnContext));
     return c.json({
       object: "response.input_tokens",

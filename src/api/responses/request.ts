@@ -38,7 +38,7 @@ const toolChoice = lazy(() =>
       z
         .looseObject({ type: z.string() })
         .refine(({ type }) => !CHOICES.has(type), "is not complete")
-        .transform(({ type }) => ({ type: "unsupported" as const, kind: type })),
+        .transform((fields) => ({ type: "unsupported" as const, kind: fields.type, fields })),
     ],
     { error: 'must be "none", "auto", "required", a function or allowed_tools' },
   ),

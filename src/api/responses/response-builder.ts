@@ -20,9 +20,12 @@ import {
   toStoredItem,
   toUrlCitation,
 } from "./output-item.ts";
+import type { Listing } from "../mcp-servers.ts";
 import { type BuiltinIncludes, builtinItemPrefix } from "./builtin-item.ts";
+import { type McpListItem, toListItem } from "./mcp-items.ts";
 import { type CallTarget, type CallTargets, toTarget } from "./tools.ts";
 import type {
+  CompactionItem,
   ItemStatus,
   OutputItem,
   OutputLogprob,
@@ -38,6 +41,8 @@ export interface ResponseBuilderOptions {
   readonly toItemId: (prefix: string, index: number) => string;
   /** What the calls of each tool are on the wire. */
   readonly targets: CallTargets;
+  /** MCP servers whose tools were listed for the request: the first items. */
+  readonly listings: readonly Listing[];
   /** Seconds since 1970. */
   readonly now: () => number;
   /** False: reasoning items in the response have no text. */
@@ -79,7 +84,7 @@ export interface ResponseListener {
   /** `done`: the item as the client may see it. */
   onItemEnd(item: OpenItem, done: OutputItem): void;
   /** An item that comes as a whole. */
-  onWholeItem(item: OutputItem, index: number): void;
+  onWholeItem(item: CompactionItem | McpListItem, index: number): void;
   onEnd(status: "completed" | "incomplete"): void;
   /** The response has failed. May follow `onEnd`, which it then replaces. */
   onFailure(error: ResponsesError): void;
@@ -184,12 +189,18 @@ export function createResponseBuilder(options: ResponseBuilderOptions): Response
     hasStarted = true;
     state = { ...state, status: "in_progress" };
     listener?.onStart();
+    for (const listing of options.listings) {
+      addWhole(toListItem(listing, options.toItemId("mcpl", output.length)));
+    }
   }
 
   function addCompaction(sealed: string): void {
+    const id = options.toItemId("cmp", output.length);
+    addWhole({ id, type: "compaction", encrypted_content: sealed });
+  }
+
+  function addWhole(item: CompactionItem | McpListItem): void {
     const index = output.length;
-    const id = options.toItemId("cmp", index);
-    const item = { id, type: "compaction", encrypted_content: sealed } as const;
     output.push(item);
     state = { ...state, output: [...state.output, item] };
     listener?.onWholeItem(item, index);

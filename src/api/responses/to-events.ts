@@ -17,7 +17,8 @@ import { isMessage, type OpenItem, toItem, toOutputText } from "./output-item.ts
 import type { CompactionEvent } from "./compaction.ts";
 import type { ResponseBuilder } from "./response-builder.ts";
 import type { CallTarget } from "./tools.ts";
-import type { OutputItem, OutputLogprob, UrlCitation } from "./to-response.ts";
+import { listEvents, type McpListItem } from "./mcp-items.ts";
+import type { CompactionItem, OutputItem, OutputLogprob, UrlCitation } from "./to-response.ts";
 
 /**
  * How the events of reasoning are named: `response.reasoning_text.…`, which most clients read, or `response.reasoning.…`,
@@ -212,10 +213,14 @@ export function createEventWriter(
     write("response.reasoning_summary_part.done", partOf(text));
   }
 
-  function onWholeItem(item: OutputItem, index: number): void {
-    const members = `"output_index":${index},"item":${JSON.stringify(item)}`;
-    write("response.output_item.added", members);
-    write("response.output_item.done", members);
+  function onWholeItem(item: CompactionItem | McpListItem, index: number): void {
+    const place = `"output_index":${index}`;
+    const begun = item.type === "mcp_list_tools" ? { ...item, tools: [], error: null } : item;
+    write("response.output_item.added", `${place},"item":${JSON.stringify(begun)}`);
+    for (const type of item.type === "mcp_list_tools" ? listEvents(item) : []) {
+      write(type, `"item_id":${JSON.stringify(item.id)},${place}`);
+    }
+    write("response.output_item.done", `${place},"item":${JSON.stringify(item)}`);
   }
 
   function onEnd(status: string): void {

@@ -15,6 +15,7 @@ import type { RequestError } from "../errors.ts";
 import type { OfferedFunction } from "../offered-functions.ts";
 import { contentText } from "./content-text.ts";
 import type { HistoryItem } from "./history-item.ts";
+import { mcpMessages } from "./mcp-items.ts";
 import type { Tool } from "./tool-schemas.ts";
 import { refusal, type Unsupported } from "./unsupported.ts";
 
@@ -92,6 +93,12 @@ export function toHistory(
       }
       case "kept-call":
         history.push(...item.messages);
+        break;
+      case "mcp-list":
+      case "mcp-call":
+      case "mcp-request":
+      case "mcp-response":
+        history.push(...mcpMessages(item, items, style));
         break;
       case "unsupported":
         if (unsupported.kinds === "refuse") {

@@ -4,7 +4,9 @@
  */
 import type { TurnUsage } from "../../turn/turn.ts";
 import { hostedKindOf } from "../hosted-tools.ts";
+import { withoutSecrets } from "../mcp-declaration.ts";
 import type { BuiltinItem } from "./builtin-item.ts";
+import type { McpListItem } from "./mcp-items.ts";
 import { requestedReasoning } from "./to-turn.ts";
 import type { ResponsesRequest } from "./request.ts";
 import type { Tool } from "./tool-schemas.ts";
@@ -18,6 +20,7 @@ export type OutputItem =
   | CustomToolCallItem
   | ToolSearchCallItem
   | CompactionItem
+  | McpListItem
   | BuiltinItem;
 
 export interface ReasoningItem {
@@ -246,7 +249,8 @@ function toToolEcho(tool: Tool, isRun: (kind: string) => boolean): object[] {
       return [{ type, name, description: description ?? null, tools }];
     }
     case "unsupported":
-      return isRun(tool.kind) ? [tool.fields] : [];
+      if (!isRun(tool.kind)) return [];
+      return [tool.kind === "mcp" ? withoutSecrets(tool.fields) : tool.fields];
     default:
       return tool satisfies never;
   }
@@ -262,12 +266,17 @@ function toChoiceEcho(choice: ResponsesRequest["tool_choice"]) {
       if (choice.mode === "none") return "none";
       return {
         ...choice,
-        tools: choice.tools.filter(({ type }) => type === "function" || type === "custom"),
+        tools: choice.tools.filter(({ type }) => ["function", "custom", "mcp"].includes(type)),
       };
     case "unsupported":
+      if (choice.kind === "mcp") return toMcpChoiceEcho(choice.fields);
       // Others were refused before a response exists.
       return hostedKindOf(choice.kind) === undefined ? "auto" : { type: choice.kind };
     default:
       return choice satisfies never;
   }
+}
+
+function toMcpChoiceEcho({ type, server_label: label, name }: Readonly<Record<string, unknown>>) {
+  return { type, server_label: label, ...(name != null && { name }) };
 }

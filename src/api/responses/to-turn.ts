@@ -5,23 +5,30 @@ import { type NamespaceStyle, toShownTools } from "../../harmony/tool-names.ts";
 import type { ToolChoice, Turn } from "../../turn/turn.ts";
 import {
   type OfferedFunction,
+  refuseDuplicates,
   toOfferedTools,
   toToolChoice,
   turnName,
 } from "../offered-functions.ts";
 import {
-  forcedRecipient,
+  firstRecipients,
   type HostedDeps,
   hostedKindOf,
   type HostedTools,
   NO_HOSTED_TOOLS,
+  requiredRecipients,
   toTurnBuiltins,
+  withServers,
+  withTools,
 } from "../hosted-tools.ts";
+import { allowedMcp, forcedMcp } from "../mcp-choice.ts";
+import { NO_SERVERS, type OpenedServers } from "../mcp-servers.ts";
 import { readOrdered, type RequestText } from "../ordered-json.ts";
 import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.ts";
 import { toSampling } from "../sampling.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
 import type { HistoryItem } from "./history-item.ts";
+import { approvedCalls } from "./mcp-items.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
 import { type LaterTools, toHistory } from "./to-messages.ts";
 import { requestedChoice } from "./tool-choice.ts";
@@ -58,6 +65,8 @@ export interface TurnContext extends PromptContext {
   readonly turnId: string;
   /** What the tools that the gateway runs have saved in the response this one continues. */
   readonly toolStates?: ReadonlyMap<string, string>;
+  /** MCP servers of the request. Absent: none. */
+  readonly servers?: OpenedServers;
 }
 
 /**
@@ -75,7 +84,12 @@ export function* turnMaker(
   const answer = toAnswerFormat(request, format);
   const builtins = toTurnBuiltins(
     frame.hosted,
-    { maxCalls: request.max_tool_calls, forced: frame.forced, saved: context.toolStates },
+    {
+      maxCalls: request.max_tool_calls,
+      forced: frame.forced,
+      saved: context.toolStates,
+      approved: approvedCalls(context.history, frame.hosted.tools),
+    },
     context.tools.hosted,
   );
   const turnOf = (history: readonly HistoryItem[]): Turn => ({
@@ -102,7 +116,7 @@ export function* turnMaker(
 /** The parts of a turn that do not depend on the history. */
 interface Frame extends Pick<RequestTools, "targets" | "skipped" | "hosted"> {
   /** The first call must be to this tool of the gateway's. */
-  readonly forced: string | undefined;
+  readonly forced: readonly string[] | undefined;
   /** All tools. */
   readonly offered: readonly OfferedFunction[];
   /** What the items of the history add, by item. */
@@ -119,8 +133,10 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
   const lists = context.history.flatMap((item) => (item.type === "tools" ? [item] : []));
   const { targets, skipped, hosted: declared, ...tools } = yield* toTools(request, lists, context);
   const { offered } = tools;
-  const hosted = allowedHosted(declared, request);
-  const forced = forcedHosted(request, hosted, offered.length);
+  const { servers = NO_SERVERS } = context;
+  const hosted = allowedHosted(withServers(declared, servers.tools), request);
+  const forced = forcedHosted(request, hosted, offered.length, servers);
+  refuseDuplicates([...offered, ...hosted.functions]);
   const toolChoice = toToolChoice(
     forced === undefined ? requestedChoice(request, context.unsupported, hosted) : { type: "auto" },
     offered.map((each) => turnName(each)),
@@ -149,7 +165,7 @@ function allowedHosted(hosted: HostedTools, { tool_choice: choice }: PromptReque
   if (choice.mode === "none") return NO_HOSTED_TOOLS;
   const kinds = new Set(choice.tools.map(({ type }) => hostedKindOf(type)));
   const tools = hosted.tools.filter(({ name }) => [...kinds].some((kind) => kind === name));
-  return { ...hosted, tools, namespaces: tools.flatMap(({ namespace }) => namespace ?? []) };
+  return withTools(hosted, [...tools, ...allowedMcp(choice.tools, hosted.tools)]);
 }
 
 /** A tool of the gateway's that must be called: named, or because a call is required and there is no other tool. */
@@ -157,19 +173,20 @@ function forcedHosted(
   { tool_choice: choice }: PromptRequest,
   { tools }: HostedTools,
   functions: number,
-): string | undefined {
+  { listings }: OpenedServers,
+): readonly string[] | undefined {
   if (typeof choice === "object" && choice?.type === "unsupported") {
+    if (choice.kind === "mcp") return forcedMcp(choice.fields, tools, listings);
     const kind = hostedKindOf(choice.kind);
-    return tools.some(({ name }) => name === kind) ? forcedRecipient(choice.kind) : undefined;
+    const named = tools.find(({ name }) => name === kind);
+    return named && firstRecipients(named);
   }
   const isAllowed = typeof choice === "object" && choice?.type === "allowed_tools";
   const isRequired = choice === "required" || (isAllowed && choice.mode === "required");
   const hasFunctions = isAllowed
     ? choice.tools.some(({ type }) => type === "function")
     : functions > 0;
-  const [first] = tools;
-  if (!isRequired || hasFunctions || first === undefined) return undefined;
-  return first.name === "browser" ? "browser.search" : first.name;
+  return isRequired && !hasFunctions ? requiredRecipients(tools) : undefined;
 }
 
 function withHistory(
@@ -186,7 +203,7 @@ function withHistory(
   const instructions = [request.instructions ?? "", ...leading].filter((text) => text !== "");
   const developer = developerMessage({
     instructions: instructions.join("\n\n"),
-    ...toShownTools([...functions, ...tools], context.tools.style),
+    ...toShownTools([...functions, ...hosted.functions, ...tools], context.tools.style),
     ...(format !== undefined && { responseFormat: format }),
   });
   return [

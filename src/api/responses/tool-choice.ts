@@ -53,7 +53,8 @@ export function requestedChoice(
 
 const CHOOSABLE: ReadonlySet<string> = new Set(["function", "custom"]);
 
-function isOffered(type: string, { tools }: HostedTools): boolean {
+function isOffered(type: string, { tools, functions }: HostedTools): boolean {
+  if (type === "mcp") return functions.length > 0;
   return tools.some(({ name }) => name === hostedKindOf(type));
 }
 

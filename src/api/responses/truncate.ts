@@ -66,6 +66,8 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
         break;
       case "reasoning":
       case "kept-call":
+      case "mcp-call":
+      case "mcp-response":
         if (index < lastAnswer) order.push([index]);
         break;
       case "call": {
@@ -83,6 +85,8 @@ function dropOrder(history: readonly HistoryItem[]): number[][] {
       case "output":
         calls.get(item.callId)?.push(index);
         break;
+      case "mcp-list":
+      case "mcp-request":
       case "summary":
       case "unsupported":
         break;

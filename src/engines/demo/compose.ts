@@ -6,6 +6,7 @@ import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../tokenizer/inde
 import type { Constraint } from "../engine.ts";
 import type { DemoPrompt, Open } from "./prompt.ts";
 import type { Script } from "./script.ts";
+import { addressOf } from "./signature.ts";
 import { waitText } from "./texts.ts";
 
 const {
@@ -70,7 +71,7 @@ function act(script: Script): Part[] {
 
 /** The recipient follows the channel, as models write it, whatever layout the history has. */
 function callTo(script: Script, tool: string): Part[] {
-  const recipient = `functions.${tool}`;
+  const recipient = addressOf({ name: tool });
   return [` to=${recipient}`, ...JSON_CONTENT, MESSAGE, ...body(script, recipient, "commentary")];
 }
 

@@ -97,7 +97,9 @@ function worded(question: string, tools: readonly DemoTool[]): Mention[] {
     at: match.index,
   }));
   const candidates = tools.flatMap((tool) => {
-    const words = wordsOf(tool.name).filter((word) => word.length > 2 && !GENERIC.has(word));
+    // A namespace does not say what its tools do.
+    const name = tool.name.slice(tool.name.indexOf(".") + 1);
+    const words = wordsOf(name).filter((word) => word.length > 2 && !GENERIC.has(word));
     const heard = words.filter((word) => said.some((each) => isAlike(each.word, word)));
     const at = said.find((each) => heard.some((word) => isAlike(each.word, word)))?.at;
     return at === undefined

@@ -159,7 +159,7 @@ function isCall(message: ReadMessage | undefined): boolean {
 }
 
 function isToolResult(message: ReadMessage): boolean {
-  return /^(?:functions\.|browser\.|python$)/.test(message.author);
+  return /^(?:[\w-]+\.|python$)/.test(message.author);
 }
 
 function readEffort(system: string): DemoPrompt["effort"] {

@@ -4,6 +4,7 @@ import type { Constraint } from "../engine.ts";
 import { createHints, type Wording } from "./hints.ts";
 import { instanceOf } from "./instance.ts";
 import type { Move } from "./move.ts";
+import { addressOf } from "./signature.ts";
 import { argumentsOf, planCalls, remainingCalls, type PlannedCall } from "./plan.ts";
 import type { DemoPrompt } from "./prompt.ts";
 import { nextTrainedCall, type TrainedCall, trainedAnswer } from "./trained-tools.ts";
@@ -114,10 +115,6 @@ export function writeScript(prompt: DemoPrompt, seed: number): Script {
   function document(schema: unknown, wording: Wording): string {
     return JSON.stringify(instanceOf(schema, createHints(wording, results)));
   }
-}
-
-function addressOf({ name }: { readonly name: string }): string {
-  return `functions.${name}`;
 }
 
 function parseSchema(text: string): unknown {

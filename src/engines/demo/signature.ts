@@ -17,6 +17,7 @@
  */
 
 export interface DemoTool {
+  /** With its namespace, unless that is `functions`: `docs.search`. */
   readonly name: string;
   /** Schema of the arguments; undefined if the function takes none. */
   readonly parameters: Schema | undefined;
@@ -32,13 +33,26 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
+/** Who its calls are addressed to. */
+export function addressOf({ name }: { readonly name: string }): string {
+  return name.includes(".") ? name : `functions.${name}`;
+}
+
 export function readTools(developer: string): DemoTool[] {
-  const open = developer.lastIndexOf("namespace functions {\n");
-  const close = developer.lastIndexOf("} // namespace functions");
+  const names = new Set(
+    Array.from(developer.matchAll(/^namespace (\S+) \{$/gm), ([, name = ""]) => name),
+  );
+  return [...names].flatMap((name) => readNamespace(developer, name));
+}
+
+function readNamespace(developer: string, name: string): DemoTool[] {
+  const open = developer.lastIndexOf(`namespace ${name} {\n`);
+  const close = developer.lastIndexOf(`} // namespace ${name}`);
   if (open < 0 || close < open) return [];
   const namespace = developer.slice(open, close);
+  const prefix = name === "functions" ? "" : `${name}.`;
   return [...namespace.matchAll(/^type (\S+) = \((_: |\) => any;)/gm)].map((match) => ({
-    name: match[1] ?? "",
+    name: prefix + (match[1] ?? ""),
     parameters:
       match[2] === "_: "
         ? (readType(namespace, match.index + match[0].length)?.schema ?? {})

@@ -3,17 +3,17 @@
  * this machine by stdio, which only the operator may name.
  */
 import type { CallToolResult, Client, ContentBlock, Transport } from "@modelcontextprotocol/client";
-import { fromPlainJson } from "../../harmony/json.ts";
 import {
-  MAX_DESCRIPTION,
+  boundTools,
   MAX_RESULT,
-  MAX_TOOLS,
   type McpOutcome,
   type McpServer,
   type McpTool,
   McpUnavailable,
 } from "../../tools/mcp/connection.ts";
 import { boundText } from "../../tools/bounded-text.ts";
+import { describeFailure, reasonOf } from "./failure.ts";
+import { limitedFetch, type McpFetch } from "./http-fetch.ts";
 
 export type McpTarget =
   | {
@@ -22,7 +22,7 @@ export type McpTarget =
       /** Sent with every request; never logged. */
       readonly headers: Readonly<Record<string, string>>;
       /** The guard against addresses of the operator's network, for servers that a request names. */
-      readonly fetch: typeof fetch;
+      readonly fetch: McpFetch;
     }
   | {
       readonly type: "stdio";
@@ -35,14 +35,17 @@ export type McpTarget =
 export interface McpServerOptions {
   readonly label: string;
   readonly target: McpTarget;
-  /** Of a connection, a listing or a call. */
+  /** Of a listing or a call, with the connection it may need. */
   readonly timeoutMs: number;
+  /** Called with why a listing or a connection has failed: for the operator. */
+  readonly onFailure?: ((reason: string) => void) | undefined;
 }
 
-/** Of an HTTP answer, or of one message of a program. */
-const MAX_BYTES = 4_000_000;
+/** Of one message of a program. */
+const MAX_MESSAGE_BYTES = 4_000_000;
 
-export function createMcpServer({ label, target, timeoutMs }: McpServerOptions): McpServer {
+export function createMcpServer(options: McpServerOptions): McpServer {
+  const { label, target, timeoutMs, onFailure } = options;
   let opened: Promise<Client> | undefined;
   let client: Client | undefined;
 
@@ -67,13 +70,16 @@ export function createMcpServer({ label, target, timeoutMs }: McpServerOptions):
     label,
     async listTools(signal) {
       try {
-        const connection = await unlessAborted(connect(), signal);
-        const { tools } = await connection.listTools(undefined, { signal, timeout: timeoutMs });
-        return tools.slice(0, MAX_TOOLS).map((tool) => toTool(tool));
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+        const connection = await unlessAborted(connect(), limit);
+        const listing = connection.listTools(undefined, { signal: limit, timeout: timeoutMs });
+        const { tools } = await unlessAborted(listing, limit);
+        return boundTools(tools.map((tool) => toTool(tool)));
       } catch (error) {
         signal.throwIfAborted();
+        onFailure?.(reasonOf(error));
         const { text, status } = describeFailure(error);
-        throw new McpUnavailable(`The MCP server ${label} cannot be used: ${text}`, {
+        throw new McpUnavailable(`The MCP server ${label} cannot be used. ${text}`, {
           cause: error,
           ...(status !== undefined && { status }),
         });
@@ -83,16 +89,18 @@ export function createMcpServer({ label, target, timeoutMs }: McpServerOptions):
       const parsed = parseArguments(args);
       if (parsed === undefined) return toProblem("The arguments are not a JSON object.", INVALID);
       try {
-        const connection = await unlessAborted(connect(), signal);
-        return toOutcome(
-          await connection.callTool({ name, arguments: parsed }, { signal, timeout: timeoutMs }),
-        );
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+        const connection = await unlessAborted(connect(), limit);
+        const request = { name, arguments: parsed };
+        const call = connection.callTool(request, { signal: limit, timeout: timeoutMs });
+        return toOutcome(await unlessAborted(call, limit));
       } catch (error) {
         signal.throwIfAborted();
         const { text, status, code } = describeFailure(error);
         if (status !== undefined) {
           return { text, error: { type: "http_error", code: status, message: text } };
         }
+        if (code === undefined) onFailure?.(reasonOf(error));
         return toProblem(text, code ?? INTERNAL);
       }
     },
@@ -108,10 +116,14 @@ async function openClient(target: McpTarget, timeoutMs: number): Promise<Client>
   const { Client: McpClient } = await loadClient();
   const client = new McpClient(
     { name: "harmony-gateway", version: "1" },
-    { versionNegotiation: { mode: "auto", probe: { timeoutMs } } },
+    {
+      versionNegotiation: { mode: "auto", probe: { timeoutMs } },
+      // Results go to the model as they are: no schema of a server is compiled, which could take any time.
+      jsonSchemaValidator: { getValidator: () => (input) => accept(input) },
+    },
   );
   try {
-    await client.connect(await createTransport(target), { timeout: timeoutMs });
+    await client.connect(await createTransport(target, timeoutMs), { timeout: timeoutMs });
   } catch (error) {
     await client.close().catch(() => undefined);
     throw error;
@@ -119,7 +131,12 @@ async function openClient(target: McpTarget, timeoutMs: number): Promise<Client>
   return client;
 }
 
-async function createTransport(target: McpTarget): Promise<Transport> {
+// oxlint-disable-next-line typescript/no-explicit-any -- the client's interface wants the type it asked for
+function accept(data: any) {
+  return { valid: true, data, errorMessage: undefined } as const;
+}
+
+async function createTransport(target: McpTarget, timeoutMs: number): Promise<Transport> {
   if (target.type === "stdio") {
     const { StdioClientTransport, getDefaultEnvironment } =
       await import("@modelcontextprotocol/client/stdio");
@@ -129,13 +146,13 @@ async function createTransport(target: McpTarget): Promise<Transport> {
       args: [...args],
       env: { ...getDefaultEnvironment(), ...env },
       stderr: "ignore",
-      maxBufferSize: MAX_BYTES,
+      maxBufferSize: MAX_MESSAGE_BYTES,
     });
   }
   const { StreamableHTTPClientTransport } = await loadClient();
   return new StreamableHTTPClientTransport(new URL(target.url), {
     requestInit: { headers: target.headers },
-    fetch: async (url, init) => limitBody(await target.fetch(url, init)),
+    fetch: limitedFetch(target.fetch, timeoutMs),
   });
 }
 
@@ -150,21 +167,6 @@ async function loadClient(): Promise<typeof import("@modelcontextprotocol/client
   }
 }
 
-/** Ends the body with an error when it becomes too long. A stream of events has a limit for each connection. */
-function limitBody(response: Response): Response {
-  if (response.body === null) return response;
-  let bytes = 0;
-  const limit = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      bytes += chunk.length;
-      if (bytes > MAX_BYTES) controller.error(new McpUnavailable("It answered too much."));
-      else controller.enqueue(chunk);
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
-}
-
 function toTool(tool: {
   readonly name: string;
   readonly description?: string | undefined;
@@ -173,8 +175,8 @@ function toTool(tool: {
 }): McpTool {
   return {
     name: tool.name,
-    description: (tool.description ?? "").slice(0, MAX_DESCRIPTION),
-    parameters: fromPlainJson(tool.inputSchema),
+    description: tool.description ?? "",
+    inputSchema: tool.inputSchema,
     readOnly: tool.annotations?.readOnlyHint === true,
   };
 }
@@ -201,17 +203,6 @@ function toProblem(message: string, code: number): McpOutcome {
 /** Of JSON-RPC. */
 const INVALID = -32_602;
 const INTERNAL = -32_603;
-const MAX_MESSAGE = 500;
-
-function describeFailure(error: unknown): { text: string; status?: number; code?: number } {
-  const text = error instanceof Error ? error.message.slice(0, MAX_MESSAGE) : "unknown";
-  const { status, code }: { status?: unknown; code?: unknown } = Object(error);
-  return {
-    text,
-    ...(typeof status === "number" && { status }),
-    ...(typeof code === "number" && { code }),
-  };
-}
 
 function parseArguments(text: string): Record<string, unknown> | undefined {
   if (text.trim() === "") return {};
@@ -224,7 +215,7 @@ function parseArguments(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The connection goes on for others who wait for it. */
+/** The work goes on for others who wait for it. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

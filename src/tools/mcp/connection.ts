@@ -1,5 +1,5 @@
 /** A server of the Model Context Protocol, as far as its tools are concerned. */
-import type { Json } from "../../harmony/json.ts";
+import { fromPlainJson, isJsonObject, toCompactJson } from "../../harmony/json.ts";
 import type { McpError } from "../builtin-tool.ts";
 
 export interface McpServer {
@@ -19,8 +19,8 @@ export interface McpServer {
 export interface McpTool {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of the arguments. */
-  readonly parameters: Json;
+  /** JSON Schema of the arguments, as `JSON.parse` gives it. */
+  readonly inputSchema: unknown;
   /** The server says that it changes nothing. */
   readonly readOnly: boolean;
 }
@@ -45,6 +45,37 @@ export class McpUnavailable extends Error {
 
 /** Characters of a result. */
 export const MAX_RESULT = 20_000;
-/** Tools of one server that are offered, and characters of a tool's description. */
+
+/** Tools of one server that are offered, characters of a tool's description, and of all the tools as JSON. */
 export const MAX_TOOLS = 128;
 export const MAX_DESCRIPTION = 2000;
+export const MAX_LISTING = 200_000;
+
+/** The tools that fit into the limits, in the server's order. One that is too large is left out, not those after it. */
+export function boundTools(tools: readonly McpTool[]): McpTool[] {
+  const bounded: McpTool[] = [];
+  let length = 0;
+  for (const tool of tools) {
+    if (bounded.length === MAX_TOOLS) break;
+    if (tool.name === "" || tool.name.length > MAX_TOOL_NAME) continue;
+    const description = tool.description.slice(0, MAX_DESCRIPTION);
+    const size = tool.name.length + description.length + schemaLength(tool.inputSchema);
+    if (length + size > MAX_LISTING) continue;
+    length += size;
+    bounded.push({ ...tool, description });
+  }
+  return bounded;
+}
+
+/** Of the protocol. */
+const MAX_TOOL_NAME = 128;
+
+/** `Infinity` for one that cannot be read: it is nested too deep, for instance. */
+function schemaLength(schema: unknown): number {
+  try {
+    const json = fromPlainJson(schema);
+    return isJsonObject(json) ? toCompactJson(json).length : Infinity;
+  } catch {
+    return Infinity;
+  }
+}

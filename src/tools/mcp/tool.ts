@@ -1,62 +1,45 @@
 /** The tools of an MCP server as functions that the gateway runs. */
-import type { ToolFunction } from "../../harmony/conversation.ts";
-import type { BuiltinCall, BuiltinResult, BuiltinTool, ToolOrigin } from "../builtin-tool.ts";
+import { fromPlainJson } from "../../harmony/json.ts";
+import { type NamespaceStyle, qualifiedName, toolRecipient } from "../../harmony/tool-names.ts";
+import type {
+  BuiltinCall,
+  BuiltinFunction,
+  BuiltinResult,
+  BuiltinTool,
+  ToolOrigin,
+} from "../builtin-tool.ts";
 import type { McpServer, McpTool } from "./connection.ts";
-import { toFunctionNames } from "./names.ts";
+import { toToolNames } from "./names.ts";
 import { isAllowed, type McpPolicy, needsApproval } from "./policy.ts";
 
-const FUNCTIONS = "functions.";
-
-/**
- * Lists the server's tools and offers those that the policy allows.
- * @throws McpUnavailable
- */
-export async function openMcpTool(
-  server: McpServer,
-  policy: McpPolicy,
-  signal: AbortSignal,
-): Promise<BuiltinTool> {
-  const tools = await server.listTools(signal);
-  return createMcpTool(
-    server,
-    tools.filter((tool) => isAllowed(tool, policy)),
-    policy,
-  );
+export interface McpToolOptions {
+  readonly server: McpServer;
+  /** As the server has listed them. */
+  readonly tools: readonly McpTool[];
+  /** All of them apply: those of the operator and of the request. */
+  readonly policies: readonly McpPolicy[];
+  /** What the server is for. */
+  readonly description?: string | undefined;
+  readonly style: NamespaceStyle;
 }
 
-function createMcpTool(
-  server: McpServer,
-  tools: readonly McpTool[],
-  policy: McpPolicy,
-): BuiltinTool {
-  const { label } = server;
-  const names = toFunctionNames(
-    label,
-    tools.map(({ name }) => name),
-  );
-  const functions: ToolFunction[] = [];
-  const byRecipient = new Map<string, McpTool>();
-  for (const [index, tool] of tools.entries()) {
-    const name = names[index] ?? tool.name;
-    functions.push({ name, description: tool.description, parameters: tool.parameters });
-    byRecipient.set(FUNCTIONS + name, tool);
-  }
-  const find = (recipient: string) =>
-    byRecipient.get(recipient.startsWith(FUNCTIONS) ? recipient : FUNCTIONS + recipient);
-
+/** Offers those of the server's tools that the policies allow. */
+export function createMcpTool(options: McpToolOptions): BuiltinTool {
+  const { server, policies } = options;
+  const { functions, byRecipient } = toFunctions(options);
   return {
-    name: `mcp:${label}`,
+    name: mcpToolName(server.label),
     functions,
     rawBody: false,
-    accepts: (recipient) => find(recipient) !== undefined,
-    origin: (recipient) => toOrigin(label, find(recipient)),
+    accepts: (recipient) => byRecipient.has(recipient),
+    origin: (recipient) => toOrigin(server.label, recipient, byRecipient.get(recipient)),
     needsApproval: (recipient) => {
-      const tool = find(recipient);
-      return tool !== undefined && needsApproval(tool, policy);
+      const tool = byRecipient.get(recipient);
+      return tool !== undefined && policies.some((policy) => needsApproval(tool, policy));
     },
     open: () =>
       Promise.resolve({
-        run: (call, signal) => runCall(server, find(call.recipient), call, signal),
+        run: (call, signal) => runCall(server, byRecipient.get(call.recipient), call, signal),
         save: () => undefined,
         // The connection outlives the turn.
         close: () => Promise.resolve(),
@@ -64,8 +47,31 @@ function createMcpTool(
   };
 }
 
-function toOrigin(server: string, tool: McpTool | undefined): ToolOrigin {
-  return { server, tool: tool?.name ?? "" };
+/** The tool that stands for the server of this label. */
+export function mcpToolName(label: string): string {
+  return `mcp:${label}`;
+}
+
+function toFunctions({ server: { label }, tools, policies, description, style }: McpToolOptions) {
+  const namespace = { name: label, ...(description && { description }) };
+  // Named before they are chosen, so that a name does not depend on what else is allowed.
+  const names = toToolNames(tools.map(({ name }) => name));
+  const functions: BuiltinFunction[] = [];
+  const byRecipient = new Map<string, McpTool>();
+  for (const [index, tool] of tools.entries()) {
+    if (!policies.every((policy) => isAllowed(tool, policy))) continue;
+    const name = names[index] ?? tool.name;
+    const recipient = toolRecipient(label, name, style);
+    const parameters = fromPlainJson(tool.inputSchema);
+    const shown = { name, description: tool.description, parameters, namespace };
+    functions.push({ name: qualifiedName(label, name), recipient, shown });
+    byRecipient.set(recipient, tool);
+  }
+  return { functions, byRecipient };
+}
+
+function toOrigin(server: string, recipient: string, tool: McpTool | undefined): ToolOrigin {
+  return { server, tool: tool?.name ?? recipient };
 }
 
 async function runCall(

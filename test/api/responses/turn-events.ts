@@ -57,6 +57,7 @@ export function responseBuilder({
       { id: "resp_0", createdAt: 1_700_000_000 },
     ),
     toItemId: (prefix, index) => `${prefix}_0_${index}`,
+    listings: [],
     targets: new Map(),
     now: () => NOW,
     showReasoning,

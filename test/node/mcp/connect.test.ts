@@ -154,7 +154,7 @@ describe("a server that", () => {
     const url = await serve(listener);
     const broken = httpServer(url, { authorization: "Bearer very-secret" }, 5000);
     const failure = await broken.listTools(never).catch((error: unknown) => error);
-    expect(String(failure)).toMatch(/^McpUnavailable: The MCP server everything cannot be used: /);
+    expect(String(failure)).toMatch(/^McpUnavailable: The MCP server everything cannot be used\. /);
     expect(String(failure)).not.toContain("very-secret");
     const outcome = await broken.callTool("echo", "{}", never);
     expect(outcome.error).toBeDefined();

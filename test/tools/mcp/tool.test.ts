@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import type { NamespaceStyle } from "../../../src/harmony/tool-names.ts";
 import type { McpOutcome, McpServer, McpTool } from "../../../src/tools/mcp/connection.ts";
-import { openMcpTool } from "../../../src/tools/mcp/tool.ts";
+import type { McpPolicy } from "../../../src/tools/mcp/policy.ts";
+import { createMcpTool } from "../../../src/tools/mcp/tool.ts";
 
 const never = new AbortController().signal;
 const SESSION = { tenant: "acme", turnId: "t1", saved: undefined, signal: never };
@@ -8,8 +10,8 @@ const SESSION = { tenant: "acme", turnId: "t1", saved: undefined, signal: never 
 function fakeServer(outcome: McpOutcome = { text: "found" }) {
   const calls: [string, string][] = [];
   const tools: McpTool[] = [
-    { name: "search.docs", description: "Searches.", parameters: new Map(), readOnly: true },
-    { name: "delete", description: "Deletes.", parameters: new Map(), readOnly: false },
+    { name: "search.docs", description: "Searches.", inputSchema: { type: "object" }, readOnly: true },
+    { name: "delete", description: "Deletes.", inputSchema: { type: "object" }, readOnly: false },
   ];
   const server: McpServer = {
     label: "docs",
@@ -20,38 +22,52 @@ function fakeServer(outcome: McpOutcome = { text: "found" }) {
     },
     close: () => Promise.resolve(),
   };
-  return { server, calls };
+  return { server, calls, tools };
 }
 
-test("offers the allowed tools under safe names, and knows them by either", async () => {
-  const { server } = fakeServer();
-  const tool = await openMcpTool(server, { allowed_tools: ["search.docs"] }, never);
-  expect(tool.functions).toEqual([
-    { name: "docs__search_docs", description: "Searches.", parameters: new Map() },
-  ]);
-  expect(tool.accepts("functions.docs__search_docs")).toBe(true);
-  expect(tool.accepts("docs__search_docs")).toBe(true);
-  expect(tool.accepts("functions.docs__delete")).toBe(false);
-  expect(tool.origin?.("functions.docs__search_docs")).toEqual({
-    server: "docs",
-    tool: "search.docs",
-  });
+function open(fake = fakeServer(), policies: readonly McpPolicy[] = [], style: NamespaceStyle = "own") {
+  const { server, tools } = fake;
+  return createMcpTool({ server, tools, policies, description: "Documents.", style });
+}
+
+const shown = {
+  name: "search_docs",
+  description: "Searches.",
+  parameters: new Map([["type", "object"]]),
+  namespace: { name: "docs", description: "Documents." },
+};
+
+test.each<[NamespaceStyle, string]>([
+  ["own", "docs.search_docs"],
+  ["flat", "functions.docs__search_docs"],
+])("offers the allowed tools as any namespace's: %s", (style, recipient) => {
+  const tool = open(fakeServer(), [{ allowed: ["search.docs"] }], style);
+  expect(tool.functions).toEqual([{ name: "docs.search_docs", recipient, shown }]);
+  expect(tool.accepts(recipient)).toBe(true);
+  expect(tool.accepts("docs.delete")).toBe(false);
+  expect(tool.origin?.(recipient)).toEqual({ server: "docs", tool: "search.docs" });
 });
 
-test("asks the client before tools that change something", async () => {
-  const tool = await openMcpTool(
-    fakeServer().server,
-    { require_approval: { never: { read_only: true } } },
-    never,
-  );
-  expect(tool.needsApproval?.("functions.docs__search_docs")).toBe(false);
-  expect(tool.needsApproval?.("functions.docs__delete")).toBe(true);
+test("asks the client before tools that change something", () => {
+  const tool = open(fakeServer(), [{ approval: { never: { readOnly: true } } }]);
+  expect(tool.needsApproval?.("docs.search_docs")).toBe(false);
+  expect(tool.needsApproval?.("docs.delete")).toBe(true);
+});
+
+test("of several policies each counts: what one refuses or asks for, no other allows", () => {
+  const tool = open(fakeServer(), [
+    { allowed: { readOnly: true } },
+    { allowed: ["search.docs", "delete"], approval: "always" },
+    { approval: "never" },
+  ]);
+  expect(tool.functions?.map(({ name }) => name)).toEqual(["docs.search_docs"]);
+  expect(tool.needsApproval?.("docs.search_docs")).toBe(true);
 });
 
 test("calls the server's tool by its own name", async () => {
-  const { server, calls } = fakeServer();
-  const run = await (await openMcpTool(server, {}, never)).open(SESSION);
-  const call = { id: "c1", recipient: "functions.docs__search_docs", body: '{"q":1}' };
+  const fake = fakeServer();
+  const run = await open(fake).open(SESSION);
+  const call = { id: "c1", recipient: "docs.search_docs", body: '{"q":1}' };
   expect(await run.run(call, never)).toEqual({
     text: "found",
     failed: false,
@@ -63,16 +79,12 @@ test("calls the server's tool by its own name", async () => {
       output: "found",
     },
   });
-  expect(calls).toEqual([["search.docs", '{"q":1}']]);
+  expect(fake.calls).toEqual([["search.docs", '{"q":1}']]);
 });
 
 test("a failure is a result that the model reads and the client sees", async () => {
   const error = { type: "http_error", code: 502, message: "Bad gateway" } as const;
-  const { server } = fakeServer({ text: "Bad gateway", error });
-  const run = await (await openMcpTool(server, {}, never)).open(SESSION);
-  const result = await run.run(
-    { id: "c1", recipient: "functions.docs__delete", body: "{}" },
-    never,
-  );
+  const run = await open(fakeServer({ text: "Bad gateway", error })).open(SESSION);
+  const result = await run.run({ id: "c1", recipient: "docs.delete", body: "{}" }, never);
   expect(result).toMatchObject({ text: "Error: Bad gateway", failed: true, shown: { error } });
 });

@@ -1,0 +1,41 @@
+/** The MCP servers of a chat request: tools `{type: "mcp"}`, as Groq has them. Approvals have no place in this API. */
+import type { NamespaceStyle } from "../../harmony/tool-names.ts";
+import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { HostedDeps } from "../hosted-tools.ts";
+import { openServers } from "../mcp-servers.ts";
+import { RequestError } from "../errors.ts";
+import type { ChatRequest } from "./request.ts";
+
+/** The tools of the servers, and how the model is shown them. */
+export interface ChatServers {
+  readonly tools: readonly BuiltinTool[];
+  readonly style: NamespaceStyle;
+}
+
+export interface ChatServerDeps {
+  readonly tenant: string;
+  readonly hosted: HostedDeps;
+  readonly style: NamespaceStyle;
+}
+
+/** Undefined: the request has none. Throws a {@link RequestError} for one that cannot be used. */
+export async function openChatServers(
+  { tools = [], tool_choice: choice }: ChatRequest,
+  { tenant, hosted, style }: ChatServerDeps,
+): Promise<ChatServers | undefined> {
+  const { mcp: toolbox } = hosted.toolbox;
+  const declarations = (tools ?? []).flatMap((tool, index) =>
+    tool.type === "hosted" && tool.kind === "mcp"
+      ? [{ kind: "mcp", fields: tool.fields, param: `tools[${index}]` }]
+      : [],
+  );
+  // Without a toolbox the request is refused where its other tools are read.
+  if (declarations.length === 0 || choice === "none" || toolbox === undefined) return undefined;
+  const request = { toolbox, tenant, style, known: new Map(), hasApprovals: false };
+  const opened = await openServers(declarations, request);
+  for (const { error, param } of opened.listings) {
+    // There is no item that could tell of it.
+    if (error !== undefined) throw new RequestError(`${param}: ${error}`, { param });
+  }
+  return { tools: opened.tools, style };
+}

@@ -1,0 +1,255 @@
+/** Items of MCP in a conversation: lists of tools, calls, requests for approval and the client's answers. */
+import * as z from "zod";
+import type { Message } from "../../harmony/conversation.ts";
+import { callMessage, resultMessage } from "../../harmony/messages.ts";
+import { type NamespaceStyle, toolRecipient } from "../../harmony/tool-names.ts";
+import { lazy } from "../../lazy.ts";
+import { boundTools, type McpTool } from "../../tools/mcp/connection.ts";
+import { toToolName } from "../../tools/mcp/names.ts";
+import type { BuiltinTool } from "../../tools/builtin-tool.ts";
+import type { ApprovedCall } from "../../turn/turn.ts";
+import { RequestError } from "../errors.ts";
+import type { Listing } from "../mcp-servers.ts";
+import type { HistoryItem, McpHistoryItem } from "./history-item.ts";
+import type { WireItem } from "./items.ts";
+
+/** Undefined: it is of another kind. Throws a {@link RequestError} for one that is not valid. */
+export function readMcpItem(item: WireItem, param: string): McpHistoryItem | undefined {
+  switch (item.type) {
+    case "mcp_list_tools": {
+      const { server_label: label, tools, error } = read(listItem(), item, param);
+      return { type: "mcp-list", label, tools: error == null ? tools.map(toTool) : undefined };
+    }
+    case "mcp_call": {
+      const { output, error, ...call } = read(callItem(), item, param);
+      const result = output ?? (error == null ? undefined : toErrorText(error));
+      return { type: "mcp-call", ...toCall(call), result };
+    }
+    case "mcp_approval_request": {
+      const { id, ...call } = read(requestItem(), item, param);
+      return { type: "mcp-request", id, ...toCall(call) };
+    }
+    case "mcp_approval_response": {
+      const { approval_request_id: requestId, approve, reason } = read(responseItem(), item, param);
+      return { type: "mcp-response", requestId, approve, reason: reason ?? undefined, param };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** By label: the tools that servers have listed in the conversation. */
+export function knownTools(
+  history: readonly HistoryItem[],
+): ReadonlyMap<string, readonly McpTool[]> {
+  return new Map(
+    history.flatMap((item) =>
+      item.type === "mcp-list" && item.tools ? [[item.label, boundTools(item.tools)] as const] : [],
+    ),
+  );
+}
+
+/** What the model reads of an item. Calls that the gateway has kept itself are not among these. */
+export function mcpMessages(
+  item: McpHistoryItem,
+  history: readonly HistoryItem[],
+  style: NamespaceStyle,
+): readonly Message[] {
+  switch (item.type) {
+    case "mcp-list":
+    case "mcp-request":
+      return [];
+    case "mcp-call":
+      return item.result === undefined ? [] : toMessages(item, item.result, style);
+    case "mcp-response": {
+      const request = item.approve ? undefined : findRequest(history, item.requestId);
+      return request === undefined ? [] : toMessages(request, toRefusal(item.reason), style);
+    }
+    default:
+      return item satisfies never;
+  }
+}
+
+/**
+ * The calls that the client has approved since the model wrote last. Throws a {@link RequestError} for an answer to no
+ * request, and for a call of a tool that this request does not offer.
+ */
+export function approvedCalls(
+  history: readonly HistoryItem[],
+  tools: readonly BuiltinTool[],
+): readonly ApprovedCall[] {
+  const last = history.findLastIndex(({ type }) => BY_MODEL.has(type));
+  const approved = new Map<string, ApprovedCall>();
+  for (const item of history.slice(last + 1)) {
+    if (item.type !== "mcp-response") continue;
+    const request = findRequest(history, item.requestId);
+    const param = `${item.param}.approval_request_id`;
+    if (request === undefined) {
+      const id = JSON.stringify(item.requestId);
+      throw new RequestError(`${param}: there is no mcp_approval_request with the id ${id}`, {
+        param,
+      });
+    }
+    if (!item.approve) continue;
+    const recipient = findRecipient(tools, request);
+    if (recipient === undefined) {
+      const name = `${request.server}.${request.tool}`;
+      throw new RequestError(
+        `${param}: the tools of this request have no ${name}. Declare its MCP server again`,
+        { param },
+      );
+    }
+    approved.set(request.id, { recipient, body: request.body, requestId: request.id });
+  }
+  return [...approved.values()];
+}
+
+/** The output item of a listing. */
+export function toListItem({ label, tools, error }: Listing, id: string) {
+  return {
+    id,
+    type: "mcp_list_tools" as const,
+    server_label: label,
+    tools: tools.map(({ name, description, inputSchema, readOnly }) => ({
+      name,
+      description,
+      input_schema: inputSchema,
+      annotations: readOnly ? { readOnlyHint: true } : null,
+    })),
+    error: error ?? null,
+  };
+}
+
+export type McpListItem = ReturnType<typeof toListItem>;
+
+/** Between those of any item. */
+export function listEvents({ error }: McpListItem): readonly string[] {
+  const prefix = "response.mcp_list_tools";
+  return [`${prefix}.in_progress`, error === null ? `${prefix}.completed` : `${prefix}.failed`];
+}
+
+const BY_MODEL: ReadonlySet<HistoryItem["type"]> = new Set([
+  "assistant",
+  "reasoning",
+  "call",
+  "kept-call",
+  "mcp-call",
+  "mcp-request",
+]);
+
+type McpRequestItem = Extract<HistoryItem, { type: "mcp-request" }>;
+
+function findRequest(history: readonly HistoryItem[], id: string): McpRequestItem | undefined {
+  return history.find((item): item is McpRequestItem => item.type === "mcp-request" && item.id === id);
+}
+
+function findRecipient(
+  tools: readonly BuiltinTool[],
+  { server, tool: name }: McpRequestItem,
+): string | undefined {
+  for (const tool of tools) {
+    for (const { recipient } of tool.functions ?? []) {
+      const origin = tool.origin?.(recipient);
+      if (origin?.server === server && origin.tool === name) return recipient;
+    }
+  }
+  return undefined;
+}
+
+interface WrittenCall {
+  readonly server: string;
+  readonly tool: string;
+  readonly body: string;
+}
+
+function toMessages(
+  { server, tool, body }: WrittenCall,
+  result: string,
+  style: NamespaceStyle,
+): readonly Message[] {
+  const recipient = toolRecipient(server, toToolName(tool), style);
+  return [callMessage(recipient, body), resultMessage(recipient, result)];
+}
+
+function toRefusal(reason: string | undefined): string {
+  const why = reason === undefined || reason === "" ? "" : ` The reason given: ${reason}`;
+  return `Error: the user has not approved this call. It was not made.${why}`;
+}
+
+/** As it was told to the model, where it is known. */
+function toErrorText(error: unknown): string {
+  const parsed = errorText().safeParse(error).data;
+  if (parsed === undefined) return "Error: the call failed.";
+  if (typeof parsed === "string") return `Error: ${parsed}`;
+  const texts = parsed.content?.flatMap(({ text }) => text ?? []) ?? [];
+  return `Error: ${parsed.message ?? texts.join("\n")}`;
+}
+
+function toCall(item: { server_label: string; name: string; arguments: string }): WrittenCall {
+  return { server: item.server_label, tool: item.name, body: item.arguments };
+}
+
+function toTool({ name, description, input_schema: inputSchema, annotations }: ListedTool): McpTool {
+  const readOnly = annotations?.readOnlyHint === true;
+  return { name, description: description ?? "", inputSchema, readOnly };
+}
+
+function read<T>(schema: z.ZodType<T>, item: WireItem, param: string): T {
+  const result = schema.safeParse(item);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const field = [param, ...(issue?.path ?? [])].map(String).join(".");
+  throw new RequestError(`${field}: ${issue?.message ?? "is not valid"}`, { param: field });
+}
+
+/** More of them count as one whole list that is too long. */
+const MAX_LISTED = 1000;
+
+const listedTool = lazy(() =>
+  z.object({
+    name: z.string(),
+    description: z.string().nullish(),
+    input_schema: z.unknown(),
+    annotations: z.looseObject({ readOnlyHint: z.unknown().optional() }).nullish(),
+  }),
+);
+
+type ListedTool = z.output<ReturnType<typeof listedTool>>;
+
+const listItem = lazy(() =>
+  z.object({
+    server_label: z.string(),
+    tools: z.array(listedTool()).max(MAX_LISTED),
+    error: z.unknown().optional(),
+  }),
+);
+
+const callFields = lazy(() => ({
+  server_label: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+}));
+
+const callItem = lazy(() =>
+  z.object({ ...callFields(), output: z.string().nullish(), error: z.unknown().optional() }),
+);
+
+const requestItem = lazy(() => z.object({ id: z.string(), ...callFields() }));
+
+const responseItem = lazy(() =>
+  z.object({
+    approval_request_id: z.string(),
+    approve: z.boolean(),
+    reason: z.string().nullish(),
+  }),
+);
+
+const errorText = lazy(() =>
+  z.union([
+    z.string(),
+    z.object({
+      message: z.string().optional(),
+      content: z.array(z.looseObject({ text: z.string().optional() })).optional(),
+    }),
+  ]),
+);

@@ -1,0 +1,23 @@
+/** The MCP servers of a request to the Responses API. */
+import { NO_SERVERS, type OpenedServers, openServers } from "../mcp-servers.ts";
+import type { HistoryItem } from "./history-item.ts";
+import { knownTools } from "./mcp-items.ts";
+import type { PromptRequest } from "./request.ts";
+import type { PromptContext } from "./to-turn.ts";
+
+/** Throws a {@link RequestError} for a server that cannot be used as it is declared. */
+export async function openResponseServers(
+  { tools, tool_choice: choice }: PromptRequest,
+  history: readonly HistoryItem[],
+  { tenant, tools: { hosted, style } }: Pick<PromptContext, "tenant" | "tools">,
+): Promise<OpenedServers> {
+  const { mcp: toolbox } = hosted.toolbox;
+  if (toolbox === undefined || choice === "none") return NO_SERVERS;
+  const declarations = (tools ?? []).flatMap((tool, index) =>
+    tool.type === "unsupported"
+      ? [{ kind: tool.kind, fields: tool.fields, param: `tools[${index}]` }]
+      : [],
+  );
+  const known = knownTools(history);
+  return openServers(declarations, { toolbox, tenant, style, known, hasApprovals: true });
+}

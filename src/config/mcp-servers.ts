@@ -1,0 +1,71 @@
+/** The setting `mcpServers`: MCP servers that the operator offers, by label. */
+import * as z from "zod";
+import { isLabel } from "../harmony/tool-names.ts";
+import { lazy } from "../lazy.ts";
+
+const toolFilter = lazy(() =>
+  z.strictObject({
+    toolNames: z.array(z.string()).optional(),
+    readOnly: z.boolean().optional(),
+  }),
+);
+
+const texts = () => z.record(z.string(), z.string());
+
+const mcpServer = lazy(() =>
+  z
+    .strictObject({
+      url: z
+        .url({ protocol: /^https?$/, error: "expected a URL that begins with http:// or https://" })
+        .optional(),
+      headers: texts().optional(),
+      command: z.string().min(1).optional(),
+      args: z.array(z.string()).optional(),
+      env: texts().optional(),
+      description: z.string().max(2000).optional(),
+      allowedTools: z.union([z.array(z.string()), toolFilter()]).optional(),
+      requireApproval: z
+        .union([
+          z.enum(["always", "never"]),
+          z.strictObject({ always: toolFilter().optional(), never: toolFilter().optional() }),
+        ])
+        .optional(),
+      timeoutMs: z.int().min(1).max(2_147_483_647).optional(),
+    })
+    .refine(({ url, command }) => (url === undefined) !== (command === undefined), {
+      error: "expected either url or command",
+    }),
+);
+
+export const mcpServers = lazy(() =>
+  z.record(
+    z
+      .string()
+      .refine(
+        isLabel,
+        "expected up to 64 letters, digits, dashes or _, and not the name of a tool or role of the model's own",
+      ),
+    mcpServer(),
+  ),
+);
+
+export type McpServerSettings = z.output<ReturnType<typeof mcpServer>>;
+
+/** For printing: without credentials, which headers, variables, arguments and a URL's query can hold. */
+export function withoutCredentials(
+  servers: Readonly<Record<string, McpServerSettings>>,
+  hidden: string,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(servers).map(([label, { url, headers, args, env, ...server }]) => [
+      label,
+      {
+        ...server,
+        ...(url !== undefined && { url: new URL(url).origin }),
+        ...(headers !== undefined && { headers: hidden }),
+        ...(args !== undefined && { args: hidden }),
+        ...(env !== undefined && { env: hidden }),
+      },
+    ]),
+  );
+}

@@ -1,0 +1,121 @@
+/** The MCP servers of this process, by the operator's settings. */
+import { createHash } from "node:crypto";
+import type { McpServerSettings } from "../../config/mcp-servers.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { checkUrl, FetchRefused } from "../../tools/browser/url-policy.ts";
+import {
+  type DeclaredServer,
+  type McpToolbox,
+  type OperatorServer,
+  ServerRefused,
+} from "../../tools/toolbox.ts";
+import { createSafeFetch } from "../safe-fetch.ts";
+import { createMcpServer, type McpTarget } from "./connect.ts";
+import type { McpFetch } from "./http-fetch.ts";
+import { createMcpPool, type McpPool } from "./pool.ts";
+
+/** How servers that requests name are reached. Replaced in tests, whose servers are on loopback. */
+export interface McpGuard {
+  /** @throws FetchRefused */
+  readonly check: (url: string) => void;
+  readonly fetch: McpFetch;
+}
+
+export interface OpenMcp {
+  /** Absent: the settings allow no server at all. */
+  readonly toolbox?: McpToolbox;
+  /** New requests use another one. Connections are closed when the calls that use them have ended. */
+  retire(): Promise<void>;
+}
+
+/** An element of `mcpFromRequests` that stands for all public hosts. */
+const ANY = "any";
+
+export function openMcp(
+  settings: Pick<Settings, "mcpServers" | "mcpFromRequests" | "mcpTimeoutMs">,
+  log: Log,
+  guard: McpGuard = createGuard(settings.mcpFromRequests),
+): OpenMcp {
+  const { mcpServers, mcpFromRequests, mcpTimeoutMs } = settings;
+  const pool = createMcpPool();
+  const servers = new Map(
+    Object.entries(mcpServers).map(([label, each]) => [
+      label,
+      toOperatorServer(label, each, { pool, log, timeoutMs: each.timeoutMs ?? mcpTimeoutMs }),
+    ]),
+  );
+  const fromRequests = mcpFromRequests.length > 0;
+  if (servers.size === 0 && !fromRequests) return { retire: () => Promise.resolve() };
+  return {
+    toolbox: {
+      servers,
+      ...(fromRequests && {
+        connect: (declared) => connectDeclared(declared, pool, guard, mcpTimeoutMs),
+      }),
+    },
+    retire: () => pool.retire(),
+  };
+}
+
+interface OperatorDeps {
+  readonly pool: McpPool;
+  readonly log: Log;
+  readonly timeoutMs: number;
+}
+
+function toOperatorServer(
+  label: string,
+  settings: McpServerSettings,
+  { pool, log, timeoutMs }: OperatorDeps,
+): OperatorServer {
+  const { url, description, allowedTools: allowed, requireApproval: approval } = settings;
+  const onFailure = (reason: string) => log.warn("mcp server failed", { label, reason });
+  const target = toTarget(settings);
+  return {
+    server: pool.server(label, { key: `operator ${label}`, group: "operator" }, () =>
+      createMcpServer({ label, target, timeoutMs, onFailure }),
+    ),
+    policy: { allowed, approval },
+    description,
+    url,
+  };
+}
+
+function toTarget({ url, headers = {}, command = "", args = [], env = {} }: McpServerSettings) {
+  const target: McpTarget =
+    url === undefined
+      ? { type: "stdio", command, args, env }
+      : { type: "http", url, headers, fetch };
+  return target;
+}
+
+function connectDeclared(
+  { label, url, headers, tenant }: DeclaredServer,
+  pool: McpPool,
+  guard: McpGuard,
+  timeoutMs: number,
+) {
+  try {
+    guard.check(url);
+  } catch (error) {
+    if (error instanceof FetchRefused) throw new ServerRefused(error.message, { cause: error });
+    throw error;
+  }
+  const names = Object.keys(headers).toSorted();
+  const identity = JSON.stringify([tenant, label, url, names.map((name) => [name, headers[name]])]);
+  // Hashed, so that no list of keys shows credentials.
+  const key = createHash("sha256").update(identity).digest("base64");
+  return pool.server(label, { key, group: `tenant ${tenant}` }, () =>
+    createMcpServer({
+      label,
+      target: { type: "http", url, headers, fetch: guard.fetch },
+      timeoutMs,
+    }),
+  );
+}
+
+function createGuard(hosts: readonly string[]): McpGuard {
+  const policy = { allow: hosts.includes(ANY) ? [] : hosts, deny: [] };
+  return { check: (url) => void checkUrl(url, policy), fetch: createSafeFetch() };
+}

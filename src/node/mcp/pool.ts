@@ -1,0 +1,189 @@
+/**
+ * Open connections to MCP servers. Connections of one key are one connection: the operator's servers have one for all
+ * tenants, those that requests name have one for each tenant and set of credentials. A connection that nobody uses is
+ * closed after a while, and with the pool.
+ */
+import { type McpServer, type McpTool, McpUnavailable } from "../../tools/mcp/connection.ts";
+
+export interface McpPoolOptions {
+  /** How long a connection is kept that nobody uses, and how long a list of tools counts. */
+  readonly idleMs?: number;
+  readonly listingMs?: number;
+  /** Most connections, and most of one group. */
+  readonly maxConnections?: number;
+  readonly maxOfGroup?: number;
+}
+
+export interface McpPool {
+  /** A server whose connection is that of the key. */
+  server(label: string, key: ConnectionKey, connect: () => McpServer): McpServer;
+  /** Closes each connection as soon as nobody uses it. What still runs is run to its end. */
+  retire(): Promise<void>;
+  readonly size: number;
+}
+
+export interface ConnectionKey {
+  readonly key: string;
+  /** Has a share of the connections: a tenant. */
+  readonly group: string;
+}
+
+interface Connection {
+  readonly server: McpServer;
+  readonly group: string;
+  users: number;
+  lastUse: number;
+  idle: ReturnType<typeof setTimeout> | undefined;
+  listing: Listing | undefined;
+}
+
+/** A failed one counts as well, so that a server that is down delays one request and not all. */
+interface Listing {
+  readonly tools: Promise<readonly McpTool[]>;
+  readonly madeAt: number;
+  failed: boolean;
+}
+
+const IDLE_MS = 300_000;
+const LISTING_MS = 60_000;
+const FAILED_LISTING_MS = 5000;
+const MAX_CONNECTIONS = 256;
+const MAX_OF_GROUP = 32;
+
+export function createMcpPool(options: McpPoolOptions = {}): McpPool {
+  return new Pool(options);
+}
+
+class Pool implements McpPool {
+  readonly #connections = new Map<string, Connection>();
+  readonly #limits: Required<McpPoolOptions>;
+  #uses = 0;
+  #isRetired = false;
+
+  constructor(options: McpPoolOptions) {
+    this.#limits = {
+      idleMs: IDLE_MS,
+      listingMs: LISTING_MS,
+      maxConnections: MAX_CONNECTIONS,
+      maxOfGroup: MAX_OF_GROUP,
+      ...options,
+    };
+  }
+
+  get size(): number {
+    return this.#connections.size;
+  }
+
+  server(label: string, key: ConnectionKey, connect: () => McpServer): McpServer {
+    const use = <T>(work: (connection: Connection) => Promise<T>) => this.#use(key, connect, work);
+    return {
+      label,
+      listTools: (signal) => use((connection) => this.#list(connection, signal)),
+      async callTool(name, args, signal) {
+        try {
+          return await use(({ server }) => server.callTool(name, args, signal));
+        } catch (error) {
+          if (!(error instanceof McpUnavailable)) throw error;
+          const { message } = error;
+          return { text: message, error: { type: "mcp_protocol_error", code: BUSY, message } };
+        }
+      },
+      // It is the pool's.
+      close: () => Promise.resolve(),
+    };
+  }
+
+  async retire(): Promise<void> {
+    this.#isRetired = true;
+    const idle = [...this.#connections].filter(([, { users }]) => users === 0);
+    await Promise.all(idle.map(([key, connection]) => this.#close(key, connection)));
+  }
+
+  async #use<T>(
+    { key, group }: ConnectionKey,
+    connect: () => McpServer,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const connection = this.#connections.get(key) ?? this.#open(key, group, connect);
+    clearTimeout(connection.idle);
+    connection.users++;
+    connection.lastUse = ++this.#uses;
+    try {
+      return await work(connection);
+    } finally {
+      connection.users--;
+      if (connection.users === 0) this.#leave(key, connection);
+    }
+  }
+
+  /** @throws McpUnavailable */
+  #open(key: string, group: string, connect: () => McpServer): Connection {
+    const all = [...this.#connections];
+    const ofGroup = all.filter(([, each]) => each.group === group);
+    if (ofGroup.length >= this.#limits.maxOfGroup) this.#makeRoom(ofGroup);
+    else if (all.length >= this.#limits.maxConnections) this.#makeRoom(all);
+    const connection: Connection = {
+      server: connect(),
+      group,
+      users: 0,
+      lastUse: 0,
+      idle: undefined,
+      listing: undefined,
+    };
+    this.#connections.set(key, connection);
+    return connection;
+  }
+
+  /** Closes the connection among these that nobody has used for longest. */
+  #makeRoom(among: readonly (readonly [string, Connection])[]): void {
+    const [longest] = among
+      .filter(([, { users }]) => users === 0)
+      .toSorted(([, a], [, b]) => a.lastUse - b.lastUse);
+    if (longest === undefined) throw new McpUnavailable("Too many MCP servers are in use.");
+    void this.#close(...longest);
+  }
+
+  #leave(key: string, connection: Connection): void {
+    if (this.#isRetired) void this.#close(key, connection);
+    else {
+      connection.idle = setTimeout(() => void this.#close(key, connection), this.#limits.idleMs);
+      // Nothing to stay up for.
+      if (typeof connection.idle === "object") connection.idle.unref();
+    }
+  }
+
+  async #close(key: string, connection: Connection): Promise<void> {
+    clearTimeout(connection.idle);
+    if (this.#connections.get(key) === connection) this.#connections.delete(key);
+    // A server that does not let itself be closed concerns nobody any more.
+    await connection.server.close().catch(() => undefined);
+  }
+
+  /** From the last list, if it is recent. Requests that come while the server is asked wait for one answer. */
+  #list(connection: Connection, signal: AbortSignal): Promise<readonly McpTool[]> {
+    const { listing } = connection;
+    const age = listing === undefined ? Infinity : performance.now() - listing.madeAt;
+    const limit = listing?.failed ? FAILED_LISTING_MS : this.#limits.listingMs;
+    const current = listing !== undefined && age < limit ? listing : this.#ask(connection);
+    return unlessLeft(current.tools, signal);
+  }
+
+  #ask(connection: Connection): Listing {
+    const tools = connection.server.listTools(new AbortController().signal);
+    const listing: Listing = { tools, madeAt: performance.now(), failed: false };
+    connection.listing = listing;
+    tools.catch(() => {
+      listing.failed = true;
+    });
+    return listing;
+  }
+}
+
+/** Of JSON-RPC: internal error. */
+const BUSY = -32_603;
+
+async function unlessLeft<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const result = await work;
+  signal.throwIfAborted();
+  return result;
+}

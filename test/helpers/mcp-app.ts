@@ -1,0 +1,40 @@
+/** The application with MCP servers, and OpenAI's client for it. */
+import { onTestFinished } from "vitest";
+import type { Engine } from "../../src/engines/engine.ts";
+import { type McpGuard, openMcp } from "../../src/node/mcp/open-mcp.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { type BrowsingApp, createBrowsingApp } from "./browsing-app.ts";
+import { testSettings } from "./gateway.ts";
+
+export interface McpApp extends BrowsingApp {
+  /** The lines of the servers' log. */
+  readonly logged: readonly string[];
+}
+
+export interface McpAppOptions {
+  readonly engine: Engine;
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Absent: servers that requests name may be on loopback. */
+  readonly guard?: McpGuard | undefined;
+  readonly store?: Store;
+}
+
+/** Its servers are on loopback. */
+const OPEN_GUARD: McpGuard = { check: () => undefined, fetch };
+
+/** Connections are closed with the test. */
+export function createMcpApp({
+  engine,
+  settings,
+  guard = OPEN_GUARD,
+  store,
+}: McpAppOptions): McpApp {
+  const logged: string[] = [];
+  const log = createLog({ level: "debug", now: Date.now, write: (line) => logged.push(line) });
+  const mcp = openMcp(testSettings(settings), log, guard);
+  onTestFinished(() => mcp.retire());
+  const toolbox = mcp.toolbox ? { mcp: mcp.toolbox } : {};
+  const app = createBrowsingApp({ engine, toolbox, settings, ...(store && { store }) });
+  return { ...app, logged };
+}
