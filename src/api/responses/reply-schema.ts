@@ -129,6 +129,20 @@ const builtinItems = lazy(() => {
       outputs: z.array(z.looseObject({ type: z.enum(["logs", "image"]) })).nullable(),
     }),
     z.object({
+      id: z.string(),
+      type: z.literal("mcp_list_tools"),
+      server_label: z.string(),
+      tools: z.array(
+        z.object({
+          name: z.string(),
+          description: z.string(),
+          input_schema: z.looseObject({}),
+          annotations: z.object({ readOnlyHint: z.boolean() }).nullable(),
+        }),
+      ),
+      error: nullableText(),
+    }),
+    z.object({
       ...shape,
       type: z.literal("mcp_call"),
       status: builtinStatus(),
@@ -293,6 +307,9 @@ const callEvent = lazy(() =>
       "response.code_interpreter_call.completed",
       "response.code_interpreter_call_code.delta",
       "response.code_interpreter_call_code.done",
+      "response.mcp_list_tools.in_progress",
+      "response.mcp_list_tools.completed",
+      "response.mcp_list_tools.failed",
       "response.mcp_call.in_progress",
       "response.mcp_call.completed",
       "response.mcp_call.failed",
