@@ -103,6 +103,9 @@ const executedTool = lazy(() =>
     .object({
       index: z.int(),
       type: z.string(),
+      /** Of calls to MCP servers. */
+      name: z.string().optional(),
+      server_label: z.string().optional(),
       arguments: z.string(),
       output: z.string(),
       search_results: z

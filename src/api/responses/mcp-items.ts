@@ -209,7 +209,7 @@ const listedTool = lazy(() =>
   z.object({
     name: z.string(),
     description: z.string().nullish(),
-    input_schema: z.unknown(),
+    input_schema: z.record(z.string(), z.unknown()),
     annotations: z.looseObject({ readOnlyHint: z.unknown().optional() }).nullish(),
   }),
 );

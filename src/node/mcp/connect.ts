@@ -170,7 +170,7 @@ async function loadClient(): Promise<typeof import("@modelcontextprotocol/client
 function toTool(tool: {
   readonly name: string;
   readonly description?: string | undefined;
-  readonly inputSchema: unknown;
+  readonly inputSchema: McpTool["inputSchema"];
   readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
 }): McpTool {
   return {

@@ -1,5 +1,5 @@
 /** A server of the Model Context Protocol, as far as its tools are concerned. */
-import { fromPlainJson, isJsonObject, toCompactJson } from "../../harmony/json.ts";
+import { fromPlainJson, toCompactJson } from "../../harmony/json.ts";
 import type { McpError } from "../builtin-tool.ts";
 
 export interface McpServer {
@@ -20,7 +20,7 @@ export interface McpTool {
   readonly name: string;
   readonly description: string;
   /** JSON Schema of the arguments, as `JSON.parse` gives it. */
-  readonly inputSchema: unknown;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
   /** The server says that it changes nothing. */
   readonly readOnly: boolean;
 }
@@ -71,10 +71,9 @@ export function boundTools(tools: readonly McpTool[]): McpTool[] {
 const MAX_TOOL_NAME = 128;
 
 /** `Infinity` for one that cannot be read: it is nested too deep, for instance. */
-function schemaLength(schema: unknown): number {
+function schemaLength(schema: McpTool["inputSchema"]): number {
   try {
-    const json = fromPlainJson(schema);
-    return isJsonObject(json) ? toCompactJson(json).length : Infinity;
+    return toCompactJson(fromPlainJson(schema)).length;
   } catch {
     return Infinity;
   }

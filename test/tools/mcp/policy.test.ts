@@ -65,7 +65,7 @@ describe("names for the model", () => {
 });
 
 describe("lists of tools", () => {
-  const deep = (depth: number): unknown => (depth === 0 ? {} : { properties: deep(depth - 1) });
+  const deep = (depth: number): Record<string, unknown> => (depth === 0 ? {} : { properties: deep(depth - 1) });
 
   test("have at most 128 tools, with bounded descriptions", () => {
     const many = Array.from({ length: 200 }, (_, index) => tool(`t${index}`));
@@ -80,8 +80,6 @@ describe("lists of tools", () => {
     ["has a name that is too long", tool("x".repeat(129))],
     ["has a schema that is too long", { ...tool("t"), inputSchema: { a: "x".repeat(300_000) } }],
     ["has a schema that is nested too deep", { ...tool("t"), inputSchema: deep(5000) }],
-    ["has no schema", { ...tool("t"), inputSchema: undefined }],
-    ["has something else as schema", { ...tool("t"), inputSchema: [1] }],
   ])("leave out a tool that %s, and keep the others", (_, wrong) => {
     expect(boundTools([tool("a"), wrong, tool("b")])).toEqual([tool("a"), tool("b")]);
   });
