@@ -76,6 +76,4 @@ function missing(param: string, what: string): RequestError {
   return new RequestError(`${param}: this request has no ${what}`, { param });
 }
 
-const mcpChoice = lazy(() =>
-  z.object({ server_label: z.string(), name: z.string().nullish() }),
-);
+const mcpChoice = lazy(() => z.object({ server_label: z.string(), name: z.string().nullish() }));

@@ -20,8 +20,14 @@ const toolFilter = lazy(() =>
 const headers = lazy(() =>
   z
     .record(z.string(), z.string().max(MAX_HEADER_LENGTH))
-    .refine((given) => Object.keys(given).length <= MAX_HEADERS, `has more than ${MAX_HEADERS} entries`)
-    .refine((given) => Object.entries(given).every(isHeader), "has a name or value that no header can have")
+    .refine(
+      (given) => Object.keys(given).length <= MAX_HEADERS,
+      `has more than ${MAX_HEADERS} entries`,
+    )
+    .refine(
+      (given) => Object.entries(given).every(isHeader),
+      "has a name or value that no header can have",
+    )
     .refine(
       (given) => !Object.keys(given).some((name) => OWN_HEADERS.test(name)),
       "has a name that the protocol uses itself",
@@ -47,7 +53,10 @@ export const mcpDeclaration = lazy(() =>
         .string()
         .min(1)
         .max(MAX_HEADER_LENGTH)
-        .refine((token) => isHeader(["authorization", token]), "has characters that no header can have")
+        .refine(
+          (token) => isHeader(["authorization", token]),
+          "has characters that no header can have",
+        )
         .nullish(),
       allowed_tools: z.union([names(), toolFilter()]).nullish(),
       require_approval: z
@@ -65,7 +74,10 @@ export const mcpDeclaration = lazy(() =>
 
 export type McpDeclaration = z.output<ReturnType<typeof mcpDeclaration>>;
 
-export function toPolicy({ allowed_tools: allowed, require_approval: required }: McpDeclaration): McpPolicy {
+export function toPolicy({
+  allowed_tools: allowed,
+  require_approval: required,
+}: McpDeclaration): McpPolicy {
   return {
     ...(allowed != null && { allowed: Array.isArray(allowed) ? allowed : toFilter(allowed) }),
     ...(required != null && {
@@ -110,7 +122,9 @@ function toHeaders(
   authorization: string | null | undefined,
 ): Readonly<Record<string, string>> {
   if (authorization == null) return given ?? {};
-  const value = /^(?:bearer|basic) /i.test(authorization) ? authorization : `Bearer ${authorization}`;
+  const value = /^(?:bearer|basic) /i.test(authorization)
+    ? authorization
+    : `Bearer ${authorization}`;
   return { ...given, authorization: value };
 }
 

@@ -54,7 +54,8 @@ export async function openServers(
   const own = declarations.filter(({ kind }) => kind === "mcp");
   if (own.length === 0) return NO_SERVERS;
   const surplus = own[MAX_SERVERS];
-  if (surplus) throw refusal(surplus.param, `a request may have at most ${MAX_SERVERS} MCP servers`);
+  if (surplus)
+    throw refusal(surplus.param, `a request may have at most ${MAX_SERVERS} MCP servers`);
   const wanted = own.map((each) => toWanted(each, request));
   refuseTwice(wanted);
   const opened = await Promise.all(wanted.map((each) => openServer(each, request)));
@@ -101,7 +102,8 @@ function toWanted({ fields, param }: Declaration, request: McpRequest): Wanted {
   }
   refuseOverride(declared, operators.url, param);
   // What the operator demands can be made stricter, not weaker.
-  const ownPolicy = operators.policy.approval === undefined ? withApproval(policy, request) : policy;
+  const ownPolicy =
+    operators.policy.approval === undefined ? withApproval(policy, request) : policy;
   return {
     server: operators.server,
     policies: [operators.policy, ownPolicy],

@@ -44,7 +44,8 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
 
 /** The call and its result. Calls of functions are on commentary, others where the model made them. */
 function toMessages({ part, raw, header }: WrittenCall, text: string): [Message, Message] {
-  if (part.origin !== undefined) return [callMessage(part.name, raw), resultMessage(part.name, text)];
+  if (part.origin !== undefined)
+    return [callMessage(part.name, raw), resultMessage(part.name, text)];
   const { channel = "analysis", contentType } = header ?? {};
   const type = contentType === undefined ? {} : { contentType };
   return [

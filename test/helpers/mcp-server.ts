@@ -1,5 +1,10 @@
 /** An MCP server on loopback that behaves as a test wants it to, by hand: the protocol's own package behaves too well. */
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { onTestFinished } from "vitest";
 import * as z from "zod";
 import { listenAnywhere } from "./listen.ts";
@@ -38,9 +43,7 @@ export const ERASE = {
 const message = z.object({
   id: z.union([z.string(), z.number()]).optional(),
   method: z.string().default(""),
-  params: z
-    .object({ name: z.string().optional(), arguments: z.unknown().optional() })
-    .optional(),
+  params: z.object({ name: z.string().optional(), arguments: z.unknown().optional() }).optional(),
 });
 
 /** Stops with the test. */

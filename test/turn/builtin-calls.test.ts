@@ -284,8 +284,7 @@ describe("beside functions of the client's", () => {
       origin: () => ({ server: "files", tool: "read" }),
     });
     const { namespace: _, ...functionsOnly } = tool;
-    const call =
-      '<|channel|>commentary to=files.read <|constrain|>json<|message|>{"p":1}<|call|>';
+    const call = '<|channel|>commentary to=files.read <|constrain|>json<|message|>{"p":1}<|call|>';
     const engine = scriptedEngine([call, FINAL]);
     const turn = await finishTurn(engine, turnWithTools([functionsOnly]));
     expect(turn.parts[0]).toMatchObject({
@@ -309,8 +308,7 @@ describe("approvals", () => {
       origin: () => ({ server: "files", tool: "delete" }),
       needsApproval: () => true,
     });
-  const call =
-    '<|channel|>commentary to=files.delete <|constrain|>json<|message|>{"p":1}<|call|>';
+  const call = '<|channel|>commentary to=files.delete <|constrain|>json<|message|>{"p":1}<|call|>';
 
   test("a call that needs one ends the turn and is not run", async () => {
     const guarded = tool();

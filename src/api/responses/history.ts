@@ -281,9 +281,7 @@ async function toHistoryItem(
       );
     }
     case "unsupported":
-      return (
-        readMcpItem(item.item, param) ?? { type: "unsupported", kind: item.item.type, param }
-      );
+      return readMcpItem(item.item, param) ?? { type: "unsupported", kind: item.item.type, param };
     case "reasoning":
     case "item_reference":
       // Resolved before.

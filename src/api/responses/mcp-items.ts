@@ -140,7 +140,9 @@ const BY_MODEL: ReadonlySet<HistoryItem["type"]> = new Set([
 type McpRequestItem = Extract<HistoryItem, { type: "mcp-request" }>;
 
 function findRequest(history: readonly HistoryItem[], id: string): McpRequestItem | undefined {
-  return history.find((item): item is McpRequestItem => item.type === "mcp-request" && item.id === id);
+  return history.find(
+    (item): item is McpRequestItem => item.type === "mcp-request" && item.id === id,
+  );
 }
 
 function findRecipient(
@@ -189,7 +191,12 @@ function toCall(item: { server_label: string; name: string; arguments: string })
   return { server: item.server_label, tool: item.name, body: item.arguments };
 }
 
-function toTool({ name, description, input_schema: inputSchema, annotations }: ListedTool): McpTool {
+function toTool({
+  name,
+  description,
+  input_schema: inputSchema,
+  annotations,
+}: ListedTool): McpTool {
   const readOnly = annotations?.readOnlyHint === true;
   return { name, description: description ?? "", inputSchema, readOnly };
 }

@@ -31,7 +31,11 @@ const failureOf = (promise: Promise<unknown>) =>
     (error: unknown) => (error instanceof Error ? error.message : "no error"),
   );
 const app = (engine: ScriptedEngine, settings: object = {}, store?: Store) =>
-  createMcpApp({ engine, settings: { mcpFromRequests: ["any"], ...settings }, ...(store && { store }) });
+  createMcpApp({
+    engine,
+    settings: { mcpFromRequests: ["any"], ...settings },
+    ...(store && { store }),
+  });
 
 describe("what requests may name", () => {
   const URL = "https://mcp.example/mcp";
@@ -122,7 +126,10 @@ describe("what requests may name", () => {
 });
 
 describe("the operator's network", () => {
-  const guarded = (hosts: readonly string[], options: Parameters<typeof createSafeFetch>[0] = {}) => ({
+  const guarded = (
+    hosts: readonly string[],
+    options: Parameters<typeof createSafeFetch>[0] = {},
+  ) => ({
     check: (url: string) => void checkUrl(url, { allow: hosts, deny: [] }),
     fetch: createSafeFetch(options),
   });
@@ -150,7 +157,9 @@ describe("the operator's network", () => {
   });
 
   test("is not reached by a name that resolves into it", async () => {
-    const guard = guarded([], { resolve: () => Promise.resolve([{ address: "10.0.0.7", family: 4 }]) });
+    const guard = guarded([], {
+      resolve: () => Promise.resolve([{ address: "10.0.0.7", family: 4 }]),
+    });
     const { output } = await naming("http://rebind.example/mcp", guard);
     expect(output[0]).toMatchObject({
       type: "mcp_list_tools",
@@ -221,9 +230,7 @@ describe("credentials", () => {
       authorization: "token-secret",
       headers: { "x-key": "header-secret" },
     });
-    expect(response.tools).toEqual([
-      tool({ server_url: `${new URL(url).origin}/<redacted>` }),
-    ]);
+    expect(response.tools).toEqual([tool({ server_url: `${new URL(url).origin}/<redacted>` })]);
     const methods = requests.filter(({ method }) => method !== "");
     for (const { headers } of methods) {
       expect(headers).toMatchObject({
@@ -243,7 +250,10 @@ describe("credentials", () => {
       { name: "acme", sha256: hash("key-1") },
       { name: "other", sha256: hash("key-2") },
     ];
-    const { client } = app(scriptedEngine(() => FINAL), { keys });
+    const { client } = app(
+      scriptedEngine(() => FINAL),
+      { keys },
+    );
     const asKey = (key: string, authorization: string) =>
       client.withOptions({ apiKey: key }).responses.create({
         model: MODEL,
@@ -267,7 +277,11 @@ describe("in a conversation", () => {
     const engine = scriptedEngine([FINAL, FINAL]);
     const first = await ask(app(engine, {}, store), { server_url: url });
     const before = requests.length;
-    const next = await ask(app(engine, {}, store), { server_url: url }, { previous_response_id: first.id });
+    const next = await ask(
+      app(engine, {}, store),
+      { server_url: url },
+      { previous_response_id: first.id },
+    );
     expect(next.output.map(({ type }) => type)).toEqual(["message"]);
     expect(requests).toHaveLength(before);
     expect(engine.prompts[1]).toContain("type look_up = ");

@@ -13,9 +13,15 @@ const call = (recipient: string, args = '{"word":"cat"}') =>
   ` to=${recipient}<|channel|>commentary <|constrain|>json<|message|>${args}<|call|>`;
 const LOOK = call("words.look_up");
 const FINAL = "<|channel|>final<|message|>It is an animal.<|return|>";
-const WORDS: OpenAI.Responses.Tool.Mcp = { type: "mcp", server_label: "words", require_approval: "never" };
+const WORDS: OpenAI.Responses.Tool.Mcp = {
+  type: "mcp",
+  server_label: "words",
+  require_approval: "never",
+};
 
-const operators = (url: string, fields: object = {}) => ({ mcpServers: { words: { url, ...fields } } });
+const operators = (url: string, fields: object = {}) => ({
+  mcpServers: { words: { url, ...fields } },
+});
 const typesOf = ({ output }: OpenAI.Responses.Response) => output.map(({ type }) => type);
 /** The items that may be sent back as they are. */
 const toInput = ({ output }: OpenAI.Responses.Response) =>
@@ -454,7 +460,11 @@ describe("the choice of a tool", () => {
   test.each([{ type: "mcp", server_label: "words" } as const, "required" as const])(
     "of a server, or of any tool, lets the model say which: %j",
     async (choice) => {
-      const { engine, response } = await choose(choice, [".erase", '{"word":"cat"}<|call|>', FINAL]);
+      const { engine, response } = await choose(choice, [
+        ".erase",
+        '{"word":"cat"}<|call|>',
+        FINAL,
+      ]);
       expect(engine.prompts[0]).toMatch(/<\|start\|>assistant to=words$/);
       expect(response.output[1]).toMatchObject({ type: "mcp_call", name: "erase" });
     },
@@ -462,7 +472,9 @@ describe("the choice of a tool", () => {
 
   test("of allowed tools offers only those", async () => {
     const tools = [{ type: "mcp", server_label: "words", name: "erase" }];
-    const { engine, response } = await choose({ type: "allowed_tools", mode: "auto", tools }, [FINAL]);
+    const { engine, response } = await choose({ type: "allowed_tools", mode: "auto", tools }, [
+      FINAL,
+    ]);
     expect(engine.prompts[0]).toContain("type erase = ");
     expect(engine.prompts[0]).not.toContain("look_up");
     expect(response.tool_choice).toEqual({ type: "allowed_tools", mode: "auto", tools });

@@ -49,11 +49,7 @@ describe("names for the model", () => {
   test.each<[string, string[], string[]]>([
     ["are the server's own", ["search", "get-sum"], ["search", "get-sum"]],
     ["have no dot, which would begin another namespace", ["a.b", "c/d e"], ["a_b", "c_d_e"]],
-    [
-      "stay apart when they become the same",
-      ["a.b", "a_b", "a b"],
-      ["a_b", "a_b_2", "a_b_3"],
-    ],
+    ["stay apart when they become the same", ["a.b", "a_b", "a b"], ["a_b", "a_b_2", "a_b_3"]],
     [
       "are cut to what clients accept, and stay apart",
       ["x".repeat(80), `${"x".repeat(80)}y`],
@@ -65,7 +61,8 @@ describe("names for the model", () => {
 });
 
 describe("lists of tools", () => {
-  const deep = (depth: number): Record<string, unknown> => (depth === 0 ? {} : { properties: deep(depth - 1) });
+  const deep = (depth: number): Record<string, unknown> =>
+    depth === 0 ? {} : { properties: deep(depth - 1) };
 
   test("have at most 128 tools, with bounded descriptions", () => {
     const many = Array.from({ length: 200 }, (_, index) => tool(`t${index}`));

@@ -10,7 +10,12 @@ const SESSION = { tenant: "acme", turnId: "t1", saved: undefined, signal: never 
 function fakeServer(outcome: McpOutcome = { text: "found" }) {
   const calls: [string, string][] = [];
   const tools: McpTool[] = [
-    { name: "search.docs", description: "Searches.", inputSchema: { type: "object" }, readOnly: true },
+    {
+      name: "search.docs",
+      description: "Searches.",
+      inputSchema: { type: "object" },
+      readOnly: true,
+    },
     { name: "delete", description: "Deletes.", inputSchema: { type: "object" }, readOnly: false },
   ];
   const server: McpServer = {
@@ -25,7 +30,11 @@ function fakeServer(outcome: McpOutcome = { text: "found" }) {
   return { server, calls, tools };
 }
 
-function open(fake = fakeServer(), policies: readonly McpPolicy[] = [], style: NamespaceStyle = "own") {
+function open(
+  fake = fakeServer(),
+  policies: readonly McpPolicy[] = [],
+  style: NamespaceStyle = "own",
+) {
   const { server, tools } = fake;
   return createMcpTool({ server, tools, policies, description: "Documents.", style });
 }
