@@ -14,6 +14,7 @@ export const SETTING_GROUPS = {
   access: "Access",
   limits: "Limits",
   log: "Log",
+  inspect: "Seeing turns",
 } as const;
 
 export type SettingGroup = keyof typeof SETTING_GROUPS;

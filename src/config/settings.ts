@@ -10,6 +10,7 @@ import { DEFAULT_STEERING } from "../turn/steering.ts";
 import { lazy } from "../lazy.ts";
 import { backendEntry, engineKind } from "./backend-entry.ts";
 import { clientKey, reasoningEvents, reasoningPolicy } from "./client-key.ts";
+import { inspectSettings } from "./inspect-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { mcpServers } from "./mcp-servers.ts";
 import { bytes, count, milliseconds, setting, url } from "./setting.ts";
@@ -426,6 +427,8 @@ export const settingsSchema = z.lazy(() =>
     logContent: setting("log", z.boolean().default(false), {
       description: "Log prompts, reasoning and answers too. For debugging only.",
     }),
+
+    ...inspectSettings(),
   }),
 );
 

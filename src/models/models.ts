@@ -87,10 +87,7 @@ export interface Models {
   find(name: string): Model | undefined;
 }
 
-/**
- * Runs a turn of a model. May observe its events or stop it. `run` is the model's own method; only the innermost of
- * several hooks can pass it a listener.
- */
+/** Runs a turn of a model. May observe its events, change it or stop it. `run` is the model's own method. */
 export type TurnHook = (
   model: Model,
   turn: Turn,
@@ -112,7 +109,6 @@ export function withTurnHook(models: Models, hook: TurnHook): Models {
 
 /** The status and the capabilities of a model change, so they are read from it each time. */
 function hookTurns(model: Model, hook: TurnHook): Model {
-  const run: Model["run"] = (turn, signal, onFact) => model.run(turn, signal, onFact);
   return {
     id: model.id,
     get provider() {
@@ -135,7 +131,11 @@ function hookTurns(model: Model, hook: TurnHook): Model {
     countPromptTokens: (messages, tenant, signal) =>
       model.countPromptTokens(messages, tenant, signal),
     countTurnTokens: (turn, signal) => model.countTurnTokens(turn, signal),
-    run: (turn, signal) => hook(model, turn, signal, run),
+    // A listener of an outer hook goes on to the model unless this one has its own.
+    run: (turn, signal, outer) =>
+      hook(model, turn, signal, (hooked, until, onFact) =>
+        model.run(hooked, until, onFact ?? outer),
+      ),
   };
 }
 

@@ -16,6 +16,7 @@ import type { Shutdown } from "../models/shutdown.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Registry } from "../telemetry/metrics.ts";
+import type { Recorder } from "../telemetry/record/recorder.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import { createCacheSalts } from "../turn/cache-salt.ts";
 import { createPause } from "../turn/slices.ts";
@@ -33,6 +34,8 @@ export interface Shared {
   readonly shutdown: Shutdown;
   readonly store: Store;
   readonly toolbox: Toolbox;
+  /** Undefined: nobody listens to turns. */
+  readonly recorder: Recorder | undefined;
   /** Metrics continue when settings are read again. */
   readonly registry: Registry;
   readonly counts: Map<string, PoolCounts>;

@@ -8,14 +8,18 @@ import { o200kHarmony } from "../tokenizer/index.ts";
 import * as z from "zod";
 import { isRequest, requestMessages } from "./captured-request.ts";
 import { paint, showText } from "./control-signs.ts";
+import { readRecord } from "./replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
+import { toRecordedParts } from "./show-record.ts";
+import type { TurnRecord } from "../telemetry/record/schema.ts";
 
 export const PARSE_USAGE = `\
 harmony-gateway parse [completion.txt | -] [options]
 
 Reads what a model wrote after <|start|>assistant and prints its parts, the reason to finish and every repair
-by name. The completion is text with the markers spelled out, or with --ids a JSON array of token ids. Of a request to
-either API it prints the messages that the model would read. What looks like a control token and is text has a
+by name. The completion is text with the markers spelled out, or with --ids a JSON array of token ids. Of the record of a
+turn it prints what was made of the output then, with the places of the repairs; of a request to either API the messages
+that the model would read. What looks like a control token and is text has a
 backslash where there are no colours.
 
   --ids             the input is a JSON array of token ids
@@ -55,6 +59,8 @@ export function runParse(
 
   const coloured = values.color ?? (process.stdout.isTTY && !environment["NO_COLOR"]);
   const bold = (text: string) => (coloured ? paint("bold", text) : text);
+  const record = values.ids ? undefined : readRecord(input);
+  if (record !== undefined) return showRecord(record, values.json ?? false, bold);
   if (!values.ids && isRequest(input)) return showRequest(input, environment, bold);
 
   const toolNames = values.tools.split(",").filter((name) => name !== "");
@@ -82,6 +88,22 @@ export function runParse(
     ),
     `${bold("finish")} ${finish}`,
     `${bold("repairs")} ${repairs.length > 0 ? repairs.join(", ") : "none"}`,
+  ].join("\n");
+}
+
+function showRecord(record: TurnRecord, asJson: boolean, bold: (text: string) => string): string {
+  const parts = toRecordedParts(record);
+  const finish = record.end?.outcome ?? "running";
+  const { recoveries } = record;
+  if (asJson) return JSON.stringify({ parts, finish, recoveries }, null, 2);
+  return [
+    ...parts.map(({ part, name, text }) => {
+      return `${bold(name === undefined ? part : `${part} ${name}`)}\n${showText(text, undefined)}\n`;
+    }),
+    `${bold("finish")} ${finish}`,
+    ...recoveries.map(({ name, call, at, became }) => {
+      return `${bold("repair")} ${name} in call ${call + 1} after ${at}: ${became}`;
+    }),
   ].join("\n");
 }
 

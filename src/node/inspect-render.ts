@@ -5,16 +5,18 @@ import { systemOptions } from "../config/system-options.ts";
 import { type DroppedMessage, dropFinishedAnalysis } from "../harmony/analysis.ts";
 import type { Message } from "../harmony/conversation.ts";
 import { createRenderer } from "../harmony/render.ts";
-import type { Segment } from "../harmony/prompt.ts";
+import type { RenderedPrompt, Segment } from "../harmony/prompt.ts";
 import { o200kHarmony, type TokenId } from "../tokenizer/index.ts";
 import { requestMessages } from "./captured-request.ts";
 import { type Colour, explainSigns, showText, showToken } from "./control-signs.ts";
+import { readRecord } from "./replay/read-record.ts";
 import { loadSettings } from "./settings.ts";
+import { toRecordedDrops, toRecordedPrompt } from "./show-record.ts";
 
 export const RENDER_USAGE = `\
 harmony-gateway render <request.json | -> [options]
 
-Prints the prompt of a request to Chat Completions or Responses, bare or in the record of a turn: one colour for each
+Prints the prompt of a request to Chat Completions or Responses, or the one in the record of a turn: one colour for each
 role and channel, how many tokens it has, and which reasoning was dropped. Real control tokens are inverse; without
 colours those that were typed have a backslash. Identity, date and layout are those of the settings in the environment.
 
@@ -57,14 +59,7 @@ export function runRender(
   }
 
   const bodyText = readFileSync(file === "-" ? 0 : file, "utf8");
-  const { settings } = loadSettings([], environment);
-  const system = systemOptions(settings, new Date());
-  const messages = requestMessages(
-    bodyText,
-    values.date === undefined ? system : { ...system, date: values.date },
-  );
-  const { kept, dropped } = dropFinishedAnalysis(messages);
-  const prompt = createRenderer({ layout: settings.layout }).renderCompletion({ messages: kept });
+  const { prompt, kept, dropped } = toPrompt(bodyText, values.date, environment);
 
   if (values.json) {
     const { ids, segments } = prompt;
@@ -96,10 +91,37 @@ export function runRender(
   return [
     text,
     "",
-    `${prompt.length} tokens in ${kept.length} messages.`,
+    `${prompt.length} tokens in ${kept} messages.`,
     ...(coloured ? [] : explainSigns(typedText(prompt.segments))),
     ...dropped.map(explain),
   ].join("\n");
+}
+
+interface ShownPrompt {
+  readonly prompt: RenderedPrompt;
+  /** Number of messages. */
+  readonly kept: number;
+  readonly dropped: readonly DroppedMessage[];
+}
+
+/** Of a recorded turn what was sent then; of a request what it would become now. */
+function toPrompt(
+  text: string,
+  date: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): ShownPrompt {
+  const record = readRecord(text);
+  if (record !== undefined) {
+    const dropped = toRecordedDrops(record);
+    const kept = record.conversation.length - dropped.length;
+    return { prompt: toRecordedPrompt(record), kept, dropped };
+  }
+  const { settings } = loadSettings([], environment);
+  const system = systemOptions(settings, new Date());
+  const messages = requestMessages(text, date === undefined ? system : { ...system, date });
+  const { kept, dropped } = dropFinishedAnalysis(messages);
+  const prompt = createRenderer({ layout: settings.layout }).renderCompletion({ messages: kept });
+  return { prompt, kept: kept.length, dropped };
 }
 
 function typedText(segments: readonly Segment[]): string {

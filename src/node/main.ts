@@ -11,6 +11,7 @@ import { PARSE_USAGE, runParse } from "./inspect-parse.ts";
 import { RENDER_USAGE, runRender } from "./inspect-render.ts";
 import { runKey } from "./key.ts";
 import { ListenError } from "./listen.ts";
+import { REPLAY_USAGE, runReplay } from "./replay/command.ts";
 import { type Gateway, startGateway } from "./serve.ts";
 import { type LoadedSettings, loadSettings } from "./settings.ts";
 import { hasLostTerminal } from "./terminal.ts";
@@ -26,7 +27,17 @@ const DEMO_TOKENS_PER_SECOND = 100;
 /** For a client that may run elsewhere than the gateway. */
 const DRY = { public: false, isDry: true };
 
-const COMMANDS = ["serve", "render", "parse", "convert", "key", "claude", "codex", "config"];
+const COMMANDS = [
+  "serve",
+  "render",
+  "parse",
+  "convert",
+  "replay",
+  "key",
+  "claude",
+  "codex",
+  "config",
+];
 
 /** What a command needs of its process. */
 export interface CommandIo {
@@ -65,6 +76,8 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
       return attempt(() => runParse(rest, environment), io, PARSE_USAGE);
     case "convert":
       return convert(rest, io);
+    case "replay":
+      return replay(rest, io);
     case "claude":
       return attempt(() => toClaudeVariables(loadSettings(rest, environment, DRY).settings), io);
     case "codex": {
@@ -98,6 +111,7 @@ function explainCommand(command: string): string {
 function helpFor(args: readonly string[]): string {
   if (args.includes("render")) return RENDER_USAGE;
   if (args.includes("convert")) return CONVERT_USAGE;
+  if (args.includes("replay")) return REPLAY_USAGE;
   if (args.includes("parse")) return PARSE_USAGE;
   return args.includes("all") ? toFullHelp() : toShortHelp();
 }
@@ -135,6 +149,16 @@ async function convert(args: readonly string[], io: CommandIo): Promise<void> {
     refuse(error, io, CONVERT_USAGE);
   } finally {
     stdout.off("error", endQuietly);
+  }
+}
+
+async function replay(args: readonly string[], io: CommandIo): Promise<void> {
+  try {
+    const { text, exitCode } = await runReplay(args, io.environment);
+    io.print(text);
+    if (exitCode !== 0) io.fail(exitCode);
+  } catch (error) {
+    refuse(error, io, REPLAY_USAGE);
   }
 }
 

@@ -32,6 +32,13 @@ const FIXED: readonly SettingName[] = [
   "maxInterpretersPerKey",
   "log",
   "logFormat",
+  "inspect",
+  "inspectKey",
+  "inspectMaxRecords",
+  "inspectMaxBytes",
+  "recordContent",
+  "capture",
+  "captureMaxBytes",
 ];
 
 export interface Kept {

@@ -15,6 +15,7 @@ import { listen } from "./listen.ts";
 import { createLlamas } from "./llama/engines.ts";
 import { openToolbox } from "./toolbox.ts";
 import { openStore } from "./open-store.ts";
+import { startRecording } from "./recording.ts";
 import { keepFixed } from "./reload.ts";
 import { createUndiciTransport } from "./undici-transport.ts";
 import { readVersion } from "./version.ts";
@@ -53,6 +54,12 @@ export async function startGateway(
     await opened.close();
     throw error;
   });
+  const recording = await startRecording(settings, log, options.models !== undefined).catch(
+    async (error: unknown) => {
+      await Promise.all([opened.close(), tools.close()]);
+      throw error;
+    },
+  );
   const shutdown = createShutdown();
   const webSockets = await openWebSockets(settings.maxBodyBytes, shutdown.closing);
   const shared: Shared = {
@@ -61,6 +68,7 @@ export async function startGateway(
     shutdown,
     store: opened.store,
     toolbox: tools.toolbox,
+    recorder: recording.recorder,
     registry: createRegistry(),
     counts: new Map(),
     transport: createTransport(),
@@ -74,7 +82,7 @@ export async function startGateway(
     webSocketPaths: WEB_SOCKET_PATHS,
     shutdown,
   }).catch(async (error: unknown) => {
-    await Promise.all([opened.close(), tools.close()]);
+    await Promise.all([opened.close(), tools.close(), recording.close()]);
     throw error;
   });
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
@@ -118,7 +126,7 @@ export async function startGateway(
       await queue;
       const stopped = current.stopMonitoring();
       await Promise.all([server.close(settings.shutdownGraceMs), stopped]);
-      await Promise.all([opened.close(), tools.close(), current.retire()]);
+      await Promise.all([opened.close(), tools.close(), current.retire(), recording.close()]);
       await llamas.close();
       log.info("stop");
     },

@@ -2,7 +2,13 @@
  * What happens inside a turn, for whoever records it. Nothing is emitted, and nothing is made for it, unless somebody
  * listens: then a listener is given to `runTurn`.
  */
-import type { Attempt, CompletionRequest, EngineEvent, EngineTokens } from "../engines/engine.ts";
+import type {
+  Attempt,
+  Capabilities,
+  CompletionRequest,
+  EngineEvent,
+  EngineTokens,
+} from "../engines/engine.ts";
 import type { BuiltinName, InputEnd } from "../harmony/parse.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
 import type { Layout } from "../harmony/render.ts";
@@ -36,6 +42,10 @@ export interface TurnRendered {
   /** In tokens, if it is known. */
   readonly contextLength: number | undefined;
   readonly parsing: ParsingOptions;
+  /** Name of the engine; of a pool, of all its backends. */
+  readonly engine: string;
+  /** Of the engine; of a pool what all its backends can do. */
+  readonly capabilities: Capabilities;
 }
 
 /** What the parser needs besides the tokens, to read them again in the same way. */

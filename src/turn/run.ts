@@ -146,7 +146,11 @@ function prepare(
   const builtins = turn.builtins && createBuiltinRuns(turn, turn.builtins, signal);
   const parser = createTurnParser(tokenizer, { ...parsing, ...reading });
   const { onFact, layout } = deps;
-  onFact?.({ type: "rendered", turn, prompt, layout, steering, contextLength, parsing });
+  if (onFact) {
+    const { name, capabilities } = engine;
+    const shaping = { layout, steering, contextLength, parsing, capabilities };
+    onFact({ type: "rendered", turn, prompt, engine: name, ...shaping });
+  }
   const state: TurnState = {
     turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
     engine,

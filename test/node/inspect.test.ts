@@ -147,3 +147,21 @@ describe("parse", () => {
     expect(JSON.parse(runParse([cut, "--length", "--json"], {})).finish).toBe("length");
   });
 });
+
+describe("the record of a turn", () => {
+  const turn = new URL("../fixtures/turns/call-retried.json", import.meta.url).pathname;
+
+  test("is rendered as the prompt that was sent", () => {
+    const printed = runRender([turn, "--no-color"], {});
+    expect(printed).toMatch(/^<\|start\|>system<\|message\|>You are ChatGPT/);
+    expect(printed).toContain("<|start|>user<|message|>Which step is next?<|end|>");
+    expect(printed).toMatch(/\n\d+ tokens in 3 messages\.$/);
+  });
+
+  test("is parsed to what was made of the output, with the places of the repairs", () => {
+    const printed = runParse([turn, "--no-color"], {});
+    expect(printed).toContain('tool-call (not sent) step\n{"n":"two"}\n');
+    expect(printed).toContain('tool-call step\n{"n":2}\n');
+    expect(printed).toContain("repair invalid-arguments in call 2 after 6: retry-call");
+  });
+});

@@ -27,7 +27,7 @@ export interface Recorder {
   clear(): void;
   /** Undefined: nobody listens. */
   begin(request: ExchangeRequest): OpenExchange | undefined;
-  /** Records the turns of these models. Must be the innermost of several hooks. */
+  /** Records the turns of these models. */
   watchModels(models: Models): Models;
   /** Told where reasoning was found. */
   readonly noteSource: Sources["note"];

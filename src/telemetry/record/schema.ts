@@ -48,10 +48,26 @@ const request = lazy(() =>
   }),
 );
 
+const capabilities = lazy(() =>
+  z
+    .strictObject({
+      idsIn: z.boolean(),
+      idsOut: z.enum(["exact", "lossy", "none", "unmarked"]),
+      showsMarkers: z.boolean().optional(),
+      stopIdVisible: z.boolean(),
+      stopIds: z.boolean(),
+      constraints: z.array(z.string()),
+      logprobs: z.boolean(),
+      sampling: z.array(z.string()),
+    })
+    .describe("What the engine can do, which decides how demands are met."),
+);
+
 const settings = lazy(() =>
   z.strictObject({
     layout: z.enum(["reference", "channel-first"]),
     contextLength: count().nullable(),
+    capabilities: capabilities(),
     reasoningPolicy: z.string().nullable(),
     steering: z.record(z.string(), z.union([z.number(), z.boolean()])),
     toolChoice: z.strictObject({ type: z.string(), names: z.array(z.string()).optional() }),

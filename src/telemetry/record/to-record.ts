@@ -40,7 +40,7 @@ export function toRecord(input: RecordInput): TurnRecord {
     api: exchange?.api ?? "responses",
     tenant: input.tenant,
     model: input.model ?? modelOf(exchange?.body ?? ""),
-    engine: last?.engine ?? null,
+    engine: last?.engine ?? rendered?.engine ?? null,
     backend: last?.backend ?? null,
     content: true,
     reasoningFrom: reasoningFrom(exchange),
@@ -97,13 +97,18 @@ function toRequest({ method, path, headers, body }: Exchange): TurnRecord["reque
 }
 
 function toSettings(
-  { turn, layout, steering, contextLength, parsing }: TurnRendered,
+  { turn, layout, steering, contextLength, parsing, capabilities }: TurnRendered,
   exchange: Exchange | undefined,
 ): TurnRecord["settings"] {
   const own = turn.tools.map(({ name }) => name);
   return {
     layout,
     contextLength: contextLength ?? null,
+    capabilities: {
+      ...capabilities,
+      constraints: [...capabilities.constraints],
+      sampling: [...capabilities.sampling],
+    },
     reasoningPolicy: exchange?.reasoningPolicy ?? null,
     steering: toSteering(steering),
     toolChoice: {

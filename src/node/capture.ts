@@ -1,0 +1,111 @@
+/** `--capture`: writes every recorded turn into a folder, one JSON file each, within a bound. */
+import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SettingsError } from "../config/resolve.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
+
+export interface CaptureOptions {
+  readonly folder: string;
+  /** Of all files that this has written, now and before. */
+  readonly maxBytes: number;
+  readonly log: Log;
+}
+
+export interface Capture {
+  /** Stops recording, and resolves when everything is written. */
+  close(): Promise<void>;
+}
+
+/** Turns that wait to be written. Further ones are skipped, so that a slow disk cannot fill the memory. */
+const MAX_WAITING = 16;
+
+/** Names of files that were written here: the time, a number and what is safe of the request's id. */
+const OWN_FILE = /^\d{8}T\d{9}Z-\d+-[\w.-]{1,80}\.json$/;
+
+/** @throws SettingsError if the folder cannot be used. */
+export async function startCapture(recorder: Recorder, options: CaptureOptions): Promise<Capture> {
+  const files = await openFolder(options);
+  const seen = new WeakSet<RecordEntry>();
+  let waiting = 0;
+  let writing = Promise.resolve();
+  let isFailing = false;
+
+  const report = (error: unknown): void => {
+    if (!isFailing) options.log.warn("capture failing", { message: String(error) });
+    isFailing = true;
+  };
+  const write = async (before: Promise<void>, entry: RecordEntry): Promise<void> => {
+    await before;
+    try {
+      await files.write(toFileName(entry), `${JSON.stringify(entry.record())}\n`);
+      isFailing = false;
+    } catch (error) {
+      report(error);
+    } finally {
+      waiting -= 1;
+    }
+  };
+  const stop = recorder.listen((entry) => {
+    if (!entry.isComplete || seen.has(entry)) return;
+    seen.add(entry);
+    if (waiting >= MAX_WAITING)
+      return report(new Error("the disk is too slow: a turn was skipped"));
+    waiting += 1;
+    writing = write(writing, entry);
+  });
+  return {
+    async close() {
+      stop();
+      await writing;
+    },
+  };
+}
+
+/** `20260131T120000000Z-12-req_abc.json`: sorts by time, and is safe on every file system. */
+export function toFileName(entry: RecordEntry): string {
+  const { at, id } = entry.summary();
+  const safe = id.replaceAll(/[^\w-]/g, "-").slice(0, 80);
+  return `${at.replaceAll(/[-:.]/g, "")}-${entry.number}-${safe}.json`;
+}
+
+interface Folder {
+  write(name: string, text: string): Promise<void>;
+}
+
+async function openFolder({ folder, maxBytes }: CaptureOptions): Promise<Folder> {
+  const sizes = new Map<string, number>();
+  try {
+    // Others on the machine must not read what users have written.
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const names = (await readdir(folder)).filter((name) => OWN_FILE.test(name));
+    for (const name of names.toSorted()) sizes.set(name, (await stat(join(folder, name))).size);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingsError([`capture ${folder}: the folder cannot be used: ${reason}.`]);
+  }
+
+  async function makeRoom(bytes: number): Promise<void> {
+    let total = bytes;
+    for (const size of sizes.values()) total += size;
+    for (const [name, size] of sizes) {
+      if (total <= maxBytes) return;
+      await rm(join(folder, name), { force: true });
+      sizes.delete(name);
+      total -= size;
+    }
+  }
+
+  return {
+    async write(name, text) {
+      const bytes = Buffer.byteLength(text);
+      if (bytes > maxBytes) throw new Error("a turn is larger than captureMaxBytes");
+      await makeRoom(bytes);
+      // A reader never sees half a file.
+      const path = join(folder, name);
+      await writeFile(`${path}.part`, text, { mode: 0o600, flag: "wx" });
+      await rename(`${path}.part`, path);
+      sizes.set(name, bytes);
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startCapture } from "../../src/node/capture.ts";
+import { readRecord } from "../../src/node/replay/read-record.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { createRecordedApp } from "../helpers/recorded-app.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+
+const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
+const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hi" }] };
+
+function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), "capture-"));
+}
+
+async function capture(folder: string, turns: number, maxBytes = 1_000_000, ids?: string) {
+  const warned: string[] = [];
+  const log = createLog({ level: "warn", now: Date.now, write: (line) => warned.push(line) });
+  const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });
+  const writer = await startCapture(app.recorder, { folder, maxBytes, log });
+  for (let turn = 0; turn < turns; turn++) {
+    const headers = ids === undefined ? {} : { "x-request-id": ids };
+    await (await app.post("/v1/chat/completions", HELLO, headers)).text();
+  }
+  await writer.close();
+  return { warned, app };
+}
+
+test("each turn is a file that only its owner can read, and that can be read again", async () => {
+  const folder = join(newFolder(), "new", "folder");
+  await capture(folder, 2);
+  const names = readdirSync(folder);
+  expect(names).toHaveLength(2);
+  for (const name of names) {
+    expect(name).toMatch(/^20260131T120000000Z-\d+-req_\w+\.json$/);
+    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+    const record = readRecord(readFileSync(join(folder, name), "utf8"));
+    expect(record?.end?.outcome).toBe("stop");
+  }
+});
+
+test("a request id cannot leave the folder", async () => {
+  const folder = newFolder();
+  await capture(folder, 1, 1_000_000, "..:..:etc.passwd");
+  expect(readdirSync(folder)).toEqual(["20260131T120000000Z-1-------etc-passwd.json"]);
+});
+
+test("the oldest of its own files make room, and no others", async () => {
+  const folder = newFolder();
+  writeFileSync(join(folder, "notes.json"), "x".repeat(50_000));
+  await capture(folder, 1);
+  const file = readdirSync(folder).find((name) => name !== "notes.json") ?? "";
+  const size = statSync(join(folder, file)).size;
+  const later = newFolder();
+  writeFileSync(join(later, "notes.json"), "x".repeat(50_000));
+  writeFileSync(join(later, "20250131T120000000Z-1-old.json"), "x".repeat(size));
+  await capture(later, 3, size * 2 + 200);
+  const left = readdirSync(later);
+  expect(left).toContain("notes.json");
+  expect(left).not.toContain("20250131T120000000Z-1-old.json");
+  expect(left).toHaveLength(3);
+});
+
+test("a turn that is larger than the bound is not written, and said once", async () => {
+  const folder = newFolder();
+  const { warned } = await capture(folder, 2, 100);
+  expect(readdirSync(folder)).toEqual([]);
+  expect(warned).toHaveLength(1);
+  expect(warned[0]).toContain("larger than captureMaxBytes");
+});
+
+test("a folder that cannot be used stops the start in words", async () => {
+  const file = join(newFolder(), "file");
+  writeFileSync(file, "");
+  await expect(capture(file, 0)).rejects.toThrow(/^capture .*: the folder cannot be used: /);
+});

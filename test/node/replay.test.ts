@@ -1,0 +1,243 @@
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { EngineError } from "../../src/engines/engine-error.ts";
+import { main } from "../../src/node/main.ts";
+import { compareTurns } from "../../src/node/replay/compare.ts";
+import { toFixture } from "../../src/node/replay/fixture.ts";
+import { readRecord } from "../../src/node/replay/read-record.ts";
+import { createRecordedEngine } from "../../src/node/replay/recorded-engine.ts";
+import { runAgain } from "../../src/node/replay/run-again.ts";
+import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
+import { createRecordedApp, type RecordedApp } from "../helpers/recorded-app.ts";
+import { type Script, type ScriptedOptions, scriptedEngine } from "../helpers/scripted-engine.ts";
+import { loopScripts, STEP_TOOL } from "../helpers/tool-loop.ts";
+
+const MODEL = "openai/gpt-oss-20b";
+const HELLO = { model: MODEL, messages: [{ role: "user", content: "Hi <|end|> there" }] };
+const FINAL =
+  "<|channel|>analysis<|message|>Let me think.<|end|><|start|>assistant<|channel|>final<|message|>Hello!<|return|>";
+const STRICT = { ...STEP_TOOL, function: { ...STEP_TOOL.function, strict: true } };
+const REQUIRED = { ...HELLO, tools: [STRICT], tool_choice: "required" };
+const RETRIED = ["One.<|end|>", '{"n":"one"}<|call|>', '{"n":1}<|call|>'];
+const SCHEMA = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
+const DOCUMENT = {
+  ...HELLO,
+  response_format: { type: "json_schema", json_schema: { name: "n", schema: SCHEMA } },
+};
+const LONG_THOUGHT = `<|channel|>analysis<|message|>${"and then ".repeat(40)}`;
+
+/** As it would be read from a file. */
+function reread(record: TurnRecord | undefined): TurnRecord {
+  const read = readRecord(JSON.stringify(record));
+  if (read === undefined) throw new Error("no record was made");
+  return read;
+}
+
+async function compareAgain(app: RecordedApp) {
+  const record = reread(app.records().at(-1));
+  const engine = createRecordedEngine(record);
+  return compareTurns(record, await runAgain(record, engine));
+}
+
+const TURNS: readonly (readonly [
+  name: string,
+  scripts: readonly Script[],
+  path: string,
+  body: object,
+  options?: ScriptedOptions,
+])[] = [
+  ["a plain turn", [FINAL], "/v1/chat/completions", HELLO],
+  ["a stream", [FINAL], "/v1/chat/completions", { ...HELLO, stream: true }],
+  ["pieces", [FINAL], "/v1/chat/completions", HELLO, { form: "pieces", batch: 3 }],
+  ["text", [FINAL], "/v1/chat/completions", HELLO, { form: "text", batch: 5 }],
+  ["log probabilities", [FINAL], "/v1/chat/completions", { ...HELLO, logprobs: true }],
+  ["a call that is retried", RETRIED, "/v1/chat/completions", REQUIRED],
+  [
+    "a document that is retried",
+    ["<|channel|>final<|message|>{}<|return|>", '{"n":1}<|return|>'],
+    "/v1/chat/completions",
+    DOCUMENT,
+  ],
+  [
+    "reasoning over its budget",
+    [LONG_THOUGHT, "Hello<|return|>"],
+    "/v1/chat/completions",
+    { ...HELLO, reasoning: { max_tokens: 20 } },
+  ],
+  ["a stop string", [FINAL], "/v1/chat/completions", { ...HELLO, stop: ["llo"] }],
+  [
+    "a recovery",
+    ["<|channel|>analysis<|message|>Hm.<|channel|>final<|message|>Hello<|return|>"],
+    "/v1/chat/completions",
+    HELLO,
+  ],
+  ["a response", [FINAL], "/v1/responses", { model: MODEL, input: "Hi", stream: true }],
+  [
+    "a message",
+    [FINAL],
+    "/v1/messages",
+    { model: MODEL, max_tokens: 99, messages: HELLO.messages, stream: true },
+  ],
+  [
+    "an engine that fails",
+    [{ write: FINAL.slice(0, 40), fail: new EngineError("closed", "lost") }],
+    "/v1/chat/completions",
+    { ...HELLO, stream: true },
+  ],
+];
+
+test.each(
+  TURNS.map(([name, scripts, path, body, options = {}]) => ({
+    name,
+    scripts,
+    path,
+    body,
+    options,
+  })),
+)("$name gives the same when it is run again", async ({ scripts, path, body, options }) => {
+  const app = createRecordedApp({ engine: scriptedEngine(scripts, options) });
+  await (await app.post(path, body)).text();
+  const comparison = await compareAgain(app);
+  expect(comparison.differences).toEqual([]);
+  expect(comparison.same).toEqual(expect.arrayContaining(["prompt", "parts", "answer"]));
+});
+
+const reply = z.object({
+  choices: z.tuple([
+    z.object({
+      message: z.looseObject({ tool_calls: z.tuple([z.looseObject({ id: z.string() })]) }),
+    }),
+  ]),
+});
+
+test("a tool loop whose reasoning was stored needs no store to be run again", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine(loopScripts("plan")) });
+  const body = { ...HELLO, tools: [STEP_TOOL] };
+  const first = await app.post("/v1/chat/completions", body);
+  const { message } = reply.parse(await first.json()).choices[0];
+  const messages = [
+    ...HELLO.messages,
+    { role: "assistant", content: null, tool_calls: message.tool_calls },
+    { role: "tool", tool_call_id: message.tool_calls[0].id, content: "ok" },
+  ];
+  await (await app.post("/v1/chat/completions", { ...body, messages })).text();
+  const sources = app
+    .records()
+    .at(-1)
+    ?.conversation.map(({ source }) => source);
+  expect(sources).toContain("stored");
+  expect(await compareAgain(app)).toMatchObject({ differences: [], skipped: [] });
+});
+
+test("a response that continues a stored one is run again with the recorded conversation", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine([FINAL, FINAL]) });
+  const first = await app.post("/v1/responses", { model: MODEL, input: "Hi" });
+  const { id } = z.object({ id: z.string() }).parse(await first.json());
+  const body = { model: MODEL, input: "And?", previous_response_id: id };
+  await (await app.post("/v1/responses", body)).text();
+  const { differences, same, skipped } = await compareAgain(app);
+  // The answer names the response it continues.
+  expect(differences.map(({ where }) => where)).toEqual(["answer 2"]);
+  expect(same).toContain("prompt");
+  expect(skipped).toMatchObject([expect.stringContaining("conversation")]);
+});
+
+test("what differs is named with the place", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
+  await (await app.post("/v1/chat/completions", HELLO)).text();
+  const record = reread(app.records()[0]);
+  const [call] = record.calls;
+  if (call === undefined) throw new Error("no call");
+  const other = {
+    ...record,
+    calls: [{ ...call, reads: call.reads.slice(1), used: call.used - 1 }],
+  };
+  const again = compareTurns(record, await runAgain(record, createRecordedEngine(other)));
+  expect(again.differences.map(({ where }) => where)).toContain("recovery");
+  expect(again.same).toContain("prompt");
+});
+
+test("a record without content is refused in words", async () => {
+  const engine = scriptedEngine([FINAL]);
+  const app = createRecordedApp({ engine, recorder: { keepsContent: false } });
+  await (await app.post("/v1/chat/completions", HELLO)).text();
+  await expect(compareAgain(app)).rejects.toThrow(
+    "The record was made with recordContent off: without texts and token ids it cannot be replayed.",
+  );
+});
+
+test("a record of a newer version is refused in words", () => {
+  expect(() => readRecord('{"version":2,"calls":[]}')).toThrow(
+    "The record has version 2; this harmony-gateway reads up to 1. Use a newer one.",
+  );
+});
+
+async function runCommand(...args: string[]) {
+  const printed: string[] = [];
+  let exitCode = 0;
+  await main(args, {
+    environment: {},
+    print: (text) => printed.push(text),
+    complain: (text) => printed.push(text),
+    fail: (code) => (exitCode = code),
+  });
+  return { text: printed.join("\n"), exitCode };
+}
+
+test("the command prints what differs and ends with 1, or with 0 when nothing does", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine(RETRIED) });
+  await (await app.post("/v1/chat/completions", REQUIRED)).text();
+  const record = reread(app.records()[0]);
+  const folder = mkdtempSync(join(tmpdir(), "replay-"));
+  const same = join(folder, "same.json");
+  writeFileSync(same, JSON.stringify(record));
+  const equal = await runCommand("replay", same);
+  expect(equal.text).toMatch(/Nothing differs\.$/);
+  expect(equal.exitCode).toBe(0);
+
+  const changed = join(folder, "changed.json");
+  const [first, ...rest] = record.parts;
+  writeFileSync(
+    changed,
+    JSON.stringify({ ...record, parts: [{ ...first, text: "Two." }, ...rest] }),
+  );
+  const differs = await runCommand("replay", changed);
+  expect(differs.exitCode).toBe(1);
+  expect(differs.text).toContain(
+    "part 1\n  was reasoning (opened by the gateway): Two.\n  is  reasoning",
+  );
+
+  const real = await runCommand("replay", same, "--engine", "demo");
+  expect(real.text).toContain("run again on demo");
+  expect(real.exitCode).toBe(1);
+
+  const none = await runCommand("replay");
+  expect(none).toMatchObject({ exitCode: 2, text: expect.stringContaining("name one file") });
+});
+
+test("a fixture holds no times, ids or names of who sent it, and can be run again", async () => {
+  const app = createRecordedApp({ engine: scriptedEngine(RETRIED) });
+  await (await app.post("/v1/chat/completions", REQUIRED, { "user-agent": "spy/1" })).text();
+  const record = toFixture(reread(app.records()[0]));
+  expect(JSON.stringify(record)).not.toContain("spy/1");
+  const { differences } = compareTurns(
+    record,
+    await runAgain(record, createRecordedEngine(record)),
+  );
+  expect(differences).toEqual([]);
+});
+
+const FIXTURES = new URL("../fixtures/turns/", import.meta.url);
+
+test.each(readdirSync(FIXTURES).filter((name) => name.endsWith(".json")))(
+  "the recorded turn %s gives the same as when it was recorded",
+  async (name) => {
+    const record = readRecord(readFileSync(new URL(name, FIXTURES), "utf8"));
+    if (record === undefined) throw new Error("not a record");
+    const replayed = await runAgain(record, createRecordedEngine(record));
+    expect(compareTurns(record, replayed).differences).toEqual([]);
+  },
+);
