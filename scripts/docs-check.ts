@@ -1,19 +1,54 @@
-/** `npm run docs:check`: every command in README and docs, one line each with what is wrong or why it is not run. */
+/**
+ * `npm run docs:check`: runs every command of the pages and checks every other block, or prints why not. With names of pages,
+ * only these.
+ */
 import { join } from "node:path";
-import { checkCommand, findPages, NOT_RUN, readCommands } from "./docs-commands.ts";
+import { type Fence, findPages, readFences, reasonNotToRun } from "./docs/fences.ts";
+import { type Report, runPage } from "./docs/run-page.ts";
+import { checkTypes } from "./docs/snippets.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-let failed = 0;
+const asked = process.argv.slice(2);
+const pages = findPages(ROOT).filter((page) => asked.length === 0 || asked.includes(page));
+const fences = pages.map((page) => readFences(ROOT, page));
 
-for (const page of findPages(ROOT)) {
-  for (const { where, command } of readCommands(ROOT, page)) {
-    const problem = await checkCommand(ROOT, command);
-    const reason = NOT_RUN[command.split(" ")[0] ?? ""];
-    if (problem !== undefined) failed += 1;
-    const verdict =
-      problem === undefined ? (reason ? `not run: ${reason}` : "ok") : `WRONG: ${problem}`;
-    console.log(`${where}  ${command.slice(0, 80)}\n    ${verdict}`);
-  }
+const typed = fences.flat().filter((fence) => fence.language === "ts");
+const typesChecked = checkTypes(
+  ROOT,
+  typed.map((fence) => (reasonNotToRun(fence) === undefined ? fence : { ...fence, body: "" })),
+);
+const reports: Report[] = [];
+for (const ofPage of fences) {
+  const made = await runPage(ROOT, ofPage);
+  made.forEach(print);
+  reports.push(...made);
 }
-console.log(`\n${failed} wrong`);
-process.exitCode = failed > 0 ? 1 : 0;
+const problems = await typesChecked;
+for (const [index, fence] of typed.entries()) {
+  const report = toReport(fence, problems.get(index));
+  print(report);
+  reports.push(report);
+}
+const rest = problems.get(-1);
+if (rest !== undefined) console.log(rest);
+
+const count = (kind: string) => reports.filter(({ outcome }) => outcome.kind === kind).length;
+console.log(`\n${count("ok")} ok, ${count("not run")} not run, ${count("wrong")} wrong`);
+process.exitCode = count("wrong") > 0 || rest !== undefined || reports.length === 0 ? 1 : 0;
+
+function toReport(fence: Fence, problem: string | undefined): Report {
+  const reason = reasonNotToRun(fence);
+  const where = `${fence.page}:${fence.line}`;
+  if (reason !== undefined)
+    return { where, what: "ts", outcome: { kind: "not run", text: reason } };
+  const outcome =
+    problem === undefined
+      ? ({ kind: "ok", text: "has no type errors" } as const)
+      : ({ kind: "wrong", text: problem } as const);
+  return { where, what: "ts", outcome };
+}
+
+function print({ where, what, outcome }: Report): void {
+  const verdict = outcome.kind === "ok" ? outcome.text : `${outcome.kind}: ${outcome.text}`;
+  console.log(`${where}  ${what.slice(0, 90)}\n    ${verdict}`);
+}

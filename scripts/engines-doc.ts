@@ -7,6 +7,8 @@ interface Guide {
   readonly server?: string;
   /** The gateway's. */
   readonly gateway: string;
+  /** For `npm run docs:check`: which of them it cannot run, and why. */
+  readonly notRun?: string;
   /** A line each. */
   readonly notes: readonly string[];
 }
@@ -18,6 +20,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
   },
   llama: {
     gateway: "harmony-gateway --engine llama --model openai/gpt-oss-20b",
+    notRun: ": downloads 12 GB",
     notes: [
       "`npm install node-llama-cpp` first: an optional peer dependency, loaded only with this engine. Node only; Workers " +
         "answer that it is not there.",
@@ -29,6 +32,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
   },
   vllm: {
     server: "vllm serve openai/gpt-oss-20b --max-model-len 131072 --enable-prompt-tokens-details",
+    notRun: ", vllm: needs vLLM and a GPU",
     gateway: "harmony-gateway --engine vllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b",
     notes: [
       "Ids in the answer need `return_token_ids`, from about version 0.10.2. The probe asks for one token and says what it got.",
@@ -41,6 +45,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
   sglang: {
     server:
       "python -m sglang.launch_server --model-path openai/gpt-oss-20b --incremental-streaming-output",
+    notRun: ", python: needs SGLang and a GPU",
     gateway:
       "harmony-gateway --engine sglang --url http://127.0.0.1:30000 --model openai/gpt-oss-20b",
     notes: [
@@ -53,6 +58,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
   },
   "llama-cpp": {
     server: "llama-server -hf ggml-org/gpt-oss-20b-GGUF --ctx-size 131072 --parallel 4 --port 8080",
+    notRun: ", llama-server: needs llama.cpp and a model of 12 GB",
     gateway: "harmony-gateway --engine llama-cpp --url http://127.0.0.1:8080 --max-concurrent 4",
     notes: [
       "Ids of characters that span several tokens do not arrive, so text is read as text and control tokens by id.",
@@ -65,6 +71,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
   },
   trtllm: {
     server: "trtllm-serve openai/gpt-oss-20b --extra_llm_api_options options.yaml",
+    notRun: ", trtllm-serve: needs TensorRT-LLM and a GPU",
     gateway:
       "harmony-gateway --engine trtllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b",
     notes: [
@@ -75,6 +82,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
   },
   ollama: {
     server: "ollama serve\nollama pull gpt-oss:20b",
+    notRun: ", ollama: needs Ollama and a model of 13 GB",
     gateway:
       "harmony-gateway --engine ollama --model gpt-oss:20b --served-name openai/gpt-oss-20b --context-length 32768",
     notes: [
@@ -262,7 +270,7 @@ export function toEnginesDocument(): string {
   return `${HEAD}${table.join("\n")}\n\n## How to start each kind\n\n${guides.join("\n")}${TAIL}`;
 }
 
-function toGuide(kind: EngineKind, { server, gateway, notes }: Guide): string {
+function toGuide(kind: EngineKind, { server, gateway, notRun, notes }: Guide): string {
   const { title, url } = ENGINES[kind];
   const commands = [server, gateway].filter((each) => each !== undefined).join("\n");
   const usual = typeof url === "object" ? ` Its default address is ${url.default}.` : "";
@@ -271,6 +279,7 @@ function toGuide(kind: EngineKind, { server, gateway, notes }: Guide): string {
     "",
     `${title}.${usual}`,
     "",
+    ...(notRun === undefined ? [] : [`<!-- not run${notRun} -->`, ""]),
     "```sh",
     commands,
     "```",

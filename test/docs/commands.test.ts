@@ -1,12 +1,23 @@
-import { execFile } from "node:child_process";
+/** The blocks of the pages, as far as that is quick: `npm run docs:check` runs them. */
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { expect, test } from "vitest";
-import { checkCommand, findPages, readCommands } from "../../scripts/docs-commands.ts";
-import { startTestGateway } from "../helpers/gateway.ts";
+import { describe, expect, test } from "vitest";
+import {
+  findPages,
+  readFences,
+  reasonNotToRun,
+  toCommands,
+  toFences,
+} from "../../scripts/docs/fences.ts";
+import { readCommand } from "../../scripts/docs/read-command.ts";
+import { runPage } from "../../scripts/docs/run-page.ts";
+import { SNIPPET_CHECKS } from "../../scripts/docs/snippets.ts";
+import { checkStatically } from "../../scripts/docs/static-check.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const COMMANDS = findPages(ROOT).flatMap((page) => readCommands(ROOT, page));
+const FENCES = findPages(ROOT).flatMap((page) => readFences(ROOT, page));
+const COMMANDS = FENCES.filter(({ language }) => language === "sh").flatMap((fence) =>
+  toCommands(fence).map((command) => ({ where: `${fence.page}:${fence.line}`, command })),
+);
 
 test("there are commands in README and docs", () => {
   expect(COMMANDS.length).toBeGreaterThan(30);
@@ -14,7 +25,74 @@ test("there are commands in README and docs", () => {
 });
 
 test.each(COMMANDS)("$where $command", async ({ command }) => {
-  expect(await checkCommand(ROOT, command)).toBeUndefined();
+  expect(await checkStatically(ROOT, command)).toBeUndefined();
+});
+
+test("every block is checked by something, or says why not", () => {
+  const checked = new Set(["sh", "ts", ...Object.keys(SNIPPET_CHECKS)]);
+  const without = FENCES.filter(
+    (fence) =>
+      !checked.has(fence.language) &&
+      reasonNotToRun(fence) === undefined &&
+      !fence.notes.some(({ kind }) => kind === "output"),
+  );
+  expect(without.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+});
+
+const PAGE = `# Title
+
+<!-- not run, vllm: needs a GPU -->
+<!-- with: declare const x: number; -->
+
+\`\`\`sh
+vllm serve x   # a comment
+curl http://127.0.0.1:8787/health \\
+  -v && echo
+harmony-gateway && harmony-gateway key alice
+\`\`\`
+`;
+
+describe("a page", () => {
+  const [fence] = toFences("x.md", PAGE);
+
+  test("is read as blocks with their notes", () => {
+    expect(fence).toMatchObject({ page: "x.md", line: 6, language: "sh" });
+    expect(fence?.notes).toEqual([
+      { kind: "not run", prefix: "vllm", text: "needs a GPU" },
+      { kind: "with", prefix: "", text: "declare const x: number;" },
+    ]);
+  });
+
+  test("a comment further above is none of its notes", () => {
+    const [other] = toFences("x.md", "<!-- not run: x -->\n\nText.\n\n```json\n{}\n```\n");
+    expect(other?.notes).toEqual([]);
+  });
+
+  test("blocks are read as commands, and a note concerns those that begin with its words", () => {
+    const commands = fence === undefined ? [] : toCommands(fence);
+    expect(commands).toEqual([
+      "vllm serve x",
+      "curl http://127.0.0.1:8787/health -v && echo",
+      "harmony-gateway",
+      "harmony-gateway key alice",
+    ]);
+    expect(commands.map((command) => fence && reasonNotToRun(fence, command))).toEqual([
+      "needs a GPU",
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+test.each([
+  ["npm start", "serve", []],
+  ["npm start -- --url http://a", "serve", ["--url", "http://a"]],
+  ["npx harmony-gateway serve --port 1", "serve", ["--port", "1"]],
+  ["harmony-gateway key alice", "gateway", ["key", "alice"]],
+  ["npm run fuzz", "other", []],
+])("%s is read as %s", (command, kind, args) => {
+  expect(readCommand(command)).toMatchObject({ kind, args });
 });
 
 test.each([
@@ -22,21 +100,36 @@ test.each([
   ["harmony-gateway", undefined],
   ["npm run no-such-script", "there is no script no-such-script"],
   ["node examples/none.ts", "there is no examples/none.ts"],
-  ["frobnicate", "frobnicate is not run, and no reason is given"],
-])("of %s the check says: %s", async (command, problem) => {
-  expect(await checkCommand(ROOT, command)).toBe(problem);
+])("of %s, without running it, the check says: %s", async (command, problem) => {
+  expect(await checkStatically(ROOT, command)).toBe(problem);
 });
 
-test("the README's question is answered", async () => {
-  const gateway = await startTestGateway({});
-  try {
-    const curl = COMMANDS.find(({ where, command }) => {
-      return where.startsWith("README.md") && command.startsWith("curl ");
-    });
-    const command = curl?.command.replace("http://127.0.0.1:8787", gateway.origin) ?? "";
-    const { stdout } = await promisify(execFile)("sh", ["-c", `${command} --silent`]);
-    expect(JSON.parse(stdout)).toMatchObject({ choices: [{ finish_reason: "stop" }] });
-  } finally {
-    await gateway.close();
-  }
+describe("running a page", () => {
+  const run = (text: string) => runPage(ROOT, toFences("x.md", text));
+
+  test("a question is sent to the gateway that the page starts, and its answer is looked at", async () => {
+    const ask = (body: string) =>
+      `curl http://127.0.0.1:8787/v1/chat/completions -d '${JSON.stringify({ messages: body })}'`;
+    const reports = await run(
+      `\`\`\`sh\nharmony-gateway\n${ask("wrong")}\ncurl http://127.0.0.1:8787/v1/models\n\`\`\``,
+    );
+    expect(reports.map(({ outcome }) => outcome.kind)).toEqual(["ok", "wrong", "ok"]);
+  });
+
+  test("what is wrong is found", async () => {
+    const reports = await run(
+      [
+        "```sh\nharmony-gateway render none.json\nnpm ci\nharmony-gateway --prot 1\n```",
+        "```sh\ncurl http://127.0.0.1:8787/health\n```",
+        "```json\n{,}\n```",
+        "```yaml\na: [\n```",
+        "```js\nconst = 1;\n```",
+        "```nginx\nlocation;\n```",
+        "<!-- output: node examples/tokenizer.ts -->\n\n```text\nnothing\n```",
+        "<!-- not run: no reason -->\n\n```sh\nharmony-gateway --prot 1\n```",
+      ].join("\n\n"),
+    );
+    expect(reports.map(({ outcome }) => outcome.kind)).toEqual(reports.map(() => "wrong"));
+    expect(reports).toHaveLength(10);
+  });
 });

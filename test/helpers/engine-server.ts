@@ -22,10 +22,11 @@ const CONTEXT_LENGTH = 131_072;
 /** The id of `<|return|>`, which ends a probe. */
 const RETURN = 200_002;
 
-export async function startEngineServer(engine: Engine): Promise<EngineServer> {
+/** @param model the name it is served under. */
+export async function startEngineServer(engine: Engine, model = MODEL): Promise<EngineServer> {
   const upstream = await startFakeUpstream(async (exchange) => {
     if (exchange.path === "/v1/completions") return complete(exchange, engine);
-    const models = { data: [{ id: MODEL, max_model_len: CONTEXT_LENGTH }] };
+    const models = { data: [{ id: model, max_model_len: CONTEXT_LENGTH }] };
     exchange.reply(200, JSON.stringify(exchange.path === "/v1/models" ? models : { version: "0" }));
   });
   return { url: upstream.url, close: () => upstream.close() };

@@ -1,0 +1,88 @@
+/**
+ * The fenced blocks of the pages, and what stands about them in comments directly above, which readers do not see:
+ *
+ *     <!-- not run: why -->              the whole block
+ *     <!-- not run, vllm: why -->        its commands that begin with these words
+ *     <!-- output: node file.ts -->      it is what this command prints
+ *     <!-- file: train.jsonl -->         it is written to this file, for the commands of the page
+ *     <!-- with: declare const x: T; --> a snippet is checked behind this
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Fence {
+  /** `README.md` */
+  readonly page: string;
+  /** Of its first line, the one that opens it. */
+  readonly line: number;
+  readonly language: string;
+  readonly body: string;
+  readonly notes: readonly Note[];
+}
+
+export interface Note {
+  readonly kind: "not run" | "output" | "file" | "with";
+  /** Of `not run`: the words its commands begin with. Empty: all of the block. */
+  readonly prefix: string;
+  readonly text: string;
+}
+
+/** The pages of the root, the docs, and beside the programs: everything but what was recorded. */
+export function findPages(root: string): string[] {
+  const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" });
+  const pages = [
+    ...readdirSync(root),
+    ...docs.map((name) => join("docs", name)),
+    ...readdirSync(join(root, "real")).map((name) => join("real", name)),
+  ];
+  return pages.filter((name) => name.endsWith(".md") && !name.endsWith("CHANGELOG.md"));
+}
+
+export function readFences(root: string, page: string): Fence[] {
+  return toFences(page, readFileSync(join(root, page), "utf8"));
+}
+
+export function toFences(page: string, text: string): Fence[] {
+  const pattern = /((?:^<!--(?:(?!-->)[\s\S])*-->\n+)*)^```(\w*)\n([\s\S]*?)^```/gm;
+  return Array.from(
+    text.matchAll(pattern),
+    ({ index, 1: comments = "", 2: language = "", 3: body = "" }) => ({
+      page,
+      line: text.slice(0, index + comments.length).split("\n").length,
+      language,
+      body,
+      notes: toNotes(comments),
+    }),
+  );
+}
+
+function toNotes(comments: string): Note[] {
+  const pattern = /<!--\s*(not run|output|file|with)(?:, ([^:]+))?:\s*([\s\S]*?)\s*-->/g;
+  return Array.from(comments.matchAll(pattern), ([, kind, prefix = "", text = ""]) => ({
+    kind: kind as Note["kind"],
+    prefix,
+    text,
+  }));
+}
+
+/** Its lines as commands: those that end in a backslash joined, comments and chains taken apart. */
+export function toCommands({ body }: Pick<Fence, "body">): string[] {
+  return body
+    .replaceAll(/\s*\\\n\s*/g, " ")
+    .split("\n")
+    .map((line) => line.replace(/\s+#.*$|^#.*$/, "").trim())
+    .flatMap((line) => (line.startsWith("curl ") ? [line] : line.split(" && ")))
+    .filter((command) => command !== "");
+}
+
+/** Why a command of the block is not run; undefined if it is. */
+export function reasonNotToRun({ notes }: Pick<Fence, "notes">, command = ""): string | undefined {
+  return notes.find(
+    ({ kind, prefix }) =>
+      kind === "not run" && (prefix === "" || `${command} `.startsWith(`${prefix} `)),
+  )?.text;
+}
+
+export function noteOf({ notes }: Fence, kind: Note["kind"]): string | undefined {
+  return notes.find((note) => note.kind === kind)?.text;
+}

@@ -1,0 +1,43 @@
+/** What a documented command is: a gateway that serves, another command of it, or something else. */
+
+export interface ReadCommand {
+  readonly kind: "serve" | "gateway" | "other";
+  /** Of a gateway: its arguments, without `serve`. */
+  readonly args: readonly string[];
+  /** Set before the command. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** What readers replace by their own. */
+const PLACEHOLDERS: Readonly<Record<string, string>> = {
+  "<hash>": "0".repeat(64),
+  "<sealing-keys>": "0".repeat(43),
+  "…": "secret",
+};
+
+export function fillPlaceholders(text: string): string {
+  return text.replaceAll(/<[\w-]+>|…/g, (name) => PLACEHOLDERS[name] ?? name);
+}
+
+const OTHER_COMMANDS = new Set(["convert", "render", "parse", "key", "config", "claude", "codex"]);
+
+export function readCommand(command: string): ReadCommand {
+  const words = fillPlaceholders(command).split(/\s+/);
+  const first = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
+  const variables = Object.fromEntries(
+    words.slice(0, first).map((word) => word.split(/=(.*)/s).slice(0, 2)),
+  );
+  const args = gatewayArgs(words.slice(first));
+  if (args === undefined) return { kind: "other", args: [], variables };
+  if (OTHER_COMMANDS.has(args[0] ?? "")) return { kind: "gateway", args, variables };
+  return { kind: "serve", args: args.filter((arg) => arg !== "serve"), variables };
+}
+
+/** Undefined if it is not the gateway. */
+function gatewayArgs(words: readonly string[]): readonly string[] | undefined {
+  const [program, ...args] = words;
+  if (program === "harmony-gateway") return args;
+  if (program === "npx" && args[0] === "harmony-gateway") return args.slice(1);
+  if (program !== "npm" || args[0] !== "start") return undefined;
+  return args.slice(args[1] === "--" ? 2 : 1);
+}

@@ -1,0 +1,108 @@
+/** Runs a documented command that serves: on a free port, over a stand-in for the inference server it names. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { type EngineServer, startEngineServer } from "../../test/helpers/engine-server.ts";
+import { startFakeUpstream } from "../../test/helpers/fake-upstream.ts";
+import { freePort } from "../../test/helpers/listen.ts";
+import type { ReadCommand } from "./read-command.ts";
+
+export interface Served {
+  readonly origin: string;
+  /** What was seen of it, for the report. */
+  readonly seen: string;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 30_000;
+
+/** Rejects if it does not start, or does not answer. */
+export async function serve(
+  root: string,
+  { args, variables }: ReadCommand,
+  home: string,
+): Promise<Served> {
+  const kind = flagOf(args, "--engine");
+  const isDemo = (kind === undefined && flagOf(args, "--url") === undefined) || kind === "demo";
+  const isAsked = isDemo || kind === undefined || kind === "vllm" || kind === "auto";
+  const engine = isDemo ? undefined : await startStandIn(isAsked, flagOf(args, "--model"));
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_"));
+  const child = spawn(
+    process.execPath,
+    [join(root, "src/node.ts"), ...withUrl(args, engine?.url)],
+    {
+      cwd: home,
+      env: {
+        ...Object.fromEntries(own),
+        ...variables,
+        HOME: home,
+        HARMONY_GATEWAY_PORT: String(port),
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (printed += data));
+  const stop = async (): Promise<void> => {
+    const closed = child.exitCode === null ? once(child, "close") : undefined;
+    child.kill("SIGKILL");
+    await closed;
+    await engine?.close();
+  };
+  try {
+    await waitFor(`${origin}${isAsked ? "/ready" : "/health"}`, () => child.exitCode !== null);
+    if (!isAsked) return { origin, seen: "starts, and listens", stop };
+    await ask(origin);
+    return { origin, seen: "starts, and answers", stop };
+  } catch (error) {
+    await stop();
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${reason} It printed: ${printed.slice(-600)}`, { cause: error });
+  }
+}
+
+/** It speaks vLLM's wire format. In place of other servers nothing answers, and the gateway is not asked. */
+async function startStandIn(isAsked: boolean, model: string | undefined): Promise<EngineServer> {
+  return isAsked
+    ? startEngineServer(createDemoEngine(), model)
+    : startFakeUpstream((exchange) => exchange.reply(404, "{}"));
+}
+
+async function waitFor(url: string, hasEnded: () => boolean): Promise<void> {
+  const end = performance.now() + START_TIMEOUT_MS;
+  for (;;) {
+    const status = await fetch(url).then(
+      (response) => response.status,
+      () => 0,
+    );
+    if (status === 200) return;
+    if (hasEnded()) throw new Error("The gateway ended.");
+    if (performance.now() > end)
+      throw new Error(`${url} answered ${status} until the time was over.`);
+    await setTimeout(100);
+  }
+}
+
+async function ask(origin: string): Promise<void> {
+  const response = await fetch(`${origin}/v1/chat/completions`, {
+    method: "POST",
+    body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
+  });
+  if (!response.ok) throw new Error(`It answered ${response.status}: ${await response.text()}`);
+}
+
+function flagOf(args: readonly string[], name: string): string | undefined {
+  const at = args.indexOf(name);
+  return at < 0 ? undefined : args[at + 1];
+}
+
+/** With the stand-in's URL instead of the one that is named, or that the kind of server has by default. */
+function withUrl(args: readonly string[], url: string | undefined): readonly string[] {
+  if (url === undefined) return args;
+  const at = args.indexOf("--url");
+  return at < 0 ? [...args, "--url", url] : args.toSpliced(at + 1, 1, url);
+}

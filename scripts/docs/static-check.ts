@@ -1,0 +1,42 @@
+/** What can be said of a command that is not run: its flags, and that the scripts and files it names are there. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import { main } from "../../src/node/main.ts";
+import { readCommand } from "./read-command.ts";
+
+/** What is wrong with a command; undefined if nothing is. */
+export async function checkStatically(root: string, command: string): Promise<string | undefined> {
+  // Where the output goes does not matter here.
+  const words = command.replace(/\s+[|>].*$/, "");
+  const { kind, args, variables } = readCommand(words);
+  if (kind === "serve") return checkSettings(args, variables);
+  const [program, ...rest] = words.split(/\s+/);
+  if (program === "npm" && rest[0] === "run") return checkScript(root, rest[1] ?? "");
+  if (program !== "node" && program !== "npx") return undefined;
+  const files = rest.filter((arg) => /^(?!-).*\.(ts|js|mjs)$/.test(arg));
+  const missing = files.filter((file) => !existsSync(join(root, file)));
+  return missing.length > 0 ? `there is no ${missing.join(", ")}` : undefined;
+}
+
+/** `config` reads and checks the same settings, and ends. */
+async function checkSettings(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  const complaints: string[] = [];
+  await main(["config", ...args], {
+    environment,
+    print: () => {},
+    complain: (text) => void complaints.push(text),
+    fail: () => {},
+  });
+  return complaints.length > 0 ? complaints.join(" ") : undefined;
+}
+
+const manifest = z.object({ scripts: z.record(z.string(), z.string()) });
+
+function checkScript(root: string, name: string): string | undefined {
+  const { scripts } = manifest.parse(JSON.parse(readFileSync(join(root, "package.json"), "utf8")));
+  return name in scripts ? undefined : `there is no script ${name}`;
+}
