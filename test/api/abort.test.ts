@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createAbort } from "../../src/api/abort.ts";
 
-test("aborts when the request does, for the same reason", () => {
+test("aborts with the request, for the same reason", () => {
   const request = new AbortController();
   const abort = createAbort(request.signal);
   expect(abort.signal.aborted).toBe(false);
@@ -9,12 +9,12 @@ test("aborts when the request does, for the same reason", () => {
   expect([abort.signal.aborted, abort.signal.reason]).toEqual([true, "left"]);
 });
 
-test("is aborted from the beginning when the client has disconnected already", () => {
+test("is aborted at once if the client has already disconnected", () => {
   const { signal } = createAbort(AbortSignal.abort("left before"));
   expect([signal.aborted, signal.reason]).toEqual([true, "left before"]);
 });
 
-test("aborts for a reason of its own, which the request does not hear of and leaving does not change", () => {
+test("can be aborted on its own, without aborting the request; a later disconnect does not change the reason", () => {
   const request = new AbortController();
   const abort = createAbort(request.signal);
   abort.abort("enough");

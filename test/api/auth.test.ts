@@ -47,11 +47,11 @@ test("SHA-256 matches a known digest", async () => {
 describe("without configured keys", () => {
   const anonymous = { tenant: "anonymous", reasoningPolicy: "sealed" };
 
-  test("everybody is anonymous", async () => {
+  test("every client is anonymous", async () => {
     expect(await ask({ reasoningPolicy: "sealed" })).toEqual(anonymous);
   });
 
-  test("a key that SDKs insist on sending is ignored", async () => {
+  test("a key that an SDK sends anyway is ignored", async () => {
     const headers = { authorization: "Bearer sk-anything" };
     expect(await ask({ reasoningPolicy: "sealed" }, headers)).toEqual(anonymous);
   });
@@ -61,7 +61,7 @@ describe("with configured keys", () => {
   const alice = { tenant: "alice", reasoningPolicy: "raw" };
   const bob = { tenant: "bob", reasoningPolicy: "none" };
 
-  test("a key makes its tenant, with the gateway's policy unless it has its own", async () => {
+  test("a key determines the tenant; its policy is the gateway's unless it has its own", async () => {
     const options = { keys: await keys() };
     expect(await ask(options, { authorization: `Bearer ${ALICE}` })).toEqual(alice);
     expect(await ask(options, { authorization: `bearer  ${BOB}` })).toEqual(bob);
@@ -76,7 +76,7 @@ describe("with configured keys", () => {
     expect(await ask({ keys: await keys() }, headers, EITHER)).toEqual(client);
   });
 
-  test("an API without a key tells how it wants it", async () => {
+  test("a missing key is answered with how the API expects it", async () => {
     expect(await ask({ keys: await keys() }, {}, EITHER)).toMatchObject({
       message: "An API key is required. Send it as `x-api-key`.",
     });

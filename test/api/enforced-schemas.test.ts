@@ -154,7 +154,7 @@ describe("a schema that is only shown to the model is never refused", () => {
     expect(status).toBe(200);
   });
 
-  test("nor is that of a tool next to the required one", async () => {
+  test("nor is the schema of a tool beside the required one", async () => {
     const { status } = await chat(
       {
         tools: [tool("broken", { required: 7 }), tool("f", { type: "object" })],
@@ -169,7 +169,7 @@ describe("a schema that is only shown to the model is never refused", () => {
 const LETTERS = `${"a".repeat(40)}!`;
 const CATASTROPHIC = ["^(a+)+$", "^(a+)+$|^a+$", "^(a|a)*$", "^(a|aa)+$"];
 
-describe("patterns that backtrack without end elsewhere are checked at once", () => {
+describe("patterns that backtrack exponentially in other engines are checked in linear time", () => {
   test.each(CATASTROPHIC)("%s, in an answer", async (pattern) => {
     const schema = { properties: { a: { type: "string", pattern } } };
     const { body } = await chat(format(schema), [
@@ -206,7 +206,7 @@ describe("patterns that backtrack without end elsewhere are checked at once", ()
     expect(body.choices?.[0]?.finish_reason).toBe("error");
   });
 
-  test("and match what they would: the other alternative", async () => {
+  test("and still match the other alternative", async () => {
     const schema = { properties: { a: { pattern: "^(a+)+$|^a+!$" } } };
     const { body } = await chat(format(schema), [answer(`{"a":"${LETTERS}"}`)]);
     expect(body.choices?.[0]?.finish_reason).toBe("stop");
@@ -232,7 +232,7 @@ test("a pattern is enforced: the model is told why and retries once", async () =
   );
 });
 
-test("n answers are checked by one compiled schema", async () => {
+test("the answers of n choices are checked by one compiled schema", async () => {
   const { body } = await chat({ ...format({ required: ["a"] }), n: 2 }, [
     answer('{"a":1}'),
     answer('{"a":2}'),

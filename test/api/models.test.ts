@@ -107,7 +107,7 @@ describe("one model", () => {
     expect(await get(path)).toEqual({ status: 200, body: { ...entry, id } });
   });
 
-  test("who serves it is one provider", async () => {
+  test("has one provider", async () => {
     expect(await get("/models/openai/gpt-oss-20b/endpoints")).toMatchObject({
       status: 200,
       body: {

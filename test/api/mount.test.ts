@@ -144,7 +144,7 @@ describe("an API of its own", () => {
   const own = { "own-version": "1", "own-key": "hg-1" };
   const bearer = { authorization: "Bearer hg-1" };
 
-  test("is asked by its own key, and shares paths with others", async () => {
+  test("reads its own kind of key, and shares paths with other APIs", async () => {
     expect(await (await ask("/v1/own", { method: "POST", headers: own })).json()).toEqual({
       tenant: "alice",
     });
@@ -164,7 +164,7 @@ describe("an API of its own", () => {
     expect(response.headers.get("own-id")).toBe("req_1");
   });
 
-  test("leaves the errors of others to them", async () => {
+  test("does not format errors of other APIs", async () => {
     expect(await (await ask("/v1/nothing", { headers: bearer })).json()).toMatchObject({
       error: { code: 404 },
     });

@@ -33,7 +33,7 @@ async function stream() {
   return { reader, left, state };
 }
 
-test("a client that never reads is given up after the idle timeout, and nothing more is made", async () => {
+test("a client that never reads is disconnected after the idle timeout, and its turn is stopped", async () => {
   const { reader, left, state } = await stream();
   await vi.advanceTimersByTimeAsync(59_999);
   expect(state.isStopped).toBe(false);
@@ -44,7 +44,7 @@ test("a client that never reads is given up after the idle timeout, and nothing 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a client that reads slowly is not given up", async () => {
+test("a client that reads slowly is not disconnected", async () => {
   const { reader, left, state } = await stream();
   for (let minutes = 0; minutes < 30; minutes++) {
     await reader.read();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { tokenText } from "../../src/api/token-text.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
 
-test("a token that is a whole text has its UTF-8 as bytes", () => {
+test("a token with complete characters has its UTF-8 as bytes", () => {
   expect(tokenText(24_912)).toEqual({ token: "hello", bytes: [104, 101, 108, 108, 111] });
 });
 
@@ -22,6 +22,6 @@ test("a control token among the alternatives has the bytes of its name", () => {
   expect(new TextDecoder().decode(Uint8Array.from(bytes))).toBe(token);
 });
 
-test("an id outside the vocabulary is nothing", () => {
+test("an id outside the vocabulary has neither text nor bytes", () => {
   expect(tokenText(201_500)).toEqual({ token: "", bytes: [] });
 });

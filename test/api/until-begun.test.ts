@@ -52,8 +52,8 @@ function createSources(count: number) {
   return { abort, first, sources, begin, held: () => sources.map(({ isHeld }) => isHeld) };
 }
 
-describe("one", () => {
-  test("is given with its first event included", async () => {
+describe("one choice", () => {
+  test("is returned including its first event", async () => {
     const { abort, first: source } = createSources(1);
     const begun = untilBegun(source.flow, {
       patienceMs: PATIENT,
@@ -75,7 +75,7 @@ describe("one", () => {
     await expect(begun).rejects.toThrow("refused");
   });
 
-  test("goes on without an event when patience is over", async () => {
+  test("is returned without an event after the wait", async () => {
     const { abort, first } = createSources(1);
     const flow = await untilBegun(first.flow, {
       patienceMs: 0,
@@ -100,7 +100,7 @@ describe("one", () => {
     expect(held()).toEqual([false]);
   });
 
-  test("makes nothing for a request that was aborted before", async () => {
+  test("does not start for a request that was already aborted", async () => {
     const { abort, first, begin, held } = createSources(1);
     abort.abort(new Error("left"));
     void begin().catch(() => undefined);
@@ -110,8 +110,8 @@ describe("one", () => {
   });
 });
 
-describe("several", () => {
-  test("go on as soon as one has begun: the others may be waiting for its place", async () => {
+describe("several choices", () => {
+  test("are returned as soon as one has begun: the others may wait for its slot", async () => {
     const { abort, sources, begin, held } = createSources(3);
     const begun = begin();
     sources[1]?.emit();
@@ -121,7 +121,7 @@ describe("several", () => {
     expect(held()).toEqual([false, false, false]);
   });
 
-  test("a choice that has begun is let go when another is refused", async () => {
+  test("a choice that has begun is stopped when another is refused", async () => {
     const { abort, first, sources, begin, held } = createSources(2);
     const begun = begin();
     sources[1]?.fail(new Error("refused"));
@@ -134,7 +134,7 @@ describe("several", () => {
     expect(held()).toEqual([false, false]);
   });
 
-  test("whatever happens in whatever order, nothing is held once the request is over", async () => {
+  test("all resources are released when the request ends, in any order of events", async () => {
     const action = fc.oneof(
       fc.record({
         do: fc.constantFrom("emit", "end", "fail", "read", "drop"),

@@ -466,14 +466,14 @@ test.each(RESPONSES)("Responses: %s in %j", (param, wrong, sentence) => {
   expect(refusal).toEqual({ param, message: `${param}: ${sentence}` });
 });
 
-test("a problem outside any field is one of the request itself", () => {
+test("a problem outside any field is reported for the whole request", () => {
   expect(refusalOf(() => parseWith(chatRequest, []))).toEqual({
     param: null,
     message: "The request must be an object, but it is an empty array.",
   });
 });
 
-test("a long string is not repeated", () => {
+test("a long string is not quoted", () => {
   const { message } = refusalOf(() => parseWith(chatRequest, { messages: "secret ".repeat(20) }));
   expect(message).toBe("messages: must be an array, but it is a string of 140 characters");
 });

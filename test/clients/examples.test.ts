@@ -32,7 +32,7 @@ function analysisIn(prompt: string | undefined): string[] {
   return Array.from((prompt ?? "").matchAll(ANALYSIS), ([, text]) => text ?? "");
 }
 
-describe("each client holds a streamed chat and a three-step tool loop", () => {
+describe("each client completes a streamed chat and a three-step tool loop", () => {
   test.each([
     { name: "openai", showsReasoning: true },
     { name: "ai-sdk-openai-compatible", showsReasoning: true },

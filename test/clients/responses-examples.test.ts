@@ -27,7 +27,7 @@ async function runExample(name: string): Promise<string> {
   return stdout;
 }
 
-describe("each example holds its three-step tool loop", () => {
+describe("each example completes its three-step tool loop", () => {
   test.each([
     { name: "responses-openai", showsReasoning: true },
     { name: "responses-stateless", showsReasoning: false },
@@ -48,7 +48,7 @@ describe("each example holds its three-step tool loop", () => {
   });
 });
 
-test("the background example comes back for the rest", async () => {
+test("the background example reconnects for the rest", async () => {
   const printed = await runExample("responses-background");
   expect(printed).toMatch(/^resp_\w+ is left after event 2\.\n/);
   expect(printed).toContain("demo engine");

@@ -87,7 +87,7 @@ async function aiSdkText(model: Parameters<typeof streamText>[0]["model"]): Prom
   for await (const part of result.fullStream) if (part.type === "error") throw part.error;
 }
 
-describe("a stream that breaks looks broken to every client", () => {
+describe("every client reports a broken stream", () => {
   test.each(Object.entries(CLIENTS))("%s", async (_, read) => {
     await expect(read(await serve(BROKEN))).rejects.toThrow(
       "The engine closed the connection early.",
@@ -99,7 +99,7 @@ describe("a stream that breaks looks broken to every client", () => {
 const FAILED =
   process.env["TEST_RUNTIME"] === "workerd" ? /closed the connection early/ : /engine failed|502/i;
 
-describe("an engine that fails at once is an error to every client", () => {
+describe("every client reports an engine that fails at once", () => {
   test.each(Object.entries(CLIENTS))("%s", async (_, read) => {
     const baseURL = await serve({ write: "", fail: new EngineError("server-error", "gone") });
     await expect(read(baseURL)).rejects.toThrow(FAILED);

@@ -22,7 +22,7 @@ function openai(): OpenAI {
   return new OpenAI({ baseURL: gateway.baseURL, apiKey: "none", maxRetries: 0 });
 }
 
-describe("a JSON schema holds, asked for by", () => {
+describe("a JSON schema is enforced, requested by", () => {
   test("openai parse", async () => {
     const response = await openai().responses.parse({
       model: MODEL,
@@ -68,7 +68,7 @@ describe("a JSON schema holds, asked for by", () => {
   });
 });
 
-test("strict arguments hold", async () => {
+test("strict arguments are enforced", async () => {
   const response = await openai().responses.parse({
     model: MODEL,
     input: "Use save_city for Oslo.",

@@ -105,7 +105,7 @@ describe("a response over a WebSocket", () => {
     }
   });
 
-  test("requests that come early wait for their turn", async () => {
+  test("early requests are queued", async () => {
     const { engine, connect: dial } = await open([ANSWER, ANSWER, ANSWER]);
     const connection = await dial();
     for (const input of ["one", "two", "three"]) connection.send({ ...CREATE, input });
@@ -204,7 +204,7 @@ describe("a response over a WebSocket", () => {
     expect((await connection.response()).status).toBe("completed");
   });
 
-  test("ends with the client: the engine stops", async () => {
+  test("ends with the client's disconnect: the engine stops", async () => {
     const { engine, connect: dial } = await open([
       { write: "<|channel|>final<|message|>Hel", hang: true },
     ]);
@@ -216,7 +216,7 @@ describe("a response over a WebSocket", () => {
     await expect.poll(() => engine.open).toBe(0);
   });
 
-  test("needs a key where keys are needed", async () => {
+  test("needs a key if keys are configured", async () => {
     const { connect: dial } = await open([], { keys: [`alice:${await sha256Hex("a")}`] });
     await expect(dial()).rejects.toThrow("does not open");
   });
@@ -229,7 +229,7 @@ describe("a response over a WebSocket", () => {
     expect(response.headers.get("upgrade")).toBe(ON_WORKERS ? null : "websocket");
   });
 
-  test("is found where the Open Responses names are", async () => {
+  test("is served under the Open Responses path as well", async () => {
     const { gateway } = await open([ANSWER]);
     const connection = await connect(
       `${gateway.origin.replace("http", "ws")}/open-responses/v1/responses`,
@@ -242,7 +242,7 @@ describe("a response over a WebSocket", () => {
   });
 });
 
-describe.skipIf(ON_WORKERS)("a server that leaves", () => {
+describe.skipIf(ON_WORKERS)("a server that shuts down", () => {
   test("closes idle connections, and busy ones when their response is done", async () => {
     const { gateway, connect: dial } = await open([ANSWER]);
     const idle = await dial();
@@ -264,7 +264,7 @@ describe.skipIf(ON_WORKERS)("a server that leaves", () => {
 });
 
 describe("OpenAI's own client", () => {
-  test("holds a tool loop over its WebSocket", async () => {
+  test("completes a tool loop over its WebSocket", async () => {
     const key = "hg-secret";
     const { engine, gateway } = await open(loopScripts("first"), {
       keys: [`alice:${await sha256Hex(key)}`],

@@ -30,7 +30,7 @@ describe("openai's helpers over Chat Completions", () => {
   const response_format = zodResponseFormat(city, "city");
   const messages = [{ role: "user" as const, content: "A city, please." }];
 
-  test("parse gives the parsed document", async () => {
+  test("parse returns the parsed document", async () => {
     const completion = await openai().chat.completions.parse({
       model: MODEL,
       messages,
@@ -39,7 +39,7 @@ describe("openai's helpers over Chat Completions", () => {
     expect(city.safeParse(completion.choices[0]?.message.parsed).success).toBe(true);
   });
 
-  test("stream gives it as well, and its deltas add up to it", async () => {
+  test("stream returns it as well, and its deltas add up to it", async () => {
     let content = "";
     const stream = openai()
       .chat.completions.stream({ model: MODEL, messages, response_format })
@@ -50,7 +50,7 @@ describe("openai's helpers over Chat Completions", () => {
     expect(content).toBe(choice?.message.content);
   });
 
-  test("parse gives the parsed arguments of a strict function", async () => {
+  test("parse returns the parsed arguments of a strict function", async () => {
     const completion = await openai().chat.completions.parse({
       model: MODEL,
       messages: [{ role: "user", content: "For Oslo: get_weather." }],

@@ -188,7 +188,7 @@ describe("settings that contradict each other", () => {
     expect(problemsOf(values)).toEqual([]);
   });
 
-  test("in public surroundings, only the demo engine is served without keys", () => {
+  test("on a public platform, only the demo engine is served without keys", () => {
     const engine = { engine: "vllm", url: "http://engine:8000" };
     expect(problemsOf({}, { public: true })).toEqual([]);
     expect(problemsOf({ ...engine, open: true }, { public: true })).toEqual([]);
@@ -219,7 +219,7 @@ test("several backends each have their own settings", () => {
   ]);
 });
 
-test("backends of one model are told apart by their names, which they need not have", () => {
+test("backends of one model are distinguished by their names, which are optional", () => {
   const backends = [
     { engine: "demo" },
     { engine: "demo" },
@@ -239,7 +239,7 @@ test("backends of one model are told apart by their names, which they need not h
   ]);
 });
 
-test("a key may be written short or as an object", () => {
+test("a key may be a short string or an object", () => {
   const long = { name: "b", sha256: "f".repeat(64), reasoningPolicy: "none" };
   const settings = resolveSettings(given({ keys: [`a:${HASH}`, long] }), { public: false });
   expect(settings.keys).toEqual([{ name: "a", sha256: HASH }, long]);
@@ -321,7 +321,7 @@ test("every setting is described by a sentence", () => {
 describe("times longer than a timer can wait", () => {
   const times = describedSettings().filter(({ name }) => name.endsWith("Ms"));
 
-  test("there are some", () => {
+  test("the schema has settings in milliseconds", () => {
     expect(times.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["keepAliveMs", "connectTimeoutMs", "shutdownGraceMs"]),
     );

@@ -23,7 +23,7 @@ function recorded(name: string): Answer {
 const find = (transport: ReturnType<typeof serverWith>, at = url) =>
   findServer({ url: at, model: "openai/gpt-oss-20b", transport }, never);
 
-describe("the kind of a server is found out by what it answers", () => {
+describe("the kind of a server is detected by its responses", () => {
   test.each(["vllm", "sglang", "llama-cpp", "trtllm"])(
     "%s, by its list of models",
     async (kind) => {
@@ -53,13 +53,13 @@ describe("the kind of a server is found out by what it answers", () => {
     });
   });
 
-  test("Fireworks is known by its name and is not asked", async () => {
+  test("Fireworks is recognized by its host name, without a request", async () => {
     const server = serverWith({});
     const found = await find(server, "https://api.fireworks.ai/inference");
     expect([found.kind, server.requests.length]).toEqual(["fireworks", 0]);
   });
 
-  test("of anything else one sentence says what to add", async () => {
+  test("for anything else one sentence says what to configure", async () => {
     await expect(find(serverWith({ "/": jsonAnswer("<html>") }))).rejects.toMatchObject({
       kind: "not-found",
       message: expect.stringMatching(
@@ -84,7 +84,7 @@ describe("the engine auto", () => {
     expect(await complete(engine)).toMatchObject({ finish: { reason: "stop" } });
   });
 
-  test("looks again when nothing answered at first", async () => {
+  test("tries again if no server answered at first", async () => {
     let isUp = false;
     const list = recorded("vllm/models.json");
     const answer = { pieces: [readFixture("vllm/answer.sse")] };
@@ -100,13 +100,13 @@ describe("the engine auto", () => {
     expect(engine.name).toBe("vllm");
   });
 
-  test("a request before the kind is known is to be sent again", async () => {
+  test("a request before the kind is known fails as retryable", async () => {
     const transport = serverWith({ "/v1/models": recorded("vllm/models.json") });
     const engine = createEngine("auto", { url, model: "openai/gpt-oss-20b", transport });
     expect(await complete(engine)).toMatchObject({ error: { kind: "loading" } });
   });
 
-  test("a caller that leaves does not end the search for the others", async () => {
+  test("a caller that aborts does not end the detection for others", async () => {
     const transport = serverWith({
       "/v1/models": recorded("vllm/models.json"),
       "/v1/completions": { pieces: [readFixture("vllm/answer.sse")] },

@@ -59,7 +59,7 @@ test("all tokens of a read are one event", () => {
   expect([decoder.ended, decoder.failure, decoder.finish()]).toEqual([false, undefined, undefined]);
 });
 
-test("an event split between two reads is given with the second", () => {
+test("an event split between two reads is returned with the second", () => {
   const { decoder } = createDecoder();
   const bytes = new TextEncoder().encode("data: 12\n\n");
   expect(decoder.push(bytes.subarray(0, 7))).toEqual([]);
@@ -79,7 +79,7 @@ describe("the end", () => {
     expect([decoder.ended, decoder.finish()]).toEqual([false, FINISH]);
   });
 
-  test("is the finish where the reader says so", () => {
+  test("is the finish if the reader says so", () => {
     const { decoder, push } = createDecoder({ endsStream: true });
     push("end");
     expect(decoder.ended).toBe(true);

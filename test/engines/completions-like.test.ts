@@ -125,12 +125,12 @@ describe("trtllm", () => {
     }
   });
 
-  test("gives the stop id when the server only names it", async () => {
+  test("returns the stop id when the server only names it", async () => {
     const { engine } = serveTrtllm(file("trtllm/stop-only-named.sse"));
     expect((await complete(engine)).ids).toEqual([200005, 12606, 815, 200008, 200012]);
   });
 
-  test("a stream that simply breaks off is closed", async () => {
+  test("a stream without a finish fails as closed", async () => {
     const { engine } = serveTrtllm(file("trtllm/broken.sse"));
     expect(await complete(engine)).toMatchObject({
       ids: ANSWER_IDS.slice(0, 8),
@@ -152,7 +152,7 @@ describe("trtllm", () => {
     });
   });
 
-  test("probes without a bias where the server takes none", async () => {
+  test("probes without a bias if the server does not support one", async () => {
     const { probe, transport } = serve(
       createTrtllmEngine,
       {
@@ -189,7 +189,7 @@ describe("fireworks", () => {
   const serveFireworks = (answer: Answer) =>
     serve(createFireworksEngine, { [PATH]: answer }, SERVER);
 
-  test("keeps caches of tenants apart and a conversation in one place", async () => {
+  test("separates the caches of tenants and keeps a conversation on one replica", async () => {
     const { sent } = serveFireworks(file("fireworks/answer.sse"));
     const request = await sent(EVERYTHING);
     expect(request?.url).toBe("https://api.fireworks.ai/inference/v1/completions");
@@ -279,7 +279,7 @@ describe("completions", () => {
   const text =
     "<|channel|>analysis<|message|>User says hi.<|end|><|start|>assistant<|channel|>final<|message|>Hello 👩\u200d🚀!";
 
-  test("sends the prompt as text and only what every such server knows", async () => {
+  test("sends the prompt as text, and only fields that every such server knows", async () => {
     const { sent } = serveText(file("completions/answer.sse"));
     expect(bodyOf(await sent(EVERYTHING))).toEqual({
       model: "openai/gpt-oss-20b",
@@ -306,7 +306,7 @@ describe("completions", () => {
     expect((await sent(requestOf()))?.url).toBe(expected);
   });
 
-  test("gives the text, past keep-alive comments, cut anywhere", async () => {
+  test("returns the text despite keep-alive comments, split anywhere", async () => {
     const expected = {
       opens: 1,
       text,
@@ -323,7 +323,7 @@ describe("completions", () => {
     }
   });
 
-  test("keeps a server's own word for the end", async () => {
+  test("keeps the server's native finish reason", async () => {
     expect(await complete(serveText(file("completions/eos.sse")).engine)).toEqual({
       opens: 1,
       text: "<|channel|>final<|message|>Hi",
@@ -336,7 +336,7 @@ describe("completions", () => {
     });
   });
 
-  test("an end without a finish is closed", async () => {
+  test("an end without a finish fails as closed", async () => {
     expect(await complete(serveText(file("completions/no-finish.sse")).engine)).toMatchObject({
       text: "<|channel|>final",
       error: { kind: "closed" },

@@ -53,7 +53,7 @@ function serve(kind: EngineKind, answer: Answer | Error) {
   return { engine, transport };
 }
 
-test("every engine reached over HTTP is here", () => {
+test("every engine reached over HTTP is tested", () => {
   const served = ENGINE_KINDS.filter((kind) => ENGINES[kind].url !== "none");
   expect(Object.keys(RECORDED)).toEqual(served);
 });
@@ -75,7 +75,7 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     ).toHaveLength(1);
   });
 
-  test("gives the same wherever its bytes are cut", async () => {
+  test("returns the same wherever its bytes are split", async () => {
     const whole = await complete(serve(kind, { pieces: [bytes] }).engine);
     // Enough of the cuts: the engines' own tests make every one.
     for (const pieces of [...cuts(bytes)].toReversed().filter((_, at) => at % 16 === 0)) {
@@ -83,7 +83,7 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     }
   });
 
-  test("lets the connection be used again after a whole answer, and closes it at once otherwise", async () => {
+  test("leaves the connection reusable after a complete response, and closes it at once otherwise", async () => {
     const whole = serve(kind, { pieces: [bytes] });
     await complete(whole.engine);
     expect(whole.transport.closes).toEqual([expect.any(Number)]);
@@ -103,12 +103,12 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     expect(transport.requests).toEqual([]);
   });
 
-  test("a stream that breaks off is an error, whatever has come", async () => {
+  test("a stream that breaks off is an error, whatever was received", async () => {
     const half = { pieces: [bytes.subarray(0, bytes.length / 2)] };
     expect(await complete(serve(kind, half).engine)).toMatchObject({ error: { kind: "closed" } });
   });
 
-  test("an event that makes no sense is the server's error, and quotes nothing", async () => {
+  test("an unreadable event is a server error that quotes nothing", async () => {
     const text = kind === "ollama" ? "{secret\n" : "data: {secret\n\n";
     const { error } = await complete(
       serve(kind, { pieces: [new TextEncoder().encode(text)] }).engine,

@@ -30,7 +30,7 @@ describe.each(ENGINE_KINDS)("%s", (kind) => {
   });
 });
 
-test("an engine without a usual URL says that it needs one", () => {
+test("an engine without a default URL says that it needs one", () => {
   expect(() => createEngine("completions", options())).toThrow(
     'The engine "completions" needs the URL of its server.',
   );
@@ -41,7 +41,7 @@ const usualUrls = ENGINE_KINDS.flatMap((kind) => {
   return typeof url === "object" ? [[kind, url.default] as const] : [];
 });
 
-test.each(usualUrls)("%s is looked for at %s when no URL is given", async (kind, url) => {
+test.each(usualUrls)("%s uses %s when no URL is given", async (kind, url) => {
   const given = options();
   await complete(createEngine(kind, given));
   expect(given.transport.requests[0]?.url.startsWith(`${url}/`)).toBe(true);

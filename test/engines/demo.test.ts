@@ -95,7 +95,7 @@ describe("a plain conversation", () => {
     `);
   });
 
-  it("thinks longer the higher the effort", async () => {
+  it("writes more reasoning the higher the effort", async () => {
     const lengths = await Promise.all(
       (["low", "medium", "high"] as const).map(async (effort) => {
         const sampled = await continued(prompt({ effort, user: "Hello" }));
@@ -135,7 +135,7 @@ describe("a plain conversation", () => {
     expect(await continued(prompt({}))).toContain("You have not said anything yet.");
   });
 
-  it("starts a message of its own when the prompt opens none", async () => {
+  it("starts a message if the prompt does not open one", async () => {
     const opened = await continued(prompt({ user: "Hello" }));
     expect(await continued(prompt({ user: "Hello", tail: "" }))).toBe(
       `<|start|>assistant${opened}`,
@@ -217,7 +217,7 @@ describe("tools", () => {
     expect(sampled).toContain("**get_weather** `{}` → rain");
   });
 
-  it("writes the next call at once when it is asked to go on after a call", async () => {
+  it("writes the next call at once when the prompt ends after a call", async () => {
     const user = "lookup_user Ada and get_weather in Oslo";
     const first = await continued(prompt({ developer: TOOLS, user }));
     const second = await continued(
@@ -304,7 +304,7 @@ describe("tools", () => {
     );
   });
 
-  it("announces several calls in a preamble when it thinks hard", async () => {
+  it("announces several calls in a preamble at high effort", async () => {
     const user = "lookup_user Ada and get_weather in Oslo";
     const sampled = await continued(prompt({ effort: "high", developer: TOOLS, user }));
     expect(sampled).toContain(
@@ -387,7 +387,7 @@ describe("a prompt that breaks off inside a message", () => {
     expect(sampled).toMatch(/^ Hello! 👋/);
   });
 
-  it("goes on inside a character", async () => {
+  it("continues within a character", async () => {
     const { ids } = await collect(prompt({ user: "Hello" }));
     const { prompt: start } = spelledRequest(prompt({ user: "Hello" }));
     const split = ids.findIndex((_, index) =>
@@ -399,7 +399,7 @@ describe("a prompt that breaks off inside a message", () => {
 });
 
 describe("JSON", () => {
-  it("obeys a response format", async () => {
+  it("satisfies a response format", async () => {
     const sampled = await continued(
       prompt({
         developer: `# Instructions\n\nBe brief.\n\n${FORMAT}`,
@@ -446,7 +446,7 @@ describe("JSON", () => {
       );
     });
 
-    it("is obeyed when any object will do", async () => {
+    it("is satisfied if any object is accepted", async () => {
       const tail = "<|start|>assistant<|channel|>final<|message|>";
       const developer = `# Instructions\n\n${wanted(true)}`;
       expect(
@@ -456,7 +456,7 @@ describe("JSON", () => {
       ).toBe(document);
     });
 
-    it("counts less than a response format", async () => {
+    it("is overridden by a response format", async () => {
       const developer = `# Instructions\n\n${wanted(true)}\n\n${FORMAT}`;
       expect(await continued(prompt({ developer, user: "About Turin" }))).toMatch(
         /\{"name":"Turin","people":1000\}<\|return\|>$/,
@@ -496,7 +496,7 @@ describe("JSON", () => {
     expect(sampled).toBe('{"location":"Here"}<|call|>');
   });
 
-  it("wraps its answer in an object when any object will do", async () => {
+  it("wraps its answer in an object if any object is accepted", async () => {
     const tail = "<|start|>assistant<|channel|>final<|message|>";
     const sampled = await continued(prompt({ user: "Hello", tail }), {
       constraint: { type: "json-object" },
@@ -524,7 +524,7 @@ describe("JSON", () => {
 });
 
 describe("the request", () => {
-  it("gets open, ids and one finish with exact counts", async () => {
+  it("is answered with open, ids and one finish with exact counts", async () => {
     const text = prompt({ user: "Hello" });
     const { events, ids } = await collect(text);
     expect(events[0]).toEqual({ type: "open" });
@@ -548,7 +548,7 @@ describe("the request", () => {
     expect(cut.finish).toMatchObject({ reason: "length", usage: { completionTokens: 7 } });
   });
 
-  it("has not been cut when the limit is met with its last token", async () => {
+  it("ends with stop if its last token reaches the limit", async () => {
     const whole = await collect(prompt({ user: "Hello" }));
     const { finish } = await collect(prompt({ user: "Hello" }), { maxTokens: whole.ids.length });
     expect(finish).toMatchObject({ reason: "stop" });
@@ -562,7 +562,7 @@ describe("the request", () => {
     expect(finish).toMatchObject({ reason: "stop" });
   });
 
-  it("gives each token a likelihood and ever less likely alternatives", async () => {
+  it("returns each token's log probability and alternatives in falling order", async () => {
     const { events } = await collect(prompt({ user: "Hello" }), { topLogprobs: 3 });
     for (const event of events) {
       if (event.type !== "ids") continue;

@@ -48,7 +48,7 @@ function serve() {
 const finishOf = (events: readonly EngineEvent[]) => events.find(({ type }) => type === "finish");
 
 describe("after its finish", () => {
-  test("a server has a second for its usage, and is then left", async () => {
+  test("a server has a second to send its usage; then the connection is closed", async () => {
     const { clock, closes, events, end, write } = serve();
     await write(TOKEN + LAST);
     clock.advance(999);
@@ -61,7 +61,7 @@ describe("after its finish", () => {
     expect(await write(USAGE)).toBe(false);
   });
 
-  test("its usage is taken when it comes in time, also without an end after it", async () => {
+  test("its usage is used if it arrives in time, also without an end after it", async () => {
     const { clock, events, end, write } = serve();
     await write(LAST);
     clock.advance(500);
@@ -71,7 +71,7 @@ describe("after its finish", () => {
     expect(finishOf(events)).toMatchObject({ usage: { promptTokens: 5, completionTokens: 2 } });
   });
 
-  test("one that ends in order may keep its connection, and nothing is waited for", async () => {
+  test("a stream that ends normally keeps its connection, without a wait", async () => {
     const { clock, closes, events, end, write } = serve();
     await write(`${LAST}${USAGE}data: [DONE]\n\n`);
     await end;
@@ -81,7 +81,7 @@ describe("after its finish", () => {
   });
 });
 
-test("before its finish, no time passes for it", async () => {
+test("the time limit starts only with the finish", async () => {
   const { clock, events, end, write, close } = serve();
   await write(TOKEN);
   clock.advance(60_000);

@@ -68,7 +68,7 @@ describe.each(table)("$kind over $transport", ({ kind, create }) => {
 
   const errorKind = async (): Promise<string | undefined> => (await complete(engine)).error?.kind;
 
-  test("a whole answer leaves the connection usable", async () => {
+  test("a complete response leaves the connection reusable", async () => {
     stream((exchange) => exchange.end(readText(STREAMS[kind].whole)));
     for (let i = 0; i < 2; i += 1) {
       expect((await complete(engine)).finish?.reason).toBe("stop");
@@ -181,7 +181,7 @@ describe.each(kinds)("%s with a server that falls silent", (kind) => {
       timeouts,
     });
 
-  test("before the response: timeout, and the request is given up", async () => {
+  test("before the response: timeout, and the request is aborted", async () => {
     const upstream = await startFakeUpstream(() => {});
     const { error } = await complete(connect(upstream, { connectMs: 40, firstByteMs: 40 }));
     expect(error?.kind).toBe("timeout");
@@ -189,7 +189,7 @@ describe.each(kinds)("%s with a server that falls silent", (kind) => {
     await upstream.close();
   });
 
-  test("in the middle: timeout after the tokens, and the request is given up", async () => {
+  test("in the middle: timeout after the tokens, and the request is aborted", async () => {
     const upstream = await startFakeUpstream((exchange) => {
       exchange.begin(200, { "content-type": typeOf(kind) });
       exchange.write(readBegun(kind));
@@ -202,7 +202,7 @@ describe.each(kinds)("%s with a server that falls silent", (kind) => {
   });
 });
 
-test("a pool answers from the server that is left, and knows which is gone", async () => {
+test("a pool answers from the remaining server, and reports which is down", async () => {
   const upstream = await startFakeUpstream((exchange) => {
     exchange.begin();
     exchange.end(readText(STREAMS.vllm.whole));

@@ -135,7 +135,7 @@ describe("every text the grammar allows is valid", () => {
 });
 
 describe("the grammar", () => {
-  it("lets optional members be there or not", () => {
+  it("makes optional members optional", () => {
     const schema = {
       properties: { a: { const: 1 }, b: { const: 2 } },
       additionalProperties: false,
@@ -144,21 +144,21 @@ describe("the grammar", () => {
     expect([...seen].toSorted()).toEqual(['{"a":1,"b":2}', '{"a":1}', '{"b":2}', "{}"]);
   });
 
-  it("writes a part that occurs twice once", () => {
+  it("writes a repeated part once", () => {
     const point = { type: "object", properties: { x: { type: "number" } }, required: ["x"] };
     const schema = { properties: { a: point, b: point }, required: ["a", "b"] };
     expect(toJsonGrammar(JSON.stringify(schema)).match(/"\\"x\\""/g)).toHaveLength(1);
   });
 
-  it("demands nothing of a reference to nowhere", () => {
+  it("accepts anything for a dangling reference", () => {
     expect(toJsonGrammar('{"$ref":"#/$defs/none"}')).toContain("ref-1 ::= value\n");
   });
 
-  it("ends for a schema that includes itself", () => {
+  it("terminates for a recursive schema", () => {
     expect(toJsonGrammar('{"allOf":[{"$ref":"#"}]}')).toMatch(/^root ::= value\n/);
   });
 
-  it("grows as the number of optional members does", () => {
+  it("grows linearly with the number of optional members", () => {
     const optional = (count: number) => ({
       type: "object",
       properties: Object.fromEntries(
@@ -182,7 +182,7 @@ describe("the grammar", () => {
     expect([...seen(["b"])].toSorted()).toEqual(["ab", "abc", "b", "bc"]);
   });
 
-  it("follows a reference once, however often schemas that are merged have it", () => {
+  it("follows a reference once, however often merged schemas contain it", () => {
     const levels = Array.from({ length: 60 }, (_, at) => [
       `l${at}`,
       { allOf: [{ $ref: `#/$defs/l${at + 1}` }, { $ref: `#/$defs/l${at + 1}` }] },
@@ -191,7 +191,7 @@ describe("the grammar", () => {
     expect(samplesFor({ allOf: [{ $ref: "#/$defs/l0" }], $defs })).toContain(7);
   });
 
-  it("has an end for schemas that are enormous once their references are followed", () => {
+  it("is limited for schemas that are enormous once their references are resolved", () => {
     const properties = Object.fromEntries(
       Array.from({ length: 500 }, (_, at) => [`p${at}`, { const: at }]),
     );
@@ -207,7 +207,7 @@ describe("the grammar", () => {
     expect(toJsonGrammar(JSON.stringify(schema)).length).toBeLessThan(3_000_000);
   });
 
-  it("has an end for schemas nested deeply", () => {
+  it("is limited for deeply nested schemas", () => {
     const schema = `${'{"items":'.repeat(3000)}{}${"}".repeat(3000)}`;
     expect(toJsonGrammar(schema)).toContain("root ::= ");
   });
@@ -219,7 +219,7 @@ describe("the grammar", () => {
     },
   );
 
-  it("cannot be made from what is not JSON", () => {
+  it("cannot be made from invalid JSON", () => {
     expect(() => toJsonGrammar("{")).toThrow(SyntaxError);
   });
 });

@@ -56,7 +56,7 @@ describe("the request", () => {
     return transport.requests[0];
   };
 
-  test("names every parameter, because the server's own defaults are others", async () => {
+  test("sends every parameter, because the server's defaults differ", async () => {
     const request = await sent(requestOf());
     expect([request?.method, request?.url]).toEqual(["POST", "http://engine:8080/completion"]);
     expect(bodyOf(request)).toEqual({
@@ -100,7 +100,7 @@ describe("the request", () => {
     });
   });
 
-  test("keeps a schema as it is written", async () => {
+  test("sends a schema as it was written", async () => {
     const schema = '{"properties":{"b":{"maximum":1.0},"1":{}}}';
     const request = await sent(requestOf({ constraint: { type: "json-schema", schema } }));
     expect(request?.body).toContain(`"json_schema":${schema}`);
@@ -116,7 +116,7 @@ describe("the request", () => {
 });
 
 describe("the stream", () => {
-  test("gives control tokens by id and text as text, though ids of an emoji are missing", async () => {
+  test("returns control tokens as ids and text as text, though ids of an emoji are missing", async () => {
     expect(await replay("answer.sse")).toEqual({
       opens: 1,
       pieces: [
@@ -138,7 +138,7 @@ describe("the stream", () => {
     });
   });
 
-  test("gives a piece for each event of a read, so that a turn can end at any of its tokens", async () => {
+  test("returns a piece for each event of a read, so that a turn can end at any token", async () => {
     const { engine } = engineOf(() => ({ pieces: [readFixture("llama-cpp/answer.sse")] }));
     const events = await Array.fromAsync(
       engine.complete(requestOf(), new AbortController().signal),
@@ -190,7 +190,7 @@ describe("the stream", () => {
     });
   });
 
-  test("keeps what a broken character left before a control token", async () => {
+  test("keeps the remains of a broken character before a control token", async () => {
     expect(await replay("leftover.sse")).toEqual({
       opens: 1,
       pieces: [CHANNEL, { text: "final" }, MESSAGE, { text: "Hi\ufffd" }, END, RETURN],
@@ -217,12 +217,12 @@ describe("the stream", () => {
     });
   });
 
-  test("a limit is a length, and so is a full context", async () => {
+  test("a reached limit and a full context finish with length", async () => {
     expect((await replay("length.sse")).finish).toEqual(finishOf(5, "limit"));
     expect((await replay("context-full.sse")).finish).toEqual(finishOf(2, "limit"));
   });
 
-  test("a stop token that is not shown leaves a stop without it", async () => {
+  test("a stop token that is not sent leaves a stop without it", async () => {
     expect(await replay("eos-hidden.sse")).toEqual({
       opens: 1,
       pieces: [CHANNEL, { text: "final" }, MESSAGE, { text: "Hi" }],
@@ -331,7 +331,7 @@ describe("probe", () => {
   const event = (frame: object): string => `data: ${JSON.stringify(frame)}\n\n`;
   const stopped = event({ content: "", tokens: [], stop: true, stop_type: "eos" });
 
-  test("learns the context of a slot, the build and the form of the tokens", async () => {
+  test("reads the context of a slot, the build and the form of the tokens", async () => {
     expect(
       await probeWith({
         "/v1/models": file("models.json"),
@@ -346,7 +346,7 @@ describe("probe", () => {
     });
   });
 
-  test("finds out that the stop token is hidden, and does without /props", async () => {
+  test("detects that the stop token is hidden, and works without /props", async () => {
     expect(
       await probeWith({
         "/v1/models": file("models.json"),

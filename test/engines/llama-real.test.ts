@@ -112,7 +112,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       ]);
     });
 
-    it("become the call that was demanded, under the tool's schema", async () => {
+    it("become the required call, under the tool's schema", async () => {
       const turn = await finishTurn(
         engine,
         turnWith({
@@ -129,7 +129,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       expect(turn.end.finish).toBe("tool-calls");
     });
 
-    it("become JSON that satisfies the demanded schema, after free reasoning", async () => {
+    it("become JSON that satisfies the schema, after unconstrained reasoning", async () => {
       const schema = parseJson(CITY);
       const turn = await finishTurn(
         engine,
@@ -163,7 +163,7 @@ describeWithLlama("tokens of llama.cpp", () => {
       }
     });
 
-    it("stop when the reader leaves, and the sequence is released", async () => {
+    it("stop when the reader disconnects, and the sequence is released", async () => {
       const abort = new AbortController();
       const reason = new Error("The client left.");
       const turn = startTurn(engine, turnWith({ sampling: GREEDY }), { signal: abort.signal });

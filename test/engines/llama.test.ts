@@ -5,7 +5,7 @@ import { spelledRequest } from "../helpers/spelled.ts";
 
 const never = new AbortController().signal;
 
-it("is made by the runtime that has native code", () => {
+it("is created by the runtime that has native code", () => {
   const native = createDemoEngine();
   const asked: unknown[] = [];
   const engine = createLlamaEngine({
@@ -20,7 +20,7 @@ it("is made by the runtime that has native code", () => {
   expect(asked).toEqual([{ model: "m.gguf", contextLength: 4096 }]);
 });
 
-it("says that it is not there on other runtimes, however it is used", async () => {
+it("reports that it is not available on other runtimes", async () => {
   const engine = createLlamaEngine({ model: "m.gguf" });
   const failure = {
     name: "EngineError",

@@ -18,7 +18,7 @@ test.each([
   }
 });
 
-test("gives the lines of one push together", () => {
+test("returns the lines of one push together", () => {
   const splitter = createLineSplitter();
   expect(splitter.push(encode("a\nb\nc"))).toEqual(["a", "b"]);
   expect(splitter.push(encode("d\n"))).toEqual(["cd"]);

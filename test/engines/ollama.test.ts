@@ -46,7 +46,7 @@ describe("the request", () => {
     return transport.requests[0];
   };
 
-  test("is raw, says that it does not think, and names every parameter", async () => {
+  test("is raw, turns thinking off, and sends every parameter", async () => {
     const request = await sent(requestOf());
     expect([request?.method, request?.url]).toEqual(["POST", "http://engine:11434/api/generate"]);
     expect(bodyOf(request)).toEqual({
@@ -88,7 +88,7 @@ describe("the request", () => {
     expect((await sent(requestOf({ constraint })))?.body).toContain(expected);
   });
 
-  test("has no form for a choice of texts, and does not list it", async () => {
+  test("has no constraint for a choice of texts, and does not list it", async () => {
     const request = await sent(requestOf({ constraint: { type: "choice", options: ["a"] } }));
     expect(bodyOf(request)).not.toHaveProperty("format");
     expect(OLLAMA_CAPABILITIES.constraints).toEqual(["json-schema", "json-object"]);
@@ -109,11 +109,11 @@ describe("the stream", () => {
     });
   });
 
-  test("keeps text that a parser of the server moved aside, in its place", async () => {
+  test("keeps text that the server's parser moved to other fields, in its place", async () => {
     expect((await replay("thinking.ndjson")).text).toBe("<|channel|>analysis<|message|>Hm<|end|>");
   });
 
-  test("a limit is a length", async () => {
+  test("a reached limit finishes with length", async () => {
     expect((await replay("length.ndjson")).finish).toMatchObject({
       reason: "length",
       nativeReason: "length",
@@ -170,7 +170,7 @@ describe("failures", () => {
     expect((await complete(engineOf(jsonAnswer(body, status)).engine)).error?.kind).toBe(kind);
   });
 
-  test("a line without end is cut off, not kept in memory", async () => {
+  test("an endless line is cut off, not kept in memory", async () => {
     const piece = "x".repeat(6 * 1024 * 1024);
     const { engine } = engineOf({ ...streamOf(piece, piece, piece), headers: NDJSON });
     expect((await complete(engine)).error).toEqual({
@@ -219,12 +219,12 @@ describe("probe", () => {
     expect(bodyOf(generate)).not.toHaveProperty("options.logit_bias");
   });
 
-  test("never says more than the model can take", async () => {
+  test("never reports more than the model supports", async () => {
     const { probe } = probeWith(known, { contextLength: 1_000_000 });
     expect((await probe()).contextLength).toBe(131072);
   });
 
-  test("a name without a tag is the latest", async () => {
+  test("a name without a tag means latest", async () => {
     await expect(probeWith(known, { model: "other" }).probe()).resolves.toMatchObject({
       contextLength: 32768,
     });

@@ -18,8 +18,8 @@ import {
 } from "./pool/support.ts";
 import { complete, join, requestOf } from "./support.ts";
 
-describe("choosing", () => {
-  test("gives a completion to the backend with the least to do", async () => {
+describe("choice", () => {
+  test("sends a completion to the least busy backend", async () => {
     const engines = [createScriptedEngine(), createScriptedEngine(), createScriptedEngine()];
     const pool = poolOf(engines);
     for (let i = 0; i < 6; i += 1) await hold(pool);
@@ -48,7 +48,7 @@ describe("choosing", () => {
     expect(inOrder(counts(pool))).toEqual([1, 4]);
   });
 
-  test("counts a completion out however it ends", async () => {
+  test("stops counting a completion however it ends", async () => {
     const engine = createScriptedEngine(WHOLE, [errorOf("bad-request")], [OPEN, TOKEN, FINISH]);
     const pool = poolOf([engine]);
     await complete(pool);
@@ -60,7 +60,7 @@ describe("choosing", () => {
     expect(pool.state.backends[0]).toMatchObject({ succeeded: 2, failed: 1 });
   });
 
-  test("lets a busy backend rest as long as it asks, while there are others", async () => {
+  test("does not use a busy backend for as long as it asks, while there are others", async () => {
     const busy = createScriptedEngine([errorOf("overloaded", 5)], WHOLE);
     const other = createScriptedEngine();
     const pool = poolOf([other, busy]);
@@ -72,7 +72,7 @@ describe("choosing", () => {
     expect(busy.requests.length).toBeGreaterThan(1);
   });
 
-  test("asks a resting backend all the same when it is the only one", async () => {
+  test("uses a resting backend if it is the only one", async () => {
     const engine = createScriptedEngine([errorOf("rate-limit", 60)], WHOLE);
     const pool = poolOf([engine]);
     expect((await complete(pool)).error?.kind).toBe("rate-limit");
@@ -80,7 +80,7 @@ describe("choosing", () => {
   });
 });
 
-describe("trying again", () => {
+describe("retries", () => {
   test.each<EngineErrorKind>(["unreachable", "timeout", "overloaded", "rate-limit", "closed"])(
     "what was not answered is tried elsewhere, and elsewhere again: %s",
     async (kind) => {
@@ -108,7 +108,7 @@ describe("trying again", () => {
     },
   );
 
-  test("elsewhere, although the conversation belongs to the one that failed", async () => {
+  test("go to another backend, although the conversation's own is the one that failed", async () => {
     let failed = false;
     const engines = [0, 1].map(() => {
       const engine = createScriptedEngine();
@@ -142,7 +142,7 @@ describe("trying again", () => {
     expect(failing.requests).toHaveLength(1);
   });
 
-  test("never after a token", async () => {
+  test("never happen after a token", async () => {
     const failing = createScriptedEngine([OPEN, TOKEN, errorOf("closed")]);
     const other = createScriptedEngine();
     const pool = poolOf([other, failing]);
@@ -165,19 +165,19 @@ describe("trying again", () => {
     },
   );
 
-  test("as often as it is allowed to", async () => {
+  test("happen as often as allowed", async () => {
     const engines = [0, 1, 2, 3].map(() => createScriptedEngine([errorOf("timeout")]));
     const pool = poolOf(engines, { maxAttempts: 3 });
     expect((await complete(pool)).error?.kind).toBe("timeout");
     expect(engines.flatMap(({ requests }) => requests)).toHaveLength(3);
   });
 
-  test("a lone backend gets a second chance after a broken connection", async () => {
+  test("are sent to a single backend once after a broken connection", async () => {
     const engine = createScriptedEngine([errorOf("unreachable")], WHOLE);
     expect(await complete(poolOf([engine]))).toEqual(join(WHOLE));
   });
 
-  test("but not a third one", async () => {
+  test("but not twice", async () => {
     const engine = createScriptedEngine([errorOf("unreachable")]);
     expect((await complete(poolOf([engine]))).error?.kind).toBe("unreachable");
     expect(engine.requests).toHaveLength(2);
@@ -188,7 +188,7 @@ describe("trying again", () => {
     expect((await complete(poolOf([engine]))).error?.kind).toBe("server-error");
   });
 
-  test("not when the client has disconnected", async () => {
+  test("do not happen after a disconnect", async () => {
     const abort = new AbortController();
     const leaving = createScriptedEngine([OPEN, Promise.resolve(), errorOf("server-error")]);
     const other = createScriptedEngine();
@@ -230,7 +230,7 @@ describe("as one engine", () => {
     });
   });
 
-  test("probes all, and says the shortest context and every model", async () => {
+  test("probes all backends, and reports the shortest context and every model", async () => {
     const engines = [createScriptedEngine(), createScriptedEngine()] as const;
     engines[0].contextLength = 131_072;
     engines[1].contextLength = 32_768;
@@ -247,7 +247,7 @@ describe("as one engine", () => {
     ]);
   });
 
-  test("is well when one backend is, and knows which is not", async () => {
+  test("is healthy when one backend is, and reports which is not", async () => {
     const engines = [createScriptedEngine(), createScriptedEngine()] as const;
     engines[1].fallIll(errorOf("unreachable"));
     const pool = poolOf(engines);

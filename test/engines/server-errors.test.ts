@@ -7,7 +7,7 @@ import {
   toEngineError,
 } from "../../src/engines/server-errors.ts";
 
-describe("what a server says", () => {
+describe("the message of a server's error", () => {
   test.each([
     [
       "an object",
@@ -53,7 +53,7 @@ describe("what a server says", () => {
   });
 });
 
-describe("what it means", () => {
+describe("the kind of a server's error", () => {
   test.each([
     [307, "not-found"],
     [400, "bad-request"],
@@ -114,7 +114,7 @@ describe("what it means", () => {
   });
 });
 
-test("its text is never in the message, ours is", () => {
+test("the server's text is never in our message", () => {
   const words = { message: "Incorrect API key provided: sk-secret" };
   expect(toEngineError("e", words, 401).message).toBe(
     "e refused our key (401). Set the engine's API key.",

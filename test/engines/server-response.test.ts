@@ -96,7 +96,7 @@ describe("an answer", () => {
     });
   });
 
-  test("is read up to a bound", async () => {
+  test("is read up to a limit", async () => {
     const endless = respond(500, "x".repeat(100_000), { times: 1_000 });
     await expect(readAnswer(SERVER, endless)).rejects.toMatchObject({ kind: "server-error" });
     expect([endless.reads, endless.closes]).toEqual([11, 1]);

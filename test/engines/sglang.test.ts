@@ -62,7 +62,7 @@ describe("the request", () => {
     return transport.requests[0];
   };
 
-  test("names every parameter, also the neutral ones", async () => {
+  test("sends every parameter, including neutral values", async () => {
     const request = await sent(requestOf());
     expect([request?.method, request?.url]).toEqual(["POST", "http://engine:30000/generate"]);
     expect(bodyOf(request)).toEqual({
@@ -86,7 +86,7 @@ describe("the request", () => {
     });
   });
 
-  test("carries what is optional when it is given", async () => {
+  test("sends optional fields if they are given", async () => {
     const logitBias = new Map([[200007, -100]]);
     expect(
       bodyOf(
@@ -127,7 +127,7 @@ describe("the stream", () => {
     },
   );
 
-  test("falls back to text where a server gives no ids", async () => {
+  test("falls back to text if a server sends no ids", async () => {
     expect(await replay("text-only.sse")).toEqual({
       opens: 1,
       text: "<|channel|>analysis<|message|>User says hi.<|end|><|start|>assistant<|channel|>final<|message|>Hello 👩\u200d🚀!<|return|>",
@@ -181,21 +181,21 @@ describe("the stream", () => {
     });
   });
 
-  test("what an event repeats is not parsed as JSON, only the first two events and the last are", async () => {
+  test("repeated parts of events are not parsed as JSON, only the first two events and the last are", async () => {
     const parse = vi.spyOn(JSON, "parse");
     await replay("cumulative.sse");
     expect(parse).toHaveBeenCalledTimes(3);
     parse.mockRestore();
   });
 
-  test("a limit is a length", async () => {
+  test("a reached limit finishes with length", async () => {
     expect(await replay("length.sse")).toMatchObject({
       ids: [200005, 35644, 200008, 1844, 5003],
       finish: { reason: "length", nativeReason: "length" },
     });
   });
 
-  test("gives the stop id when the server only names it", async () => {
+  test("returns the stop id when the server only names it", async () => {
     expect((await replay("stop-only-named.sse")).ids).toEqual([
       200005, 35644, 200008, 1844, 5003, 5911, 13, 200007, 200012,
     ]);
@@ -327,7 +327,7 @@ describe("probe", () => {
       })}\n\n`,
     );
 
-  test("learns the context length, the version and the form of the tokens", async () => {
+  test("reads the context length, the version and the form of the tokens", async () => {
     expect(
       await probeWith({
         "/v1/models": models,
@@ -342,7 +342,7 @@ describe("probe", () => {
     });
   });
 
-  test("finds out that a server gives only text, and does without a version", async () => {
+  test("detects that a server sends only text, and works without a version", async () => {
     expect(
       await probeWith({
         "/v1/models": models,

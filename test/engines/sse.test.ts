@@ -28,7 +28,7 @@ test.each([
   for (const pieces of cuts(encode(stream))) expect(split(pieces)).toEqual(expected);
 });
 
-test("gives the events of one push together", () => {
+test("returns the events of one push together", () => {
   const splitter = createSseSplitter();
   expect(splitter.push(encode("data: a\n\ndata: b\n\ndata: c"))).toEqual(["a", "b"]);
   expect(splitter.push(encode("\n\n"))).toEqual(["c"]);
@@ -46,7 +46,7 @@ test("refuses an event that never ends", () => {
   expect(() => [splitter.push(piece), splitter.push(piece)]).toThrow("an event longer than");
 });
 
-test("any lines of text come out as they went in, however they are cut", () => {
+test("any lines of text are returned unchanged, however they are split", () => {
   const line = fc
     .string({ unit: "binary" })
     .map((text) => text.replace(/[\r\n]/g, "").toWellFormed());

@@ -58,7 +58,7 @@ describe.each([
       return run(exchange);
     });
 
-  test("sends method, path, headers and body, and gives status, headers and body back", async () => {
+  test("sends method, path, headers and body, and returns status, headers and body", async () => {
     upstream.handle((exchange) =>
       exchange.reply(418, "käse", { "content-type": "text/plain", "retry-after": "7" }),
     );
@@ -91,7 +91,7 @@ describe.each([
     });
   });
 
-  test("gets without a body", async () => {
+  test("sends GET without a body", async () => {
     upstream.handle((exchange) => exchange.reply(200, "{}"));
     const { signal } = new AbortController();
     const response = await transport({
@@ -105,7 +105,7 @@ describe.each([
     expect(upstream.exchanges[0]?.method).toBe("GET");
   });
 
-  test("hands over what queued up in one read, and in order", async () => {
+  test("delivers queued bytes in one read, in order", async () => {
     stream(async (exchange) => {
       for (let i = 0; i < 500; i += 1) exchange.write(`data: ${i}\n\n`);
       exchange.end();
@@ -117,7 +117,7 @@ describe.each([
     expect(reads.length).toBeLessThan(20);
   });
 
-  test("hands over the first bytes before the rest exist", async () => {
+  test("delivers the first bytes before the rest exist", async () => {
     let release = (): void => {};
     const more = new Promise<void>((resolve) => {
       release = resolve;
@@ -151,7 +151,7 @@ describe.each([
     expect(size).toBe(64 * chunk.length);
   });
 
-  test("takes no more from the server than a reader takes, give or take a buffer", async () => {
+  test("reads no more from the server than its consumer does, apart from a buffer", async () => {
     const chunk = new Uint8Array(256 * 1024);
     let taken = 0;
     stream(async (exchange) => {
@@ -176,7 +176,7 @@ describe.each([
     server.close();
   });
 
-  test("uses a connection again after a response that ended", async () => {
+  test("reuses a connection after a complete response", async () => {
     upstream.handle((exchange) => exchange.reply(200, "{}"));
     for (let i = 0; i < 3; i += 1) {
       await readAll(await send());
@@ -185,7 +185,7 @@ describe.each([
     expect(upstream.connections).toBe(1);
   });
 
-  test("uses a connection again when the response ends within the grace after close", async () => {
+  test("reuses a connection when the response ends shortly after close", async () => {
     stream(async (exchange) => {
       exchange.write("all we want");
       await pause(20);
@@ -347,7 +347,7 @@ describe.each([
       expect(text(await read(response))).toBe("y");
     });
 
-    test("a connection cut in the middle is closed, after the bytes that came", async () => {
+    test("a connection cut in the middle fails as closed, after the received bytes", async () => {
       stream(async (exchange) => {
         exchange.write("x");
         await pause(20);
@@ -410,7 +410,7 @@ test("the undici transport closes its idle connections", async () => {
   await upstream.close();
 });
 
-test("reads fail after an abort also where the runtime's fetch would go on giving", async () => {
+test("reads fail after an abort even if the runtime's fetch would continue", async () => {
   const body = new ReadableStream({
     pull: (controller) => controller.enqueue(new Uint8Array(1)),
   });

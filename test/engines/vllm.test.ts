@@ -47,7 +47,7 @@ describe("the request", () => {
     return transport.requests[0];
   };
 
-  test("names every parameter, also the neutral ones", async () => {
+  test("sends every parameter, including neutral values", async () => {
     const request = await sent(requestOf());
     expect([request?.method, request?.url]).toEqual(["POST", "http://engine:8000/v1/completions"]);
     expect(request?.headers).toEqual({
@@ -76,7 +76,7 @@ describe("the request", () => {
     });
   });
 
-  test("carries what is optional when it is given", async () => {
+  test("sends optional fields if they are given", async () => {
     const request = await sent(
       requestOf({
         sampling: { ...SAMPLING, topK: 40, seed: 7, logitBias: new Map([[200007, -100]]) },
@@ -98,7 +98,7 @@ describe("the request", () => {
     });
   });
 
-  test("keeps a schema as it is written, key order and numbers included", async () => {
+  test("sends a schema as it was written, including key order and numbers", async () => {
     const schema = '{"type":"object","properties":{"b":{"maximum":1.0},"a":{},"1":{}}}';
     const request = await sent(requestOf({ constraint: { type: "json-schema", schema } }));
     expect(request?.body).toContain(`"structured_outputs":{"json":${schema}}`);
@@ -113,7 +113,7 @@ describe("the request", () => {
     });
   });
 
-  test("lets an operator's fields win over ours", async () => {
+  test("lets the operator's fields override ours", async () => {
     const request = await sent(requestOf(), {
       extraBody: { priority: 2, top_k: 5, prompt: [1], min_p: null },
     });
@@ -126,7 +126,7 @@ describe("the request", () => {
     expect(bodyOf(await sent(requestOf({ cacheSalt: "" })))).not.toHaveProperty("cache_salt");
   });
 
-  test("gives each call a name of its own, because a name in use is refused", async () => {
+  test("gives each call a unique id, because an id in use is refused", async () => {
     const { engine, transport } = engineOf({ pieces: [readFixture("vllm/answer.sse")] });
     await complete(engine);
     await complete(engine);
@@ -138,7 +138,7 @@ describe("the request", () => {
 });
 
 describe("the stream", () => {
-  test("gives every id, those without text too, and the stop id", async () => {
+  test("returns every id, including those without text, and the stop id", async () => {
     expect(await replay("answer.sse")).toEqual({
       opens: 1,
       ids: ANSWER_IDS,
@@ -167,13 +167,13 @@ describe("the stream", () => {
     });
   });
 
-  test("gives the stop id when the server only names it", async () => {
+  test("returns the stop id when the server only names it", async () => {
     expect(await replay("stop-only-named.sse")).toMatchObject({
       ids: [200005, 17196, 200008, 12194, 200002],
     });
   });
 
-  test("gives a stop id only once, when it is named after it was given", async () => {
+  test("returns a stop id once, if it is named after it was sent", async () => {
     const event = (choice: object): string => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
     const { engine } = engineOf(
       streamOf(
@@ -184,7 +184,7 @@ describe("the stream", () => {
     expect((await complete(engine)).ids).toEqual([12194, 200002]);
   });
 
-  test("a limit is a length", async () => {
+  test("a reached limit finishes with length", async () => {
     expect(await replay("length.sse")).toEqual({
       opens: 1,
       ids: [200005, 35644, 200008, 1844, 5003],
@@ -197,21 +197,21 @@ describe("the stream", () => {
     });
   });
 
-  test("a loop the server cut off is a length, in its own word", async () => {
+  test("a loop that the server cut off finishes with length and keeps the native reason", async () => {
     expect((await replay("repetition.sse")).finish).toMatchObject({
       reason: "length",
       nativeReason: "repetition",
     });
   });
 
-  test("passes ids on that have no place in Harmony: the parser drops them", async () => {
+  test("passes on ids that are invalid in Harmony: the parser drops them", async () => {
     expect(await replay("stray-ids.sse")).toMatchObject({
       ids: [200005, 17196, 200008, 200019, 201087, 200018, 199998, 199999],
       finish: { reason: "stop" },
     });
   });
 
-  test("falls back to text where a server gives no ids", async () => {
+  test("falls back to text if a server sends no ids", async () => {
     expect(await replay("text-only.sse")).toEqual({
       opens: 1,
       text: "<|channel|>analysis<|message|>User says hi.<|end|><|start|>assistant<|channel|>final<|message|>Hello 👩\u200d🚀!<|return|>",
@@ -272,13 +272,13 @@ describe("the stream", () => {
     });
   });
 
-  test("takes ids from the names of log probabilities where there are no others", async () => {
+  test("reads ids from the names of log probabilities if there are no others", async () => {
     expect(await replay("logprobs-old.sse", requestOf({ topLogprobs: 1 }))).toMatchObject({
       ids: [200005, 17196, 200002],
     });
   });
 
-  test("log probabilities stay beside their ids where the stop token is only named", async () => {
+  test("log probabilities stay aligned with their ids if the stop token is only named", async () => {
     const sent = (choice: object) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
     const { engine } = engineOf(
       streamOf(
@@ -327,7 +327,7 @@ describe("the stream", () => {
     }
   });
 
-  test("log probabilities cut anywhere are the same", async () => {
+  test("log probabilities are the same wherever the stream is split", async () => {
     const request = requestOf({ topLogprobs: 2 });
     const whole = await replay("logprobs.sse", request);
     for (const pieces of cuts(readFixture("vllm/logprobs.sse"))) {
@@ -410,7 +410,7 @@ describe("failures in the stream", () => {
     expect(taken).toEqual(["open", "ids"]);
   });
 
-  test("an event without end is cut off, not kept in memory", async () => {
+  test("an endless event is cut off, not kept in memory", async () => {
     const piece = new TextEncoder().encode("data: " + "x".repeat(6 * 1024 * 1024));
     const { engine } = engineOf({ pieces: [piece, piece, piece] });
     expect((await complete(engine)).error).toEqual({
@@ -419,7 +419,7 @@ describe("failures in the stream", () => {
     });
   });
 
-  test("a connection that breaks after the finish costs nothing", async () => {
+  test("a connection that breaks after the finish has no effect", async () => {
     const broken = new EngineError("closed", "broken");
     const whole = new TextDecoder().decode(readFixture("vllm/length.sse"));
     const { engine } = engineOf({
@@ -428,7 +428,7 @@ describe("failures in the stream", () => {
     expect(await complete(engine)).toEqual(await replay("length.sse"));
   });
 
-  test("an error page without end is not read to its end", async () => {
+  test("an endless error page is not read to its end", async () => {
     const piece = new Uint8Array(600_000).fill(120);
     const { engine, transport } = engineOf({
       status: 502,
@@ -441,7 +441,7 @@ describe("failures in the stream", () => {
     expect(transport.closes).toEqual(["at once"]);
   });
 
-  test("leaving early closes the connection at once, a finish leaves it open for the next", async () => {
+  test("an early return closes the connection at once, a finish leaves it open for reuse", async () => {
     const left = engineOf({ pieces: [readFixture("vllm/answer.sse")] });
     for await (const event of left.engine.complete(requestOf(), new AbortController().signal)) {
       if (event.type === "open") break;
@@ -537,7 +537,7 @@ describe("refusals", () => {
     expect(await refuse(jsonAnswer(body, status))).toEqual({ kind, message });
   });
 
-  test("a redirect names where it leads", async () => {
+  test("a redirect is reported with its target", async () => {
     expect(
       await refuse({
         status: 308,
@@ -624,7 +624,7 @@ describe("probe", () => {
   const event = (choice: object) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
   const known = { "/v1/models": { ...jsonAnswer({}), pieces: [models] } };
 
-  test("learns the context length, the version and the form of the tokens", async () => {
+  test("reads the context length, the version and the form of the tokens", async () => {
     const { engine, probe, transport } = probeWith({
       ...known,
       "/version": jsonAnswer({ version: "0.14.1" }),
@@ -647,7 +647,7 @@ describe("probe", () => {
     );
   });
 
-  test("asks its small questions with little patience, and with the operator's when that is less", async () => {
+  test("uses short timeouts for its probes, or the operator's if they are shorter", async () => {
     const timeoutsOf = async (timeouts: Partial<Timeouts>) => {
       const { probe, transport } = probeWith(known, { timeouts });
       await expect(probe()).rejects.toThrow("404");
@@ -665,7 +665,7 @@ describe("probe", () => {
     });
   });
 
-  test("finds out that an old server gives only text", async () => {
+  test("detects that an old server sends only text", async () => {
     const { engine, probe } = probeWith({
       ...known,
       "/v1/completions": streamOf(event({ text: "<|return|>", finish_reason: "stop" })),
@@ -679,7 +679,7 @@ describe("probe", () => {
     expect(engine.capabilities.idsOut).toBe("none");
   });
 
-  test("finds out that the stop token is hidden", async () => {
+  test("detects that the stop token is hidden", async () => {
     const { probe } = probeWith({
       ...known,
       "/v1/completions": streamOf(event({ text: "", token_ids: [], finish_reason: "stop" })),
@@ -687,7 +687,7 @@ describe("probe", () => {
     expect((await probe()).capabilities).toEqual({ ...VLLM_CAPABILITIES, stopIdVisible: false });
   });
 
-  test("uses the token endpoint when it was asked for and is there", async () => {
+  test("uses the token endpoint if it is configured and exists", async () => {
     const { engine, probe, transport } = probeWith(
       {
         ...known,
@@ -736,7 +736,7 @@ describe("probe", () => {
     });
   });
 
-  test("stays with completions where there is no token endpoint", async () => {
+  test("uses completions if there is no token endpoint", async () => {
     const { engine, probe, transport } = probeWith(
       { ...known, "/v1/completions": { pieces: [readFixture("vllm/answer.sse")] } },
       { tokenEndpoint: true },

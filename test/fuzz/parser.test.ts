@@ -13,7 +13,7 @@ test("random completions: no throw, the same events however they are cut, no mor
   expect(failures).toEqual([]);
 });
 
-test("an input that fails is made smaller until nothing can be left out", async () => {
+test("a failing input is reduced until nothing can be left out", async () => {
   // What its `slice` gives is no list, so pushing it throws.
   const broken = { length: 3, slice: () => 0 };
   const failure = {

@@ -19,7 +19,7 @@ import { smallerCases } from "../../fuzz/turns/smaller-cases.ts";
 const CASES = 60;
 
 describe.each(WIRES)("random turns over %s", (wire) => {
-  test.each(Object.keys(APIS))("%s: every promise holds", async (api) => {
+  test.each(Object.keys(APIS))("%s: every guarantee holds", async (api) => {
     const broken: string[] = [];
     for (let seed = 1; seed <= CASES; seed++) {
       const violations = await runCase(generateCase(seed, wire, api));
@@ -34,7 +34,7 @@ describe.each(WIRES)("random turns over %s", (wire) => {
   });
 });
 
-describe("what the search once found", () => {
+describe("regressions the search has found", () => {
   const demands: Demands = {
     tools: [],
     toolChoice: { type: "auto" },
@@ -96,7 +96,7 @@ describe("what the search once found", () => {
     for (const seed of [1, 2]) expect(await runCase({ ...given, seed })).toEqual([]);
   });
 
-  test("words of a malformed header are reasoning if the output is cut after them", async () => {
+  test("words of a malformed header are reasoning if the output is truncated after them", async () => {
     const malformed: PlannedMessage = {
       role: "call",
       header: "<|channel|>odd1 words<|message|>",
@@ -157,7 +157,7 @@ describe("what the search once found", () => {
 });
 
 describe("shrinking", () => {
-  test("keeps what fails and leaves out the rest", async () => {
+  test("keeps what is needed to fail and drops the rest", async () => {
     const given = generateCase(4, "ids", "chat");
     const marked = {
       ...given,

@@ -82,11 +82,11 @@ describe("dropping the analysis of finished turns", () => {
     expect(toLetters(dropFinishedAnalysis(toMessages(given)).kept)).toBe(kept);
   });
 
-  test("nothing comes of nothing", () => {
+  test("an empty conversation stays empty", () => {
     expect(dropFinishedAnalysis([])).toEqual({ kept: [], dropped: [] });
   });
 
-  test("says what was dropped, where it stood and which answer finished its turn", () => {
+  test("reports what was dropped, its position and which answer finished its turn", () => {
     const analysis: Message = { role: "assistant", channel: "analysis", content: "first" };
     const second: Message = { role: "assistant", channel: "analysis", content: "second" };
     const messages = [
@@ -102,7 +102,7 @@ describe("dropping the analysis of finished turns", () => {
     ]);
   });
 
-  test("does not touch the messages it is given", () => {
+  test("does not modify its input", () => {
     const messages = Object.freeze(toMessages("u a f u a c t"));
     const before = [...messages];
     dropFinishedAnalysis(messages);

@@ -51,7 +51,7 @@ test("after a header that the gateway opened, the text is its body up to the nex
   ]);
 });
 
-describe("a header glued to its body, in text that has no other header, is read as one", () => {
+describe("a header joined to its body is read as a header in text without other headers", () => {
   test.each([
     ["analysisThey greet me", { type: "reasoning", text: "They greet me" }],
     ["assistantanalysis42 is", { type: "reasoning", text: "42 is" }],

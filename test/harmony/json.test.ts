@@ -27,16 +27,16 @@ describe("reading", () => {
     expect(compact('{"b":1,"10":2,"2":3,"a":4}')).toBe('{"b":1,"10":2,"2":3,"a":4}');
   });
 
-  test("a repeated key keeps its first place and its last value", () => {
+  test("a repeated key keeps its first position and its last value", () => {
     expect(compact('{"a":1,"b":2,"a":3}')).toBe('{"a":3,"b":2}');
     expect(compact(String.raw`{"a":1,"b":2,"\u0061":3}`)).toBe('{"a":3,"b":2}');
   });
 
-  test("a key may be one that objects inherit", () => {
+  test("a key may be the name of an inherited property", () => {
     expect(compact('{"__proto__":1,"constructor":2}')).toBe('{"__proto__":1,"constructor":2}');
   });
 
-  test("passes over white space, the four kinds JSON has", () => {
+  test("skips white space of the four kinds in JSON", () => {
     expect(compact(' \t\r\n[ 1 ,\n{ "a" : null } , [ ] , { } ]\n')).toBe('[1,{"a":null},[],{}]');
   });
 
@@ -94,7 +94,7 @@ describe("reading", () => {
     expect(String(thrown)).toContain(` at position ${position}`);
   });
 
-  test("nesting is bounded, and its end is an error and no stack overflow", () => {
+  test("nesting beyond the limit is an error, not a stack overflow", () => {
     expect(compact(nested(MAX_JSON_DEPTH))).toBe(nested(MAX_JSON_DEPTH));
     expect(() => parseJson(nested(MAX_JSON_DEPTH + 1))).toThrow(JsonSyntaxError);
     expect(() => parseJson("[".repeat(1_000_000))).toThrow(
@@ -105,7 +105,7 @@ describe("reading", () => {
     expect(compact(`[${"[],".repeat(999)}{}]`)).toHaveLength(3001);
   });
 
-  test("reads all that JSON.parse reads, to the same value", () => {
+  test("reads everything that JSON.parse reads, to the same value", () => {
     fc.assert(
       fc.property(jsonValue, (value) => {
         const text = JSON.stringify(value);
@@ -114,7 +114,7 @@ describe("reading", () => {
     );
   });
 
-  test("refuses all that JSON.parse refuses", () => {
+  test("rejects everything that JSON.parse rejects", () => {
     const fragment = fc.constantFrom(
       ..."{}[]:,\"\\ \n0123-+.eEtruefalsn/u'".split(""),
       "null",
@@ -189,7 +189,7 @@ describe("numbers, as the reference reads and prints them", () => {
     );
   });
 
-  test("with more digits it is off in the last place only", () => {
+  test("with more digits it differs in the last place only", () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: 1e-280 }), (value) => {
         const read = Number(compact(JSON.stringify(value)));
@@ -198,7 +198,7 @@ describe("numbers, as the reference reads and prints them", () => {
     );
   });
 
-  test("what is printed is read as the same text again, up to fifteen digits", () => {
+  test("printed numbers of up to fifteen digits are read as the same text", () => {
     fc.assert(
       fc.property(fc.integer({ min: -1e13, max: 1e13 }), fc.nat(12), (whole, decimals) => {
         const printed = compact(`${whole}e-${decimals}`);
@@ -207,13 +207,13 @@ describe("numbers, as the reference reads and prints them", () => {
     );
   });
 
-  test("a point and a zero more can be one digit too many", () => {
+  test("an added point and zero can exceed the digits that are read exactly", () => {
     expect(compact("1858502730504531")).toBe("1858502730504531");
     expect(compact("1858502730504531e0")).toBe("1858502730504531.0");
     expect(compact("1858502730504531.0")).toBe("1858502730504531.2");
   });
 
-  test("a spelling that is not a number cannot be printed", () => {
+  test("text that is not a number cannot be printed", () => {
     expect(() => toCompactJson({ number: "1_000" })).toThrow(SyntaxError);
   });
 
@@ -227,7 +227,7 @@ describe("numbers, as the reference reads and prints them", () => {
 });
 
 describe("writing", () => {
-  test("strings escape what they must and nothing else", () => {
+  test("strings escape only what they must", () => {
     expect(toCompactJson('"\\/\b\f\n\r\t\u0000\u001f\u007fé\u2028🙂')).toBe(
       '"\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u007fé\u2028🙂"',
     );
@@ -242,7 +242,7 @@ describe("from plain values", () => {
     );
   });
 
-  test("refuses what has no JSON form", () => {
+  test("rejects values without a JSON form", () => {
     expect(() => fromPlainJson(undefined)).toThrow(new TypeError("A undefined has no JSON form"));
     expect(() => fromPlainJson(() => 1)).toThrow(TypeError);
     expect(() => fromPlainJson(1n)).toThrow(TypeError);

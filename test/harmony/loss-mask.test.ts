@@ -46,7 +46,7 @@ const conversation: Conversation = {
 };
 
 describe("the loss mask", () => {
-  test("of all that the assistant wrote begins after the header that a prompt opens", () => {
+  test("of all assistant messages begins after the header that a prompt opens", () => {
     expect(marked(conversation, "all")).toBe(
       "<|start|>user<|message|>a<|end|><|start|>assistant[[<|channel|>analysis<|message|>t<|end|>" +
         "<|start|>assistant<|channel|>commentary<|message|>p<|end|>" +

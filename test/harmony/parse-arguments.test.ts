@@ -6,7 +6,7 @@ function filtered(pushes: readonly string[]): string[] {
   return pushes.map((text) => filter.push(text));
 }
 
-describe("what is given out at once", () => {
+describe("text that is emitted at once", () => {
   test.each([
     ["an object", ['{"a', '":1', "}"], ['{"a', '":1', "}"]],
     ["white space before it is left out", [" \n", ' {"a":1}'], ["", '{"a":1}']],
@@ -25,7 +25,7 @@ describe("what is given out at once", () => {
   });
 });
 
-test("it knows whether the object is complete", () => {
+test("reports whether the object is complete", () => {
   const filter = createArgumentsFilter();
   const states = ["", ' {"a":', "[]", "}", "]", "x"].map((text) => {
     filter.push(text);
@@ -41,8 +41,8 @@ test("it knows whether the object is complete", () => {
   ]);
 });
 
-describe("what cannot wait for ever", () => {
-  test("a long run of white space is let through", () => {
+describe("limits of what is held back", () => {
+  test("a long run of white space is emitted", () => {
     const filter = createArgumentsFilter();
     filter.push("x");
     const given = Array.from({ length: 5000 }, () => filter.push(" ")).join("");
@@ -50,7 +50,7 @@ describe("what cannot wait for ever", () => {
     expect(filter.push("y ")).toBe("y");
   });
 
-  test("so are many brackets after an object, which is then incomplete", () => {
+  test("many brackets after an object are emitted, and the object is incomplete", () => {
     const filter = createArgumentsFilter();
     filter.push("{}");
     const given = Array.from({ length: 5000 }, () => filter.push("}")).join("");

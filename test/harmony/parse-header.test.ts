@@ -195,19 +195,19 @@ describe("tools of namespaces", () => {
     expect(outline(reading)).toBe(message);
   });
 
-  test("a call whose header runs into its arguments", () => {
+  test("a call whose header is joined to its arguments", () => {
     const text = '<|channel|>commentary mcp__weather__get_weather {"city":"Paris"}<|call|>';
     const reading = readText(text, "stop", { toolNames: offered });
     expect(outline(reading)).toBe('call mcp__weather.get_weather {"city":"Paris"}');
   });
 
-  test("a result the model made up", () => {
+  test("a tool result that the model invented", () => {
     const text = "<|start|>mcp__weather.get_weather to=assistant<|channel|>commentary<|message|>x";
     expect(outline(readText(text, "stop", { toolNames: offered }))).toBe("nothing");
   });
 });
 
-describe("headers that run into their body", () => {
+describe("headers joined to their body", () => {
   // One row in a line, however long.
   // oxfmt-ignore
   const rows: readonly (readonly [string, string, string, string])[] = [
@@ -278,7 +278,7 @@ describe("headers that run into their body", () => {
     expect(outline(readText(`${text}<|message|>{}`, "stop", { toolNames }))).toBe(messages);
   });
 
-  test("a header too long to be one is a body, and its text does not wait", () => {
+  test("text too long for a header is a body, and is not held back", () => {
     const words = "word ".repeat(200);
     const reading = readText(`<|channel|>final ${words}<|message|>more`, "stop");
     expect([outline(reading), names(reading)]).toEqual([
@@ -296,7 +296,7 @@ describe("headers that run into their body", () => {
   });
 });
 
-describe("headers the engine has cut", () => {
+describe("headers truncated by the engine", () => {
   test.each([
     "<|channel|>",
     "<|channel|>an",

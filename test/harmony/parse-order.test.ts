@@ -25,7 +25,7 @@ test.each([
   expect(partsOf(text)).toEqual(expected);
 });
 
-test("what waits for its meaning is bounded", () => {
+test("undecided text is limited", () => {
   const text = `one${ANALYSIS}${"word ".repeat(10_000)}<|end|>`;
   expect(readText(text).parts.map(({ type }) => type)).toEqual(["reasoning", "reasoning"]);
 });
@@ -39,7 +39,7 @@ test.each([
   expect(partsOf(text)).toEqual(["content Hi"]);
 });
 
-test("a number is an answer where it can be one", () => {
+test("a number is an answer where an answer is possible", () => {
   expect(partsOf("<|channel|>final 42<|return|>")).toEqual(["content 42"]);
   expect(partsOf("<|channel|>commentary<|message|>42<|end|>")).toEqual(["commentary 42"]);
 });

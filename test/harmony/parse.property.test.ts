@@ -73,7 +73,7 @@ function readingOf(
   return { parts, finish, events: joinDeltas(events), recoveries, tokens };
 }
 
-describe("cutting the input anywhere gives the same", () => {
+describe("the result does not depend on how the input is split", () => {
   test("any ids", () => {
     fc.assert(
       fc.property(idDebris, places, reason, options, (ids, cuts, end, offered) => {
@@ -132,7 +132,7 @@ describe("cutting the input anywhere gives the same", () => {
     );
   });
 
-  test("arguments longer than what may wait at their end", () => {
+  test("arguments longer than what may be held back at their end", () => {
     const runs = fc
       .array(fc.constantFrom('{"a":', "1}", "}", "]", " ".repeat(3000), "}".repeat(3000), "x"), {
         maxLength: 8,
@@ -151,8 +151,8 @@ describe("cutting the input anywhere gives the same", () => {
   });
 });
 
-describe("every beginning and every splice of the cases gives an answer", () => {
-  test("beginnings", () => {
+describe("every prefix and every splice of the cases is parsed", () => {
+  test("prefixes", () => {
     for (const { token_ids: ids, raw, tools: toolNames } of cases) {
       for (let length = 0; length <= ids.length; length++) {
         readIds(ids.slice(0, length), "length", { toolNames });
@@ -181,7 +181,7 @@ describe("every beginning and every splice of the cases gives an answer", () => 
   });
 });
 
-test("what was given out stays: a longer completion only adds to a shorter one", () => {
+test("emitted events are final: a longer completion only adds to a shorter one", () => {
   fc.assert(
     fc.property(spelledDebris, fc.nat(400), options, (text, length, offered) => {
       const parser = createParser(o200kHarmony(), offered);
@@ -203,7 +203,7 @@ function toShown(events: readonly ParseEvent[]): string {
   return JSON.stringify(events, (key, value: unknown) => (key === "header" ? undefined : value));
 }
 
-test("no marker comes out of ids that do not spell one", () => {
+test("no marker is emitted for ids that do not spell one", () => {
   const plain = words.filter((word) => !/[<|>]/.test(word)).map(spelledIds);
   const special = fc.integer({ min: 199_998, max: 201_100 }).map((id) => [id]);
   const known = fc.constantFrom(...Object.values(SPECIAL_TOKENS)).map((id) => [id]);
@@ -258,7 +258,7 @@ describe("well-formed completions", () => {
   );
   const completion = fc.tuple(fc.array(message, { maxLength: 5 }), said);
 
-  test("come out as they were written, in every form, without repairs", () => {
+  test("are parsed as written, in every form, without repairs", () => {
     fc.assert(
       fc.property(completion, places, ([messages, answer], cuts) => {
         const final = { header: "<|channel|>final", part: { type: "content", text: answer } };
@@ -289,7 +289,7 @@ describe("well-formed completions", () => {
   });
 });
 
-describe("memory is bounded: text goes out or goes away", () => {
+describe("memory is bounded: text is emitted or dropped", () => {
   const endless = 300_000;
   const header = "<|channel|>commentary to=functions.f<|message|>";
 

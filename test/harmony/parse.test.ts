@@ -21,7 +21,7 @@ import type { CompletionCase, Feed } from "./parse-cases.ts";
 const cases = readCompletionCases();
 const { "<|message|>": MESSAGE, "<|end|>": END, "<|call|>": CALL } = SPECIAL_TOKENS;
 
-test("the file holds as many cases as it should", () => {
+test("the file has the expected number of cases", () => {
   expect(cases).toHaveLength(138);
 });
 
@@ -61,8 +61,8 @@ function toFeeds(line: CompletionCase): Feed[] {
   ];
 }
 
-describe("what a push gives", () => {
-  test("a part begins with the very id that ends its header", () => {
+describe("the events of a push", () => {
+  test("a part begins with the id that ends its header", () => {
     const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
     expect(parser.pushIds(spelledIds("<|channel|>analysis"))).toEqual([]);
     expect(parser.pushIds([MESSAGE])).toMatchObject([{ type: "part-start", part: "reasoning" }]);
@@ -74,7 +74,7 @@ describe("what a push gives", () => {
     ]);
   });
 
-  test("many ids give one delta", () => {
+  test("many ids make one delta", () => {
     const parser = createParser(o200kHarmony());
     parser.pushIds(spelledIds("<|channel|>final<|message|>"));
     expect(parser.pushIds(spelledIds("A few words of an answer"))).toEqual([
@@ -82,7 +82,7 @@ describe("what a push gives", () => {
     ]);
   });
 
-  test("a character in pieces gives nothing until it is whole", () => {
+  test("a split character is emitted when it is complete", () => {
     const parser = createParser(o200kHarmony());
     parser.pushIds(spelledIds("<|channel|>final<|message|>"));
     const ids = o200kHarmony().encode("🧑‍🚀");
@@ -93,7 +93,7 @@ describe("what a push gives", () => {
     expect(texts.filter((text) => text.length === 0).length).toBeGreaterThan(0);
   });
 
-  test("nothing is given for a push after the end", () => {
+  test("a push after the end returns no events", () => {
     const parser = createParser(o200kHarmony());
     parser.end("stop");
     expect(parser.pushIds(spelledIds("<|channel|>final<|message|>x"))).toEqual([]);
@@ -103,7 +103,7 @@ describe("what a push gives", () => {
   });
 });
 
-test("a character that ids left incomplete comes before the following piece of text", () => {
+test("the incomplete character of earlier ids is emitted before the following text", () => {
   const parser = createParser(o200kHarmony());
   const [halfCharacter = 0] = o200kHarmony().encode("\u{13000}");
   const events = [
@@ -115,7 +115,7 @@ test("a character that ids left incomplete comes before the following piece of t
   expect(joinDeltas(events)).toContainEqual({ type: "part-delta", text: "\uFFFDbehind" });
 });
 
-describe("text keeps its place between ids", () => {
+describe("text keeps its position between ids", () => {
   const encode = (text: string) => o200kHarmony().encode(text);
   const contentOf = (push: (parser: Parser) => ParseEvent[]) => {
     const parser = createParser(o200kHarmony());
@@ -123,7 +123,7 @@ describe("text keeps its place between ids", () => {
     return toParts(events);
   };
 
-  test("after a doubted spelled marker", () => {
+  test("after an undecided spelled marker", () => {
     const parts = contentOf((parser) => [
       ...parser.pushIds(encode("Thinking.<|end|> one")),
       ...parser.pushText(" two <|start|>assistant<|channel|>final<|message|>Hello"),
@@ -147,13 +147,13 @@ describe("text keeps its place between ids", () => {
   });
 });
 
-describe("where the parser is", () => {
-  test("it begins in the header that the prompt opened", () => {
+describe("the parser's position", () => {
+  test("begins in the header that the prompt opened", () => {
     const parser = createParser(o200kHarmony());
     expect([parser.position, parser.openPart, parser.done]).toEqual(["header", undefined, false]);
   });
 
-  test("it follows the messages", () => {
+  test("follows the messages", () => {
     const parser = createParser(o200kHarmony(), { toolNames: ["f"] });
     const seen = [
       "<|channel|>",
@@ -234,14 +234,14 @@ describe("tokens by part", () => {
     expect(tokens).toEqual({ reasoning, preamble, toolCall, content, builtinCall: 0 });
   });
 
-  test("text and pieces count nothing", () => {
+  test("text and pieces are not counted", () => {
     const nothing = { reasoning: 0, preamble: 0, toolCall: 0, builtinCall: 0, content: 0 };
     const pieces = toPieces(spelledIds(completion));
     expect(readText(completion, "stop", { toolNames: ["f"] }).tokens).toEqual(nothing);
     expect(read({ form: "pieces", pushes: [pieces] }).tokens).toEqual(nothing);
   });
 
-  test("a body that followed its header directly counts with it", () => {
+  test("a body joined to its header is counted with it", () => {
     const ids = spelledIds("<|channel|>analysis Hm hm hm<|end|>");
     expect(readIds(ids).tokens.reasoning).toBe(ids.length - 2);
   });
@@ -257,7 +257,7 @@ describe("tokens by part", () => {
     });
   });
 
-  test("ids before a lost header count alike however the following text is split", () => {
+  test("ids before a lost header are counted the same however the following text is split", () => {
     const ids = o200kHarmony().encode("analysisThey greet me.");
     const text = "assistantfinalHelloassistantfinal";
     const countCut = (pushes: readonly string[]) => {
@@ -287,7 +287,7 @@ describe("markers spelled with ordinary tokens", () => {
     expect(readIds(ids).parts).toEqual([{ type: "content", text: "Write <|end|> there." }]);
   });
 
-  test("are structure when nothing else is, and the deltas do not wait", () => {
+  test("are structure if there are no special tokens, and deltas are not held back", () => {
     const parser = createParser(o200kHarmony());
     parser.pushIds(encode("<|channel|>final<|message|>"));
     expect(parser.pushIds(encode("Hello"))).toEqual([{ type: "part-delta", text: "Hello" }]);
@@ -343,7 +343,7 @@ describe("a call after a call", () => {
   const second = "<|start|>assistant<|channel|>commentary to=functions.g<|message|>";
   const call = (name: string, text: string) => ({ type: "tool_call", name, arguments: text });
 
-  test("comes out when it is complete, not before", () => {
+  test("is emitted when it is complete, not before", () => {
     const parser = createParser(o200kHarmony(), { toolNames });
     parser.pushText(first);
     expect(parser.pushText(`${second}{"a":1}`)).toEqual([]);
@@ -355,20 +355,20 @@ describe("a call after a call", () => {
     ]);
   });
 
-  test("is left out when it was cut", () => {
+  test("is dropped if it was truncated", () => {
     expect(readText(`${first}${second}{"a":`, "length", { toolNames }).parts).toEqual([
       call("f", "{}"),
     ]);
   });
 
-  test("counts as complete if the cut came after its arguments", () => {
+  test("counts as complete if it was truncated after its arguments", () => {
     expect(readText(`${first}${second}{"a":1}`, "length", { toolNames }).parts).toEqual([
       call("f", "{}"),
       call("g", '{"a":1}'),
     ]);
   });
 
-  test("comes out unfinished when it has grown beyond what may wait", () => {
+  test("is emitted unfinished when it exceeds what may be held back", () => {
     const parser = createParser(o200kHarmony(), { toolNames, maxHeldLength: 500 });
     parser.pushText(first);
     const events = parser.pushText(`${second}{"a":"${"x".repeat(1000)}`);
@@ -376,7 +376,7 @@ describe("a call after a call", () => {
   });
 });
 
-test("arguments that were cut off before they began are not made up", () => {
+test("arguments that were cut off before they began are not invented", () => {
   const header = "<|channel|>commentary to=functions.f<|message|>";
   const call = (text: string) => [{ type: "tool_call", name: "f", arguments: text }];
   const options = { toolNames: ["f"] };

@@ -10,7 +10,7 @@ function createEncoder(tokenizer: Tokenizer, maxBytes: number): (text: string) =
   return (text) => encoder.encode(text, "");
 }
 
-describe("remembering encoded text", () => {
+describe("caching encoded text", () => {
   test("a piece has the ids of its text, as numbers and as JSON", () => {
     const piece = createEncoder(o200kHarmony(), 0)("hello world");
     expect(piece).toEqual(new Piece("hello world", [24912, 2375], false));
@@ -18,7 +18,7 @@ describe("remembering encoded text", () => {
     expect(piece.idsJson()).toBe("24912,2375");
   });
 
-  test("a text is encoded once, however often it comes and whichever string object holds it", () => {
+  test("a text is encoded once, however often it is used and whichever string object holds it", () => {
     const tokenizer = countingTokenizer();
     const encode = createEncoder(tokenizer, 1_000_000);
     const first = encode("some text");
@@ -27,7 +27,7 @@ describe("remembering encoded text", () => {
     expect(tokenizer.encoded).toEqual(["some text", "another"]);
   });
 
-  test("without a budget nothing is remembered", () => {
+  test("without a budget nothing is cached", () => {
     const tokenizer = countingTokenizer();
     const encode = createEncoder(tokenizer, 0);
     expect(encode("x").ids).toEqual(encode("x").ids);
@@ -42,7 +42,7 @@ describe("remembering encoded text", () => {
       expect(encode(text).text).toBe(text);
   });
 
-  test("what is in use stays, what is not is forgotten within the budget", () => {
+  test("texts in use stay cached, others are evicted within the budget", () => {
     const tokenizer = countingTokenizer();
     const encode = createEncoder(tokenizer, 4_000);
     encode("old");
@@ -59,7 +59,7 @@ describe("remembering encoded text", () => {
     expect(tokenizer.encoded).toEqual(["old", "passing by 0"]);
   });
 
-  test("a text larger than half of the budget does not push out the others", () => {
+  test("a text larger than half of the budget does not evict the others", () => {
     const tokenizer = countingTokenizer();
     const encode = createEncoder(tokenizer, 4_000);
     encode("small");

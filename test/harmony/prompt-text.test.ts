@@ -55,7 +55,7 @@ describe("a prompt as text", () => {
     expect(breakControlSpellings(typed)).toBe(written);
   });
 
-  test("reads as the same structure again, whatever was typed", () => {
+  test("is parsed to the same structure again, whatever users typed", () => {
     const fragment = fc.constantFrom(
       "<",
       "|",
@@ -114,13 +114,13 @@ describe("the text of a rendered prompt", () => {
     });
   });
 
-  test("and over what was appended", () => {
+  test("also over appended text", () => {
     const open = renderer.renderOpening({ channel: "final", text: "<|en" });
     const prompt = open.append(tokenizer.encode("d|>")).append([200007]);
     expect(prompt.text()).toBe("<|channel|>final<|message|><\u200b|end|><|end|>");
   });
 
-  test("a character whose bytes are appended one after the other is whole", () => {
+  test("a character whose bytes are appended one by one is complete", () => {
     const [first = 0, ...rest] = tokenizer.encode("\u{10FFFD}");
     expect(rest).not.toEqual([]);
     const prompt = renderer.renderStart("user").append([first]).append(rest);

@@ -27,7 +27,7 @@ const ERRORS: readonly [RegExp, string][] = [
   [/^number out of range/, "JsonSyntaxError"],
 ];
 
-test("the files hold as many cases as they should", () => {
+test("the files have the expected number of cases", () => {
   expect([golden.length, differential.length]).toEqual([233, 1000]);
 });
 

@@ -170,7 +170,7 @@ const conversation: fc.Arbitrary<Conversation> = fc.record({
 const layout = fc.constantFrom<Layout>("reference", "channel-first");
 
 describe("every conversation", () => {
-  test("holds the renderer's own special ids and no other", () => {
+  test("contains only the renderer's own special ids", () => {
     fc.assert(
       fc.property(conversation, layout, ({ messages }, style) => {
         const { ids } = createRenderer({ layout: style }).renderCompletion({ messages });
@@ -181,7 +181,7 @@ describe("every conversation", () => {
     );
   });
 
-  test("holds all of its text, unaltered and in order", () => {
+  test("contains all of its text, unaltered and in order", () => {
     fc.assert(
       fc.property(conversation, ({ messages }) => {
         const { ids } = createRenderer().renderConversation({ messages });
@@ -193,7 +193,7 @@ describe("every conversation", () => {
     );
   });
 
-  test("renders alike each time, with and without a cache, in a used renderer and in a fresh one", () => {
+  test("renders the same each time, with and without a cache, in a used and in a fresh renderer", () => {
     const used = createRenderer();
     const cramped = createRenderer({ cacheBytes: 3000 });
     fc.assert(

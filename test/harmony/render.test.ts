@@ -126,7 +126,7 @@ describe("modes", () => {
     expect(decode(renderer.renderTraining({ messages }).ids)).toBe(text);
   });
 
-  test("training gives the same ids as the conversation but for the last one", () => {
+  test("mode training renders the same ids as the conversation except the last one", () => {
     const messages = [
       ...conversation,
       { role: "assistant", channel: "final", content: "Noon." },
@@ -136,7 +136,7 @@ describe("modes", () => {
     expect(renderer.renderTraining({ messages }).length).toBe(ids.length);
   });
 
-  test("a message alone does not know what functions the others offer", () => {
+  test("a message rendered alone does not depend on functions of the others", () => {
     const system: Message = { role: "system", content: [{ type: "system", channels: ["final"] }] };
     const developer = conversation[1] ?? system;
     const known = renderer.renderConversation({ messages: [system, developer] }).ids;
@@ -190,7 +190,7 @@ describe("modes", () => {
 });
 
 describe("dropping as the library does", () => {
-  test("drops what its rule says", () => {
+  test("drops by the library's rule", () => {
     const messages: Message[] = [
       { role: "user", content: "a" },
       { role: "assistant", channel: "analysis", content: "b" },
@@ -203,7 +203,7 @@ describe("dropping as the library does", () => {
     );
   });
 
-  test("the system message knows of functions in a message that is dropped", () => {
+  test("the system message mentions functions of a message that is dropped", () => {
     const developer = { type: "developer", namespaces } as const;
     const messages: Message[] = [
       { role: "system", content: [{ type: "system", channels: ["final"] }] },

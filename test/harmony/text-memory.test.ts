@@ -14,8 +14,8 @@ function createMemory(maxBytes = 1_000_000) {
   return { made, lengthOf: (text: string, scope = "") => remember(text, scope) };
 }
 
-describe("remembering what was made of a text", () => {
-  test("gives the same value for the same text, whichever string object holds it", () => {
+describe("caching by text", () => {
+  test("returns the same value for the same text, whichever string object holds it", () => {
     const { made, lengthOf } = createMemory();
     const first = lengthOf("some text");
     expect(lengthOf(["some", "text"].join(" "))).toBe(first);
@@ -23,13 +23,13 @@ describe("remembering what was made of a text", () => {
     expect(made).toEqual(["some text"]);
   });
 
-  test("takes the empty text like any other", () => {
+  test("accepts the empty text", () => {
     const { made, lengthOf } = createMemory();
     expect([lengthOf(""), lengthOf("")]).toEqual([{ length: 0 }, { length: 0 }]);
     expect(made).toEqual([""]);
   });
 
-  test("what could not be made is tried again", () => {
+  test("a failed computation is retried", () => {
     let tries = 0;
     const fail = rememberByText(
       () => {
@@ -43,7 +43,7 @@ describe("remembering what was made of a text", () => {
     expect(tries).toBe(2);
   });
 
-  test("finds each of hundreds of texts made alike", () => {
+  test("finds each of hundreds of similar texts", () => {
     const { made, lengthOf } = createMemory();
     const texts = Array.from({ length: 300 }, (_, n) =>
       `Turn ${n}: the tide comes in at ${n * 13} past ${n}. `.repeat(1 + (n % 40)),
@@ -54,7 +54,7 @@ describe("remembering what was made of a text", () => {
     expect(made).toEqual([]);
   });
 
-  test("texts made to have the same fingerprint are only forgotten earlier", () => {
+  test("texts with the same fingerprint are only evicted earlier", () => {
     const { made, lengthOf } = createMemory();
     // Of 6,400 characters the first 32 are looked at and every hundredth from the end.
     const texts = Array.from(
@@ -67,7 +67,7 @@ describe("remembering what was made of a text", () => {
     expect(made).toHaveLength(34);
   });
 
-  test("what one scope has sent, another makes anew", () => {
+  test("scopes do not share values", () => {
     const { made, lengthOf } = createMemory();
     const alice = lengthOf("a secret", "alice");
     const bob = lengthOf("a secret", "bob");
@@ -78,7 +78,7 @@ describe("remembering what was made of a text", () => {
     expect(made).toHaveLength(2);
   });
 
-  test("several memories share one budget", () => {
+  test("several caches share one budget", () => {
     const budget = new MemoryBudget(1_000);
     const made: string[] = [];
     const memories = ["first", "second"].map((name) =>

@@ -47,7 +47,7 @@ const lines = readFileSync(path, "utf8")
   .map((line) => lineSchema.parse(JSON.parse(line)));
 type Line = (typeof lines)[number];
 
-test("the file holds as many lines as it should", () => {
+test("the file has the expected number of lines", () => {
   expect(lines.length).toBe(126);
 });
 
@@ -138,7 +138,7 @@ const SPACED = new Set(["hr-0165", "hr-0166"]);
 /** Bodies of several parts, each of which was encoded alone. */
 const SEVERAL_PARTS = new Set(["hr-0158", "hr-0170"]);
 
-describe("what was rendered", () => {
+describe("rendered conversations", () => {
   const renderers = {
     reference: createRenderer(),
     "channel-first": createRenderer({ layout: "channel-first" }),
@@ -159,7 +159,7 @@ describe("what was rendered", () => {
     },
   );
 
-  test("is read message by message as it comes, the same", () => {
+  test("are read message by message from a stream with the same result", () => {
     for (const line of golden) {
       const { ids } = renderers.reference.renderConversation(toConversation(line.conversationText));
       const parser = createTranscriptParser({ mode: "lenient" });
@@ -201,7 +201,7 @@ test("any conversation that can be written is read back from its ids", () => {
   );
 });
 
-test("whatever comes is read in lenient mode", () => {
+test("any ids are read in lenient mode", () => {
   const special = fc.constantFrom(200_002, 200_003, 200_005, 200_006, 200_007, 200_008, 200_012);
   const id = fc.oneof(special, fc.nat({ max: 201_200 }), fc.constantFrom(173_781, 17_196, 12_606));
   fc.assert(

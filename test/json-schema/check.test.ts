@@ -84,7 +84,7 @@ describe("a problem is described in words a model can act on", () => {
     expect(await problemOf(schema, value)).toBe(problem);
   });
 
-  test("however long what it quotes is", async () => {
+  test("briefly, however long the quoted value is", async () => {
     const long = "x".repeat(10_000);
     const schema = {
       properties: { [long]: { enum: Array.from({ length: 30 }, (_, index) => long + index) } },
@@ -169,7 +169,7 @@ describe("work is bounded", () => {
     expect(await checkSliced({ uniqueItems: true }, value, options)).toEqual(all);
   });
 
-  test("in slices, inside one pattern too", async () => {
+  test("in slices, also within one pattern", async () => {
     const text = "a".repeat(500);
     const { valid, steps, pauses } = await checkSliced({ pattern: "^(a?){500}a{500}$" }, text, {
       slice: 50_000,
@@ -178,7 +178,7 @@ describe("work is bounded", () => {
     expect(pauses).toBe(Math.floor(steps / 50_000));
   });
 
-  test("for values nested without end", async () => {
+  test("for deeply nested values", async () => {
     const deep = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
     for (const schema of [{ items: { $ref: "#" } }, { uniqueItems: true }, { enum: [1] }]) {
       const { valid } = await checkSliced(schema, [deep, 1]);
@@ -210,7 +210,7 @@ test("recursive schemas that go down the value", async () => {
   expect(await problemOf(list, value)).toBe("#/next/next/value: must be integer, not string");
 });
 
-test("numbers JSON can spell and a double cannot hold", async () => {
+test("numbers that a double cannot represent", async () => {
   const huge: unknown = JSON.parse("1e400");
   expect(await problemOf({ multipleOf: 0.1 }, huge)).toMatch(/multiple of/);
   expect(await problemOf({ multipleOf: 0.1 }, 0.3)).toBeUndefined();
@@ -258,19 +258,19 @@ describe("a schema is refused when it", () => {
     expect(() => compileSchema(schema)).toThrow(reason);
   });
 
-  test("has too large constants together with the others of its request", () => {
+  test("has constants that are too large together with those of the request's other schemas", () => {
     const budget = new CompileBudget();
     const half = { enum: many(11_000, (index) => index) };
     compileSchema(half, budget);
     expect(() => compileSchema(half, budget)).toThrow(/\/enum: .*too large/);
   });
 
-  test("is described briefly, however deep the fault", () => {
+  test("has an error deep inside, which is described briefly", () => {
     const schema = { properties: { ["x".repeat(100_000)]: { type: "text" } } };
     expect(() => compileSchema(schema)).toThrow(/^.{1,600}$/);
   });
 
-  test("is one too many of a request's", () => {
+  test("exceeds the number of schemas of a request", () => {
     const budget = new CompileBudget();
     const schema = { prefixItems: many(4000, () => true) };
     compileSchema(schema, budget);

@@ -41,7 +41,7 @@ describe("a pattern matches as in ECMAScript", () => {
     );
   });
 
-  test("whatever it is made of", () => {
+  test("for random combinations of syntax", () => {
     const atom = constantFrom(
       ...CHARACTERS,
       ".",

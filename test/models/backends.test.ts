@@ -71,7 +71,7 @@ test("backends of one served name are one model, with the aliases of all of them
   ]);
 });
 
-test("what is known of the context is the shortest of a model's backends", async () => {
+test("a model's context length is the shortest of its backends", async () => {
   const list = { data: [{ id: "openai/gpt-oss-20b", max_model_len: 16_384 }] };
   const { models } = serve({ backends: THREE.slice(0, 2) }, ({ url }) =>
     url.endsWith("/v1/models") ? jsonAnswer(list) : streamed,
@@ -82,7 +82,7 @@ test("what is known of the context is the shortest of a model's backends", async
   expect(model?.contextLength).toBe(16_384);
 });
 
-test("a configured context is what Ollama is asked to load", async () => {
+test("a configured context length is sent to Ollama", async () => {
   const transport = scriptTransport(() => ({
     headers: { "content-type": "application/x-ndjson" },
     pieces: [new TextEncoder().encode('{"response":"","done":true,"done_reason":"stop"}\n')],
@@ -93,7 +93,7 @@ test("a configured context is what Ollama is asked to load", async () => {
   expect(bodyOf(transport.requests[0])).toMatchObject({ options: { num_ctx: 65_536 } });
 });
 
-test("a failure is logged with the backend it happened at", async () => {
+test("a failure is logged with its backend", async () => {
   const { post, logged } = serve({ backends: [{ ...THREE[0], name: "north" }] }, () => ({
     status: 500,
     pieces: [new TextEncoder().encode('{"error":{"message":"out of order"}}')],
@@ -150,7 +150,7 @@ describe("a backend that is full", () => {
   });
 });
 
-test("a server that limits its rate is not passed on without its own time to come back", async () => {
+test("a rate limit of a server is passed on with its own Retry-After", async () => {
   const { post } = serve({ engine: "vllm" }, () => ({
     ...jsonAnswer({ error: { message: "slow down" } }, 429),
     headers: { "content-type": "application/json", "retry-after": "17" },
@@ -185,7 +185,7 @@ describe("backends one of which fails", () => {
     messages: [{ role: "user", content: `question ${n}` }],
   }));
 
-  test("answer from the other, and report it to the operator", async () => {
+  test("the other one answers, and the operator is told", async () => {
     const { post, get } = failing();
     for (const body of conversations) expect((await post(body)).status).toBe(200);
 
@@ -233,7 +233,7 @@ describe("backends one of which fails", () => {
     }
   });
 
-  test("do not reveal their URLs", async () => {
+  test("URLs are not revealed", async () => {
     const { get, models } = serve({ backends: THREE, keys: [`a:${"0".repeat(64)}`] }, () =>
       jsonAnswer({ error: { message: "dead" } }, 500),
     );
@@ -244,7 +244,7 @@ describe("backends one of which fails", () => {
   });
 });
 
-test("a model that was ready is so no more when all its backends are down, until one answers a probe", async () => {
+test("a ready model becomes unready when all its backends are down, until one answers a probe", async () => {
   let well = true;
   const { models, get, post } = serve({ engine: "vllm", breakerFailures: 1 }, (request) =>
     well ? answerWell(request) : GONE,

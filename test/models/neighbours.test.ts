@@ -110,8 +110,8 @@ async function serve(given: Readonly<Record<string, unknown>>, transport: Transp
 
 const forEver = (): Promise<void> => new Promise(() => {});
 
-describe("places", () => {
-  test("of clients that leave requests for many choices are free again", async () => {
+describe("slots", () => {
+  test("are released when clients abort requests for many choices", async () => {
     const server = createServer((_, seed) => (seed < 1_000 ? { until: forEver() } : WELL));
     const { post, state, isIdle } = await serve({ engine: "vllm", maxConcurrent: 8 }, server);
     const left = new AbortController();
@@ -125,7 +125,7 @@ describe("places", () => {
     expect((await post("b", { seed: 5_000 })).status).toBe(200);
   });
 
-  test("of choices of which the server refuses one are free again", async () => {
+  test("are released when the server refuses one of several choices", async () => {
     const server = createServer((_, seed) =>
       seed % 2 === 1 ? { status: 400, body: '{"error":{"message":"no"}}' } : { until: forEver() },
     );
@@ -139,7 +139,7 @@ describe("places", () => {
     await isIdle();
   });
 
-  test("of choices that waited too long for more of them are free again", async () => {
+  test("are released when choices have waited too long for further slots", async () => {
     const server = createServer(() => ({ until: forEver() }));
     const { post, isIdle } = await serve(
       { engine: "vllm", maxConcurrent: 2, queueTimeoutMs: 20 },
@@ -152,7 +152,7 @@ describe("places", () => {
     await isIdle();
   });
 
-  test("are passed from choice to choice where there are fewer than choices", async () => {
+  test("are passed from choice to choice if there are fewer slots than choices", async () => {
     const { post, isIdle } = await serve(
       { engine: "vllm", maxConcurrent: 2 },
       createServer(() => WELL),
@@ -188,7 +188,7 @@ describe("shares", () => {
     expect(served.slice(0, 2)).toEqual([0, 100]);
   });
 
-  test("limits are those of the key, where it has its own", async () => {
+  test("a key's own limits apply", async () => {
     const held = Promise.withResolvers<void>();
     const server = createServer(() => ({ until: held.promise }));
     const keys = [
@@ -208,7 +208,7 @@ describe("shares", () => {
   });
 });
 
-describe("what a client's own requests fail with", () => {
+describe("failures caused by a client's own requests", () => {
   test.each<[string, Act]>([
     ["500", { status: 500, body: '{"error":{"message":"boom"}}' }],
     ["404", { status: 404, body: '{"error":{"message":"what?"}}' }],
@@ -236,7 +236,7 @@ describe("what a client's own requests fail with", () => {
   });
 });
 
-test("a backend that is gone is out after a few requests, all of which are answered", async () => {
+test("an unreachable backend is ejected after a few requests, all of which are answered", async () => {
   const well = createServer(() => WELL);
   const asked: string[] = [];
   const transport: Transport = async (request) => {

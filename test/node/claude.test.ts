@@ -21,7 +21,7 @@ test("Claude Code is pointed at the gateway, its model and the model's context",
   expect(variables.get("CLAUDE_CODE_MAX_CONTEXT_TOKENS")).toBe("131072");
 });
 
-test("the second model is the small one, and the shorter context counts", () => {
+test("the second model is the small one, and the shorter context length is used", () => {
   const variables = variablesFor({
     backends: [
       { engine: "vllm", model: "openai/gpt-oss-120b" },
@@ -33,7 +33,7 @@ test("the second model is the small one, and the shorter context counts", () => 
   expect(variables.get("CLAUDE_CODE_MAX_CONTEXT_TOKENS")).toBe("65536");
 });
 
-test("a key is asked for where the gateway asks for one, and names are quoted for the shell", () => {
+test("a key is included if the gateway requires one, and names are quoted for the shell", () => {
   const variables = variablesFor({
     keys: [{ name: "me", sha256: "0".repeat(64) }],
     servedName: "it's mine",

@@ -79,7 +79,7 @@ const TWO: Write = async (take) => {
   await take("data: zwölf 👩‍🚀\n\n");
 };
 
-test("frames arrive in well-formed chunks, under the head that middleware has made", async () => {
+test("frames arrive in well-formed chunks, with the headers of the middleware", async () => {
   const { port, left } = await serve(TWO);
   const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
   const [head = "", body = ""] = (await readUntil(socket)).split(/\r\n\r\n(.*)/s);
@@ -110,7 +110,7 @@ test("the connection serves the next request", async () => {
   expect(second.replace(/^Date:.*$/im, "")).toBe(first.replace(/^Date:.*$/im, ""));
 });
 
-test("answers to requests sent at once come one after the other", async () => {
+test("pipelined requests are answered one after the other", async () => {
   const gate = Promise.withResolvers<void>();
   let count = 0;
   const { port } = await serve(async (take) => {
@@ -127,7 +127,7 @@ test("answers to requests sent at once come one after the other", async () => {
   expect(text.match(/\r\n0\r\n\r\n/g)).toHaveLength(2);
 });
 
-test("a client of HTTP/1.0 gets the frames as they are", async () => {
+test("an HTTP/1.0 client gets the frames unchunked", async () => {
   const { port } = await serve(TWO);
   const socket = await open(port, `POST / HTTP/1.0\r\n${HEAD}\r\n`);
   const text = await readUntil(socket);
@@ -137,7 +137,7 @@ test("a client of HTTP/1.0 gets the frames as they are", async () => {
   ).toBe(true);
 });
 
-test("comments go out into silence, and not between frames that come in time", async () => {
+test("comments are sent while the stream is idle, and not between timely frames", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const silence = Promise.withResolvers<void>();
@@ -164,7 +164,7 @@ test("comments go out into silence, and not between frames that come in time", a
   ]);
 });
 
-test("a client that does not read is not written to without end", async () => {
+test("a client that does not read causes backpressure", async () => {
   const frame = `data: ${"x".repeat(10_000)}\n\n`;
   let taken = 0;
   const { port, left } = await serve(async (take) => {
@@ -193,7 +193,7 @@ test("a client that does not read is not written to without end", async () => {
   await expect.poll(() => left.length).toBe(1);
 });
 
-test("a client that leaves cancels, and no more is wanted", async () => {
+test("a disconnect cancels the frames", async () => {
   const read = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<boolean>();
   const { port, left } = await serve(async (take) => {
@@ -221,7 +221,7 @@ test("frames are released if another response replaces them", async () => {
   expect(left).toHaveLength(1);
 });
 
-test("frames that fail cut the connection: half an answer must not look whole", async () => {
+test("failing frames cut the connection: a partial answer must not look complete", async () => {
   const read = Promise.withResolvers<void>();
   const { port } = await serve(async (take) => {
     await take("data: one\n\n");
@@ -247,7 +247,7 @@ describe("a client that reads nothing for the idle timeout", () => {
     return socket;
   }
 
-  test("is cut, and what was made for it stops", async () => {
+  test("is disconnected, and its turn stops", async () => {
     const stopped = Promise.withResolvers<void>();
     const { port, left } = await serve(
       async (take) => {
@@ -262,7 +262,7 @@ describe("a client that reads nothing for the idle timeout", () => {
     expect(left).toHaveLength(1);
   });
 
-  test("is cut when it is a plain answer, too", async () => {
+  test("is disconnected during a plain answer, too", async () => {
     const { port, closed } = await serve(TWO, 10_000, 100);
     const socket = await stall(port, "/text");
     await closed;
@@ -275,7 +275,7 @@ describe("a client that reads nothing for the idle timeout", () => {
     expect(received).toBeLessThan(LONG_TEXT);
   });
 
-  test("is not taken for one that waits for a slow answer", async () => {
+  test("is distinguished from one that waits for a slow answer", async () => {
     const { port, left } = await serve(
       async (take) => {
         await take("data: one\n\n");

@@ -71,7 +71,7 @@ describe("serving", () => {
     expect(await started.exit).toBe(0);
   });
 
-  test("a second signal does not wait", async () => {
+  test("a second signal exits at once", async () => {
     const engine = await silentServer();
     const started = run(["--port", "0", "--engine", "vllm", "--url", engine.url]);
     const baseURL = await listening(started);
@@ -145,14 +145,14 @@ test("help and version are printed, whatever else is there", async () => {
   expect(version.out()).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test("a Node that is too old gets one line", async () => {
+test("a Node that is too old prints one line", async () => {
   const old = 'Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})';
   const started = run([], ["--import", `data:text/javascript,${encodeURIComponent(old)}`]);
   expect(await started.exit).toBe(1);
   expect(started.err()).toBe("harmony-gateway needs Node 22.19 or newer; this is 20.1.0.\n");
 });
 
-test("convert ends quietly when the reader of its output has read enough", async () => {
+test("convert exits silently when its output is closed", async () => {
   const started = run(["convert", "--from", "chat", "--to", "ids"]);
   const { stdin, stdout } = started.process;
   // The input is cut off as well once the process has ended.

@@ -50,14 +50,14 @@ test("docs/settings.md is up to date: if not, run scripts/write-settings-doc.ts"
   expect(readFileSync(path, "utf8")).toBe(toSettingsDocument());
 });
 
-test("the short help fits a terminal, and says where the rest is", () => {
+test("the short help fits a terminal, and says how to get the rest", () => {
   const lines = toShortHelp().split("\n");
   expect(lines.length).toBeLessThanOrEqual(23);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
   expect(toShortHelp()).toContain("--help all");
 });
 
-test("the short help names only flags that there are", () => {
+test("the short help names only existing flags", () => {
   const flags = describedSettings().map(({ flag }) => flag);
   const known = new Set([...flags, "--config", "--help", "--version"]);
   const named = toShortHelp().match(/--[a-z-]+/g) ?? [];

@@ -87,7 +87,7 @@ describe("render", () => {
     expect(ids.filter((id) => id === 200007).length).toBe(4);
   });
 
-  test("prints JSON with the ids of it all", () => {
+  test("prints JSON with all ids", () => {
     const { tokens, ids, messages, dropped } = JSON.parse(runRender([request, "--json"], {}));
     expect(ids.length).toBe(tokens);
     expect(messages.map((each: { role: string }) => each.role)).toEqual([
@@ -142,7 +142,7 @@ describe("parse", () => {
     expect(printed).toContain("user\ntwo <\\|end|>\n");
   });
 
-  test("knows a completion that was cut", () => {
+  test("recognizes a truncated completion", () => {
     const cut = fileWith("<|channel|>analysis<|message|>hm");
     expect(JSON.parse(runParse([cut, "--length", "--json"], {})).finish).toBe("length");
   });

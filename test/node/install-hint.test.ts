@@ -22,7 +22,7 @@ test.each([
   expect(toInstallCommand("ioredis", path(own), exists)).toBe(command);
 });
 
-test("a package that is there but lacks one of its own is not said to be missing", () => {
+test("an installed package without one of its dependencies is not reported as missing", () => {
   const missing = (name: string) =>
     Object.assign(new Error(`Cannot find package '${name}'`), { code: "ERR_MODULE_NOT_FOUND" });
   expect(isMissing(missing("ioredis"), "ioredis")).toBe(true);

@@ -14,7 +14,7 @@ test("a new key comes with its hash, which the setting accepts", () => {
   expect(resolveSettings(given, { public: false }).keys).toEqual([{ name: "alice", sha256 }]);
 });
 
-test("a new sealing key is one the setting accepts", () => {
+test("a new sealing key is accepted by the setting", () => {
   const key = /^[\w-]{43}$/m.exec(runKey(["--sealing"]))?.[0];
   const given = [{ name: "sealingKeys" as const, value: [key], source: "--sealing-keys" }];
   expect(resolveSettings(given, { public: false }).sealingKeys).toEqual([key]);

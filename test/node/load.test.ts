@@ -185,7 +185,7 @@ const BROKEN = {
 const LATE = { code: 504, type: "server_error", metadata: { error_type: "timeout" } };
 
 describe(`of ${STREAMS} streams`, { timeout: 60_000 }, () => {
-  test("a server that is killed loses those it had begun, and is used again when it is back", async () => {
+  test("a killed server loses the streams it had begun, and is used again when it is back", async () => {
     const [ill] = servers;
     const outcomes = await runThrough((server) => void server.kill());
     expect(lossesOf(outcomes)).toEqual(begunOnly(BROKEN));
@@ -202,28 +202,28 @@ describe(`of ${STREAMS} streams`, { timeout: 60_000 }, () => {
     expect(ill?.begun.size).toBeGreaterThan(0);
   });
 
-  test("a server that hangs loses those it had begun, when they have waited long enough", async () => {
+  test("a hanging server loses the streams it had begun, after their timeout", async () => {
     const outcomes = await runThrough((server) => {
       server.illness = "hang";
     });
     expect(lossesOf(outcomes)).toEqual(begunOnly(LATE));
   });
 
-  test("a server that is slow loses none", async () => {
+  test("a slow server loses no stream", async () => {
     const outcomes = await runThrough((server) => {
       server.illness = "slow";
     });
     expect(outcomes.filter((outcome) => !isWhole(outcome))).toEqual([]);
   });
 
-  test("a server that corrupts what it sends loses those it had begun", async () => {
+  test("a server that sends garbage loses the streams it had begun", async () => {
     const outcomes = await runThrough((server) => {
       server.illness = "corrupt";
     });
     expect(lossesOf(outcomes)).toEqual(begunOnly(BROKEN));
   });
 
-  test("those whose clients leave leave the servers while these have nothing to write", async () => {
+  test("requests of disconnected clients are closed even while the server sends nothing", async () => {
     const left = new Set<number>();
     for (const server of servers) server.onLeft = (prompt) => left.add(prompt);
     const stop = stopStreams(() => 8);
@@ -239,7 +239,7 @@ describe(`of ${STREAMS} streams`, { timeout: 60_000 }, () => {
     expect((await Promise.all(staying)).filter((outcome) => !isWhole(outcome))).toEqual([]);
   });
 
-  test("nothing is kept, whatever became of them", async () => {
+  test("no memory or slot is kept, however they ended", async () => {
     const round = async () => {
       await runThrough((server) => {
         server.illness = "corrupt";

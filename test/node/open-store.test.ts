@@ -15,7 +15,7 @@ async function open(settings: Readonly<Record<string, unknown>>): Promise<OpenSt
   return store.store;
 }
 
-test("memory is bounded as the settings say", async () => {
+test("the memory store has the limits of the settings", async () => {
   const store = await open({ storeMaxEntries: 2 });
   for (const key of ["a", "b", "c"]) await store.set(key, "x", 60, "alice");
   expect(await Promise.all(["a", "b", "c"].map((key) => store.get(key)))).toEqual([
@@ -50,7 +50,7 @@ test("KV is on Workers only", async () => {
   );
 });
 
-test("a Redis that cannot be reached is opened all the same, and does not answer", async () => {
+test("an unreachable Redis is opened without an error, and its operations fail", async () => {
   const store = await open({ store: "redis://127.0.0.1:1", storeTimeoutMs: 100 });
   await expect(store.get("a")).rejects.toThrow("Command timed out");
 });
@@ -73,7 +73,7 @@ describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)
     },
   );
 
-  test("entries stand under the gateway's name, for as long as they were given", async () => {
+  test("entries have the gateway's prefix and expire", async () => {
     const store = await open({ store: redis.url });
     await store.set("reasoning:0af", "x", 3600, "alice");
     const ttls = await redis.ttls();
@@ -83,7 +83,7 @@ describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)
     expect(ttl).toBeLessThanOrEqual(3_600_000);
   });
 
-  test("two that are open share what they hold", async () => {
+  test("two open stores share their entries", async () => {
     const [one, other] = [await open({ store: redis.url }), await open({ store: redis.url })];
     await one.set("shared", "x", 60, "alice");
     expect(await other.get("shared")).toBe("x");

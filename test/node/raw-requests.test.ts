@@ -80,7 +80,7 @@ describe("an upgrade", () => {
     },
   );
 
-  test("is refused where Node hands all of them to the listener", () => {
+  test("is refused if Node passes all upgrades to the listener", () => {
     // As a server of Node before 24.9: it has no `shouldUpgradeCallback`.
     const server = new EventEmitter();
     const taken: string[] = [];
@@ -178,7 +178,7 @@ describe("the name in Host, without keys and on loopback", () => {
     expect(plain).toContain("allowedHosts");
   });
 
-  test("a name that is allowed is answered, and any name where a key is asked for", async () => {
+  test("an allowed name is answered, and any name if a key is required", async () => {
     const allowing = await start({ allowedHosts: ["box.lan"] });
     expect(await sendRaw(allowing.origin, ["GET /health HTTP/1.1", "Host: Box.lan:8787"])).toMatch(
       /^HTTP\/1\.1 200 /,

@@ -25,8 +25,8 @@ function ask({ baseURL }: TestGateway, { key = "", stream = false } = {}): Promi
 
 const keyOf = (name: string) => `${name}:${createHash("sha256").update(name).digest("hex")}`;
 
-describe("settings that are read again", () => {
-  test("apply to new requests: a key comes, another goes", async () => {
+describe("reloaded settings", () => {
+  test("apply to new requests: keys are added and removed", async () => {
     const gateway = await start({ settings: { keys: [keyOf("old")] } });
     expect((await ask(gateway, { key: "old" })).status).toBe(200);
     await gateway.reload({ keys: [keyOf("new")] });
@@ -34,7 +34,7 @@ describe("settings that are read again", () => {
     expect((await ask(gateway, { key: "new" })).status).toBe(200);
   });
 
-  test("change which backends there are", async () => {
+  test("change the backends", async () => {
     const gateway = await start({});
     await gateway.reload({ backends: [{ engine: "demo", servedName: "other" }] });
     const models = await (await fetch(`${gateway.baseURL}/models`)).json();
@@ -92,7 +92,7 @@ describe("settings that are read again", () => {
     expect(await metrics()).toContain('finish="stop"} 1\n');
   });
 
-  test("leave what needs a restart as it was, and the log names it", async () => {
+  test("do not change settings that need a restart, and the log names those", async () => {
     const gateway = await start({ settings: { storeMaxEntries: 5 } });
     await gateway.reload({ storeMaxEntries: 6 });
     expect(gateway.logged.at(-1)).toMatchObject({

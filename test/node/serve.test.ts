@@ -52,8 +52,8 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
-describe("leaving", () => {
-  test("an in-flight answer ends, and new connections are refused", async () => {
+describe("shutdown", () => {
+  test("an in-flight answer is completed, and new connections are refused", async () => {
     const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 300 }) });
     const response = await stream(gateway);
     const closing = gateway.close();
@@ -136,7 +136,7 @@ describe("leaving", () => {
   });
 });
 
-test("a client that leaves ends its turn", async () => {
+test("a disconnect ends the turn", async () => {
   const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 1 }) });
   const leaving = new AbortController();
   await stream(gateway, leaving.signal);
@@ -144,7 +144,7 @@ test("a client that leaves ends its turn", async () => {
   await expect.poll(() => turnsOf(gateway)).toEqual(["cancelled"]);
 });
 
-test("a client that disconnects while sending its body is not our failure", async () => {
+test("a disconnect while the body is sent is not a server error", async () => {
   const gateway = await start({ settings: { log: "debug" } });
   const { port, hostname } = new URL(gateway.origin);
   const socket = connect(Number(port), hostname);
@@ -161,7 +161,7 @@ test("a client that disconnects while sending its body is not our failure", asyn
   expect(gateway.logged.filter(({ level }) => level === "error")).toEqual([]);
 });
 
-test("a client that sends its body in pieces and leaves ends its turn", async () => {
+test("a disconnect after a body sent in pieces ends the turn", async () => {
   const gateway = await start({ engine: createDemoEngine({ tokensPerSecond: 1 }) });
   const leaving = new AbortController();
   const body = JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] });
@@ -198,7 +198,7 @@ test.each(["content-length: 500\r\n\r\n{", "transfer-encoding: chunked\r\n\r\n9\
   },
 );
 
-describe("an engine that is not there", () => {
+describe("an unreachable engine", () => {
   test("is reported to the operator, to load balancers and to clients", async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const gateway = await start({ settings: { engine: "vllm", url } });
@@ -265,7 +265,7 @@ describe("an engine that is not there", () => {
   });
 });
 
-test("the command of the greeting can be pasted", async () => {
+test("the printed command can be pasted into a shell", async () => {
   const gateway = await start({});
   const [, url = "", header = "", body = ""] =
     /^curl (\S+) -H '([^']*)' -d '([^']*)'$/.exec(

@@ -132,7 +132,7 @@ describe("variables", () => {
     ]);
   });
 
-  test("what Kubernetes sets for a service of our name is not ours", () => {
+  test("variables that Kubernetes sets for a service of our name are ignored", () => {
     const links = {
       HARMONY_GATEWAY_PORT: "tcp://10.0.0.1:8787",
       HARMONY_GATEWAY_PORT_8787_TCP: "tcp://10.0.0.1:8787",

@@ -27,7 +27,7 @@ function heldEngine(go: Promise<void>): Engine {
   };
 }
 
-test("messages that one socket sends ahead wait at the client, not in the gateway", async () => {
+test("messages sent ahead on one socket wait at the client, not in the gateway", async () => {
   const go = Promise.withResolvers<void>();
   const gateway = await startTestGateway({
     engine: heldEngine(go.promise),
@@ -63,7 +63,7 @@ test("messages that one socket sends ahead wait at the client, not in the gatewa
   }
 });
 
-test("a key opens as many sockets as it may, whatever another has open", async () => {
+test("a key's limit of sockets does not depend on other keys", async () => {
   const gateway = await startTestGateway({
     settings: {
       keys: [`a:${SHA256_OF_A}`, { name: "b", sha256: SHA256_OF_B, maxSocketsPerKey: 1 }],

@@ -158,7 +158,7 @@ async function answerTo(args: readonly string[], environment = {}) {
   return { printed, complaints, codes };
 }
 
-test("there are at least forty of them", () => {
+test("there are at least forty wrong invocations", () => {
   expect(WRONG.length).toBeGreaterThanOrEqual(40);
 });
 

@@ -15,7 +15,7 @@ import { bodyText, documents } from "./arbitraries.ts";
 const withoutWarnings = ({ header, messages }: Document) => ({ header, messages });
 
 describe("any document", () => {
-  test("is read back from its text", () => {
+  test("can be parsed from its rendered text", () => {
     fc.assert(
       fc.property(documents, (document) => {
         const text = renderOpenChatML(document);
@@ -27,7 +27,7 @@ describe("any document", () => {
     );
   });
 
-  test("gives the same events however it is cut", () => {
+  test("is parsed to the same events however it is split", () => {
     fc.assert(
       fc.property(
         documents,
@@ -40,7 +40,7 @@ describe("any document", () => {
     );
   });
 
-  test("comes back from Harmony with its roles, texts and calls", () => {
+  test("keeps its roles, texts and calls through Harmony", () => {
     fc.assert(
       fc.property(documents, (document) => {
         const { messages } = toHarmony(document);
@@ -68,7 +68,7 @@ test("no body, however it ends, swallows the next message", () => {
   );
 });
 
-describe("any text at all", () => {
+describe("any text", () => {
   const pieces = fc.constantFrom(
     "<|start|>",
     "<|message|>",
@@ -97,7 +97,7 @@ describe("any text at all", () => {
     .array(fc.oneof(pieces, fc.string({ maxLength: 3 })), { maxLength: 20 })
     .map((each) => each.join(""));
 
-  test("is a document or an error with a place", () => {
+  test("is parsed to a document or to an error with a position", () => {
     fc.assert(
       fc.property(texts, (text) => {
         const { offset = 0, messageIndex = 0 } = errorOf(text) ?? {};
@@ -108,7 +108,7 @@ describe("any text at all", () => {
     );
   });
 
-  test("streams the same however it is cut", () => {
+  test("is streamed the same however it is split", () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(bodiesOf(read(Array.from(text)))).toEqual(bodiesOf(read([text])));
@@ -118,7 +118,7 @@ describe("any text at all", () => {
   });
 });
 
-test("an error says at which byte of which message it is", () => {
+test("an error contains the message's index and the byte offset", () => {
   const text = "<|start|>user<|message|>é😀<|end|>\n<|start|>robot<|message|>x<|end|>";
   const at = new TextEncoder().encode(text.slice(0, text.indexOf("<|message|>x"))).length;
   expect(() => parseOpenChatML(text)).toThrow(
@@ -126,7 +126,7 @@ test("an error says at which byte of which message it is", () => {
   );
 });
 
-test("a made id is never one that is written further down", () => {
+test("a generated id is never one that appears later in the text", () => {
   const call = "<|channel|>commentary<|constrain|>json<|message|>{}<|call|>";
   const text = `<|start|>assistant to=functions.f${call}<|start|>assistant to=functions.f call_id=call_1${call}`;
   const { messages } = parseOpenChatML(text, { hip1: true });

@@ -20,7 +20,7 @@ import { type Case, readCases, toDocument, toRawMessage, withoutUnset } from "./
 const cases = readCases();
 const ofKind = (kind: Case["kind"]) => cases.filter((line) => line.kind === kind);
 
-test("the file holds as many cases as it should", () => {
+test("the file has the expected number of cases", () => {
   const kinds = Map.groupBy(cases, ({ kind }) => kind);
   expect(Object.fromEntries([...kinds].map(([kind, lines]) => [kind, lines.length]))).toEqual({
     parse: 52,

@@ -43,7 +43,7 @@ const streams: [string, string, object][] = [
 ];
 
 describe.each(streams)(
-  "a client that leaves the stream of %s lets go of the engine",
+  "a disconnect from the stream of %s aborts the engine's request",
   (_, ...asked) => {
     test.each<[string, Script]>([
       ["while it writes", LONG],

@@ -87,7 +87,7 @@ export function testRequests(send: (path: string, sent?: Sent) => Promise<Respon
     expect(join(await streamed.text())).toEqual({ content, reasoning });
   });
 
-  test("refuses what is no request, in the envelope of errors", async () => {
+  test("refuses an invalid request in the error envelope", async () => {
     const response = await post({ ...HELLO, messages: [] });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({

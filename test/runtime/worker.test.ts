@@ -32,7 +32,7 @@ describe("with the committed wrangler.toml", () => {
   });
 });
 
-describe("with reasoning stored in KV no client's tool loop loses any", () => {
+describe("with reasoning stored in KV no client's tool loop loses reasoning", () => {
   let engine: RecordingEngine;
   let server: EngineServer;
   let worker: TestWorker;
@@ -152,7 +152,7 @@ describe("two Workers", () => {
     expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
   });
 
-  test("that share nothing lose what clients do not send back, and report it", async () => {
+  test("that share nothing lose reasoning that clients do not send back, and report it", async () => {
     const { sends } = await startTwo(["mine", "yours"]);
     const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
     expect(outcomes).toEqual([null, "lost", "lost", "lost"]);

@@ -19,7 +19,7 @@ function entriesOf() {
   };
 }
 
-test("what was set is read, by its tenant alone", async () => {
+test("an entry is read by its own tenant only", async () => {
   const { entries, corrupt } = entriesOf();
   expect(await entries.set({ name: "Rex" }, "alice", "1", "2")).toBe(true);
   expect(await entries.get("alice", "1", "2")).toEqual({ name: "Rex" });
@@ -44,7 +44,7 @@ test.each(["", "{", '{"name":"Re', '{"name":7}', "null", "\u0000", '"Rex"'])(
   },
 );
 
-test("no text makes reading throw", () => {
+test("no stored text makes reading throw", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
       const value = readStored(SCHEMA, text);

@@ -37,7 +37,7 @@ function troubled() {
   return { store, state, asked, reported };
 }
 
-test("a store that is well is passed through, and nothing is reported", async () => {
+test("a healthy store is passed through, and nothing is reported", async () => {
   const { store, reported } = troubled();
   await store.set("a", "x", 60, "alice");
   expect(await store.get("a")).toBe("x");
@@ -57,7 +57,7 @@ test("a store that is down rejects, and each failure is reported", async () => {
   expect(reported).toEqual(["get error connection refused", "set error connection refused"]);
 });
 
-test("a store that does not answer is waited for no longer than it is given", async () => {
+test("an operation of a store that does not answer times out", async () => {
   vi.useFakeTimers();
   try {
     const { store, state, reported } = troubled();
@@ -73,7 +73,7 @@ test("a store that does not answer is waited for no longer than it is given", as
   }
 });
 
-test("a store that throws before it promises fails like one that rejects", async () => {
+test("a store that throws synchronously fails like one that rejects", async () => {
   const reported: string[] = [];
   const throwing = () => {
     throw new Error("no client");
@@ -91,7 +91,7 @@ test("a store that throws before it promises fails like one that rejects", async
   expect(reported).toEqual(["delete error"]);
 });
 
-test("an entry larger than allowed is not kept, is no failure, and leaves what was there", async () => {
+test("an entry larger than allowed is not stored, does not count as a failure, and keeps the old entry", async () => {
   const { store, asked, reported } = troubled();
   expect(await store.set("a", "x".repeat(1000), 60, "alice")).toBe(true);
   asked.length = 0;
@@ -103,7 +103,7 @@ test("an entry larger than allowed is not kept, is no failure, and leaves what w
   expect(await store.get("a")).toBe("x".repeat(1000));
 });
 
-test("whether it works is asked only of a store that has failed", async () => {
+test("only a store that has failed is checked", async () => {
   const { store, state, asked } = troubled();
   await store.check();
   expect(asked).toEqual([]);
@@ -146,7 +146,7 @@ describe("after three failures in a row", () => {
     expect(reported).toEqual(["get resting"]);
   });
 
-  test("then it is tried again, and its recovery is reported", async () => {
+  test("then it is retried, and its recovery is reported", async () => {
     const { store, state, reported } = await failThrice();
     state.mode = "well";
     state.now += 1000;
@@ -155,7 +155,7 @@ describe("after three failures in a row", () => {
     expect(reported).toEqual(["recovered"]);
   });
 
-  test("a failure then gives it another rest at once", async () => {
+  test("a failure then pauses it again at once", async () => {
     const { store, state, asked, reported } = await failThrice();
     state.now += 1000;
     await store.get("a").catch(() => {});
@@ -165,7 +165,7 @@ describe("after three failures in a row", () => {
   });
 });
 
-test("failures with successes between them are no reason to rest", async () => {
+test("failures with successes between them do not pause it", async () => {
   const { store, state, asked } = troubled();
   for (let round = 0; round < 5; round++) {
     state.mode = "down";

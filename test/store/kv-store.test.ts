@@ -33,7 +33,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => server.close());
 
-test("what was set is there, until it is deleted", async () => {
+test("an entry exists until it is deleted", async () => {
   const store = createKvStore(namespace);
   expect(await store.get("a")).toBe(undefined);
   await store.set("a", '["one"]', 3600, "alice");

@@ -20,7 +20,7 @@ function storeAt(bounds: Partial<MemoryStoreOptions> = {}) {
   return { store, clock, held };
 }
 
-test("what was set is there, until it is deleted", async () => {
+test("an entry exists until it is deleted", async () => {
   const { store } = storeAt();
   expect(await store.get("a")).toBe(undefined);
   await store.set("a", "one", 60, "alice");
@@ -47,7 +47,7 @@ test.each([
   expect(await store.get("key")).toBe(value);
 });
 
-test("an entry lives as long as it was given, however often it is read", async () => {
+test("an entry expires after its time to live, however often it is read", async () => {
   const { store, clock, held } = storeAt();
   await store.set("short", "x", 1, "alice");
   await store.set("long", "x", 3600, "alice");
@@ -59,7 +59,7 @@ test("an entry lives as long as it was given, however often it is read", async (
   expect(await held("short", "long")).toEqual([]);
 });
 
-test("setting again gives an entry its time again", async () => {
+test("setting an entry again renews its time to live", async () => {
   const { store, clock, held } = storeAt();
   await store.set("a", "x", 1, "alice");
   clock.now = START + 900;
@@ -68,7 +68,7 @@ test("setting again gives an entry its time again", async () => {
   expect(await held("a")).toEqual(["a"]);
 });
 
-test("of too many entries, the one used longest ago leaves", async () => {
+test("the least recently used of too many entries is evicted", async () => {
   const { store, held } = storeAt({ maxEntries: 3 });
   for (const key of ["a", "b", "c"]) await store.set(key, "x", 60, "alice");
   await store.get("a");
@@ -76,7 +76,7 @@ test("of too many entries, the one used longest ago leaves", async () => {
   expect(await held("a", "b", "c", "d")).toEqual(["a", "c", "d"]);
 });
 
-test("entries leave when all of them together are too large", async () => {
+test("entries are evicted when they are too large together", async () => {
   const { store, held } = storeAt({ maxBytes: 100 });
   await store.set("a", "x".repeat(49), 60, "alice");
   await store.set("b", "x".repeat(49), 60, "alice");
@@ -85,7 +85,7 @@ test("entries leave when all of them together are too large", async () => {
   expect(await held("a", "b", "c")).toEqual(["b", "c"]);
 });
 
-test("an entry larger than the store is not kept, and takes the place of none", async () => {
+test("an entry larger than the store is not stored, and evicts nothing", async () => {
   const { store, held } = storeAt({ maxBytes: 100 });
   await store.set("a", "x", 60, "alice");
   expect(await store.set("big", "x".repeat(200), 60, "alice")).toBe(false);
@@ -93,7 +93,7 @@ test("an entry larger than the store is not kept, and takes the place of none", 
   expect(await held("a", "big")).toEqual(["a"]);
 });
 
-test("a flood stays within its bounds", async () => {
+test("a flood of entries stays within the limits", async () => {
   const { store, held } = storeAt({ maxEntries: 100, maxBytes: 2000 });
   const keys = Array.from({ length: 5000 }, (_, index) => `key-${index}`);
   for (const key of keys) await store.set(key, "x".repeat(92), 60, "alice");
@@ -124,7 +124,7 @@ describe("between tenants", () => {
     expect(await held(...mine)).toEqual(mine);
   });
 
-  test("a tenant that holds all of it gives way to a newcomer, down to its share", async () => {
+  test("a tenant that fills the store loses entries to a new tenant, down to its share", async () => {
     const { store, held } = storeAt({ maxBytes: 100 });
     const theirs = await fill(store, "al", 10);
     const mine = await fill(store, "bob", 5);
@@ -149,7 +149,7 @@ describe("between tenants", () => {
     expect(await entries.held(...(await fill(entries.store, "al", 5)))).toHaveLength(2);
   });
 
-  test("at random, the bounds hold, and a tenant below its share loses nothing", async () => {
+  test("with random operations the limits hold, and a tenant below its share loses nothing", async () => {
     const entry = fc.record({
       tenant: fc.constantFrom("al", "bob", "cy"),
       key: fc.nat(20),

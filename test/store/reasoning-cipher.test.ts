@@ -22,7 +22,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64url");
 }
 
-describe("what was sealed", () => {
+describe("an encrypted text", () => {
   test.each(["", "a", "Let me think.", "日本語 👩‍🚀", "\u0000\u2028", "x".repeat(100_000)])(
     "opens to the same text",
     async (text) => {
@@ -33,7 +33,7 @@ describe("what was sealed", () => {
     },
   );
 
-  test("is the version, the key's id, the nonce, and the text's length and 16 bytes", async () => {
+  test("consists of version, key id, nonce, ciphertext and a 16-byte tag", async () => {
     const bytes = bytesOf(await sealsWith("secret").seal("12345", BOUND));
     expect(bytes.slice(0, 1)).toEqual(Uint8Array.of(1));
     expect(bytes.slice(9, 21)).toEqual(new Uint8Array(12).fill(1));
@@ -58,7 +58,7 @@ describe("what was sealed", () => {
     expect(await cipher.seal("same", BOUND)).not.toBe(await cipher.seal("same", BOUND));
   });
 
-  test("shows neither text nor tenant", async () => {
+  test("reveals neither text nor tenant", async () => {
     const sealed = await sealsWith("secret").seal("Let me think.", BOUND);
     const shown = new TextDecoder("latin1").decode(bytesOf(sealed));
     expect(shown).not.toContain("think");
@@ -66,7 +66,7 @@ describe("what was sealed", () => {
   });
 });
 
-describe("a seal is refused", () => {
+describe("decryption is refused", () => {
   const cases: [why: string, alter: (bytes: Uint8Array) => Uint8Array | string, reason: string][] =
     [
       ["of another version", (bytes) => bytes.with(0, 2), "malformed"],
@@ -95,7 +95,7 @@ describe("a seal is refused", () => {
     expect(await cipher.open(sealed, BOUND)).toEqual({ opened: false, reason });
   });
 
-  test("whichever bit is turned", async () => {
+  test("whichever bit is flipped", async () => {
     const cipher = sealsWith("secret");
     const bytes = bytesOf(await cipher.seal("Let me think.", BOUND));
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -139,7 +139,7 @@ describe("a seal is refused", () => {
 });
 
 describe("keys", () => {
-  test("a new one first: it seals, the old one still opens", async () => {
+  test("a new key first: it encrypts, the old one still decrypts", async () => {
     const before = await sealsWith("old").seal("then", BOUND);
     const rotated = sealsWith("new", "old");
     expect(await rotated.open(before, BOUND)).toEqual({ opened: true, text: "then" });
@@ -172,12 +172,12 @@ describe("keys", () => {
   });
 });
 
-describe("long seals", () => {
+describe("long encrypted texts", () => {
   afterEach(() => {
     vi.restoreAllMocks();
   });
 
-  test("longer than any are refused before they are decoded", async () => {
+  test("that are too long are refused before they are decoded", async () => {
     const decode = vi.spyOn(globalThis, "atob");
     const opened = await sealsWith("secret").open("A".repeat(2_000_000), BOUND);
     expect(opened).toEqual({ opened: false, reason: "malformed" });
@@ -192,7 +192,7 @@ describe("long seals", () => {
     expect(decode.mock.calls.map(([text]) => text.length)).toEqual([12]);
   });
 
-  test("are decoded one in each turn of the event loop", async () => {
+  test("are decoded one per iteration of the event loop", async () => {
     const cipher = sealsWith("secret");
     const sealed = await cipher.seal("x".repeat(300_000), BOUND);
     const turns = vi.spyOn(globalThis, "setTimeout");

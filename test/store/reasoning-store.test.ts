@@ -86,7 +86,7 @@ function step(fields: Partial<LoopStep>): LoopStep {
   return { sent: [], sealed: [], callIds: [], ...fields };
 }
 
-describe("on the way out", () => {
+describe("storing", () => {
   test("the events are the same, in the same order", async () => {
     const { reasoningStore } = keeperWith();
     const events = turnOf(think("hm, well"), say("Wait."), think("so"), call("c1"), call("c2"));
@@ -106,7 +106,7 @@ describe("on the way out", () => {
     ]);
   });
 
-  test("leaving the iteration ends the turn", async () => {
+  test("an early return ends the turn", async () => {
     const { reasoningStore } = keeperWith();
     let left = false;
     async function* endless(): AsyncGenerator<TurnEvent> {
@@ -123,7 +123,7 @@ describe("on the way out", () => {
     expect(left).toBe(true);
   });
 
-  test("what the turn throws is thrown", async () => {
+  test("errors of the turn are passed on", async () => {
     const { reasoningStore } = keeperWith();
     // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
     async function* failing(): AsyncGenerator<TurnEvent> {
@@ -133,7 +133,7 @@ describe("on the way out", () => {
     await expect(Array.fromAsync(kept)).rejects.toThrow("engine gone");
   });
 
-  test("a client that stops reading once it knows the call's id can still come back with it", async () => {
+  test("reasoning is restored for a client that stops reading once it knows the call's id", async () => {
     const { reasoningStore } = keeperWith();
     for await (const event of reasoningStore.keep(stream(turnOf(think("hm"), call("c1"))), {
       tenant: "alice",
@@ -170,7 +170,7 @@ describe("on the way out", () => {
   });
 });
 
-describe("on the way in", () => {
+describe("restoring", () => {
   /** `c1`, a call after one analysis message, and `c2`, a call after two; with the encrypted texts of all three. */
   async function afterTwoCalls() {
     const all = keeperWith();
@@ -220,7 +220,7 @@ describe("on the way in", () => {
     ).toEqual([{ reasoning: beforeCalls(["one", "two", "three"]), outcome: "sealed" }]);
   });
 
-  test("encrypted reasoning without a call is kept alone", async () => {
+  test("encrypted reasoning without a call is restored alone", async () => {
     const { cipher, reasoningStore } = await afterTwoCalls();
     expect(await reasoningStore.restore("alice", [step({ sealed: cipher.slice(0, 1) })])).toEqual([
       { reasoning: beforeCalls(["one"]), outcome: "sealed" },
@@ -302,7 +302,7 @@ describe("on the way in", () => {
     ]);
   });
 
-  test("a seal that does not open is lost, and counted, when there is nothing else", async () => {
+  test("encrypted reasoning that cannot be decrypted counts as lost if there is nothing else", async () => {
     const { reasoningStore, refusals } = keeperWith();
     expect(await reasoningStore.restore("alice", [step({ sealed: ["forged"] })])).toEqual([
       { reasoning: [], outcome: "lost" },
@@ -310,7 +310,7 @@ describe("on the way in", () => {
     expect(refusals).toEqual(["malformed"]);
   });
 
-  test("a call without reasoning misses none", async () => {
+  test("a call without reasoning has no outcome", async () => {
     const { reasoningStore, outcomes, run } = keeperWith();
     await run(turnOf(call("c1")));
     expect(await reasoningStore.restore("alice", [step({ callIds: ["c1"] })])).toEqual([
@@ -329,7 +329,7 @@ describe("on the way in", () => {
     }
   });
 
-  test("of very many calls, the last thousand are looked up", async () => {
+  test("the last thousand of very many calls are looked up", async () => {
     let gets = 0;
     const memory = createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
     const { reasoningStore } = keeperWith({
@@ -374,8 +374,8 @@ describe("tenants", () => {
   });
 });
 
-describe("opening one by one", () => {
-  test("gives the text", async () => {
+describe("decrypting single items", () => {
+  test("returns the text", async () => {
     const { reasoningStore, run } = keeperWith();
     const sealed = await run(turnOf(think("one"), call("c1"), think("two"), call("c2")));
     expect(await Promise.all(sealed.map((each) => reasoningStore.open("alice", each)))).toEqual([
@@ -384,7 +384,7 @@ describe("opening one by one", () => {
     ]);
   });
 
-  test("says why not, and counts it", async () => {
+  test("returns the reason of a refusal, and counts it", async () => {
     const { run } = keeperWith();
     const [sealed = ""] = await run(turnOf(think("one")));
     const { reasoningStore, refusals } = keeperWith({ secret: "another" });

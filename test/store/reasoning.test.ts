@@ -24,7 +24,7 @@ function watching() {
 
 const memory = () => createMemoryStore({ maxEntries: 10, maxBytes: 1000, now: Date.now });
 
-test("a store's trouble is logged when it begins and when it ends, and counted all along", async () => {
+test("a store's failures are logged when they begin and end, and each is counted", async () => {
   const { deps, logged, clock, metrics } = watching();
   let down = true;
   const healthy = memory();
@@ -45,8 +45,8 @@ test("a store's trouble is logged when it begins and when it ends, and counted a
   expect(metrics()).toContain('store_failures_total{operation="get",failure="resting"} 2\n');
 });
 
-describe("seals", () => {
-  test("without configured keys are this process's own, and that is logged at the first", async () => {
+describe("encryption keys", () => {
+  test("are this process's own if none are configured, which is logged at first use", async () => {
     const { deps, logged } = watching();
     const cipher = createCipher(testSettings(), deps.log);
     expect(logged).toEqual([]);
@@ -58,7 +58,7 @@ describe("seals", () => {
     expect(await restarted.open(sealed, BOUND)).toEqual({ opened: false, reason: "unknown-key" });
   });
 
-  test("with configured keys remain valid after a restart", async () => {
+  test("from the settings decrypt after a restart", async () => {
     const { deps, logged } = watching();
     const settings = testSettings({ sealingKeys: [KEY] });
     const sealed = await createCipher(settings, deps.log).seal("hm", BOUND);

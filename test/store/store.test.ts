@@ -2,11 +2,11 @@ import { array, assert, asyncProperty, string } from "fast-check";
 import { expect, test } from "vitest";
 import { storeKey } from "../../src/store/store.ts";
 
-test("a key names its kind and shows nothing else", async () => {
+test("a key contains its kind and nothing else readable", async () => {
   expect(await storeKey("reasoning", "alice", "call_1")).toMatch(/^reasoning:[0-9a-f]{64}$/);
 });
 
-test("different parts make different keys, wherever they are cut", async () => {
+test("different parts make different keys, however they are split", async () => {
   await assert(
     asyncProperty(array(string()), array(string()), async (a, b) => {
       const same = JSON.stringify(a) === JSON.stringify(b);

@@ -150,7 +150,7 @@ test("a consumer's exception is not reported as the producer's", async () => {
 });
 
 describe("deliverAll", () => {
-  test("waits for room in the middle, then continues in order", async () => {
+  test("waits for demand in the middle, then continues in order", async () => {
     const room = Promise.withResolvers<boolean>();
     const taken: number[] = [];
     const more = deliverAll([1, 2, 3], (event) => {
@@ -190,13 +190,13 @@ test.each<[Demand, boolean, number]>([
 });
 
 describe("a serial queue", () => {
-  test("delivers synchronously while there is room", () => {
+  test("delivers synchronously while there is demand", () => {
     const queue = new SerialQueue();
     expect(queue.pass(() => true)).toBe(true);
     expect(queue.demand).toBe(true);
   });
 
-  test("keeps the order while there is no room, and is synchronous again afterwards", async () => {
+  test("keeps the order while there is no demand, and is synchronous again afterwards", async () => {
     const queue = new SerialQueue();
     const room = Promise.withResolvers<boolean>();
     const passed: number[] = [];

@@ -30,7 +30,7 @@ const straddled = Array.from({ length: ORDINARY_COUNT }, (_, id) => bytesOf(toke
   .filter((text) => text.length > 1 && text.includes("\uFFFD"))
   .flatMap((text) => Array.from(text.replaceAll("\uFFFD", "")));
 
-describe("merging gives the same as a literal implementation", () => {
+describe("merging equals a naive implementation", () => {
   const someChars = fc.constantFrom(...straddled, ...Array.from(" aeinrst学生한국のेাარਿ്ះើבו"));
   test.each([
     ["for characters that tokens cut through", someChars, 24],

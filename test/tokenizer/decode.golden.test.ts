@@ -5,7 +5,7 @@ import { DECODE_CASES } from "./golden-cases.ts";
 const tokenizer = o200kHarmony();
 const expected = DECODE_CASES.map((each) => [each.id, each.kind, each.expected_text]);
 
-test("every list of ids gives the reference's text", () => {
+test("every list of ids decodes to the reference's text", () => {
   expect(DECODE_CASES).toHaveLength(100);
   const texts = DECODE_CASES.map(({ id, kind, token_ids: ids }) => [
     id,
@@ -15,7 +15,7 @@ test("every list of ids gives the reference's text", () => {
   expect(texts).toEqual(expected);
 });
 
-test("so it does id by id", () => {
+test("and does so id by id", () => {
   const texts = DECODE_CASES.map(({ id, kind, token_ids: ids }) => {
     const decoder = tokenizer.createDecoder();
     const deltas = ids.map((each) => decoder.push(each));

@@ -30,7 +30,7 @@ test("decoding gives the text that was encoded", () => {
   );
 });
 
-test("many ids at once give what they give one by one", () => {
+test("many ids at once decode like single ids", () => {
   const manyIds = fc.array(fc.oneof(fc.integer({ min: 0, max: 201_100 }), fc.nat({ max: 255 })), {
     minLength: 129,
     maxLength: 200,
@@ -48,7 +48,7 @@ test("many ids at once give what they give one by one", () => {
 });
 
 describe("a stream", () => {
-  test("joins to what all ids at once give", () => {
+  test("joins to the same text as all ids at once", () => {
     fc.assert(
       fc.property(anyIds, (ids) => {
         const decoder = createDecoder();
@@ -75,7 +75,7 @@ describe("a stream", () => {
     );
   });
 
-  test("shows a character with the id that completes it", () => {
+  test("emits a character with the id that completes it", () => {
     const decoder = createDecoder();
     expect([172, 253, 246, 222].map((id) => decoder.push(id))).toEqual(["", "", "", "😀"]);
     expect(decoder.end()).toBe("");
@@ -91,7 +91,7 @@ describe("a stream", () => {
     expect(decoder.push(id)).toBe(text);
   });
 
-  test("is fresh again after its end", () => {
+  test("can be reused after its end", () => {
     const decoder = createDecoder();
     decoder.push(172);
     expect(decoder.end()).toBe("\uFFFD");
@@ -99,7 +99,7 @@ describe("a stream", () => {
     expect(decoder.end()).toBe("");
   });
 
-  test("does not disturb another one", () => {
+  test("is independent of other streams", () => {
     const [one, other] = [createDecoder(), createDecoder()];
     one.push(172);
     expect(other.push(24_912)).toBe("hello");

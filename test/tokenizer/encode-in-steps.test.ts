@@ -35,7 +35,7 @@ describe("encoding in steps", () => {
     expect(counts.length).toBeGreaterThanOrEqual(Buffer.byteLength(text) / 16_384 - 1);
   });
 
-  test("tells how many ids there are so far", () => {
+  test("reports the number of ids so far", () => {
     const { ids, counts } = idsOf(TEXTS[0]![1]);
     expect(counts).toEqual(counts.toSorted((a, b) => a - b));
     expect(counts.at(-1)).toBeLessThanOrEqual(ids.length);
@@ -46,7 +46,7 @@ describe("encoding in steps", () => {
     expect(tokenizer.encodeInSteps("Hello!").next()).toEqual({ done: true, value: [13_225, 0] });
   });
 
-  test("several side by side do not disturb each other, left ones included", () => {
+  test("interleaved encodings are independent, including abandoned ones", () => {
     const encodings = TEXTS.map(([, text]) => ({
       expected: tokenizer.encode(text),
       steps: tokenizer.encodeInSteps(text),

@@ -6,7 +6,7 @@ import { ENCODE_CASES, LARGE_ENCODE_CASES } from "./golden-cases.ts";
 
 const tokenizer = o200kHarmony();
 
-test("every text gives the reference's ids", () => {
+test("every text encodes to the reference's ids", () => {
   expect(ENCODE_CASES).toHaveLength(1334);
   const ids = ENCODE_CASES.map(({ id, kind, text }) => [id, kind, tokenizer.encode(text)]);
   expect(ids).toEqual(ENCODE_CASES.map((each) => [each.id, each.kind, each.expected_token_ids]));

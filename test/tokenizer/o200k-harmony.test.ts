@@ -17,13 +17,13 @@ test.each([
   expect(tokenizer.encode(text)).toEqual(ids);
 });
 
-test("each call gives a list of its own", () => {
+test("each call returns a new list", () => {
   const first = tokenizer.encode("hello world");
   first.push(1);
   expect(tokenizer.encode("hello world")).toEqual([24_912, 2375]);
 });
 
-test("what was met before changes no ids", () => {
+test("earlier texts do not change the ids", () => {
   // More pieces than the cache has places for, of all lengths it takes, twice.
   const pieces = Array.from({ length: 20_000 }, (_, index) => {
     return ` ${"qzjxvkwpbyqzjxvkw".slice(0, index % 17)}${(index * 7919).toString(36).replaceAll(/\d/g, "q")}`;

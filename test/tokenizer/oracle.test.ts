@@ -8,8 +8,8 @@ import { oracleTexts } from "./texts.ts";
 const tokenizer = o200kHarmony();
 const oracle = new Tiktoken(o200kBase);
 
-describe("beside js-tiktoken", () => {
-  test("random texts give the same ids", () => {
+describe("compared with js-tiktoken", () => {
+  test("random texts encode to the same ids", () => {
     fc.assert(
       fc.property(oracleTexts, (text) => {
         expect(tokenizer.encode(text)).toEqual(oracle.encode(text, [], []));
@@ -18,7 +18,7 @@ describe("beside js-tiktoken", () => {
     );
   });
 
-  test("random texts without spaces give the same ids", () => {
+  test("random texts without spaces encode to the same ids", () => {
     const letters = fc.string({
       unit: fc.constantFrom(...Array.from("abcdefghijklmnopqrstuvwxyzéüжщ漢字仮名अकार्यกขค한국")),
       minLength: 1,

@@ -32,7 +32,7 @@ function createCounting(bytesPerId: number) {
   return { work, encode, expected: (piece: string) => numbersOf(Buffer.from(piece), bytesPerId) };
 }
 
-describe("a piece is encoded once and then known", () => {
+describe("a piece is encoded once and then cached", () => {
   test.each([1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, MAX_CACHED_BYTES])("of %s bytes", (length) => {
     const { work, encode, expected } = createCounting(6);
     const piece = "abcdefghijklmnop".slice(0, length);
@@ -63,7 +63,7 @@ test.each([
 });
 
 describe("a piece of one scope", () => {
-  test("is not known in another, and stays known in its own", () => {
+  test("is not cached for another, and stays cached in its own", () => {
     const { work, encode, expected } = createCounting(6);
     expect(encode("xylem", "a")).toEqual(expected("xylem"));
     expect(encode("xylem", "b")).toEqual(expected("xylem"));
@@ -73,7 +73,7 @@ describe("a piece of one scope", () => {
     expect(work).toHaveBeenCalledTimes(2);
   });
 
-  test("is never known in a scope that was given the number of a forgotten one", () => {
+  test("is never cached for a scope that reuses the number of an evicted one", () => {
     const { work, encode } = createCounting(6);
     const scopes = Array.from({ length: 3 * MAX_SCOPES }, (_, index) => `scope ${index}`);
     for (const scope of scopes) encode("xylem", scope);

@@ -74,7 +74,7 @@ const LONG_PIECES: readonly (readonly [string, string])[] = [
   ["one emoji", "😀".repeat(UNITS / 4)],
 ];
 
-describe("in chunks a piece becomes what it becomes as a whole", () => {
+describe("a piece in chunks is encoded like the whole piece", () => {
   test.each(LONG_PIECES)("%s", (_, text) => {
     expect(mergeInChunks(text).ids).toEqual(mergeWhole(text));
   });

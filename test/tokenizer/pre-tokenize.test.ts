@@ -54,7 +54,7 @@ test.each([
   expect(pieces(of)).toEqual(are);
 });
 
-describe("beside the pattern as a regular expression", () => {
+describe("compared with the pattern as a regular expression", () => {
   test("every text of up to four characters, one of each class", () => {
     const classes = ["a", "Z", "漢", "\u0301", "7", " ", "\t", "\n", "!", "/", "'s", "é", "Ж", "€"];
     let strings = [""];

@@ -5,7 +5,7 @@ import { TournamentTree } from "../../src/tokenizer/tournament-tree.ts";
 
 const value = fc.oneof(fc.integer({ min: 0, max: 5 }), fc.constant(NO_RANK));
 
-test("the leftmost lowest value is known after any changes", () => {
+test("finds the leftmost lowest value after any changes", () => {
   const changes = fc.array(fc.tuple(fc.nat(), value), { maxLength: 40 });
   fc.assert(
     fc.property(fc.array(value, { minLength: 1, maxLength: 40 }), changes, (values, list) => {

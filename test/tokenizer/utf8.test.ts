@@ -27,7 +27,7 @@ test.each([
   expect(decode(bytes.map((byte) => Uint8Array.of(byte))), "byte by byte").toBe(text);
 });
 
-test("it says whether a character is unfinished, and is as new after the end", () => {
+test("reports an unfinished character, and can be reused after the end", () => {
   const decoder = new Utf8Decoder();
   expect(decoder.push(Uint8Array.of(0x61, 0xe0))).toBe("a");
   expect(decoder.isInsideCharacter).toBe(true);
@@ -38,7 +38,7 @@ test("it says whether a character is unfinished, and is as new after the end", (
   expect(decoder.push(Uint8Array.of(0xc2, 0x80))).toBe("\u0080");
 });
 
-describe("beside TextDecoder", () => {
+describe("compared with TextDecoder", () => {
   const telling = fc.constantFrom(
     0x00,
     0x61,
@@ -64,7 +64,7 @@ describe("beside TextDecoder", () => {
     0xff,
   );
 
-  test("any bytes in any parts give the same text", () => {
+  test("any bytes in any parts decode to the same text", () => {
     fc.assert(
       fc.property(fc.array(fc.array(telling, { maxLength: 5 }), { maxLength: 6 }), (parts) => {
         const expected = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -16,7 +16,7 @@ const ranks = createRanks(tokens);
 const allIds = Array.from({ length: ORDINARY_COUNT }, (_, id) => id);
 
 describe("the tokens' bytes", () => {
-  test("make up the file that OpenAI publishes, by its sha256", async () => {
+  test("equal the file that OpenAI publishes, by its SHA-256", async () => {
     const lines = allIds.map(
       (id) => `${Buffer.from(bytesOf(tokens, id)).toString("base64")} ${id}\n`,
     );
@@ -71,7 +71,7 @@ describe("ranks", () => {
     expect(withZeros.filter((bytes) => findText(bytes).id >= 0)).toEqual([]);
   });
 
-  test("nothing else is", () => {
+  test("other bytes are not found", () => {
     const known = new Set(allIds.map((id) => bytesOf(tokens, id).join()));
     const nearTokens = fc
       .record({

@@ -6,11 +6,11 @@ test("keeps text up to the limit as it is", () => {
   expect(boundText("", 2)).toBe("");
 });
 
-test("keeps head and tail and says how much stood between them", () => {
+test("keeps head and tail and says how much is missing between them", () => {
   expect(boundText("abcdefghij", 4)).toBe("ab\n[… 6 characters omitted …]\nij");
 });
 
-test("gives the same however the text arrives", () => {
+test("returns the same however the text arrives", () => {
   const text = Array.from({ length: 5000 }, (_, index) => `${index} `).join("");
   const bounded = new BoundedText(100);
   for (const character of text) bounded.push(character);
@@ -18,6 +18,6 @@ test("gives the same however the text arrives", () => {
   expect(bounded.length).toBe(text.length);
 });
 
-test("cuts no character in half", () => {
+test("does not split characters", () => {
   expect(boundText("😀😀😀😀", 6)).toBe("😀\n[… 4 characters omitted …]\n😀");
 });

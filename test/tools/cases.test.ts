@@ -57,7 +57,7 @@ const HERE = [
   "fetch-policy",
 ];
 
-test("every kind of case is run", () => {
+test("the files have no case of an unknown kind", () => {
   expect(ALL).toHaveLength(82);
   expect(new Set(ALL.map(({ kind }) => kind))).toEqual(new Set([...HERE, ...ELSEWHERE]));
 });
@@ -435,7 +435,7 @@ describe("citations", () => {
   });
 });
 
-describe("what may be fetched", () => {
+describe("addresses that may be fetched", () => {
   const input = z.object({ url: z.string(), redirectsTo: z.string().optional() });
 
   test.each(casesOf("fetch-policy"))("$id", async (each) => {

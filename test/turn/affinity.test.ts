@@ -17,7 +17,7 @@ const affinity = (messages: readonly Message[], tenant = "alice") =>
 const withUser = (text: string) => [...BEGINNING.slice(0, 2), userMessage(text)];
 
 describe("a conversation without a name", () => {
-  test("is known by how it begins, however far it has come and whatever day it is", () => {
+  test("is identified by its beginning, whatever its length and the date", () => {
     const later = [
       systemMessage({ identity: "You are a test.", effort: "high", date: "2026-02-01" }),
       ...BEGINNING.slice(1),

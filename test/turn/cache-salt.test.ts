@@ -6,7 +6,7 @@ const KEYS = [
   { name: "bob", sha256: "b".repeat(64) },
 ];
 
-test("each tenant has a salt of its own, the same on every replica, which does not tell its name or hash", async () => {
+test("each tenant has its own salt, which is the same on every replica and reveals neither name nor hash", async () => {
   const salts = createCacheSalts({ isolateCaches: "auto", keys: KEYS });
   const alice = await salts("alice");
   const bob = await salts("bob");

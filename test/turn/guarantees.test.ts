@@ -175,7 +175,7 @@ for (const [title, { create, logprobs }] of Object.entries(engines)) {
       expect(turn.parts.map((part) => part.kind)).toEqual(["reasoning", "content"]);
     });
 
-    test("no reasoning means none", async () => {
+    test("without reasoning there is none", async () => {
       const turn = await finish(demand({ reasoning: { enabled: false } }));
       expect(turn.end.usage.reasoningTokens).toBe(0);
       expect(turn.parts.map((part) => part.kind)).toEqual(["content"]);
@@ -189,12 +189,12 @@ for (const [title, { create, logprobs }] of Object.entries(engines)) {
       expect(turn.end).toMatchObject({ finish: "stop", stopSequence: stop });
     });
 
-    test("a limit on tokens cuts", async () => {
+    test("the output limit is enforced", async () => {
       const turn = await finish(demand({ maxOutputTokens: 5 }));
       expect(turn.end).toMatchObject({ finish: "length", usage: { completionTokens: 5 } });
     });
 
-    test("an answer's given beginning is continued", async () => {
+    test("a prefill is continued", async () => {
       const turn = await finish(demand({ prefill: "Hello" }));
       expect(turn.parts.map((part) => part.kind)).toEqual(["content"]);
       expect(turn.end.usage.engineCalls).toBe(1);
@@ -204,13 +204,16 @@ for (const [title, { create, logprobs }] of Object.entries(engines)) {
       await expect(finish(demand({ topLogprobs: 2 }))).rejects.toThrow(/^logprobs: the engine/);
     });
 
-    test.runIf(logprobs)("log probabilities are given for the answer's tokens alone", async () => {
-      const turn = await finish(demand({ topLogprobs: 2 }));
-      const answer = turn.parts.findLast((part) => part.kind === "content");
-      expect(answer?.logprobs.length).toBeGreaterThan(0);
-      const others = turn.parts.filter((part) => part.kind !== "content");
-      expect(others.flatMap((part) => part.logprobs)).toEqual([]);
-    });
+    test.runIf(logprobs)(
+      "log probabilities are returned for the answer's tokens only",
+      async () => {
+        const turn = await finish(demand({ topLogprobs: 2 }));
+        const answer = turn.parts.findLast((part) => part.kind === "content");
+        expect(answer?.logprobs.length).toBeGreaterThan(0);
+        const others = turn.parts.filter((part) => part.kind !== "content");
+        expect(others.flatMap((part) => part.logprobs)).toEqual([]);
+      },
+    );
   });
 }
 

@@ -19,7 +19,7 @@ function textEngine(writes: readonly Script[], options: ScriptedOptions = {}) {
 const REFUSED = { kind: "hidden-markers", message: expect.stringContaining("allowHiddenMarkers") };
 
 describe("an engine that was found to hide control tokens", () => {
-  test("is not asked", async () => {
+  test("is not called", async () => {
     const engine = textEngine([], { capabilities: { idsOut: "unmarked" } });
     await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);
     expect(engine.requests).toEqual([]);
@@ -37,7 +37,7 @@ test("if allowed, an engine that is known to hide them is read by header words",
 
 describe("an answer whose control tokens are hidden", () => {
   test.each([1, 4, 100])(
-    "is refused before anything of it is shown, in reads of %i",
+    "is refused before any of it is emitted, in reads of %i",
     async (batch) => {
       const engine = textEngine([ANSWER], { batch });
       const events: string[] = [];
@@ -50,7 +50,7 @@ describe("an answer whose control tokens are hidden", () => {
     },
   );
 
-  test("is refused too if only its cut end shows it", async () => {
+  test("is refused too if only its truncated end shows it", async () => {
     const engine = textEngine([{ write: "analysisThey greet", finish: "length" }]);
     await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);
   });
@@ -97,7 +97,7 @@ describe("an answer whose control tokens are hidden", () => {
     },
   );
 
-  test("an answer that the gateway opened needs none", async () => {
+  test("an answer that the gateway opened needs no markers", async () => {
     const engine = textEngine([" hello, assistant of mine."]);
     const turn = await finishTurn(engine, turnWith({ prefill: "I say" }));
     expect(partsOf(turn)).toEqual([["content", " hello, assistant of mine."]]);
@@ -159,7 +159,7 @@ describe("with several backends, each is judged separately", () => {
     };
   }
 
-  test("control tokens that one has shown say nothing of another", async () => {
+  test("control tokens seen from one do not count for another", async () => {
     const engine = inTurn(textEngine(good), textEngine([ANSWER]));
     await finishTurn(engine, turnWith());
     await expect(finishTurn(engine, turnWith())).rejects.toMatchObject(REFUSED);

@@ -69,26 +69,26 @@ describe("rendering a prompt", () => {
 });
 
 describe("a prompt that is longer than the context", () => {
-  test("by little is counted to its end", () => {
+  test("by little is encoded completely, to report its length", () => {
     const prompt = renderPrompt([userMessage("many words ".repeat(600))], options(1000));
     expect(prompt).toMatchObject({ length: expect.any(Number) });
     expect(prompt).not.toBeInstanceOf(Promise);
   });
 
-  test("by much is given up", async () => {
+  test("by much is not encoded to its end", async () => {
     const given = options(1000);
     const messages = [userMessage("many words ".repeat(11_000))];
     await expect(async () => renderPrompt(messages, given)).rejects.toThrow(TOO_LONG);
     expect(given.pauses).toBeLessThanOrEqual(1);
   });
 
-  test("by its characters alone is not begun", () => {
+  test("by its number of characters alone is not encoded", () => {
     const messages = [userMessage("a".repeat(128_001))];
     expect(() => renderPrompt(messages, options(1000))).toThrow(TOO_LONG);
     expect(() => encodeText("a".repeat(128_001), options(1000))).toThrow(TOO_LONG);
   });
 
-  test("by the lines of a tool's description is not begun: each becomes a comment", () => {
+  test("by the lines of a tool's description is not encoded: each becomes a comment", () => {
     const lines = (count: number) => [
       developerMessage({
         functions: [{ name: "f", description: "\n".repeat(count) }],
@@ -103,7 +103,7 @@ describe("a prompt that is longer than the context", () => {
     expect(() => renderPrompt(messages, options())).toThrow(/more than 1048576 tokens long/);
   });
 
-  test("is found in a word without end as well", async () => {
+  test("is also detected in an endless word", async () => {
     const given = options(1000);
     const messages = [userMessage("qjxzvk".repeat(20_000))];
     await expect(async () => renderPrompt(messages, given)).rejects.toThrow(TOO_LONG);

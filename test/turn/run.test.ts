@@ -107,7 +107,7 @@ describe("stop strings", () => {
     }
   });
 
-  test("the engine is let go as soon as one is met", async () => {
+  test("the engine's request is aborted as soon as one is found", async () => {
     const engine = scriptedEngine([{ write: "<|channel|>final<|message|>a END b", hang: true }]);
     const turn = await finishTurn(engine, turnWith({ stop: ["END"] }));
     expect(turn.end).toMatchObject({ finish: "stop", stopSequence: "END" });
@@ -129,14 +129,14 @@ describe("the limit on tokens", () => {
     ]);
   });
 
-  test("is never more than the context leaves", async () => {
+  test("never exceeds what the context leaves", async () => {
     const engine = scriptedEngine([FINAL]);
     await finishTurn(engine, turnWith({ maxOutputTokens: 1e6 }), { contextLength: 1000 });
     const { prompt, maxTokens } = engine.requests[0] ?? { prompt: { ids: [] } };
     expect(maxTokens).toBe(1000 - prompt.ids.length);
   });
 
-  test("a prompt that leaves nothing is refused before the engine is asked", async () => {
+  test("a prompt that leaves no tokens is refused before the engine is called", async () => {
     const engine = scriptedEngine([FINAL]);
     await expect(finishTurn(engine, turnWith(), { contextLength: 20 })).rejects.toThrow(
       /maximum context length is 20 tokens/,
@@ -146,7 +146,7 @@ describe("the limit on tokens", () => {
 });
 
 describe("a client that disconnects", () => {
-  test("aborting the signal lets the engine go", async () => {
+  test("aborting the signal aborts the engine's request", async () => {
     const abort = new AbortController();
     const engine = scriptedEngine([{ write: "<|channel|>analysis<|message|>hm", hang: true }]);
     const events = startTurn(engine, turnWith(), { signal: abort.signal });
@@ -157,7 +157,7 @@ describe("a client that disconnects", () => {
     expect(engine.open).toBe(0);
   });
 
-  test("leaving the iteration lets the engine go", async () => {
+  test("an early return aborts the engine's request", async () => {
     const engine = scriptedEngine([{ write: "<|channel|>analysis<|message|>hm", hang: true }]);
     for await (const event of startTurn(engine, turnWith())) {
       if (event.type === "part-delta") break;
@@ -209,7 +209,7 @@ test.each(["ids", "pieces", "text"] as const)(
   },
 );
 
-test("a long prompt is sent in a turn of the event loop of its own, a short one at once", async () => {
+test("a long prompt is sent in its own iteration of the event loop, a short one at once", async () => {
   const pauses = async (words: number) => {
     let count = 0;
     const pause = async () => {

@@ -120,7 +120,7 @@ describe("one call for a whole turn", () => {
     const long = "<|channel|>analysis<|message|>one two three four five six seven";
     const call = '{"city":"Oslo"}<|call|>';
 
-    test("keeps to its budget", async () => {
+    test("is limited by its budget", async () => {
       const engine = scriptedEngine([long, call], able("structural-tag"));
       const turn = await finishTurn(
         engine,
@@ -134,7 +134,7 @@ describe("one call for a whole turn", () => {
       expect(turn.end.recoveries).toEqual(new Map([["cut-reasoning", 1]]));
     });
 
-    test("leaves the answer's reserve alone", async () => {
+    test("does not use the answer's reserve", async () => {
       const engine = scriptedEngine([long, call], able("structural-tag"));
       const turn = await finishTurn(
         engine,
@@ -156,7 +156,7 @@ describe("one call for a whole turn", () => {
     });
   });
 
-  test("a call that a server writes although it may not is given out all the same", async () => {
+  test("a call that a server generates against its constraint is passed on", async () => {
     const engine = scriptedEngine(
       [
         "<|channel|>commentary to=functions.plain<|message|>{}<|end|><|start|>assistant" +

@@ -23,7 +23,7 @@ function options(fields: { check?: (value: number) => void; signal?: AbortSignal
 }
 
 describe("work in slices", () => {
-  test("is synchronous when it is over within the first", () => {
+  test("is synchronous if it ends within the first slice", () => {
     expect(runInSlices(work(2), options())).toBe("done");
   });
 
@@ -51,7 +51,7 @@ describe("work in slices", () => {
   });
 });
 
-test("of many that pause, one continues per iteration of the event loop", async () => {
+test("if many are paused, one continues per iteration of the event loop", async () => {
   const turns: (() => void)[] = [];
   const pause = createPause(() => new Promise((resolve) => turns.push(resolve)));
   const gone: string[] = [];

@@ -66,7 +66,7 @@ function isValid(text: string, schema: Json | undefined): boolean {
 const ANY_TEXT = { allowHiddenMarkers: true };
 
 describe("whatever the model writes", () => {
-  test("a required call ends in a valid call to an offered tool, or in an honest error", async () => {
+  test("a required call ends in a valid call to an offered tool, or in an error", async () => {
     const tools = [offeredTool("get_weather", SCHEMA), offeredTool("get_time")];
     await assert(
       asyncProperty(
@@ -104,7 +104,7 @@ describe("whatever the model writes", () => {
     );
   });
 
-  test("an answer of a form is a valid document, or there is an honest error", async () => {
+  test("an answer with a format is a valid document, or an error", async () => {
     const schema = parseJson(SCHEMA);
     await assert(
       asyncProperty(
@@ -135,7 +135,7 @@ describe("whatever the model writes", () => {
     );
   });
 
-  test("a call to a strict tool has valid arguments, or is not given out", async () => {
+  test("a call to a strict tool has valid arguments, or is not emitted", async () => {
     const strict = offeredTool("get_weather", SCHEMA, true);
     await assert(
       asyncProperty(

@@ -44,7 +44,7 @@ describe("a required call", () => {
     toolChoice: { type: "required", names: ["get_weather"] },
   });
 
-  test("of one function: the model thinks freely, then the call's header is forced", async () => {
+  test("of one function: reasoning is unconstrained, then the call's header is forced", async () => {
     const engine = scriptedEngine(["Paris then.<|end|>", '{"city":"Paris"}<|call|>'], CONSTRAINS);
     const turn = await finishTurn(engine, required);
     expect(partsOf(turn)).toEqual([
@@ -59,7 +59,7 @@ describe("a required call", () => {
     expectGrowingPrompts(engine);
   });
 
-  test("of one of several: the model names it", async () => {
+  test("of one of several: the model chooses it", async () => {
     const engine = scriptedEngine(
       ["Hm.<|end|>", ".get_time<|channel|>commentary", "{}<|call|>"],
       CONSTRAINS,
@@ -100,7 +100,7 @@ describe("a required call", () => {
     expect(types).toEqual(["start", "part-start", "part-end", "end"]);
   });
 
-  test("without reasoning, arguments that are wrong are never shown either", async () => {
+  test("without reasoning, invalid arguments are never emitted either", async () => {
     const engine = scriptedEngine(["nonsense<|call|>", '{"city":"Rome"}<|call|>']);
     const turn = await finishTurn(engine, { ...required, reasoning: { enabled: false } });
     expect(partsOf(turn)).toEqual([["tool-call", '{"city":"Rome"}', "get_weather"]]);
@@ -113,7 +113,7 @@ describe("a required call", () => {
     });
     const analysisLength = spelledIds("Hm.<|end|>").length;
 
-    test("the name of the function costs no more than is left of the request's", async () => {
+    test("the function's name uses no more than what is left of the request's limit", async () => {
       const engine = scriptedEngine(["Hm.<|end|>", ".get_time<|channel|>"]);
       const turn = await finishTurn(engine, { ...several, maxOutputTokens: analysisLength + 2 });
       expect(engine.requests.map(({ maxTokens }) => maxTokens)).toEqual([analysisLength + 2, 2]);
@@ -124,7 +124,7 @@ describe("a required call", () => {
       });
     });
 
-    test("nor than is left of the context's", async () => {
+    test("nor more than what is left of the context", async () => {
       const room = 40;
       const first = scriptedEngine(["Hm.<|end|>", ".get_time<|channel|>", "{}<|call|>"]);
       await finishTurn(first, several);
@@ -142,7 +142,7 @@ describe("a required call", () => {
       expect(turn.end.finish).toBe("length");
     });
 
-    test("a call of which nothing was written is not given out", async () => {
+    test("a call without any text is not emitted", async () => {
       const scripts = ["Hm.<|end|>", { write: "", finish: "length" as const }];
       for (const options of [CONSTRAINS, {}]) {
         const turn = await finishTurn(scriptedEngine(scripts, options), required);
@@ -163,7 +163,7 @@ describe("a required call", () => {
     }
   });
 
-  test("arguments that are wrong are tried once more, with the reason, and never shown", async () => {
+  test("invalid arguments are retried once with the reason, and never emitted", async () => {
     const engine = scriptedEngine(["x<|end|>", '{"town":1}<|call|>', '{"city":"Rome"}<|call|>']);
     const turn = await finishTurn(engine, required);
     expect(partsOf(turn)).toEqual([
@@ -177,7 +177,7 @@ describe("a required call", () => {
     expectGrowingPrompts(engine);
   });
 
-  test("arguments that stay wrong are an honest error", async () => {
+  test("arguments that stay invalid are an error", async () => {
     const engine = scriptedEngine(["x<|end|>", "nonsense<|call|>", "nonsense<|call|>"]);
     const turn = await finishTurn(engine, required);
     expect(partsOf(turn)).toEqual([["reasoning", "x"]]);
@@ -185,7 +185,7 @@ describe("a required call", () => {
   });
 });
 
-describe("an answer of a form", () => {
+describe("an answer with a format", () => {
   const formed = turnWith({ answer: SCHEMA });
 
   test("is constrained from its first token, and reasoning is not", async () => {
@@ -210,7 +210,7 @@ describe("an answer of a form", () => {
     expectGrowingPrompts(engine);
   });
 
-  test("is checked if the engine has no constraints, in the same engine call", async () => {
+  test("is validated if the engine has no constraints, in the same engine call", async () => {
     const engine = scriptedEngine([
       `${ANALYSIS}<|start|>assistant<|channel|>final<|message|>{"city":"Oslo"}<|return|>`,
       '{"city":"Oslo"}<|return|>',
@@ -220,7 +220,7 @@ describe("an answer of a form", () => {
     expect(turn.end.usage.engineCalls).toBe(1);
   });
 
-  test("is tried once more with the reason when it is wrong, and the wrong one is never shown", async () => {
+  test("is retried once with the reason if it is invalid, and the invalid one is never emitted", async () => {
     const engine = scriptedEngine([
       `${ANALYSIS}<|start|>assistant<|channel|>final<|message|>not json<|return|>`,
       '{"city":"Oslo"}<|return|>',
@@ -236,14 +236,14 @@ describe("an answer of a form", () => {
     expectGrowingPrompts(engine);
   });
 
-  test("that stays wrong is an honest error", async () => {
+  test("that stays invalid is an error", async () => {
     const wrong = "<|channel|>final<|message|>[]<|return|>";
     const turn = await finishTurn(scriptedEngine([wrong, "[]<|return|>"]), formed);
     expect(partsOf(turn)).toEqual([]);
     expect(turn.end).toMatchObject({ finish: "error", failure: { kind: "invalid_answer" } });
   });
 
-  test("that an engine's own constraint let through wrong is an honest error", async () => {
+  test("that is invalid despite the engine's constraint is an error", async () => {
     const engine = scriptedEngine(
       ["<|channel|>final<|message|>", '{"town":1}<|return|>'],
       CONSTRAINS,
@@ -268,7 +268,7 @@ describe("an answer of a form", () => {
     expect(turn.end.failure?.kind).toBe("invalid_answer");
   });
 
-  test("that is cut by the limit is cut, not wrong", async () => {
+  test("that reaches the limit is truncated, not invalid", async () => {
     const engine = scriptedEngine([
       { write: '<|channel|>final<|message|>{"city":"Os', finish: "length" },
     ]);
@@ -277,7 +277,7 @@ describe("an answer of a form", () => {
     expect(turn.end.finish).toBe("length");
   });
 
-  test("is opened when the model gives none", async () => {
+  test("is opened if the model writes none", async () => {
     const engine = scriptedEngine([ANALYSIS, '{"city":"Oslo"}<|return|>'], CONSTRAINS);
     const turn = await finishTurn(engine, formed);
     expect(partsOf(turn).at(-1)).toEqual(["content", '{"city":"Oslo"}']);
@@ -295,7 +295,7 @@ describe("an answer of a form", () => {
     expect(turn.end.finish).toBe("tool-calls");
   });
 
-  test("is one document: preambles are shown as reasoning, and what follows it is not shown", async () => {
+  test("is one document: preambles are emitted as reasoning, and text after it is dropped", async () => {
     const engine = scriptedEngine([
       '<|channel|>commentary<|message|>Here it comes.<|end|><|start|>assistant<|channel|>final<|message|>{"city":"Oslo"}<|end|>' +
         "<|start|>assistant<|channel|>final<|message|>And more.<|return|>",
@@ -343,7 +343,7 @@ describe("a strict tool", () => {
     },
   );
 
-  test("beside one that is not: that one is passed on as the model wrote it", async () => {
+  test("beside one that is not strict: that one is passed on as the model wrote it", async () => {
     const other = "<|channel|>commentary to=functions.get_time<|message|>whatever<|call|>";
     const turn = await finishTurn(scriptedEngine([other]), strict);
     expect(partsOf(turn)).toEqual([["tool-call", "whatever", "get_time"]]);
@@ -427,7 +427,7 @@ describe("the reasoning budget", () => {
     expect(turn.end.recoveries).toEqual(new Map([["cut-reasoning", 1]]));
   });
 
-  test("where it is cut does not depend on how it arrived", async () => {
+  test("the position of the cut does not depend on how the text arrived", async () => {
     const circle = spelledIds("<|channel|>analysis<|message|>" + " again and".repeat(2000));
     const analysis = await Promise.all(
       [1, 7, 32, 1000, 5000].map(async (batch) => {
@@ -499,7 +499,7 @@ describe("no reasoning", () => {
     expect(partsOf(turn)).toEqual([["content", "Hello!"]]);
   });
 
-  test("with a form the answer is opened under its constraint", async () => {
+  test("with a format the answer is opened under its constraint", async () => {
     const engine = scriptedEngine(['{"city":"Oslo"}<|return|>'], CONSTRAINS);
     const turn = await finishTurn(
       engine,
@@ -550,7 +550,7 @@ describe("a stop string", () => {
     expect(turn.end).not.toHaveProperty("stopSequence");
   });
 
-  test("that cuts it short again is an honest error", async () => {
+  test("that cuts it again is an error", async () => {
     const engine = scriptedEngine([early, '{"city": "STOP']);
     const turn = await finishTurn(engine, turnWith({ answer: SCHEMA, stop: ["STOP"] }));
     expect(partsOf(turn)).toEqual([]);
@@ -694,7 +694,7 @@ describe("a missing answer", () => {
     expectGrowingPrompts(engine);
   });
 
-  test("is reported as it is when the operator does not want it opened", async () => {
+  test("is reported as it is if openMissingAnswer is off", async () => {
     const engine = scriptedEngine([`${ANALYSIS}<|return|>`]);
     const turn = await finishTurn(engine, turnWith(), { steering: { openMissingAnswer: false } });
     expect(partsOf(turn)).toEqual([["reasoning", "Let me think."]]);
@@ -735,7 +735,7 @@ describe("a missing answer", () => {
     expect(engine.requests.length).toBe(1);
   });
 
-  test("an answer without any header is an answer", async () => {
+  test("text without a header is an answer", async () => {
     const engine = scriptedEngine(["Just this.<|return|>"]);
     expect(partsOf(await finishTurn(engine, turnWith()))).toEqual([["content", "Just this."]]);
   });

@@ -97,12 +97,12 @@ test.each<[string, readonly string[], readonly string[], string, string]>([
   expect(match(stop, pieces)).toEqual({ text, matched });
 });
 
-test("nothing comes after a match", () => {
+test("returns nothing after a match", () => {
   const matcher = createStopMatcher(["."]);
   expect([matcher.push("a.b"), matcher.push("c"), matcher.end()]).toEqual(["a", "", ""]);
 });
 
-test("the steps grow with the answer, not with the stop string", () => {
+test("the number of steps grows with the answer, not with the stop string", () => {
   const stop = `${"a".repeat(100_000)}b`;
   const matcher = createStopMatcher([stop]);
   for (let token = 0; token < 20_000; token++) matcher.push("aaaaaaaa");

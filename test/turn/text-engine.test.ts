@@ -47,7 +47,7 @@ describe("typed control spellings, which are broken and so take more tokens", ()
   });
 });
 
-test.each([1, 2, 5, 100])("tokens are counted alike in reads of %i", async (batch) => {
+test.each([1, 2, 5, 100])("tokens are counted the same in reads of %i", async (batch) => {
   const engine = scriptedEngine([ANALYSIS + ANSWER], { ...TEXT, batch });
   const { end } = await finishTurn(
     engine,
@@ -59,7 +59,7 @@ test.each([1, 2, 5, 100])("tokens are counted alike in reads of %i", async (batc
   });
 });
 
-test("text that is cut within a token counts no more tokens than were requested", async () => {
+test("text that is truncated within a token counts no more tokens than were requested", async () => {
   const analysis = "<|channel|>analysis<|message|>tho1 final answer: to=functions.search tho2";
   const engine = scriptedEngine([analysis, "Done.<|return|>"], TEXT);
   const reasoning = { enabled: true, maxTokens: 9 };
@@ -93,7 +93,7 @@ describe("a visible terminator", () => {
 describe("reasoning that the gateway cuts within a spelled control token", () => {
   const long = "<|channel|>analysis<|message|>one two three<|end|><|start|>assistant";
 
-  test.each([1, 3, 100])("shows nothing of it, in reads of %i", async (batch) => {
+  test.each([1, 3, 100])("emits nothing of it, in reads of %i", async (batch) => {
     const engine = scriptedEngine([long, "Done.<|return|>"], { ...TEXT, batch });
     const turn = await finishTurn(engine, turnWith({ maxOutputTokens: 11 }), {
       steering: { answerReserve: 4 },

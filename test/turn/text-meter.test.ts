@@ -23,7 +23,7 @@ test.each([
   }
 });
 
-test("text in any reads is as many tokens as in one", () => {
+test("the number of tokens does not depend on the reads", () => {
   const word = fc.constantFrom(
     " ",
     "  ",
@@ -46,7 +46,7 @@ test("text in any reads is as many tokens as in one", () => {
   );
 });
 
-test("a part ends a token, and a text without spaces is not held for ever", () => {
+test("the end of a part ends a token, and a text without spaces is not held without limit", () => {
   const meter = createTextMeter(o200kHarmony());
   meter.push("th");
   meter.cut();

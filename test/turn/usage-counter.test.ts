@@ -9,7 +9,7 @@ function usageOf(given: Parameters<ReturnType<typeof createUsageCounter>["endCal
   return usage.toUsage(0);
 }
 
-test("an engine's counts are taken", () => {
+test("an engine's counts are used", () => {
   const given = { promptTokens: 101, cachedTokens: 64, completionTokens: 9 };
   expect(usageOf(given)).toMatchObject(given);
 });
@@ -44,7 +44,7 @@ describe("cached tokens that are reported before the end", () => {
     return usage;
   };
 
-  test("stand where the call is cut, whatever a later call reports", () => {
+  test("are kept if the call is cut, whatever a later call reports", () => {
     const usage = begun();
     usage.beginCall(120);
     usage.addCached(110);
@@ -52,7 +52,7 @@ describe("cached tokens that are reported before the end", () => {
     expect(usage.toUsage(0)).toMatchObject({ promptTokens: 100, cachedTokens: 64 });
   });
 
-  test("give way to the count at the end", () => {
+  test("are replaced by the count at the end", () => {
     const usage = begun();
     usage.endCall({ promptTokens: 100, cachedTokens: 80 });
     expect(usage.toUsage(0)).toMatchObject({ cachedTokens: 80 });

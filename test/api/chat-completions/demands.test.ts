@@ -37,11 +37,11 @@ async function both(written: readonly Script[], body: Body) {
   return { plain, chunks: await Array.fromAsync(stream) };
 }
 
-describe("a custom tool takes one string", () => {
+describe("a custom tool with one string argument", () => {
   const tools: OpenAI.ChatCompletionTool[] = [{ type: "custom", custom: { name: "shell" } }];
   const written = call("shell", '{"input":"ls -l \\"x\\"\\n"}');
 
-  test("and gets it, streamed and plain", async () => {
+  test("receives the string, streamed and plain", async () => {
     const { plain, chunks } = await both([written], { tools });
     const choice = plain.choices[0];
     expect(choice?.finish_reason).toBe("tool_calls");
@@ -55,7 +55,7 @@ describe("a custom tool takes one string", () => {
     ]);
   });
 
-  test("and gets its result back", async () => {
+  test("has its result in the next prompt", async () => {
     scripts = ["<|channel|>final<|message|>ok<|return|>"];
     const custom = { name: "shell", input: "ls" };
     await client.chat.completions.create({
@@ -74,7 +74,7 @@ describe("a custom tool takes one string", () => {
   });
 });
 
-test("legacy functions are answered in the legacy way, streamed and plain", async () => {
+test("legacy functions are answered with function_call, streamed and plain", async () => {
   const { plain, chunks } = await both([call("f", '{"a":1}')], { functions: [{ name: "f" }] });
   expect(plain.choices[0]).toMatchObject({
     finish_reason: "function_call",
@@ -91,7 +91,7 @@ test("legacy functions are answered in the legacy way, streamed and plain", asyn
 describe("log probabilities", () => {
   const written = `${ANALYSIS}<|channel|>final<|message|>Hello there<|return|>`;
 
-  test("are those of the answer, with text and bytes, streamed and plain", async () => {
+  test("cover the answer, with text and bytes, streamed and plain", async () => {
     const { plain, chunks } = await both([written], { logprobs: true, top_logprobs: 1 });
     const content = plain.choices[0]?.logprobs?.content;
     expect(content).toEqual([
@@ -107,7 +107,7 @@ describe("log probabilities", () => {
     expect(streamed).toEqual(content);
   });
 
-  test("have the bytes of characters that are split between tokens", async () => {
+  test("contain the bytes of characters that are split between tokens", async () => {
     const text = "Hi 👩‍🚀!";
     const { plain, chunks } = await both([`<|channel|>final<|message|>${text}<|return|>`], {
       logprobs: true,
@@ -124,7 +124,7 @@ describe("log probabilities", () => {
   });
 });
 
-test("choices of one seed are sampled with seeds of their own", async () => {
+test("each choice of a seeded request is sampled with its own seed", async () => {
   const before = engine.requests.length;
   const answer = "<|channel|>final<|message|>x<|return|>";
   scripts = [answer, answer, answer];
@@ -133,7 +133,7 @@ test("choices of one seed are sampled with seeds of their own", async () => {
   expect(seeds).toEqual([7, 8, 9]);
 });
 
-test("sampling parameters reach the engine, and their absence is the model's baseline", async () => {
+test("sampling parameters reach the engine; absent ones have the model's default values", async () => {
   scripts = ["<|return|>", "<|return|>", "<|return|>", "<|return|>"];
   await client.chat.completions.create({ model, messages });
   expect(engine.requests.at(-1)?.sampling).toEqual({
@@ -168,7 +168,7 @@ test("sampling parameters reach the engine, and their absence is the model's bas
   });
 });
 
-describe("a form that the model does not meet", () => {
+describe("a response format that the model violates", () => {
   const body: Body = {
     response_format: {
       type: "json_schema",
@@ -182,7 +182,7 @@ describe("a form that the model does not meet", () => {
     metadata: { error_type: "invalid_answer" },
   };
 
-  test("is the choice's error in a plain reply, with its usage", async () => {
+  test("is reported as the choice's error in a plain reply, with its usage", async () => {
     scripts = [...wrong];
     const response = await fetch(`${gateway.baseURL}/chat/completions`, {
       method: "POST",
@@ -200,7 +200,7 @@ describe("a form that the model does not meet", () => {
   });
 
   test.each([false, true])(
-    "leaves the engine's own word for its end, stream: %s",
+    "keeps the engine's native finish reason, stream: %s",
     async (stream) => {
       scripts = [...wrong];
       const response = await fetch(`${gateway.baseURL}/chat/completions`, {
@@ -220,7 +220,7 @@ describe("a form that the model does not meet", () => {
   });
 });
 
-test("no stop string is shown across preamble and answer", async () => {
+test("a stop string across preamble and answer is not emitted", async () => {
   const written =
     "<|channel|>commentary<|message|>One moment.<|end|><|start|>assistant" +
     "<|channel|>final<|message|>Hello<|return|>";
@@ -232,7 +232,7 @@ test("no stop string is shown across preamble and answer", async () => {
   ]);
 });
 
-test("the usage of a turn of several engine calls is the first prompt and all that was sampled", async () => {
+test("the usage of several engine calls is the first prompt and all sampled tokens", async () => {
   const before = engine.requests.length;
   scripts = ["Hm.<|end|>", '{"a":1}<|call|>'];
   const completion = await client.chat.completions.create({

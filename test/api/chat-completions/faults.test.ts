@@ -106,7 +106,7 @@ describe("an engine that dies in the middle", () => {
   });
 });
 
-test("an engine that hangs keeps the stream alive with comments, and is let go when the client leaves", async () => {
+test("while an engine hangs, comments keep the stream alive; a disconnect aborts the engine's request", async () => {
   next = { write: ANALYSIS, hang: true };
   const abort = new AbortController();
   const response = await ask({ stream: true }, { signal: abort.signal });
@@ -118,7 +118,7 @@ test("an engine that hangs keeps the stream alive with comments, and is let go w
   await expect.poll(() => engine.open).toBe(0);
 });
 
-test("a client that leaves a plain request lets the engine go", async () => {
+test("a disconnect during a plain request aborts the engine's request", async () => {
   next = { write: ANALYSIS, hang: true };
   const abort = new AbortController();
   const answer = ask({}, { signal: abort.signal });
@@ -128,7 +128,7 @@ test("a client that leaves a plain request lets the engine go", async () => {
   await expect.poll(() => engine.open).toBe(0);
 });
 
-describe("odd output is never an error", () => {
+describe("malformed model output is never an error", () => {
   test.each<[string, Script, string]>([
     ["nothing", "", ""],
     ["garbage", "?? <|message|><|message|><|constrain|> ok", "?? "],
@@ -147,7 +147,7 @@ describe("odd output is never an error", () => {
   });
 });
 
-describe("a wrong request is refused the same way, streamed or not", () => {
+describe("an invalid request gets the same error, streamed or not", () => {
   test.each([
     ["text that is no JSON", "{", null],
     ["JSON that is no object", "[]", null],
@@ -196,7 +196,7 @@ describe("a wrong request is refused the same way, streamed or not", () => {
 });
 
 describe("several choices", () => {
-  test("have indices of their own, streamed and plain, and are counted together", async () => {
+  test("have their own indices, streamed and plain, and one usage", async () => {
     next = `${ANALYSIS}<|channel|>final<|message|>Hi<|return|>`;
     const plain = completion.parse(await (await ask({ n: 3 })).json());
     expect(plain.choices.map((choice) => choice.index)).toEqual([0, 1, 2]);

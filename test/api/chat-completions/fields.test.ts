@@ -339,24 +339,24 @@ describe("the list is complete", () => {
   const topLevel = (names: readonly string[]) =>
     new Set(names.map((name) => /^\w+/.exec(name)?.[0]));
 
-  test("every field that is read is in it", () => {
+  test("contains every field that is read", () => {
     expect([...topLevel(FIELDS.map(({ name }) => name))]).toEqual(
       expect.arrayContaining(Object.keys(chatRequest.unwrap().shape)),
     );
   });
 
-  test("every field in it that is not ignored is read", () => {
+  test("contains no field that is neither read nor ignored", () => {
     const read = namesOf("honoured", "converted", "engine", "refused");
     expect(topLevel(read)).toEqual(new Set(Object.keys(chatRequest.unwrap().shape)));
   });
 
-  test("no field is in it twice, and every probe is of one", () => {
+  test("contains each field once, and every probe tests one of them", () => {
     const names = FIELDS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names).toEqual(expect.arrayContaining(Object.keys(PROBES)));
   });
 
-  test("the document is made from it", () => {
+  test("matches the generated document", () => {
     const written = readFileSync(new URL("../../../docs/fields.md", import.meta.url), "utf8");
     expect(written).toBe(toFieldsDocument());
   });
@@ -380,11 +380,11 @@ describe("the x-session-id header", () => {
     return engine.requests[0]?.affinity;
   };
 
-  test("is taken for session_id", async () => {
+  test("is used as session_id", async () => {
     expect(await affinity({}, "from-header")).toBe("from-header");
   });
 
-  test("gives way to the field", async () => {
+  test("is overridden by the field", async () => {
     expect(await affinity({ session_id: "from-body" }, "from-header")).toBe("from-body");
   });
 });

@@ -38,7 +38,7 @@ describe("two gateways with one store", () => {
     expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual([...WHOLE, ...SECOND]);
   });
 
-  test("without one, reasoning of clients that do not send it back is lost, and reported", async () => {
+  test("without a shared store, reasoning that clients do not send back is lost and reported", async () => {
     const engine = scriptedEngine(loopScripts("one"));
     const posts = [createTestApp({ engine }).post, createTestApp({ engine }).post];
     const { outcomes } = await runLoop(posts, { remember: forgetful });
@@ -61,7 +61,7 @@ describe("two gateways with nothing in common but a sealing key", () => {
     expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
   });
 
-  test("a key of their own each opens nothing of the other's", async () => {
+  test("with different sealing keys neither can decrypt the other's reasoning", async () => {
     const engine = scriptedEngine(loopScripts("one"));
     const posts = [[SEALING], [OLD_SEALING]].map((sealingKeys) => {
       return createTestApp({ engine, settings: { reasoningPolicy: "sealed", sealingKeys } }).post;
@@ -109,7 +109,7 @@ describe("clients with different keys", () => {
     );
   });
 
-  test("have each their policy", async () => {
+  test("each have their own policy", async () => {
     const { ask } = await twoKeys();
     const [alice, bob] = [await readReply(await ask("key-a")), await readReply(await ask("key-b"))];
     expect([alice.reasoning, bob.reasoning]).toEqual([null, "two 1"]);
@@ -118,7 +118,7 @@ describe("clients with different keys", () => {
   });
 });
 
-describe("a store in trouble fails no request, and the loss is visible", () => {
+describe("a failing store fails no request, and the loss is reported", () => {
   const troubles: [string, Store, Record<string, unknown>, string][] = [
     [
       "down",
@@ -175,7 +175,7 @@ describe("a store in trouble fails no request, and the loss is visible", () => {
     },
   );
 
-  test("full: what fits is kept", async () => {
+  test("full: entries that fit are stored", async () => {
     const engine = scriptedEngine(loopScripts("one"));
     const app = createTestApp({ engine, settings: { storeMaxEntries: 1 } });
     const { outcomes } = await runLoop(app.post, { remember: forgetful });
@@ -250,7 +250,7 @@ describe("processes", { timeout: 120_000 }, () => {
       }
     });
 
-    test("when it dies they answer on without it, and when it is back they use it again", async () => {
+    test("when Redis stops they answer without it, and use it again when it is back", async () => {
       const posts = await startTwo(["--store", redis.url, "--store-timeout-ms", "200"]);
       await redis.kill();
       const down = await runLoop(posts, { remember: forgetful });

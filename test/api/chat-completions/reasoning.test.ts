@@ -168,7 +168,7 @@ test("several calls of one message follow the reasoning that led to them", async
   }
 });
 
-describe("after the answer", () => {
+describe("once a turn is finished", () => {
   test.each([
     ["a forgetful client", forgetful],
     ["a faithful client", (reply: ReplyMessage) => reply],
@@ -187,7 +187,7 @@ describe("after the answer", () => {
     expect(second.outcomes[0]).toBe(null);
   });
 
-  test("they are not looked up", async () => {
+  test("its reasoning is not looked up", async () => {
     const asked: string[] = [];
     const engine = loopEngine("one", "two");
     const app = createTestApp({
@@ -238,7 +238,7 @@ describe("after the answer", () => {
   });
 });
 
-describe("what was sent", () => {
+describe("reasoning that the client sends", () => {
   test("is never overridden by or joined with stored reasoning", async () => {
     const engine = loopEngine("one");
     const app = createTestApp({ engine });
@@ -268,8 +268,8 @@ describe("what was sent", () => {
   });
 });
 
-describe("calls the gateway did not make", () => {
-  test("are lost, visibly, and the request is answered", async () => {
+describe("calls that the gateway does not know", () => {
+  test("count as lost, and the request is answered", async () => {
     const engine = scriptedEngine(["<|channel|>final<|message|>Done.<|return|>"]);
     const app = createTestApp({ engine });
     const response = await app.post({
@@ -351,7 +351,7 @@ describe("the policy of a key decides what is returned, never what is stored", (
     },
   );
 
-  test("sealed, for a client that forgets: kept as ever", async () => {
+  test("sealed, for a client that sends nothing back: restored from the store", async () => {
     const engine = loopEngine("one");
     const app = createTestApp({
       engine,
@@ -398,7 +398,7 @@ describe("the policy of a key decides what is returned, never what is stored", (
     }
   });
 
-  test("raw: one text, the same in both fields; the mirror only if enabled", async () => {
+  test("raw: the same text in both fields; the second field only if enabled", async () => {
     for (const reasoningContentMirror of [false, true]) {
       const engine = loopEngine("one");
       const app = createTestApp({ engine, settings: { reasoningContentMirror } });

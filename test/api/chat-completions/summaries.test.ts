@@ -46,7 +46,7 @@ async function start(settings: object, turns: readonly Script[], summary: Script
 describe.each([{ stream: false }, { stream: true }])("a summary, %o", (how) => {
   const asked = { ...how, reasoning: { summary: "auto" } };
 
-  test("stands beside the reasoning when it is asked for", async () => {
+  test("is returned beside the reasoning when requested", async () => {
     const { ask } = await start(ENABLED, []);
     const { reasoning, reasoning_details: details, content } = await ask(asked);
     expect({ reasoning, content }).toEqual({ reasoning: ANALYSIS, content: "Hi." });
@@ -56,14 +56,14 @@ describe.each([{ stream: false }, { stream: true }])("a summary, %o", (how) => {
     ]);
   });
 
-  test("stands in its place with the policy `summary`", async () => {
+  test("replaces the reasoning with the policy `summary`", async () => {
     const { ask } = await start({ ...ENABLED, reasoningPolicy: "summary" }, []);
     const reply = await ask(how);
     expect(reply.reasoning_details).toEqual([detail(0)]);
     expect(JSON.stringify(reply)).not.toContain("I wonder");
   });
 
-  test("that could not be made is not replaced by the reasoning", async () => {
+  test("that could not be made is left out, and the reasoning is not shown instead", async () => {
     const { ask } = await start({ ...ENABLED, reasoningPolicy: "summary" }, [], "<|return|>");
     const reply = await ask(how);
     expect(reply.content).toBe("Hi.");

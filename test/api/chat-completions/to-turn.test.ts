@@ -61,7 +61,7 @@ function promptOf(turn: Turn) {
   return renderer.renderCompletion({ messages: dropFinishedAnalysis(turn.messages).kept });
 }
 
-test("there are as many chat cases as there should be", () => {
+test("the file has the expected number of chat cases", () => {
   expect(cases.length).toBe(17);
 });
 
@@ -86,7 +86,7 @@ const tool = (name: string, parameters?: unknown) => ({
   function: { name, parameters },
 });
 
-describe("a wrong request is refused with the field's name", () => {
+describe("an invalid request is refused with the field's name", () => {
   test.each([
     ["no messages", {}, "messages"],
     ["empty messages", { messages: [] }, "messages"],
@@ -297,7 +297,7 @@ describe("reasoning sent back is taken from one source", () => {
   });
 });
 
-test("restored reasoning is at its original position", () => {
+test("restored reasoning keeps its original position", () => {
   const messages = [
     { role: "user", content: "Go." },
     {
@@ -343,7 +343,7 @@ test("a schema keeps the key order and the numbers of the request's text", () =>
   );
 });
 
-test("the answer's beginning is continued, not rendered as a finished answer", () => {
+test("a prefill is continued, not rendered as a finished answer", () => {
   const turn = turnFor({ messages: [user, { role: "assistant", content: "Once upon" }] });
   expect(turn.prefill).toBe("Once upon");
   expect(promptOf(turn).text()).toMatch(
@@ -351,7 +351,7 @@ test("the answer's beginning is continued, not rendered as a finished answer", (
   );
 });
 
-test("legacy functions are offered like tools, and their results find them by name", () => {
+test("legacy functions are offered like tools, and their results are matched by name", () => {
   const turn = turnFor({
     messages: [
       user,

@@ -125,14 +125,14 @@ describe("addresses", () => {
     expect(error.message).toContain(words);
   });
 
-  test("HEAD and GET of the root are no failure of the server", async () => {
+  test("HEAD and GET of the root are not server errors", async () => {
     const { fetch } = gatewayWith([]);
     expect((await fetch("/", { method: "HEAD" })).status).toBeLessThan(500);
     expect((await fetch("/")).status).toBeLessThan(500);
   });
 });
 
-describe("names of Claude", () => {
+describe("names of Claude models", () => {
   const ask = async (model: string, settings: Readonly<Record<string, unknown>>) => {
     const { send } = gatewayWith([ANSWER], settings);
     return send({ model });
@@ -144,7 +144,7 @@ describe("names of Claude", () => {
     expect(error.message).toMatch(/^model: claude-opus-5-5.*claudeAliases/);
   });
 
-  test("mean the model that the setting names, and are echoed", async () => {
+  test("map to the model that the setting names, and are echoed", async () => {
     const response = await ask("claude-opus-5-5", { claudeAliases: [MODEL] });
     expect(await response.json()).toMatchObject({ model: "claude-opus-5-5" });
     const haiku = { claudeAliases: [`claude-haiku-*=${MODEL}`] };
@@ -164,7 +164,7 @@ describe("the prompt", () => {
     expect(prompt).toContain("# Instructions\n\nRules<|end|>");
   });
 
-  test("shows a deferred tool that is called by force, and no other", async () => {
+  test("shows a deferred tool only if it is forced", async () => {
     const deferred = [
       { ...STEP, defer_loading: true },
       { ...STEP, name: "other", defer_loading: true },
@@ -177,14 +177,14 @@ describe("the prompt", () => {
     expect(engine.prompts[0]).not.toContain("type other =");
   });
 
-  test("tells the model if only tools of Anthropic's servers were offered", async () => {
+  test("tells the model if only server tools of Anthropic were offered", async () => {
     const tools = [{ type: "web_search_20250305", name: "web_search", max_uses: 8 }];
     const { prompt, headers } = await promptOf({ tools });
     expect(prompt).toContain("Not available here: web_search.");
     expect(headers.get("x-harmony-skipped")).toBe("web_search_20250305");
   });
 
-  test("leaves out blocks of other models, visibly, and keeps a summary", async () => {
+  test("leaves out blocks of other models, reports them, and keeps a summary", async () => {
     const { prompt, headers } = await promptOf({
       messages: [
         HELLO,
@@ -218,7 +218,7 @@ describe("the prompt", () => {
     );
   });
 
-  test("has the arguments of a call in the order and with the digits that were sent", async () => {
+  test("keeps the key order and number spelling of a call's arguments", async () => {
     const { engine, fetch } = gatewayWith([ANSWER]);
     const body = JSON.stringify({ model: MODEL, max_tokens: 9, ...loop() });
     const input = '{"10": 1, "2": 12345678901234567890, "x": 1.50}';
@@ -229,7 +229,7 @@ describe("the prompt", () => {
     expect(engine.prompts[0]).toContain('{"10":1,"2":12345678901234567890,"x":1.5');
   });
 
-  test("goes on with the beginning of an answer, white space and all", async () => {
+  test("continues a prefill, including its white space", async () => {
     const { engine, send, count } = gatewayWith(() => "two<|return|>");
     const messages = [HELLO, { role: "assistant", content: "one " }];
     const response = await send({ messages });
@@ -238,7 +238,7 @@ describe("the prompt", () => {
     expect(await count({ messages })).toBe(engine.requests[0]?.prompt.ids.length);
   });
 
-  test("is counted with all that is opened, whatever is demanded", async () => {
+  test("is counted including the opened header, for every kind of request", async () => {
     for (const body of [
       { thinking: { type: "disabled" } },
       { thinking: { type: "disabled" }, tools: [STEP], tool_choice: { type: "any" } },
@@ -302,7 +302,7 @@ describe("thinking that is sent back", () => {
     expect(headers.get("x-harmony-cot")).toBe(outcome);
   });
 
-  test("is found in the store if the client sends none, whatever the policy", async () => {
+  test("is restored from the store if the client sends none, whatever the policy", async () => {
     const { engine, send } = gatewayWith([ANALYSIS + CALL, ANSWER], { reasoningPolicy: "none" });
     const first = z
       .object({
@@ -323,7 +323,7 @@ describe("thinking that is sent back", () => {
   });
 });
 
-describe("demands", () => {
+describe("request options", () => {
   test("a limit beyond the context is lowered, and 0 asks for the prompt to be cached", async () => {
     const { engine, send } = gatewayWith([ANSWER, ANSWER]);
     expect((await send({ max_tokens: 128_000 })).status).toBe(200);
@@ -373,12 +373,12 @@ describe("demands", () => {
   });
 });
 
-describe("demands the model does not meet", () => {
+describe("a request that the model does not satisfy", () => {
   const strict = { tools: [{ ...STEP, strict: true }] };
   const wrong: Script =
     '<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":"x"}<|call|>';
 
-  test("is an error, plain", async () => {
+  test("is an error in a plain reply", async () => {
     const { send } = gatewayWith(({ prompt }) =>
       prompt.text().endsWith("<|message|>") ? '{"n":"x"}<|call|>' : wrong,
     );

@@ -54,7 +54,7 @@ describe("arguments as an object", () => {
     expect(written(args)).toBe(expected);
   });
 
-  test("go out as they came, however they were cut", () => {
+  test("are passed on unchanged, however they were split", () => {
     assert(
       property(dictionary(string(), jsonValue()), nat(), (value, cut) => {
         const args = JSON.stringify(value);
@@ -64,7 +64,7 @@ describe("arguments as an object", () => {
     );
   });
 
-  test("are an object at any moment, once closed", () => {
+  test("form a valid object at any point, once closed", () => {
     const text = oneof(
       string({ unit: constantFrom(...Array.from('{}[]",:\\ntrue1.-eu0a \n')) }),
       dictionary(string(), jsonValue()).map((value) => JSON.stringify(value)),

@@ -51,7 +51,7 @@ describe("the OpenAPI document", () => {
     expect(await response.json()).toMatchObject({ openapi: "3.1.0" });
   });
 
-  test("every reference in it leads somewhere", () => {
+  test("contains no dangling reference", () => {
     const document = JSON.stringify(openApiDocument());
     const references = new Set(
       Array.from(document.matchAll(/"\$ref":"#\/([^"]*)"/g), ([, to]) => to),
@@ -110,18 +110,18 @@ describe("pages", () => {
     expect(html).not.toContain("<b>");
   });
 
-  test("with keys it names none", async () => {
+  test("with keys configured it names no models", async () => {
     const html = await (await appWith(KEYS).request("/", HTML)).text();
     expect(html).not.toContain("model&#60;");
     expect(html).toContain("Bearer &#60;key&#62;");
   });
 });
 
-test("for programs there is nothing at /", async () => {
+test("/ is a 404 for clients that do not accept HTML", async () => {
   expect((await appWith().request("/")).status).toBe(404);
 });
 
-describe("an address where nothing is", () => {
+describe("an unknown address", () => {
   test.each([
     ["/chat/completions", "Did you mean /v1/chat/completions?"],
     ["/v1/embeddings", "There are no embeddings here: gpt-oss does not make any."],

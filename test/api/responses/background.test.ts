@@ -70,7 +70,7 @@ describe("a background response", () => {
     ]);
   });
 
-  test("can be followed while it is made, and as often as anyone likes afterwards", async () => {
+  test("can be followed while it is generated, and any number of times afterwards", async () => {
     const { engine, open } = gatedEngine();
     const app = responsesApp({ engine });
     const id = await start(app);
@@ -134,7 +134,7 @@ describe("a background response", () => {
     expect(consume(await follow(app, id))).toEqual(failed);
   });
 
-  test("that is cut is reported as incomplete", async () => {
+  test("that reaches its limit is reported as incomplete", async () => {
     const app = responsesApp({
       engine: scriptedEngine([{ write: ANSWER.slice(0, 40), finish: "length" }]),
     });
@@ -144,7 +144,7 @@ describe("a background response", () => {
     });
   });
 
-  test("is cancelled: the engine stops, and asking twice does no harm", async () => {
+  test("can be cancelled: the engine stops, and a second cancel has no effect", async () => {
     const engine = scriptedEngine([{ write: ANSWER.slice(0, 60), hang: true }]);
     const app = responsesApp({ engine });
     const id = await start(app);
@@ -206,7 +206,7 @@ describe("through another gateway with the same store", () => {
     expect((await look(one, id)).status).toBe("cancelled");
   });
 
-  test("it is known to have failed when its own gateway is silent", async () => {
+  test("it counts as failed when its own gateway's heartbeat stops", async () => {
     let late = 0;
     const engine = scriptedEngine([{ write: ANSWER.slice(0, 60), hang: true }]);
     const { one, other } = twoGateways(engine, () => new Date(Date.now() + late));
@@ -230,7 +230,7 @@ describe("the number of responses in the background", () => {
     return Promise.all(names.map(async (name) => ({ name, sha256: await sha256Hex(name) })));
   }
 
-  test("is bounded for each key, and counts down when they end", async () => {
+  test("is limited per key, and decreases as they end", async () => {
     const [alice, bob] = await keyed("alice", "bob");
     const keys = [{ ...alice, maxBackgroundPerKey: 3 }, bob];
     const engine = scriptedEngine(() => ({ write: ANSWER.slice(0, 60), hang: true }));
@@ -250,7 +250,7 @@ describe("the number of responses in the background", () => {
     expect((await post(app, "alice")).status).toBe(429);
   });
 
-  test("is bounded for all of them", async () => {
+  test("is limited in total", async () => {
     const keys = await keyed("alice", "bob", "cy");
     const engine = scriptedEngine(() => ({ write: ANSWER.slice(0, 60), hang: true }));
     const app = responsesApp({ engine, settings: { keys, maxBackground: 2 } });
@@ -275,7 +275,7 @@ describe("with a store that fails", () => {
     return { store, state };
   }
 
-  test("nothing is accepted, and nothing runs", async () => {
+  test("requests are refused, and nothing runs", async () => {
     const { store, state } = failingStore();
     const engine = scriptedEngine(() => ANSWER);
     const app = responsesApp({ engine, store, settings: { maxBackgroundPerKey: 1 } });
@@ -288,7 +288,7 @@ describe("with a store that fails", () => {
     await eventually(() => start(app));
   });
 
-  test("an answer made meanwhile is written when it works again", async () => {
+  test("a response finished meanwhile is written when the store recovers", async () => {
     const { store, state } = failingStore();
     state.isDown = false;
     const { engine, open } = gatedEngine();
@@ -306,7 +306,7 @@ describe("with a store that fails", () => {
 describe("at a shutdown", () => {
   const CUT = { write: ANSWER.slice(0, 60), hang: true };
 
-  test("it is finished while there is time", async () => {
+  test("it finishes within the grace period", async () => {
     const shutdown = createShutdown();
     const { engine, open } = gatedEngine();
     const app = responsesApp({ engine, shutdown });
@@ -336,7 +336,7 @@ describe("at a shutdown", () => {
     expect(events.map(({ type }) => type).slice(-2)).toEqual(["error", "response.failed"]);
   });
 
-  test("no more is accepted", async () => {
+  test("further requests are refused", async () => {
     const shutdown = createShutdown();
     const app = responsesApp({ engine: scriptedEngine([]), shutdown });
     shutdown.begin();
@@ -349,7 +349,7 @@ describe("at a shutdown", () => {
     expect((await app.send("GET", "/health")).status).toBe(200);
   });
 
-  test("a stream that is cut reports it and ends", async () => {
+  test("an interrupted stream reports it and ends", async () => {
     const shutdown = createShutdown();
     const engine = scriptedEngine([CUT]);
     const app = responsesApp({ engine, shutdown });

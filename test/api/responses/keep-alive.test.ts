@@ -16,7 +16,7 @@ test("every fourth keep-alive is an event, and the first announces the response"
   expect(["", "", "", ""].map(() => typesOf(next())).at(-1)).toEqual(["response.in_progress"]);
 });
 
-test("after the end they are comments", () => {
+test("after the end keep-alives are comments", () => {
   const writer = eventWriter();
   writer.push({ type: "start", promptTokens: 1 });
   writer.push(end("stop"));

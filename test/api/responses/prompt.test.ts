@@ -245,7 +245,7 @@ const TOOLS = [
   { type: "function", name: "g" },
 ];
 
-describe("demands of a request", () => {
+describe("options of a request", () => {
   test("tools are in the developer message, with schemas as the client wrote them", async () => {
     const engine = scriptedEngine([HI]);
     // As text: JSON.parse would put the key that looks like an integer first, and lose the spelling of 1.0.
@@ -334,7 +334,7 @@ describe("demands of a request", () => {
     });
   });
 
-  test("log probabilities are asked for only when they are to be included", async () => {
+  test("log probabilities are requested from the engine only if the request includes them", async () => {
     expect((await askedFor({ input: "Hi", top_logprobs: 3 })).request.topLogprobs).toBeUndefined();
     const include = ["message.output_text.logprobs"];
     const { request } = await askedFor({ input: "Hi", top_logprobs: 3, include });
@@ -359,7 +359,7 @@ describe("demands of a request", () => {
     expect(engine.prompts[0]).toContain("type f = ");
   });
 
-  test("a schema without a name, as Open Responses has it, has one in the prompt and the echo", async () => {
+  test("a schema without a name, as Open Responses allows, gets one in the prompt and the response", async () => {
     const engine = scriptedEngine(["<|channel|>final<|message|>{}<|return|>"]);
     const schema = { type: "object" };
     const response = await responsesApp({ engine }).create({
@@ -383,7 +383,7 @@ describe("demands of a request", () => {
     expect(response.tool_choice).toEqual(echo);
   });
 
-  test("allowed tools that were all left out allow none", async () => {
+  test("if all allowed tools were left out, no tool may be called", async () => {
     const engine = scriptedEngine([HI]);
     await responsesApp({ engine }).create({
       input: "Go.",
@@ -393,7 +393,7 @@ describe("demands of a request", () => {
     expect(engine.prompts[0]).not.toContain("# Tools");
   });
 
-  test("a forced call that is not made fails honestly", async () => {
+  test("a forced call that the model does not make is an error", async () => {
     const invalid = '{"a":"not a number"}<|call|>';
     const engine = scriptedEngine(["Thinking.<|end|>", invalid, invalid]);
     const response = await responsesApp({ engine }).create({
@@ -431,7 +431,7 @@ describe("a conversation that is too long", () => {
     { ...output, call_id: "c2" },
   ];
 
-  test("is refused, in the word Codex looks for", async () => {
+  test("is refused with the error code that Codex expects", async () => {
     const app = responsesApp({ engine: scriptedEngine([HI]), contextLength: 1000 });
     const response = await app.send("POST", "/v1/responses", { model: MODEL, input: history });
     expect(response.status).toBe(400);

@@ -107,7 +107,7 @@ describe("sources of reasoning", () => {
     );
   });
 
-  test("reasoning before an answer is not read again after it", async () => {
+  test("reasoning before an answer is not rendered again after it", async () => {
     const answer = "<|channel|>final<|message|>Done.<|end|><|start|>assistant";
     const { prompt } = await afterOneCall({}, forget, [
       `${analysis("Old.")}${answer}${analysis("New.")}${call}<|call|>`,
@@ -162,7 +162,7 @@ describe("sources of reasoning", () => {
     });
   });
 
-  test("a seal from before the last answer is not even looked at", async () => {
+  test("encrypted reasoning from before the last answer is not decrypted", async () => {
     const engine = scriptedEngine([ANSWER]);
     const response = await responsesApp({ engine }).send("POST", "/v1/responses", {
       model: MODEL,
@@ -176,7 +176,7 @@ describe("sources of reasoning", () => {
     expect(response.status).toBe(200);
   });
 
-  test("reasoning sent both readable and encrypted is read once", async () => {
+  test("reasoning sent both readable and encrypted is rendered once", async () => {
     const { prompt } = await afterOneCall(
       {},
       { body: { include: ["reasoning.encrypted_content"] }, carry: (item) => item },
@@ -188,7 +188,7 @@ describe("sources of reasoning", () => {
 describe("what is returned", () => {
   const whole: Carrier = { carry: (item) => item };
 
-  test("by default the text, sealed only when asked for", async () => {
+  test("by default the text, and encrypted content only on request", async () => {
     const { first } = await afterOneCall({}, whole);
     expect(first.output[0]).toEqual({
       id: expect.any(String),
@@ -209,7 +209,7 @@ describe("what is returned", () => {
     expect(analysisIn(prompt)).toEqual(["Hm."]);
   });
 
-  test("none: neither, requested or not, and the reasoning is found by its id", async () => {
+  test("none: neither, requested or not; the reasoning is restored by its id", async () => {
     const include = { body: { include: ["reasoning.encrypted_content"] } };
     const { first, prompt } = await afterOneCall(
       { reasoningPolicy: "none" },
@@ -225,7 +225,7 @@ describe("what is returned", () => {
     expect(analysisIn(prompt)).toEqual(["Hm."]);
   });
 
-  test("a stream hides as much as a plain answer", async () => {
+  test("a stream hides the same as a plain reply", async () => {
     for (const reasoningPolicy of ["sealed", "none"]) {
       const app = responsesApp({
         engine: scriptedEngine([THINK_AND_CALL]),

@@ -16,7 +16,7 @@ async function refusal(body: object | string, settings: Record<string, unknown> 
   return { status: response.status, ...error };
 }
 
-describe("a wrong request is refused with the field's name", () => {
+describe("an invalid request is refused with the field's name", () => {
   test.each<[string, object, string]>([
     ["no model", { model: undefined }, "model"],
     ["no input", { input: undefined }, "input"],

@@ -137,7 +137,7 @@ describe("an engine that fails later", () => {
     expect((await app.send("POST", "/v1/responses", REQUEST)).status).toBe(502);
   });
 
-  test("after a patient wait for its first word, fails the stream in order", async () => {
+  test("after a long wait for its first token, fails the stream with an event", async () => {
     const engine = {
       ...scriptedEngine([]),
       // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
@@ -169,7 +169,7 @@ describe("a client that disconnects", () => {
     await expect.poll(() => engine.open).toBe(0);
   });
 
-  test("stores nothing that looks like a response", async () => {
+  test("does not store an unfinished response as complete", async () => {
     const engine = scriptedEngine([
       { write: `${ANALYSIS}<|channel|>final<|message|>Hel`, hang: true },
     ]);
@@ -184,8 +184,8 @@ describe("a client that disconnects", () => {
   });
 });
 
-describe("how it is sent", () => {
-  test("each event in a write of its own", async () => {
+describe("the stream", () => {
+  test("sends each event in its own write", async () => {
     const app = responsesApp({ engine: scriptedEngine([ANALYSIS + ANSWER]), here: true });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
     const writes: string[] = [];

@@ -102,7 +102,7 @@ describe("a connection", () => {
     expect(closed).toEqual([[1000, expect.stringContaining("60 minutes")]]);
   });
 
-  test("that has been left does nothing after an hour", async () => {
+  test("that was closed does nothing after an hour", async () => {
     vi.useFakeTimers();
     const { sent, leave } = await open(scriptedEngine([]));
     leave();
@@ -118,7 +118,7 @@ describe("a connection", () => {
     expect(JSON.parse(sent[0] ?? "").type).toBe("response.created");
   });
 
-  test("is sent an event while there is nothing to say", async () => {
+  test("is sent a keep-alive event while idle", async () => {
     vi.useFakeTimers();
     const { sent, message, leave } = await open(scriptedEngine([HANGING]));
     message(CREATE);
@@ -133,14 +133,14 @@ describe("a connection", () => {
     leave();
   });
 
-  test("takes text only", async () => {
+  test("accepts text frames only", async () => {
     const { sent, message } = await open(scriptedEngine([]));
     message(new ArrayBuffer(3));
     await expect.poll(() => sent.length).toBe(1);
     expect(sent.map((each) => JSON.parse(each))).toMatchObject([{ type: "error", status: 400 }]);
   });
 
-  test("whose client reads slowly holds the engine back instead of filling memory", async () => {
+  test("whose client reads slowly causes backpressure to the engine", async () => {
     vi.useFakeTimers();
     const { raw, sent, message } = await open(scriptedEngine([ANSWER]));
     raw.bufferedAmount = 10_000_000;
@@ -154,7 +154,7 @@ describe("a connection", () => {
     });
   });
 
-  test("whose client reads nothing for the idle timeout is cut, and its turn stopped", async () => {
+  test("whose client reads nothing for the idle timeout is closed, and its turn stopped", async () => {
     vi.useFakeTimers();
     const engine = scriptedEngine([HANGING]);
     const { raw, closed, message } = await open(engine, undefined, { clientIdleTimeoutMs: 60_000 });
@@ -171,7 +171,7 @@ describe("a connection", () => {
     expect(engine.open).toBe(0);
   });
 
-  test("is read no further while two requests wait, and again when they are answered", async () => {
+  test("is paused while two requests are queued, and read again when they are answered", async () => {
     const engine = scriptedEngine([{ ...HANGING, hang: false }, ANSWER, ANSWER]);
     const { raw, sent, message } = await open(engine);
     for (const isPaused of [false, false, true]) {
@@ -182,7 +182,7 @@ describe("a connection", () => {
     expect(raw.isPaused).toBe(false);
   });
 
-  test("holds no more bytes waiting than one request may have", async () => {
+  test("queues at most as many bytes as one request may have", async () => {
     const engine = scriptedEngine([HANGING]);
     const large = JSON.stringify({ ...JSON.parse(CREATE), input: "x".repeat(70_000) });
     const { raw, sent, message } = await open(engine, undefined, { maxBodyBytes: 100_000 });
@@ -205,7 +205,7 @@ describe("a connection", () => {
     await expect.poll(() => typesOf(sent, "error")).toBe(7);
   });
 
-  test("stops the engine when its client leaves", async () => {
+  test("stops the engine when its client disconnects", async () => {
     const engine = scriptedEngine([HANGING]);
     const { message, leave } = await open(engine);
     message(CREATE);

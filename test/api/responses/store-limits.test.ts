@@ -76,7 +76,7 @@ describe("references to stored items", () => {
     expect(engine.requests.length).toBe(asked);
   });
 
-  test("of thousands of responses each are not followed without end", async () => {
+  test("are followed only up to a limit", async () => {
     const { state, app } = await storedItem("Hello.");
     const input = Array.from({ length: 3000 }, (_, index) => {
       return { type: "reasoning", id: `rs_${index}_0`, summary: [] };
@@ -118,7 +118,7 @@ describe("a conversation that would outgrow its entry", () => {
     return { app, engine, id, add, count };
   }
 
-  test("takes no further items, and keeps those it has", async () => {
+  test("accepts no further items, and keeps its own", async () => {
     const { add, count } = await grownConversation();
     const statuses: number[] = [];
     for (let times = 0; times < 5; times++) statuses.push((await add()).status);
@@ -127,7 +127,7 @@ describe("a conversation that would outgrow its entry", () => {
     expect(await count()).toBe(3);
   });
 
-  test("is not begun too large", async () => {
+  test("cannot be created too large", async () => {
     const { app } = await grownConversation();
     const refused = await app.send("POST", "/v1/conversations", {
       items: [item, item, item, item],
@@ -135,7 +135,7 @@ describe("a conversation that would outgrow its entry", () => {
     expect(refused.status).toBe(413);
   });
 
-  test("is not continued by a response, and no token is spent", async () => {
+  test("is not continued by a response, and nothing is generated", async () => {
     const { app, engine, id, add, count } = await grownConversation();
     for (let times = 0; times < 3; times++) await add();
     const body = { model: MODEL, input: "And?", conversation: id, store: false };
@@ -146,7 +146,7 @@ describe("a conversation that would outgrow its entry", () => {
   });
 });
 
-test("a response too large to be stored is refused before it is generated, unless it need not be", async () => {
+test("a response too large to be stored is refused before it is generated, unless store is false", async () => {
   const engine = scriptedEngine(() => ANSWER);
   const app = responsesApp({ engine, settings: { storeMaxEntryBytes: 100_000 } });
   const body = { model: MODEL, input: "x".repeat(100_000) };
@@ -227,7 +227,7 @@ describe("when the store is down", () => {
   });
 });
 
-describe("an entry that was cut", () => {
+describe("a truncated entry", () => {
   async function cutEntries() {
     const memory = createMemoryStore({ maxEntries: 1000, maxBytes: 1_000_000, now: Date.now });
     let isCut = false;
@@ -262,7 +262,7 @@ describe("an entry that was cut", () => {
     ];
   }
 
-  test("is not there, for everything that asks for it", async () => {
+  test("counts as missing for every request", async () => {
     const { app, id, conversation } = await cutEntries();
     for (const [method, path, body] of paths(id, conversation)) {
       expect([method, path, (await app.send(method, path, body)).status]).toEqual([

@@ -30,7 +30,7 @@ async function errorOf(response: Response) {
 }
 
 describe("a stored response", () => {
-  test("is read back as it was given", async () => {
+  test("is returned as it was created", async () => {
     const app = responsesApp({ engine: scriptedEngine([answer("Hi."), answer("Hi.")]) });
     for (const ask of [app.create, app.stream]) {
       const made = await ask({ input: "Hello!", metadata: { a: "b" } });
@@ -110,7 +110,7 @@ describe("a stored response", () => {
     expect(await errorOf(wrong)).toMatchObject({ status: 400, param: "limit" });
   });
 
-  test("is gone when it is deleted, and nothing can continue or refer to it", async () => {
+  test("cannot be read, continued or referenced after it is deleted", async () => {
     const app = responsesApp({ engine: scriptedEngine([answer("Hi.")]) });
     const made = await app.create({ input: "Hello!" });
     const path = `/v1/responses/${made.id}`;
@@ -134,14 +134,14 @@ describe("a stored response", () => {
     await expectForgotten(app, made.id, made.output[0]?.id);
   });
 
-  test("is never kept when it was not to be", async () => {
+  test("is not stored if store is false", async () => {
     const app = responsesApp({ engine: scriptedEngine([answer("Hi.")]) });
     const made = await app.create({ input: "Hello!", store: false });
     expect((await app.send("GET", `/v1/responses/${made.id}`)).status).toBe(404);
     await expectForgotten(app, made.id, made.output[0]?.id);
   });
 
-  test("leaves when its time is over", async () => {
+  test("expires", async () => {
     let now = NOW;
     const store = memoryStore(() => now);
     const app = responsesApp({
@@ -237,14 +237,14 @@ describe("a response continued by its id", () => {
     expect(engine.prompts[2]).not.toContain("left");
   });
 
-  test("can go on without input", async () => {
+  test("can be continued without input", async () => {
     const engine = scriptedEngine([answer("One."), answer("Two.")]);
     const app = responsesApp({ engine });
     const first = await app.create({ input: "Go." });
     expect((await app.create({ previous_response_id: first.id })).status).toBe("completed");
   });
 
-  test("lives as long as it is continued, not as long as its oldest turn", async () => {
+  test("expires after its last continuation, not after its oldest turn", async () => {
     let now = NOW;
     const engine = scriptedEngine((_, turn) => answer(`answer ${turn}`));
     const app = responsesApp({
@@ -420,7 +420,7 @@ describe("compact", () => {
     { role: "assistant", content: "I will." },
   ];
 
-  test("puts a sealed summary in place of a conversation, which goes on from it", async () => {
+  test("replaces a conversation by an encrypted summary, from which it continues", async () => {
     const engine = scriptedEngine([answer("The user wants 42 remembered."), answer("42.")]);
     const app = responsesApp({ engine });
     const response = await app.send("POST", "/v1/responses/compact", {
@@ -514,7 +514,7 @@ describe("conversations", () => {
     metadata: z.record(z.string(), z.string()),
   });
 
-  test("are made, read, changed and deleted", async () => {
+  test("are created, read, changed and deleted", async () => {
     const app = responsesApp({ engine: scriptedEngine([]) });
     const made = conversation.parse(
       await (await app.send("POST", "/v1/conversations", { metadata: { a: "b" } })).json(),
@@ -599,7 +599,7 @@ describe("conversations", () => {
     ]);
   });
 
-  test("lose nothing when several responses add to one at once", async () => {
+  test("lose nothing when several responses extend one at the same time", async () => {
     const app = responsesApp({ engine: scriptedEngine((_, call) => answer(`answer ${call}`)) });
     const { id } = conversation.parse(await (await app.send("POST", "/v1/conversations")).json());
     await Promise.all(

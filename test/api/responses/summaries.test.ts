@@ -34,7 +34,7 @@ describe("a summary of the reasoning", () => {
     expect(engine.prompts[1]).toContain(ANALYSIS);
   });
 
-  test("comes before the answer, in events", async () => {
+  test("is sent before the answer, in events", async () => {
     const engine = engineWith(`${SUMMARY}<|return|>`);
     const app = responsesApp({ engine, settings: SUMMARIES });
     const request = { model: MODEL, stream: true, ...ASKED };
@@ -68,7 +68,7 @@ describe("a summary of the reasoning", () => {
     expect(engine.requests).toHaveLength(1);
   });
 
-  test("that does not come in time is left out, and its completion cancelled", async () => {
+  test("that is late is left out, and its completion cancelled", async () => {
     const engine = engineWith({ write: "**Comp", hang: true });
     const settings = { ...SUMMARIES, reasoningSummaryWaitMs: 1 };
     const { status, output } = await responsesApp({ engine, settings }).create(ASKED);

@@ -41,7 +41,7 @@ const STATUS: Record<FinishReason, string> = {
   error: "failed",
 };
 
-describe("whatever a turn says, a strict client follows", () => {
+describe("a strict client can read any turn", () => {
   test("to the end", () => {
     const finish = fc.constantFrom<FinishReason>("stop", "length", "tool-calls", "error");
     fc.assert(
@@ -80,7 +80,7 @@ describe("whatever a turn says, a strict client follows", () => {
     );
   });
 
-  test("to a failure anywhere", () => {
+  test("with a failure anywhere", () => {
     fc.assert(
       fc.property(parts, fc.nat(), dialect, (given, at, events) => {
         const turn: TurnEvent[] = [{ type: "start", promptTokens: 9 }, ...toTurnEvents(given)];
@@ -101,7 +101,7 @@ describe("whatever a turn says, a strict client follows", () => {
     );
   });
 
-  test("without the reasoning, if it is hidden", () => {
+  test("with hidden reasoning", () => {
     fc.assert(
       fc.property(parts, (given) => {
         const writer = eventWriter({ showReasoning: false });

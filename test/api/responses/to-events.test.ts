@@ -122,12 +122,12 @@ describe("the parts of a turn become items in order", () => {
     });
   });
 
-  test("a part that is never written stays empty", () => {
+  test("a part without text is an empty item", () => {
     const events = write(eventWriter(), [START, ...part(content), end("stop")]);
     expect(consume(events).output).toMatchObject([{ content: [{ text: "" }] }]);
   });
 
-  test("a turn that says nothing is a response without output", () => {
+  test("a turn without parts is a response without output", () => {
     expect(consume(write(eventWriter(), [START, end("stop")]))).toMatchObject({
       status: "completed",
       output: [],
@@ -241,7 +241,7 @@ describe("a turn that fails", () => {
     expect(consume(events).status).toBe("failed");
   });
 
-  test("by violating a demand: an invalid call is never marked as done", () => {
+  test("by violating a constraint: an invalid call is never marked as done", () => {
     const events = write(eventWriter(), [
       START,
       ...part(call("f"), "{}"),

@@ -182,7 +182,7 @@ describe("a namespace", () => {
     expect(output.at(-1)).toMatchObject({ namespace: "mcp__weather", name: "get_weather" });
   });
 
-  test("of several namespaces, the model says which tool a forced call goes to", async () => {
+  test("of several namespaces, the model chooses which tool a forced call is to", async () => {
     const engine = scriptedEngine(
       ["Hm.<|end|>", "=mcp__weather.get_weather<|channel|>", '{"city":"Paris"}<|call|>'],
       { capabilities: { constraints: ["choice"] } },
@@ -200,7 +200,7 @@ describe("a namespace", () => {
     expect(output.at(-1)).toMatchObject({ namespace: "mcp__weather", name: "get_weather" });
   });
 
-  test("strict tools are held to their schema, and a wrong call is tried again", async () => {
+  test("strict tools are validated against their schema, and an invalid call is retried", async () => {
     const strict = { ...WEATHER, tools: [{ ...WEATHER.tools[0], strict: true }] };
     const engine = scriptedEngine([
       calling("mcp__weather.get_weather", '{"town":1}'),
@@ -315,7 +315,7 @@ describe("a custom tool", () => {
     expect(await deltasOf()).toEqual(["ab cd"]);
   });
 
-  test("its calls and results are history as the model wrote them", async () => {
+  test("its calls and results are rendered as the model wrote them", async () => {
     const input = [
       { role: "user", content: "Edit." },
       { type: "custom_tool_call", call_id: "c1", name: "apply_patch", input: PATCH },
@@ -345,7 +345,7 @@ describe("a custom tool", () => {
     );
   });
 
-  test("can be forced: its call is opened as text", async () => {
+  test("can be forced: its call is opened as plain text", async () => {
     const engine = scriptedEngine(["Hm.<|end|>", `${PATCH}<|call|>`]);
     const { output } = await responsesApp({ engine }).create({
       input: "Hi.",
@@ -387,7 +387,7 @@ describe("a custom tool", () => {
     expect(output).toEqual([expect.objectContaining({ input: "text" })]);
   });
 
-  test("belongs to a namespace as functions do", async () => {
+  test("can belong to a namespace, like a function", async () => {
     const engine = scriptedEngine([
       "<|channel|>commentary to=functions.mcp__files__edit<|message|>x<|call|>",
     ]);
@@ -425,7 +425,7 @@ const SEARCH = {
   },
 };
 
-describe("a search for tools that the client runs", () => {
+describe("a tool search that the client runs", () => {
   test("is a function of the model, and its call an item with an object", async () => {
     const script = calling("functions.tool_search", '{"query": "weather", "limit": 8}');
     const engine = scriptedEngine([script, script]);
@@ -466,7 +466,7 @@ describe("a search for tools that the client runs", () => {
     },
   ];
 
-  test("what it has found is offered from there on", async () => {
+  test("tools it has found are offered from then on", async () => {
     const engine = scriptedEngine([calling("mcp__weather.get_weather"), HI]);
     const app = responsesApp({ engine });
     const first = await app.create({ input: found, tools: [SEARCH] });
@@ -489,7 +489,7 @@ describe("a search for tools that the client runs", () => {
     expect(engine.prompts[1]).toContain(prompt.slice(0, prompt.lastIndexOf("<|start|>assistant")));
   });
 
-  test("what is found again is not offered twice", async () => {
+  test("a tool that is found again is not offered twice", async () => {
     const again = found.slice(1).map((item) => ({ ...item, call_id: "c2" }));
     const prompt = await promptFor({ input: [...found, ...again], tools: [SEARCH] });
     expect(prompt.split("namespace mcp__weather {")).toHaveLength(2);
@@ -520,7 +520,7 @@ describe("tools in the input", () => {
     ],
   };
 
-  test("stand with the instructions when nothing is before them", async () => {
+  test("are rendered with the instructions if nothing precedes them", async () => {
     const input = [
       added,
       { role: "developer", content: "Be brief." },
@@ -535,7 +535,7 @@ describe("tools in the input", () => {
     expect(prompt.match(/<\|start\|>developer/g)).toHaveLength(1);
   });
 
-  test("are called as tools of the request are", async () => {
+  test("are called like tools of the request", async () => {
     const engine = scriptedEngine([patching("x").replace("apply_patch", "edit")]);
     const { output } = await responsesApp({ engine }).create({
       input: [added, { role: "user", content: "Hi." }],
@@ -557,7 +557,7 @@ describe("tools in the input", () => {
   });
 });
 
-describe("what is left out of a request", () => {
+describe("tools and items that are left out of a request", () => {
   const tools = [
     { type: "web_search", external_web_access: true },
     { type: "image_generation" },
@@ -574,7 +574,7 @@ describe("what is left out of a request", () => {
     return response.headers;
   }
 
-  test.each([false, true])("tools are named in a header (stream: %s)", async (stream) => {
+  test.each([false, true])("are named in a header (stream: %s)", async (stream) => {
     const headers = await headersOf({ tools }, stream);
     expect(headers.get("x-harmony-skipped-tools")).toBe(
       "web_search, image_generation, tool_search, mcp__weather.m_h",
@@ -582,7 +582,7 @@ describe("what is left out of a request", () => {
     expect(headers.has("x-harmony-skipped-items")).toBe(false);
   });
 
-  test("and counted, kinds that clients make up as one", async () => {
+  test("are counted, with all unknown kinds as one", async () => {
     const app = responsesApp({ engine: scriptedEngine([HI]) });
     await app.create({ input: "Hi.", tools });
     const metrics = await (await app.send("GET", "/metrics")).text();
@@ -590,13 +590,13 @@ describe("what is left out of a request", () => {
     expect(metrics).toContain('harmony_gateway_tools_skipped_total{kind="other"} 1');
   });
 
-  test("a header has room for many", async () => {
+  test("many are named in one header", async () => {
     const many = Array.from({ length: 40 }, (_, index) => ({ type: `k${index}` }));
     const header = (await headersOf({ tools: many })).get("x-harmony-skipped-tools");
     expect(header).toMatch(/k31, and 8 more$/);
   });
 
-  test("input items are named, too", async () => {
+  test("include input items", async () => {
     const input = [
       { type: "file_search_call", id: "fs_1" },
       { role: "user", content: "Hi." },
@@ -605,7 +605,7 @@ describe("what is left out of a request", () => {
     expect(headers.get("x-harmony-skipped-items")).toBe("file_search_call");
   });
 
-  test("and tools whose format the engine cannot enforce", async () => {
+  test("include tools whose format the engine cannot enforce", async () => {
     const format = { type: "grammar", syntax: "regex", definition: "a+" };
     const custom = { type: "custom", name: "held_not", format };
     const headers = await headersOf({ tools: [APPLY_PATCH, custom] });

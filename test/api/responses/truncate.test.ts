@@ -84,7 +84,7 @@ describe("a history that is too long", () => {
     );
   });
 
-  test("loses no more than it must, the oldest first", async () => {
+  test("loses the oldest items first, and no more than necessary", async () => {
     const items = ["a", "b", "c", "d"].map((content): HistoryItem => {
       return { type: "message", role: "user", content, param };
     });
@@ -95,7 +95,7 @@ describe("a history that is too long", () => {
     expect(await truncateHistory(items, LENGTHS, 0)).toEqual(items.slice(-1));
   });
 
-  test("is counted item by item, each once, dropped items not at all", async () => {
+  test("is counted item by item, each once, without the dropped items", async () => {
     const items: HistoryItem[] = [{ type: "message", role: "user", content: "Go.", param }];
     for (let call = 0; call < 5000; call++) {
       const callId = `call_${call}`;
@@ -120,7 +120,7 @@ describe("a history that is too long", () => {
     expect(counted).toBe(2002);
   });
 
-  test("gives up a little more when items take more room together than alone", async () => {
+  test("drops a little more when items take more tokens together than alone", async () => {
     const items = Array.from({ length: 100 }, (_, index): HistoryItem => {
       return { type: "message", role: "user", content: `${index}`, param };
     });

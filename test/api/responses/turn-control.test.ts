@@ -92,14 +92,14 @@ describe("a compaction trigger", () => {
     expect(engine.prompts[1]).toContain("Hello!");
   });
 
-  test("anywhere else is refused", async () => {
+  test("is refused anywhere but at the end", async () => {
     const app = responsesApp({ engine: scriptedEngine([HI]), settings });
     const input = [TRIGGER, { role: "user", content: "Hi." }];
     const response = await app.send("POST", "/v1/responses", { model: MODEL, input });
     expect(errorBody.parse(await response.json()).error.param).toBe("input[0]");
   });
 
-  test("whose summary is not finished fails", async () => {
+  test("fails if its summary is incomplete", async () => {
     const engine = scriptedEngine([{ write: "<|channel|>final<|message|>They", finish: "length" }]);
     const { status, output } = await responsesApp({ engine, settings }).create({
       input: [{ role: "user", content: "Hi." }, TRIGGER],
@@ -128,7 +128,7 @@ describe("for Codex", () => {
     });
   });
 
-  test("a full context is said to be one, so that the next turn compacts", async () => {
+  test("a full context has its own code, so that the next turn compacts", async () => {
     const script = { write: "<|channel|>final<|message|>Too long", finish: "length" } as const;
     const events = await codexEvents(script, {}, 4096);
     expect(events.at(-1)).toMatchObject({

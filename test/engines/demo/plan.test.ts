@@ -143,8 +143,8 @@ describe("arguments", () => {
   });
 });
 
-describe("what is left of a plan", () => {
-  it("is each call that has not been made, however often it was planned", () => {
+describe("the rest of a plan", () => {
+  it("contains each call that has not been made, however often it was planned", () => {
     const plan = planCalls("a_a, b_b, a_a", [tool("a_a"), tool("b_b")]);
     const made = ["a_a", "unplanned"].map((name) => ({
       tool: name,

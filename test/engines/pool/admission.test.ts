@@ -17,7 +17,7 @@ import {
 } from "./support.ts";
 
 describe("the queue", () => {
-  test("holds what finds all backends full, and lets it in in order", async () => {
+  test("queues requests while all backends are full, and admits them in order", async () => {
     const pool = poolOf([createScriptedEngine(), createScriptedEngine()], { maxConcurrent: 1 });
     const held = [await hold(pool), await hold(pool)];
     const order: number[] = [];
@@ -78,7 +78,7 @@ describe("the queue", () => {
     expect(counts(pool)).toEqual([0]);
   });
 
-  test("lets those who wait in first when the pause of a backend has ended", async () => {
+  test("admits queued requests first when a backend's pause has ended", async () => {
     const failing = createScriptedEngine([errorOf("unreachable")], WHOLE);
     const other = createScriptedEngine();
     const breaker = { failures: 1, pauseMs: 1_000, maxPauseMs: 1_000 };
@@ -177,7 +177,7 @@ describe("tenants", () => {
     };
   }
 
-  test("one alone gets all places", async () => {
+  test("a single tenant gets all slots", async () => {
     const { shares, send } = share({ maxConcurrent: 8 });
     await send("a", 20);
     expect(shares()).toEqual({ a: 8 });
@@ -205,7 +205,7 @@ describe("tenants", () => {
     expect(shares()).toEqual({ a: 7, b: 1 });
   });
 
-  test("that fill the queue make room for a newcomer", async () => {
+  test("that fill the queue make room for a new tenant", async () => {
     const { pool, refused, send } = share({ maxConcurrent: 1, maxQueued: 4 });
     await send("a", 6);
     expect(refused).toEqual(["a overloaded"]);
@@ -275,7 +275,7 @@ describe("tenants", () => {
     expect(refused).toEqual(["a tenant-limit"]);
   });
 
-  test("how long they wait is counted under their number", async () => {
+  test("are counted with their waiting time under their number", async () => {
     const { pool, send, end } = share({
       maxConcurrent: 1,
       tenants: [{ name: "a" }, { name: "b" }],

@@ -36,7 +36,7 @@ test.each<Outcome>(["served", "failed"])(
   },
 );
 
-test("so does a first token, long before the end", () => {
+test("a first token resets it too, long before the end", () => {
   const breaker = new Breaker(OPTIONS);
   const passage = breaker.enter(0);
   failAt(breaker, 0);
@@ -45,7 +45,7 @@ test("so does a first token, long before the end", () => {
   expect(breaker.state(1)).toBe("closed");
 });
 
-test("what shows nothing does not count either way", () => {
+test("inconclusive outcomes do not count", () => {
   const breaker = new Breaker(OPTIONS);
   failAt(breaker, 0);
   run(breaker, 0, "unclear");
@@ -53,7 +53,7 @@ test("what shows nothing does not count either way", () => {
   expect(breaker.state(0)).toBe("open");
 });
 
-test("errors it has answered with open it by rate, when they are of several clients", () => {
+test("error responses open it by rate, if they concern several clients", () => {
   const breaker = new Breaker(OPTIONS);
   for (let n = 0; n < 50; n += 1) run(breaker, 0, "failed", "a");
   expect(breaker.state(0)).toBe("closed");
@@ -64,7 +64,7 @@ test("errors it has answered with open it by rate, when they are of several clie
   expect(ill.state(0)).toBe("open");
 });
 
-test("is not opened where it may not be, and says that it is in doubt until a token comes", () => {
+test("is not opened if it must not be, and reports doubt until a token arrives", () => {
   const breaker = new Breaker(OPTIONS, () => false);
   failAt(breaker, 0, 0, 0, 0);
   expect([breaker.state(0), breaker.isDoubtful, breaker.ejections]).toEqual(["closed", true, 0]);
@@ -85,7 +85,7 @@ describe("after the pause", () => {
     return passages;
   };
 
-  test("one request goes through, two after its first token, then four, then all", () => {
+  test("one request is let through, two after its first token, then four, then all", () => {
     const breaker = halfOpen();
     expect([breaker.state(99), breaker.admits(99)]).toEqual(["open", false]);
     expect([breaker.state(100), breaker.admits(100)]).toEqual(["half-open", true]);
@@ -112,7 +112,7 @@ describe("after the pause", () => {
     expect(enterAll(breaker, 100)).toHaveLength(0);
   });
 
-  test("a trial that shows nothing makes room for the next", () => {
+  test("an inconclusive trial makes room for the next", () => {
     const breaker = halfOpen();
     run(breaker, 100, "unclear");
     expect([breaker.state(100), breaker.admits(100)]).toEqual(["half-open", true]);
@@ -139,7 +139,7 @@ describe("after the pause", () => {
     expect(breaker.waitMs(900)).toBe(100);
   });
 
-  test("what was in flight when it opened says nothing, good or bad", () => {
+  test("requests that were in flight when it opened do not count", () => {
     const breaker = new Breaker(OPTIONS);
     const [good, bad] = [breaker.enter(0), breaker.enter(0)];
     failAt(breaker, 0, 0);
@@ -153,7 +153,7 @@ describe("after the pause", () => {
     ]);
   });
 
-  test("nor does a trial of an earlier time", () => {
+  test("nor does a trial of an earlier period", () => {
     const breaker = halfOpen();
     const early = breaker.enter(100);
     breaker.close();
@@ -167,7 +167,7 @@ describe("after the pause", () => {
   });
 });
 
-test("is tried early by who found the server there; to a closed one that means nothing", () => {
+test("a successful health check allows an early trial; it has no effect on a closed breaker", () => {
   const breaker = new Breaker(OPTIONS);
   breaker.allowTrial(10);
   expect(breaker.state(10)).toBe("closed");

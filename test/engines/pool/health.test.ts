@@ -28,7 +28,7 @@ function completeAs(pool: Pool, tenant: string, affinity: string) {
 }
 
 describe("requests", () => {
-  test("tell that a backend is up, and the kind of a failure until the next success", async () => {
+  test("show that a backend is up, or the kind of failure until the next success", async () => {
     const engine = createScriptedEngine(WHOLE, [errorOf("server-error")], WHOLE);
     const pool = poolOf([engine]);
     const look = () => pool.state.backends.map(({ health, reason }) => [health, reason]);
@@ -41,7 +41,7 @@ describe("requests", () => {
     expect(look()).toEqual([["up", undefined]]);
   });
 
-  test("put a backend out that cannot be reached, and bring it back by their first tokens", async () => {
+  test("eject an unreachable backend, and bring it back by their first tokens", async () => {
     const gone = createScriptedEngine([errorOf("unreachable")], [errorOf("unreachable")], WHOLE);
     const pool = poolOf([createScriptedEngine(), gone], { breaker });
     for (let n = 0; n < 8; n += 1) expect((await complete(pool)).finish).toBeDefined();
@@ -54,7 +54,7 @@ describe("requests", () => {
     expect(healthOf(pool)).toEqual(["up", "up"]);
   });
 
-  test("never put out the last backend that is left", async () => {
+  test("never eject the last remaining backend", async () => {
     const engine = createScriptedEngine(
       ...Array.from({ length: 40 }, () => [errorOf("timeout")]),
       WHOLE,
@@ -69,7 +69,7 @@ describe("requests", () => {
     expect(healthOf(pool)).toEqual(["up"]);
   });
 
-  test("nor the last of several, however the others went", async () => {
+  test("nor the last of several, however the others were ejected", async () => {
     const engines = [0, 1, 2].map(() => createScriptedEngine([errorOf("unreachable")]));
     const pool = poolOf(engines, { breaker });
     for (let n = 0; n < 40; n += 1) await complete(pool);
@@ -121,7 +121,7 @@ describe("requests", () => {
     }
   });
 
-  test("that are answered with errors for everybody put a backend out within ten of them", async () => {
+  test("that fail for every client eject a backend within ten of them", async () => {
     const ill = createScriptedEngine([errorOf("server-error")]);
     const pool = poolOf([createScriptedEngine(), ill], { breaker });
     let sent = 0;
@@ -134,7 +134,7 @@ describe("requests", () => {
     expect(ill.requests).toHaveLength(10);
   });
 
-  test("count against one backend only, however many they fail on", async () => {
+  test("count against one backend only, however many they fail at", async () => {
     const engines = [0, 1, 2].map(() => createScriptedEngine([errorOf("timeout")]));
     const pool = poolOf(engines, { breaker: { ...breaker, failures: 1 } });
     await complete(pool);
@@ -185,7 +185,7 @@ describe("requests", () => {
 });
 
 describe("health checks", () => {
-  test("take a backend out that has failed two, and nothing is sent to it", async () => {
+  test("eject a backend after two failures, and nothing is sent to it", async () => {
     const engine = createScriptedEngine();
     const pool = poolOf([engine]);
     const { signal } = new AbortController();
@@ -208,7 +208,7 @@ describe("health checks", () => {
     expect(pool.state).toMatchObject({ ready: true, backends: [{ health: "up" }] });
   });
 
-  test("that fail in turn with others that do not mean nothing", async () => {
+  test("that fail now and then have no effect", async () => {
     const engine = createScriptedEngine();
     const pool = poolOf([engine]);
     for (let n = 0; n < 6; n += 1) {
@@ -218,7 +218,7 @@ describe("health checks", () => {
     expect(healthOf(pool)).toEqual(["up"]);
   });
 
-  test("do not wait for ever for a backend that hangs", async () => {
+  test("time out for a backend that hangs", async () => {
     const engine = createScriptedEngine();
     const pool = poolOf([engine]);
     const { signal } = new AbortController();
@@ -272,7 +272,7 @@ describe("health checks", () => {
     expect(counts(pool)).toEqual([0, 0]);
   });
 
-  test("tell what a lone backend has not begun when it goes down", async () => {
+  test("abort requests without a token when a single backend goes down", async () => {
     const engine = createScriptedEngine([OPEN, new Promise<void>(() => {})]);
     const pool = poolOf([engine]);
     const { signal } = new AbortController();
@@ -309,7 +309,7 @@ describe("health checks", () => {
     expect(pool.backends[1]?.isAdmitting).toBe(true);
   });
 
-  test("backends that cannot be checked are left as they are", async () => {
+  test("backends without a health check keep their state", async () => {
     const engine: Engine = createScriptedEngine();
     delete engine.check;
     const pool = poolOf([engine]);
@@ -317,7 +317,7 @@ describe("health checks", () => {
     expect(pool.state.backends[0]?.health).toBe("unknown");
   });
 
-  test("watching checks at once and then every interval, until it is stopped", async () => {
+  test("monitoring checks at once and then every interval, until it is stopped", async () => {
     const engine = createScriptedEngine();
     const pool = poolOf([engine], { breaker });
     const abort = new AbortController();
@@ -365,7 +365,7 @@ describe("monitoring", () => {
     };
   };
 
-  test("tells of every change, once", async () => {
+  test("reports every change once", async () => {
     const engine = createScriptedEngine();
     const { changes, wait, stop } = watched(engine);
     await settle();
@@ -380,7 +380,7 @@ describe("monitoring", () => {
     expect(changes).toEqual(["b0 up", "b0 down", "b0 up"]);
   });
 
-  test("probes a backend that has not answered yet, and so learns what it is", async () => {
+  test("probes a backend that has not answered yet, and so detects its kind", async () => {
     const engine = createScriptedEngine();
     engine.contextLength = 4_096;
     engine.fallIll(errorOf("overloaded"));
@@ -393,7 +393,7 @@ describe("monitoring", () => {
     await stop();
   });
 
-  test("brings a backend whose requests failed back by a probe of its own", async () => {
+  test("brings back a backend whose requests failed, by its own probe", async () => {
     const engine = createScriptedEngine([errorOf("timeout")]);
     const { pool, changes, wait, stop } = watched(engine);
     await settle();

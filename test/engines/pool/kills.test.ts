@@ -59,7 +59,7 @@ function createMortalEngine(tokens: number) {
   };
 }
 
-test("of 200 streams nothing unstarted is lost, and every started one ends or says why not", async () => {
+test("of 200 streams none without a token is lost, and every other one ends or reports an error", async () => {
   const engines = [createMortalEngine(5), createMortalEngine(5), createMortalEngine(5)];
   const pool = poolOf(
     engines.map(({ engine }) => engine),

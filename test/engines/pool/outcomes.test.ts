@@ -85,14 +85,14 @@ test.each<[string, boolean, Group[]]>([
   expect(judgeAll(groups)).toBe(bad);
 });
 
-test("what is older than the window does not count", () => {
+test("outcomes older than the window do not count", () => {
   const outcomes = new Outcomes();
   for (let n = 0; n < MIN_REQUESTS; n += 1) outcomes.add(n, true, of(n % 2 === 0 ? "a" : "b"));
   expect(outcomes.areBad(WINDOW_MS - 1)).toBe(true);
   expect(outcomes.areBad(WINDOW_MS)).toBe(false);
 });
 
-test("nor does what was before it was cleared", () => {
+test("nor do those from before it was cleared", () => {
   const outcomes = new Outcomes();
   for (let n = 0; n < 20; n += 1) outcomes.add(0, true, of(n % 2 === 0 ? "a" : "b"));
   outcomes.clear();

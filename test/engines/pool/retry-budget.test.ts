@@ -37,7 +37,7 @@ async function grantedOf(budget: RetryBudget, tenants: readonly string[]): Promi
 
 const ab = (count: number) => Array.from({ length: count }, (_, n) => (n % 2 === 0 ? "a" : "b"));
 
-test("ten at a time, a fifth of what is in flight where that is more, half of them for one tenant", async () => {
+test("allows ten at a time, or a fifth of the in-flight requests if that is more, and half of it per tenant", async () => {
   expect(await grantedOf(budgetOf(0).budget, ab(12))).toBe(10);
   expect(await grantedOf(budgetOf(100).budget, ab(24))).toBe(20);
   expect(await grantedOf(budgetOf(0).budget, Array(8).fill("a"))).toBe(5);
@@ -61,7 +61,7 @@ test("a queued retry is next when one is released, another tenant before one at 
   expect(budget.waiting).toBe(1);
 });
 
-test("those that time out, exceed the limit or have left get none, and keep no timer", async () => {
+test("retries that time out, exceed the limit or were aborted get none, and keep no timer", async () => {
   const { budget, clock } = budgetOf(0, 2);
   await Promise.all(ab(10).map((tenant) => budget.acquire(tenant, never)));
   const leaver = new AbortController();
@@ -92,7 +92,7 @@ test("of a burst that one of two backends answers with errors, none is lost", as
   expect(pool.state.retries).toBe(failing.requests.length);
 });
 
-test("no more than the budget are with a backend that does not begin to answer them", async () => {
+test("at most the budget is in flight at a backend that does not answer", async () => {
   const failing = createScriptedEngine([errorOf("server-error")]);
   const begin = Promise.withResolvers<void>();
   const slow = createScriptedEngine([OPEN, begin.promise, TOKEN, FINISH]);

@@ -34,7 +34,7 @@ function logTo(output: Output, settings = {}) {
 }
 
 describe("on a terminal", () => {
-  test("the start says what serves, where, how to ask and where to look", () => {
+  test("the start prints the engine, the address, a command to try and the pages", () => {
     const output = screen(true);
     logTo(output).info("start", START);
     expect(output.written()).toBe(`\
@@ -49,7 +49,7 @@ harmony-gateway 1.2.3 listens at http://127.0.0.1:8787/v1 (started in 0.3 s)
 `);
   });
 
-  test("several backends are a table", () => {
+  test("several backends are printed as a table", () => {
     const output = screen(true);
     const other = { ...START.backends[0], backend: "llama-cpp", engine: "llama-cpp" };
     logTo(output).info("start", { ...START, backends: [...START.backends, other] });
@@ -91,7 +91,7 @@ harmony-gateway 1.2.3 listens at http://127.0.0.1:8787/v1 (started in 0.3 s)
     );
   });
 
-  test("control characters of a server's message do not reach it", () => {
+  test("control characters of a server's message are removed", () => {
     const output = screen(true);
     logTo(output).warn("engine unavailable", { model: "m", reason: "\u001B[31mred\u0007\nline" });
     expect(output.written()).toBe(
@@ -123,7 +123,7 @@ test.each([
   expect(JSON.parse(output.written())).toMatchObject({ event: "request", ...REQUEST });
 });
 
-test("lines for people can be asked for where there is no terminal, without colour", () => {
+test("the format text can be configured without a terminal, and has no colour then", () => {
   const output = screen(false, true);
   logTo(output, { logFormat: "text" }).info("request", REQUEST);
   expect(output.written()).toBe("12:00:00  200  POST /v1/chat/completions  12 ms\n");

@@ -60,7 +60,7 @@ async function* cut(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {
 }
 
 describe("convert", () => {
-  test("writes what a trainer loads: ids, labels and mask, closed as the model closes", async () => {
+  test("writes ids, labels and mask for a trainer, with the model's stop token at the end", async () => {
     const { code, lines } = await run(
       ["--from", "chat", "--to", "ids", "--mask", "all"],
       chat("a"),
@@ -74,7 +74,7 @@ describe("convert", () => {
     expect(labels).toEqual(ids.map((id: number, at: number) => (mask[at] === 1 ? id : -100)));
   });
 
-  test("goes on after a bad line, and says which it was and why", async () => {
+  test("continues after a bad line, and reports its number and the reason", async () => {
     const bad = join(folder, "bad.jsonl");
     const input = [chat("a"), "{", '{"messages":[{"role":"robot"}]}', "", chat("b")].join("\n");
     const { code, lines, stderr } = await run(
@@ -90,7 +90,7 @@ describe("convert", () => {
     ]);
   });
 
-  test("reports what is lost, and refuses it when it is asked to", async () => {
+  test("reports what is lost, and refuses such lines with --strict", async () => {
     const losses = join(folder, "losses.jsonl");
     const document = JSON.stringify({
       text: "<|start|>assistant<|channel|>commentary<|message|>x<|return|>",
@@ -113,7 +113,7 @@ describe("convert", () => {
     expect((await run(args, chat("a"))).stderr).not.toContain("MB/s");
   });
 
-  test("keeps the ids of calls where there is a place for them", async () => {
+  test("keeps the ids of calls if the format has a field for them", async () => {
     const call = { id: "abc", type: "function", function: { name: "f", arguments: "{}" } };
     const input = JSON.stringify({
       messages: [
@@ -176,7 +176,7 @@ describe("convert", () => {
   });
 });
 
-test("no more waits than one line and one batch, however much comes", async () => {
+test("buffers at most one line and one batch, however long the input", async () => {
   const line = Buffer.from(`${chat("word ".repeat(2000))}\n`);
   const [total, held] = [{ lines: 0 }, { most: 0, now: 0 }];
   async function* input() {

@@ -66,7 +66,7 @@ const documented = new Set(
 );
 const isDocumented = (name: string) => documented.has(name.replace(/^header\..*/, "header."));
 
-test("there are as many conversations as there should be", () => {
+test("the file has the expected number of conversations", () => {
   expect(golden.length).toBe(230);
 });
 
@@ -90,7 +90,7 @@ describe.each(pairs)("from %s to %s, and back to ids", (from, to) => {
     return { id, original: line, ...through(line, steps) };
   });
 
-  test("nothing is lost that the documentation does not name", () => {
+  test("only documented losses occur", () => {
     const names = outcomes.flatMap(({ losses, refused }) => [
       ...losses,
       ...(refused ? [refused] : []),
@@ -98,7 +98,7 @@ describe.each(pairs)("from %s to %s, and back to ids", (from, to) => {
     expect([...new Set(names)].filter((name) => !isDocumented(name))).toEqual([]);
   });
 
-  test("losses are reported: the others have the same ids", () => {
+  test("losses are reported: all other conversations have the same ids", () => {
     const changed = outcomes.filter(
       ({ id, line, original, losses, refused }) =>
         refused === undefined &&
@@ -109,7 +109,7 @@ describe.each(pairs)("from %s to %s, and back to ids", (from, to) => {
     expect(changed.map(({ id }) => id)).toEqual([]);
   });
 
-  test("as many come back whole as should", () => {
+  test("the expected number is recovered completely", () => {
     expect({
       same: outcomes.filter(({ line, original }) => line === original).length,
       refused: outcomes.filter(({ refused }) => refused !== undefined).length,

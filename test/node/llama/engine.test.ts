@@ -53,7 +53,7 @@ describeWithLlama("llama.cpp in process", () => {
     };
   }
 
-  it("says what it has loaded", async () => {
+  it("reports what it has loaded", async () => {
     expect(await engine.probe(never)).toEqual({
       description: "llama.cpp in process, tiny gpt-oss",
       contextLength: 1024,
@@ -63,7 +63,7 @@ describeWithLlama("llama.cpp in process", () => {
   });
 
   describe("tokens", () => {
-    it("come one by one, the one that ends the completion included", async () => {
+    it("arrive one by one, including the stop token", async () => {
       const text = SYSTEM + USER + ASSISTANT;
       const { events, ids } = await collect(text);
       expect(ids).toEqual(spelledIds(`${ANALYSIS}<|channel|>final<|message|>${ANSWER}`));
@@ -161,7 +161,7 @@ describeWithLlama("llama.cpp in process", () => {
       expect(text).toBe(" This");
     });
 
-    it("penalises what has been written", async () => {
+    it("applies penalties to written tokens", async () => {
       const sampling = { temperature: 1, seed: 7, frequencyPenalty: 40 };
       const { text } = await collect(SYSTEM + USER + ASSISTANT, { sampling, maxTokens: 60 });
       const plain = await collect(SYSTEM + USER + ASSISTANT, {
@@ -171,7 +171,7 @@ describeWithLlama("llama.cpp in process", () => {
       expect(text).not.toBe(plain.text);
     });
 
-    it("tells how likely each token was, whatever the temperature", async () => {
+    it("returns each token's log probability, whatever the temperature", async () => {
       const likelyAt = async (temperature: number) => {
         const { logprobs, ids } = await collect(`${SYSTEM}${USER}${FINAL}Hello!`, {
           sampling: { temperature, seed: 1 },
@@ -195,7 +195,7 @@ describeWithLlama("llama.cpp in process", () => {
   });
 
   describe("constraints", () => {
-    it("give JSON that satisfies the schema", async () => {
+    it("produce JSON that satisfies the schema", async () => {
       const schema = JSON.stringify({
         type: "object",
         properties: {
@@ -218,21 +218,21 @@ describeWithLlama("llama.cpp in process", () => {
       });
     });
 
-    it("give an object when any object will do", async () => {
+    it("produce an object if any object is accepted", async () => {
       const { text } = await collect(SYSTEM + USER + FINAL, {
         constraint: { type: "json-object" },
       });
       expect(text).toBe('{"location":"Paris"}<|call|>');
     });
 
-    it("give one of several texts", async () => {
+    it("produce one of several texts", async () => {
       const { text } = await collect(`${SYSTEM}${USER}${ASSISTANT} to=functions.`, {
         constraint: { type: "choice", options: ["get_weather", "get_time"] },
       });
       expect(text).toMatch(/^get_(weather|time)<\|(return|call)\|>$/);
     });
 
-    it("are refused when no grammar can be made of them", async () => {
+    it("are refused if no grammar can be made of them", async () => {
       const constraint = { type: "json-schema", schema: "{" } as const;
       await expect(collect(SYSTEM + USER + FINAL, { constraint })).rejects.toMatchObject({
         name: "EngineError",
@@ -272,8 +272,8 @@ describeWithLlama("llama.cpp in process", () => {
     });
   });
 
-  describe("many at once", () => {
-    it("share the sequences and wait for one", async () => {
+  describe("concurrent completions", () => {
+    it("share the sequences and wait for a free one", async () => {
       const completions = Array.from({ length: 5 }, () => collect(SYSTEM + USER + FINAL));
       for (const { text } of await Promise.all(completions)) expect(text).toBe(ANSWER);
     });
@@ -311,7 +311,7 @@ describeWithLlama("llama.cpp in process", () => {
     });
   });
 
-  it("takes the ids of the prompt as they are", async () => {
+  it("uses the prompt's ids unchanged", async () => {
     // Ordinary tokens that spell a header do not open an analysis message.
     const { ids } = spelledPrompt(SYSTEM + USER + ASSISTANT);
     const typed = o200kHarmony().encode("<|channel|>final<|message|>");

@@ -32,7 +32,7 @@ it("are those of the model whatever the temperature was", () => {
   }
 });
 
-it("divide by nothing when the likeliest token is taken", () => {
+it("do not divide by zero if the likeliest token is taken", () => {
   expect(toTokenLogprob(7, probabilities, 0, 0)).toEqual({
     id: 7,
     logprob: expect.closeTo(Math.log(0.5), 10),

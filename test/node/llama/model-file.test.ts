@@ -54,7 +54,7 @@ describe("the file of a model", () => {
     );
   });
 
-  it("is downloaded from a URL, once, telling how far it is", async () => {
+  it("is downloaded from a URL, once, with progress", async () => {
     const bytes = Buffer.alloc(3_000_000, "GGUF");
     const model = await serve(bytes);
     const seen: DownloadProgress[] = [];
@@ -74,7 +74,7 @@ describe("the file of a model", () => {
     expect(seen).toHaveLength(downloads);
   });
 
-  it("is what llama.cpp's makers publish when OpenAI's name is given", async () => {
+  it("is the one published by llama.cpp's authors if OpenAI's name is given", async () => {
     const asked: string[] = [];
     const resolve = async (uri: string) => {
       asked.push(uri);

@@ -13,11 +13,11 @@ import { createTinyEngine, describeWithLlama } from "../../helpers/tiny-llama.ts
 const never = new AbortController().signal;
 
 describe("a model's vocabulary", () => {
-  it("is ours when it spells the special tokens as we do", () => {
+  it("is accepted if it spells the special tokens like o200k_harmony", () => {
     expect(() => expectHarmonyTokens((id) => specialTokenName(id) ?? "", "m.gguf")).not.toThrow();
   });
 
-  it("is not ours otherwise", () => {
+  it("is rejected otherwise", () => {
     expect(() => expectHarmonyTokens(() => "ĠParis", "m.gguf")).toThrow(
       expect.objectContaining({
         kind: "not-found",
@@ -53,7 +53,7 @@ describeWithLlama("a model file", () => {
     await engine.close();
   });
 
-  it("is not waited for by who has left", async () => {
+  it("is not waited for after an abort", async () => {
     const engine = createNativeLlama({ model: join(folder, "none.gguf"), gpu: false });
     const reason = new Error("Not now.");
     const events = engine.complete(spelledRequest(""), AbortSignal.abort(reason));
@@ -61,7 +61,7 @@ describeWithLlama("a model file", () => {
     await engine.close();
   });
 
-  it("is reported as being loaded to who asks too early", async () => {
+  it("is reported as loading to early requests", async () => {
     const engine = createNativeLlama({ model: join(folder, "none.gguf"), gpu: false });
     const reason = new Error("Not now.");
     await expect(engine.probe(AbortSignal.abort(reason))).rejects.toMatchObject({
@@ -73,7 +73,7 @@ describeWithLlama("a model file", () => {
     await engine.close();
   });
 
-  it("that is being downloaded is not waited for, and given up when the engine is closed", async () => {
+  it("that is being downloaded is not waited for; closing the engine stops the download", async () => {
     const bytes = Buffer.alloc(4_000_000);
     const server = createServer((request, response) => {
       response.writeHead(200, { "content-length": bytes.length });

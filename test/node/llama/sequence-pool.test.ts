@@ -46,7 +46,7 @@ describe("a prompt gets", () => {
 });
 
 describe("when all sequences are busy", () => {
-  it("completions wait in the order they came", async () => {
+  it("completions wait in order of arrival", async () => {
     const pool = createSequencePool([holding("only", [])]);
     const only = await pool.acquire(prefixOf([1]), never);
     const served: string[] = [];
@@ -61,7 +61,7 @@ describe("when all sequences are busy", () => {
     expect(served).toEqual(["first", "second"]);
   });
 
-  it("who leaves the queue is not served", async () => {
+  it("an aborted completion leaves the queue", async () => {
     const pool = createSequencePool([holding("only", [])]);
     const only = await pool.acquire(prefixOf([1]), never);
     const abort = new AbortController();
@@ -74,7 +74,7 @@ describe("when all sequences are busy", () => {
     expect(await stayed).toBe(only);
   });
 
-  it("who has left before is not let in", async () => {
+  it("an already aborted completion is not admitted", async () => {
     const pool = createSequencePool([holding("only", [])]);
     const reason = new Error("The client left.");
     await expect(pool.acquire(prefixOf([1]), AbortSignal.abort(reason))).rejects.toBe(reason);

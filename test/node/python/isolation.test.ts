@@ -211,7 +211,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
   });
 
   describe("bombs", () => {
-    test("too much memory is an exception, and the interpreter goes on", async () => {
+    test("too much memory is an exception, and the interpreter continues", async () => {
       await session.run("kept = 7", never);
       expect((await session.run("x = bytearray(1 << 30)", never)).output).toMatch(/MemoryError/);
       expect(
@@ -263,7 +263,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       },
     );
 
-    test("an endless loop is ended, and the session begins anew", async () => {
+    test("an endless loop is stopped, and the session starts again", async () => {
       const quick = createPython({ timeoutMs: 3000 });
       const looping = await quick.open({ tenant: "acme" }, never);
       expect(await looping.run("print('begun')\nwhile True: pass", never)).toMatchObject({
@@ -284,7 +284,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     });
   });
 
-  describe("use", () => {
+  describe("ordinary use", () => {
     test.each<[string, string, string]>([
       ["prints", "print(55)", "55\n"],
       ["shows the last expression, as a notebook does", "sum(i*i for i in range(1, 6))", "55\n"],
@@ -303,7 +303,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       expect(await session.run(code, never)).toMatchObject({ output });
     });
 
-    test("shows where an exception was raised, without what is ours", async () => {
+    test("shows where an exception was raised, without our own frames", async () => {
       const { output, status } = await session.run("def f():\n  return 1/0\n\nf()", never);
       expect(status).toBe("exception");
       expect(output).toMatch(
@@ -312,7 +312,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       expect(output).not.toMatch(/pyodide|_run|CodeRunner/);
     });
 
-    test("hands on the files that a call writes, and only those", async () => {
+    test("returns the files that a call writes, and only those", async () => {
       const svg = "<svg xmlns='http://www.w3.org/2000/svg'/>";
       const first = await session.run(`open('/mnt/data/chart.svg', 'w').write("${svg}")`, never);
       expect(first.files).toEqual([
@@ -343,7 +343,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
       await stocked.close();
     });
 
-    test("a session is gone on with", async () => {
+    test("a session is resumed", async () => {
       const first = await python.open({ tenant: "acme" }, never);
       await first.run("mark = 'here'", never);
       await first.release();

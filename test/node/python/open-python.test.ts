@@ -27,7 +27,7 @@ function open(settings: Partial<PythonSettings>) {
   return { ...opened, log: () => lines.join("\n") };
 }
 
-describe("without what isolates the code, python is not offered and the log says why", () => {
+describe("without isolation python is not offered, and the log says why", () => {
   test.each<[string, Partial<PythonSettings>, RegExp]>([
     ["no Pyodide", { denoPath: "/bin/true", pyodideFolder: empty }, /Pyodide was not found/],
     ["no Deno", { denoPath: join(empty, "deno"), pyodideFolder: empty }, /No Deno was found/],
@@ -41,7 +41,7 @@ describe("without what isolates the code, python is not offered and the log says
   });
 });
 
-test("a sandbox elsewhere is offered, with the description of training for what nobody knows", async () => {
+test("a remote sandbox is offered, with the description of training where its properties are unknown", async () => {
   const { python, close } = open({ pythonRuntime: "http", pythonUrl: "http://127.0.0.1:1/run" });
   expect(python?.({}).namespace?.description).toContain("UNKNOWN. Depends on the cluster.");
   await close();

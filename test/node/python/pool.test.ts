@@ -59,7 +59,7 @@ function collect(promises: readonly Promise<Lease>[]) {
 
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
-test("20 sessions under a cap of 4: no more than 4 processes, all are served as others leave", async () => {
+test("20 sessions with a limit of 4: at most 4 processes, and all sessions are served in turn", async () => {
   const { pool, counts } = createPoolOfFakes();
   const { leases, errors } = collect(
     Array.from({ length: 20 }, (_, index) => pool.acquire(`tenant-${index}`, undefined, never)),
@@ -75,7 +75,7 @@ test("20 sessions under a cap of 4: no more than 4 processes, all are served as 
   expect(counts().most).toBe(4);
 });
 
-test("those for whom there is no room in time are told so", async () => {
+test("sessions without capacity in time are refused", async () => {
   const { pool, counts } = createPoolOfFakes();
   const { leases, errors } = collect(
     Array.from({ length: 20 }, () => pool.acquire("acme", undefined, never)),
@@ -86,7 +86,7 @@ test("those for whom there is no room in time are told so", async () => {
   expect(counts().most).toBe(4);
 });
 
-test("a tenant gets no more than its share, and others none of its wait", async () => {
+test("a tenant gets at most its share, and does not delay others", async () => {
   const { pool } = createPoolOfFakes({ maxPerTenant: 2 });
   const greedy = collect(
     Array.from({ length: 10 }, () => pool.acquire("greedy", undefined, never)),
@@ -113,7 +113,7 @@ test("tenants are admitted in turn", async () => {
   expect(order).toEqual(["a", "b", "a"]);
 });
 
-test("a session is gone on with by its tenant alone, and by one at a time", async () => {
+test("a session is resumed by its own tenant only, and by one at a time", async () => {
   const { pool } = createPoolOfFakes();
   const lease = await pool.acquire("a", undefined, never);
   expect((await pool.acquire("a", lease.id, never)).resumed).toBe(false);
@@ -123,7 +123,7 @@ test("a session is gone on with by its tenant alone, and by one at a time", asyn
   expect([again.resumed, again.interpreter]).toEqual([true, lease.interpreter]);
 });
 
-test("a session nobody uses ends after its idle time, not before", async () => {
+test("an unused session ends after its idle time, not before", async () => {
   const { pool, counts } = createPoolOfFakes();
   const lease = await pool.acquire("a", undefined, never);
   await vi.advanceTimersByTimeAsync(5000);
@@ -136,7 +136,7 @@ test("a session nobody uses ends after its idle time, not before", async () => {
   expect((await pool.acquire("a", lease.id, never)).resumed).toBe(false);
 });
 
-test("an idle session makes way, first one of the tenant that has most", async () => {
+test("an idle session is ended for a waiting one, first of the tenant with the most sessions", async () => {
   const { pool, counts } = createPoolOfFakes({ max: 3 });
   const [modest, ...many] = await Promise.all(
     ["modest", "many", "many"].map((tenant) => pool.acquire(tenant, undefined, never)),
@@ -148,7 +148,7 @@ test("an idle session makes way, first one of the tenant that has most", async (
   expect((await pool.acquire("many", many[1]?.id, never)).resumed).toBe(true);
 });
 
-test("sessions that become idle at once all make way for those that wait", async () => {
+test("sessions that become idle together are all ended for waiting ones", async () => {
   const { pool, counts } = createPoolOfFakes();
   const leases = await Promise.all(
     Array.from({ length: 4 }, () => pool.acquire("acme", undefined, never)),
@@ -161,7 +161,7 @@ test("sessions that become idle at once all make way for those that wait", async
   expect(counts().most).toBe(4);
 });
 
-test("a place returns when an interpreter has died", async () => {
+test("a slot is released when an interpreter has died", async () => {
   const { pool } = createPoolOfFakes({ max: 1 });
   const lease = await pool.acquire("a", undefined, never);
   const { leases } = collect([pool.acquire("b", undefined, never)]);
@@ -171,7 +171,7 @@ test("a place returns when an interpreter has died", async () => {
   expect(leases.length).toBe(1);
 });
 
-test("a place returns when an interpreter does not start", async () => {
+test("a slot is released when an interpreter does not start", async () => {
   let fails = true;
   const failures: unknown[] = [];
   const { pool } = createPoolOfFakes({
@@ -192,7 +192,7 @@ test("a place returns when an interpreter does not start", async () => {
   expect(failures.length).toBe(1);
 });
 
-test("whoever stops waiting leaves the queue", async () => {
+test("an aborted request leaves the queue", async () => {
   const { pool } = createPoolOfFakes({ max: 1 });
   const lease = await pool.acquire("a", undefined, never);
   const leaving = new AbortController();
@@ -206,7 +206,7 @@ test("whoever stops waiting leaves the queue", async () => {
   expect(stays.leases.length).toBe(1);
 });
 
-test("a warm interpreter is handed out and replaced, and counts towards the cap", async () => {
+test("a warm interpreter is used and replaced, and counts towards the limit", async () => {
   const { pool, counts } = createPoolOfFakes({ max: 2, warm: 1 });
   pool.prepare();
   await settle();
@@ -219,7 +219,7 @@ test("a warm interpreter is handed out and replaced, and counts towards the cap"
   expect(counts()).toEqual({ alive: 2, most: 2, started: 2 });
 });
 
-test("closing kills all and refuses whoever waits", async () => {
+test("close kills all processes and refuses waiting sessions", async () => {
   const { pool, counts } = createPoolOfFakes({ max: 2, warm: 1 });
   pool.prepare();
   await pool.acquire("a", undefined, never);

@@ -81,7 +81,7 @@ describe("cursors", () => {
     );
   });
 
-  test("another turn goes on with the pages of the one before", async () => {
+  test("another turn continues with the pages of the previous one", async () => {
     const before = await open();
     await ask(before, "search", { query: "rates history" });
     await ask(before, "open", { id: "https://files.example/rates.html" });
@@ -95,7 +95,7 @@ describe("cursors", () => {
     expect(await ask(after, "open", { cursor: 2, id: 0 })).toContain("[5] Rates");
   });
 
-  test("saved state that cannot be read is as if there were none", async () => {
+  test("unreadable saved state is ignored", async () => {
     for (const saved of ["", "{}", "[1]", '[{"url":1}]']) {
       expect(await ask(await open(saved), "open", {})).toBe("No pages to access!");
     }
@@ -144,12 +144,12 @@ describe("HTML", () => {
     expect(text(html)).toBe(expected);
   });
 
-  test("its title is that of the head", () => {
+  test("the title is that of the head", () => {
     const page = htmlToText("<head><title> A\n page </title></head><body>x</body>", "https://a/");
     expect(page).toEqual({ title: "A page", text: "x", links: [] });
   });
 
-  test("deep nesting costs what its length does", () => {
+  test("the cost of deep nesting is linear", () => {
     const depth = 20_000;
     const html = "<ul><li><blockquote>".repeat(depth) + "x";
     expect(text(html).length).toBeLessThan(1000);
@@ -207,7 +207,7 @@ describe("search services", () => {
     );
   });
 
-  test("results that are no web pages are left out", async () => {
+  test("results that are not web pages are left out", async () => {
     const results = [{ url: "javascript:x", title: "bad" }, { url: null }, found];
     const backend = createSearchBackend("searxng", {
       url: "http://s.example",

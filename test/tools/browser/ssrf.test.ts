@@ -109,7 +109,7 @@ test.each([
   expect(isPublicAddress(address)).toBe(expected);
 });
 
-test("domains are allowed and denied with their subdomains, and nothing that only ends alike", () => {
+test("domains are allowed and denied with their subdomains, but not names that only end the same", () => {
   const policy = { allow: ["example.org"], deny: ["bad.example.org"] };
   expect(isAllowedHost("example.org", policy)).toBe(true);
   expect(isAllowedHost("www.example.org", policy)).toBe(true);
@@ -234,7 +234,7 @@ describe("connections", () => {
     ).rejects.toThrow("not public");
   });
 
-  test("a relative redirect is followed, and five of them at most", async () => {
+  test("at most five redirects are followed, relative ones included", async () => {
     const { fetch } = fetchWith(loopback, anything);
     expect(await fetch("http://a.example/to?%2Fpage")).toMatchObject({
       url: "http://a.example/page",
@@ -247,7 +247,7 @@ describe("connections", () => {
     await expect(fetch(`http://a.example${loop(6)}`)).rejects.toThrow("redirects too often");
   });
 
-  test("what is no text, too large or too slow is refused", async () => {
+  test("responses that are not text, too large or too slow are refused", async () => {
     const { fetch } = fetchWith(loopback, anything);
     await expect(fetch("http://a.example/pdf")).rejects.toThrow(
       "application/pdf, which cannot be read",

@@ -35,7 +35,7 @@ function createSandbox(answer: (seen: Seen) => Response | Promise<Response>) {
 
 const ok = (extra: object = {}) => Response.json({ status: "ok", output: "1\n", ...extra });
 
-test("sends code with its session and hands on what comes back", async () => {
+test("sends code with its session and returns the response", async () => {
   const files = [{ path: "/mnt/data/a.svg", base64: "PHN2Zy8+" }];
   const { runtime, requests } = createSandbox(() => ok({ files }));
   const session = await runtime.open({ tenant: "acme" }, never);
@@ -52,7 +52,7 @@ test("sends code with its session and hands on what comes back", async () => {
   );
 });
 
-test("a session is gone on with by its tenant alone", async () => {
+test("a session is resumed by its own tenant only", async () => {
   const { runtime, requests } = createSandbox(() => ok());
   const { id } = await runtime.open({ tenant: "acme" }, never);
   const again = await runtime.open({ tenant: "acme", id }, never);
@@ -67,7 +67,7 @@ test("a session is gone on with by its tenant alone", async () => {
   expect(requests[0]?.body).toMatchObject({ session: id, call: 2 });
 });
 
-describe("a sandbox that cannot run it", () => {
+describe("a sandbox that fails", () => {
   test.each<[string, () => Response | Promise<Response>, RegExp]>([
     ["has no room", () => new Response(null, { status: 429 }), /has no room/],
     ["fails", () => Response.json({}, { status: 500 }), /failed/],

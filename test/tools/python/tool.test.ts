@@ -66,7 +66,7 @@ describe("the description", () => {
   const describeTool = (facts: Partial<PythonRuntime>) =>
     createPythonTool(createRuntime(facts).runtime).namespace?.description;
 
-  test("is that of training where nothing in it is wrong", () => {
+  test("is that of training if nothing in it is wrong", () => {
     const facts = { network: "unknown", packages: undefined, timeoutMs: 120_000 } as const;
     expect(describeTool(facts)).toBe(TRAINED_DESCRIPTIONS.stateful);
     expect(describeTool({ ...facts, stateful: false })).toBe(TRAINED_DESCRIPTIONS.stateless);
@@ -79,7 +79,7 @@ describe("the description", () => {
     );
   });
 
-  test("says the truth about time, network and packages", () => {
+  test("states the actual time limit, network and packages", () => {
     const text = describeTool({ timeoutMs: 60_000, packages: ["numpy", "sympy"] });
     expect(text).toContain("or time out after 60.0 seconds.");
     expect(text).toContain("Internet access for this session is disabled.");
@@ -89,7 +89,7 @@ describe("the description", () => {
   });
 });
 
-describe("what a call gives", () => {
+describe("the result of a call", () => {
   test.each<[string, Partial<PythonOutcome>, string]>([
     ["the output", { output: "55\n" }, "55\n"],
     [
@@ -124,12 +124,12 @@ describe("what a call gives", () => {
     expect((await call({ outcomes: [outcome] })).text).toBe(text);
   });
 
-  test("an exception is the model's to handle, code that was stopped is a failure", async () => {
+  test("an exception is an ordinary result, stopped code is a failure", async () => {
     expect((await call({ outcomes: [{ status: "exception" }] })).failed).toBe(false);
     expect((await call({ outcomes: [{ status: "crash" }] })).failed).toBe(true);
   });
 
-  test("clients are shown logs and files in order, by types told from the names", async () => {
+  test("clients get logs and files in order, with types derived from the names", async () => {
     const files = [
       { path: "/mnt/data/a.SVG", base64: "AA==" },
       { path: "/mnt/data/x/b c.csv", base64: "AA==" },
@@ -149,7 +149,7 @@ describe("what a call gives", () => {
     });
   });
 
-  test("no interpreter is an honest result", async () => {
+  test("a missing interpreter is reported as the result", async () => {
     const result = await call({ refuse: new PythonUnavailable("All are in use.") });
     expect(result).toMatchObject({ text: "[ERROR] All are in use.", failed: true });
   });
@@ -167,7 +167,7 @@ describe("sessions", () => {
     expect([asked.length, codes, released()]).toEqual([1, ["x = 1", "x"], 1]);
   });
 
-  test("the next turn goes on with the session", async () => {
+  test("the next turn resumes the session", async () => {
     const { asked, saved, text } = await call({ resumed: true }, {}, "session-1");
     expect(asked).toEqual([{ tenant: "acme", id: "session-1" }]);
     expect(saved).toBe("session-1");
@@ -194,7 +194,7 @@ describe("sessions", () => {
     expect(asked[0]?.id).toBe(id);
   });
 
-  test("a turn without a call keeps what was saved", async () => {
+  test("a turn without a call keeps the saved state", async () => {
     const run = await createPythonTool(createRuntime().runtime).open({
       ...SESSION,
       saved: "session-0",
