@@ -44,6 +44,7 @@ export interface BrowsingApp {
   readonly client: OpenAI;
   readonly anthropic: Anthropic;
   readonly post: (path: string, body: unknown) => Promise<Response>;
+  readonly get: (path: string) => Promise<Response>;
 }
 
 export function createBrowsingApp({
@@ -81,6 +82,7 @@ export function createBrowsingApp({
       fetch: send,
       maxRetries: 0,
     }),
+    get: async (path) => send(`http://localhost${path}`),
     post: async (path, body) =>
       send(`http://localhost${path}`, {
         method: "POST",

@@ -254,6 +254,11 @@ const promptFields = lazy(() => ({
     .nullish(),
   /** The older name of `output_config.format`. */
   output_format: outputFormat().nullish(),
+  /** Of Anthropic's beta. */
+  mcp_servers: z
+    .array(z.unknown())
+    .max(0, "MCP servers are not run on this API. Use the Responses API or Chat Completions")
+    .nullish(),
   /** Conversations stored on the server: refused with an error that clients understand. */
   thread: z.unknown().optional(),
 }));
