@@ -39,7 +39,7 @@ function casesOf(kind: string): ToolCase[] {
   return ALL.filter((each) => each.kind === kind);
 }
 
-/** Kinds that other tests run: those of the APIs beside the APIs, those of Python beside its runtime. */
+/** Kinds that other tests run: those of the APIs beside the APIs, those of Python beside its runtimes. */
 const ELSEWHERE = ["responses-events", "responses-item", "python-result"];
 const HERE = [
   "render",

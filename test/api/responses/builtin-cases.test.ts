@@ -13,6 +13,7 @@ const builtinCase = z.object({
   kind: z.string(),
   input: z.object({
     call: z.string().optional(),
+    list: z.string().optional(),
     args: z.record(z.string(), z.unknown()).optional(),
     arguments: z.string().optional(),
     ok: z.boolean().optional(),
@@ -35,8 +36,7 @@ const CASES = readFileSync(
   .split("\n")
   .map((line): unknown => JSON.parse(line))
   .flatMap((each) => builtinCase.safeParse(each).data ?? [])
-  // Servers that requests name are not listed yet.
-  .filter(({ kind, input }) => kind.startsWith("responses-") && input.call !== undefined);
+  .filter(({ kind }) => kind.startsWith("responses-"));
 
 function toPart({ call = "" }: Input): Extract<Part, { kind: "builtin-call" }> {
   const id = "call_1";
@@ -84,16 +84,22 @@ function toResult(input: Input): BuiltinCallResult {
 
 const text = ({ args, code, arguments: given }: Input) => code ?? given ?? JSON.stringify(args);
 
+const LISTING = { label: "files", tools: [], param: "tools[0]" };
+
 test.each(CASES.filter(({ kind }) => kind === "responses-events"))("$id", ({ input, expected }) => {
-  const turn: TurnEvent[] = [
-    { type: "start", promptTokens: 1 },
+  const call: TurnEvent[] = [
     { type: "part-start", part: toPart(input) },
     { type: "part-delta", text: text(input) },
     { type: "part-end" },
     toResult(input),
+  ];
+  const isList = input.list !== undefined;
+  const turn: TurnEvent[] = [
+    { type: "start", promptTokens: 1 },
+    ...(isList ? [] : call),
     end("stop"),
   ];
-  const writer = eventWriter();
+  const writer = eventWriter(isList ? { listings: [LISTING] } : {});
   const types = turn.flatMap((event) => writer.push(event)).map(({ type }) => type);
   expect(types.slice(2, -1)).toEqual(expected);
 });
@@ -110,6 +116,6 @@ test.each(CASES.filter(({ kind }) => kind === "responses-item"))("$id", ({ input
   );
 });
 
-test("all of them are run but one", () => {
-  expect(CASES).toHaveLength(6);
+test("all of them are run", () => {
+  expect(CASES).toHaveLength(7);
 });

@@ -2,6 +2,7 @@
 import {
   createResponseBuilder,
   type ResponseBuilder,
+  type ResponseBuilderOptions,
 } from "../../../src/api/responses/response-builder.ts";
 import {
   createEventWriter,
@@ -47,17 +48,21 @@ export function end(finish: TurnEnd["finish"], more: Partial<TurnEnd> = {}): Tur
   };
 }
 
+export interface TestWriterOptions
+  extends EventWriterOptions, Pick<ResponseBuilderOptions, "listings"> {}
+
 export function responseBuilder({
   showReasoning = true,
   queued = false,
-}: Partial<EventWriterOptions> = {}): ResponseBuilder {
+  listings = [],
+}: Partial<TestWriterOptions> = {}): ResponseBuilder {
   return createResponseBuilder({
     toResponse: createResponseWriter(
       { model: MODEL, input: "Hello!", background: queued },
       { id: "resp_0", createdAt: 1_700_000_000 },
     ),
     toItemId: (prefix, index) => `${prefix}_0_${index}`,
-    listings: [],
+    listings,
     targets: new Map(),
     now: () => NOW,
     showReasoning,
@@ -72,7 +77,7 @@ export interface TestWriter extends EventWriter {
   readonly builder: ResponseBuilder;
 }
 
-export function eventWriter(options: Partial<EventWriterOptions> = {}): TestWriter {
+export function eventWriter(options: Partial<TestWriterOptions> = {}): TestWriter {
   const builder = responseBuilder(options);
   const writer = createEventWriter(builder, {
     reasoningEvents: "reasoning_text",
