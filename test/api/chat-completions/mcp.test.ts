@@ -50,7 +50,7 @@ test("a call is run, shown as executed and not as a tool call", async () => {
       },
     ],
   });
-  expect(text).not.toContain("tool_calls\":[");
+  expect(text).not.toContain('tool_calls":[');
   expect(server.calls).toEqual([{ name: "look.up", arguments: { word: "cat" } }]);
   expect(engine.prompts[0]).toContain("namespace words {");
 });
@@ -59,7 +59,7 @@ test("streamed: the same", async () => {
   const { ask } = await start(scriptedEngine([LOOK, FINAL]));
   const { text } = await ask({ stream: true });
   expect(text).toContain(`"executed_tools":[${JSON.stringify(EXECUTED)}]`);
-  expect(text).not.toContain("tool_calls\":[");
+  expect(text).not.toContain('tool_calls":[');
 });
 
 test("beside a client's function, whose call ends the turn and keeps what was found", async () => {
@@ -158,7 +158,9 @@ test("where the gateway has no servers, the setting is named", async () => {
     tools: [{ type: "mcp", server_label: "words" }],
   });
   expect(response.status).toBe(400);
-  expect(await response.text()).toContain("Its operator can enable it with the setting mcpServers.");
+  expect(await response.text()).toContain(
+    "Its operator can enable it with the setting mcpServers.",
+  );
 });
 
 test("calls are counted under one label, whatever the server is called", async () => {

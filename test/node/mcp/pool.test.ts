@@ -91,7 +91,9 @@ test("a list counts for a minute, and one answer serves all who wait for it", as
 });
 
 test("a failed list delays no second request, and is asked for again after a few seconds", async () => {
-  const { open, log } = setup({ idleMs: 600_000 }, () => Promise.reject(new McpUnavailable("down")));
+  const { open, log } = setup({ idleMs: 600_000 }, () =>
+    Promise.reject(new McpUnavailable("down")),
+  );
   await expect(open("a").listTools(never)).rejects.toThrow("down");
   await expect(open("a").listTools(never)).rejects.toThrow("down");
   expect(log).toEqual(["open a", "list a"]);
