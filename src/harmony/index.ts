@@ -93,3 +93,12 @@ export {
   START,
   STOP_IDS,
 } from "./tokens.ts";
+
+// The tools that gpt-oss was trained with, for those who run them themselves
+export {
+  BROWSER_NAMESPACE,
+  PYTHON_DESCRIPTIONS,
+  PYTHON_NAMESPACE,
+  trainedCallMessage,
+  trainedResultMessage,
+} from "./trained-tools.ts";

@@ -218,6 +218,11 @@ export const FIELD_GROUPS: readonly {
         note: "To a function with one string parameter; the reply is converted back.",
       },
       {
+        name: "builtin_tools",
+        treatment: "honoured",
+        note: "`browser` and `python`, which the model was trained with, to be run by the client (docs/tools.md).",
+      },
+      {
         name: "web_search_options",
         treatment: "honoured",
         note: "Offers web search to the model, where the browser tool is enabled (docs/tools.md); otherwise ignored.",

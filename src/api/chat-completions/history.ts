@@ -1,5 +1,5 @@
 /** Converts the messages of a chat request to Harmony messages. */
-import type { Message } from "../../harmony/conversation.ts";
+import type { Message, ToolNamespace } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
   developerMessage,
@@ -9,6 +9,7 @@ import {
   toolResultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
+import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
 import { RequestError } from "../errors.ts";
 import { contentText } from "./content-text.ts";
@@ -29,7 +30,14 @@ export interface History {
   readonly prefill?: string;
 }
 
-export function toHistory(messages: readonly ChatMessage[], restored: RestoredReasoning): History {
+/** `trained`: tools of training that the client runs. Their calls and results are written as the model knows them. */
+export function toHistory(
+  messages: readonly ChatMessage[],
+  restored: RestoredReasoning,
+  trained: readonly ToolNamespace[] = [],
+): History {
+  const isTrained = (called: string) =>
+    trained.some(({ name }) => called === name || called.startsWith(`${name}.`));
   const leading: string[] = [];
   const history: Message[] = [];
   const calls = new Map<string, string>();
@@ -54,7 +62,7 @@ export function toHistory(messages: readonly ChatMessage[], restored: RestoredRe
       case "assistant": {
         begun = true;
         const last = index === messages.length - 1;
-        const parts = assistantParts(message, param, restored.get(index));
+        const parts = assistantParts(message, { param, isTrained, restored: restored.get(index) });
         for (const call of parts.calls) calls.set(call.id, call.name);
         if (last && parts.calls.length === 0 && parts.text !== "") {
           prefill = parts.text;
@@ -64,15 +72,13 @@ export function toHistory(messages: readonly ChatMessage[], restored: RestoredRe
         }
         break;
       }
-      case "tool":
+      case "tool": {
         begun = true;
-        history.push(
-          toolResultMessage(
-            resolveToolName(message.tool_call_id, message.name, calls, param),
-            contentText(message.content, param),
-          ),
-        );
+        const name = resolveToolName(message.tool_call_id, message.name, calls, param);
+        const toResult = isTrained(name) ? trainedResultMessage : toolResultMessage;
+        history.push(toResult(name, contentText(message.content, param)));
         break;
+      }
       case "function":
         begun = true;
         history.push(toolResultMessage(message.name, contentText(message.content, param)));
@@ -100,28 +106,45 @@ interface AssistantParts {
   /** Around each call; without calls, before the text. */
   readonly reasoning: readonly CallReasoning[];
   readonly text: string;
-  readonly calls: readonly { readonly id: string; readonly name: string; readonly args: string }[];
+  readonly calls: readonly HistoryCall[];
+}
+
+interface HistoryCall {
+  readonly id: string;
+  readonly name: string;
+  /** Arguments, or code. */
+  readonly args: string;
+  /** It went to a tool of training. */
+  readonly isTrained: boolean;
+}
+
+interface AssistantOptions {
+  readonly param: string;
+  readonly isTrained: (name: string) => boolean;
+  readonly restored: readonly CallReasoning[] | undefined;
 }
 
 function assistantParts(
   message: AssistantMessage,
-  param: string,
-  restored: readonly CallReasoning[] | undefined,
+  { param, isTrained, restored }: AssistantOptions,
 ): AssistantParts {
-  const calls = (message.tool_calls ?? []).map((call, index) => {
+  const calls = (message.tool_calls ?? []).map((call, index): HistoryCall => {
     if (call.function) {
-      return { id: call.id, name: call.function.name, args: call.function.arguments ?? "" };
+      const { name, arguments: args } = call.function;
+      return { id: call.id, name, args: args ?? "", isTrained: isTrained(name) };
     }
     if (call.custom) {
-      const args = JSON.stringify({ [CUSTOM_INPUT]: call.custom.input ?? "" });
-      return { id: call.id, name: call.custom.name, args };
+      const { name, input } = call.custom;
+      if (isTrained(name)) return { id: call.id, name, args: input ?? "", isTrained: true };
+      const args = JSON.stringify({ [CUSTOM_INPUT]: input ?? "" });
+      return { id: call.id, name, args, isTrained: false };
     }
     const field = `${param}.tool_calls[${index}].function`;
     throw new RequestError(`${field}: is required`, { param: field });
   });
   if (message.function_call) {
     const { name, arguments: args } = message.function_call;
-    calls.push({ id: "", name, args: args ?? "" });
+    calls.push({ id: "", name, args: args ?? "", isTrained: false });
   }
   return {
     reasoning: restored ?? [{ before: [optional(sentReasoning(message))], after: [] }],
@@ -140,7 +163,7 @@ function toAssistantMessages({ reasoning, text, calls }: AssistantParts): Messag
   }
   // Continue sends " " and LangChain "" with calls: both mean no text.
   const preamble = text.trim() === "" ? [] : [preambleMessage(text)];
-  return calls.flatMap(({ name, args }, index) => {
+  return calls.flatMap(({ name, args, isTrained }, index) => {
     const { before = [], after, tools = [] } = reasoning[index] ?? {};
     const beforeText = before.length > 1 ? before.slice(0, -1) : before;
     const beforeCall = before.slice(beforeText.length);
@@ -148,7 +171,7 @@ function toAssistantMessages({ reasoning, text, calls }: AssistantParts): Messag
       ...beforeText.flatMap((texts, list) => withTools(texts, tools, list)),
       ...(index === 0 ? preamble : []),
       ...beforeCall.flatMap((texts, at) => withTools(texts, tools, beforeText.length + at)),
-      toolCallMessage(name, args),
+      isTrained ? trainedCallMessage(name, args) : toolCallMessage(name, args),
       ...toAnalysisMessages(after),
     ];
   });

@@ -22,6 +22,8 @@ export interface ReplyOptions {
   readonly legacyFunctions: boolean;
   /** Tools whose one string argument is unwrapped into `custom.input`. */
   readonly customTools: ReadonlySet<string>;
+  /** The one whose input is code as the model writes it, for the client to run. */
+  readonly codeTool?: string | undefined;
   /** The client asked for OpenAI's usage chunk, the one without choices. */
   readonly usageWithoutChoices: boolean;
   readonly logprobs: boolean;

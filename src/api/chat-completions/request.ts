@@ -212,6 +212,8 @@ export const chatRequest = z.lazy(() =>
       })
       .nullish(),
     response_format: responseFormat().nullish(),
+    /** Tools of training that the client runs itself. */
+    builtin_tools: z.array(z.enum(["browser", "python"])).nullish(),
     /** OpenAI's way to ask for web search. */
     web_search_options: z.looseObject({}).nullish(),
     /** OpenRouter's older way. */

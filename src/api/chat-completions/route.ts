@@ -19,6 +19,7 @@ import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
+import { CODE_TOOL } from "./client-builtins.ts";
 import { toErrorBody } from "./errors.ts";
 import { openChatServers } from "./mcp-tools.ts";
 import { runningSteps } from "./reasoning-in.ts";
@@ -92,6 +93,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       mirrorReasoning: deps.mirrorReasoning(client.tenant),
       legacyFunctions: !request.tools && Boolean(request.functions),
       customTools: customToolNames(request),
+      codeTool: request.builtin_tools?.includes(CODE_TOOL) ? CODE_TOOL : undefined,
       usageWithoutChoices: request.stream_options?.include_usage ?? false,
       logprobs: request.logprobs ?? false,
     };

@@ -113,9 +113,10 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
             ? []
             : [chunk(`"function_call":{"name":${JSON.stringify(name)},"arguments":""}`)];
         }
-        const body = options.customTools.has(name)
-          ? `"type":"custom","custom":{"name":${JSON.stringify(name)},"input":""}`
-          : `"type":"function","function":{"name":${JSON.stringify(name)},"arguments":""}`;
+        const body =
+          options.customTools.has(name) || name === options.codeTool
+            ? `"type":"custom","custom":{"name":${JSON.stringify(name)},"input":""}`
+            : `"type":"function","function":{"name":${JSON.stringify(name)},"arguments":""}`;
         return [chunk(`"tool_calls":[{"index":${calls++},"id":${JSON.stringify(id)},${body}}]`)];
       }
       default:
@@ -162,6 +163,10 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
           return calls > 1
             ? []
             : [chunk(`"function_call":{"arguments":${JSON.stringify(event.text)}}`)];
+        }
+        if (open.name === options.codeTool) {
+          const input = JSON.stringify(event.text);
+          return [chunk(`"tool_calls":[{"index":${calls - 1},"custom":{"input":${input}}}]`)];
         }
         if (options.customTools.has(open.name)) {
           // Escapes can only be decoded in the whole string, so a custom input is sent in one delta.

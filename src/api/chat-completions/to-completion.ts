@@ -126,6 +126,9 @@ function toToolCall(
   options: ReplyOptions,
 ) {
   const { id, name, text } = call;
+  if (name === options.codeTool) {
+    return { index, id, type: "custom" as const, custom: { name, input: text } };
+  }
   return options.customTools.has(name)
     ? { index, id, type: "custom" as const, custom: { name, input: unwrapCustomInput(text) } }
     : { index, id, type: "function" as const, function: { name, arguments: text } };

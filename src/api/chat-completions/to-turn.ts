@@ -35,6 +35,7 @@ import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.
 import { toSampling } from "../sampling.ts";
 import { runAtOnce } from "../stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
+import { type ClientBuiltins, toClientBuiltins } from "./client-builtins.ts";
 import { type RestoredReasoning, toHistory, toToolStates } from "./history.ts";
 import type { ChatServers } from "./mcp-tools.ts";
 import { PART_SEPARATOR } from "./reply.ts";
@@ -66,7 +67,8 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
   refuseUnsupported(request);
   const offer = yield* readOffer(request, context);
   const { functions, toolChoice, format, reasoning } = offer;
-  const tools = yield* toOfferedTools(functions, toolChoice);
+  const offered = yield* toOfferedTools(functions, toolChoice);
+  const tools = [...offered, ...offer.clientBuiltins.tools];
   if (format !== undefined) yield;
   const answer = toAnswerFormat(request, format);
   const { messages, prefill } = readMessages(request, context, offer);
@@ -87,7 +89,9 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
     tools,
     ...(builtins && { builtins }),
     toolChoice,
-    parallelToolCalls: request.parallel_tool_calls ?? true,
+    // The model makes one call of a tool of training, and waits.
+    parallelToolCalls:
+      offer.clientBuiltins.tools.length === 0 && (request.parallel_tool_calls ?? true),
     answer,
     reasoning: {
       enabled: reasoning.enabled,
@@ -116,6 +120,7 @@ interface Offer {
   readonly toolChoice: ToolChoice;
   readonly format: ResponseFormat | undefined;
   readonly hosted: HostedTools;
+  readonly clientBuiltins: ClientBuiltins;
   /** The first call must be to this tool of the gateway's. */
   readonly forced: readonly string[] | undefined;
 }
@@ -130,9 +135,11 @@ function* readOffer(request: ChatRequest, context: PromptContext): Generator<voi
     offered.map((each) => each.name),
   );
   refuseDuplicates([...offered, ...hosted.functions]);
+  const names = offered.map((each) => each.name);
+  const clientBuiltins = toClientBuiltins(request, names, hosted);
   const functions = toolChoice.type === "none" ? [] : offered;
   const format = toResponseFormat(request, context);
-  return { reasoning, functions, toolChoice, format, hosted, forced };
+  return { reasoning, functions, toolChoice, format, hosted, clientBuiltins, forced };
 }
 
 /** Declared as tools, by OpenAI's `web_search_options` or by OpenRouter's web plugin. */
@@ -179,9 +186,13 @@ function forcedHosted(
 function readMessages(
   request: ChatRequest,
   context: PromptContext,
-  { reasoning, functions, format, hosted }: Offer,
+  { reasoning, functions, format, hosted, clientBuiltins }: Offer,
 ): { readonly messages: readonly Message[]; readonly prefill: string | undefined } {
-  const { leading, history, prefill } = toHistory(request.messages, context.restored);
+  const { leading, history, prefill } = toHistory(
+    request.messages,
+    context.restored,
+    clientBuiltins.namespaces,
+  );
   const own = toShownTools(hosted.functions, context.servers?.style ?? "own");
   const developer = developerMessage({
     instructions: leading,
@@ -193,7 +204,7 @@ function readMessages(
     systemMessage({
       ...context.system,
       effort: reasoning.effort,
-      namespaces: hosted.namespaces,
+      namespaces: [...hosted.namespaces, ...clientBuiltins.namespaces],
     }),
     ...(developer === undefined ? [] : [developer]),
     ...history,

@@ -21,7 +21,7 @@ import type { BrowserOptions } from "../toolbox.ts";
 import type { SearchBackend } from "./backends.ts";
 import type { FetchPage } from "./fetch-page.ts";
 import { htmlToText, inert } from "./html-to-text.ts";
-import { BROWSER_NAMESPACE } from "./namespace.ts";
+import { BROWSER_NAMESPACE } from "../../harmony/trained-tools.ts";
 import { BrowserError, findInPage, type Page, quote, showPage } from "./page.ts";
 import { toPageText } from "./page-text.ts";
 import { toSearchPage } from "./search-page.ts";

@@ -210,6 +210,11 @@ const PROBES: Readonly<Record<string, Probe>> = {
     send: { tools: [{ type: "custom", custom: { name: "f" } }] },
     wrong: { tools: [{ type: "custom", custom: {} }] },
   },
+  builtin_tools: {
+    send: { builtin_tools: ["python"] },
+    wrong: { builtin_tools: ["bash"] },
+    param: "builtin_tools[0]",
+  },
   web_search_options: { send: { web_search_options: {} }, wrong: { web_search_options: 1 } },
   plugins: { send: { plugins: [{ id: "web" }] }, wrong: { plugins: {} } },
   "tools of other types": {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { toolsSection } from "../../../src/harmony/tools.ts";
-import { TRAINED_DESCRIPTIONS } from "../../../src/tools/python/description.ts";
+import { PYTHON_DESCRIPTIONS } from "../../../src/harmony/trained-tools.ts";
 import {
   type PythonOutcome,
   type PythonRuntime,
@@ -68,8 +68,8 @@ describe("the description", () => {
 
   test("is that of training if nothing in it is wrong", () => {
     const facts = { network: "unknown", packages: undefined, timeoutMs: 120_000 } as const;
-    expect(describeTool(facts)).toBe(TRAINED_DESCRIPTIONS.stateful);
-    expect(describeTool({ ...facts, stateful: false })).toBe(TRAINED_DESCRIPTIONS.stateless);
+    expect(describeTool(facts)).toBe(PYTHON_DESCRIPTIONS.stateful);
+    expect(describeTool({ ...facts, stateful: false })).toBe(PYTHON_DESCRIPTIONS.stateless);
   });
 
   test("is printed as prose, after a blank line", () => {
