@@ -1,4 +1,5 @@
 /** `docs/engines.md`: how to start each engine, and what it does by itself, made from the capabilities. */
+import { readdirSync, readFileSync } from "node:fs";
 import type { Capabilities, Constraint, Sampling } from "../src/engines/engine.ts";
 import { ENGINE_KINDS, ENGINES, type EngineKind } from "../src/engines/create-engine.ts";
 
@@ -257,6 +258,13 @@ streams over three simulated servers, one of them killed, hung, slowed down or s
 \`test/node/load.test.ts\`.
 `;
 
+const DOCTOR_HEAD = `## What the doctor says
+
+What [the doctor](doctor.md) found on the engines that could be run, on a machine busy with other things: the times are
+no figures. The llama.cpp is real and its model a toy of 40 MB, which writes valid Harmony and knows one tool.
+Add the report of another engine as \`scripts/doctor-reports/<name>.md\`, as \`doctor --markdown\` prints it.
+`;
+
 export function toEnginesDocument(): string {
   const table = [
     `| | ${ENGINE_KINDS.join(" | ")} |`,
@@ -267,7 +275,16 @@ export function toEnginesDocument(): string {
     }),
   ];
   const guides = ENGINE_KINDS.map((kind) => toGuide(kind, GUIDES[kind]));
-  return `${HEAD}${table.join("\n")}\n\n## How to start each kind\n\n${guides.join("\n")}${TAIL}`;
+  const start = `${HEAD}${table.join("\n")}\n\n## How to start each kind\n\n${guides.join("\n")}`;
+  return `${start}${TAIL}\n${DOCTOR_HEAD}\n${readReports().join("\n")}`;
+}
+
+/** Each of them printed by `harmony-gateway doctor --markdown`, against a running engine. */
+function readReports(): string[] {
+  const folder = new URL("doctor-reports/", import.meta.url);
+  return readdirSync(folder)
+    .toSorted()
+    .map((name) => readFileSync(new URL(name, folder), "utf8").trimEnd() + "\n");
 }
 
 function toGuide(kind: EngineKind, { server, gateway, notRun, notes }: Guide): string {

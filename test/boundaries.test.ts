@@ -20,6 +20,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   "engines/demo": ["engines", "harmony", "streams", "tokenizer"],
   tools: ["harmony", "json-schema", "lazy", "streams", "tokenizer"],
   turn: ["engines", "harmony", "json-schema", "streams", "tokenizer", "tools"],
+  doctor: ["engines", "harmony", "json-schema", "streams", "tokenizer", "turn"],
   config: ["engines", "harmony", "lazy", "turn"],
   models: ["config", "engines", "harmony", "streams", "turn"],
   telemetry: ["engines", "harmony", "lazy", "models", "streams", "tokenizer", "tools", "turn"],

@@ -19,7 +19,16 @@ export function fillPlaceholders(text: string): string {
   return text.replaceAll(/<[\w-]+>|…/g, (name) => PLACEHOLDERS[name] ?? name);
 }
 
-const OTHER_COMMANDS = new Set(["convert", "render", "parse", "key", "config", "claude", "codex"]);
+const OTHER_COMMANDS = new Set([
+  "convert",
+  "render",
+  "parse",
+  "doctor",
+  "key",
+  "config",
+  "claude",
+  "codex",
+]);
 
 export function readCommand(command: string): ReadCommand {
   const words = fillPlaceholders(command).split(/\s+/);

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
+import { readDoctorFlags } from "../../src/node/doctor/options.ts";
 import { main } from "../../src/node/main.ts";
 import { readCommand } from "./read-command.ts";
 
@@ -11,6 +12,7 @@ export async function checkStatically(root: string, command: string): Promise<st
   const words = command.replace(/\s+[|>].*$/, "");
   const { kind, args, variables } = readCommand(words);
   if (kind === "serve") return checkSettings(args, variables);
+  if (args[0] === "doctor") return checkSettings(readDoctorFlags(args.slice(1)).rest, variables);
   const [program, ...rest] = words.split(/\s+/);
   if (program === "npm" && rest[0] === "run") return checkScript(root, rest[1] ?? "");
   if (program !== "node" && program !== "npx") return undefined;

@@ -71,7 +71,8 @@ function toTenants(settings: Settings): TenantLimits[] {
   });
 }
 
-function toEngine(backend: BackendSettings, settings: Settings, deps: BackendDeps): Engine {
+/** The engine of one backend, as it is configured. */
+export function toEngine(backend: BackendSettings, settings: Settings, deps: BackendDeps): Engine {
   const { engine, url, model, engineKey, contextLength, tokenEndpoint, headers, extraBody } =
     backend;
   return createEngine(engine, {

@@ -19,6 +19,7 @@ Usage
   harmony-gateway parse [options]       print how a model's output is parsed
   harmony-gateway convert [options]     convert conversations: chat, Harmony, ids, OpenChatML
   harmony-gateway replay <turn.json>    run a recorded turn again, print what differs
+  harmony-gateway doctor [settings]     ask an engine what the gateway relies on; what to change
   harmony-gateway key [name]            create a client key and its hash; --sealing: a sealing key
   harmony-gateway claude [settings]     print the variables that point Claude Code at the gateway
   harmony-gateway codex [settings]      print a config.toml for Codex
@@ -64,7 +65,7 @@ Messages APIs, on top of inference servers that only complete text.
   --log <level>      silent, error, warn, info, debug; --log-format text, json
 
   render, parse      print the prompt of a request, or what an output means
-  convert            convert conversations: chat, Harmony, ids, OpenChatML
+  convert, doctor    convert conversations; say what is wrong with an engine
   replay             run a turn again that --capture <folder> has recorded
   key, claude        make a client key; print variables for Claude Code
   codex, config      print Codex's config.toml; print the settings in effect

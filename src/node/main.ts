@@ -5,6 +5,7 @@ import { toClaudeVariables } from "./claude.ts";
 import { toCodexCatalogue, toCodexConfig } from "./codex.ts";
 import { createConsoleLog } from "./console/console-log.ts";
 import { CONVERT_USAGE, runConvert } from "./convert/command.ts";
+import { DOCTOR_USAGE } from "./doctor/usage.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { toFullHelp, toShortHelp } from "./help.ts";
 import { PARSE_USAGE, runParse } from "./inspect-parse.ts";
@@ -33,6 +34,7 @@ const COMMANDS = [
   "parse",
   "convert",
   "replay",
+  "doctor",
   "key",
   "claude",
   "codex",
@@ -78,6 +80,8 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
       return convert(rest, io);
     case "replay":
       return replay(rest, io);
+    case "doctor":
+      return doctor(rest, io);
     case "claude":
       return attempt(() => toClaudeVariables(loadSettings(rest, environment, DRY).settings), io);
     case "codex": {
@@ -112,6 +116,7 @@ function helpFor(args: readonly string[]): string {
   if (args.includes("render")) return RENDER_USAGE;
   if (args.includes("convert")) return CONVERT_USAGE;
   if (args.includes("replay")) return REPLAY_USAGE;
+  if (args.includes("doctor")) return DOCTOR_USAGE;
   if (args.includes("parse")) return PARSE_USAGE;
   return args.includes("all") ? toFullHelp() : toShortHelp();
 }
@@ -159,6 +164,19 @@ async function replay(args: readonly string[], io: CommandIo): Promise<void> {
     if (exitCode !== 0) io.fail(exitCode);
   } catch (error) {
     refuse(error, io, REPLAY_USAGE);
+  }
+}
+
+async function doctor(args: readonly string[], io: CommandIo): Promise<void> {
+  const { environment, print } = io;
+  const colours = process.stdout.isTTY && !environment["NO_COLOR"];
+  try {
+    // Loaded here: serving does without it.
+    const { runDoctor } = await import("./doctor/command.ts");
+    const code = await runDoctor(args, { environment, print, colours });
+    if (code !== 0) io.fail(code);
+  } catch (error) {
+    refuse(error, io, DOCTOR_USAGE);
   }
 }
 

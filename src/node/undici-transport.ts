@@ -13,6 +13,8 @@ import { toTimeoutError, toTransportError } from "../engines/transport.ts";
 export interface UndiciTransport extends Transport {
   /** Closes idle connections and waits for the others to end. */
   close(): Promise<void>;
+  /** Closes all connections. Requests in flight fail. */
+  destroy(): Promise<void>;
 }
 
 /** When undici stops connecting. The request has failed long before, by our own timeout. */
@@ -31,7 +33,10 @@ export function createUndiciTransport(): UndiciTransport {
   });
   const transport = async (request: TransportRequest): Promise<TransportResponse> =>
     new Exchange(request).start(agent);
-  return Object.assign(transport, { close: () => agent.close() });
+  return Object.assign(transport, {
+    close: () => agent.close(),
+    destroy: () => agent.destroy(),
+  });
 }
 
 /** One request and its response. Bytes from undici are delivered synchronously. */

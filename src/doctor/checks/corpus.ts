@@ -1,0 +1,116 @@
+/** Turns of a small corpus through the gateway's own core: how many were malformed, and how they were repaired. */
+import { EngineError } from "../../engines/engine-error.ts";
+import { collectTurn, type FinishedTurn } from "../../turn/collect.ts";
+import { runTurn } from "../../turn/run.ts";
+import { createPause } from "../../turn/slices.ts";
+import { DEFAULT_STEERING } from "../../turn/steering.ts";
+import { TurnError } from "../../turn/turn-error.ts";
+import type { Examination } from "../examination.ts";
+import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
+import { counted, printable } from "../printable.ts";
+import { CORPUS, turnOf } from "../turns.ts";
+
+/** Turns at a time. */
+const AT_ONCE = 4;
+/** More malformed turns than this is more than a model's slips. */
+const TOLERATED_SHARE = 0.1;
+
+const TURNS: Check = {
+  id: "turns",
+  title: "Turns are well formed",
+  asked: "Questions, tools, schemas and languages, at temperature 1, through the gateway's core.",
+  means: "Repairs guess what the model meant; turns that fail reach clients as errors.",
+  isSlow: true,
+  maxMs: 120_000,
+  async run(examination, signal) {
+    const { turns } = examination;
+    if (turns === 0) return notApplicable("No turns were asked for (--turns).");
+    const outcomes: Outcome[] = [];
+    for (let at = 0; at < turns; at += AT_ONCE) {
+      const batch = Array.from({ length: Math.min(AT_ONCE, turns - at) }, (_, index) =>
+        runOne(examination, at + index, signal),
+      );
+      outcomes.push(...(await Promise.all(batch)));
+      signal.throwIfAborted();
+    }
+    return judge(outcomes);
+  },
+};
+
+interface Outcome {
+  readonly repairs: ReadonlyMap<string, number>;
+  /** Why it failed. */
+  readonly failure?: string;
+}
+
+async function runOne(
+  examination: Examination,
+  index: number,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { engine, contextLength } = examination;
+  let calls = 0;
+  const events = runTurn(
+    { ...turnOf(CORPUS[index % CORPUS.length] ?? {}, index), id: `doctor-turn-${index}` },
+    {
+      engine,
+      contextLength,
+      layout: "reference",
+      steering: DEFAULT_STEERING,
+      newCallId: () => `call_${++calls}`,
+      pause: createPause(),
+      cacheSalts: undefined,
+    },
+    signal,
+  );
+  try {
+    return toOutcome(await collectTurn(events));
+  } catch (error) {
+    if (!(error instanceof EngineError) && !(error instanceof TurnError)) throw error;
+    return { repairs: new Map(), failure: printable(error.message, 120) };
+  }
+}
+
+function toOutcome({ end }: FinishedTurn): Outcome {
+  return {
+    repairs: end.recoveries,
+    ...(end.failure !== undefined && { failure: printable(end.failure.message, 120) }),
+  };
+}
+
+function judge(outcomes: readonly Outcome[]): Finding {
+  const total = outcomes.length;
+  const failures = outcomes.flatMap(({ failure }) => failure ?? []);
+  const malformed = outcomes.filter(({ repairs }) => repairs.size > 0).length;
+  const repairs = new Map<string, number>();
+  for (const outcome of outcomes) {
+    for (const [name, count] of outcome.repairs) {
+      repairs.set(name, (repairs.get(name) ?? 0) + count);
+    }
+  }
+  const names = [...repairs].map(([name, count]) => `${name} ${count}×`).join(", ");
+  const came =
+    `${malformed} of ${counted(total, "turn")} malformed${names === "" ? "" : ` (${names})`}, ` +
+    `${failures.length} failed${failures.length === 0 ? "" : ` (${failures[0]})`}.`;
+  const measured = { turns: total, malformed, failed: failures.length };
+  if (failures.length * 2 > total) {
+    return {
+      verdict: "broken",
+      came,
+      change: "See the checks above; most turns cannot be served by this engine.",
+      measured,
+    };
+  }
+  if (failures.length > 0 || malformed > total * TOLERATED_SHARE) {
+    return {
+      verdict: "degraded",
+      came,
+      change:
+        "Look at the repairs in docs/harmony.md; a wrong template or heavy quantization are usual.",
+      measured,
+    };
+  }
+  return ok(came, measured);
+}
+
+export const CORPUS_CHECKS: readonly Check[] = [TURNS];

@@ -1,0 +1,248 @@
+/** What the engine keeps between calls: slots of clients that have left, and prompts it has read. */
+import { asList, asObject, parseJson } from "../../engines/untyped-json.ts";
+import { sleep } from "../../streams/timers.ts";
+import { firstTokenMs } from "../completion.ts";
+import type { Examination } from "../examination.ts";
+import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
+import { duration } from "../printable.ts";
+import { conversation, FINAL } from "../prompts.ts";
+
+/** Streams that are opened and left. */
+const LEFT_STREAMS = 8;
+/** What they would go on to write if nobody stopped them. */
+const LONG_TOKENS = 4096;
+const POLL_MS = 50;
+/** Until the server says that nothing runs any more. */
+const FREED_OK_MS = 2_000;
+
+const ABORT: Check = {
+  id: "abort",
+  title: "Leaving frees the slot",
+  asked: `${LEFT_STREAMS} long answers whose reader leaves at the first token; then a short one.`,
+  means: "Answers nobody reads any more keep the machine busy, and the next client waits for them.",
+  maxMs: 60_000,
+  async run(examination, signal) {
+    const short = conversation("Say hello.", FINAL);
+    const baseline = await timeFirstToken(examination, short, signal);
+    const before = await countRunning(examination, signal);
+    const patience = examination.patienceMs + baseline * 2 * LEFT_STREAMS;
+
+    const long = conversation("Count from one to five thousand, in words.", FINAL);
+    const room = Math.floor((examination.contextLength ?? Infinity) - long.length - 1);
+    const maxTokens = Math.max(1, Math.min(LONG_TOKENS, room));
+    const left = await Promise.allSettled(
+      Array.from({ length: LEFT_STREAMS }, () =>
+        examination.call(long, { maxTokens, leaveAfter: 1, timeoutMs: patience }, signal),
+      ),
+    );
+    signal.throwIfAborted();
+    const leftAt = examination.clock.now();
+    const waiting = left.filter(({ status }) => status === "rejected").length;
+    const next = await timeFirstToken(examination, short, signal, patience).catch(() => undefined);
+    const freed = await awaitIdle(examination, before, signal);
+    return judgeAbort({
+      patienceMs: examination.patienceMs,
+      baseline,
+      next,
+      waiting,
+      freedMs: freed === undefined ? undefined : freed - leftAt,
+      isCounted: before !== undefined,
+    });
+  },
+};
+
+interface AbortTimes {
+  readonly patienceMs: number;
+  /** To the first token, in milliseconds: before, and after the streams were left. */
+  readonly baseline: number;
+  readonly next: number | undefined;
+  /** Streams that got no token in time. */
+  readonly waiting: number;
+  /** Until the server counted no more than before. */
+  readonly freedMs: number | undefined;
+  readonly isCounted: boolean;
+}
+
+function judgeAbort(times: AbortTimes): Finding {
+  const { baseline, next, waiting, freedMs, isCounted } = times;
+  const change =
+    "Let nothing between gateway and server keep connections open, and update the server.";
+  const measured = {
+    ...(next !== undefined && { nextFirstTokenMs: Math.round(next) }),
+    ...(freedMs !== undefined && { freedMs: Math.round(freedMs) }),
+  };
+  if (waiting > 0 || next === undefined) {
+    return {
+      verdict: "broken",
+      came: `${waiting} of ${LEFT_STREAMS} streams waited in vain, and the next answer ${next === undefined ? "too" : "did not"}.`,
+      change,
+      measured,
+    };
+  }
+  const came = `The next first token came after ${duration(next)}, before it took ${duration(baseline)}`;
+  if (isCounted && freedMs === undefined) {
+    const late = `${came}; after ${duration(times.patienceMs)} the server still counted them as running.`;
+    return { verdict: "broken", came: late, change, measured };
+  }
+  const freed = freedMs === undefined ? "" : `; the server was idle after ${duration(freedMs)}`;
+  const isSlow = next > Math.max(baseline * 5, baseline + 2_000);
+  if (!isSlow && (freedMs ?? 0) <= FREED_OK_MS) return ok(`${came}${freed}.`, measured);
+  return { verdict: isSlow ? "broken" : "degraded", came: `${came}${freed}.`, change, measured };
+}
+
+async function timeFirstToken(
+  examination: Examination,
+  ids: readonly number[],
+  signal: AbortSignal,
+  timeoutMs?: number,
+): Promise<number> {
+  const completion = await examination.call(
+    ids,
+    { maxTokens: 4, leaveAfter: 1, ...(timeoutMs !== undefined && { timeoutMs }) },
+    signal,
+  );
+  return firstTokenMs(completion) ?? completion.ms;
+}
+
+/** When no more requests ran than before, by the clock. Undefined if that did not happen or is not said. */
+async function awaitIdle(
+  examination: Examination,
+  before: number | undefined,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  if (before === undefined) return undefined;
+  const until = examination.clock.now() + examination.patienceMs;
+  while (examination.clock.now() < until && !signal.aborted) {
+    const running = await countRunning(examination, signal);
+    if (running !== undefined && running <= before) return examination.clock.now();
+    await sleep(POLL_MS, signal);
+  }
+  return undefined;
+}
+
+/** Completions that the server says it is working on. Undefined if it does not say. */
+async function countRunning(
+  { engine, query }: Examination,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  if (query === undefined) return undefined;
+  if (engine.name === "llama-cpp") {
+    const text = await query.get("/slots", signal);
+    const slots = asList(text === undefined ? undefined : parseJson(text));
+    if (slots.length === 0) return undefined;
+    return slots.filter((slot) => asObject(slot)["is_processing"] === true).length;
+  }
+  const name = GAUGES[engine.name];
+  if (name === undefined) return undefined;
+  const text = (await query.get("/metrics", signal)) ?? "";
+  const values = text
+    .split("\n")
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+    .map((line) => Number(line.split(" ").at(-1)));
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
+}
+
+const GAUGES: Readonly<Record<string, string>> = {
+  vllm: "vllm:num_requests_running",
+  sglang: "sglang:num_running_reqs",
+};
+
+/** Long enough for several blocks of any cache, short enough for a small context. */
+const CACHED_TOKENS = 1500;
+
+const PREFIX_CACHE: Check = {
+  id: "prefix-cache",
+  title: "Prompts are read once",
+  asked: "The same long prompt twice, and how much of the second came from the cache.",
+  means:
+    "Each step of a conversation costs the whole of it again: slow first tokens, less throughput.",
+  async run(examination, signal) {
+    if (examination.engine.name === "demo")
+      return notApplicable("It has no model to read prompts.");
+    const ids = longPrompt(examination, "prefix");
+    if (ids === undefined) return notApplicable("The context is too short to tell.");
+    const first = await examination.call(ids, { maxTokens: 1 }, signal);
+    const second = await examination.call(ids, { maxTokens: 1 }, signal);
+    const cached = second.finish?.usage?.cachedTokens;
+    const [before, after] = [firstTokenMs(first) ?? first.ms, firstTokenMs(second) ?? second.ms];
+    const times = `${duration(before)}, then ${duration(after)} to the first token`;
+    const change = CACHE_ADVICE[examination.engine.name] ?? "Turn on the server's prefix cache.";
+    if (cached !== undefined && cached > 0) {
+      const share = cached / ids.length;
+      const came = `${cached} of ${ids.length} tokens were cached; ${times}.`;
+      return share >= 0.5
+        ? ok(came, { cachedTokens: cached, promptTokens: ids.length })
+        : { verdict: "degraded", came, change };
+    }
+    if (after < before / 2 && before > 50) {
+      return {
+        verdict: "degraded",
+        came: `It was faster, and does not say that it was cached: ${times}.`,
+        means: "Usage says 0 cached tokens.",
+        change,
+      };
+    }
+    return {
+      verdict: "degraded",
+      came:
+        cached === undefined
+          ? `It does not say, and was no faster: ${times}.`
+          : `None of ${ids.length} tokens; ${times}.`,
+      change,
+    };
+  },
+};
+
+const CACHE_ADVICE: Readonly<Record<string, string>> = {
+  vllm: "vllm serve … --enable-prefix-caching --enable-prompt-tokens-details",
+  sglang: "No --disable-radix-cache.",
+  "llama-cpp": "No --no-cache-prompt, and --swa-full or a recent build for gpt-oss' windows.",
+  trtllm: "enable_block_reuse: true under kv_cache_config.",
+  ollama: "Ollama caches and does not say so; nothing to change.",
+};
+
+const CACHE_ISOLATION: Check = {
+  id: "cache-isolation",
+  title: "Tenants have caches of their own",
+  asked: "A prompt of one tenant, then the same prompt of another.",
+  means: "Who shares the server can tell by the time whether a prompt was there before.",
+  async run(examination, signal) {
+    const ids = longPrompt(examination, "isolation");
+    if (ids === undefined) return notApplicable("The context is too short to tell.");
+    const ask = async (cacheSalt: string): Promise<number | undefined> => {
+      const { finish } = await examination.call(ids, { maxTokens: 1, cacheSalt }, signal);
+      return finish?.usage?.cachedTokens;
+    };
+    await ask("doctor-a");
+    const own = await ask("doctor-a");
+    const others = await ask("doctor-b");
+    if (own === undefined || others === undefined || own < ids.length / 2) {
+      return notApplicable("It caches nothing, or does not say so.");
+    }
+    // What all prompts begin with may be shared: it tells nothing.
+    if (others < ids.length / 2) {
+      return ok(`${own} of ${ids.length} tokens for the same tenant, ${others} for another.`);
+    }
+    return {
+      verdict: "degraded",
+      came: `${others} of ${ids.length} tokens of another tenant's prompt were cached.`,
+      change:
+        "vLLM (cache_salt) and SGLang (extra_key) keep them apart; else one server per tenant.",
+    };
+  },
+};
+
+/** Differs from any prompt before from its first message on. */
+function longPrompt({ contextLength }: Examination, purpose: string): number[] | undefined {
+  const words = `${purpose} ${Math.random().toString(36).slice(2)} `;
+  const most = Math.min(CACHED_TOKENS, Math.floor((contextLength ?? Infinity) * 0.75));
+  const filler = `${words}The tide comes and goes, and the harbour keeps its count. `;
+  let question = filler;
+  let ids = conversation(question, FINAL);
+  const once = ids.length - conversation("", FINAL).length;
+  question = filler.repeat(Math.max(1, Math.floor((most - ids.length) / Math.max(1, once))));
+  ids = conversation(question, FINAL);
+  return ids.length < 256 ? undefined : ids;
+}
+
+export const SLOT_CHECKS: readonly Check[] = [ABORT, PREFIX_CACHE, CACHE_ISOLATION];

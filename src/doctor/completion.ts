@@ -1,0 +1,165 @@
+/** One completion as the doctor sees it: bounded, whatever the engine sends. */
+import type { Clock } from "../engines/clock.ts";
+import type {
+  CompletionRequest,
+  Engine,
+  EngineFinish,
+  EngineTokens,
+  TokenLogprob,
+} from "../engines/engine.ts";
+import { consume } from "../streams/push-stream.ts";
+import { isSpecial, o200kHarmony, specialTokenName, type TokenId } from "../tokenizer/index.ts";
+import { countTokens } from "./prompts.ts";
+
+export interface Completion {
+  /** Of the tokens that came. `none`: there were no tokens. */
+  readonly form: EngineTokens["type"] | "none";
+  /** Sampled ids, where they come; of `pieces`, those of control tokens. */
+  readonly ids: readonly TokenId[];
+  /** All that came as text, control tokens spelled out. */
+  readonly text: string;
+  /** How many tokens came: counted by ids or by the server, for bare text by our own tokenizer. */
+  readonly tokens: number;
+  readonly logprobs: readonly TokenLogprob[];
+  /** The deliveries: milliseconds since the call, and their tokens. */
+  readonly reads: readonly Read[];
+  /** Absent if the reader left before the end. */
+  readonly finish: EngineFinish | undefined;
+  /** It sent far more than was asked for, and was cut. */
+  readonly overran: boolean;
+  /** Milliseconds from the call to its end. */
+  readonly ms: number;
+}
+
+export interface Read {
+  readonly ms: number;
+  readonly tokens: number;
+}
+
+/** Tokens beyond the limit after which an engine that does not stop is left. */
+const TOLERATED_TOKENS = 64;
+/** The same for text, in characters per token of the limit, and at least. */
+const CHARACTERS_PER_TOKEN = 64;
+const LEAST_CHARACTERS = 8192;
+
+/** @param leaveAfter stop reading after so many tokens. */
+export async function complete(
+  engine: Engine,
+  request: CompletionRequest,
+  signal: AbortSignal,
+  clock: Clock,
+  leaveAfter = Infinity,
+): Promise<Completion> {
+  const collector = new Collector(request.maxTokens, clock);
+  await consume(engine.complete(request, signal), (event) => {
+    if (event.type === "open") return true;
+    if (event.type === "finish") {
+      collector.finish = event;
+      return false;
+    }
+    return collector.add(event) < leaveAfter;
+  });
+  return collector.toCompletion();
+}
+
+class Collector {
+  finish: EngineFinish | undefined;
+  readonly #maxTokens: number;
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+  readonly #ids: TokenId[] = [];
+  readonly #logprobs: TokenLogprob[] = [];
+  readonly #reads: Read[] = [];
+  #form: Completion["form"] = "none";
+  #text = "";
+  #tokens = 0;
+  #overran = false;
+
+  constructor(maxTokens: number, clock: Clock) {
+    this.#maxTokens = maxTokens;
+    this.#clock = clock;
+    this.#startedAt = clock.now();
+  }
+
+  /** The number of tokens so far; infinite if there are too many. */
+  add(tokens: EngineTokens): number {
+    this.#form = tokens.type;
+    const before = this.#tokens;
+    this.#tokens += this.#read(tokens);
+    this.#reads.push({ ms: this.#ms(), tokens: this.#tokens - before });
+    const mostCharacters = Math.max(LEAST_CHARACTERS, this.#maxTokens * CHARACTERS_PER_TOKEN);
+    this.#overran =
+      this.#tokens > this.#maxTokens + TOLERATED_TOKENS || this.#text.length > mostCharacters;
+    return this.#overran ? Infinity : this.#tokens;
+  }
+
+  #read(tokens: EngineTokens): number {
+    switch (tokens.type) {
+      case "ids":
+        for (const id of tokens.ids) this.#ids.push(id);
+        if (tokens.logprobs) this.#logprobs.push(...tokens.logprobs);
+        return tokens.ids.length;
+      case "pieces":
+        for (const piece of tokens.pieces) {
+          if ("special" in piece) this.#ids.push(piece.special);
+          this.#text += "special" in piece ? (specialTokenName(piece.special) ?? "") : piece.text;
+        }
+        return tokens.counts.reduce((sum, count) => sum + count, 0);
+      case "text":
+        this.#text += tokens.text;
+        return tokens.tokens ?? countTokens(tokens.text);
+      default:
+        return tokens satisfies never;
+    }
+  }
+
+  toCompletion(): Completion {
+    const said = this.finish?.usage?.completionTokens;
+    return {
+      form: this.#form,
+      ids: this.#ids,
+      text: this.#form === "ids" ? toText(this.#ids) : this.#text,
+      // A server that counts knows better than the sum over pieces of text.
+      tokens: this.#form === "text" ? (said ?? countTokens(this.#text)) : this.#tokens,
+      logprobs: this.#logprobs,
+      reads: this.#reads,
+      finish: this.finish,
+      overran: this.#overran,
+      ms: this.#ms(),
+    };
+  }
+
+  #ms(): number {
+    return this.#clock.now() - this.#startedAt;
+  }
+}
+
+/** Ids that gpt-oss does not have are shown as such. */
+function toText(ids: readonly TokenId[]): string {
+  const decoder = o200kHarmony().createDecoder();
+  let text = "";
+  for (const id of ids) {
+    if (!isToken(id)) text += `${decoder.end()}[${id}]`;
+    else if (isSpecial(id)) text += decoder.end() + (specialTokenName(id) ?? "");
+    else text += decoder.push(id);
+  }
+  return text + decoder.end();
+}
+
+/** The rows of the vocabulary. */
+function isToken(id: number): boolean {
+  return Number.isInteger(id) && id >= 0 && id <= 201_087;
+}
+
+/** Of a control token at the end. */
+const CONTROL_AT_END = /(?:<\|\w+\|>)+\s*$/;
+
+/** The text without the control tokens that end it. */
+export function body({ text }: Completion): string {
+  return text.replace(CONTROL_AT_END, "");
+}
+
+/** Milliseconds to the first token; undefined if none came. */
+export function firstTokenMs({ reads }: Completion): number | undefined {
+  return reads[0]?.ms;
+}

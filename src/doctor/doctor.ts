@@ -1,0 +1,190 @@
+/**
+ * The doctor: asks an engine the questions that the gateway's adapters rely on, and says what each answer means for users
+ * and what to change. Bounded in time and tokens, whatever the engine does.
+ */
+import { EngineError } from "../engines/engine-error.ts";
+import { withTimeout } from "../engines/pool/with-timeout.ts";
+import { CONNECTION_CHECKS, IDENTITY_CHECKS, isReachable, REACHABLE } from "./checks/connection.ts";
+import { CONSTRAINT_CHECKS, STOP_STRING_CHECKS } from "./checks/constraints.ts";
+import { CORPUS_CHECKS } from "./checks/corpus.ts";
+import { SAMPLING_CHECKS } from "./checks/sampling.ts";
+import { SLOT_CHECKS } from "./checks/slots.ts";
+import { SPEED_CHECKS, STREAMING_CHECKS } from "./checks/speed.ts";
+import { STOP_CHECKS } from "./checks/stops.ts";
+import { INJECTION_CHECKS, TOKEN_CHECKS } from "./checks/tokens.ts";
+import { Examination, type ExaminationOptions } from "./examination.ts";
+import {
+  type Check,
+  CHECK_MS,
+  type CheckResult,
+  type Finding,
+  notApplicable,
+  worst,
+} from "./finding.ts";
+import { printable } from "./printable.ts";
+import { recommend, type Recommendation } from "./recommend.ts";
+
+/** In the order in which they are asked: later ones rely on earlier ones. */
+export const CHECKS: readonly Check[] = [
+  REACHABLE,
+  ...IDENTITY_CHECKS,
+  ...CONNECTION_CHECKS,
+  ...TOKEN_CHECKS,
+  ...STOP_CHECKS,
+  ...SAMPLING_CHECKS,
+  ...CONSTRAINT_CHECKS,
+  ...STOP_STRING_CHECKS,
+  ...SLOT_CHECKS,
+  ...INJECTION_CHECKS,
+  ...STREAMING_CHECKS,
+  ...SPEED_CHECKS,
+  ...CORPUS_CHECKS,
+];
+
+export interface DoctorOptions extends ExaminationOptions {
+  /** Ids of the checks to run. Absent: all. `reachable` always runs. */
+  readonly only?: readonly string[];
+  /** Leave out the slow ones: speed and turns. */
+  readonly isQuick?: boolean;
+  /** For all checks together. What does not fit is not asked. */
+  readonly budgetMs: number;
+  /** The URL as it may be shown. Absent for engines without a server. */
+  readonly url?: string;
+  readonly onResult?: (result: CheckResult) => void;
+}
+
+export interface DoctorReport {
+  /** The kind of engine; `auto` if it could not be found out. */
+  readonly engine: string;
+  readonly url?: string;
+  readonly model: string;
+  /** Its own description. */
+  readonly description?: string;
+  /** In tokens. */
+  readonly contextLength?: number;
+  readonly verdict: "ok" | "degraded" | "broken";
+  /** One sentence. */
+  readonly summary: string;
+  readonly settings: Recommendation;
+  readonly checks: readonly CheckResult[];
+  readonly seconds: number;
+}
+
+export async function examine(options: DoctorOptions, signal: AbortSignal): Promise<DoctorReport> {
+  const examination = new Examination(options);
+  const { clock } = examination;
+  const startedAt = clock.now();
+  const results: CheckResult[] = [];
+  for (const check of CHECKS) {
+    signal.throwIfAborted();
+    if (check !== REACHABLE && options.only?.includes(check.id) === false) continue;
+    if (!canBeAsked(check, examination)) continue;
+    const since = clock.now();
+    const leftMs = options.budgetMs - (since - startedAt);
+    const finding =
+      reasonToSkip(check, options, leftMs) ?? (await runCheck(check, examination, leftMs, signal));
+    const { id, title, asked, means } = check;
+    const result = { id, title, asked, means, ...finding, ms: Math.round(clock.now() - since) };
+    results.push(result);
+    options.onResult?.(result);
+  }
+  return toReport(examination, options, results, (clock.now() - startedAt) / 1000);
+}
+
+/** Before it answers nothing else can be asked, except what it is, if it is not what was expected. */
+function canBeAsked(check: Check, examination: Examination): boolean {
+  if (check === REACHABLE || isReachable(examination)) return true;
+  return examination.probeError?.kind === "not-found" && IDENTITY_CHECKS.includes(check);
+}
+
+function reasonToSkip(
+  check: Check,
+  { isQuick = false, only }: DoctorOptions,
+  leftMs: number,
+): Finding | undefined {
+  if (check === REACHABLE) return undefined;
+  if (isQuick && check.isSlow && only === undefined) return notApplicable("Left out by --quick.");
+  return leftMs > 0 ? undefined : notApplicable("No time was left (--budget).");
+}
+
+async function runCheck(
+  check: Check,
+  examination: Examination,
+  leftMs: number,
+  signal: AbortSignal,
+): Promise<Finding> {
+  // In this process, the first answer includes loading the model.
+  const loads = check === REACHABLE && examination.engine.name === "llama";
+  const ms = Math.ceil(loads ? leftMs : Math.min(check.maxMs ?? CHECK_MS, leftMs));
+  try {
+    return await withTimeout(
+      (inner) => check.run(examination, inner),
+      ms,
+      signal,
+      examination.clock,
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    return explainFailure(error);
+  }
+}
+
+function explainFailure(error: unknown): Finding {
+  if (!(error instanceof EngineError)) {
+    return { verdict: "broken", came: describe(error), change: "See the server's own log." };
+  }
+  const came = printable(error.message, 300);
+  if (error.kind !== "timeout") {
+    return { verdict: "broken", came, change: "See the server's own log." };
+  }
+  return {
+    verdict: "broken",
+    came,
+    means: "It is slow or hangs: clients wait in vain.",
+    change: "Ask again when the machine has less to do; if it stays, see the server's own log.",
+  };
+}
+
+/** What the server sent made something of ours fail: the doctor goes on. */
+function describe(error: unknown): string {
+  return error instanceof Error ? printable(`${error.name}: ${error.message}`, 300) : "It failed.";
+}
+
+function toReport(
+  examination: Examination,
+  { url }: DoctorOptions,
+  checks: readonly CheckResult[],
+  seconds: number,
+): DoctorReport {
+  const { engine, model, probe, contextLength } = examination;
+  return {
+    engine: engine.name,
+    ...(url !== undefined && { url }),
+    model,
+    ...(probe && { description: printable(probe.description) }),
+    ...(contextLength !== undefined && { contextLength }),
+    verdict: worst(checks.map(({ verdict }) => verdict)),
+    summary: summarize(checks),
+    settings: recommend(examination, checks, url),
+    checks,
+    seconds: Math.round(seconds * 10) / 10,
+  };
+}
+
+/** For somebody who reads nothing else. */
+function summarize(checks: readonly CheckResult[]): string {
+  const asked = checks.filter(({ verdict }) => verdict !== "not-applicable");
+  const broken = checks.filter(({ verdict }) => verdict === "broken");
+  const degraded = checks.filter(({ verdict }) => verdict === "degraded");
+  if (broken.length > 0) {
+    return `Do not serve users with this engine before this is repaired: ${names(broken)}.`;
+  }
+  if (degraded.length > 0) {
+    return `This engine can serve gpt-oss; it does without, or pays for: ${names(degraded)}.`;
+  }
+  return `This engine serves gpt-oss as it should: all ${asked.length} checks that apply are ok.`;
+}
+
+function names(results: readonly CheckResult[]): string {
+  return results.map(({ id }) => id).join(", ");
+}

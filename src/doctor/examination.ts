@@ -1,0 +1,148 @@
+/** The engine under examination: what is known of it so far, and how checks ask it. */
+import { type Clock, systemClock } from "../engines/clock.ts";
+import { ENGINE_KINDS, type EngineKind } from "../engines/create-engine.ts";
+import type {
+  CompletionRequest,
+  Constraint,
+  Engine,
+  EngineProbe,
+  Sampling,
+} from "../engines/engine.ts";
+import type { EngineError } from "../engines/engine-error.ts";
+import type { FoundServer } from "../engines/find-kind.ts";
+import { withTimeout } from "../engines/pool/with-timeout.ts";
+import type { TokenId } from "../tokenizer/index.ts";
+import { type Completion, complete } from "./completion.ts";
+import { conversation, FINAL, toIds, toPrompt } from "./prompts.ts";
+import type { ServerQuery } from "./server-query.ts";
+
+export interface ExaminationOptions {
+  readonly engine: Engine;
+  /** The model's name at the server. */
+  readonly model: string;
+  /** As configured, in tokens. */
+  readonly contextLength?: number;
+  /** Asks the server's other paths. Absent for engines without a server. */
+  readonly query?: ServerQuery;
+  /** Finds out which kind of server answers. Absent for engines without a server. */
+  readonly findKind?: (signal: AbortSignal) => Promise<FoundServer>;
+  /** Turns of the corpus to run. */
+  readonly turns: number;
+  /** Streams at a time of the speed check. */
+  readonly streams: readonly number[];
+  /** How long an abandoned completion may keep its slot. Default: {@link PATIENCE_MS}. */
+  readonly patienceMs?: number;
+  readonly clock?: Clock;
+}
+
+export interface CallOptions {
+  readonly maxTokens: number;
+  /** Default: greedy. */
+  readonly sampling?: Partial<Sampling>;
+  readonly stopIds?: readonly TokenId[];
+  readonly constraint?: Constraint;
+  readonly topLogprobs?: number;
+  readonly cacheSalt?: string;
+  /** Stop reading after so many tokens. */
+  readonly leaveAfter?: number;
+  /** Default: {@link CALL_MS}. */
+  readonly timeoutMs?: number;
+}
+
+/** A model on a processor, under a grammar, writes a token or two a second. */
+const CALL_MS = 60_000;
+const PATIENCE_MS = 10_000;
+
+const GREEDY: Sampling = {
+  temperature: 0,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  repetitionPenalty: 1,
+};
+
+export class Examination {
+  readonly engine: Engine;
+  readonly model: string;
+  readonly configuredContext: number | undefined;
+  readonly query: ServerQuery | undefined;
+  readonly findKind: ExaminationOptions["findKind"];
+  readonly turns: number;
+  readonly streams: readonly number[];
+  readonly patienceMs: number;
+  readonly clock: Clock;
+  /** The result of the probe. */
+  probe: EngineProbe | undefined;
+  /** Why the probe failed. */
+  probeError: EngineError | undefined;
+  /** The most concurrent streams that the server did not queue, if that was found out. */
+  comfortableStreams: number | undefined;
+  #bias: Promise<boolean> | undefined;
+  #calls = 0;
+
+  constructor(options: ExaminationOptions) {
+    this.engine = options.engine;
+    this.model = options.model;
+    this.configuredContext = options.contextLength;
+    this.query = options.query;
+    this.findKind = options.findKind;
+    this.turns = options.turns;
+    this.streams = options.streams;
+    this.patienceMs = options.patienceMs ?? PATIENCE_MS;
+    this.clock = options.clock ?? systemClock;
+  }
+
+  /** Undefined until the kind of a server is known. */
+  get kind(): EngineKind | undefined {
+    return ENGINE_KINDS.find((kind) => kind === this.engine.name);
+  }
+
+  /** In tokens. Undefined if nobody says. */
+  get contextLength(): number | undefined {
+    const probed = this.probe?.contextLength;
+    const configured = this.configuredContext;
+    if (probed === undefined || configured === undefined) return configured ?? probed;
+    return Math.min(probed, configured);
+  }
+
+  /** Throws an `EngineError`, `timeout` among them. */
+  call(ids: readonly TokenId[], options: CallOptions, signal: AbortSignal): Promise<Completion> {
+    const { timeoutMs = CALL_MS, leaveAfter, sampling, stopIds = [], ...rest } = options;
+    this.#calls += 1;
+    const request: CompletionRequest = {
+      ...rest,
+      prompt: toPrompt(ids),
+      sampling: { ...GREEDY, ...sampling },
+      stopIds,
+      requestId: `doctor-${this.#calls}`,
+      tenant: "",
+    };
+    return withTimeout(
+      (inner) => complete(this.engine, request, inner, this.clock, leaveAfter),
+      timeoutMs,
+      signal,
+      this.clock,
+    );
+  }
+
+  /** Whether the engine samples what a bias of 100 forces: many checks make it write a certain token. */
+  obeysBias(signal: AbortSignal): Promise<boolean> {
+    return (this.#bias ??= this.#tryBias(signal));
+  }
+
+  async #tryBias(signal: AbortSignal): Promise<boolean> {
+    if (!this.engine.capabilities.sampling.includes("logitBias")) return false;
+    const [id = 0] = toIds([FORCED]);
+    const completion = await this.call(
+      conversation("Say hello.", FINAL),
+      { maxTokens: 1, sampling: { logitBias: new Map([[id, 100]]) } },
+      signal,
+    );
+    return completion.text.trim() === FORCED.trim();
+  }
+}
+
+/** One token that no model says to that. */
+const FORCED = " banana";

@@ -1,0 +1,67 @@
+/** What a check of the doctor asks, and what it found. */
+import type { Examination } from "./examination.ts";
+
+/** `degraded`: it works and costs something. `broken`: users get wrong answers or none. */
+export type Verdict = "ok" | "degraded" | "broken" | "not-applicable";
+
+export interface Finding {
+  readonly verdict: Verdict;
+  /** What the engine did, in one line; for `not-applicable`, why nothing was asked. */
+  readonly came: string;
+  /** What it means for users. Absent: the check's own line. */
+  readonly means?: string;
+  /** What to change, in one line. Absent if nothing has to be. */
+  readonly change?: string;
+  /** Figures, with their unit in the name. */
+  readonly measured?: Readonly<Record<string, number>>;
+}
+
+export interface Check {
+  /** As in `--checks`: `stop-token`. */
+  readonly id: string;
+  /** A few words. */
+  readonly title: string;
+  /** What is asked of the engine, in one line. */
+  readonly asked: string;
+  /** What it means for users if it does not hold, in one line. */
+  readonly means: string;
+  /** Left out by `--quick`. */
+  readonly isSlow?: true;
+  /** In milliseconds. Default: {@link CHECK_MS}. */
+  readonly maxMs?: number;
+  /** May throw an `EngineError`: the check is then `broken`. */
+  run(examination: Examination, signal: AbortSignal): Promise<Finding>;
+}
+
+export interface CheckResult extends Finding {
+  readonly id: string;
+  readonly title: string;
+  readonly asked: string;
+  readonly means: string;
+  /** How long it took. */
+  readonly ms: number;
+}
+
+/** The most a check may take unless it says otherwise. */
+export const CHECK_MS = 90_000;
+
+export function ok(came: string, measured?: Finding["measured"]): Finding {
+  return { verdict: "ok", came, ...(measured && { measured }) };
+}
+
+export function notApplicable(why: string): Finding {
+  return { verdict: "not-applicable", came: why };
+}
+
+const ORDER: readonly Verdict[] = ["not-applicable", "ok", "degraded", "broken"];
+
+/** The worst of them; `ok` if nothing applied. */
+export function worst(verdicts: readonly Verdict[]): Exclude<Verdict, "not-applicable"> {
+  let found: Exclude<Verdict, "not-applicable"> = "ok";
+  for (const verdict of verdicts) {
+    if (verdict !== "not-applicable" && ORDER.indexOf(verdict) > ORDER.indexOf(found)) {
+      found = verdict;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,51 @@
+/** The prompts of the doctor. */
+import { CHANNEL, MESSAGE } from "../harmony/tokens.ts";
+import { developerMessage, systemMessage, userMessage } from "../harmony/messages.ts";
+import { toPromptText } from "../harmony/prompt-text.ts";
+import { createRenderer } from "../harmony/render.ts";
+import type { Prompt } from "../engines/engine.ts";
+import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../tokenizer/index.ts";
+
+/** Special tokens by id, and text between them. */
+export type Part = TokenId | string;
+
+export const FINAL: readonly Part[] = [CHANNEL, "final", MESSAGE];
+
+const IDENTITY = "You are ChatGPT, a large language model trained by OpenAI.";
+
+export function toIds(parts: readonly Part[]): TokenId[] {
+  return parts.flatMap((part) => (typeof part === "string" ? o200kHarmony().encode(part) : part));
+}
+
+/** A question of a user, up to where the model continues: in a message that `opened` begins, or before any header. */
+export function conversation(
+  question: string,
+  opened: readonly Part[] = [],
+  instructions?: string,
+): TokenId[] {
+  const developer = instructions === undefined ? undefined : developerMessage({ instructions });
+  const messages = [
+    systemMessage({ identity: IDENTITY, effort: "low" }),
+    ...(developer ? [developer] : []),
+    userMessage(question),
+  ];
+  return [...createRenderer().renderCompletion({ messages }).ids, ...toIds(opened)];
+}
+
+export function toPrompt(ids: readonly TokenId[]): Prompt {
+  return { ids, idsJson: () => ids.join(","), text: () => toPromptText(ids).text };
+}
+
+const SPECIAL_IDS = new Map<string, TokenId>(Object.entries(SPECIAL_TOKENS));
+const SPELLED = new RegExp(
+  `(${[...SPECIAL_IDS.keys()].map((name) => name.replaceAll("|", "\\|")).join("|")})`,
+);
+
+/** How many tokens a text is in which control tokens are spelled out. */
+export function countTokens(text: string): number {
+  let tokens = 0;
+  for (const part of text.split(SPELLED)) {
+    tokens += SPECIAL_IDS.has(part) ? 1 : o200kHarmony().encode(part).length;
+  }
+  return tokens;
+}

@@ -1,0 +1,69 @@
+/** Asks an inference server for documents besides completions: its tokenizer, its metrics. */
+import { readServerUrl } from "../engines/server-url.ts";
+import type { Timeouts, Transport, TransportRequest } from "../engines/transport.ts";
+import { parseJson } from "../engines/untyped-json.ts";
+
+export interface ServerQuery {
+  /** The body of a successful answer. Undefined if there is none, whatever the reason. */
+  get(path: string, signal: AbortSignal): Promise<string | undefined>;
+  /** The JSON of a successful answer to a JSON document. */
+  post(path: string, document: object, signal: AbortSignal): Promise<unknown>;
+}
+
+export interface ServerQueryOptions {
+  readonly url: string;
+  readonly apiKey?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly transport: Transport;
+}
+
+const TIMEOUTS: Timeouts = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 };
+/** Metrics of a busy server are some hundred kilobytes. */
+const MAX_BYTES = 2 * 1024 * 1024;
+
+export function createServerQuery(options: ServerQueryOptions): ServerQuery {
+  const { base, authorization } = readServerUrl(options.url);
+  const key = options.apiKey === undefined ? authorization : `Bearer ${options.apiKey}`;
+  const headers = {
+    "accept-encoding": "identity",
+    ...(key !== undefined && { authorization: key }),
+    ...options.headers,
+  };
+
+  async function ask(
+    request: Pick<TransportRequest, "method" | "url" | "headers" | "signal"> & { body?: string },
+  ): Promise<string | undefined> {
+    try {
+      const response = await options.transport({ ...request, timeouts: TIMEOUTS });
+      const decoder = new TextDecoder();
+      let text = "";
+      let size = 0;
+      try {
+        await response.pump((bytes) => {
+          size += bytes.length;
+          text += decoder.decode(bytes, { stream: true });
+          return size < MAX_BYTES;
+        });
+      } finally {
+        response.close();
+      }
+      return response.status >= 200 && response.status < 300 ? text : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  return {
+    get: (path, signal) => ask({ method: "GET", url: base + path, headers, signal }),
+    async post(path, document, signal) {
+      const text = await ask({
+        method: "POST",
+        url: base + path,
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify(document),
+        signal,
+      });
+      return text === undefined ? undefined : parseJson(text);
+    },
+  };
+}

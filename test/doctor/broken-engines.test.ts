@@ -1,0 +1,97 @@
+/** An engine of each kind, whole and broken in one way at a time: the fault is named by the check that is about it. */
+import { describe, expect, test } from "vitest";
+import { type DoctorOptions, type DoctorReport, examine } from "../../src/doctor/doctor.ts";
+import { createServerQuery } from "../../src/doctor/server-query.ts";
+import { createEngine } from "../../src/engines/create-engine.ts";
+import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
+import { SERVER_KINDS, type ServerKind } from "../../src/engines/find-kind.ts";
+import type { Defect } from "../helpers/toy-engine.ts";
+import { startToyServer, TOY_MODEL } from "../helpers/toy-servers.ts";
+
+/** The check that names a defect, and what it says. */
+const NAMED_BY: Readonly<Record<Defect, readonly [check: string, verdict: string]>> = {
+  "no-ids": ["ids-out", "degraded"],
+  "wrong-specials": ["special-tokens", "broken"],
+  "ignored-constraints": ["json-schema", "broken"],
+  "hidden-stop": ["stop-return", "degraded"],
+  buffered: ["streaming", "broken"],
+  "ignored-temperature": ["temperature", "broken"],
+  "kept-slots": ["abort", "broken"],
+};
+
+/** What cannot be broken in a kind, since it is so by nature. */
+const EXCEPTIONS: Partial<Record<ServerKind, Partial<Record<Defect, string | undefined>>>> = {
+  "llama-cpp": { "no-ids": "broken" },
+  ollama: { "no-ids": "broken", "hidden-stop": undefined },
+  completions: { "no-ids": "broken", "hidden-stop": undefined, "ignored-constraints": undefined },
+};
+
+async function examineKind(
+  kind: ServerKind,
+  defect: Defect | undefined,
+  options: Partial<DoctorOptions> = {},
+): Promise<DoctorReport> {
+  const server = await startToyServer({ kind, ...(defect && { defect }) });
+  const transport = createFetchTransport();
+  try {
+    return await examine(
+      {
+        engine: createEngine(kind, { url: server.url, model: TOY_MODEL, transport }),
+        query: createServerQuery({ url: server.url, transport }),
+        model: TOY_MODEL,
+        turns: 2,
+        streams: [1, 8],
+        budgetMs: 600_000,
+        patienceMs: 300,
+        ...options,
+      },
+      new AbortController().signal,
+    );
+  } finally {
+    await server.close();
+  }
+}
+
+function verdictsOf({ checks }: DoctorReport): Record<string, string> {
+  return Object.fromEntries(
+    checks
+      .filter(({ verdict }) => verdict === "degraded" || verdict === "broken")
+      .map(({ id, verdict }) => [id, verdict]),
+  );
+}
+
+/** What a whole engine of a kind does without. */
+const BY_NATURE: Readonly<Record<ServerKind, readonly string[]>> = {
+  vllm: [],
+  sglang: [],
+  trtllm: ["cache-isolation"],
+  fireworks: [],
+  "llama-cpp": ["ids-out", "cache-isolation"],
+  ollama: ["ids-in", "ids-out", "stop-return", "prefix-cache"],
+  completions: ["cache-isolation", "ids-in", "ids-out", "stop-call", "stop-return"],
+};
+
+describe.each(SERVER_KINDS)("%s", (kind) => {
+  // Of all checks, only this one is about time: a machine that is busy may deliver unevenly.
+  const untimed = { patienceMs: 60_000 };
+
+  test("is not faulted where it is whole", async () => {
+    const report = await examineKind(kind, undefined, untimed);
+    const faults = verdictsOf(report);
+    delete faults["streaming"];
+    expect(Object.keys(faults).toSorted()).toEqual(BY_NATURE[kind].toSorted());
+    expect(Object.values(faults)).not.toContain("broken");
+  });
+
+  const defects = Object.entries(NAMED_BY).filter(
+    ([defect]) => !(defect in (EXCEPTIONS[kind] ?? {})) || EXCEPTIONS[kind]?.[defect as Defect],
+  );
+  test.concurrent.each(defects)("with %s is named by the check about it", async (name, [check, usual]) => {
+    const defect = name as Defect;
+    const report = await examineKind(kind, defect, { only: [check] });
+    const result = report.checks.find(({ id }) => id === check);
+    expect(result).toMatchObject({ verdict: EXCEPTIONS[kind]?.[defect] ?? usual });
+    expect(result?.change).toBeTruthy();
+    expect(report.summary).toContain(check);
+  });
+});

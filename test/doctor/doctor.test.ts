@@ -1,0 +1,226 @@
+/** Engines that fail in ways of their own, and what bounds the doctor itself. */
+import { expect, test } from "vitest";
+import { CHECKS, type DoctorOptions, examine } from "../../src/doctor/doctor.ts";
+import { toLines, toMarkdown } from "../../src/doctor/report.ts";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { EngineError } from "../../src/engines/engine-error.ts";
+import type { Engine, EngineEvent } from "../../src/engines/engine.ts";
+import { createEngine } from "../../src/engines/create-engine.ts";
+import { findServer } from "../../src/engines/find-kind.ts";
+import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
+import { createVllmEngine } from "../../src/engines/vllm.ts";
+import { startFakeUpstream } from "../helpers/fake-upstream.ts";
+import { createToyEngine } from "../helpers/toy-engine.ts";
+import { startToyServer, TOY_MODEL } from "../helpers/toy-servers.ts";
+
+const never = new AbortController().signal;
+
+function examineEngine(engine: Engine, options: Partial<DoctorOptions> = {}) {
+  return examine(
+    {
+      engine,
+      model: TOY_MODEL,
+      turns: 1,
+      streams: [1],
+      budgetMs: 60_000,
+      patienceMs: 200,
+      ...options,
+    },
+    never,
+  );
+}
+
+/** The toy with another stream. */
+function withStream(stream: (signal: AbortSignal) => AsyncIterable<EngineEvent>): Engine {
+  return { ...createToyEngine(), complete: (_, signal) => stream(signal) };
+}
+
+test("the names of checks are all different", () => {
+  const ids = CHECKS.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("an engine of which all is asked and all is right is ok", async () => {
+  const report = await examineEngine(createToyEngine());
+  expect(report.checks.filter(({ verdict }) => verdict === "broken")).toEqual([]);
+  expect(report).toMatchObject({
+    verdict: "ok",
+    summary: expect.stringMatching(/^This engine serves gpt-oss as it should: all \d+ checks/),
+    settings: { engine: "vllm", model: TOY_MODEL, singleCallConstraint: true },
+  });
+});
+
+test("the demo engine is ok as far as it goes", async () => {
+  const report = await examineEngine(createDemoEngine());
+  expect(report.verdict).toBe("ok");
+});
+
+test("a server that is not there is the only thing that is reported", async () => {
+  const engine = createVllmEngine({ url: "http://127.0.0.1:9", model: TOY_MODEL });
+  const report = await examineEngine(engine);
+  expect(report.checks.map(({ id, verdict }) => [id, verdict])).toEqual([["reachable", "broken"]]);
+  expect(report.checks[0]?.change).toBe("Start the server, or correct --url.");
+});
+
+test("a server that wants a key is told from one that is not there", async () => {
+  const upstream = await startFakeUpstream((exchange) =>
+    exchange.reply(401, '{"error":"Unauthorized"}'),
+  );
+  const report = await examineEngine(createVllmEngine({ url: upstream.url, model: TOY_MODEL }));
+  expect(report.checks[0]).toMatchObject({
+    verdict: "broken",
+    change: "Give its key as HARMONY_GATEWAY_ENGINE_KEY, or engineKey in the config file.",
+  });
+  await upstream.close();
+});
+
+test("a model that the server does not have is named", async () => {
+  const server = await startToyServer({ kind: "vllm" });
+  const report = await examineEngine(createVllmEngine({ url: server.url, model: "llama-3" }));
+  expect(report.checks.map(({ id, verdict }) => [id, verdict])).toEqual([
+    ["reachable", "ok"],
+    ["identity", "broken"],
+    ["model", "broken"],
+  ]);
+  expect(report.checks[2]?.came).toContain('not "llama-3"');
+  await server.close();
+});
+
+test("a server of another kind than configured is named", async () => {
+  const server = await startToyServer({ kind: "llama-cpp" });
+  const { url } = server;
+  const report = await examineEngine(createEngine("completions", { url, model: TOY_MODEL }), {
+    findKind: (signal) =>
+      findServer({ url, model: TOY_MODEL, transport: createFetchTransport() }, signal),
+    only: ["identity"],
+  });
+  expect(report.checks[1]).toMatchObject({
+    came: "It answers like llama-cpp, and is configured as completions.",
+    change: "--engine llama-cpp",
+  });
+  await server.close();
+});
+
+test("a context that is longer in the settings than at the server is broken", async () => {
+  const report = await examineEngine(createToyEngine(), {
+    contextLength: 200_000,
+    only: ["context"],
+  });
+  expect(report.checks[1]).toMatchObject({
+    verdict: "broken",
+    came: "200000 tokens are configured, and it has 131072.",
+  });
+});
+
+test("a stream without an end is left, and named by the check of the limit", async () => {
+  let open = 0;
+  const report = await examineEngine(
+    withStream(async function* endless() {
+      open += 1;
+      try {
+        yield { type: "open" };
+        for (;;) yield { type: "ids", ids: [1, 2, 3, 4] };
+      } finally {
+        open -= 1;
+      }
+    }),
+    { only: ["max-tokens", "streaming", "speed", "stop-return"] },
+  );
+  expect(report.checks.find(({ id }) => id === "max-tokens")).toMatchObject({
+    verdict: "broken",
+    came: "68 for 1, 72 for 7.",
+  });
+  expect(open).toBe(0);
+});
+
+test("an engine that answers nothing costs its share of time, even if it ignores that it was left", async () => {
+  const report = await examineEngine(
+    withStream(() => ({
+      [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
+    })),
+    { budgetMs: 300 },
+  );
+  expect(report.verdict).toBe("broken");
+  expect(report.checks.at(-1)).toMatchObject({
+    verdict: "not-applicable",
+    came: "No time was left (--budget).",
+  });
+});
+
+test("garbage breaks the check that met it, and no other code", async () => {
+  const report = await examineEngine(
+    withStream(async function* garbage() {
+      yield { type: "open" };
+      yield { type: "ids", ids: [-5, 1e9, 0.5] };
+      throw new EngineError("server-error", "boom \u001b[31m".repeat(100));
+    }),
+  );
+  expect(report.verdict).toBe("broken");
+  const text = report.checks.map((check) => toLines(check, (_, words) => words)).join("\n");
+  expect(text).not.toContain("\u001b");
+  expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThan(400);
+});
+
+test("a check that throws something unexpected is broken, and the next one runs", async () => {
+  const report = await examineEngine(
+    withStream(() => {
+      throw new TypeError("undefined is not a function");
+    }),
+    { only: ["ids-in", "health"] },
+  );
+  expect(report.checks.map(({ id, verdict }) => [id, verdict])).toEqual([
+    ["reachable", "ok"],
+    ["health", "not-applicable"],
+    ["ids-in", "broken"],
+  ]);
+});
+
+test("--quick leaves out what takes long, unless it is asked for by name", async () => {
+  const quick = await examineEngine(createDemoEngine(), { isQuick: true });
+  const left = quick.checks.filter(({ came }) => came === "Left out by --quick.");
+  expect(left.map(({ id }) => id)).toEqual(["speed", "turns"]);
+  const named = await examineEngine(createDemoEngine(), { isQuick: true, only: ["turns"] });
+  expect(named.checks.map(({ id, verdict }) => [id, verdict])).toEqual([
+    ["reachable", "ok"],
+    ["turns", "ok"],
+  ]);
+});
+
+test("aborting ends the examination", async () => {
+  const reason = new Error("stopped");
+  const signal = AbortSignal.abort(reason);
+  const options = { engine: createDemoEngine(), model: "m", turns: 0, streams: [1], budgetMs: 1 };
+  await expect(examine(options, signal)).rejects.toBe(reason);
+});
+
+test("a repaired turn is counted, with the repair's name", async () => {
+  const toy = createToyEngine();
+  const engine: Engine = {
+    ...toy,
+    async *complete() {
+      yield { type: "open" };
+      // `<|channel|>` twice: a slip that the parser repairs.
+      yield { type: "ids", ids: [200005, 200005, 17196, 200008, 13225, 200002] };
+      yield { type: "finish", reason: "stop", nativeReason: "stop" };
+    },
+  };
+  const report = await examineEngine(engine, { only: ["turns"], turns: 1 });
+  expect(report.checks[1]).toMatchObject({
+    verdict: "degraded",
+    came: expect.stringMatching(/^1 of 1 turn malformed \(.+ 1×\), 0 failed\.$/),
+    measured: { turns: 1, malformed: 1, failed: 0 },
+  });
+});
+
+test("a page's section keeps bars and brackets out of its table", async () => {
+  const report = await examineEngine(createToyEngine(), {
+    only: ["stop-return", "special-tokens"],
+  });
+  const rows = toMarkdown(report)
+    .split("\n")
+    .filter((line) => line.startsWith("| It stops") || line.startsWith("| Special"));
+  expect(rows).toEqual([
+    "| Special tokens have their ids | ok | It has no tokenizer to ask; after a header it wrote `<\\|channel\\|>analysis<\\|message\\|>`. |",
+    "| It stops at \\<\\|return\\|>, and shows it | ok | It stopped, and \\<\\|return\\|> came. |",
+  ]);
+});

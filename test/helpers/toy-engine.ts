@@ -1,0 +1,183 @@
+/**
+ * A model and a server that do everything the doctor asks for, built on the demo engine, and that can be made to fail in
+ * one way at a time.
+ */
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import type {
+  CompletionRequest,
+  Constraint,
+  Engine,
+  EngineEvent,
+} from "../../src/engines/engine.ts";
+import { VLLM_CAPABILITIES } from "../../src/engines/vllm.ts";
+import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
+import { spelledIds, spelledPrompt } from "./spelled.ts";
+
+export type Defect =
+  /** Text instead of ids; of a server of text, without control tokens. */
+  | "no-ids"
+  /** Control tokens are ordinary text to it. */
+  | "wrong-specials"
+  | "ignored-constraints"
+  /** The token that ends a completion is not returned. */
+  | "hidden-stop"
+  /** Everything is sent at the end. */
+  | "buffered"
+  | "ignored-temperature"
+  /** It goes on for clients that have left, one at a time. */
+  | "kept-slots";
+
+const { "<|return|>": RETURN, "<|call|>": CALL, "<|endoftext|>": END_OF_TEXT } = SPECIAL_TOKENS;
+const ENDS: ReadonlySet<TokenId> = new Set([RETURN, CALL, END_OF_TEXT]);
+
+/** What the toy writes where a constraint wants a code, and within a turn. */
+const CODE = "kelp-417";
+const DOCUMENT = '{"plant":"kelp","depth":3,"calm":true}';
+
+const demo = createDemoEngine();
+
+/** All ids of a completion, up to where the request or the model ends it. */
+export async function writeToy(
+  request: CompletionRequest,
+  defect: Defect | undefined,
+): Promise<{ ids: readonly TokenId[]; reason: "stop" | "length" }> {
+  const stops = new Set([...ENDS, ...request.stopIds]);
+  const written = await chooseIds(request, defect);
+  const end = written.findIndex((id) => stops.has(id));
+  return end >= 0 && end < request.maxTokens
+    ? { ids: written.slice(0, end + 1), reason: "stop" }
+    : { ids: written.slice(0, request.maxTokens), reason: "length" };
+}
+
+async function chooseIds(request: CompletionRequest, defect: Defect | undefined) {
+  const { constraint, maxTokens, sampling } = request;
+  const forced = [...(sampling.logitBias ?? [])].find(([, bias]) => bias >= 100)?.[0];
+  if (forced !== undefined) return Array.from({ length: maxTokens }, () => forced);
+  if (defect === "wrong-specials") return spelledIds("How can I help you today?<|return|>");
+  if (constraint !== undefined && defect !== "ignored-constraints") {
+    return constrained(request, constraint);
+  }
+  const plain = { ...request };
+  delete plain.constraint;
+  return [...vary(request, defect), ...(await demoIds(plain))];
+}
+
+/** Digits that differ with the seed, where the request wants sampling: only in an answer, which may begin with anything. */
+function vary({ prompt, sampling }: CompletionRequest, defect: Defect | undefined): TokenId[] {
+  if (!prompt.text().endsWith("<|message|>")) return [];
+  const isGreedy = sampling.temperature === 0 || sampling.topK === 1;
+  const seed = sampling.seed ?? 0;
+  if (defect === "ignored-temperature") return digits(seed * 7919 + 1);
+  return isGreedy ? [] : digits(seed);
+}
+
+function digits(seed: number): TokenId[] {
+  return o200kHarmony().encode(`${(Math.imul(seed + 1, 0x9e3779b1) >>> 0).toString()} `);
+}
+
+async function constrained(
+  request: CompletionRequest,
+  constraint: Constraint,
+): Promise<readonly TokenId[]> {
+  switch (constraint.type) {
+    case "json-schema":
+    case "json-object":
+    case "choice":
+      return demoIds(request);
+    case "grammar":
+    case "lark":
+    case "regex":
+      return spelledIds(`${CODE}<|return|>`);
+    case "structural-tag":
+    case "token-grammar":
+      return spelledIds(
+        `<|channel|>analysis<|message|>The sea.<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>${DOCUMENT}<|return|>`,
+      );
+    default:
+      return constraint satisfies never;
+  }
+}
+
+async function demoIds(request: CompletionRequest): Promise<TokenId[]> {
+  const ids: TokenId[] = [];
+  const sampling = { ...request.sampling };
+  // The demo's own variation: here only a temperature varies.
+  delete sampling.seed;
+  const whole = { ...request, sampling, maxTokens: 100_000, stopIds: [] };
+  for await (const event of demo.complete(whole, new AbortController().signal)) {
+    if (event.type === "ids") ids.push(...event.ids);
+  }
+  return ids;
+}
+
+/** The toy as an engine without any wire. Caches prompts by salt, as servers do. */
+export function createToyEngine(defect?: Defect): Engine {
+  const seen = new Set<string>();
+  return {
+    name: "vllm",
+    capabilities: VLLM_CAPABILITIES,
+    probe: () =>
+      Promise.resolve({
+        description: "toy",
+        models: ["openai/gpt-oss-20b"],
+        contextLength: 131_072,
+        capabilities: VLLM_CAPABILITIES,
+      }),
+    async *complete(request, signal): AsyncGenerator<EngineEvent> {
+      const { ids, reason } = await writeToy(request, defect);
+      const cachedTokens = countCached(request, seen);
+      yield { type: "open" };
+      const shown = reason === "stop" && defect === "hidden-stop" ? ids.slice(0, -1) : ids;
+      for (const id of shown) {
+        await Promise.resolve();
+        signal.throwIfAborted();
+        yield { type: "ids", ids: [id], ...toLogprobs([id], request.topLogprobs) };
+      }
+      const usage = {
+        promptTokens: request.prompt.ids.length,
+        completionTokens: ids.length,
+        cachedTokens,
+      };
+      yield { type: "finish", reason, nativeReason: reason, usage };
+    },
+  };
+}
+
+/** All but the last token of a prompt that was there before. */
+export function countCached({ prompt, cacheSalt }: CompletionRequest, seen: Set<string>): number {
+  const key = `${cacheSalt ?? ""} ${prompt.idsJson()}`;
+  const isKnown = seen.has(key);
+  seen.add(key);
+  return isKnown ? prompt.ids.length - 1 : 0;
+}
+
+export function toLogprobs(ids: readonly TokenId[], topLogprobs: number | undefined) {
+  if (topLogprobs === undefined) return {};
+  return {
+    logprobs: ids.map((id) => ({
+      id,
+      logprob: -0.1,
+      top: Array.from({ length: topLogprobs }, (_, rank) => ({
+        id: rank === 0 ? id : rank,
+        logprob: -0.1 - rank,
+      })),
+    })),
+  };
+}
+
+/** A request as a server reads it, from ids or from text. */
+export function toyRequest(
+  prompt: readonly TokenId[] | string,
+  fields: Omit<CompletionRequest, "prompt" | "requestId" | "stopIds"> & {
+    readonly stopIds?: readonly TokenId[];
+  },
+): CompletionRequest {
+  const text = typeof prompt === "string" ? prompt : o200kHarmony().decode(prompt);
+  const ids = typeof prompt === "string" ? spelledIds(prompt) : prompt;
+  return {
+    stopIds: [],
+    ...fields,
+    prompt: { ...spelledPrompt(""), ids, idsJson: () => ids.join(","), text: () => text },
+    requestId: "toy",
+  };
+}
