@@ -86,12 +86,15 @@ describe.each(SERVER_KINDS)("%s", (kind) => {
   const defects = Object.entries(NAMED_BY).filter(
     ([defect]) => !(defect in (EXCEPTIONS[kind] ?? {})) || EXCEPTIONS[kind]?.[defect as Defect],
   );
-  test.concurrent.each(defects)("with %s is named by the check about it", async (name, [check, usual]) => {
-    const defect = name as Defect;
-    const report = await examineKind(kind, defect, { only: [check] });
-    const result = report.checks.find(({ id }) => id === check);
-    expect(result).toMatchObject({ verdict: EXCEPTIONS[kind]?.[defect] ?? usual });
-    expect(result?.change).toBeTruthy();
-    expect(report.summary).toContain(check);
-  });
+  test.concurrent.each(defects)(
+    "with %s is named by the check about it",
+    async (name, [check, usual]) => {
+      const defect = name as Defect;
+      const report = await examineKind(kind, defect, { only: [check] });
+      const result = report.checks.find(({ id }) => id === check);
+      expect(result).toMatchObject({ verdict: EXCEPTIONS[kind]?.[defect] ?? usual });
+      expect(result?.change).toBeTruthy();
+      expect(report.summary).toContain(check);
+    },
+  );
 });
