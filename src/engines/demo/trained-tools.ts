@@ -59,6 +59,7 @@ function toQuery(question: string): string {
       " ",
     )
     .replace(/\s+/g, " ")
+    .replace(/^[\s:,;]+/, "")
     .trim();
   return (words === "" ? question : words).slice(0, 100);
 }
