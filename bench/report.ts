@@ -55,7 +55,7 @@ function textTables({ text }: Results): string[] {
   const growth = Object.entries(text.growth).map(([kind, times]) => [kind, ...times.map(toCell)]);
   const worst = Object.entries(text.worst["own"] ?? {}).map(([kind, ms]) => [kind, toCell(ms)]);
   return [
-    `### Encoding text not seen before, MB/s\n\n${byEncoder(text.unseen, names, titles)}`,
+    `### Encoding uncached text, MB/s\n\n${byEncoder(text.unseen, names, titles)}`,
     `### Encoding the same text again, MB/s\n\n${byEncoder(text.repeated, names, titles)}`,
     `### 100,000 characters without anything that ends a piece, ms\n\n${table(["", "own"], worst)}`,
     `### Growth: ms for 50,000 characters and 2, 4, 8 times as many\n\n${table(["", "×1", "×2", "×4", "×8"], growth)}`,
@@ -90,11 +90,11 @@ function innerTables({ inner }: Results): string[] {
   return [
     `### From the engine's stream to ours without sockets, µs / token\n\n${table(["", "µs"], core)}`,
     `### A conversation's next request, from its bytes to the engine's request, ms\n\n${table(
-      ["tokens", "KB", "turn n+1", "never seen", "JSON.parse alone", "js-tiktoken alone"],
+      ["tokens", "KB", "turn n+1", "uncached", "JSON.parse alone", "js-tiktoken alone"],
       conversations,
     )}`,
     `### The same for a short question and a number of tools, ms\n\n${table(
-      ["tools", "seen before", "never seen"],
+      ["tools", "cached", "uncached"],
       tools,
     )}`,
   ];

@@ -40,7 +40,7 @@ export function judge(results: Results): Verdict[] {
   const worst = Object.values(results.text?.worst["own"] ?? {}).map((each) => each.median);
   const cold = results.text?.coldStart["own"];
   const turn = results.inner?.conversations.find((each) => each["tokens"]?.median === 100_000);
-  const core = results.inner?.core["core, an event a read"]?.median;
+  const core = results.inner?.core["core, one event per read"]?.median;
   const added = (column: string): number | undefined =>
     minus(of("latency", "gateway", column), of("latency", "direct", column));
 

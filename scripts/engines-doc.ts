@@ -1,34 +1,34 @@
-/** `docs/engines.md`: how to start each engine, and what it does by itself, made from the capabilities. */
+/** Generates `docs/engines.md`: how to start each engine, and its capabilities. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Capabilities, Constraint, Sampling } from "../src/engines/engine.ts";
 import { ENGINE_KINDS, ENGINES, type EngineKind } from "../src/engines/create-engine.ts";
 
 interface Guide {
-  /** The server's own command line; none where there is nothing to start. */
+  /** The server's command line. Absent: there is nothing to start. */
   readonly server?: string;
-  /** The gateway's. */
+  /** The gateway's command line. */
   readonly gateway: string;
-  /** For `npm run docs:check`: which of them it cannot run, and why. */
+  /** For `npm run docs:check`: which of the commands it cannot run, and why. */
   readonly notRun?: string;
-  /** A line each. */
+  /** Markdown, one list item each. */
   readonly notes: readonly string[];
 }
 
 const GUIDES: Readonly<Record<EngineKind, Guide>> = {
   demo: {
     gateway: "harmony-gateway",
-    notes: ["Also on Workers. It is no model: see the README."],
+    notes: ["Also runs on Workers. It is not a model: see the README."],
   },
   llama: {
     gateway: "harmony-gateway --engine llama --model openai/gpt-oss-20b",
     notRun: ": downloads 12 GB",
     notes: [
-      "`npm install node-llama-cpp` first: an optional peer dependency, loaded only with this engine. Node only; Workers " +
-        "answer that it is not there.",
-      "`--model` is a path to a GGUF file, `hf:user/repository/file.gguf`, a URL, or one of OpenAI's two names. What is not " +
-        "there is downloaded (12 GB for the 20b model, 63 GB for the 120b), and until it is, requests get 503.",
-      "Several conversations at a time; a prompt that begins like an earlier one of the same tenant costs what is new.",
-      "`--context-length` bounds the memory it takes.",
+      "Run `npm install node-llama-cpp` first: an optional peer dependency, loaded only with this engine. Node only; on " +
+        "Workers the engine reports that it is not available.",
+      "`--model` is a path to a GGUF file, `hf:user/repository/file.gguf`, a URL, or one of OpenAI's two names. A missing " +
+        "file is downloaded (12 GB for the 20b model, 63 GB for the 120b); until then, requests get 503.",
+      "Serves several conversations at a time. A prompt that begins like an earlier one of the same tenant costs only its new part.",
+      "`--context-length` limits its memory.",
     ],
   },
   vllm: {
@@ -36,11 +36,11 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     notRun: ", vllm: needs vLLM and a GPU",
     gateway: "harmony-gateway --engine vllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b",
     notes: [
-      "Ids in the answer need `return_token_ids`, from about version 0.10.2. The probe asks for one token and says what it got.",
-      "No `--reasoning-parser`: some versions let it decide when a constraint begins to hold. The gateway parses by itself.",
-      "`--enable-prompt-tokens-details` is what makes it report cached tokens.",
-      "`--token-endpoint` uses `/inference/v1/generate` where the server has it; newer versions want a flag of their own for it.",
-      "Prefix caches of tenants are kept apart by `cache_salt`.",
+      "Ids in the output need `return_token_ids`, available from about version 0.10.2. The probe requests one token and reports the form of the output.",
+      "Do not set `--reasoning-parser`: in some versions it decides where a constraint begins to apply. The gateway parses the output itself.",
+      "With `--enable-prompt-tokens-details` it reports cached tokens.",
+      "`--token-endpoint` uses `/inference/v1/generate` if the server has it; newer versions of vLLM need a flag to enable it.",
+      "`cache_salt` separates the prefix caches of tenants.",
     ],
   },
   sglang: {
@@ -50,11 +50,11 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     gateway:
       "harmony-gateway --engine sglang --url http://127.0.0.1:30000 --model openai/gpt-oss-20b",
     notes: [
-      "`--incremental-streaming-output` is recommended: without it every frame repeats the whole answer so far, so that the " +
-        "bytes grow with the square of its length. Both forms are read, and told apart frame by frame.",
-      "No `--reasoning-parser` and no `--tool-call-parser`: the latter can swallow the id that ends a call.",
-      "Streams are refused with an error frame under status 200; such a request is still a clean error for clients.",
-      "Prefix caches of tenants are kept apart by `extra_key`.",
+      "`--incremental-streaming-output` is recommended: without it every frame repeats the whole answer so far, so the " +
+        "traffic grows with the square of its length. The gateway reads both forms and distinguishes them frame by frame.",
+      "Do not set `--reasoning-parser` or `--tool-call-parser`: the latter can drop the id that ends a call.",
+      "It rejects streaming requests with an error frame under status 200; clients still get a proper error status.",
+      "`extra_key` separates the prefix caches of tenants.",
     ],
   },
   "llama-cpp": {
@@ -62,12 +62,12 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     notRun: ", llama-server: needs llama.cpp and a model of 12 GB",
     gateway: "harmony-gateway --engine llama-cpp --url http://127.0.0.1:8080 --max-concurrent 4",
     notes: [
-      "Ids of characters that span several tokens do not arrive, so text is read as text and control tokens by id.",
-      "`--ctx-size` may be shared by the slots: the probe reads what one slot has. With as many slots as " +
-        "`--max-concurrent`, the queue is the gateway's and says when to come back.",
-      "Since June 2026 it runs raw output through its chat parser as well, which fails a request whose output is no UTF-8; " +
-        "such a request is sampled again, once, if nothing of it was given out.",
-      "Its prefix cache knows no tenants: who shares a server can tell by the time whether a prompt was there before.",
+      "It does not send the ids of characters that span several tokens, so control tokens are read by id and everything else as text.",
+      "The slots may share `--ctx-size`: the probe reads the context of one slot. With as many slots as " +
+        "`--max-concurrent`, requests wait in the gateway's queue, which answers with Retry-After when it is full.",
+      "Since June 2026 it also runs raw output through its chat parser, which fails a request whose output is not valid UTF-8; " +
+        "such a request is retried once if nothing of it has been emitted.",
+      "Its prefix cache is shared by all tenants: response times can reveal whether another tenant has sent the same prompt.",
     ],
   },
   trtllm: {
@@ -76,9 +76,9 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     gateway:
       "harmony-gateway --engine trtllm --url http://127.0.0.1:8000 --model openai/gpt-oss-20b",
     notes: [
-      "Constraints want `guided_decoding_backend: xgrammar` in `options.yaml`.",
-      "It refuses fields it does not know, so `extraBody` has to be exact.",
-      "An error in the middle of an answer breaks its connection without a word; clients get a typed error all the same.",
+      "Constraints need `guided_decoding_backend: xgrammar` in `options.yaml`.",
+      "It rejects unknown fields, so `extraBody` must contain only fields it knows.",
+      "On an error in the middle of an answer it closes the connection without a message; clients still get a typed error.",
     ],
   },
   ollama: {
@@ -87,10 +87,9 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     gateway:
       "harmony-gateway --engine ollama --model gpt-oss:20b --served-name openai/gpt-oss-20b --context-length 32768",
     notes: [
-      "Text only: where a user, a tool or a schema spells a control token, the spelling is broken visibly.",
-      "`--context-length` is what it is asked to load the model for, and 32768 when it is not given. Its own default would be " +
-        "too short for tools.",
-      "It ends a completion in silence after 30 equal pieces in a row, and does not say which token ended a turn.",
+      "Text only: control tokens spelled in user text, tool results or schemas are visibly broken up.",
+      "It loads the model with the context of `--context-length`, 32768 by default, because its own default is too short for tools.",
+      "It ends a completion without notice after 30 equal chunks in a row, and does not report which token ended a turn.",
       "Its `/v1/completions` applies the template and is not used.",
     ],
   },
@@ -99,7 +98,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "HARMONY_GATEWAY_ENGINE_KEY=… harmony-gateway --engine fireworks --model accounts/fireworks/models/gpt-oss-20b --served-name openai/gpt-oss-20b",
     notes: [
       "The conversation's affinity is sent as `prompt_cache_key`, the tenant as `prompt_cache_isolation_key`.",
-      "A prompt that is too long is an error, not a shorter answer: the server is told so with every request.",
+      "Every request tells the server to reject a prompt that is too long instead of shortening the answer.",
     ],
   },
   completions: {
@@ -108,8 +107,8 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
     notes: [
       "For servers with an OpenAI-style `/v1/completions` that takes a string and applies no template: LM Studio, MLX-LM, " +
         "KoboldCpp, DeepInfra.",
-      "Least can be done: text only, nothing is constrained, everything is checked. Whether control tokens are visible " +
-        "depends on the server. One that hides them is found out by the probe, or by its first answer, and refused: see below.",
+      "The engine with the fewest capabilities: text only, without constraints, so all output is validated by the gateway. Whether control tokens are visible " +
+        "depends on the server. A server that hides them is detected by the probe or by its first answer, and refused: see below.",
     ],
   },
 };
@@ -177,7 +176,7 @@ const HEAD = `# Engines
 
 The gateway requires only one thing of an inference server: that it continues a prompt. Further capabilities are probed
 when the gateway starts (ids in the output? control tokens visible? context length?), printed, and used. Missing ones are
-replaced by the gateway; [guarantees.md](guarantees.md) describes how for each demand.
+replaced by the gateway; [guarantees.md](guarantees.md) describes how for each kind of request.
 
 ## What is native and what is emulated
 
@@ -203,7 +202,7 @@ capabilities that all of them share.
 
 - **Choice.** Requests of one conversation go to the same backend, to hit its prefix cache: by \`prompt_cache_key\`, else
   \`session_id\` (or the header \`x-session-id\`), else by its tenant and how it begins. It moves if its backend has over
-  eight more requests in flight than the least loaded one. There is no table, so all replicas of the gateway choose alike.
+  eight more requests in flight than the least loaded one. There is no table, so all replicas of the gateway choose the same backend.
 - **Retry.** After the first token, a request is not retried, because the client has seen the token; it gets a typed error.
   Before it:
   - a request that did not reach a backend, or whose backend went down, goes to another one immediately;
@@ -246,14 +245,14 @@ A single engine is treated as a list of one.
 - Servers' own defaults never apply: every request sets all sampling parameters and a token limit.
 - Text \`stop\` is never sent to a server: it would match inside the reasoning.
 - Ids that gpt-oss does not have (padding, seen with broken constraints) are dropped.
-- An error frame under status 200, a stream without an end, a silent end: each is an error, never a shortened answer.
+- An error frame under status 200, a stream without a finish and a silent end are all reported as errors, never as a shortened answer.
 
 ## What this was tested with
 
 llama.cpp was run for real, in process, with a tiny model of gpt-oss' architecture and vocabulary; its tokens were also
 sent by simulated servers in the formats of vLLM and llama-server. **No real vLLM, SGLang, llama-server, Ollama, TensorRT-LLM or
-Fireworks was available**, and no gpt-oss weights. For those, \`test/fixtures/engines\` holds answers written after the servers' sources and
-documentation, field by field, and the tests cut them at every byte; command lines above are the vendors'. Two hundred
+Fireworks was available**, and no gpt-oss weights. For those, \`test/fixtures/engines\` has responses written field by field from the servers'
+sources and documentation, which the tests split at every byte; the command lines above are the vendors'. Two hundred
 streams over three simulated servers, one of them killed, hung, slowed down or sending garbage, are in
 \`test/node/load.test.ts\`.
 `;

@@ -46,11 +46,11 @@ const sent = Buffer.alloc(1024 * 1024);
 const { path, body } = createRequest("chat");
 
 const runs: Record<string, () => number | Promise<number>> = {
-  "core, an event a read": () => core(events),
+  "core, one event per read": () => core(events),
   "core, reads of 64 KB": () => core(lumps),
-  "naive, an event a read": () => naive(events),
+  "naive, one event per read": () => naive(events),
   "naive, reads of 64 KB": () => naive(lumps),
-  "application, an event a read": () => application(events),
+  "application, one event per read": () => application(events),
   "application, reads of 64 KB": () => application(lumps),
 };
 const times: Record<string, number[]> = {};

@@ -32,7 +32,7 @@ const PACED = { mode: "paced", shape: "loop", tokens: 10_000, tokensPerSecond: 5
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: "bulk",
-    title: "Bulk: 4 streams as fast as they go, answers of 20,000 tokens",
+    title: "Bulk: 4 streams at full speed, answers of 20,000 tokens",
     columns: {
       cpuPerToken: "µs CPU / token",
       tokensPerSecond: "tokens / s",
@@ -44,11 +44,11 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   paced("paced-1", 1, "spread", "One stream × 50 tokens/s", true),
-  paced("paced-64", 64, "step", "64 streams × 50 tokens/s, all at the same moments"),
-  paced("paced-256", 256, "step", "256 streams × 50 tokens/s, all at the same moments"),
+  paced("paced-64", 64, "step", "64 streams × 50 tokens/s, in lockstep"),
+  paced("paced-256", 256, "step", "256 streams × 50 tokens/s, in lockstep"),
   {
     name: "paced-1000",
-    title: "1,000 streams × 10 tokens/s, all at the same moments",
+    title: "1,000 streams × 10 tokens/s, in lockstep",
     columns: { cpuPerToken: "µs CPU / token" },
     slow: true,
     async run(rig, running, { windowMs, settleMs }) {
@@ -59,7 +59,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: "latency",
     title:
-      "From the engine's write to the client's read, 64 streams × 50 tokens/s, one after the other",
+      "Latency from the engine's write to the client's read, 64 streams × 50 tokens/s, staggered",
     columns: { p50: "p50 ms", p99: "p99 ms", gap50: "between tokens p50 ms", gap99: "p99 ms " },
     async run(rig, running, { windowMs, settleMs }) {
       await rig.script({ ...PACED, phase: "spread" });
@@ -84,7 +84,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: "first-token-400k",
     slow: true,
-    title: "The same with 400 KB of conversation, whose beginning was seen before",
+    title: "The same with a conversation of 400 KB whose beginning is cached",
     columns: { first: "first token, p50 ms", whole: "whole answer, p50 ms" },
     async run(rig, running, { asks }) {
       await rig.script({ mode: "bulk", shape: "answer", tokens: 4 });
@@ -110,8 +110,8 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: "leaving",
     slow: true,
-    title: "64 clients leave in the middle of their answers",
-    columns: { stillOpen: "streams the engine still writes after 0.5 s" },
+    title: "64 clients that disconnect in the middle of their answers",
+    columns: { stillOpen: "streams the engine still sends after 0.5 s" },
     async run(rig, running) {
       await rig.script({ ...PACED, phase: "spread" });
       await rig.open(running, 64);
@@ -160,12 +160,12 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "slow-readers",
-    title: "50 clients that read 1 KB/s of an endless answer, the engine without limit",
+    title: "50 clients that read 1 KB/s of an endless answer from an engine at full speed",
     columns: {
-      grown20: "MB grown after 20 s",
+      grown20: "MB added after 20 s",
       grown40: "after 40 s",
-      engineMb: "MB taken from the engine",
-      lastMb: "of it in the last 5 s",
+      engineMb: "MB read from the engine",
+      lastMb: "in the last 5 s",
     },
     fresh: true,
     slow: true,
