@@ -19,7 +19,7 @@ interface PythonClient {
   readonly package: string;
   readonly script: string;
   /** Which environment of `setup-python.sh` has it: they do not all agree on a version of `openai`. */
-  readonly environment: "main" | "llama-index" | "litellm";
+  readonly environment: "main" | "llama-index" | "litellm" | "aider";
   readonly hasLoop: boolean;
 }
 
@@ -39,6 +39,7 @@ const CLIENTS: readonly PythonClient[] = [
     script: "llama_index_agent.py",
     environment: "llama-index",
   },
+  { package: "aider-chat", script: "aider_client.py", environment: "aider", hasLoop: false },
 ];
 
 const PYTHON = join(import.meta.dirname, "python");
@@ -50,6 +51,14 @@ const TASK: Task = {
   ask: "Take three steps.",
   calls: [1, 2, 3].map((n) => ({ tool: "step", arguments: { n } })),
   answer: "Three steps taken.",
+};
+
+/** For clients that edit files by what the model writes, without tools. */
+const EDIT: Task = {
+  name: "edit",
+  ask: "Write a greeting.",
+  calls: [],
+  answer: "greeting.txt\n```\nhello\n```\n",
 };
 
 const output = z.object({
@@ -85,7 +94,7 @@ async function run(client: PythonClient): Promise<Row> {
   const row = { client, version: "", analysis: { kept: 0, had: 0 }, passed: [] };
   if (!existsSync(python)) return { ...row, failures: ["not installed"] };
   const version = await versionOf(python, client.package);
-  const agent = await startScriptedAgent([TASK]);
+  const agent = await startScriptedAgent([TASK, EDIT]);
   const gateway = await startGatewayProcess(["--engine", "vllm", "--url", agent.url]);
   try {
     const { stdout } = await promisify(execFile)(python, [join(PYTHON, client.script)], {
@@ -95,6 +104,7 @@ async function run(client: PythonClient): Promise<Row> {
         AGENT_URL: gateway.baseURL,
         DEMO_URL: demo.baseURL,
         TASK: TASK.ask,
+        EDIT: EDIT.ask,
       },
       timeout: 300_000,
     });
