@@ -43,7 +43,9 @@ async function complete(prompt: string, _: unknown, response: ServerResponse): P
   response.setHeader("content-type", "text/event-stream");
   if (!prompt.startsWith("<|start|>system")) {
     // The gateway's own probe.
-    response.end(`${toFrame(spelledIds("<|return|>"), null)}${toFrame([], "stop")}data: [DONE]\n\n`);
+    response.end(
+      `${toFrame(spelledIds("<|return|>"), null)}${toFrame([], "stop")}data: [DONE]\n\n`,
+    );
     return;
   }
   prompts.push(prompt);
@@ -167,7 +169,10 @@ async function converse(page: Page): Promise<void> {
   checks["the tool ran and the answer came"] = true;
   // The reasoning is folded away with the call.
   await page.getByText("Explored").click();
-  await page.getByText(/^Thought/).first().click();
+  await page
+    .getByText(/^Thought/)
+    .first()
+    .click();
   await page.getByText("which I can look up").waitFor();
   checks["the reasoning is shown"] = true;
   const [last = ""] = prompts.filter((prompt) => prompt.includes("21 degrees")).slice(-1);
