@@ -202,7 +202,34 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
   throw new Error("waited in vain");
 }
 
-/** `playwright-core` from the folder that the set-up script made. */
-function playwright(): typeof import("playwright-core") {
+/** What is used of `playwright-core`, which the project does not install. */
+interface Page {
+  goto(url: string): Promise<unknown>;
+  getByText(text: string | RegExp): Locator;
+  getByRole(role: string, options: { readonly name: string }): Locator;
+  locator(selector: string): Locator;
+  readonly keyboard: { type(text: string): Promise<void>; press(key: string): Promise<void> };
+  screenshot(options: { readonly path: string }): Promise<unknown>;
+}
+
+interface Locator {
+  first(): Locator;
+  click(): Promise<void>;
+  waitFor(): Promise<void>;
+}
+
+interface Playwright {
+  readonly chromium: {
+    launch(options: { readonly executablePath: string; readonly args: readonly string[] }): Promise<{
+      newPage(options: {
+        readonly viewport: { readonly width: number; readonly height: number };
+      }): Promise<Page>;
+      close(): Promise<void>;
+    }>;
+  };
+}
+
+/** From the folder that the set-up script made. */
+function playwright(): Playwright {
   return createRequire(join(HOME, "package.json"))("playwright-core");
 }
