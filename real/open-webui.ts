@@ -220,7 +220,10 @@ interface Locator {
 
 interface Playwright {
   readonly chromium: {
-    launch(options: { readonly executablePath: string; readonly args: readonly string[] }): Promise<{
+    launch(options: {
+      readonly executablePath: string;
+      readonly args: readonly string[];
+    }): Promise<{
       newPage(options: {
         readonly viewport: { readonly width: number; readonly height: number };
       }): Promise<Page>;
