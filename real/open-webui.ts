@@ -59,7 +59,7 @@ async function complete(prompt: string, _: unknown, response: ServerResponse): P
 }
 
 function write(prompt: string): string {
-  const turn = prompt.slice(prompt.lastIndexOf("<|start|>user"));
+  const [turn = ""] = prompt.split("<|start|>user").slice(-1);
   if (turn.includes("Count")) {
     const numbers = Array.from({ length: 4_000 }, (_, n) => `${n + 1}`).join(", ");
     return `<|channel|>final<|message|>${numbers}<|return|>`;
