@@ -38,6 +38,7 @@ export default defineConfig({
           name: "workerd",
           include: [
             "test/api/chat-completions/{reasoning,reasoning-openai,reasoning-shared}.test.ts",
+            "test/api/messages/route.test.ts",
             "test/api/responses/{background,reasoning,route,stored}.test.ts",
             "test/clients/*.test.ts",
             "test/runtime/{leaving,requests}.test.ts",

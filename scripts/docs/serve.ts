@@ -65,8 +65,10 @@ export async function serve(
   }
 }
 
+type StandIn = Pick<EngineServer, "url" | "close">;
+
 /** It speaks vLLM's wire format. In place of other servers nothing answers, and the gateway is not asked. */
-async function startStandIn(isAsked: boolean, model: string | undefined): Promise<EngineServer> {
+async function startStandIn(isAsked: boolean, model: string | undefined): Promise<StandIn> {
   return isAsked
     ? startEngineServer(createDemoEngine(), model)
     : startFakeUpstream((exchange) => exchange.reply(404, "{}"));

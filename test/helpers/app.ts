@@ -8,6 +8,7 @@ import { createLog } from "../../src/telemetry/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Toolbox } from "../../src/tools/toolbox.ts";
 import { createModels } from "../../src/models/models.ts";
+import { readCounter } from "./counter.ts";
 import { lazyGateway, type LazyGateway, ON_WORKERS, testSettings } from "./gateway.ts";
 import type { Post } from "./tool-loop.ts";
 
@@ -64,7 +65,8 @@ function inProcess({
   });
   return {
     logged,
-    ...toTestApp(async (path, init) => app.request(path, init)),
+    post: toPost(async (path, init) => app.request(path, init)),
+    counter: async (sample) => readCounter(await (await app.request("/metrics")).text(), sample),
   };
 }
 
@@ -77,22 +79,16 @@ function onWorkers({ engine, others = [], settings }: TestAppOptions): TestApp {
     get logged() {
       return gateway.logged;
     },
-    ...toTestApp(gateway.fetch),
+    post: toPost(gateway.fetch),
+    counter: gateway.counter,
   };
 }
 
-function toTestApp(send: LazyGateway["fetch"]): Pick<TestApp, "post" | "counter"> {
-  return {
-    post: (body, headers = {}) =>
-      send("/v1/chat/completions", {
-        method: "POST",
-        headers: { "content-type": "application/json", ...headers },
-        body: JSON.stringify(body),
-      }),
-    async counter(sample) {
-      const text = await (await send("/metrics")).text();
-      const line = text.split("\n").find((each) => each.startsWith(`harmony_gateway_${sample} `));
-      return line === undefined ? undefined : Number(line.split(" ").at(-1));
-    },
-  };
+function toPost(send: LazyGateway["fetch"]): Post {
+  return (body, headers = {}) =>
+    send("/v1/chat/completions", {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
 }

@@ -14,6 +14,10 @@ import { type FakeExchange, startFakeUpstream } from "./fake-upstream.ts";
 
 export interface EngineServer {
   readonly url: string;
+  /** Whether no completion so far was refused, has failed or is in flight. */
+  readonly isClean: boolean;
+  /** Answers with another engine from now on. */
+  serve(engine: Engine): void;
   close(): Promise<void>;
 }
 
@@ -24,20 +28,37 @@ const RETURN = 200_002;
 
 /** @param model the name it is served under. */
 export async function startEngineServer(engine: Engine, model = MODEL): Promise<EngineServer> {
+  let served = engine;
+  let unfinished = 0;
   const upstream = await startFakeUpstream(async (exchange) => {
-    if (exchange.path === "/v1/completions") return complete(exchange, engine);
+    if (exchange.path === "/v1/completions") {
+      unfinished += 1;
+      if (await complete(exchange, served)) unfinished -= 1;
+      return;
+    }
     const models = { data: [{ id: model, max_model_len: CONTEXT_LENGTH }] };
     exchange.reply(200, JSON.stringify(exchange.path === "/v1/models" ? models : { version: "0" }));
   });
-  return { url: upstream.url, close: () => upstream.close() };
+  return {
+    url: upstream.url,
+    get isClean() {
+      return unfinished === 0;
+    },
+    serve(other) {
+      served = other;
+    },
+    close: () => upstream.close(),
+  };
 }
 
-async function complete(exchange: FakeExchange, engine: Engine): Promise<void> {
+/** Resolves when the completion has ended: false if the engine has failed. */
+async function complete(exchange: FakeExchange, engine: Engine): Promise<boolean> {
   const request = toRequest(exchange.body);
   // The gateway's probe asks for one token after a prompt of its own.
   if (!o200kHarmony().decode(request.prompt.ids).startsWith("<|start|>system")) {
     exchange.begin();
-    return exchange.end(toFrames({ type: "ids", ids: [RETURN] }) + END + DONE);
+    exchange.end(toFrames({ type: "ids", ids: [RETURN] }) + END + DONE);
+    return true;
   }
   const left = new AbortController();
   void exchange.closed.then(() => left.abort(new Error("the gateway has left")));
@@ -52,12 +73,17 @@ async function complete(exchange: FakeExchange, engine: Engine): Promise<void> {
       await Promise.race([exchange.writeWhenRead(frames), exchange.closed]);
     }
     exchange.end(DONE);
+    return true;
   } catch (error) {
-    if (left.signal.aborted) return;
-    if (!begun) return refuse(exchange, error);
+    if (left.signal.aborted) return true;
+    if (!begun) {
+      refuse(exchange, error);
+      return false;
+    }
     // What was written is to arrive before the connection breaks.
     await setTimeout(50);
     exchange.destroy();
+    return false;
   }
 }
 

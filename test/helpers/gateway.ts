@@ -7,6 +7,7 @@ import { resolveSettings } from "../../src/config/resolve.ts";
 import { type SettingName, type Settings, settingsSchema } from "../../src/config/settings.ts";
 import type { Engine } from "../../src/engines/engine.ts";
 import { startGateway } from "../../src/node/serve.ts";
+import { readCounter } from "./counter.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { ModelOptions } from "../../src/models/models.ts";
 
@@ -26,6 +27,8 @@ export interface TestGateway {
   readonly origin: string;
   /** The lines of the log, parsed. */
   readonly logged: readonly Record<string, unknown>[];
+  /** The value of a counter, `name{label="value"}`; undefined when it was never counted. */
+  counter(sample: string): Promise<number | undefined>;
   /** Serves new requests by other settings. Not in workerd. */
   reload(settings: NonNullable<TestGatewayOptions["settings"]>): Promise<void>;
   close(): Promise<void>;
@@ -55,6 +58,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     baseURL: gateway.baseUrl,
     origin: gateway.baseUrl.replace(/\/v1$/, ""),
     logged,
+    counter: async (sample) => {
+      const response = await fetch(new URL("/metrics", gateway.baseUrl));
+      return readCounter(await response.text(), sample);
+    },
     reload: (values) => gateway.reload(testSettings({ port: 0, ...values })),
     close: () => gateway.close(),
   };
@@ -73,6 +80,7 @@ export function testSettings(values: Readonly<Record<string, unknown>> = {}): Se
 export interface LazyGateway {
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
   readonly logged: readonly Record<string, unknown>[];
+  readonly counter: TestGateway["counter"];
 }
 
 /** A gateway that starts with its first request and ends with the test: for what is made without waiting. */
@@ -92,5 +100,6 @@ export function lazyGateway(options: TestGatewayOptions): LazyGateway {
     get logged() {
       return gateway?.logged ?? [];
     },
+    counter: async (sample) => gateway?.counter(sample),
   };
 }

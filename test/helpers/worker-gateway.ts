@@ -1,15 +1,78 @@
-/** What `startTestGateway` gives in the project `workerd`: the engine stays in this process, behind HTTP. */
+/**
+ * What `startTestGateway` gives in the project `workerd`: the engine stays in this process, behind HTTP.
+ *
+ * To start a runtime, load the bundle and build the tokenizer's tables takes longer than most tests. So a runtime whose
+ * engine is at rest and has never failed is kept for the next gateway with the same settings, in this file or a
+ * later one. Ids are random: what it has stored is found by nobody else.
+ */
+import { randomUUID } from "node:crypto";
 import { inject } from "vitest";
 import type { ModelOptions } from "../../src/models/models.ts";
-import { startEngineServer } from "./engine-server.ts";
+import { readCounter } from "./counter.ts";
+import { type EngineServer, startEngineServer } from "./engine-server.ts";
+import { eventually } from "./eventually.ts";
 import type { TestGateway } from "./gateway.ts";
-import { startWorkerd } from "./workerd.ts";
+import { startWorkerd, type Workerd } from "./workerd.ts";
+
+interface Runtime {
+  readonly worker: Workerd;
+  readonly engines: readonly EngineServer[];
+}
+
+interface Idle {
+  /** The settings and models it was started with. */
+  readonly key: string;
+  readonly runtime: Runtime;
+}
+
+/** Runtimes that wait for another gateway, the longest unused first. */
+const idle: Idle[] = [];
+const MAX_IDLE = 4;
+
+// Vitest ends its processes by this signal, which by itself runs no exit handlers: runtimes would stay.
+process.once("SIGTERM", () => process.exit());
 
 /** @param models without any, the settings say what is served. */
 export async function startWorkerGateway(
   settings: Readonly<Record<string, unknown>>,
   models: readonly ModelOptions[] = [],
 ): Promise<TestGateway> {
+  const key = JSON.stringify([settings, models.map((model) => ({ ...model, engine: undefined }))]);
+  const at = idle.findLastIndex((each) => each.key === key);
+  const [reused] = at < 0 ? [] : idle.splice(at, 1);
+  const { worker, engines } = reused?.runtime ?? (await startRuntime(settings, models));
+  for (const [index, { engine }] of models.entries()) engines[index]?.serve(engine);
+  const before = reused ? await takeStock(worker) : { metrics: "", lines: 0 };
+  return {
+    baseURL: `${worker.origin}/v1`,
+    origin: worker.origin,
+    reload: () => Promise.reject(new Error("an isolate keeps its settings")),
+    get logged() {
+      return worker.lines.slice(before.lines).map((line) => JSON.parse(line));
+    },
+    async counter(sample) {
+      const count = readCounter(await readMetrics(worker), sample);
+      const earlier = readCounter(before.metrics, sample);
+      return count === earlier ? undefined : (count ?? 0) - (earlier ?? 0);
+    },
+    async close() {
+      // Without an engine here nobody knows whether it is at rest. Lines below `info` would not show where a gateway begins.
+      const isReusable =
+        engines.length > 0 &&
+        engines.every(({ isClean }) => isClean) &&
+        ["info", "debug"].includes(String(settings["log"] ?? "info"));
+      if (isReusable) idle.push({ key, runtime: { worker, engines } });
+      const surplus = isReusable ? idle.splice(0, idle.length - MAX_IDLE) : [];
+      const ending = isReusable ? surplus.map((each) => each.runtime) : [{ worker, engines }];
+      await Promise.all(ending.map(closeRuntime));
+    },
+  };
+}
+
+async function startRuntime(
+  settings: Readonly<Record<string, unknown>>,
+  models: readonly ModelOptions[],
+): Promise<Runtime> {
   const engines = await Promise.all(models.map(({ engine }) => startEngineServer(engine)));
   const backends = models.map(({ id, aliases = [], contextLength }, at) => ({
     engine: "vllm",
@@ -23,15 +86,25 @@ export async function startWorkerGateway(
     { folder: inject("workerBundle") },
     { open: true, ...settings, ...(backends.length > 0 && { backends }) },
   );
-  return {
-    baseURL: `${worker.origin}/v1`,
-    origin: worker.origin,
-    reload: () => Promise.reject(new Error("an isolate keeps its settings")),
-    get logged() {
-      return worker.lines.map((line) => JSON.parse(line));
-    },
-    async close() {
-      await Promise.all([worker, ...engines].map((each) => each.close()));
-    },
-  };
+  return { worker, engines };
+}
+
+async function closeRuntime({ worker, engines }: Runtime): Promise<void> {
+  await Promise.all([worker, ...engines].map((each) => each.close()));
+}
+
+/** What a runtime has logged and counted so far. The line of a request of its own shows that all others are there. */
+async function takeStock(worker: Workerd): Promise<{ metrics: string; lines: number }> {
+  const id = randomUUID();
+  await (await fetch(`${worker.origin}/v1/models`, { headers: { "x-request-id": id } })).text();
+  const lines = await eventually(() => {
+    const line = worker.lines.findIndex((each) => each.includes(id));
+    if (line < 0) throw new Error("the request has not been logged yet");
+    return line + 1;
+  });
+  return { metrics: await readMetrics(worker), lines };
+}
+
+async function readMetrics({ origin }: Workerd): Promise<string> {
+  return (await fetch(`${origin}/metrics`)).text();
 }
