@@ -85,7 +85,9 @@ describe.skipIf(!HAS_PYTHON)(`a whole turn${WITHOUT_PYTHON}`, () => {
       });
       const { lines, files } = await record(app);
       expect(files).toEqual([CHART]);
-      sections.push(`## ${name}, by \`${client}\`\n\n\`\`\`text\n${lines.join("\n")}\n\`\`\`\n`);
+      sections.push(
+        `## ${name}, by \`${client}\`\n\n${RECORDED}\n\n\`\`\`text\n${lines.join("\n")}\n\`\`\`\n`,
+      );
     }
     await expect([INTRODUCTION, ...sections].join("\n")).toMatchFileSnapshot(
       "../../../docs/tools-session.md",
@@ -286,6 +288,8 @@ function toCodeLines(name: string, code: string): string[] {
 function toSvg(url: string): string {
   return Buffer.from(url.slice(url.indexOf(",") + 1), "base64").toString();
 }
+
+const RECORDED = "<!-- not run: recorded by test/node/python/whole-turn.test.ts -->";
 
 const INTRODUCTION = `\
 # A turn with the gateway's tools
