@@ -1,6 +1,6 @@
 /**
- * Tools that a request asks the gateway to run, under the names the APIs have for them: OpenAI's and OpenRouter's
- * `web_search…`, Groq's `browser_search`, `code_interpreter`, Anthropic's dated names.
+ * Reads the tools that the gateway shall run, under their names in the APIs: OpenAI's and OpenRouter's `web_search…`,
+ * Groq's `browser_search`, `code_interpreter`, Anthropic's dated names.
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
@@ -12,7 +12,7 @@ import type { Toolbox } from "../tools/toolbox.ts";
 import type { ApprovedCall, TurnBuiltins } from "../turn/turn.ts";
 import { RequestError } from "./errors.ts";
 
-/** What the deployment has, and the operator's limits. */
+/** The deployment's tools and the operator's limits. */
 export interface HostedDeps {
   readonly toolbox: Toolbox;
   readonly maxCalls: number;
@@ -25,22 +25,22 @@ export type HostedKind = "browser" | "python";
 /** A declaration as the client sent it. */
 export interface Declaration {
   readonly kind: string;
-  /** All of its fields. */
+  /** All fields of the declaration. */
   readonly fields: unknown;
-  /** Its place in the request. */
+  /** Its path in the request. */
   readonly param: string;
-  /** Most calls of one kind. `max_uses` is about all of them. */
+  /** Maximum calls of one kind; `max_uses` limits all of them. */
   readonly uses?: { readonly searches?: number; readonly opens?: number };
 }
 
 /** The tools of a request that the gateway runs. */
 export interface HostedTools {
   readonly tools: readonly BuiltinTool[];
-  /** For the system message. */
+  /** Namespaces for the system message. */
   readonly namespaces: readonly ToolNamespace[];
-  /** For the developer message. */
+  /** Functions for the developer message. */
   readonly functions: readonly NamespacedFunction[];
-  /** Most calls, where declarations limit them. */
+  /** Maximum calls, if declarations limit them. */
   readonly maxUses: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export const NO_HOSTED_TOOLS: HostedTools = {
   maxUses: undefined,
 };
 
-/** The same limits with these tools. */
+/** The same limits with other tools. */
 export function withTools({ maxUses }: HostedTools, tools: readonly BuiltinTool[]): HostedTools {
   return {
     tools,
@@ -61,19 +61,19 @@ export function withTools({ maxUses }: HostedTools, tools: readonly BuiltinTool[
   };
 }
 
-/** With the tools of MCP servers. */
+/** Adds the tools of MCP servers. */
 export function withServers(hosted: HostedTools, servers: readonly BuiltinTool[]): HostedTools {
   return servers.length === 0 ? hosted : withTools(hosted, [...hosted.tools, ...servers]);
 }
 
-/** Undefined: no tool of the gateway goes by this name. */
+/** Undefined: the gateway has no tool of this name. */
 export function hostedKindOf(type: string): HostedKind | undefined {
   if (/^(?:openrouter:)?web_search(?:_preview)?(?:_[\d_]+)?$/.test(type)) return "browser";
   if (type === "browser_search") return "browser";
   return /^code_(?:interpreter|execution)(?:_\d+)?$/.test(type) ? "python" : undefined;
 }
 
-/** Whether tools of this type are run by a gateway, if by anybody: no client runs them. */
+/** Whether tools of this type are always run by a server, never by the client. */
 export function isHostedType(type: string): boolean {
   return type === "mcp" || hostedKindOf(type) !== undefined;
 }
@@ -94,7 +94,10 @@ export function hostedDeps(settings: Settings, toolbox: Toolbox): HostedDeps {
   };
 }
 
-/** Of several declarations of one kind, the first counts, but each limits calls. Throws a {@link RequestError}. */
+/**
+ * If a kind is declared several times, the first declaration applies, but each one limits calls. Throws a {@link
+ * RequestError}.
+ */
 export function readHostedTools(
   declarations: readonly Declaration[],
   deps: HostedDeps,
@@ -124,11 +127,11 @@ export function readHostedTools(
 }
 
 export interface BuiltinRequest {
-  /** The request's own limit. */
+  /** The request's limit of calls. */
   readonly maxCalls?: number | null | undefined;
   readonly forced?: readonly string[] | undefined;
   readonly saved?: ReadonlyMap<string, string> | undefined;
-  /** Calls that are made before anything is sampled. */
+  /** Approved calls, which are run before anything is sampled. */
   readonly approved?: readonly ApprovedCall[];
 }
 
@@ -154,7 +157,7 @@ export function toTurnBuiltins(
 export function requiredRecipients(tools: readonly BuiltinTool[]): readonly string[] | undefined {
   const [first] = tools;
   if (first === undefined) return undefined;
-  // Tools of training are not chosen from: a search is what a request with both wants first.
+  // The model does not choose among the tools of training: a request with both needs a search first.
   const recipients =
     first.functions === undefined
       ? firstRecipients(first)
@@ -197,7 +200,7 @@ function openBrowser(
   });
 }
 
-/** Results of a search. Pages are read in windows whatever this says. */
+/** Maximum search results. Pages are read in windows in any case. */
 const RESULTS_BY_SIZE = { low: 5, medium: 10, high: 20 } as const;
 
 function openPython(given: Given, param: string, { toolbox }: HostedDeps): BuiltinTool | undefined {
@@ -217,7 +220,7 @@ const placeFields = lazy(() => ({
   timezone: z.string().max(100).nullish(),
 }));
 
-/** The fields of all declarations. Each API has its own place for them. */
+/** The fields of all declarations. Each API has its own names for them. */
 const fields = lazy(() => ({
   filters: z.object({ allowed_domains: domains(), blocked_domains: domains() }).nullish(),
   allowed_domains: domains(),

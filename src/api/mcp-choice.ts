@@ -1,4 +1,4 @@
-/** What `tool_choice` says of MCP servers. */
+/** Reads what `tool_choice` says about MCP servers. */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import type { BuiltinTool } from "../tools/builtin-tool.ts";
@@ -7,7 +7,7 @@ import { RequestError } from "./errors.ts";
 import { firstRecipients } from "./hosted-tools.ts";
 import type { Listing } from "./mcp-servers.ts";
 
-/** The recipients of which the first call must have one. Throws a {@link RequestError} where there is none. */
+/** Returns the recipients of which the first call must have one. Throws a {@link RequestError} if there is none. */
 export function forcedMcp(
   choice: unknown,
   tools: readonly BuiltinTool[],
@@ -30,7 +30,7 @@ export function forcedMcp(
   );
 }
 
-/** The servers among the allowed tools, each with those of its tools that are allowed. */
+/** The servers in `allowed_tools`, each with its allowed tools. */
 export function allowedMcp(
   choices: readonly { readonly type: string }[],
   tools: readonly BuiltinTool[],
@@ -55,7 +55,7 @@ function chosen(tool: BuiltinTool, name: string | null | undefined): BuiltinTool
   return name == null ? tool : withFunctions(tool, (each) => each === name);
 }
 
-/** `offers`: by the names that the server has for them. */
+/** `offers`: by the server's own names. */
 function withFunctions(tool: BuiltinTool, offers: (name: string) => boolean): BuiltinTool {
   const functions = (tool.functions ?? []).filter(({ recipient }) =>
     offers(tool.origin?.(recipient).tool ?? ""),

@@ -1,4 +1,4 @@
-/** A tool `{type: "mcp"}` as clients declare it. */
+/** Reads a declaration of a tool `{type: "mcp"}`. */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import type { McpPolicy, ToolFilter } from "../tools/mcp/policy.ts";
@@ -7,7 +7,7 @@ const MAX_HEADERS = 32;
 const MAX_HEADER_LENGTH = 8192;
 const MAX_NAMES = 256;
 
-/** Those of the protocol and of the connection. */
+/** Headers of the protocol and of the connection. */
 const OWN_HEADERS =
   /^(?:accept|connection|content-length|content-type|cookie2?|expect|host|keep-alive|last-event-id|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
@@ -34,7 +34,7 @@ const headers = lazy(() =>
     ),
 );
 
-/** What the gateway cannot do: OpenAI's own connectors and tunnels. */
+/** Features that the gateway does not support: OpenAI's own connectors and tunnels. */
 const absent = (problem: string) => z.null(problem).optional();
 
 export const mcpDeclaration = lazy(() =>
@@ -89,7 +89,7 @@ export function toPolicy({
   };
 }
 
-/** As clients may see it again and as it is stored: without credentials, which an address can hold as well. */
+/** The declaration without credentials, which an address can contain too: for responses and for the store. */
 export function withoutSecrets(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const known = SHOWN.flatMap((name) => (name in fields ? [[name, fields[name]]] : []));
   const { server_url: url } = fields;

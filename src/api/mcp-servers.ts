@@ -1,6 +1,6 @@
 /**
- * MCP servers of a request: the operator's, by label, and those that the request names, where the operator allows it. Their
- * tools are listed before the turn begins, since the model is shown them.
+ * Opens the MCP servers of a request: the operator's, by label, and those that the request names, if the operator
+ * allows it. Their tools are listed before the turn begins, because the model is shown them.
  */
 import { isLabel, type NamespaceStyle } from "../harmony/tool-names.ts";
 import type { BuiltinTool } from "../tools/builtin-tool.ts";
@@ -16,36 +16,36 @@ export interface McpRequest {
   readonly toolbox: McpToolbox;
   readonly tenant: string;
   readonly style: NamespaceStyle;
-  /** By label: the tools of servers that have been listed earlier in the conversation. */
+  /** By label: the tools that were listed earlier in the conversation. */
   readonly known: ReadonlyMap<string, readonly McpTool[]>;
-  /** False: the API has no place for approvals. Tools that need one are not offered. */
+  /** False: the API does not support approvals, so tools that need one are not offered. */
   readonly hasApprovals: boolean;
 }
 
 /** The servers of a request, ready to be offered. */
 export interface OpenedServers {
   readonly tools: readonly BuiltinTool[];
-  /** Servers that were listed for this request, in its order. */
+  /** Servers that were listed for this request, in order. */
   readonly listings: readonly Listing[];
 }
 
 export interface Listing {
   readonly label: string;
   readonly tools: readonly McpTool[];
-  /** Why there are none. */
+  /** Why the listing failed. */
   readonly error?: string;
-  /** Where the server is declared. */
+  /** The field that declares the server. */
   readonly param: string;
 }
 
 export const NO_SERVERS: OpenedServers = { tools: [], listings: [] };
 
-/** Most servers of one request. */
+/** Maximum servers of one request. */
 const MAX_SERVERS = 16;
 
 /**
- * Lists what is not known. A server that fails is told of in its listing, and the request goes on without it.
- * Throws a {@link RequestError} for a server that is not allowed, and for a declaration that is not valid.
+ * Lists the servers whose tools are not known yet. A failing server is reported in its listing, and the request
+ * continues without it. Throws a {@link RequestError} for a server that is not allowed, and for an invalid declaration.
  */
 export async function openServers(
   declarations: readonly Declaration[],
@@ -65,12 +65,12 @@ export async function openServers(
   };
 }
 
-/** A server, and what operator and request say of it. */
+/** A server with the policies of the operator and of the request. */
 interface Wanted {
   readonly server: McpServer;
   readonly policies: readonly McpPolicy[];
   readonly description: string | undefined;
-  /** It is the request's: what was listed earlier counts. */
+  /** Named by the request: its earlier listing is used. */
   readonly isDeclared: boolean;
   readonly param: string;
 }
@@ -101,7 +101,7 @@ function toWanted({ fields, param }: Declaration, request: McpRequest): Wanted {
     };
   }
   refuseOverride(declared, operators.url, param);
-  // What the operator demands can be made stricter, not weaker.
+  // A request can make the operator's policy stricter, not weaker.
   const ownPolicy =
     operators.policy.approval === undefined ? withApproval(policy, request) : policy;
   return {
@@ -113,7 +113,7 @@ function toWanted({ fields, param }: Declaration, request: McpRequest): Wanted {
   };
 }
 
-/** As at OpenAI, tools of which nothing is said need approval; without approvals, whoever declares a server wants its tools. */
+/** As at OpenAI, tools need approval by default. In an API without approvals, declaring a server is enough. */
 function withApproval(policy: McpPolicy, { hasApprovals }: McpRequest): McpPolicy {
   return { ...policy, approval: policy.approval ?? (hasApprovals ? "always" : "never") };
 }
@@ -187,7 +187,7 @@ async function openServer(
   const { label } = server;
   const known = request.known.get(label);
   try {
-    // The operator's policy may depend on what the server says of its tools, and not on what a client says it said.
+    // The operator's policy may depend on the server's own declarations, but not on a client's copy of them.
     const listed =
       isDeclared && known !== undefined
         ? known

@@ -51,7 +51,7 @@ export const mcpServers = lazy(() =>
 
 export type McpServerSettings = z.output<ReturnType<typeof mcpServer>>;
 
-/** For printing: without credentials, which headers, variables, arguments and a URL's query can hold. */
+/** Removes credentials for printing: headers, variables, arguments and a URL's query can contain them. */
 export function withoutCredentials(
   servers: Readonly<Record<string, McpServerSettings>>,
   hidden: string,

@@ -1,7 +1,7 @@
 /**
  * Every setting of the gateway, in one schema. Flags, environment variables, `--help`, the table in
  * `docs/settings.md` and the list printed at start are all generated from it. To add a setting, add one line
- * here (limits: in `limit-settings.ts`) and read it where it is needed.
+ * here (in `tool-settings.ts` or `limit-settings.ts` for these groups) and read it where it is needed.
  *
  * `node/settings.ts` and `worker.ts` collect the values, `config/resolve.ts` merges and checks them.
  */
@@ -12,8 +12,8 @@ import { backendEntry, engineKind } from "./backend-entry.ts";
 import { clientKey, reasoningEvents, reasoningPolicy } from "./client-key.ts";
 import { inspectSettings } from "./inspect-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
-import { mcpServers } from "./mcp-servers.ts";
 import { bytes, count, milliseconds, setting, url } from "./setting.ts";
+import { toolSettings } from "./tool-settings.ts";
 
 const sealingKey = lazy(() =>
   z
@@ -227,115 +227,7 @@ export const settingsSchema = z.lazy(() =>
       },
     ),
 
-    builtinTools: setting("tools", z.array(z.enum(["browser", "python"])).default([]), {
-      description:
-        "Tools the gateway runs for the model when a request asks for web search or a code interpreter: `browser`, " +
-        "which needs `browserSearch`, and `python`. See docs/tools.md.",
-    }),
-    browserSearch: setting(
-      "tools",
-      z.enum(["searxng", "exa", "brave", "tavily", "you", "local"]).default("local"),
-      {
-        description:
-          "Search service of the browser tool: SearXNG by `browserSearchUrl`, another one by `browserSearchKey`, or " +
-          "`local`, which searches text files and uses no network.",
-      },
-    ),
-    browserSearchUrl: setting("tools", url().optional(), {
-      description:
-        "Address of the search service. Required for SearXNG; the others have one. Requests to it are not restricted " +
-        "to public addresses.",
-    }),
-    browserSearchKey: setting("tools", z.string().min(1).optional(), {
-      description: "API key of the search service. SearXNG needs none.",
-      secret: true,
-    }),
-    browserSearchFolder: setting("tools", z.string().min(1).optional(), {
-      description:
-        "Folder of Markdown, HTML and text files that `browserSearch` `local` searches. Absent: a few sample documents.",
-    }),
-    browserAllow: setting("tools", z.array(z.string().min(1)).default([]), {
-      description:
-        "Domains whose pages the browser tool may open and list, with their subdomains. Empty: all. A page can ask the " +
-        "model to put the conversation into an address; this limits where such an address can lead.",
-    }),
-    browserDeny: setting("tools", z.array(z.string().min(1)).default([]), {
-      description:
-        "Domains whose pages the browser tool may not open, whatever `browserAllow` says.",
-    }),
-    pythonRuntime: setting("tools", z.enum(["deno", "http", "unsafe-node"]).default("deno"), {
-      description:
-        "What runs the code of the python tool: Pyodide in Deno, which isolates it (`denoPath`, `pyodideFolder`), a sandbox " +
-        "elsewhere (`pythonUrl`), or Pyodide in Node, where code can do whatever the gateway can. Not on Workers, but for " +
-        "`http`.",
-    }),
-    pythonUrl: setting("tools", url().optional(), {
-      description:
-        "Address of the sandbox of `pythonRuntime` `http`. See docs/python.md for its protocol.",
-    }),
-    pythonKey: setting("tools", z.string().min(1).optional(), {
-      description: "API key the gateway sends to the sandbox.",
-      secret: true,
-    }),
-    denoPath: setting("tools", z.string().min(1).optional(), {
-      description: "Path of Deno. Absent: the npm package `deno`, or the one in the path.",
-    }),
-    pyodideFolder: setting("tools", z.string().min(1).optional(), {
-      description: "Folder of Pyodide. Absent: the npm package `pyodide`.",
-    }),
-    pythonPackages: setting("tools", z.string().min(1).optional(), {
-      description:
-        "Folder of wheels that code may import besides the standard library. The model is told their names.",
-    }),
-    pythonCache: setting("tools", z.string().min(1).optional(), {
-      description:
-        "Folder for the snapshot that interpreters start from, 31 MB. Absent: `harmony-gateway` in the user's cache folder.",
-    }),
-    pythonTimeoutMs: setting("tools", milliseconds().default(60_000), {
-      description: "Longest time for one call of python. After it the interpreter is killed.",
-    }),
-    pythonMemory: setting("tools", z.int().min(134_217_728).default(536_870_912), {
-      description:
-        "Most bytes of Python's memory in one interpreter. Its process takes about 150 MB more.",
-    }),
-    pythonIdleMs: setting("tools", milliseconds().default(300_000), {
-      description:
-        "How long an interpreter waits for the next turn of its conversation. Then its variables and files are gone.",
-    }),
-    maxInterpreters: setting("tools", count().default(4), {
-      description:
-        "Most interpreters. Further calls wait for up to 30 seconds; then the model is told that there is none.",
-    }),
-    maxInterpretersPerKey: setting("tools", count().default(2), {
-      description: "Most interpreters of one key.",
-    }),
-    mcpServers: setting("tools", mcpServers().default({}), {
-      description:
-        "MCP servers whose tools requests may use, by label: an address with `headers`, or a program with `args` and `env`; " +
-        "`allowedTools`, `requireApproval`, `description`, `timeoutMs`. A JSON object. See docs/tools.md.",
-      secret: true,
-      expected: "an object of MCP servers by label",
-    }),
-    mcpFromRequests: setting("tools", z.array(z.string().min(1)).default([]), {
-      description:
-        "Hosts of MCP servers that requests may name themselves, with their subdomains; `any` is every public host. Empty: " +
-        "requests may only use `mcpServers`.",
-    }),
-    mcpTimeoutMs: setting("tools", milliseconds().default(30_000), {
-      description: "Longest time for one call to an MCP server, or for the list of its tools.",
-    }),
-    citations: setting("tools", z.enum(["link", "annotate", "raw"]).default("link"), {
-      description:
-        "How citations appear in answers: as Markdown links with annotations, as annotations alone, or as the model " +
-        "writes them (`【1†L3】`).",
-    }),
-    maxBuiltinCalls: setting("tools", count().default(30), {
-      description:
-        "Most calls to tools the gateway runs in one response. A request may ask for fewer.",
-    }),
-    builtinTimeoutMs: setting("tools", milliseconds().default(600_000), {
-      description: "Longest time for all calls to tools the gateway runs in one response together.",
-    }),
+    ...toolSettings(),
 
     store: setting(
       "store",

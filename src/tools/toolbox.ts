@@ -1,7 +1,7 @@
 /**
- * The tools of a deployment. The entry for a runtime makes it (`node/serve.ts`, `worker.ts`), because what a tool needs
- * differs between runtimes; the APIs take from it what a request asks for. A tool that is absent cannot be run here,
- * and requests for it are treated like requests for any other tool that gpt-oss does not have.
+ * The tools of a deployment. The entry of each runtime creates it (`node/serve.ts`, `worker.ts`), because tools need
+ * different things on different runtimes; the APIs take from it the tools that a request asks for. An absent tool
+ * cannot be run here, and requests for it are handled like requests for any other unsupported tool.
  */
 import type { BuiltinTool } from "./builtin-tool.ts";
 import type { McpServer } from "./mcp/connection.ts";
@@ -13,11 +13,11 @@ export interface Toolbox {
   readonly mcp?: McpToolbox;
 }
 
-/** MCP servers. Connections are opened when they are needed. */
+/** MCP servers. Connections are opened on demand. */
 export interface McpToolbox {
-  /** The operator's, by label. */
+  /** The operator's servers, by label. */
   readonly servers: ReadonlyMap<string, OperatorServer>;
-  /** A server that a request names. Absent: requests can name none. */
+  /** Opens a server that a request names. Absent: requests cannot name any. */
   readonly connect?: (declared: DeclaredServer) => McpServer;
 }
 
@@ -25,35 +25,35 @@ export interface OperatorServer {
   readonly server: McpServer;
   readonly policy: McpPolicy;
   readonly description?: string | undefined;
-  /** Absent: it is a program. */
+  /** Absent: the server is a program. */
   readonly url?: string | undefined;
 }
 
 export interface DeclaredServer {
   readonly label: string;
   readonly url: string;
-  /** With credentials. */
+  /** Headers, including credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Its connections are not shared with other tenants. */
+  /** The tenant: connections are not shared with others. */
   readonly tenant: string;
 }
 
-/** The operator does not allow a server that a request names. The message is for the client. */
+/** The operator does not allow a server named by a request. The message is for the client. */
 export class ServerRefused extends Error {
   override readonly name = "ServerRefused";
 }
 
 export interface BrowserOptions {
-  /** Results and pages are limited to these domains and their subdomains. Absent: only by the operator's settings. */
+  /** Restricts results and pages to these domains and their subdomains. Absent: only the operator's settings apply. */
   readonly allowedDomains?: readonly string[];
   readonly excludedDomains?: readonly string[];
-  /** Most results of a search. Absent: the operator's choice. */
+  /** Maximum results of a search. Absent: the operator's setting. */
   readonly maxResults?: number;
-  /** Most searches of a turn. Absent: as many as there may be calls. */
+  /** Maximum searches in a turn. Absent: limited only by the number of calls. */
   readonly maxSearches?: number;
-  /** Most pages opened in a turn. Absent: as many as there may be calls. */
+  /** Maximum pages opened in a turn. Absent: limited only by the number of calls. */
   readonly maxOpens?: number;
-  /** Where the user is, for backends that take it. */
+  /** The user's location, for search services that support it. */
   readonly location?: UserLocation;
 }
 
@@ -65,6 +65,6 @@ export interface UserLocation {
 }
 
 export interface PythonOptions {
-  /** An interpreter to go on with, by the `containerId` it was shown as. Absent: that of the conversation, or a new one. */
+  /** The `containerId` of the interpreter to resume. Absent: that of the conversation, or a new one. */
   readonly containerId?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Carries out a call to a tool that the gateway runs: the result is appended to the transcript, and the model goes on.
- * The transcript only grows, so the engine's prefix cache is hit.
+ * Runs a call to a tool of the gateway: the result is appended to the transcript, and the model continues. The
+ * transcript only grows, so the engine's prefix cache is used.
  */
 import { sentLength } from "./transcript.ts";
 import type { Message } from "../harmony/conversation.ts";
@@ -42,7 +42,9 @@ export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
   return { type: "tool-ran", end: result === undefined || !fitted.fits ? "exhausted" : "answered" };
 }
 
-/** The call and its result. Calls of functions are on commentary, others where the model made them. */
+/**
+ * The messages of the call and its result. Function calls are on commentary, others on the channel that the model used.
+ */
 function toMessages({ part, raw, header }: WrittenCall, text: string): [Message, Message] {
   if (part.origin !== undefined)
     return [callMessage(part.name, raw), resultMessage(part.name, text)];
@@ -54,7 +56,7 @@ function toMessages({ part, raw, header }: WrittenCall, text: string): [Message,
   ];
 }
 
-/** Writes a call as if the model had just made it. */
+/** Appends a call as if the model had just made it. */
 export function writeBuiltinCall(state: TurnState, approved: ApprovedCall): void {
   const { parser, transcript, tokenizer, emitter, prefixes } = state;
   const { recipient, body } = approved;
@@ -68,23 +70,23 @@ export function writeBuiltinCall(state: TurnState, approved: ApprovedCall): void
 
 const NO_CALLS_LEFT = "Error: no more tool calls are available. Answer now.";
 
-/** Most tokens of one result, whatever room there is. */
+/** Maximum tokens of one result, however much context is left. */
 const MAX_RESULT_TOKENS = 32_768;
-/** Characters that are encoded at all: those of so many tokens of ordinary text, and more. */
+/** Maximum characters that are encoded: more than so many tokens of ordinary text have. */
 const MAX_RESULT_LENGTH = 8 * MAX_RESULT_TOKENS;
-/** Tokens kept for the answer, unless the operator keeps more, and at most a quarter of the context. */
+/** Tokens reserved for the answer, unless the operator reserves more; at most a quarter of the context. */
 const ANSWER_ROOM = 1024;
-/** Tokens of the markers and names around a result, and of the note that it was cut. */
+/** Tokens for the markers and names around a result, and for the note that it was cut. */
 const FRAME = 64;
 
 interface Fitted {
   readonly text: string;
   readonly tokens: number;
-  /** False: hardly anything of it did, so that further results would not either. */
+  /** False: hardly any of it fitted, so further results would not fit either. */
   readonly fits: boolean;
 }
 
-/** As much of the result as leaves room for an answer. That it was cut is said in the text. */
+/** Cuts the result to leave room for an answer, and says so in the text. */
 async function fit(state: TurnState, text: string): Promise<Fitted> {
   const { tokenizer, contextLength, steering, engine, transcript, pause, signal } = state;
   const reserve = Math.max(
@@ -109,10 +111,10 @@ async function fit(state: TurnState, text: string): Promise<Fitted> {
   };
 }
 
-/** With less room, the model is told to answer. */
+/** With less context left, the model is told to answer. */
 const LEAST_RESULT = 256;
 
 async function give(state: TurnState, event: TurnEvent): Promise<void> {
-  // `runTurn` keeps this to itself, because there is nobody left to tell.
+  // `runTurn` swallows this error, because nobody receives it any more.
   if (!(await state.emit([event]))) throw new Error("the turn's consumer wants no more events");
 }

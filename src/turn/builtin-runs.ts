@@ -1,4 +1,7 @@
-/** The runs of a turn's tools: opened at the first call, bounded by number and time, closed however the turn ends. */
+/**
+ * Manages the runs of a turn's tools: opened at the first call, limited in number and time, closed however the turn
+ * ends.
+ */
 import type {
   BuiltinResult,
   BuiltinRun,
@@ -11,21 +14,21 @@ import type {
 import type { Turn, TurnBuiltins } from "./turn.ts";
 
 export interface BuiltinRuns {
-  /** The tool a call is for. Undefined: none of them. */
+  /** The tool that a call is for. Undefined: none. */
   find(recipient: string): BuiltinTool | undefined;
   /** Rejects only when the signal is aborted. */
   run(tool: BuiltinTool, call: RequestedCall): Promise<RunOutcome>;
   cite(cursor: number, lines?: CitedLines): CitedSource | undefined;
-  /** What a turn that continues from here needs of this tool. */
+  /** The state that the next turn of the conversation needs of this tool. */
   saveOne(tool: BuiltinTool): string | undefined;
-  /** By tool name. Empty: nothing was called and nothing was saved before. */
+  /** By tool name. Empty: no calls were made and no state was saved. */
   save(): ReadonlyMap<string, string>;
   close(): Promise<void>;
-  /** Calls that were run. */
+  /** Number of calls. */
   readonly executed: number;
-  /** Those of them that asked a search service. */
+  /** Number of searches. */
   readonly searches: number;
-  /** Those of them that opened a page. */
+  /** Number of opened pages. */
   readonly opens: number;
 }
 
@@ -37,7 +40,7 @@ export interface RequestedCall {
 
 export type RunOutcome =
   | { readonly type: "result"; readonly result: BuiltinResult }
-  /** No calls or no time is left. */
+  /** The limit of calls or of time is reached. */
   | { readonly type: "exhausted" };
 
 export function createBuiltinRuns(
@@ -56,7 +59,7 @@ class TurnRuns implements BuiltinRuns {
   readonly #builtins: TurnBuiltins;
   readonly #signal: AbortSignal;
   readonly #runs = new Map<BuiltinTool, BuiltinRun>();
-  /** Aborted when the turn is, and when the time for tools is over. */
+  /** Aborted with the turn, and when the time limit for tools is reached. */
   readonly #limit = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -119,7 +122,7 @@ class TurnRuns implements BuiltinRuns {
     this.#limit.abort();
     const runs = [...this.#runs.values()];
     this.#runs.clear();
-    // A tool that cannot be closed must not fail a turn that has succeeded.
+    // A failure to close a tool must not fail a turn that has succeeded.
     await Promise.allSettled(runs.map((run) => run.close()));
   }
 
@@ -154,14 +157,14 @@ class TurnRuns implements BuiltinRuns {
   readonly #abort = (): void => this.#limit.abort(this.#signal.reason);
 }
 
-/** The bound that `BuiltinRun.save` is documented with. */
+/** The limit documented at `BuiltinRun.save`. */
 const MAX_STATE_LENGTH = 1_048_576;
 
 const OUT_OF_TIME = "Error: the time for tool calls is over. Answer now.";
-/** Why is the operator's business, and may hold addresses or keys. */
+/** The reason may contain addresses or keys, so only the operator sees it. */
 const FAILED = "Error: the tool failed.";
 
-/** A tool may ignore the signal, or take its time: the turn does not wait for it. */
+/** A tool may be slow to react to the signal: the turn does not wait for it. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(new Error("aborted", { cause: signal.reason }));
@@ -172,7 +175,7 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** What clients are shown of a call that no run has described. `text`: what the model is told. */
+/** The details for clients of a call that no run has described. `text`: the result for the model. */
 export function toFailedCall(
   { recipient, body, origin }: RequestedCall & { readonly origin?: ToolOrigin | undefined },
   text: string,

@@ -1,4 +1,4 @@
-/** The MCP servers of a chat request: tools `{type: "mcp"}`, as Groq has them. Approvals have no place in this API. */
+/** Opens the MCP servers of a chat request: tools `{type: "mcp"}`, in Groq's format. This API has no approvals. */
 import type { NamespaceStyle } from "../../harmony/tool-names.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
@@ -6,7 +6,7 @@ import { openServers } from "../mcp-servers.ts";
 import { RequestError } from "../errors.ts";
 import type { ChatRequest } from "./request.ts";
 
-/** The tools of the servers, and how the model is shown them. */
+/** The tools of the servers, and the style in which the model is shown them. */
 export interface ChatServers {
   readonly tools: readonly BuiltinTool[];
   readonly style: NamespaceStyle;
@@ -18,7 +18,7 @@ export interface ChatServerDeps {
   readonly style: NamespaceStyle;
 }
 
-/** Undefined: the request has none. Throws a {@link RequestError} for one that cannot be used. */
+/** Undefined: the request has none. Throws a {@link RequestError} for a declaration that cannot be used. */
 export async function openChatServers(
   { tools = [], tool_choice: choice }: ChatRequest,
   { tenant, hosted, style }: ChatServerDeps,
@@ -29,12 +29,12 @@ export async function openChatServers(
       ? [{ kind: "mcp", fields: tool.fields, param: `tools[${index}]` }]
       : [],
   );
-  // Without a toolbox the request is refused where its other tools are read.
+  // Without a toolbox the declaration is refused with the other tools.
   if (declarations.length === 0 || choice === "none" || toolbox === undefined) return undefined;
   const request = { toolbox, tenant, style, known: new Map(), hasApprovals: false };
   const opened = await openServers(declarations, request);
   for (const { error, param } of opened.listings) {
-    // There is no item that could tell of it.
+    // This API has no item that could report the failure.
     if (error !== undefined) throw new RequestError(`${param}: ${error}`, { param });
   }
   return { tools: opened.tools, style };

@@ -1,4 +1,4 @@
-/** Items of MCP in a conversation: lists of tools, calls, requests for approval and the client's answers. */
+/** Converts MCP items of a conversation: lists of tools, calls, approval requests and the client's answers. */
 import * as z from "zod";
 import type { Message } from "../../harmony/conversation.ts";
 import { callMessage, resultMessage } from "../../harmony/messages.ts";
@@ -13,7 +13,7 @@ import type { Listing } from "../mcp-servers.ts";
 import type { HistoryItem, McpHistoryItem } from "./history-item.ts";
 import type { WireItem } from "./items.ts";
 
-/** Undefined: it is of another kind. Throws a {@link RequestError} for one that is not valid. */
+/** Undefined: an item of another type. Throws a {@link RequestError} for an invalid one. */
 export function readMcpItem(item: WireItem, param: string): McpHistoryItem | undefined {
   switch (item.type) {
     case "mcp_list_tools": {
@@ -38,7 +38,7 @@ export function readMcpItem(item: WireItem, param: string): McpHistoryItem | und
   }
 }
 
-/** By label: the tools that servers have listed in the conversation. */
+/** By label: the tools that were listed in the conversation. */
 export function knownTools(
   history: readonly HistoryItem[],
 ): ReadonlyMap<string, readonly McpTool[]> {
@@ -49,7 +49,7 @@ export function knownTools(
   );
 }
 
-/** What the model reads of an item. Calls that the gateway has kept itself are not among these. */
+/** The messages for the model. Calls that the gateway has stored itself are not included. */
 export function mcpMessages(
   item: McpHistoryItem,
   history: readonly HistoryItem[],
@@ -71,8 +71,8 @@ export function mcpMessages(
 }
 
 /**
- * The calls that the client has approved since the model wrote last. Throws a {@link RequestError} for an answer to no
- * request, and for a call of a tool that this request does not offer.
+ * The calls that the client has approved since the model's last output. Throws a {@link RequestError} for an answer
+ * without a request, and for a call to a tool that this request does not offer.
  */
 export function approvedCalls(
   history: readonly HistoryItem[],
@@ -122,7 +122,7 @@ export function toListItem({ label, tools, error }: Listing, id: string) {
 
 export type McpListItem = ReturnType<typeof toListItem>;
 
-/** Between those of any item. */
+/** The event types between `response.output_item.added` and `.done`. */
 export function listEvents({ error }: McpListItem): readonly string[] {
   const prefix = "response.mcp_list_tools";
   return [`${prefix}.in_progress`, error === null ? `${prefix}.completed` : `${prefix}.failed`];
@@ -178,7 +178,7 @@ function toRefusal(reason: string | undefined): string {
   return `Error: the user has not approved this call. It was not made.${why}`;
 }
 
-/** As it was told to the model, where it is known. */
+/** The text that the model was given, if known. */
 function toErrorText(error: unknown): string {
   const parsed = errorText().safeParse(error).data;
   if (parsed === undefined) return "Error: the call failed.";
@@ -209,7 +209,7 @@ function read<T>(schema: z.ZodType<T>, item: WireItem, param: string): T {
   throw new RequestError(`${field}: ${issue?.message ?? "is not valid"}`, { param: field });
 }
 
-/** More of them count as one whole list that is too long. */
+/** Beyond this number the list counts as one string that is too long. */
 const MAX_LISTED = 1000;
 
 const listedTool = lazy(() =>

@@ -1,11 +1,11 @@
-/** The MCP servers of a request to the Responses API. */
+/** Opens the MCP servers of a request to the Responses API. */
 import { NO_SERVERS, type OpenedServers, openServers } from "../mcp-servers.ts";
 import type { HistoryItem } from "./history-item.ts";
 import { knownTools } from "./mcp-items.ts";
 import type { PromptRequest } from "./request.ts";
 import type { PromptContext } from "./to-turn.ts";
 
-/** Throws a {@link RequestError} for a server that cannot be used as it is declared. */
+/** Throws a {@link RequestError} for a declaration that cannot be used. */
 export async function openResponseServers(
   { tools, tool_choice: choice }: PromptRequest,
   history: readonly HistoryItem[],

@@ -1,6 +1,6 @@
 /**
- * MCP servers by the protocol's official client, loaded when the first server is used: streamable HTTP, and programs on
- * this machine by stdio, which only the operator may name.
+ * Connects to MCP servers with the protocol's official client, which is loaded when the first server is used: over
+ * streamable HTTP, or to programs on this machine over stdio, which only the operator may configure.
  */
 import type { CallToolResult, Client, ContentBlock, Transport } from "@modelcontextprotocol/client";
 import {
@@ -19,29 +19,29 @@ export type McpTarget =
   | {
       readonly type: "http";
       readonly url: string;
-      /** Sent with every request; never logged. */
+      /** Headers of every request. Never logged. */
       readonly headers: Readonly<Record<string, string>>;
-      /** The guard against addresses of the operator's network, for servers that a request names. */
+      /** Blocks addresses in the operator's network, for servers that a request names. */
       readonly fetch: McpFetch;
     }
   | {
       readonly type: "stdio";
       readonly command: string;
       readonly args: readonly string[];
-      /** Added to the few variables that the client passes on by itself. */
+      /** Added to the few environment variables that the MCP client passes on itself. */
       readonly env: Readonly<Record<string, string>>;
     };
 
 export interface McpServerOptions {
   readonly label: string;
   readonly target: McpTarget;
-  /** Of a listing or a call, with the connection it may need. */
+  /** Timeout of a listing or a call, including the connection it may need. */
   readonly timeoutMs: number;
-  /** Called with why a listing or a connection has failed: for the operator. */
+  /** Reports why a listing or a connection has failed, to the operator. */
   readonly onFailure?: ((reason: string) => void) | undefined;
 }
 
-/** Of one message of a program. */
+/** Maximum bytes of one message of a program. */
 const MAX_MESSAGE_BYTES = 4_000_000;
 
 export function createMcpServer(options: McpServerOptions): McpServer {
@@ -49,7 +49,7 @@ export function createMcpServer(options: McpServerOptions): McpServer {
   let opened: Promise<Client> | undefined;
   let client: Client | undefined;
 
-  /** One connection for all; another one after it has ended. */
+  /** One shared connection; a new one after it has ended. */
   function connect(): Promise<Client> {
     if (client !== undefined && client.transport === undefined) opened = client = undefined;
     opened ??= open();
@@ -118,7 +118,8 @@ async function openClient(target: McpTarget, timeoutMs: number): Promise<Client>
     { name: "harmony-gateway", version: "1" },
     {
       versionNegotiation: { mode: "auto", probe: { timeoutMs } },
-      // Results go to the model as they are: no schema of a server is compiled, which could take any time.
+      // Results are passed to the model unchanged. A server's schemas are not compiled, because that could take
+      // unbounded time.
       jsonSchemaValidator: { getValidator: () => (input) => accept(input) },
     },
   );
@@ -189,7 +190,7 @@ function toOutcome({ content, structuredContent, isError }: CallToolResult): Mcp
   return { text, error: { type: "mcp_tool_execution_error", content: [{ type: "text", text }] } };
 }
 
-/** Text as it is; of anything else the model cannot read, only that it was there. */
+/** Text is passed on unchanged. For content that the model cannot read, only its presence is mentioned. */
 function toText(block: ContentBlock): string {
   if (block.type === "text") return block.text;
   if (block.type === "resource" && "text" in block.resource) return block.resource.text;
@@ -200,7 +201,7 @@ function toProblem(message: string, code: number): McpOutcome {
   return { text: message, error: { type: "mcp_protocol_error", code, message } };
 }
 
-/** Of JSON-RPC. */
+/** JSON-RPC's error codes. */
 const INVALID = -32_602;
 const INTERNAL = -32_603;
 
@@ -215,7 +216,7 @@ function parseArguments(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The work goes on for others who wait for it. */
+/** The operation continues for other callers that wait for it. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

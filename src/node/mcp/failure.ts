@@ -1,19 +1,19 @@
-/** What the model and the client are told of an MCP server that fails, and what only the operator is told. */
+/** Describes failures of MCP servers: a safe message for the model and the client, and the details for the operator. */
 import { McpUnavailable } from "../../tools/mcp/connection.ts";
 import { FetchRefused } from "../../tools/browser/url-policy.ts";
 
 export interface McpFailure {
-  /** For the model and the client: nothing about the network or the machine that the gateway runs on. */
+  /** Message for the model and the client, without details about the gateway's network or machine. */
   readonly text: string;
-  /** Of the HTTP answer, if it was one. */
+  /** The HTTP status, if there was a response. */
   readonly status?: number;
-  /** Of JSON-RPC, if the server has answered with an error. */
+  /** The JSON-RPC error code, if the server answered with an error. */
   readonly code?: number;
 }
 
 const MAX_MESSAGE = 500;
 
-/** Errors that wrap others are looked into this deep. */
+/** Maximum depth of wrapped errors that are inspected. */
 const MAX_CAUSES = 4;
 
 export function describeFailure(error: unknown): McpFailure {
@@ -26,7 +26,7 @@ export function describeFailure(error: unknown): McpFailure {
   return { text: "It could not be reached, or does not answer as an MCP server." };
 }
 
-/** All of it, for the log. */
+/** All details, for the log. */
 export function reasonOf(error: unknown): string {
   const reasons: string[] = [];
   let cause = error;

@@ -1,15 +1,19 @@
-/** Requests to an MCP server: answers are limited in size, and redirects followed only where credentials may go. */
+/**
+ * Sends requests to an MCP server. Responses are limited in size, and redirects are followed only where the credentials
+ * may be sent.
+ */
 import { McpUnavailable } from "../../tools/mcp/connection.ts";
 
-/** Of one answer. A stream of events has the limit for each connection. */
+/** Maximum bytes of one response. A stream of events has this limit per connection. */
 const MAX_BYTES = 4_000_000;
 const MAX_REDIRECTS = 3;
 
 export type McpFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * `fetch` must not follow redirects by itself when `redirect` is `manual`. `timeoutMs`: of a request with all of its answer,
- * since the client goes on reading one that nobody waits for any more. The stream of the server's own messages stays open.
+ * `fetch` must not follow redirects itself if `redirect` is `manual`. `timeoutMs` limits a request including all of its
+ * response, because the MCP client continues to read responses that nothing waits for any more. The stream of the
+ * server's own messages stays open.
  */
 export function limitedFetch(fetch: McpFetch, timeoutMs: number): McpFetch {
   return async (url, init) => {
@@ -19,7 +23,7 @@ export function limitedFetch(fetch: McpFetch, timeoutMs: number): McpFetch {
   };
 }
 
-/** Within the origin only, and with the same method and body: the headers hold credentials. */
+/** Only within the same origin, and with the same method and body, because the headers contain credentials. */
 async function followRedirects(
   fetch: McpFetch,
   first: URL,

@@ -1,4 +1,4 @@
-/** The MCP servers of this process, by the operator's settings. */
+/** Creates the MCP servers of this process from the settings. */
 import { createHash } from "node:crypto";
 import type { McpServerSettings } from "../../config/mcp-servers.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -15,7 +15,7 @@ import { createMcpServer, type McpTarget } from "./connect.ts";
 import type { McpFetch } from "./http-fetch.ts";
 import { createMcpPool, type McpPool } from "./pool.ts";
 
-/** How servers that requests name are reached. Replaced in tests, whose servers are on loopback. */
+/** The fetch for servers that requests name. Replaced in tests, whose servers are on loopback. */
 export interface McpGuard {
   /** @throws FetchRefused */
   readonly check: (url: string) => void;
@@ -23,13 +23,13 @@ export interface McpGuard {
 }
 
 export interface OpenMcp {
-  /** Absent: the settings allow no server at all. */
+  /** Absent: the settings allow no servers. */
   readonly toolbox?: McpToolbox;
-  /** New requests use another one. Connections are closed when the calls that use them have ended. */
+  /** New requests use another pool. Connections are closed when the calls that use them have ended. */
   retire(): Promise<void>;
 }
 
-/** An element of `mcpFromRequests` that stands for all public hosts. */
+/** The element of `mcpFromRequests` that stands for all public hosts. */
 const ANY = "any";
 
 export function openMcp(
@@ -104,7 +104,7 @@ function connectDeclared(
   }
   const names = Object.keys(headers).toSorted();
   const identity = JSON.stringify([tenant, label, url, names.map((name) => [name, headers[name]])]);
-  // Hashed, so that no list of keys shows credentials.
+  // Hashed, so that keys do not contain credentials.
   const key = createHash("sha256").update(identity).digest("base64");
   return pool.server(label, { key, group: `tenant ${tenant}` }, () =>
     createMcpServer({

@@ -1,30 +1,29 @@
 /**
- * Open connections to MCP servers. Connections of one key are one connection: the operator's servers have one for all
- * tenants, those that requests name have one for each tenant and set of credentials. A connection that nobody uses is
- * closed after a while, and with the pool.
+ * A pool of connections to MCP servers, one per key: the operator's servers have one for all tenants, those named by
+ * requests have one per tenant and set of credentials. An unused connection is closed after a while, and with the pool.
  */
 import { type McpServer, type McpTool, McpUnavailable } from "../../tools/mcp/connection.ts";
 
 export interface McpPoolOptions {
-  /** How long a connection is kept that nobody uses, and how long a list of tools counts. */
+  /** How long an unused connection is kept, and how long a list of tools is cached. */
   readonly idleMs?: number;
   readonly listingMs?: number;
-  /** Most connections, and most of one group. */
+  /** Maximum connections in total, and per group. */
   readonly maxConnections?: number;
   readonly maxOfGroup?: number;
 }
 
 export interface McpPool {
-  /** A server whose connection is that of the key. */
+  /** Returns the server for the connection of this key. */
   server(label: string, key: ConnectionKey, connect: () => McpServer): McpServer;
-  /** Closes each connection as soon as nobody uses it. What still runs is run to its end. */
+  /** Closes each connection as soon as it is unused. Running calls are completed. */
   retire(): Promise<void>;
   readonly size: number;
 }
 
 export interface ConnectionKey {
   readonly key: string;
-  /** Has a share of the connections: a tenant. */
+  /** The group that shares a limit of connections: a tenant. */
   readonly group: string;
 }
 
@@ -37,7 +36,7 @@ interface Connection {
   listing: Listing | undefined;
 }
 
-/** A failed one counts as well, so that a server that is down delays one request and not all. */
+/** A failed listing is cached too, so that a server that is down delays only one request. */
 interface Listing {
   readonly tools: Promise<readonly McpTool[]>;
   readonly madeAt: number;
@@ -88,7 +87,7 @@ class Pool implements McpPool {
           return { text: message, error: { type: "mcp_protocol_error", code: BUSY, message } };
         }
       },
-      // It is the pool's.
+      // Closed by the pool.
       close: () => Promise.resolve(),
     };
   }
@@ -134,7 +133,7 @@ class Pool implements McpPool {
     return connection;
   }
 
-  /** Closes the connection among these that nobody has used for longest. */
+  /** Closes the least recently used connection of these. */
   #makeRoom(among: readonly (readonly [string, Connection])[]): void {
     const [longest] = among
       .filter(([, { users }]) => users === 0)
@@ -147,7 +146,7 @@ class Pool implements McpPool {
     if (this.#isRetired) void this.#close(key, connection);
     else {
       connection.idle = setTimeout(() => void this.#close(key, connection), this.#limits.idleMs);
-      // Nothing to stay up for.
+      // Does not keep the process alive.
       if (typeof connection.idle === "object") connection.idle.unref();
     }
   }
@@ -155,11 +154,11 @@ class Pool implements McpPool {
   async #close(key: string, connection: Connection): Promise<void> {
     clearTimeout(connection.idle);
     if (this.#connections.get(key) === connection) this.#connections.delete(key);
-    // A server that does not let itself be closed concerns nobody any more.
+    // Errors while closing are ignored: the connection is not used any more.
     await connection.server.close().catch(() => undefined);
   }
 
-  /** From the last list, if it is recent. Requests that come while the server is asked wait for one answer. */
+  /** Returns the cached list if it is recent. Concurrent requests share one listing. */
   #list(connection: Connection, signal: AbortSignal): Promise<readonly McpTool[]> {
     const { listing } = connection;
     const age = listing === undefined ? Infinity : performance.now() - listing.madeAt;
@@ -179,7 +178,7 @@ class Pool implements McpPool {
   }
 }
 
-/** Of JSON-RPC: internal error. */
+/** JSON-RPC's code for an internal error. */
 const BUSY = -32_603;
 
 async function unlessLeft<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -1,32 +1,32 @@
-/** A server of the Model Context Protocol, as far as its tools are concerned. */
+/** The interface to a server of the Model Context Protocol, limited to its tools. */
 import { fromPlainJson, toCompactJson } from "../../harmony/json.ts";
 import type { McpError } from "../builtin-tool.ts";
 
 export interface McpServer {
-  /** Names it for the model and for clients. */
+  /** The server's label, by which the model and clients know it. */
   readonly label: string;
   /**
-   * Its tools, from a connection that is opened if there is none.
+   * Lists its tools. Opens a connection if there is none.
    * @throws McpUnavailable
    */
   listTools(signal: AbortSignal): Promise<readonly McpTool[]>;
-  /** Never rejects but when the signal is aborted: whatever the server does is an outcome. */
+  /** Calls a tool. Rejects only if the signal is aborted: a failure of the server is an outcome. */
   callTool(name: string, args: string, signal: AbortSignal): Promise<McpOutcome>;
-  /** Ends the connection, and the server's process if it has one. */
+  /** Closes the connection, and stops the server's process if it has one. */
   close(): Promise<void>;
 }
 
 export interface McpTool {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of the arguments, as `JSON.parse` gives it. */
+  /** JSON Schema of the arguments, as parsed by `JSON.parse`. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
-  /** The server says that it changes nothing. */
+  /** The server declares that the tool changes nothing. */
   readonly readOnly: boolean;
 }
 
 export interface McpOutcome {
-  /** For the model; cut to {@link MAX_RESULT}. */
+  /** The result for the model, cut to {@link MAX_RESULT}. */
   readonly text: string;
   readonly error?: McpError;
 }
@@ -34,7 +34,7 @@ export interface McpOutcome {
 /** The server cannot be used. The message is for the model and the client. */
 export class McpUnavailable extends Error {
   override readonly name = "McpUnavailable";
-  /** Of the HTTP answer, if it was one. */
+  /** The HTTP status, if there was a response. */
   readonly status: number | undefined;
 
   constructor(message: string, options: ErrorOptions & { readonly status?: number } = {}) {
@@ -43,15 +43,18 @@ export class McpUnavailable extends Error {
   }
 }
 
-/** Characters of a result. */
+/** Maximum characters of a result. */
 export const MAX_RESULT = 20_000;
 
-/** Tools of one server that are offered, characters of a tool's description, and of all the tools as JSON. */
+/** Maximum tools offered of one server, characters of a tool's description, and characters of all tools as JSON. */
 export const MAX_TOOLS = 128;
 export const MAX_DESCRIPTION = 2000;
 export const MAX_LISTING = 200_000;
 
-/** The tools that fit into the limits, in the server's order. One that is too large is left out, not those after it. */
+/**
+ * The tools within the limits, in the server's order. A tool that is too large is left out; the following ones are
+ * kept.
+ */
 export function boundTools(tools: readonly McpTool[]): McpTool[] {
   const bounded: McpTool[] = [];
   let length = 0;
@@ -67,10 +70,10 @@ export function boundTools(tools: readonly McpTool[]): McpTool[] {
   return bounded;
 }
 
-/** Of the protocol. */
+/** The limit of the protocol. */
 const MAX_TOOL_NAME = 128;
 
-/** `Infinity` for one that cannot be read: it is nested too deep, for instance. */
+/** `Infinity` if it cannot be serialized, for instance because it is nested too deeply. */
 function schemaLength(schema: McpTool["inputSchema"]): number {
   try {
     return toCompactJson(fromPlainJson(schema)).length;

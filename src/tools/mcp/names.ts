@@ -1,11 +1,11 @@
 /**
- * Names for a server's tools that clients and the model can take. They stand below the server's label as those of any
- * namespace do (`harmony/tool-names.ts`), so that a dot in a name would begin another namespace.
+ * Names for a server's tools that are valid for clients and the model. They are used below the server's label like
+ * those of any namespace (`harmony/tool-names.ts`), so a dot in a name would begin another namespace.
  */
 
 const MAX_NAME = 64;
 
-/** One for each tool, all different. */
+/** One unique name for each tool. */
 export function toToolNames(tools: readonly string[]): string[] {
   const taken = new Set<string>();
   return tools.map((tool) => {
@@ -20,7 +20,7 @@ export function toToolNames(tools: readonly string[]): string[] {
   });
 }
 
-/** The name of a tool where the others of its server are not known. */
+/** The name of a single tool, if the server's other tools are unknown. */
 export function toToolName(tool: string): string {
   return tool.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME);
 }

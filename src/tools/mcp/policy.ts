@@ -1,10 +1,10 @@
-/** Which tools of a server may be used, and which of them only with the client's approval. */
+/** Decides which tools of a server may be used, and which of them need the client's approval. */
 import type { McpTool } from "./connection.ts";
 
 export interface McpPolicy {
-  /** Names, or what the tools are like. Absent: all. */
+  /** Names, or a filter by properties. Absent: all tools. */
   readonly allowed?: readonly string[] | ToolFilter | undefined;
-  /** Absent: none needs approval. */
+  /** Absent: no tool needs approval. */
   readonly approval?: ApprovalRule | undefined;
 }
 
@@ -14,10 +14,10 @@ export type ApprovalRule =
   | "never"
   | { readonly always?: ToolFilter | undefined; readonly never?: ToolFilter | undefined };
 
-/** All that is given must match. An empty filter matches all tools. */
+/** All given conditions must match. An empty filter matches every tool. */
 export interface ToolFilter {
   readonly toolNames?: readonly string[] | undefined;
-  /** Relies on what the server says of itself. */
+  /** Relies on the server's own declaration. */
   readonly readOnly?: boolean | undefined;
 }
 

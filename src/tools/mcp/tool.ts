@@ -1,4 +1,4 @@
-/** The tools of an MCP server as functions that the gateway runs. */
+/** Offers the tools of an MCP server as functions that the gateway runs. */
 import { fromPlainJson } from "../../harmony/json.ts";
 import { type NamespaceStyle, qualifiedName, toolRecipient } from "../../harmony/tool-names.ts";
 import type {
@@ -14,16 +14,16 @@ import { isAllowed, type McpPolicy, needsApproval } from "./policy.ts";
 
 export interface McpToolOptions {
   readonly server: McpServer;
-  /** As the server has listed them. */
+  /** The tools, as listed by the server. */
   readonly tools: readonly McpTool[];
-  /** All of them apply: those of the operator and of the request. */
+  /** The policies of the operator and of the request. All apply. */
   readonly policies: readonly McpPolicy[];
-  /** What the server is for. */
+  /** A description of the server. */
   readonly description?: string | undefined;
   readonly style: NamespaceStyle;
 }
 
-/** Offers those of the server's tools that the policies allow. */
+/** Offers those tools of the server that the policies allow. */
 export function createMcpTool(options: McpToolOptions): BuiltinTool {
   const { server, policies } = options;
   const { functions, byRecipient } = toFunctions(options);
@@ -41,20 +41,20 @@ export function createMcpTool(options: McpToolOptions): BuiltinTool {
       Promise.resolve({
         run: (call, signal) => runCall(server, byRecipient.get(call.recipient), call, signal),
         save: () => undefined,
-        // The connection outlives the turn.
+        // The connection is kept beyond the turn.
         close: () => Promise.resolve(),
       }),
   };
 }
 
-/** The tool that stands for the server of this label. */
+/** The tool that represents the server with this label. */
 export function mcpToolName(label: string): string {
   return `mcp:${label}`;
 }
 
 function toFunctions({ server: { label }, tools, policies, description, style }: McpToolOptions) {
   const namespace = { name: label, ...(description && { description }) };
-  // Named before they are chosen, so that a name does not depend on what else is allowed.
+  // Named before the policies filter them, so that a name does not depend on what is allowed.
   const names = toToolNames(tools.map(({ name }) => name));
   const functions: BuiltinFunction[] = [];
   const byRecipient = new Map<string, McpTool>();
@@ -93,5 +93,5 @@ async function runCall(
   return { text, shown: { ...shown, output: text }, failed: false };
 }
 
-/** Of JSON-RPC: invalid parameters. */
+/** JSON-RPC's code for invalid parameters. */
 const NO_SUCH_TOOL = -32_602;
