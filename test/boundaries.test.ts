@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 const SOURCES = join(import.meta.dirname, "..", "src");
 
 /**
- * The folders from the bottom up. Each may import what stands above it in this list, which is below it in the house:
- * `app → api → store → telemetry → models → config → turn → harmony, engines → tokenizer`.
+ * The folders, lowest layer first, and those that each may import:
+ * `app → api → store → telemetry → models → config → turn → tools, engines → harmony → tokenizer`.
  */
 const ALLOWED: Record<string, readonly string[]> = {
   lazy: [],
@@ -62,14 +62,14 @@ function folderOf(path: string): string {
   return folder.replace(/\.ts$/, "");
 }
 
-test("there is something to check", () => {
+test("the sources are found", () => {
   expect(IMPORTS.get("harmony/messages.ts")).toContain("harmony/conversation.ts");
   expect([...IMPORTS.keys()].map((path) => folderOf(path))).toEqual(
     expect.arrayContaining(Object.keys(ALLOWED)),
   );
 });
 
-test.each(Object.entries(ALLOWED))("%s imports only what stands below it", (folder, allowed) => {
+test.each(Object.entries(ALLOWED))("%s imports only folders below it", (folder, allowed) => {
   const wrong = [...IMPORTS]
     .filter(([path]) => folderOf(path) === folder)
     .flatMap(([path, imports]) => imports.map((imported) => [path, imported] as const))

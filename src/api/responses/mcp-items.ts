@@ -209,7 +209,7 @@ function read<T>(schema: z.ZodType<T>, item: WireItem, param: string): T {
   throw new RequestError(`${field}: ${issue?.message ?? "is not valid"}`, { param: field });
 }
 
-/** Beyond this number the list counts as one string that is too long. */
+/** Maximum tools in a list. A longer list is rejected as a whole. */
 const MAX_LISTED = 1000;
 
 const listedTool = lazy(() =>
