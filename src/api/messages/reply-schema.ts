@@ -111,7 +111,7 @@ const block = lazy(() =>
       z.object({
         type: z.literal("text"),
         text: z.string(),
-        citations: z.array(citation()).optional(),
+        citations: z.array(citation()).nullable(),
       }),
       ...serverToolBlocks(),
       z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() }),
@@ -120,12 +120,19 @@ const block = lazy(() =>
         id: z.string(),
         name: z.string(),
         input: z.looseObject({}),
+        caller: z.object({ type: z.literal("direct") }),
       }),
     ])
     .meta({ id: "MessageBlock" }),
 );
 
 const stopReason = lazy(() => z.enum(["end_turn", "max_tokens", "stop_sequence", "tool_use"]));
+
+const unknownUsage = lazy(() => ({
+  cache_creation: z.null(),
+  inference_geo: z.null(),
+  service_tier: z.null(),
+}));
 
 const usage = lazy(() =>
   z
@@ -137,7 +144,8 @@ const usage = lazy(() =>
       output_tokens_details: z.object({ thinking_tokens: z.int() }),
       server_tool_use: z
         .object({ web_search_requests: z.int(), web_fetch_requests: z.int() })
-        .optional(),
+        .nullable(),
+      ...unknownUsage(),
     })
     .meta({ id: "MessageUsage" }),
 );
@@ -152,8 +160,9 @@ const head = lazy(() => ({
 const stop = lazy(() => ({
   stop_reason: stopReason(),
   stop_sequence: z.string().nullable(),
+  stop_details: z.null(),
   /** The interpreter that ran code. */
-  container: z.object({ id: z.string(), expires_at: z.string(), skills: z.null() }).optional(),
+  container: z.object({ id: z.string(), expires_at: z.string(), skills: z.null() }).nullable(),
 }));
 
 export const message = lazy(() =>
@@ -174,7 +183,9 @@ export const messageEvent = lazy(() => {
           content: z.array(block()).max(0),
           stop_reason: z.null(),
           stop_sequence: z.null(),
-          usage: z.object({ input_tokens: z.int(), output_tokens: z.int() }),
+          stop_details: z.null(),
+          container: z.null(),
+          usage: usage().extend({ output_tokens_details: z.null() }),
         }),
       }),
       z.object({ type: z.literal("content_block_start"), index, content_block: block() }),

@@ -19,21 +19,43 @@ export type StopReason = "end_turn" | "max_tokens" | "stop_sequence" | "tool_use
 export function toStop({ finish, stopSequence }: TurnEnd): {
   readonly stop_reason: StopReason;
   readonly stop_sequence: string | null;
+  /** Of refusals, which there are none of. */
+  readonly stop_details: null;
 } {
-  if (finish === "tool-calls") return { stop_reason: "tool_use", stop_sequence: null };
-  if (finish === "length") return { stop_reason: "max_tokens", stop_sequence: null };
-  if (stopSequence === undefined) return { stop_reason: "end_turn", stop_sequence: null };
-  return { stop_reason: "stop_sequence", stop_sequence: stopSequence };
+  const none = { stop_sequence: null, stop_details: null };
+  if (finish === "tool-calls") return { stop_reason: "tool_use", ...none };
+  if (finish === "length") return { stop_reason: "max_tokens", ...none };
+  if (stopSequence === undefined) return { stop_reason: "end_turn", ...none };
+  return { stop_reason: "stop_sequence", stop_sequence: stopSequence, stop_details: null };
 }
 
 /** The interpreter that ran code. Sent back as `container`, a later request goes on with its variables. */
 export function toContainer(
   shown: ShownCall | undefined,
   { containerExpiresAt }: ReplyOptions,
-): { id: string; expires_at: string; skills: null } | undefined {
-  if (shown?.type !== "code" || shown.containerId === "") return undefined;
+): { id: string; expires_at: string; skills: null } | null {
+  if (shown?.type !== "code" || shown.containerId === "") return null;
   return { id: shown.containerId, expires_at: containerExpiresAt, skills: null };
 }
+
+/** Members that Anthropic's API always has and the gateway has no values for. Strict clients insist on them. */
+const UNKNOWN_USAGE = { cache_creation: null, inference_geo: null, service_tier: null };
+
+/** Usage at the start of a stream. All counts but the input must be 0: LangChain adds up those of the start and the end. */
+export function toFirstUsage(inputTokens: number) {
+  return {
+    input_tokens: inputTokens,
+    cache_read_input_tokens: 0,
+    cache_creation_input_tokens: 0,
+    output_tokens: 0,
+    output_tokens_details: null,
+    server_tool_use: null,
+    ...UNKNOWN_USAGE,
+  };
+}
+
+/** Who makes the calls of `tool_use` blocks: the model itself, not code that it wrote. */
+export const CALLER = { type: "direct" } as const;
 
 /** Clients add up the three input counts. Output tokens include thinking. */
 export function toUsage(usage: TurnUsage) {
@@ -43,11 +65,12 @@ export function toUsage(usage: TurnUsage) {
     cache_creation_input_tokens: 0,
     output_tokens: usage.completionTokens,
     output_tokens_details: { thinking_tokens: usage.reasoningTokens },
-    ...(usage.builtins && {
-      server_tool_use: {
-        web_search_requests: usage.builtins.searches,
-        web_fetch_requests: usage.builtins.opens,
-      },
-    }),
+    server_tool_use: usage.builtins
+      ? {
+          web_search_requests: usage.builtins.searches,
+          web_fetch_requests: usage.builtins.opens,
+        }
+      : null,
+    ...UNKNOWN_USAGE,
   };
 }

@@ -10,7 +10,7 @@ import type { BuiltinCallResult, Part, TurnEnd, TurnEvent } from "../../turn/tur
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { sseFrame } from "../sse.ts";
 import { toMessagesError } from "./errors.ts";
-import { type ReplyOptions, toContainer, toStop, toUsage } from "./reply.ts";
+import { CALLER, type ReplyOptions, toContainer, toFirstUsage, toStop, toUsage } from "./reply.ts";
 import {
   cutAtCitations,
   serverToolName,
@@ -47,7 +47,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
   const given = { part: 0, block: 0 };
   /** The open block cites something, so further text begins another. */
   let isCited = false;
-  let container: ReturnType<typeof toContainer>;
+  let container: ReturnType<typeof toContainer> = null;
   let ran: { readonly part: BuiltinPart; text: string } | undefined;
 
   return { push };
@@ -81,8 +81,9 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      // Must be 0: LangChain adds up the counts of the start and the end.
-      usage: { input_tokens: inputTokens, output_tokens: 0 },
+      stop_details: null,
+      container: null,
+      usage: toFirstUsage(inputTokens),
     };
     return frame("message_start", `"message":${JSON.stringify(message)}`);
   }
@@ -102,7 +103,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
         input = createToolInput();
         hasCall = true;
         const { id, name } = part;
-        const block = JSON.stringify({ type: "tool_use", id, name, input: {} });
+        const block = JSON.stringify({ type: "tool_use", id, name, input: {}, caller: CALLER });
         return heldThinking() + startBlock(block, "input_json_delta", "partial_json");
       }
       case "builtin-call":
@@ -145,7 +146,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
     const name = part && serverToolName(part);
     if (part === undefined || name === undefined) return "";
     const { block, carries } = toResultBlock(part, result);
-    container = (result.failed ? undefined : toContainer(result.shown, options)) ?? container;
+    container = (result.failed ? null : toContainer(result.shown, options)) ?? container;
     return (
       (name === "web_fetch" ? wholeFetch(part, result) : "") +
       startBlock(JSON.stringify(block), "", "") +
@@ -253,7 +254,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
   function end(turn: TurnEnd): string {
     if (turn.failure) return errorFrame(describeTurnFailure(turn.failure));
     const usage = JSON.stringify(toUsage(turn.usage));
-    const stop = JSON.stringify({ ...toStop(turn), ...(container && { container }) });
+    const stop = JSON.stringify({ ...toStop(turn), container });
     const members = `"delta":${stop},"usage":${usage}`;
     return (
       (hasCall ? heldThinking() : "") +
@@ -284,7 +285,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
 type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
 
 const THINKING = '{"type":"thinking","thinking":"","signature":""}';
-const TEXT = '{"type":"text","text":""}';
+const TEXT = '{"type":"text","text":"","citations":null}';
 
 /** `members` as JSON text without braces. */
 function frame(type: string, members: string): string {

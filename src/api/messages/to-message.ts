@@ -2,7 +2,7 @@
  * Converts a finished turn to a message, as JSON text: the input of a call is written as the model wrote it.
  */
 import type { FinishedPart, FinishedTurn } from "../../turn/collect.ts";
-import { type ReplyOptions, toContainer, toStop, toUsage } from "./reply.ts";
+import { CALLER, type ReplyOptions, toContainer, toStop, toUsage } from "./reply.ts";
 import {
   cutAtCitations,
   serverToolName,
@@ -27,7 +27,7 @@ export function toMessage({ parts, end }: FinishedTurn, options: ReplyOptions): 
   const tail = JSON.stringify({
     ...toStop(end),
     usage: toUsage(end.usage),
-    ...(container && { container }),
+    container,
   });
   const content = toContent(parts, options).join(",");
   return `${head.slice(0, -1)},"content":[${content}],${tail.slice(1)}`;
@@ -60,7 +60,7 @@ function toContent(parts: readonly FinishedPart[], { thinking }: ReplyOptions): 
         break;
       case "tool-call": {
         const { id, name } = part;
-        const head = JSON.stringify({ type: "tool_use", id, name });
+        const head = JSON.stringify({ type: "tool_use", id, name, caller: CALLER });
         blocks.push(`${head.slice(0, -1)},"input":${toInput(part.text)}}`);
         break;
       }
@@ -88,7 +88,7 @@ function toTextBlocks({ text, citations = [] }: FinishedPart): string[] {
     } else blocks.push({ text: piece.text, ...(cited.length > 0 && { citations: cited }) });
   }
   if (blocks.length === 0) blocks.push({ text: "" });
-  return blocks.map((each) => JSON.stringify({ type: "text", ...each }));
+  return blocks.map((each) => JSON.stringify({ type: "text", citations: null, ...each }));
 }
 
 function toServerToolBlocks(
