@@ -136,7 +136,11 @@ describe.each(WAYS)("$name", ({ send }) => {
       ...body,
       output_config: { format: { type: "json_schema", schema } },
     });
-    expect(message.content.at(-1)).toEqual({ type: "text", citations: null, text: '{"rate":"0.5%"}' });
+    expect(message.content.at(-1)).toEqual({
+      type: "text",
+      citations: null,
+      text: '{"rate":"0.5%"}',
+    });
   });
 
   test("what fails is the result's error, not the request's", async () => {
