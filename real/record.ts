@@ -12,10 +12,12 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { createEngine, ENGINE_KINDS } from "../src/engines/create-engine.ts";
-import { EngineError } from "../src/engines/engine-error.ts";
-import type { CompletionRequest, Engine, Prompt } from "../src/engines/engine.ts";
-import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../src/tokenizer/index.ts";
+import type { CompletionRequest, Engine } from "../src/engines/engine.ts";
+import { SPECIAL_TOKENS } from "../src/tokenizer/index.ts";
+import { complete, textOf } from "../test/engines/support.ts";
 import { listenAnywhere } from "../test/helpers/listen.ts";
+import { CONSTRAINED } from "./constrained.ts";
+import { inFinal, tinyRequest, toPrompt } from "./tiny-model.ts";
 
 const MODEL = "openai/gpt-oss-20b";
 const [kindName, url, version] = process.argv.slice(2);
@@ -44,8 +46,14 @@ const recording: Record<string, object> = {};
 const { description } = await engine.probe(AbortSignal.timeout(60_000));
 save("probe", { description, capabilities: engine.capabilities });
 for (const [name, request] of Object.entries(scenarios())) {
-  save(name, { maxTokens: request.maxTokens, ...(await complete(engine, request)) });
+  save(name, { maxTokens: request.maxTokens, ...(await outcomeOf(engine, request)) });
 }
+save("left", await leave(engine));
+const stranger = createEngine(kind, { url: proxy.url, model: "no-such-model" });
+save("unknown-model", {
+  maxTokens: 5,
+  ...(await outcomeOf(stranger, tinyRequest({ maxTokens: 5 }))),
+});
 const about = { engine: kind, version, date: new Date().toISOString().slice(0, 10), model: "tiny" };
 writeFileSync(join(folder, "recording.json"), `${JSON.stringify({ about, recording }, null, 2)}\n`);
 await proxy.close();
@@ -60,95 +68,58 @@ function save(scenario: string, outcome: object): void {
         ? "ndjson"
         : "json";
     const file = `${scenario}${index === 0 ? "" : `-${index + 1}`}.${type}`;
-    writeFileSync(join(folder, file), body);
-    return { method, path, request, status, contentType, file };
+    // The folder of the model says nothing but where this machine keeps it.
+    writeFileSync(
+      join(folder, file),
+      body.replaceAll(/"\/[^"]*\/(tiny-gpt-oss[^"/]*)"/g, '"/models/$1"'),
+    );
+    return { method, path, request: request.slice(0, 2000), status, contentType, file };
   });
   recording[scenario] = { exchanges: files, outcome };
   console.log(scenario, JSON.stringify(outcome).slice(0, 200));
 }
 
 function scenarios(): Record<string, CompletionRequest> {
-  const asked = ["<|start|>", "user", "<|message|>", "Hi", "<|end|>", "<|start|>", "assistant"];
-  const prompt = toPrompt(asked);
-  const inFinal = toPrompt([...asked, "<|channel|>", "final", "<|message|>"]);
   const { constraints, logprobs } = engine.capabilities;
-  const schema = '{"type":"object","properties":{"a":{"enum":["Hello","bye"]}},"required":["a"]}';
+  const constrained = CONSTRAINED.filter(({ constraint }) => constraints.includes(constraint.type));
   return {
-    answer: toRequest(prompt),
-    length: toRequest(prompt, { maxTokens: 5 }),
-    "stop-id": toRequest(prompt, { stopIds: [SPECIAL_TOKENS["<|end|>"]] }),
-    "split-character": toRequest(inFinal, { maxTokens: 4 }),
-    "too-long": toRequest(prompt, { maxTokens: 1_000_000 }),
-    ...(logprobs && { logprobs: toRequest(prompt, { topLogprobs: 2, maxTokens: 25 }) }),
+    answer: tinyRequest(),
+    length: tinyRequest({ maxTokens: 5 }),
+    "stop-id": tinyRequest({ stopIds: [SPECIAL_TOKENS["<|end|>"]] }),
+    "split-character": tinyRequest({ prompt: inFinal(), maxTokens: 4 }),
+    "too-long": tinyRequest({ prompt: toPrompt(Array.from({ length: 20_000 }, () => 976)) }),
+    ...(logprobs && { logprobs: tinyRequest({ topLogprobs: 2, maxTokens: 25 }) }),
+    ...Object.fromEntries(
+      constrained.map(({ constraint, startsInFinal }) => [
+        constraint.type,
+        tinyRequest({ constraint, maxTokens: 40, ...(startsInFinal && { prompt: inFinal() }) }),
+      ]),
+    ),
     ...(constraints.includes("json-schema") && {
-      "json-schema": toRequest(inFinal, {
-        constraint: { type: "json-schema", schema },
-        maxTokens: 40,
-      }),
-    }),
-    ...(constraints.includes("choice") && {
-      choice: toRequest(inFinal, {
-        constraint: { type: "choice", options: ["bye", "Hello"] },
-        maxTokens: 10,
+      "bad-schema": tinyRequest({
+        constraint: { type: "json-schema", schema: '{"type":"nonsense"}' },
+        maxTokens: 5,
       }),
     }),
   };
 }
 
-function toRequest(prompt: Prompt, changes: Partial<CompletionRequest> = {}): CompletionRequest {
-  return {
-    prompt,
-    maxTokens: 200,
-    sampling: {
-      temperature: 0,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-    },
-    stopIds: [SPECIAL_TOKENS["<|return|>"], SPECIAL_TOKENS["<|call|>"]],
-    requestId: "recording",
-    ...changes,
-  };
+async function outcomeOf(asked: Engine, request: CompletionRequest): Promise<object> {
+  const found = await complete(asked, request, AbortSignal.timeout(300_000));
+  if (found.error !== undefined) return { error: found.error.kind, message: found.error.message };
+  const { ids = [], logprobs = [], finish } = found;
+  const { reason, nativeReason, usage } = finish ?? {};
+  return { content: textOf(found), ids, logprobs: logprobs.length, reason, nativeReason, usage };
 }
 
-function toPrompt(parts: readonly string[]): Prompt {
-  const special = new Map<string, TokenId>(Object.entries(SPECIAL_TOKENS));
-  const ids = parts.flatMap((part) => special.get(part) ?? o200kHarmony().encode(part));
-  return { ids, idsJson: () => ids.join(","), text: () => parts.join("") };
-}
-
-async function complete(asked: Engine, request: CompletionRequest): Promise<object> {
-  let ids: TokenId[] = [];
-  let written = "";
-  let logprobs = 0;
-  try {
-    for await (const event of asked.complete(request, AbortSignal.timeout(300_000))) {
-      if (event.type === "ids") {
-        ids.push(...event.ids);
-        logprobs += event.logprobs?.length ?? 0;
-      } else if (event.type === "text") written += event.text;
-      else if (event.type === "pieces") {
-        written += event.pieces
-          .map((piece) => ("text" in piece ? piece.text : spell(piece)))
-          .join("");
-      } else if (event.type === "finish") {
-        const { reason, nativeReason, usage } = event;
-        const content = ids.length > 0 ? o200kHarmony().decode(ids) : written;
-        return { content, ids, logprobs, reason, nativeReason, usage };
-      }
-    }
-    return { error: "the stream ended without a finish" };
-  } catch (error) {
-    if (error instanceof EngineError) return { error: error.kind, message: error.message };
-    throw error;
+/** Leaves in the middle of an answer: the recorded stream breaks off there. */
+async function leave(asked: Engine): Promise<object> {
+  let events = 0;
+  for await (const event of asked.complete(tinyRequest(), AbortSignal.timeout(300_000))) {
+    events += 1;
+    if (event.type !== "open" && events > 4) break;
   }
-}
-
-function spell({ special }: { readonly special: TokenId }): string {
-  return o200kHarmony().decode([special]);
+  return { error: "closed" };
 }
 
 /** Passes everything on, and keeps it. */
@@ -158,8 +129,11 @@ async function startProxy(target: string): Promise<{ url: string; close(): Promi
       const method = incoming.method ?? "GET";
       const path = incoming.url ?? "/";
       const request = await text(incoming);
+      const left = new AbortController();
+      outgoing.on("close", () => left.abort());
       const answer = await fetch(new URL(path, target), {
         method,
+        signal: left.signal,
         headers: { "content-type": incoming.headers["content-type"] ?? "application/json" },
         ...(method !== "GET" && { body: request }),
       });

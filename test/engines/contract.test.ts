@@ -10,6 +10,7 @@ import {
   type EngineKind,
   ENGINES,
 } from "../../src/engines/create-engine.ts";
+import { checkAnswer, checkLogprobs, checkUsage } from "./contract-checks.ts";
 import {
   type Answer,
   complete,
@@ -63,16 +64,7 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
   const { capabilities } = ENGINES[kind];
 
   test("opens once, gives tokens in its form, and finishes once with a reason", async () => {
-    const found = await complete(serve(kind, { pieces: [bytes] }).engine);
-    const forms = { exact: "ids", lossy: "pieces", none: "text", unmarked: "text" } as const;
-    expect(found).toMatchObject({
-      opens: 1,
-      [forms[capabilities.idsOut]]: expect.anything(),
-      finish: { type: "finish", reason: "stop" },
-    });
-    expect(
-      Object.keys(found).filter((key) => ["ids", "pieces", "text"].includes(key)),
-    ).toHaveLength(1);
+    checkAnswer(await complete(serve(kind, { pieces: [bytes] }).engine), capabilities);
   });
 
   test("returns the same wherever its bytes are split", async () => {
@@ -194,12 +186,7 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
   });
 
   test("reports the tokens of the prompt and of the answer", async () => {
-    const { ids, finish } = await complete(serve(kind, { pieces: [bytes] }).engine);
-    const { promptTokens = 0, cachedTokens = 0, completionTokens = 0 } = finish?.usage ?? {};
-    expect(promptTokens).toBeGreaterThan(0);
-    expect(cachedTokens).toBeLessThanOrEqual(promptTokens);
-    expect(completionTokens).toBeGreaterThan(0);
-    expect(completionTokens).toBe(ids?.length ?? completionTokens);
+    checkUsage(await complete(serve(kind, { pieces: [bytes] }).engine));
   });
 
   const bodyWithStopIds = async (stopIds: readonly number[]) => {
@@ -240,15 +227,6 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     expect(plain.found.logprobs).toBeUndefined();
     const { found, body } = await ask(2, readFixture(recording));
     expect(body).not.toBe(plain.body);
-    const { ids = [], logprobs = [] } = found;
-    expect(ids).not.toEqual([]);
-    expect(logprobs.map(({ id }) => id)).toEqual(ids);
-    for (const { logprob, top } of logprobs) {
-      const values = top.map((each) => each.logprob);
-      expect(logprob).toBeLessThanOrEqual(0);
-      expect(values.length).toBeLessThanOrEqual(2);
-      expect(values).toEqual(values.toSorted((a, b) => b - a));
-    }
-    expect(logprobs.some(({ top }) => top.length === 2)).toBe(true);
+    checkLogprobs(found, 2);
   });
 });

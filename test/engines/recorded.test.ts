@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createEngine, ENGINE_KINDS } from "../../src/engines/create-engine.ts";
-import { o200kHarmony } from "../../src/tokenizer/index.ts";
-import { complete, jsonAnswer, requestOf, scriptTransport } from "./support.ts";
+import { complete, jsonAnswer, requestOf, scriptTransport, textOf } from "./support.ts";
 
 const FIXTURES = join(import.meta.dirname, "../fixtures/recorded");
 
@@ -47,9 +46,10 @@ for (const folder of readdirSync(FIXTURES)) {
           transport: scriptTransport(() => answer),
         });
         const asked = (outcome.logprobs ?? 0) > 0 ? requestOf({ topLogprobs: 2 }) : requestOf();
-        const { ids = [], logprobs = [], finish, error } = await complete(engine, asked);
+        const found = await complete(engine, asked);
+        const { logprobs = [], finish, error } = found;
         expect({
-          content: error ? undefined : o200kHarmony().decode(ids),
+          content: error ? undefined : textOf(found),
           logprobs: error ? undefined : logprobs.length,
           reason: finish?.reason,
           usage: finish?.usage,

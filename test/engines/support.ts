@@ -17,6 +17,7 @@ import type {
   TransportRequest,
   TransportResponse,
 } from "../../src/engines/transport.ts";
+import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import type { TokenId } from "../../src/tokenizer/tokenizer.ts";
 
 /** The bytes of a file under `test/fixtures/engines`. */
@@ -179,6 +180,15 @@ function addPiece(pieces: readonly Piece[], piece: Piece): readonly Piece[] {
   return last !== undefined && "text" in last && "text" in piece
     ? [...pieces.slice(0, -1), { text: last.text + piece.text }]
     : [...pieces, piece];
+}
+
+/** What was sampled, control tokens by their names. */
+export function textOf({ ids, pieces, text = "" }: Collected): string {
+  if (ids !== undefined) return o200kHarmony().decode(ids);
+  if (pieces === undefined) return text;
+  return pieces
+    .map((piece) => ("text" in piece ? piece.text : o200kHarmony().decode([piece.special])))
+    .join("");
 }
 
 /** The stream in two pieces, cut at every byte, and byte by byte. */

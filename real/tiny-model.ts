@@ -1,0 +1,61 @@
+/** Requests to a server of the tiny model, and what came of them as text. */
+import { z } from "zod";
+import type { EngineKind } from "../src/engines/create-engine.ts";
+import type { CompletionRequest, Prompt } from "../src/engines/engine.ts";
+import { o200kHarmony } from "../src/tokenizer/index.ts";
+import { spelledIds } from "../test/helpers/spelled.ts";
+
+const ASKED = "<|start|>user<|message|>Hi<|end|><|start|>assistant";
+
+const AND = 326;
+
+/** `Hi` from the user, sampled without chance. */
+export function tinyRequest(changes: Partial<CompletionRequest> = {}): CompletionRequest {
+  return {
+    prompt: toPrompt(spelledIds(ASKED)),
+    maxTokens: 200,
+    sampling: {
+      temperature: 0,
+      topP: 1,
+      topK: 0,
+      minP: 0,
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      repetitionPenalty: 1,
+      // Two of its words are nearly as likely. How a server rounds decides, and this one leads round and round.
+      logitBias: new Map([[AND, -100]]),
+    },
+    stopIds: spelledIds("<|return|><|call|>"),
+    requestId: "tiny",
+    ...changes,
+  };
+}
+
+/** The same prompt with the answer begun. */
+export function inFinal(): Prompt {
+  return toPrompt(spelledIds(`${ASKED}<|channel|>final<|message|>`));
+}
+
+export function toPrompt(ids: readonly number[]): Prompt {
+  return { ids, idsJson: () => ids.join(","), text: () => o200kHarmony().decode(ids) };
+}
+
+/** How many requests the server is computing. Undefined where it does not say so. */
+export async function countRunning(kind: EngineKind, url: string): Promise<number | undefined> {
+  if (kind === "llama-cpp") {
+    const response = await fetch(new URL("/slots", url));
+    if (!response.ok) return undefined;
+    const slots = z.array(z.object({ is_processing: z.boolean() })).parse(await response.json());
+    return slots.filter((slot) => slot.is_processing).length;
+  }
+  const response = await fetch(new URL("/metrics", url));
+  if (!response.ok) return undefined;
+  const metrics = await response.text();
+  const running = /^(?:vllm:num_requests_running|sglang:num_running_reqs)\{.*\} (\S+)$/m;
+  const [, count] = running.exec(metrics) ?? [];
+  return count === undefined ? undefined : Number(count);
+}
+
+export function never(): AbortSignal {
+  return new AbortController().signal;
+}
