@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { createEngine, ENGINE_KINDS } from "../src/engines/create-engine.ts";
 import type { CompletionRequest } from "../src/engines/engine.ts";
 import { o200kHarmony, SPECIAL_TOKENS } from "../src/tokenizer/index.ts";
-import { checkAnswer, checkLogprobs, checkUsage } from "../test/engines/contract-checks.ts";
+import { expectAnswer, expectLogprobs, expectUsage } from "../test/engines/contract-checks.ts";
 import { complete, textOf } from "../test/engines/support.ts";
 import { CONSTRAINED } from "./constrained.ts";
 import { countRunning, inFinal, never, tinyRequest, toPrompt } from "./tiny-model.ts";
@@ -60,7 +60,7 @@ interface Check {
 const checks: readonly Check[] = [
   {
     name: "opens once, gives tokens in its form, finishes once",
-    run: async () => checkAnswer(await ask(), capabilities),
+    run: async () => expectAnswer(await ask(), capabilities),
   },
   {
     name: "gives characters that span several tokens whole",
@@ -72,14 +72,14 @@ const checks: readonly Check[] = [
       const request = tinyRequest();
       // A server that reads text counts what it makes of the spelling.
       const sent = capabilities.idsIn ? request.prompt.ids.length : undefined;
-      checkUsage(await complete(engine, request), sent);
+      expectUsage(await complete(engine, request), sent);
     },
   },
   {
     name: "ends with `length` at the token limit, and not beyond it",
     run: async () => {
       const found = await ask({ maxTokens: 5 });
-      checkAnswer(found, capabilities, "length");
+      expectAnswer(found, capabilities, "length");
       assert.equal(found.ids?.length ?? found.finish?.usage?.completionTokens, 5);
     },
   },
@@ -95,7 +95,7 @@ const checks: readonly Check[] = [
       const spelled = o200kHarmony().encode("<|start|>assistant<|channel|>");
       const { prompt } = tinyRequest();
       const ids = [...prompt.ids.slice(0, 3), ...spelled, ...prompt.ids.slice(4)];
-      checkUsage(await ask({ prompt: toPrompt(ids) }), ids.length);
+      expectUsage(await ask({ prompt: toPrompt(ids) }), ids.length);
     },
   },
   {
@@ -108,20 +108,20 @@ const checks: readonly Check[] = [
     unless: !capabilities.stopIds && "the gateway closes the stream instead",
     run: async () => {
       const found = await ask({ stopIds: [SPECIAL_TOKENS["<|end|>"]] });
-      checkAnswer(found, capabilities);
+      expectAnswer(found, capabilities);
       assert.match(textOf(found), /<\|end\|>$/);
     },
   },
   {
     name: "log probabilities run parallel to the ids",
     unless: !capabilities.logprobs && "it reports none with its ids",
-    run: async () => checkLogprobs(await ask({ topLogprobs: 2, maxTokens: 25 }), 2),
+    run: async () => expectLogprobs(await ask({ topLogprobs: 2, maxTokens: 25 }), 2),
   },
   ...capabilities.sampling.map((name) => ({
     name: `accepts \`${name}\``,
     run: async () => {
       const { sampling } = tinyRequest();
-      checkAnswer(
+      expectAnswer(
         await ask({ sampling: { ...sampling, [name]: SAMPLING[name] }, maxTokens: 1 }),
         capabilities,
         "length",

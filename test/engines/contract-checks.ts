@@ -9,7 +9,7 @@ import type { Collected } from "./support.ts";
 const FORMS = { exact: "ids", lossy: "pieces", none: "text", unmarked: "text" } as const;
 
 /** One `open`, tokens in the engine's form and no other, one finish with this reason. */
-export function checkAnswer(
+export function expectAnswer(
   found: Collected,
   { idsOut }: Pick<Capabilities, "idsOut">,
   reason: "stop" | "length" = "stop",
@@ -22,7 +22,7 @@ export function checkAnswer(
 }
 
 /** @param promptTokens of the prompt that was sent, where it is known how many the server must count. */
-export function checkUsage({ ids, finish }: Collected, sentTokens?: number): void {
+export function expectUsage({ ids, finish }: Collected, sentTokens?: number): void {
   const { promptTokens = 0, cachedTokens = 0, completionTokens = 0 } = finish?.usage ?? {};
   assert.ok(promptTokens > 0, "no prompt tokens");
   if (sentTokens !== undefined) assert.equal(promptTokens, sentTokens);
@@ -32,7 +32,7 @@ export function checkUsage({ ids, finish }: Collected, sentTokens?: number): voi
 }
 
 /** One entry for each id, alternatives sorted, no more than asked for, none above certainty. */
-export function checkLogprobs({ ids = [], logprobs = [] }: Collected, topLogprobs: number): void {
+export function expectLogprobs({ ids = [], logprobs = [] }: Collected, topLogprobs: number): void {
   assert.notEqual(ids.length, 0);
   assert.deepEqual(
     logprobs.map(({ id }) => id),

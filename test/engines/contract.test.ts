@@ -10,7 +10,7 @@ import {
   type EngineKind,
   ENGINES,
 } from "../../src/engines/create-engine.ts";
-import { checkAnswer, checkLogprobs, checkUsage } from "./contract-checks.ts";
+import { expectAnswer, expectLogprobs, expectUsage } from "./contract-checks.ts";
 import {
   type Answer,
   complete,
@@ -64,7 +64,7 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
   const { capabilities } = ENGINES[kind];
 
   test("opens once, gives tokens in its form, and finishes once with a reason", async () => {
-    checkAnswer(await complete(serve(kind, { pieces: [bytes] }).engine), capabilities);
+    expectAnswer(await complete(serve(kind, { pieces: [bytes] }).engine), capabilities);
   });
 
   test("returns the same wherever its bytes are split", async () => {
@@ -186,7 +186,7 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
   });
 
   test("reports the tokens of the prompt and of the answer", async () => {
-    checkUsage(await complete(serve(kind, { pieces: [bytes] }).engine));
+    expectUsage(await complete(serve(kind, { pieces: [bytes] }).engine));
   });
 
   const bodyWithStopIds = async (stopIds: readonly number[]) => {
@@ -227,6 +227,6 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
     expect(plain.found.logprobs).toBeUndefined();
     const { found, body } = await ask(2, readFixture(recording));
     expect(body).not.toBe(plain.body);
-    checkLogprobs(found, 2);
+    expectLogprobs(found, 2);
   });
 });
