@@ -16,6 +16,7 @@ import { responsesApi } from "./api/responses/api.ts";
 import { pageRoutes } from "./api/pages/routes.ts";
 import type { WebSocketOptions } from "./api/web-sockets.ts";
 import { isLoopback } from "./config/resolve.ts";
+import { createKeySetting } from "./config/key-setting.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Models } from "./models/models.ts";
 import { createShutdown, type Shutdown } from "./models/shutdown.ts";
@@ -33,6 +34,7 @@ import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
 import type { Recorder } from "./telemetry/record/recorder.ts";
 import { createMeters, describeForLog, observeModels } from "./telemetry/observe-models.ts";
+import { limitCalls } from "./tools/call-quota.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createPause, type Pause } from "./turn/slices.ts";
 
@@ -130,7 +132,10 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
     store,
     onCorrupt: reportCorrupt(watching),
     shutdown,
-    toolbox: deps.toolbox ?? {},
+    toolbox: limitCalls(deps.toolbox ?? {}, {
+      perHour: createKeySetting(settings, "maxBuiltinCallsPerKey"),
+      now: () => now().getTime(),
+    }),
     webSockets: deps.webSockets,
     log,
     meters,

@@ -27,6 +27,7 @@ export const clientKey = lazy(() =>
         maxSocketsPerKey: count().optional(),
         storeMaxBytesPerKey: bytes().optional(),
         storeMaxEntriesPerKey: count().optional(),
+        maxBuiltinCallsPerKey: count().optional(),
       },
       "expected name:hash, as `harmony-gateway key` prints",
     ),

@@ -279,7 +279,8 @@ export const settingsSchema = z.lazy(() =>
       description:
         "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256` and, where " +
         "this key differs, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `maxQueuedPerKey`, " +
-        "`maxConcurrentPerKey`, `maxBackgroundPerKey`, `maxSocketsPerKey`, `storeMaxBytesPerKey` and `storeMaxEntriesPerKey`. Create one with `harmony-gateway key`. None: no key is required.",
+        "`maxConcurrentPerKey`, `maxBackgroundPerKey`, `maxSocketsPerKey`, `storeMaxBytesPerKey`, " +
+        "`storeMaxEntriesPerKey` and `maxBuiltinCallsPerKey`. Create one with `harmony-gateway key`. None: no key is required.",
     }),
     open: setting("access", z.boolean().default(false), {
       description: "Serve without keys even where other machines can reach the gateway.",

@@ -111,6 +111,11 @@ export function toolSettings() {
       description:
         "Most calls to tools the gateway runs in one response. A request may ask for fewer.",
     }),
+    maxBuiltinCallsPerKey: setting("tools", count().optional(), {
+      description:
+        "Most calls of browser and python that one key makes in an hour, in each process of the gateway. Further ones fail, " +
+        "and the model is told to answer. Unset: no limit.",
+    }),
     builtinTimeoutMs: setting("tools", milliseconds().default(600_000), {
       description: "Longest time for all calls to tools the gateway runs in one response together.",
     }),

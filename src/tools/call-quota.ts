@@ -1,0 +1,80 @@
+/**
+ * Limits how many calls of browser and python one tenant makes in an hour, because a search service is paid by the call.
+ * What was not used is not saved up: after an hour without calls a tenant has its whole quota, never more.
+ */
+import type { BuiltinResult, BuiltinRun, BuiltinTool, ShownCall } from "./builtin-tool.ts";
+import type { Toolbox } from "./toolbox.ts";
+
+export interface CallQuotaOptions {
+  /** Calls in an hour. Undefined: no limit. */
+  readonly perHour: (tenant: string) => number | undefined;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+/** The same tools. A call above the quota is not made: its result tells the model so. */
+export function limitCalls(toolbox: Toolbox, options: CallQuotaOptions): Toolbox {
+  const take = createQuota(options);
+  const { browser, python } = toolbox;
+  return {
+    ...toolbox,
+    ...(browser && { browser: (given) => limitTool(browser(given), take) }),
+    ...(python && { python: (given) => limitTool(python(given), take) }),
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Takes one call of a tenant's quota. False: none is left. Tenants are the operator's keys, so there are few. */
+function createQuota({ perHour, now }: CallQuotaOptions): (tenant: string) => boolean {
+  const left = new Map<string, { calls: number; at: number }>();
+  return (tenant) => {
+    const quota = perHour(tenant);
+    if (quota === undefined) return true;
+    const at = now();
+    const last = left.get(tenant) ?? { calls: quota, at };
+    const gained = (Math.max(0, at - last.at) / HOUR_MS) * quota;
+    const calls = Math.min(quota, last.calls + gained);
+    const isLeft = calls >= 1;
+    left.set(tenant, { calls: isLeft ? calls - 1 : calls, at });
+    return isLeft;
+  };
+}
+
+function limitTool(tool: BuiltinTool, take: (tenant: string) => boolean): BuiltinTool {
+  return {
+    ...tool,
+    async open(session) {
+      const run = await tool.open(session);
+      return {
+        run: (call, signal) =>
+          take(session.tenant)
+            ? run.run(call, signal)
+            : Promise.resolve(toRefusal(call.recipient, call.body)),
+        ...(run.cite && { cite: (cursor, lines) => run.cite?.(cursor, lines) }),
+        save: () => run.save(),
+        close: () => run.close(),
+      } satisfies BuiltinRun;
+    },
+  };
+}
+
+function toRefusal(recipient: string, body: string): BuiltinResult {
+  return { text: REFUSED, failed: true, reason: "limit", shown: toShown(recipient, body) };
+}
+
+const REFUSED =
+  "Error: too many tool calls were made in the last hour. Do not repeat the call. Answer with what you have.";
+
+function toShown(recipient: string, body: string): ShownCall {
+  switch (recipient) {
+    case "browser.search":
+      return { type: "search", query: "", results: [] };
+    case "browser.find":
+      return { type: "find", pattern: "" };
+    case "python":
+      return { type: "code", code: body, containerId: "", outputs: [] };
+    default:
+      return { type: "open" };
+  }
+}
