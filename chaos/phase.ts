@@ -25,7 +25,7 @@ export interface PhaseReport {
 }
 
 /** Keys of the tenants, as clients send them. */
-export const TENANTS = { a: "sk-chaos-a", b: "sk-chaos-b", c: "sk-chaos-c" } as const;
+const TENANTS = { a: "sk-chaos-a", b: "sk-chaos-b", c: "sk-chaos-c" } as const;
 
 const KEYS = [
   "a:f7ba1e1909248f35b9ac986b9409bef6ded55c069a5f279827a38057461eb25e",
@@ -33,7 +33,7 @@ const KEYS = [
   "c:c1391d2e681ecd28ebb8713659ecbbd89a78faebe40467a347368ac2dd4f973a",
 ];
 
-export const WORDS = 12;
+const WORDS = 12;
 export const TOKEN_MS = 20;
 
 export interface Stage {

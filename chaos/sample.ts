@@ -2,7 +2,7 @@
 import * as z from "zod";
 
 /** What it holds after its garbage was collected. */
-export const sampleSchema = z.object({
+const sampleSchema = z.object({
   heapBytes: z.number(),
   externalBytes: z.number(),
   /** Sockets, servers and the like, by kind. */

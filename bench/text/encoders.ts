@@ -7,7 +7,7 @@ export interface LoadedEncoder {
   encode(text: string): ArrayLike<number>;
 }
 
-export const ENCODER_NAMES = ["own", "js-tiktoken", "gpt-tokenizer", "tiktoken-wasm"] as const;
+const ENCODER_NAMES = ["own", "js-tiktoken", "gpt-tokenizer", "tiktoken-wasm"] as const;
 export type EncoderName = (typeof ENCODER_NAMES)[number];
 
 export function toEncoderName(text: string | undefined): EncoderName {

@@ -409,7 +409,7 @@ function sameObject(args: string, expected: string): boolean {
 }
 
 /** Rule R5: trimmed, `{}` when empty, and no brackets behind a complete object. */
-export function toArguments(text: string): string {
+function toArguments(text: string): string {
   const trimmed = text.trim();
   if (trimmed === "") return "{}";
   for (let end = trimmed.length; end > 1 && /[\s\]}]/.test(trimmed[end - 1] ?? ""); end--) {

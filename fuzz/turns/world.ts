@@ -62,7 +62,7 @@ export interface WorldOptions {
   readonly fault?: Fault;
 }
 
-export function createWorld(options: WorldOptions): World {
+function createWorld(options: WorldOptions): World {
   const settings = toSettings(options.settings);
   const sessions = new Map<string, Session>();
   let faults: string[] = [];

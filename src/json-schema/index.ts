@@ -31,8 +31,8 @@ export type Verdict =
   /** `problem` says where and why, phrased for a model that will retry. */
   | { readonly valid: false; readonly problem: string; readonly steps: number };
 
-export const DEFAULT_STEPS = 10_000_000;
-export const DEFAULT_SLICE = 50_000;
+const DEFAULT_STEPS = 10_000_000;
+const DEFAULT_SLICE = 50_000;
 
 /** Throws a {@link SchemaError} for a schema that cannot be checked. */
 export function compileSchema(schema: unknown, budget = new CompileBudget()): SchemaChecker {

@@ -1,5 +1,5 @@
 /** Length of a text in UTF-8 bytes. A lone surrogate counts as the replacement character. */
-export function utf8Length(text: string, from = 0, to = text.length): number {
+function utf8Length(text: string, from = 0, to = text.length): number {
   let bytes = to - from;
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);

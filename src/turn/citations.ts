@@ -100,7 +100,7 @@ export function createCitationFilter(mode: CitationMode, find: FindSource): Cita
 }
 
 /** The domain of an address, as readers know it. */
-export function toDomain(url: string): string {
+function toDomain(url: string): string {
   return URL.parse(url)?.hostname || url;
 }
 

@@ -99,7 +99,7 @@ export const SAMPLING: Sampling = {
   repetitionPenalty: 1,
 };
 
-export const PROMPT: Prompt = {
+const PROMPT: Prompt = {
   ids: [200006, 1428, 200008, 12194, 200007],
   idsJson: () => "200006,1428,200008,12194,200007",
   text: () => "<|start|>user<|message|>Hi<|end|>",

@@ -86,7 +86,7 @@ export function readIds(
   return read({ form: "ids", pushes: [ids] }, ...rest);
 }
 
-export function pushAll(parser: Parser, feed: Feed): ParseEvent[] {
+function pushAll(parser: Parser, feed: Feed): ParseEvent[] {
   switch (feed.form) {
     case "ids":
       return feed.pushes.flatMap((ids) => parser.pushIds(ids));

@@ -37,8 +37,8 @@ export interface FakeExchange {
   destroy(): void;
 }
 
-export const SSE_HEADERS = { "content-type": "text/event-stream" };
-export const JSON_HEADERS = { "content-type": "application/json" };
+const SSE_HEADERS = { "content-type": "text/event-stream" };
+const JSON_HEADERS = { "content-type": "application/json" };
 
 export async function startFakeUpstream(
   handler: (exchange: FakeExchange) => void | Promise<void> = (exchange) =>

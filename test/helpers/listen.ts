@@ -9,7 +9,7 @@ export async function listenAnywhere(server: Server): Promise<number> {
 }
 
 /** The port of a listening server. */
-export function portOf(server: Server): number {
+function portOf(server: Server): number {
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("the server has no port");
   return address.port;

@@ -37,7 +37,7 @@ function readRecord(entry: RecordEntry): TurnRecord {
   return read.data;
 }
 
-export const TEST_LIMITS = {
+const TEST_LIMITS = {
   maxRecordBytes: 4_000_000,
   maxTotalBytes: 16_000_000,
   maxRecords: 100,

@@ -15,7 +15,7 @@ type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
 /** Ids of blocks made here: the prefix that Anthropic demands, and the call's own id. */
 export const SERVER_TOOL_ID = /^srvtoolu_call_/;
 
-export function toServerToolId({ id }: Pick<BuiltinPart, "id">): string {
+function toServerToolId({ id }: Pick<BuiltinPart, "id">): string {
   return `srvtoolu_${id}`;
 }
 

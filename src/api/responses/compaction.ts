@@ -30,7 +30,7 @@ export function asksForCompaction({ input }: Pick<PromptRequest, "input">): bool
   });
 }
 
-export const COMPACTION_TRIGGER = "compaction_trigger";
+const COMPACTION_TRIGGER = "compaction_trigger";
 
 /** The request for the summary: the model calls no tool and thinks little, and what is too long is cut. */
 export function toCompactionRequest(request: ResponsesRequest): ResponsesRequest {

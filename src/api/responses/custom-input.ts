@@ -37,7 +37,7 @@ function formOf(body: string): "unknown" | "plain" | "json" {
 }
 
 /** The text in a whole body. */
-export function readBody(body: string): string {
+function readBody(body: string): string {
   if (formOf(body) !== "json") return body;
   let value: unknown;
   try {

@@ -1,7 +1,7 @@
 /** Tool loops over the Responses API, in which a test decides what the client carries from step to step. */
 import type { OutputItem, ResponseObject } from "./schemas.ts";
 
-export const STEP_TOOL = {
+const STEP_TOOL = {
   type: "function",
   name: "step",
   parameters: { type: "object", properties: { n: { type: "integer" } } },

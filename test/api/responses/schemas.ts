@@ -79,7 +79,7 @@ const compactionItem = z.strictObject({
   encrypted_content: z.string().min(1),
 });
 
-export const outputItem = z.discriminatedUnion("type", [
+const outputItem = z.discriminatedUnion("type", [
   reasoningItem,
   messageItem,
   functionCallItem,

@@ -13,7 +13,7 @@ import { createResponseWriter } from "../../../src/api/responses/to-response.ts"
 import type { Part, TurnEnd, TurnEvent } from "../../../src/turn/turn.ts";
 import { MODEL } from "./support.ts";
 
-export const NOW = 1_700_000_001;
+const NOW = 1_700_000_001;
 
 export function part(kind: Part, ...deltas: string[]): TurnEvent[] {
   return [
