@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import { z } from "zod";
 import { createDemoEngine } from "../../src/engines/demo.ts";
@@ -8,6 +9,7 @@ import { type RecordingEngine, recordingEngine } from "../helpers/recording-engi
 import { type ScriptedEngine, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { forgetful, loopScripts, type Post, runLoop, analysisIn } from "../helpers/tool-loop.ts";
 import { startWorker, type TestWorker } from "../helpers/worker.ts";
+import { type Bundle, bundleWorker } from "../helpers/workerd.ts";
 import { toVariables } from "../helpers/worker-variables.ts";
 import { testRequests } from "./requests.ts";
 
@@ -63,45 +65,59 @@ interface TwoWorkers {
   readonly sends: readonly Send[];
 }
 
-describe("two Workers", () => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    await Promise.all(closing.splice(0).map((close) => close()));
-  });
+/** Pairs of Workers by what they share: the ids of their KV namespaces, and the settings of both. */
+const PAIRS = {
+  "shared-namespace": { namespaces: ["kept", "kept"], settings: {} },
+  "shared-key": {
+    namespaces: ["his", "hers"],
+    settings: {
+      reasoningPolicy: "sealed",
+      sealingKeys: [Buffer.alloc(32, "k").toString("base64url")],
+    },
+  },
+  "nothing-shared": { namespaces: ["mine", "yours"], settings: {} },
+};
 
-  /** @param namespaces the id of each Worker's KV namespace. */
-  async function startTwo(
-    namespaces: readonly [string, string],
-    settings: Readonly<Record<string, unknown>> = {},
-  ): Promise<TwoWorkers> {
-    const engine = scriptedEngine([...loopScripts("one"), ...loopScripts("two")]);
-    const server = await startEngineServer(engine);
-    const vars = toVariables({
-      engine: "vllm",
-      url: server.url,
-      open: true,
-      store: "kv:STORE",
-      ...settings,
+describe("two Workers", () => {
+  let bundle: Bundle;
+  let server: EngineServer;
+  let harness: ReturnType<typeof createTestHarness>;
+
+  // All of them at once, because each start of the harness takes seconds.
+  beforeAll(async () => {
+    bundle = await bundleWorker();
+    server = await startEngineServer(scriptedEngine([]));
+    const toConfig = (name: string, namespace: string, settings: object) => ({
+      config: {
+        name,
+        main: join(bundle.folder, "worker.js"),
+        no_bundle: true,
+        compatibility_date: "2026-10-01",
+        compatibility_flags: ["enable_request_signal"],
+        kv_namespaces: [{ binding: "STORE", id: namespace }],
+        vars: toVariables({
+          engine: "vllm",
+          url: server.url,
+          open: true,
+          store: "kv:STORE",
+          ...settings,
+        }),
+      },
     });
-    const harness = createTestHarness({
-      workers: namespaces.map((id, at) => ({
-        config: {
-          name: `gateway-${at}`,
-          main: "src/worker.ts",
-          compatibility_date: "2026-10-01",
-          compatibility_flags: ["enable_request_signal"],
-          kv_namespaces: [{ binding: "STORE", id }],
-          vars,
-        },
-      })),
+    harness = createTestHarness({
+      workers: Object.entries(PAIRS).flatMap(([name, { namespaces, settings }]) =>
+        namespaces.map((namespace, at) => toConfig(`${name}-${at}`, namespace, settings)),
+      ),
     });
-    closing.push(
-      () => harness.close(),
-      () => server.close(),
-    );
     await harness.listen();
-    const sends = namespaces.map((_, at): Send => async (path, body) => {
-      const worker = harness.getWorker(`gateway-${at}`);
+  });
+  afterAll(() => Promise.all([harness.close(), server.close(), bundle.remove()]));
+
+  function connectTwo(pair: keyof typeof PAIRS): TwoWorkers {
+    const engine = scriptedEngine([...loopScripts("one"), ...loopScripts("two")]);
+    server.serve(engine);
+    const sends = PAIRS[pair].namespaces.map((_, at): Send => async (path, body) => {
+      const worker = harness.getWorker(`${pair}-${at}`);
       const answer = await worker.fetch(path, { method: "POST", body: JSON.stringify(body) });
       // The harness's responses are another library's: made the platform's own here.
       return new Response(await answer.arrayBuffer(), {
@@ -117,14 +133,14 @@ describe("two Workers", () => {
   }
 
   test("with one KV namespace restore each other's reasoning", async () => {
-    const { engine, sends } = await startTwo(["kept", "kept"]);
+    const { engine, sends } = connectTwo("shared-namespace");
     const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
     expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
     expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
   });
 
   test("with one KV namespace continue each other's responses", async () => {
-    const { engine, sends } = await startTwo(["kept", "kept"]);
+    const { engine, sends } = connectTwo("shared-namespace");
     const tools = [{ type: "function", name: "step", parameters: { type: "object" } }];
     let previous: z.infer<typeof StoredResponse> | undefined;
     for (const send of [...sends, ...sends]) {
@@ -144,16 +160,14 @@ describe("two Workers", () => {
   });
 
   test("that share only a sealing key decrypt what clients carry between them", async () => {
-    const sealingKeys = [Buffer.alloc(32, "k").toString("base64url")];
-    const settings = { reasoningPolicy: "sealed", sealingKeys };
-    const { engine, sends } = await startTwo(["mine", "yours"], settings);
+    const { engine, sends } = connectTwo("shared-key");
     const { outcomes } = await runLoop(toPosts(sends));
     expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
     expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
   });
 
   test("that share nothing lose reasoning that clients do not send back, and report it", async () => {
-    const { sends } = await startTwo(["mine", "yours"]);
+    const { sends } = connectTwo("nothing-shared");
     const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
     expect(outcomes).toEqual([null, "lost", "lost", "lost"]);
   });
