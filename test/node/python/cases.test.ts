@@ -3,12 +3,13 @@ import { execFile, execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createLocalPython } from "../../../src/node/python/local-runtime.ts";
+import type { LocalPython } from "../../../src/node/python/local-runtime.ts";
 import type { PythonRuntime } from "../../../src/tools/python/runtime.ts";
 import { createPythonTool } from "../../../src/tools/python/tool.ts";
-import { DENO, HAS_PYTHON, PYODIDE, PYTHON_CACHE, WITHOUT_PYTHON } from "../../helpers/parts.ts";
+import { HAS_PYTHON, WITHOUT_PYTHON } from "../../helpers/parts.ts";
+import { createTestPython } from "../../helpers/python.ts";
 
 const resultCase = z.object({
   id: z.string(),
@@ -58,19 +59,9 @@ describe.skipIf(!HAS_PYTHON3)(`a process for each call${WITHOUT_PYTHON3}`, () =>
 });
 
 describe.skipIf(!HAS_PYTHON)(`an interpreter that keeps its variables${WITHOUT_PYTHON}`, () => {
-  const python = createLocalPython({
-    program: "deno",
-    denoPath: HAS_PYTHON ? DENO : process.execPath,
-    pyodideFolder: PYODIDE,
-    cacheFolder: PYTHON_CACHE,
-    timeoutMs: 45_000,
-    memoryBytes: 256 * 1024 * 1024,
-    maxInterpreters: 1,
-    maxInterpretersPerKey: 1,
-    idleMs: 60_000,
-    waitMs: 60_000,
-    newId: () => crypto.randomUUID(),
-    onFailure: () => undefined,
+  let python: LocalPython;
+  beforeAll(() => {
+    python = createTestPython({ maxInterpreters: 1, maxInterpretersPerKey: 1 });
   });
   afterAll(() => python.close());
 

@@ -7,9 +7,10 @@ import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createLocalPython, type LocalPython } from "../../../src/node/python/local-runtime.ts";
+import type { LocalPython } from "../../../src/node/python/local-runtime.ts";
 import type { PythonSession } from "../../../src/tools/python/runtime.ts";
-import { DENO, HAS_PYTHON, PYODIDE, PYTHON_CACHE, WITHOUT_PYTHON } from "../../helpers/parts.ts";
+import { HAS_PYTHON, WITHOUT_PYTHON } from "../../helpers/parts.ts";
+import { createTestPython } from "../../helpers/python.ts";
 import { makeWheel } from "../../helpers/wheel.ts";
 import { listenAnywhere } from "../../helpers/listen.ts";
 
@@ -23,32 +24,6 @@ let port: number;
 let connections = 0;
 let python: LocalPython;
 let session: PythonSession;
-let ids = 0;
-
-interface Changed {
-  readonly timeoutMs?: number;
-  readonly wheelsFolder?: string;
-}
-
-function createPython(options: Changed = {}): LocalPython {
-  return createLocalPython({
-    program: "deno",
-    denoPath: DENO,
-    pyodideFolder: PYODIDE,
-    cacheFolder: PYTHON_CACHE,
-    timeoutMs: 45_000,
-    memoryBytes: 256 * 1024 * 1024,
-    maxInterpreters: 4,
-    maxInterpretersPerKey: 4,
-    idleMs: 60_000,
-    waitMs: 60_000,
-    newId: () => `session-${++ids}`,
-    onFailure: (error) => {
-      throw error;
-    },
-    ...options,
-  });
-}
 
 describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
   beforeAll(async () => {
@@ -57,7 +32,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     process.env["ISOLATION_CANARY"] = SECRET;
     server = createServer().on("connection", () => connections++);
     port = await listenAnywhere(server);
-    python = createPython();
+    python = createTestPython();
     session = await python.open({ tenant: "acme" }, never);
   }, START_MS);
 
@@ -264,7 +239,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     );
 
     test("an endless loop is stopped, and the session starts again", async () => {
-      const quick = createPython({ timeoutMs: 3000 });
+      const quick = createTestPython({ timeoutMs: 3000, maxInterpreters: 1 });
       const looping = await quick.open({ tenant: "acme" }, never);
       expect(await looping.run("print('begun')\nwhile True: pass", never)).toMatchObject({
         status: "timeout",
@@ -335,7 +310,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
 
     test("wheels of the operator's folder can be imported, and nothing else", async () => {
       writeFileSync(join(folder, "tiny-1.0-py3-none-any.whl"), makeWheel("tiny", "ANSWER = 42\n"));
-      const stocked = createPython({ wheelsFolder: folder });
+      const stocked = createTestPython({ wheelsFolder: folder, maxInterpreters: 1 });
       expect(stocked.packages).toEqual(["tiny"]);
       const using = await stocked.open({ tenant: "acme" }, never);
       expect(await using.run("import tiny\ntiny.ANSWER", never)).toMatchObject({ output: "42\n" });

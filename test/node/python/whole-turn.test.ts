@@ -6,10 +6,11 @@ import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createLocalPython, type LocalPython } from "../../../src/node/python/local-runtime.ts";
+import type { LocalPython } from "../../../src/node/python/local-runtime.ts";
 import { createPythonTool } from "../../../src/tools/python/tool.ts";
 import { BROWSER, type BrowsingApp, createBrowsingApp, MODEL } from "../../helpers/browsing-app.ts";
-import { DENO, HAS_PYTHON, PYODIDE, PYTHON_CACHE, WITHOUT_PYTHON } from "../../helpers/parts.ts";
+import { HAS_PYTHON, WITHOUT_PYTHON } from "../../helpers/parts.ts";
+import { createTestPython } from "../../helpers/python.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 
 const QUESTION = "What is the policy rate? Draw it beside the one before.";
@@ -53,25 +54,9 @@ const APIS: readonly {
 
 describe.skipIf(!HAS_PYTHON)(`a whole turn${WITHOUT_PYTHON}`, () => {
   let python: LocalPython;
-  let ids = 0;
 
   beforeAll(() => {
-    python = createLocalPython({
-      program: "deno",
-      denoPath: DENO,
-      pyodideFolder: PYODIDE,
-      cacheFolder: PYTHON_CACHE,
-      timeoutMs: 45_000,
-      memoryBytes: 256 * 1024 * 1024,
-      maxInterpreters: 2,
-      maxInterpretersPerKey: 2,
-      idleMs: 60_000,
-      waitMs: 60_000,
-      newId: () => `session-${++ids}`,
-      onFailure: (error) => {
-        throw error;
-      },
-    });
+    python = createTestPython({ maxInterpreters: 2, maxInterpretersPerKey: 2 });
   });
 
   afterAll(() => python.close());
