@@ -235,7 +235,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "tools of other types",
         treatment: "refused",
-        note: "Unless the gateway runs them: `browser_search`, `web_search…`, `openrouter:web_search`, `code_interpreter` (docs/tools.md).",
+        note: "Unless the gateway runs them: `browser_search`, `web_search…`, `openrouter:web_search`, `code_interpreter`, `mcp` (docs/tools.md).",
       },
       {
         name: "tool_choice",

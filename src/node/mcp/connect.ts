@@ -41,6 +41,14 @@ export interface McpServerOptions {
   readonly onFailure?: ((reason: string) => void) | undefined;
 }
 
+/**
+ * How long a program may take to start, which may have to be downloaded first. Who waits for it does not wait so long, and the
+ * next request finds it running.
+ */
+const START_MS = 120_000;
+/** How long a server may take to say which version of the protocol it speaks. Some never answer that. */
+const PROBE_MS = 10_000;
+
 /** Maximum bytes of one message of a program. */
 const MAX_MESSAGE_BYTES = 4_000_000;
 
@@ -114,17 +122,21 @@ export function createMcpServer(options: McpServerOptions): McpServer {
 
 async function openClient(target: McpTarget, timeoutMs: number): Promise<Client> {
   const { Client: McpClient } = await loadClient();
+  const timeout = target.type === "stdio" ? Math.max(timeoutMs, START_MS) : timeoutMs;
   const client = new McpClient(
     { name: "harmony-gateway", version: "1" },
     {
-      versionNegotiation: { mode: "auto", probe: { timeoutMs } },
+      versionNegotiation: {
+        mode: "auto",
+        probe: { timeoutMs: Math.min(timeoutMs, PROBE_MS) },
+      },
       // Results are passed to the model unchanged. A server's schemas are not compiled, because that could take
       // unbounded time.
       jsonSchemaValidator: { getValidator: () => (input) => accept(input) },
     },
   );
   try {
-    await client.connect(await createTransport(target, timeoutMs), { timeout: timeoutMs });
+    await client.connect(await createTransport(target, timeoutMs), { timeout });
   } catch (error) {
     await client.close().catch(() => undefined);
     throw error;

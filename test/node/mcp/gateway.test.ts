@@ -1,7 +1,9 @@
 /** A gateway with MCP servers of its own: real ones of the project, and a program that tells when it runs. */
+import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import OpenAI from "openai";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startTestGateway } from "../../helpers/gateway.ts";
@@ -50,6 +52,23 @@ describe.skipIf(!HAS_MCP_SERVER)(`a real server${WITHOUT_MCP_SERVER}`, () => {
       finish_reason: "stop",
       message: { executed_tools: [{ type: "mcp", name: "echo", server_label: "real" }] },
     });
+  });
+});
+
+describe.skipIf(!HAS_MCP_SERVER)(`the example${WITHOUT_MCP_SERVER}`, () => {
+  test("approves the call that the model wants to make", async () => {
+    const everything = { command: process.execPath, args: [EVERYTHING_SERVER, "stdio"] };
+    const { gateway } = await start({ everything });
+    onTestFinished(() => gateway.close());
+    const file = join(import.meta.dirname, "../../../examples/tools-mcp.ts");
+    const { stdout } = await promisify(execFile)(process.execPath, [file], {
+      env: { ...process.env, BASE_URL: gateway.baseURL },
+    });
+    expect(stdout.split("\n").slice(0, 3)).toEqual([
+      "tools: [ 'echo' ]",
+      'approved: echo {"message":"everything.echo with hello."}',
+      "result: Echo: everything.echo with hello.",
+    ]);
   });
 });
 
