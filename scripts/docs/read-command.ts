@@ -31,7 +31,7 @@ const OTHER_COMMANDS = new Set([
 ]);
 
 export function readCommand(command: string): ReadCommand {
-  const words = fillPlaceholders(command).split(/\s+/);
+  const words = toWords(fillPlaceholders(command));
   const first = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
   const variables = Object.fromEntries(
     words.slice(0, first).map((word) => word.split(/=(.*)/s).slice(0, 2)),
@@ -40,6 +40,11 @@ export function readCommand(command: string): ReadCommand {
   if (args === undefined) return { kind: "other", args: [], variables };
   if (OTHER_COMMANDS.has(args[0] ?? "")) return { kind: "gateway", args, variables };
   return { kind: "serve", args: args.filter((arg) => arg !== "serve"), variables };
+}
+
+/** As a shell reads them: what stands in single quotes is one word. */
+function toWords(command: string): readonly string[] {
+  return [...command.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ""));
 }
 
 /** Undefined if it is not the gateway. */
