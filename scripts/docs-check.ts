@@ -2,6 +2,7 @@
  * `npm run docs:check`: runs every command of the pages and checks every other block, or prints why not. With names of pages,
  * only these.
  */
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type Fence, findPages, readFences, reasonNotToRun } from "./docs/fences.ts";
 import { type Report, runPage } from "./docs/run-page.ts";
@@ -23,6 +24,11 @@ for (const ofPage of fences) {
   made.forEach(print);
   reports.push(...made);
 }
+if (pages.includes("docs/first-answer.md")) {
+  const report = checkSession();
+  print(report);
+  reports.push(report);
+}
 const problems = await typesChecked;
 for (const [index, fence] of typed.entries()) {
   const report = toReport(fence, problems.get(index));
@@ -35,6 +41,25 @@ if (rest !== undefined) console.log(rest);
 const count = (kind: string) => reports.filter(({ outcome }) => outcome.kind === kind).length;
 console.log(`\n${count("ok")} ok, ${count("not run")} not run, ${count("wrong")} wrong`);
 process.exitCode = count("wrong") > 0 || rest !== undefined || reports.length === 0 ? 1 : 0;
+
+/** The page is recorded by a script, which can record it again. */
+function checkSession(): Report {
+  const where = "docs/first-answer.md:1";
+  const what = "node scripts/record-session.ts --check";
+  if (spawnSync("script", ["--version"]).status !== 0) {
+    return { where, what, outcome: { kind: "not run", text: "needs script, of util-linux" } };
+  }
+  const script = join(ROOT, "scripts/record-session.ts");
+  const { status, stdout } = spawnSync(process.execPath, [script, "--check"], { encoding: "utf8" });
+  const isSame = status === 0;
+  return {
+    where,
+    what,
+    outcome: isSame
+      ? { kind: "ok", text: "prints the same today" }
+      : { kind: "wrong", text: `${stdout}\nnode scripts/record-session.ts records it again.` },
+  };
+}
 
 function toReport(fence: Fence, problem: string | undefined): Report {
   const reason = reasonNotToRun(fence);

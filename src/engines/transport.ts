@@ -60,7 +60,7 @@ export function toTransportError(
   request: TransportRequest,
 ): EngineError {
   const url = toPublicUrl(request.url);
-  const why = explain(cause);
+  const why = describeConnectionFailure(cause);
   return stage === "head"
     ? new EngineError(
         "unreachable",
@@ -116,7 +116,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** `fetch` only says "fetch failed": the reason is in its cause, or in the first of several (`AggregateError`). */
-function explain(error: unknown): string {
+export function describeConnectionFailure(error: unknown): string {
   const chain: { message?: unknown; code?: unknown }[] = [];
   for (let link = error; typeof link === "object" && link !== null && chain.length < 5;) {
     chain.push(link);

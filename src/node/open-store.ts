@@ -4,6 +4,7 @@ import type { Settings } from "../config/settings.ts";
 import { createDriverStore } from "../store/driver-store.ts";
 import { toMemoryStore } from "../store/reasoning.ts";
 import type { Store } from "../store/store.ts";
+import { describeConnectionFailure } from "../engines/transport.ts";
 import { isMissing, toInstallCommand } from "./install-hint.ts";
 
 export interface OpenStore {
@@ -41,9 +42,13 @@ async function openRedis(url: string, timeoutMs: number): Promise<OpenStore> {
   });
   const client = driver.getInstance?.();
   // Without a listener ioredis prints every lost connection. Commands fail too, and those failures are reported.
-  client?.on("error", () => {});
+  let lost: unknown;
+  client?.on("error", (error: unknown) => (lost = error));
+  client?.on("ready", () => (lost = undefined));
   return {
-    store: createDriverStore(driver),
+    store: withReason(createDriverStore(driver), () =>
+      lost === undefined ? undefined : new Error(explainLost(url, lost), { cause: lost }),
+    ),
     async close() {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const late = new Promise<void>((resolve) => {
@@ -56,6 +61,24 @@ async function openRedis(url: string, timeoutMs: number): Promise<OpenStore> {
       client?.disconnect();
     },
   };
+}
+
+/** While there is no connection, operations fail with the reason for that: ioredis says how often it has tried. */
+function withReason(store: Store, reason: () => Error | undefined): Store {
+  const explain = (error: unknown): never => {
+    throw reason() ?? error;
+  };
+  return {
+    get: (key) => store.get(key).catch(explain),
+    set: (...entry) => store.set(...entry).catch(explain),
+    delete: (key) => store.delete(key).catch(explain),
+  };
+}
+
+/** Without the URL's credentials. */
+function explainLost(url: string, error: unknown): string {
+  const { protocol, host } = new URL(url);
+  return `Cannot reach Redis at ${protocol}//${host} (${describeConnectionFailure(error)}). Check that it is running and that the setting store is right.`;
 }
 
 /** ioredis is an optional peer dependency, needed only with Redis. */

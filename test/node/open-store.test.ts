@@ -50,9 +50,14 @@ test("KV is on Workers only", async () => {
   );
 });
 
-test("an unreachable Redis is opened without an error, and its operations fail", async () => {
-  const store = await open({ store: "redis://127.0.0.1:1", storeTimeoutMs: 100 });
-  await expect(store.get("a")).rejects.toThrow("Command timed out");
+test("a Redis that cannot be reached is opened all the same, and says why it does not answer", async () => {
+  const store = await open({ store: "redis://alice:secret@127.0.0.1:1", storeTimeoutMs: 100 });
+  const reason =
+    "Cannot reach Redis at redis://127.0.0.1:1 (connection refused). " +
+    "Check that it is running and that the setting store is right.";
+  await expect(store.get("a")).rejects.toThrow(reason);
+  await expect(store.set("a", "b", 60, "alice")).rejects.toThrow(reason);
+  await expect(store.delete("a")).rejects.toThrow(reason);
 });
 
 describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)", () => {

@@ -1,0 +1,34 @@
+/**
+ * Records `docs/first-answer.md` at a terminal: `node scripts/record-session.ts`. Needs `script` of util-linux, git, npm and
+ * the network. With `--check` it records what is quick, and compares it with the page; times may differ.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readSessionPage, toSessionPage, withoutTimes } from "./session/page.ts";
+import { recordAll } from "./session/record.ts";
+import { SCENARIOS } from "./session/scenarios.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const PAGE = join(ROOT, "docs/first-answer.md");
+
+if (process.argv.includes("--check")) await check();
+else await write();
+
+async function write(): Promise<void> {
+  const recordings = await recordAll(ROOT, SCENARIOS);
+  const date = new Intl.DateTimeFormat("en-GB", { dateStyle: "long" }).format();
+  writeFileSync(PAGE, toSessionPage(recordings, { date, node: process.version }));
+}
+
+async function check(): Promise<void> {
+  const shown = readSessionPage(readFileSync(PAGE, "utf8"));
+  const quick = SCENARIOS.filter(({ isSlow }) => isSlow !== true);
+  for (const { scenario, text } of await recordAll(ROOT, quick)) {
+    const expected = withoutTimes(shown.get(scenario.title) ?? "");
+    const isSame = withoutTimes(text) === expected;
+    console.log(`${isSame ? "same" : "DIFFERENT"}: ${scenario.title}`);
+    if (isSame) continue;
+    console.log(text);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,60 @@
+/** `docs/first-answer.md`, from what was recorded. */
+import type { Recording } from "./record.ts";
+
+export interface PageFacts {
+  /** `22 November 2026` */
+  readonly date: string;
+  /** `v24.21.0` */
+  readonly node: string;
+}
+
+export function toSessionPage(recordings: readonly Recording[], { date, node }: PageFacts): string {
+  return `# The first answer
+
+Sessions at a terminal, recorded by \`node scripts/record-session.ts\` on ${date} with Node ${node.slice(1)}. Ports were made the usual
+ones, and long lines were shortened. Commands behind the first of a block were typed in another terminal. The server at port
+8000 speaks vLLM's wire format, with the demo engine behind it; at port 8001 nothing listens, and at port 8002 something else.
+
+${recordings.map((each) => toSection(each)).join("\n")}
+## Seconds and megabytes
+
+A new clone with a warm npm cache and Node 24, on two cores that were busy with other work (load 13 to 17):
+
+|                     | to the first answer | installation | packages | \`node_modules\` | CPU of the installation |
+| ------------------- | ------------------: | -----------: | -------: | -------------: | ----------------------: |
+| \`npm ci\`            |               196 s |        183 s |      427 |         975 MB |                    59 s |
+| \`npm ci --omit=dev\` |                11 s |          7 s |       40 |          26 MB |                     6 s |
+`;
+}
+
+function toSection({ scenario, text, seconds }: Recording): string {
+  const after =
+    scenario.folder !== undefined && seconds !== undefined
+      ? `\nThe answer was there ${Math.round(seconds)} seconds after the first command.\n`
+      : "";
+  const before = scenario.text === undefined ? "" : `${scenario.text}\n\n`;
+  return `## ${scenario.title}
+
+${before}<!-- not run: recorded by scripts/record-session.ts -->
+
+\`\`\`text
+${text.trimEnd()}
+\`\`\`
+${after}`;
+}
+
+/** What was recorded under each title. */
+export function readSessionPage(page: string): ReadonlyMap<string, string> {
+  const sections = page.matchAll(/^## (.*)\n(?:(?!^## )[\s\S])*?^```text\n([\s\S]*?)^```/gm);
+  return new Map(Array.from(sections, ([, title = "", text = ""]) => [title, text]));
+}
+
+/** Without what differs from one time to the next. */
+export function withoutTimes(text: string): string {
+  return text
+    .trimEnd()
+    .replaceAll(/\b\d\d:\d\d:\d\d\b/g, "00:00:00")
+    .replaceAll(/\b\d+(?:\.\d+)? (ms|s)\b/g, "0 $1")
+    .replaceAll(/"created":\d+/g, '"created":0')
+    .replaceAll(/\b(gen|resp|msg|req)-?[-_\w]{12,}/g, "$1");
+}

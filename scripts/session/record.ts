@@ -1,0 +1,151 @@
+/** Records scenarios: types their commands at terminals, and writes down what is printed. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { startEngineServer } from "../../test/helpers/engine-server.ts";
+import { startFakeUpstream } from "../../test/helpers/fake-upstream.ts";
+import { freePort } from "../../test/helpers/listen.ts";
+import type { Scenario } from "./scenarios.ts";
+import { typeCommand } from "./terminal.ts";
+
+export interface Recording {
+  readonly scenario: Scenario;
+  /** What was typed and printed, as the page shows it. */
+  readonly text: string;
+  /** From typing to the first answer. Undefined where none is asked for. */
+  readonly seconds: number | undefined;
+}
+
+/** In characters. Answers are long, and always much the same. */
+const LONGEST_LINE = 420;
+
+/** @param root the checkout that is tried. */
+export async function recordAll(
+  root: string,
+  scenarios: readonly Scenario[],
+): Promise<Recording[]> {
+  const folder = mkdtempSync(join(tmpdir(), "session-"));
+  const engine = await startEngineServer(createDemoEngine());
+  const other = await startFakeUpstream((exchange) => exchange.reply(404, "<h1>Not here</h1>"));
+  try {
+    if (scenarios.some((each) => each.folder !== undefined)) prepareFolders(root, folder);
+    const recordings: Recording[] = [];
+    for (const scenario of scenarios) {
+      const ports = {
+        "8787": await freePort(),
+        "8000": portOf(engine.url),
+        "8001": await freePort(),
+        "8002": portOf(other.url),
+      };
+      recordings.push(await record(root, folder, scenario, ports));
+    }
+    return recordings;
+  } finally {
+    await Promise.all([engine.close(), other.close()]);
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** A clone, the packed package, and an application that has no dependencies yet. */
+function prepareFolders(root: string, folder: string): void {
+  execFileSync("git", ["clone", "--quiet", root, join(folder, "clone")]);
+  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root });
+  mkdirSync(join(folder, "app"));
+  writeFileSync(join(folder, "app/package.json"), '{ "private": true }');
+}
+
+type Ports = Readonly<Record<string, number>>;
+
+async function record(
+  root: string,
+  folder: string,
+  scenario: Scenario,
+  ports: Ports,
+): Promise<Recording> {
+  const { before = [], serve, until = /./, asked = [] } = scenario;
+  const cwd = join(folder, scenario.folder ?? "empty");
+  mkdirSync(cwd, { recursive: true });
+  const options = { cwd, env: toEnvironment(root, folder, ports) };
+  const type = (command: string) => typeCommand(toReal(command, ports), options);
+  const show = (command: string, printed: string) => {
+    const shown = toShown(printed, ports, folder)
+      .replaceAll(/\n{3,}/g, "\n\n")
+      .trimEnd();
+    return `$ ${command}\n${shown.split("\n").map(shorten).join("\n")}\n`;
+  };
+  const started = performance.now();
+  let seconds: number | undefined;
+  const blocks: string[] = [];
+  let first = "";
+  for (const command of before) {
+    const typed = type(command);
+    await typed.end();
+    first += show(command, typed.printed);
+  }
+  const answers: string[] = [];
+  if (serve !== undefined) {
+    const gateway = type(serve);
+    await gateway.waitFor(until);
+    for (const command of asked) {
+      const typed = type(command);
+      await typed.end();
+      seconds ??= (performance.now() - started) / 1000;
+      answers.push(show(command, typed.printed));
+    }
+    await gateway.settle();
+    const { printed } = gateway;
+    await gateway.interrupt();
+    first += show(serve, printed);
+  }
+  blocks.push(first, ...answers);
+  return { scenario, text: blocks.join("\n"), seconds };
+}
+
+/** As a user's: without settings, and with the command where a global installation puts it. */
+function toEnvironment(root: string, folder: string, ports: Ports) {
+  const bin = join(folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  const command = join(bin, "harmony-gateway");
+  const entry = join(root, "src/node.ts");
+  writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${entry}" "$@"\n`);
+  chmodSync(command, 0o755);
+  const own = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith("HARMONY_GATEWAY_") && !name.startsWith("npm_"),
+  );
+  return {
+    ...Object.fromEntries(own),
+    PATH: [bin, process.env["PATH"]].join(delimiter),
+    HARMONY_GATEWAY_PORT: String(ports["8787"]),
+    // It draws over its own lines, which is nothing to read.
+    npm_config_progress: "false",
+  };
+}
+
+/** With the ports that are free here. */
+function toReal(command: string, ports: Ports): string {
+  return command.replaceAll(/127\.0\.0\.1:(\d+)/g, (whole, port: string) =>
+    ports[port] === undefined ? whole : `127.0.0.1:${ports[port]}`,
+  );
+}
+
+/** With the ports of the page, and without the folders of this machine. */
+function toShown(printed: string, ports: Ports, folder: string): string {
+  let shown = printed.replaceAll(folder, "~");
+  for (const [port, real] of Object.entries(ports)) {
+    shown = shown.replaceAll(`127.0.0.1:${real}`, `127.0.0.1:${port}`);
+  }
+  return shown
+    .split("\n")
+    .filter((line) => !/^npm (warn|notice)/.test(line))
+    .join("\n");
+}
+
+function shorten(line: string): string {
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}

@@ -1,0 +1,126 @@
+/** What is tried at the terminal for `docs/first-answer.md`, in the order of the page. */
+
+export interface Scenario {
+  readonly title: string;
+  /** Before what was recorded. */
+  readonly text?: string;
+  /** Where it is typed. Default: a folder with nothing in it. */
+  readonly folder?: "clone" | "app";
+  /** Commands that end, before the gateway is started. */
+  readonly before?: readonly string[];
+  /** Starts the gateway. */
+  readonly serve?: string;
+  /** Printed when it can be asked. */
+  readonly until?: RegExp;
+  /** Typed in another terminal, while the gateway serves. */
+  readonly asked?: readonly string[];
+  /** It takes long, downloads something or depends on time: it is not recorded again to check the page. */
+  readonly isSlow?: boolean;
+}
+
+const CHAT = "http://127.0.0.1:8787/v1/chat/completions";
+const HELLO = '{"messages":[{"role":"user","content":"Hello!"}]}';
+const ASK = `curl -s ${CHAT} -d '${HELLO}'`;
+const STARTED = /^\d\d:\d\d:\d\d {2}ready/m;
+const WAITING = /^\d\d:\d\d:\d\d {2}waiting/m;
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    title: "From a clone",
+    folder: "clone",
+    serve: "npm ci --omit=dev && npm start",
+    until: STARTED,
+    asked: [ASK],
+    isSlow: true,
+  },
+  {
+    title: "From a clone, with an old Node",
+    text: "The gateway needs Node 22.19. With an older one, `npm start` fetches a newer one.",
+    folder: "clone",
+    serve: "npx --yes --package node@20 -- node scripts/start.cjs",
+    until: STARTED,
+    isSlow: true,
+  },
+  {
+    title: "From the package",
+    text: "`npm pack` in a clone has made `harmony-gateway-0.1.0.tgz`.",
+    folder: "app",
+    before: ["npm install ../harmony-gateway-0.1.0.tgz", "npx harmony-gateway --version"],
+    serve: "npx harmony-gateway",
+    until: STARTED,
+    asked: [ASK],
+    isSlow: true,
+  },
+  {
+    title: "With an inference server",
+    serve: "harmony-gateway --url http://127.0.0.1:8000",
+    until: STARTED,
+    asked: [ASK],
+  },
+  {
+    title: "A wrong invocation",
+    text: "One sentence each; `test/node/wrong-invocations.test.ts` has over sixty.",
+    before: [
+      "harmony-gateway --prot 8080",
+      "harmony-gateway http://127.0.0.1:8000",
+      "harmony-gateway --model llama3",
+      "harmony-gateway --host 0.0.0.0",
+      "harmony-gateway render missing.json",
+    ],
+  },
+  {
+    title: "A wrong URL",
+    text: "The gateway starts all the same, and serves as soon as something answers there.",
+    serve: "harmony-gateway --url http://127.0.0.1:8001",
+    until: WAITING,
+    asked: [ASK],
+  },
+  {
+    title: "The URL of something else",
+    serve: "harmony-gateway --url http://127.0.0.1:8002",
+    until: WAITING,
+    asked: [ASK],
+  },
+  {
+    title: "A wrong engine",
+    text: "vLLM answers there, not Ollama. Without `--engine` the kind is found out.",
+    serve: "harmony-gateway --engine ollama --url http://127.0.0.1:8000",
+    until: WAITING,
+    asked: [ASK],
+  },
+  {
+    title: "A wrong model",
+    serve: "harmony-gateway --url http://127.0.0.1:8000 --model llama3",
+    until: WAITING,
+    asked: [ASK],
+  },
+  {
+    title: "A wrong model in a request, a path that is not there, a wrong body",
+    serve: "harmony-gateway",
+    until: STARTED,
+    asked: [
+      `curl -s ${CHAT} -d '{"model":"gpt-5","messages":[{"role":"user","content":"Hello!"}]}'`,
+      "curl -s http://127.0.0.1:8787/v1/embeddings -d '{}'",
+      "curl -s http://127.0.0.1:8787/chat/completions -d '{}'",
+      `curl -s ${CHAT} -d '{"messages":"Hello"}'`,
+    ],
+  },
+  {
+    title: "A missing key",
+    serve: `harmony-gateway --keys alice:${"a".repeat(64)}`,
+    until: STARTED,
+    asked: [ASK],
+  },
+  {
+    title: "A dead Redis",
+    text: "What has to be stored is refused; everything else works, at worst without earlier reasoning.",
+    serve: "harmony-gateway --store redis://127.0.0.1:1",
+    until: STARTED,
+    asked: [
+      "curl -s http://127.0.0.1:8787/v1/responses " +
+        `-d '{"model":"openai/gpt-oss-20b","input":"Hello!"}'`,
+      ASK,
+    ],
+    isSlow: true,
+  },
+];
