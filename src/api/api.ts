@@ -46,7 +46,7 @@ export interface ApiLimits {
 }
 
 export interface Authentication {
-  /** The keys a request carries where this API's clients put them. One known key among them is enough. */
+  /** The keys in a request, in the places where this API's clients send them. One known key is enough. */
   readonly presentedKeys: (request: HonoRequest) => readonly string[];
   /** A sentence for requests without a key: how to send one. */
   readonly instruction: string;

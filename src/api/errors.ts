@@ -54,7 +54,10 @@ export class RequestError extends Error {
   }
 }
 
-/** Words of a client stand in quotation marks, and may contain some: everything from the first to the last goes. */
+/**
+ * Quoted text comes from the client and may itself contain quotation marks, so everything from the first to the last is
+ * removed.
+ */
 function withoutQuotes(message: string): string {
   return message.replace(/".*"/s, "…");
 }
@@ -75,9 +78,9 @@ export interface ErrorDescription {
   readonly tooLong?: PromptTooLong;
 }
 
-/** Who reads an error. */
+/** The reader of an error. */
 export interface ErrorReader {
-  /** The operator learns why an engine failed from the reply, and need not search the log for it. */
+  /** The reply tells the operator why an engine failed, so there is no need to search the log. */
   readonly isOperator?: boolean;
 }
 

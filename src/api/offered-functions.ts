@@ -19,7 +19,7 @@ export interface OfferedFunction extends NamespacedFunction {
   readonly plainParameters: unknown;
   /** The schema's field, for errors. */
   readonly param: string;
-  /** Its calls have a text as body (`OfferedTool.text`). */
+  /** Its calls have text as their body (`OfferedTool.text`). */
   readonly text?: NonNullable<OfferedTool["text"]>;
 }
 
@@ -54,7 +54,7 @@ export function turnName({ namespace, name }: NamespacedFunction): string {
   return qualifiedName(namespace?.name, name);
 }
 
-/** The model identifies a function by its name alone, with its namespace where it has one. */
+/** The model identifies a function by its name, or by namespace and name. */
 export function refuseDuplicates(functions: readonly NamespacedFunction[]): void {
   const seen = new Set<string>();
   for (const each of functions) {
@@ -117,8 +117,8 @@ export interface NamedTool {
 }
 
 /**
- * Throws a {@link RequestError} when the choice cannot be met with these functions. `names`: those of the turn; a choice
- * may spell them in any way that a call may.
+ * Throws a {@link RequestError} if the choice cannot be satisfied with these functions. `names`: the functions of the
+ * turn; a choice may spell them in any way that a call may.
  */
 export function toToolChoice(choice: RequestedChoice, names: readonly string[]): ToolChoice {
   switch (choice.type) {

@@ -10,7 +10,7 @@ import { RequestError } from "./errors.ts";
 
 /** A request as its client sent it. */
 export interface RequestText {
-  /** Whose memory the parsed text is counted against. */
+  /** The tenant whose share of memory the parsed text counts against. */
   readonly tenant: string;
   readonly bodyText: string;
 }

@@ -1,4 +1,4 @@
-/** What the routes without an API of their own answer, as schemas: models, and the state of the gateway. */
+/** The schemas of responses of routes outside the APIs: models, and the gateway's state. */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 
@@ -68,7 +68,7 @@ export const modelList = lazy(() =>
     .meta({ id: "ModelList" }),
 );
 
-/** Who answers for a model. */
+/** The owner of a model. */
 const modelEndpoints = lazy(() =>
   z
     .object({

@@ -1,4 +1,4 @@
-/** The end of an error about an unknown model: which ones there are. */
+/** The end of an error about an unknown model: the available ones. */
 import type { Models } from "../models/models.ts";
 
 /** Longer lists are for `GET /v1/models`. */

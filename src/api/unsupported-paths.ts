@@ -1,4 +1,4 @@
-/** Paths of OpenAI's API that other servers have: the answer says what is here instead. */
+/** Paths of OpenAI's API that other servers have: the 404 names the alternatives. */
 import { Hono } from "hono";
 import type { ApiEnv } from "./client.ts";
 import { RequestError } from "./errors.ts";

@@ -1,4 +1,4 @@
-/** What a runtime with WebSockets gives to the APIs that serve them. */
+/** The interface of a runtime with WebSockets for the APIs that serve them. */
 import type { UpgradeWebSocket } from "hono/ws";
 
 export interface WebSocketOptions {

@@ -10,7 +10,7 @@ import { toErrorBody } from "./errors.ts";
 import { chatCompletions } from "./route.ts";
 
 export const chatCompletionsApi: Api = {
-  // Everything no other API claims: most clients that request an unknown path use this API.
+  // Claims every request that no other API claims: most clients that request an unknown path use this API.
   claims: () => true,
   routes({ settings, toolbox, ...services }) {
     const chat = chatCompletions({

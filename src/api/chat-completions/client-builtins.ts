@@ -1,6 +1,6 @@
 /**
- * The tools that gpt-oss was trained with, where the client runs them itself (`builtin_tools`): they stand in the system
- * message, calls are given to the client, and its results go back as the model knows them.
+ * Reads the tools of gpt-oss's training that the client runs itself (`builtin_tools`): they are declared in the system
+ * message, calls are returned to the client, and its results are rendered in the form of training.
  */
 import type { ToolNamespace } from "../../harmony/conversation.ts";
 import { BROWSER_NAMESPACE, PYTHON_NAMESPACE } from "../../harmony/trained-tools.ts";
@@ -10,16 +10,16 @@ import type { HostedTools } from "../hosted-tools.ts";
 import type { ChatRequest } from "./request.ts";
 
 export interface ClientBuiltins {
-  /** For the system message. */
+  /** Namespaces for the system message. */
   readonly namespaces: readonly ToolNamespace[];
-  /** Identified by their recipients: `python`, `browser.search`. */
+  /** The functions by recipient: `python`, `browser.search`. */
   readonly tools: readonly OfferedTool[];
 }
 
-/** Bodies of its calls are code, which the client gets as the input of a custom tool. */
+/** Call bodies are code, which the client gets as the input of a custom tool. */
 export const CODE_TOOL = "python";
 
-/** Throws a {@link RequestError} for a tool that the request also has otherwise. */
+/** Throws a {@link RequestError} if the request also declares the tool in another way. */
 export function toClientBuiltins(
   { builtin_tools: names, tool_choice: choice }: ChatRequest,
   functions: readonly string[],

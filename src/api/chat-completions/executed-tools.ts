@@ -1,13 +1,13 @@
 /**
- * Calls that the gateway has run, as Groq shows them, and citations as OpenAI nests them in Chat Completions. The calls are
- * never `tool_calls`: a client would try to run them.
+ * Converts calls that the gateway has run to Groq's format, and citations to OpenAI's in Chat Completions. These calls
+ * are never in `tool_calls`, because a client would try to run them.
  */
 import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
 import type { Citation } from "../../turn/citations.ts";
 
 type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
 
-/** @param index among the calls of the message. `args`: the part's text. */
+/** @param index the call's index in the message. `args`: the part's text. */
 export function toExecutedTool(
   part: BuiltinPart,
   args: string,
@@ -27,7 +27,7 @@ export function toExecutedTool(
           title,
           url,
           content: snippet,
-          // Services that rank do not say how far apart results are.
+          // Search services return a ranking without scores.
           score: 1 / (rank + 1),
         })),
       },
@@ -40,7 +40,7 @@ export function toExecutedTool(
   };
 }
 
-/** `offset`: where the part's text begins in the message's. */
+/** `offset`: position of the part's text in the message's. */
 export function toAnnotation({ start, end, url, title }: Citation, offset: number) {
   return {
     type: "url_citation" as const,

@@ -4,7 +4,7 @@
  */
 
 export interface Field {
-  /** As a client would write it. */
+  /** An example value, as a client would send it. */
   readonly name: string;
   readonly treatment: Treatment;
   readonly note?: string;

@@ -30,7 +30,7 @@ export interface History {
   readonly prefill?: string;
 }
 
-/** `trained`: tools of training that the client runs. Their calls and results are written as the model knows them. */
+/** `trained`: tools of training that the client runs. Their calls and results are rendered in the form of training. */
 export function toHistory(
   messages: readonly ChatMessage[],
   restored: RestoredReasoning,
@@ -99,11 +99,11 @@ function toAuthorName(name: string | null | undefined): string | undefined {
   return written === "" ? undefined : Array.from(written).slice(0, MAX_NAME_LENGTH).join("");
 }
 
-/** As OpenAI has it. */
+/** OpenAI's limit. */
 const MAX_NAME_LENGTH = 64;
 
 interface AssistantParts {
-  /** Around each call; without calls, before the text. */
+  /** Reasoning around each call; without calls, before the text. */
   readonly reasoning: readonly CallReasoning[];
   readonly text: string;
   readonly calls: readonly HistoryCall[];
@@ -114,7 +114,7 @@ interface HistoryCall {
   readonly name: string;
   /** Arguments, or code. */
   readonly args: string;
-  /** It went to a tool of training. */
+  /** The call is to a tool of training. */
   readonly isTrained: boolean;
 }
 
@@ -190,7 +190,7 @@ function withTools(
   ]);
 }
 
-/** By tool name: what the tools that the gateway runs have saved in the running loop, the latest last. */
+/** By tool name: the state that the gateway's tools have saved in the running loop, the latest last. */
 export function toToolStates(restored: RestoredReasoning): ReadonlyMap<string, string> {
   const calls = [...restored]
     .toSorted(([a], [b]) => a - b)

@@ -1,4 +1,7 @@
-/** What Chat Completions answers, as schemas: the type of the code that writes it, and its part of the OpenAPI document. */
+/**
+ * The schemas of Chat Completions' responses: the types of the code that writes them, and a part of the OpenAPI
+ * document.
+ */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 
@@ -64,7 +67,7 @@ const logprobs = lazy(() =>
     .meta({ id: "ChatLogprobs" }),
 );
 
-/** `format` comes once in a stream, with the first text. */
+/** `format` is sent once per stream, with the first text. */
 const reasoningDetail = lazy(() => {
   const format = z.literal("unknown").optional();
   const index = z.int();
@@ -103,7 +106,7 @@ const executedTool = lazy(() =>
     .object({
       index: z.int(),
       type: z.string(),
-      /** Of calls to MCP servers. */
+      /** For calls to MCP servers. */
       name: z.string().optional(),
       server_label: z.string().optional(),
       arguments: z.string(),
@@ -178,7 +181,7 @@ export const chatCompletion = lazy(() =>
           logprobs: logprobs().nullable(),
           finish_reason: finishReason(),
           native_finish_reason: nullableText(),
-          /** With the finish reason `error`. */
+          /** Present with the finish reason `error`. */
           error: chatError().shape.error.optional(),
         }),
       ),
@@ -189,7 +192,7 @@ export const chatCompletion = lazy(() =>
 
 export type ChatCompletion = z.infer<ReturnType<typeof chatCompletion>>;
 
-/** Ids and names come once, arguments and inputs in pieces. */
+/** Ids and names are sent once, arguments and inputs in deltas. */
 const toolCallDelta = lazy(() =>
   z.object({
     index: z.int(),
@@ -224,7 +227,7 @@ const chunk = lazy(() =>
       created: z.int(),
       model: z.string(),
       provider: z.string(),
-      /** Of a choice that has failed. */
+      /** Present in a choice that has failed. */
       error: chatError().shape.error.optional(),
       choices: z.array(
         z.object({
@@ -235,11 +238,11 @@ const chunk = lazy(() =>
           logprobs: logprobs().nullable(),
         }),
       ),
-      /** In the last chunk. */
+      /** Present in the last chunk. */
       usage: usage().optional(),
     })
     .meta({ id: "ChatCompletionChunk" }),
 );
 
-/** The data of an event. A stream that fails ends with an error that is no chunk. */
+/** The data of an event. A failing stream ends with an error that is not a chunk. */
 export const chatEvent = lazy(() => z.union([chunk(), chatError()]));

@@ -22,7 +22,7 @@ export interface ReplyOptions {
   readonly legacyFunctions: boolean;
   /** Tools whose one string argument is unwrapped into `custom.input`. */
   readonly customTools: ReadonlySet<string>;
-  /** The one whose input is code as the model writes it, for the client to run. */
+  /** The tool whose input is code as the model writes it, for the client to run. */
   readonly codeTool?: string | undefined;
   /** The client asked for OpenAI's usage chunk, the one without choices. */
   readonly usageWithoutChoices: boolean;
@@ -37,7 +37,7 @@ export const PART_SEPARATOR = REASONING_SEPARATOR;
 
 /** An entry of `reasoning_details`. Clients drop entries without `format`: they assume Anthropic's. */
 export function toSealedDetail(data: string, number: number, { reasoning }: ReplyOptions) {
-  // No two entries may have one index, and of summaries it is not known how many will come.
+  // Indexes must be unique, and the number of summaries is not known in advance.
   const index = reasoning === "sealed" ? number : SEALED_INDEX + number;
   return { type: "reasoning.encrypted" as const, data, format: "unknown" as const, index };
 }
@@ -85,7 +85,7 @@ export function toUsage(usage: TurnUsage) {
   };
 }
 
-/** The prompt is counted once however many choices were sampled from it, as at OpenAI. */
+/** The prompt is counted once, however many choices were sampled from it, as at OpenAI. */
 export function addUsage(usages: readonly TurnUsage[]): TurnUsage {
   const sum = (pick: (usage: TurnUsage) => number) =>
     usages.reduce((total, usage) => total + pick(usage), 0);

@@ -214,9 +214,9 @@ export const chatRequest = z.lazy(() =>
     response_format: responseFormat().nullish(),
     /** Tools of training that the client runs itself. */
     builtin_tools: z.array(z.enum(["browser", "python"])).nullish(),
-    /** OpenAI's way to ask for web search. */
+    /** OpenAI's field for web search. */
     web_search_options: z.looseObject({}).nullish(),
-    /** OpenRouter's older way. */
+    /** OpenRouter's older field for it. */
     plugins: z.array(z.looseObject({ id: z.string() })).nullish(),
 
     reasoning: z

@@ -35,7 +35,7 @@ export interface ChatCompletionsDeps {
   /** The system message's options from the settings, for the date of the request. */
   readonly system: (now: Date) => TurnContext["system"];
   readonly hosted: HostedDeps;
-  /** How the model is shown the tools of MCP servers. */
+  /** The style in which the model is shown the tools of MCP servers. */
   readonly toolNamespaces: NamespaceStyle;
   readonly limits: RequestLimits & CountedLists;
   /** Whether a tenant gets its reasoning repeated as `reasoning_content`. */
@@ -145,7 +145,7 @@ const SHOWN: Record<ReasoningPolicy, ShownReasoning> = {
   none: "hidden",
 };
 
-/** The limit of the field of the same name. */
+/** The limit of the field with the same name. */
 const MAX_SESSION_ID = 256;
 
 /** The requested model. Without a name, the first known one of OpenRouter's `models`, or the first one served. */

@@ -29,10 +29,10 @@ export interface ChunkWriter {
   fail(error: ErrorDescription): string;
 }
 
-/** What the client carries encrypted: analysis, calls that the gateway ran, and where they stood. */
+/** Encrypted content for the client to send back: analysis, calls that the gateway ran, and their positions. */
 interface Sealed {
   readonly text: string;
-  /** Of a call that the gateway ran. */
+  /** The name, for a call that the gateway ran. */
   readonly isCall: boolean;
 }
 
@@ -49,7 +49,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
   let reasoningFormat = ',"format":"unknown"';
   let separator = "";
   const written = { reasoning: false, content: false };
-  /** Where the text of the open part begins in the message's, and how long that is so far. */
+  /** Position of the open part's text in the message's, and its length so far. */
   const place = { start: 0, length: 0 };
   let executed = 0;
   let builtinText = "";
@@ -77,7 +77,7 @@ export function createChunkWriter(options: ReplyOptions, index: number): ChunkWr
         if (event.sealed !== undefined) sealed.waiting.push({ text: event.sealed, isCall: true });
         return [executedTool(event)];
       case "end":
-        // What the gateway ran is not needed again, unless a call of the client's follows.
+        // Calls of the gateway are needed later only if a call of the client's follows.
         sealed.waiting = sealed.waiting.filter(({ isCall }) => !isCall);
         return [
           ...sealedDetails(),

@@ -84,7 +84,7 @@ function toExecutedTools(parts: readonly FinishedPart[]) {
     .map(({ part, result }, index) => toExecutedTool(part, part.text, result, index));
 }
 
-/** Offsets are those of the message's text, in which all visible parts are joined. */
+/** Offsets refer to the message's text, in which all visible parts are joined. */
 function toAnnotations(parts: readonly FinishedPart[]) {
   let offset = 0;
   return parts.flatMap(({ kind, text, citations = [] }) => {
@@ -109,7 +109,7 @@ function toSummaryDetails(parts: readonly FinishedPart[], options: ReplyOptions)
 
 /** One entry per analysis message and call that the gateway ran, so that each can be restored to its place. */
 function toSealedDetails(parts: readonly FinishedPart[], options: ReplyOptions) {
-  // What stands behind the last call of the client's is not needed again, but for its analysis.
+  // After the client's last call only analysis is needed later.
   const end = parts.findLastIndex(({ kind }) => kind === "tool-call");
   return parts
     .flatMap((part, at) => {

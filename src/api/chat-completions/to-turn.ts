@@ -89,7 +89,7 @@ export function* toTurnInSteps(request: ChatRequest, context: TurnContext): Gene
     tools,
     ...(builtins && { builtins }),
     toolChoice,
-    // The model makes one call of a tool of training, and waits.
+    // The model makes one call of a tool of training, and then waits for its result.
     parallelToolCalls:
       offer.clientBuiltins.tools.length === 0 && (request.parallel_tool_calls ?? true),
     answer,
@@ -121,7 +121,7 @@ interface Offer {
   readonly format: ResponseFormat | undefined;
   readonly hosted: HostedTools;
   readonly clientBuiltins: ClientBuiltins;
-  /** The first call must be to this tool of the gateway's. */
+  /** The recipients of which the first call must have one: tools of the gateway. */
   readonly forced: readonly string[] | undefined;
 }
 
@@ -142,7 +142,7 @@ function* readOffer(request: ChatRequest, context: PromptContext): Generator<voi
   return { reasoning, functions, toolChoice, format, hosted, clientBuiltins, forced };
 }
 
-/** Declared as tools, by OpenAI's `web_search_options` or by OpenRouter's web plugin. */
+/** Reads declarations in `tools`, OpenAI's `web_search_options` and OpenRouter's web plugin. */
 function toHosted(request: ChatRequest, deps: HostedDeps | undefined): HostedTools {
   if (request.tool_choice === "none") return NO_HOSTED_TOOLS;
   const declared = (request.tools ?? []).flatMap((tool, index): Declaration[] => {
@@ -167,7 +167,7 @@ function toHosted(request: ChatRequest, deps: HostedDeps | undefined): HostedToo
   return readHostedTools(declared, deps);
 }
 
-/** Named, or because a call is required and there is no other tool. */
+/** The tool is named, or a call is required and there is no other tool. */
 function forcedHosted(
   { tool_choice: choice }: ChatRequest,
   { tools }: HostedTools,

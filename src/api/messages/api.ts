@@ -47,7 +47,7 @@ export const messagesApi: Api = {
   limits: ({ maxBodyBytes }) => ({ maxBodyBytes }),
 };
 
-/** Blocks cite by themselves, so that a link in the text would say it twice. */
+/** Blocks have citations of their own, so links in the text would repeat them. */
 function toCitationMode(setting: Settings["citations"]): Settings["citations"] {
   return setting === "raw" ? "raw" : "annotate";
 }

@@ -32,16 +32,16 @@ export type AssistantPart =
   | ToolUse
   | BuiltinCall;
 
-/** A call that the gateway ran for the model. What it was shown does not hold what the model saw. */
+/** A call that the gateway ran for the model. The client's copy does not contain everything that the model saw. */
 export interface BuiltinCall {
   readonly type: "builtin-call";
-  /** Holds the call, encrypted. Empty: a thinking block after it does, or nothing. */
+  /** The encrypted call. Empty: it is in a thinking block after it, or lost. */
   readonly sealed: string;
   /** Undefined: not restored. */
   readonly call: KeptCall | undefined;
 }
 
-/** Where the text of an answer can begin: text before a call that the gateway ran is a preamble. */
+/** The index from which texts belong to the answer: text before a call that the gateway ran is a preamble. */
 export function answerFrom(parts: readonly AssistantPart[]): number {
   return parts.findLastIndex(({ type }) => type === "builtin-call") + 1;
 }
@@ -247,7 +247,7 @@ function toAssistantParts(
     const last = parts.at(-1);
     switch (block.type) {
       case "text":
-        // A text is cut into blocks where it cites something.
+        // Texts are split into blocks at their citations.
         if (isCited && last?.type === "text") {
           parts[parts.length - 1] = { type: "text", text: last.text + block.text };
         } else if (block.text !== "") parts.push({ type: "text", text: block.text });

@@ -1,4 +1,7 @@
-/** What the Messages API answers, as schemas: the type of the code that writes it, and its part of the OpenAPI document. */
+/**
+ * The schemas of the Messages API's responses: the types of the code that writes them, and a part of the OpenAPI
+ * document.
+ */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 
@@ -29,12 +32,12 @@ const citation = lazy(() =>
     .meta({ id: "MessageCitation" }),
 );
 
-/** Why a call that the gateway ran has failed. */
+/** Why a call of the gateway has failed. */
 function failureOf(type: string) {
   return z.object({ type: z.literal(type), error_code: z.string() });
 }
 
-/** Of calls that the gateway runs. */
+/** For calls that the gateway runs. */
 const serverToolBlocks = lazy(() => {
   const caller = z.object({ type: z.literal("direct") });
   const result = { tool_use_id: z.string() };
@@ -213,7 +216,7 @@ export const tokenCount = lazy(() =>
   z.object({ input_tokens: z.int() }).meta({ id: "TokenCount" }),
 );
 
-/** To requests with the header `anthropic-version`. */
+/** Sent to requests with the header `anthropic-version`. */
 export const messagesModel = lazy(() =>
   z
     .object({

@@ -9,7 +9,7 @@ export interface ReplyOptions {
   /** The model as the client named it. */
   readonly model: string;
   readonly thinking: ShownThinking;
-  /** Until when an interpreter used by this message is kept at least, in RFC 3339. */
+  /** The time until which the interpreter of this message is kept at least, in RFC 3339. */
   readonly containerExpiresAt: string;
 }
 
@@ -19,7 +19,7 @@ export type StopReason = "end_turn" | "max_tokens" | "stop_sequence" | "tool_use
 export function toStop({ finish, stopSequence }: TurnEnd): {
   readonly stop_reason: StopReason;
   readonly stop_sequence: string | null;
-  /** Of refusals, which there are none of. */
+  /** For refusals, which do not occur. */
   readonly stop_details: null;
 } {
   const none = { stop_sequence: null, stop_details: null };
@@ -29,7 +29,9 @@ export function toStop({ finish, stopSequence }: TurnEnd): {
   return { stop_reason: "stop_sequence", stop_sequence: stopSequence, stop_details: null };
 }
 
-/** The interpreter that ran code. Sent back as `container`, a later request goes on with its variables. */
+/**
+ * The interpreter that ran code. A later request that sends its id back as `container` continues with its variables.
+ */
 export function toContainer(
   shown: ShownCall | undefined,
   { containerExpiresAt }: ReplyOptions,
@@ -38,7 +40,7 @@ export function toContainer(
   return { id: shown.containerId, expires_at: containerExpiresAt, skills: null };
 }
 
-/** Members that Anthropic's API always has and the gateway has no values for. Strict clients insist on them. */
+/** Members that Anthropic's API always sends and that have no value here. Strict clients require them. */
 const UNKNOWN_USAGE = { cache_creation: null, inference_geo: null, service_tier: null };
 
 /** Usage at the start of a stream. All counts but the input must be 0: LangChain adds up those of the start and the end. */
@@ -54,7 +56,7 @@ export function toFirstUsage(inputTokens: number) {
   };
 }
 
-/** Who makes the calls of `tool_use` blocks: the model itself, not code that it wrote. */
+/** The caller of `tool_use` blocks: the model itself, not code that it wrote. */
 export const CALLER = { type: "direct" } as const;
 
 /** Clients add up the three input counts. Output tokens include thinking. */

@@ -116,7 +116,7 @@ const serverToolUse = lazy(() =>
   z.object({ type: z.literal("server_tool_use"), id: z.string().regex(SERVER_TOOL_ID) }),
 );
 
-/** Its result. That of a search carries the call, encrypted, in one of its entries. */
+/** Its result. A search result contains the encrypted call in one of its entries. */
 const serverResult = lazy(() =>
   z.object({
     type: z.enum(["web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"]),
@@ -241,7 +241,7 @@ const promptFields = lazy(() => ({
   tools: z.array(tool()).nullish(),
   tool_choice: toolChoice().nullish(),
   thinking: thinkingConfig().nullish(),
-  /** An interpreter to go on with, as a message has named it. */
+  /** The interpreter to resume, as named in an earlier message. */
   container: z
     .union([z.string(), z.looseObject({ id: textLike() }).transform(({ id }) => id)])
     .nullish()
@@ -254,7 +254,7 @@ const promptFields = lazy(() => ({
     .nullish(),
   /** The older name of `output_config.format`. */
   output_format: outputFormat().nullish(),
-  /** Of Anthropic's beta. */
+  /** From Anthropic's beta. */
   mcp_servers: z
     .array(z.unknown())
     .max(0, "MCP servers are not run on this API. Use the Responses API or Chat Completions")

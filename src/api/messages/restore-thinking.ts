@@ -104,7 +104,7 @@ function runningFrom(entries: readonly HistoryEntry[]): number {
 
 /** Part of an assistant message: up to and including a call, or what follows the last call. */
 interface Step {
-  /** All of them, thinking included. */
+  /** All parts, including thinking. */
   readonly parts: readonly AssistantPart[];
   readonly callId: string | undefined;
 }
@@ -131,7 +131,7 @@ function withoutThinking({ parts }: AssistantEntry): Step[] {
 
 interface OpenedStep {
   readonly step: Step;
-  /** There was thinking or a call that the gateway ran, and all of it was restored. */
+  /** There was thinking or a call of the gateway, and all of it was restored. */
   readonly known: boolean;
   /** The parts, restored. */
   readonly parts: readonly AssistantPart[];
@@ -179,7 +179,7 @@ async function openPart(
   return { part, outcome: text === "" ? "lost" : "sent" };
 }
 
-/** A call that a thinking block carries stands behind the block of its result, and takes its place. */
+/** A call that was restored from a thinking block replaces its own block, which precedes it. */
 function joinCarriers(parts: readonly AssistantPart[]): AssistantPart[] {
   const joined: AssistantPart[] = [];
   for (const part of parts) {
@@ -208,7 +208,7 @@ function withStored({ parts }: Step, stored: CallReasoning): AssistantPart[] {
   ];
 }
 
-/** All of it stands before the first text. */
+/** All of it is placed before the first text. */
 function inOneList({ before, after, tools = [] }: CallReasoning): CallReasoning {
   const starts = before.map((_, list) => before.slice(0, list).flat().length);
   return {

@@ -38,7 +38,7 @@ export interface MessagesDeps {
   readonly serverTools: ServerTools;
   /** Tools that the gateway runs. */
   readonly hosted: HostedDeps;
-  /** How long an interpreter is kept that nobody uses. */
+  /** How long an unused interpreter is kept. */
   readonly containerIdleMs: number;
   readonly media: MediaInput;
   readonly keepAliveMs: number;
@@ -74,7 +74,7 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     const { signal } = abort;
     const events = deps.reasoning.keep(model.run(turn, signal), {
       tenant: client.tenant,
-      // Calls that the gateway ran are carried by the client even where it is shown no thinking.
+      // Calls of the gateway are sent encrypted even if thinking is hidden from the client.
       seal: options.thinking !== "none" || turn.builtins !== undefined,
     });
     if (!request.stream) {

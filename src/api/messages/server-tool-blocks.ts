@@ -1,10 +1,10 @@
 /**
- * Blocks of calls that the gateway runs, as Anthropic's servers show theirs: a `server_tool_use` block and the block of its
- * result.
+ * Converts calls that the gateway runs to Anthropic's blocks: a `server_tool_use` block and the block of its result.
  *
- * `browser.open` and `browser.find` are shown as `web_fetch`, whose document is what the model read, and code as
- * `code_execution`. None of these blocks holds exactly what the model saw, except for what is encrypted: results of a
- * search have a field for that, and behind other results stands a thinking block without text, whose signature it is.
+ * `browser.open` and `browser.find` appear as `web_fetch`, whose document is the text the model read, and code as
+ * `code_execution`. None of these blocks contains exactly what the model saw. The complete call is sent encrypted:
+ * search results have a field for it, and other results are followed by a thinking block without text that has it as
+ * its signature.
  */
 import type { CodeShown, ShownCall } from "../../tools/builtin-tool.ts";
 import type { Citation } from "../../turn/citations.ts";
@@ -12,7 +12,7 @@ import type { BuiltinCallResult, Part } from "../../turn/turn.ts";
 
 type BuiltinPart = Extract<Part, { kind: "builtin-call" }>;
 
-/** Ids of blocks made here: the prefix that Anthropic demands, and the call's own id. */
+/** Ids of blocks: the prefix that Anthropic requires, and the call's own id. */
 export const SERVER_TOOL_ID = /^srvtoolu_call_/;
 
 function toServerToolId({ id }: Pick<BuiltinPart, "id">): string {
@@ -21,7 +21,7 @@ function toServerToolId({ id }: Pick<BuiltinPart, "id">): string {
 
 type ServerToolName = "web_search" | "web_fetch" | "code_execution";
 
-/** Undefined: calls of this tool are not shown. */
+/** Undefined: calls of this tool are not returned. */
 export function serverToolName({ name, origin }: BuiltinPart): ServerToolName | undefined {
   if (origin !== undefined) return undefined;
   if (name === "browser.search") return "web_search";
@@ -38,7 +38,7 @@ export function toServerToolUse(
   return { type: "server_tool_use" as const, id, name, input, caller: { type: "direct" as const } };
 }
 
-/** The input of a call, once it is known: that of `web_fetch` is known by its result. */
+/** The input of a call, once it is known: for `web_fetch`, from the result. */
 export function toServerToolInput(
   name: ServerToolName,
   text: string,
@@ -59,7 +59,7 @@ export function toServerToolInput(
 
 export interface ResultBlock {
   readonly block: object;
-  /** The block carries what is encrypted. */
+  /** The block contains the encrypted call. */
   readonly carries: boolean;
 }
 
@@ -144,7 +144,7 @@ function toCodeError(reason: BuiltinCallResult["reason"]): string {
   return reason === "limit" ? "too_many_requests" : "unavailable";
 }
 
-/** A citation of a text block. Clients send `encrypted_index` back; nothing is read from it. */
+/** A citation in a text block. Clients send `encrypted_index` back; it is not read. */
 export function toTextCitation({ url, title, text }: Citation) {
   return {
     type: "web_search_result_location" as const,
@@ -155,14 +155,14 @@ export function toTextCitation({ url, title, text }: Citation) {
   };
 }
 
-/** A text, cut behind each place that cites something: there its block ends. */
+/** Splits a text after each citation, because a block ends there. */
 export interface CitedPiece {
   readonly text: string;
-  /** Of everything since the piece before. */
+  /** The citations since the previous piece. */
   readonly citations: readonly Citation[];
 }
 
-/** @param begin where the text begins in that of the part, which citations count from. */
+/** @param begin position of the text in the part's, to which citations refer. */
 export function cutAtCitations(
   text: string,
   citations: readonly Citation[],

@@ -1,6 +1,6 @@
 /**
- * Declarations of Anthropic's server tools, as the gateway's tools take them. A field that they cannot honour is answered
- * with a 400 that names it.
+ * Reads declarations of Anthropic's server tools. A field that the gateway's tools do not support is answered with a
+ * 400 that names it.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
@@ -11,14 +11,14 @@ export interface ServerTool {
   /** `web_search_20250305` */
   readonly kind: string;
   readonly name: string;
-  /** All of the declaration's. */
+  /** All fields of the declaration. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 export interface DeclarationOptions {
-  /** As the gateway's tools are named: `web_search`, `code_execution`. */
+  /** The name of the gateway's tool: `web_search`, `code_execution`. */
   readonly kind: string;
-  /** The tool's place in the request. */
+  /** The tool's path in the request. */
   readonly param: string;
   /** The interpreter that the request names. */
   readonly container: string | null | undefined;

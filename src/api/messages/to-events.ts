@@ -43,9 +43,9 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
   /** Thinking that is shown only in a tool loop or before a preamble. */
   let held: string[] = [];
   let hasCall = false;
-  /** The open text part: how much of it was given out, and how much of that in the open block. */
+  /** The open text part: the number of characters emitted, in total and in the open block. */
   const given = { part: 0, block: 0 };
-  /** The open block cites something, so further text begins another. */
+  /** The open block has a citation, so further text begins a new block. */
   let isCited = false;
   let container: ReturnType<typeof toContainer> = null;
   let ran: { readonly part: BuiltinPart; text: string } | undefined;
@@ -121,7 +121,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
     return startBlock(TEXT, "text_delta", "text");
   }
 
-  /** Code is streamed. Other input is given out when it is complete, and that of `web_fetch` with the result. */
+  /** Code is streamed. Other input is sent when it is complete; for `web_fetch`, with the result. */
   function startServerTool(part: BuiltinPart): string {
     const name = serverToolName(part);
     if (name === undefined || name === "web_fetch") return "";
@@ -162,7 +162,7 @@ export function createEventWriter(options: ReplyOptions): EventWriter {
     return started + inputDelta(JSON.stringify(whole)) + stopBlock();
   }
 
-  /** In pieces: a block ends behind what it cites. */
+  /** Split into blocks: a block ends after a citation. */
   function textDelta(text: string, citations: readonly Citation[]): string {
     if (citations.length === 0 && !isCited) {
       given.part += text.length;

@@ -75,13 +75,13 @@ function toContent(parts: readonly FinishedPart[], { thinking }: ReplyOptions): 
   return parts.some(({ kind }) => kind === "tool-call") ? [...blocks, ...held] : blocks;
 }
 
-/** Cut behind each place that cites something. */
+/** Splits the text after each citation. */
 function toTextBlocks({ text, citations = [] }: FinishedPart): string[] {
   const blocks: { text: string; citations?: readonly object[] }[] = [];
   for (const piece of cutAtCitations(text, citations, 0)) {
     const last = blocks.at(-1);
     const cited = piece.citations.map((each) => toTextCitation(each));
-    // What is cited before any text goes with the text behind it.
+    // Citations before any text belong to the text after them.
     if (last?.text === "") {
       blocks.pop();
       blocks.push({ text: piece.text, citations: [...(last.citations ?? []), ...cited] });

@@ -135,7 +135,10 @@ function requestedChoice(choice: CountRequest["tool_choice"]): RequestedChoice {
   }
 }
 
-/** A tool of the gateway's that must be called: named, or because a call is required and there is no other tool. */
+/**
+ * The recipients of a tool of the gateway that must be called: it is named, or a call is required and there is no other
+ * tool.
+ */
 function forcedHosted(
   { tool_choice: choice }: CountRequest,
   { hosted, names, functions }: OfferedTools,
@@ -153,7 +156,7 @@ function named(choice: CountRequest["tool_choice"]): string | undefined {
   return choice?.type === "tool" ? choice.name : undefined;
 }
 
-/** By tool name: what the tools that the gateway runs have saved in the running loop, the latest last. */
+/** By tool name: the state that the gateway's tools have saved in the running loop, the latest last. */
 function toToolStates(entries: readonly HistoryEntry[]): ReadonlyMap<string, string> {
   const parts = entries.flatMap((entry) => (entry.type === "assistant" ? entry.parts : []));
   return new Map(

@@ -29,9 +29,9 @@ export interface ToolsOptions {
 
 export interface OfferedTools {
   readonly functions: readonly OfferedFunction[];
-  /** Those that the gateway runs. */
+  /** Tools that the gateway runs. */
   readonly hosted: HostedTools;
-  /** The kinds of those, by the names that the request has for them. */
+  /** Their kinds, by the names used in the request. */
   readonly names: ReadonlyMap<string, string>;
   /** Kinds of tools that were skipped. */
   readonly skipped: readonly string[];
@@ -88,8 +88,8 @@ export function toOfferedFunctions(
 }
 
 /**
- * The kind of tool that serves a dated one. The browser opens pages as well as it searches: `web_fetch` beside `web_search`
- * is the same tool. Alone it cannot be had, because the model knows the browser only as a whole.
+ * The gateway's tool for a dated name. `web_fetch` beside `web_search` is the same tool, since the browser also opens
+ * pages. `web_fetch` alone is not supported, because the model was trained with the complete browser.
  */
 function servedAs(kind: string, searches: boolean): string | undefined {
   if (/^(?:web_search|code_execution)_\d+$/.test(kind)) return kind.replace(/_\d+$/, "");

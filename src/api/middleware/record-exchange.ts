@@ -1,11 +1,11 @@
-/** Hands requests that make turns, and their answers, to the recorder while somebody listens to it. */
+/** Passes requests that run turns, and their responses, to the recorder while it has listeners. */
 import type { Context, MiddlewareHandler } from "hono";
 import { createPushStream, type PushStream } from "../../streams/push-stream.ts";
 import type { RecordedApi } from "../../telemetry/record/exchange.ts";
 import type { OpenExchange, Recorder } from "../../telemetry/record/recorder.ts";
 import type { ApiEnv } from "../client.ts";
 
-/** Paths of requests that make turns, below any prefix. */
+/** Paths of requests that run turns, below any prefix. */
 const APIS: readonly (readonly [end: string, api: RecordedApi])[] = [
   ["/chat/completions", "chat-completions"],
   ["/responses", "responses"],
@@ -57,7 +57,7 @@ function apiOf(c: Context<ApiEnv>): RecordedApi | undefined {
   return APIS.find(([end]) => c.req.path.endsWith(end))?.[1];
 }
 
-/** The same frames, noted as they are written. */
+/** Returns the same frames, and records them as they are written. */
 function noteFrames(frames: PushStream<string>, exchange: OpenExchange): PushStream<string> {
   return createPushStream(
     async (consumer) => {

@@ -12,7 +12,9 @@ export interface RecordDeps {
   readonly now: () => Date;
 }
 
-/** The status of a request whose client has left, in the log and the metrics. No client sees it. nginx uses the same. */
+/**
+ * The status of a request whose client has disconnected, in the log and the metrics, as in nginx. No client sees it.
+ */
 export const CLIENT_LEFT = 499;
 
 /** Requested every few seconds by load balancers and scrapers: logged at `debug` only. */
@@ -35,7 +37,7 @@ export function record({ log, meters, now }: RecordDeps): MiddlewareHandler<ApiE
       status,
       ms: now().getTime() - started,
       tenant: c.get("client")?.tenant,
-      // What else fails is in the line of its turn, or in that of the failure.
+      // Other failures are logged with their turn or on their own.
       reason: c.error instanceof RequestError ? c.error.reason : undefined,
     });
   };

@@ -39,7 +39,7 @@ function toDetails(operation: Operation): string {
 </details>`;
 }
 
-/** The parts that answers share. */
+/** The parts that responses share. */
 function toPart([name, schema]: readonly [string, object]): string {
   return `<details id="${name}"><summary><code>${name}</code></summary>${toSchema("", schema)}
 </details>`;

@@ -2,7 +2,7 @@
 
 export const STYLE_PATH = "/style.css";
 
-/** Nothing is loaded but the style sheet, nothing runs, and no other page may frame it. */
+/** Only the style sheet is loaded, no scripts run, and no other page may frame it. */
 export const PAGE_HEADERS = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -10,7 +10,7 @@ export const PAGE_HEADERS = {
   "referrer-policy": "no-referrer",
 };
 
-/** Text as HTML. */
+/** Escapes text for HTML. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

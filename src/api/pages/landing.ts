@@ -1,4 +1,4 @@
-/** What a browser sees at `/`. */
+/** The page that browsers get at `/`. */
 import type { Models } from "../../models/models.ts";
 import { escapeHtml, toPage } from "./html.ts";
 
@@ -6,7 +6,7 @@ export interface LandingOptions {
   /** `http://127.0.0.1:8787` */
   readonly origin: string;
   readonly models: Models;
-  /** A key is required: the page is for everybody, so it does not name the models. */
+  /** A key is required. The page is public, so it does not name the models. */
   readonly hasKeys: boolean;
 }
 

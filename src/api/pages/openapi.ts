@@ -15,7 +15,7 @@ export interface OpenApiDocument {
   };
 }
 
-/** Made on first use: it takes some milliseconds, which no start should. */
+/** Created on first use: it takes some milliseconds, which must not delay the start. */
 export const openApiDocument: () => OpenApiDocument = lazy(() => ({
   openapi: "3.1.0",
   info: {
@@ -26,7 +26,7 @@ export const openApiDocument: () => OpenApiDocument = lazy(() => ({
       "they do not name are ignored, and clients should ignore such fields of answers. All paths " +
       "below /v1 are also served below /api/v1, those of the Responses API below /open-responses/v1 too.",
   },
-  // A gateway without keys takes any.
+  // A gateway without keys accepts any key.
   security: [{ bearer: [] }, {}],
   paths: toPaths(),
   components: {
@@ -106,11 +106,11 @@ const jsonObject = z.record(z.string(), z.unknown());
 function toJsonSchema(name: string, schema: z.ZodType): object {
   const made = z.toJSONSchema(unwrap(schema), {
     io: "input",
-    // What only code can check has no form in JSON Schema: anything is allowed there.
+    // Checks made in code have no form in JSON Schema: the schema allows anything there.
     unrepresentable: "any",
     override: ({ jsonSchema }) => makeTypeOptional(jsonSchema),
   });
-  // References are relative to the schema, in the document to the whole of it.
+  // References are relative to the schema; in the document they must be relative to its root.
   const text = JSON.stringify({ ...made, $schema: undefined }).replaceAll(
     /"\$ref":"#(\/[^"]*)?"/g,
     (_, path: string | undefined) => JSON.stringify(toRef(name, path)).slice(1, -1),

@@ -1,4 +1,4 @@
-/** Every route that serves something, for the OpenAPI document. A test compares it with the application's routes. */
+/** Every route, for the OpenAPI document. A test compares the list with the application's routes. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import * as chat from "../chat-completions/reply-schema.ts";
@@ -22,30 +22,30 @@ export type Tag =
   | "Models"
   | "Operation";
 
-/** Created when the document is. */
+/** Created with the document. */
 export type LazySchema = () => z.ZodType;
 
 export interface Operation {
   readonly method: "get" | "post" | "delete";
-  /** With parameters in braces. */
+  /** The path, with parameters in braces. */
   readonly path: string;
   readonly tag: Tag;
   readonly summary: string;
   /** The name and the schema that checks the request's body. */
   readonly body?: readonly [name: string, schema: z.ZodType];
-  /** A successful answer in JSON. */
+  /** The schema of a successful response in JSON. */
   readonly json?: LazySchema;
-  /** The data of each event, where an answer can come in events. */
+  /** The schema of each event's data, if the response can be a stream. */
   readonly events?: LazySchema;
-  /** The type of an answer that is text. */
+  /** The media type of a text response. */
   readonly text?: "text/plain" | "text/html";
-  /** Statuses with the body of a successful answer, beside 200. */
+  /** Further statuses with the body of a successful response. */
   readonly alsoWith?: readonly number[];
-  /** No key is needed, even where the gateway has keys. */
+  /** No key is required, even if the gateway has keys. */
   readonly isOpen?: boolean;
 }
 
-/** In Anthropic's form to requests that name a version of its API. */
+/** In Anthropic's format for requests that name a version of its API. */
 const modelList = lazy(() => z.union([common.modelList(), messages.messagesModelList()]));
 const oneModel = lazy(() => z.union([common.modelOrEndpoints(), messages.messagesModel()]));
 const anyObject = lazy(() => z.looseObject({}));

@@ -1,14 +1,14 @@
-/** The answers of all operations as JSON Schemas for the OpenAPI document: their named parts are shared. */
+/** The responses of all operations as JSON Schemas for the OpenAPI document, with shared named parts. */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import { ERRORS, type LazySchema, OPERATIONS } from "./operations.ts";
 
-/** A schema of an answer. Of one with a name only the reference: {@link replyParts} has the rest. */
+/** The schema of a response. A named schema is only a reference to {@link replyParts}. */
 export function toReplySchema(schema: LazySchema): object {
   return replies().schemas.get(schema) ?? {};
 }
 
-/** The parts with a name, by their name. */
+/** The named parts, by name. */
 export function replyParts(): Readonly<Record<string, object>> {
   return replies().parts;
 }
@@ -37,7 +37,7 @@ const madeSchema = z.object({
 
 /** Further members of objects are left open: clients are expected to ignore them. */
 function toJson(schema: z.ZodType) {
-  // As a member of an object, a schema with a name becomes a part like others.
+  // A named schema that is a member of an object becomes a shared part too.
   const made = z.toJSONSchema(z.object({ reply: schema }), {
     io: "input",
     override: ({ jsonSchema }) => removeRange(jsonSchema),
@@ -47,7 +47,7 @@ function toJson(schema: z.ZodType) {
   return { reply: properties.reply, parts: $defs };
 }
 
-/** That a whole number is one that JavaScript can hold needs no saying. */
+/** JavaScript's limits of integers are left out. */
 function removeRange(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;

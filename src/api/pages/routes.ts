@@ -1,4 +1,4 @@
-/** Pages for people and the description for programs. They need no key and tell nothing that a key protects. */
+/** Public pages and the OpenAPI document. They need no key and reveal nothing that a key protects. */
 import { Hono } from "hono";
 import type { Models } from "../../models/models.ts";
 import type { ApiEnv } from "../client.ts";
@@ -10,7 +10,7 @@ import { openApiDocument } from "./openapi.ts";
 export function pageRoutes(models: Models, hasKeys: boolean): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.get("/", (c) => {
-    // For programs, nothing is here: the 404 says where the APIs begin.
+    // Programs get a 404 that names the APIs' paths.
     if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return c.notFound();
     const { origin } = new URL(c.req.url);
     return c.html(toLandingPage({ origin, models, hasKeys }), 200, PAGE_HEADERS);

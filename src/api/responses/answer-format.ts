@@ -1,4 +1,4 @@
-/** Reads `text.format`: for the developer message, and as a demand on the answer. */
+/** Reads `text.format`: for the developer message, and as a constraint on the answer. */
 import type { ResponseFormat } from "../../harmony/conversation.ts";
 import type { AnswerFormat } from "../../turn/turn.ts";
 import { compileEnforced } from "../enforced-schemas.ts";

@@ -18,7 +18,7 @@ export interface BuiltinCallState {
   readonly result: BuiltinCallResult | undefined;
 }
 
-/** What the request asked to have included. */
+/** The `include` values of the request. */
 export interface BuiltinIncludes {
   readonly sources: boolean;
   readonly results: boolean;
@@ -36,7 +36,7 @@ export function builtinItemPrefix(part: BuiltinPart): string {
   return PREFIXES[kindOf(part)];
 }
 
-/** The item as it stands. */
+/** The item in its current state. */
 export function toBuiltinItem(
   call: BuiltinCallState,
   status: BuiltinItemStatus,
@@ -96,7 +96,7 @@ function toMcpItem(
   };
 }
 
-/** While the arguments are written, only the kind of an action is known. */
+/** While the arguments are written, only the type of the action is known. */
 function toAction(name: string, shown: ShownCall | undefined, { sources }: BuiltinIncludes) {
   switch (shown?.type) {
     case "search":
@@ -115,7 +115,7 @@ function toAction(name: string, shown: ShownCall | undefined, { sources }: Built
   }
 }
 
-/** The events of a call, by what has happened to it. `members` is the JSON of what they hold beside their place. */
+/** The events of a call, by its progress. `members` is the JSON of their own members. */
 export interface BuiltinEvent {
   readonly type: string;
   readonly members: string;
@@ -125,14 +125,14 @@ export function eventsAtStart({ part }: BuiltinCallState): BuiltinEvent[] {
   return part.awaitsApproval ? [] : [{ type: `${eventPrefix(part)}.in_progress`, members: "" }];
 }
 
-/** The type of its deltas. Undefined: its text is shown only when it is complete. */
+/** The type of its deltas. Undefined: its text is sent only when it is complete. */
 export function builtinDeltaType(part: BuiltinPart): string | undefined {
   return part.awaitsApproval || kindOf(part) !== "code"
     ? undefined
     : "response.code_interpreter_call_code.delta";
 }
 
-/** What is called is known, and runs. */
+/** The arguments are complete, and the call runs. */
 export function eventsAtRun({ part, text }: BuiltinCallState): BuiltinEvent[] {
   if (part.awaitsApproval) return [];
   const json = JSON.stringify(text);
@@ -156,7 +156,7 @@ export function eventsAtRun({ part, text }: BuiltinCallState): BuiltinEvent[] {
   }
 }
 
-/** There is an event of failure for MCP only. */
+/** Only MCP has an event for a failure. */
 export function eventsAtEnd({ part, result }: BuiltinCallState): BuiltinEvent[] {
   if (part.awaitsApproval || result === undefined) return [];
   if (!result.failed) return [{ type: `${eventPrefix(part)}.completed`, members: "" }];

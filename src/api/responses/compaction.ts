@@ -10,7 +10,7 @@ import type { HistoryItem } from "./history-item.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
 import { sealSummary, SUMMARY_REQUEST } from "./summary.ts";
 
-/** A finished compaction item of a response. Stands where a turn has its parts. */
+/** A finished compaction item of a response, in place of the turn's parts. */
 export interface CompactionEvent {
   readonly type: "compaction";
   readonly sealed: string;
@@ -32,7 +32,7 @@ export function asksForCompaction({ input }: Pick<PromptRequest, "input">): bool
 
 const COMPACTION_TRIGGER = "compaction_trigger";
 
-/** The request for the summary: the model calls no tool and thinks little, and what is too long is cut. */
+/** The request for the summary: without tool calls, with little reasoning, and with a history that may be truncated. */
 export function toCompactionRequest(request: ResponsesRequest): ResponsesRequest {
   const { text: _text, max_output_tokens: _limit, ...rest } = request;
   return {
@@ -53,7 +53,7 @@ export function withoutTriggers(history: readonly HistoryItem[]): readonly Histo
   return history.filter((item) => item.type !== "unsupported" || item.kind !== COMPACTION_TRIGGER);
 }
 
-/** Seals the summary that the turn writes. Its own parts are not shown. */
+/** Encrypts the summary that the turn writes. The turn's own parts are not returned. */
 export function runCompaction(
   turn: AsyncIterable<TurnEvent>,
   tenant: string,

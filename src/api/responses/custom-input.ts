@@ -3,7 +3,7 @@
  * object with the text as its only member.
  */
 export interface CustomInput {
-  /** What of the input is certain. */
+  /** The part of the input that is certain. */
   push(body: string): string;
   /** The rest of the input. */
   end(): string;

@@ -4,17 +4,17 @@ import type { McpTool } from "../../tools/mcp/connection.ts";
 import type { Content } from "./items.ts";
 import type { Tool } from "./tool-schemas.ts";
 
-/** Names are the server's own. */
+/** Tool names are those of the server. */
 export type McpHistoryItem =
-  /** Absent tools: the server had failed. */
+  /** Absent: the listing failed. */
   | {
       readonly type: "mcp-list";
       readonly label: string;
       readonly tools: readonly McpTool[] | undefined;
     }
-  /** A call that the client has sent back. Without a result it was not run. */
+  /** A call in the history. Without a result it was not run. */
   | ({ readonly type: "mcp-call"; readonly result: string | undefined } & McpCall)
-  /** The model wanted to make this call. */
+  /** A request for approval of this call. */
   | ({ readonly type: "mcp-request"; readonly id: string } & McpCall)
   | {
       readonly type: "mcp-response";
@@ -63,7 +63,7 @@ export type HistoryItem =
       readonly content: Content;
       readonly param: string;
     }
-  /** Tools that are offered from here on. `callId`: a search has found them. */
+  /** Tools that are offered from here on. `callId`: the tool search that found them. */
   | {
       readonly type: "tools";
       readonly tools: readonly Tool[];

@@ -37,7 +37,7 @@ export interface ResolvedHistory {
   readonly items: readonly HistoryItem[];
   /** Where the reasoning of the running loop was found; of several steps, the worst outcome. */
   readonly outcome: ReasoningOutcome | undefined;
-  /** By tool name: what the tools that the gateway runs have saved in the running loop. */
+  /** By tool name: the state that the gateway's tools have saved in the running loop. */
   readonly toolStates: ReadonlyMap<string, string>;
 }
 
@@ -118,7 +118,7 @@ async function resolveStep(step: ModelStep, deps: HistoryDeps): Promise<Resolved
     if (each.item.type === "unsupported" && isBuiltinItem(each.item.item.type)) {
       const kept = await findKeptCall(each, deps);
       if (kept === undefined) {
-        // Without its result a call is left out: nothing is invented. Items of MCP hold it.
+        // A call without its result is left out, because results are not invented. MCP items contain it.
         items.push(...optional(readMcpItem(each.item.item, each.param)));
         continue;
       }

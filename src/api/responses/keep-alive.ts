@@ -16,7 +16,7 @@ export function keepAliveFrames(writer: EventWriter, keepAliveMs: number): () =>
   };
 }
 
-/** How often a WebSocket, which has no comments, is sent an event. */
+/** Interval of keep-alive events on a WebSocket, which has no comments. */
 export function eventIntervalMs(keepAliveMs: number): number {
   return keepAliveMs * keepAlivesPerEvent(keepAliveMs);
 }

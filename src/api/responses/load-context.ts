@@ -30,7 +30,7 @@ export interface RequestContext {
   readonly conversation: string | undefined;
   /** Where the reasoning of the running tool loop was found; of several steps, the worst outcome. */
   readonly outcome: ReasoningOutcome | undefined;
-  /** By tool name: what the tools that the gateway runs have saved in the running loop. */
+  /** By tool name: the state that the gateway's tools have saved in the running loop. */
   readonly toolStates: ReadonlyMap<string, string>;
   /** Approximate JSON length of `earlier` and of the items that the input references. */
   readonly earlierSize: number;

@@ -1,4 +1,4 @@
-/** What of a request is left out of the turn or not enforced: told in response headers, the log and the metrics. */
+/** Collects what was left out of a turn or is not enforced, for response headers, the log and the metrics. */
 import type { Capabilities } from "../../engines/engine.ts";
 import { findFormat } from "../../turn/constraints.ts";
 import type { Turn } from "../../turn/turn.ts";

@@ -21,18 +21,18 @@ export interface OpenItem {
   readonly id: string;
   /** Its index in the output. */
   readonly index: number;
-  /** Only of calls: what is called. */
+  /** Only for calls: the tool called. */
   readonly target: CallTarget | undefined;
   text: string;
-  /** Of a call of a tool that takes one text: reads it. */
+  /** For a call of a tool with text input: reads the input. */
   readonly input: CustomInput | undefined;
   /** Only for messages. */
   readonly logprobs: OutputLogprob[];
-  /** Only of answers. */
+  /** Only for answers. */
   readonly annotations: UrlCitation[];
-  /** Only of calls that the gateway runs: how it came out. */
+  /** Only for calls that the gateway runs: the result. */
   result: BuiltinCallResult | undefined;
-  /** Complete, unless the turn was cut here. */
+  /** Complete, unless the turn was truncated here. */
   isOver: boolean;
   /** Encrypted reasoning, known once the item is done. */
   sealed: string | undefined;
@@ -69,7 +69,7 @@ export function isMessage({ kind }: Part): boolean {
   return kind === "preamble" || kind === "content";
 }
 
-/** `includes`: of calls that the gateway runs, what is shown of them. */
+/** `includes`: optional parts of calls that the gateway runs. */
 export function toItem(
   item: OpenItem,
   status: ItemStatus,
@@ -133,19 +133,19 @@ function toCallItem(
   }
 }
 
-/** The client expects an object. What the model wrote instead is what it searched for. */
+/** The client expects an object. Other text is used as the query. */
 function toSearchArguments(text: string): object {
   if (text === "") return {};
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // No JSON, or it was cut.
+    // Not JSON, or truncated.
   }
   return { query: text };
 }
 
-/** The item for the store: with what a later request needs of it. */
+/** The item for the store, including what a later request needs. */
 export function toStoredItem(
   item: OpenItem,
   status: ItemStatus,

@@ -1,6 +1,6 @@
 /**
- * What the Responses API answers, as schemas for the OpenAPI document. The types of what is written are those of
- * `to-response.ts`; a test compares them with these.
+ * The schemas of the Responses API's responses, for the OpenAPI document. The types of the code that writes them are in
+ * `to-response.ts`; a test compares both.
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
@@ -102,7 +102,7 @@ const modelItems = lazy(
     ] as const,
 );
 
-/** Calls that the gateway runs. With encrypted content where reasoning is encrypted. */
+/** Calls that the gateway runs, with encrypted content if reasoning is encrypted. */
 const builtinItems = lazy(() => {
   const shape = { id: z.string(), encrypted_content: z.string().optional() };
   return [
@@ -167,7 +167,7 @@ export const outputItem = lazy(() =>
   z.discriminatedUnion("type", [...modelItems(), ...builtinItems()]).meta({ id: "OutputItem" }),
 );
 
-/** Listed as it was sent, with an id. */
+/** Returned as it was sent, with an id. */
 export const listedItem = lazy(() =>
   z.looseObject({ type: z.string(), id: z.string().optional() }).meta({ id: "ListedItem" }),
 );
@@ -187,7 +187,7 @@ const usage = lazy(() =>
     .meta({ id: "ResponseUsage" }),
 );
 
-/** What a request declared is repeated as it was declared: tools, formats, choices. */
+/** Tools, formats and choices are returned as the request declared them. */
 const declared = lazy(() => z.looseObject({ type: z.string() }));
 
 export const response = lazy(() =>
@@ -259,7 +259,7 @@ const itemEvent = lazy(() =>
   }),
 );
 
-/** Of a part of an item: its text, in pieces and whole. */
+/** Events of a part of an item: its text, as deltas and complete. */
 const textEvent = lazy(() =>
   z.object({
     type: z.enum([
@@ -291,7 +291,7 @@ const textEvent = lazy(() =>
   }),
 );
 
-/** Of a call: its arguments, and where the gateway runs it, how it goes. */
+/** Events of a call: its arguments, and its progress if the gateway runs it. */
 const callEvent = lazy(() =>
   z.object({
     type: z.enum([
@@ -329,7 +329,7 @@ const callEvent = lazy(() =>
 const errorEvent = lazy(() =>
   z.object({
     type: z.literal("error"),
-    /** Not of an error before the response has begun. */
+    /** Absent for an error before the response has begun. */
     sequence_number: z.int().optional(),
     code: nullableText(),
     message: z.string(),

@@ -39,21 +39,21 @@ export interface ResponseBuilderOptions {
   readonly toResponse: (state: ResponseState) => ResponseResource;
   /** Creates an item's id. `prefix` is its kind, `index` its place in the output. */
   readonly toItemId: (prefix: string, index: number) => string;
-  /** What the calls of each tool are on the wire. */
+  /** The wire format of each tool's calls. */
   readonly targets: CallTargets;
-  /** MCP servers whose tools were listed for the request: the first items. */
+  /** MCP servers whose tools were listed for the request: they are the first items. */
   readonly listings: readonly Listing[];
   /** Seconds since 1970. */
   readonly now: () => number;
   /** False: reasoning items in the response have no text. */
   readonly showReasoning: boolean;
-  /** What is shown of calls that the gateway runs. */
+  /** Optional parts of calls that the gateway runs. */
   readonly includes: BuiltinIncludes;
   /** The response is queued before it runs. */
   readonly queued: boolean;
   /** The client is Codex, which needs other codes (`codex.ts`). */
   readonly isCodex: boolean;
-  /** Only the context limits the answer. */
+  /** The answer is limited by the context only. */
   readonly isUnlimited: boolean;
 }
 
@@ -79,11 +79,11 @@ export interface ResponseListener {
   onDelta(item: OpenItem, text: string, logprobs: readonly OutputLogprob[] | undefined): void;
   /** An annotation of text that has been reported. */
   onAnnotation(item: OpenItem, annotation: UrlCitation, index: number): void;
-  /** A call that the gateway runs is complete, and is run now. */
+  /** A call that the gateway runs is complete and will be run. */
   onRun(item: OpenItem): void;
   /** `done`: the item as the client may see it. */
   onItemEnd(item: OpenItem, done: OutputItem): void;
-  /** An item that comes as a whole. */
+  /** An item that is added at once. */
   onWholeItem(item: CompactionItem | McpListItem, index: number): void;
   onEnd(status: "completed" | "incomplete"): void;
   /** The response has failed. May follow `onEnd`, which it then replaces. */
@@ -106,7 +106,7 @@ const CONTEXT_FULL: ErrorDescription = {
   errorType: "context_length_exceeded",
 };
 
-/** Seconds to wait for a busy engine that does not say how long. */
+/** Seconds to wait for a busy engine that names no time. */
 const BUSY_RETRY_AFTER = 5;
 
 /** A client that gets a failed response has no status and no header: the error says when to try again. */

@@ -45,7 +45,7 @@ export interface EventWriter {
   /** The events before the turn runs, if the response is queued. */
   queue(): ResponseEvent[];
   push(event: TurnEvent | CompactionEvent): ResponseEvent[];
-  /** Events that say nothing new, for a client that counts only events. */
+  /** Events without news, for a client that counts only events. */
   keepAlive(): ResponseEvent[];
   /**
    * `error`, then `response.failed`. After the end of the turn this replaces the last event, which the caller must not
@@ -202,7 +202,7 @@ export function createEventWriter(
     write("response.output_item.done", members);
   }
 
-  /** It comes as a whole. */
+  /** The item is added at once. */
   function writeSummary({ id, index }: OpenItem, summary: string): void {
     const place = `"item_id":${JSON.stringify(id)},"output_index":${index},"summary_index":0`;
     const text = JSON.stringify(summary);
@@ -256,7 +256,7 @@ export function createEventWriter(
   }
 }
 
-/** A search is told as a whole. */
+/** A search is reported as a whole. */
 const CALL_DELTAS: Readonly<Record<CallTarget["kind"], string | undefined>> = {
   function: "response.function_call_arguments.delta",
   custom: "response.custom_tool_call_input.delta",
@@ -274,5 +274,5 @@ function hasNoParts({ kind }: OpenItem["part"]): boolean {
   return kind === "tool-call" || kind === "builtin-call";
 }
 
-/** What is known of a call when it begins. */
+/** The members of a call that are known when it begins. */
 const NOTHING = { sources: false, results: false, outputs: false };

@@ -115,7 +115,7 @@ export function toHistory(
   return { leading, tools, history };
 }
 
-/** What a search for tools has found. Their definitions follow in a developer message. */
+/** The result of a tool search. The definitions follow in a developer message. */
 function toSearchResult(tools: readonly Tool[], style: NamespaceStyle): string {
   const names = tools.flatMap((tool) => {
     switch (tool.type) {

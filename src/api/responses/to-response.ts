@@ -27,7 +27,7 @@ export interface ReasoningItem {
   readonly id: string;
   readonly type: "reasoning";
   readonly status: ItemStatus;
-  /** Clients iterate it, so it is always there. */
+  /** Clients iterate over it, so it is always present. */
   readonly summary: readonly { readonly type: "summary_text"; readonly text: string }[];
   readonly content: readonly { readonly type: "reasoning_text"; readonly text: string }[];
   readonly encrypted_content?: string;
@@ -179,7 +179,7 @@ export function createResponseWriter(
       // The level in the prompt: the model has only three, whatever was requested.
       effort: requestedReasoning(request).effort,
       summary: request.reasoning?.summary ?? request.reasoning?.generate_summary ?? null,
-      // Whatever was asked for: the model was trained without the reasoning of finished turns.
+      // Whatever was requested: the model was trained without the reasoning of finished turns.
       ...(request.reasoning?.context && { context: "current_turn" as const }),
     },
     max_output_tokens: request.max_output_tokens ?? null,
@@ -219,7 +219,7 @@ export function toResponseUsage(usage: TurnUsage) {
   };
 }
 
-/** Nothing for a tool that was left out. */
+/** Undefined for a tool that was left out. */
 function toToolEcho(tool: Tool, isRun: (kind: string) => boolean): object[] {
   switch (tool.type) {
     case "function": {
@@ -270,7 +270,7 @@ function toChoiceEcho(choice: ResponsesRequest["tool_choice"]) {
       };
     case "unsupported":
       if (choice.kind === "mcp") return toMcpChoiceEcho(choice.fields);
-      // Others were refused before a response exists.
+      // Other values were refused before a response exists.
       return hostedKindOf(choice.kind) === undefined ? "auto" : { type: choice.kind };
     default:
       return choice satisfies never;

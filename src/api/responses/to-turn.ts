@@ -46,24 +46,24 @@ export interface PromptContext extends RequestText {
 export interface ToolSettings {
   readonly style: NamespaceStyle;
   readonly hosted: HostedDeps;
-  /** Most tools of a request, those of namespaces included. */
+  /** Maximum tools of a request, including those of namespaces. */
   readonly max: number;
 }
 
-/** What is made of a request before its history is known. */
+/** The result of reading a request without its history. */
 export interface TurnMaker {
   readonly turnOf: (history: readonly HistoryItem[]) => Turn;
-  /** What the calls of each tool are on the wire. */
+  /** The wire format of each tool's calls. */
   readonly targets: CallTargets;
   /** Tools that were left out. */
   readonly skipped: readonly string[];
 }
 
 export interface TurnContext extends PromptContext {
-  /** The whole history, of which a part may be left out of the prompt. The tools it adds are offered all the same. */
+  /** The complete history. Part of it may be left out of the prompt, but the tools it adds are offered. */
   readonly history: readonly HistoryItem[];
   readonly turnId: string;
-  /** What the tools that the gateway runs have saved in the response this one continues. */
+  /** The state that the gateway's tools have saved in the response this one continues. */
   readonly toolStates?: ReadonlyMap<string, string>;
   /** MCP servers of the request. Absent: none. */
   readonly servers?: OpenedServers;
@@ -115,11 +115,11 @@ export function* turnMaker(
 
 /** The parts of a turn that do not depend on the history. */
 interface Frame extends Pick<RequestTools, "targets" | "skipped" | "hosted"> {
-  /** The first call must be to this tool of the gateway's. */
+  /** The recipients of which the first call must have one: tools of the gateway. */
   readonly forced: readonly string[] | undefined;
   /** All tools. */
   readonly offered: readonly OfferedFunction[];
-  /** What the items of the history add, by item. */
+  /** The tools that items of the history add, by item. */
   readonly later: LaterTools;
   /** Tools that are offered before the history. */
   readonly functions: readonly OfferedFunction[];
@@ -158,7 +158,7 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
   };
 }
 
-/** Those the request's `tool_choice` leaves. */
+/** The tools that `tool_choice` allows. */
 function allowedHosted(hosted: HostedTools, { tool_choice: choice }: PromptRequest): HostedTools {
   if (choice === "none") return NO_HOSTED_TOOLS;
   if (typeof choice !== "object" || choice?.type !== "allowed_tools") return hosted;
@@ -168,7 +168,10 @@ function allowedHosted(hosted: HostedTools, { tool_choice: choice }: PromptReque
   return withTools(hosted, [...tools, ...allowedMcp(choice.tools, hosted.tools)]);
 }
 
-/** A tool of the gateway's that must be called: named, or because a call is required and there is no other tool. */
+/**
+ * The recipients of a tool of the gateway that must be called: it is named, or a call is required and there is no other
+ * tool.
+ */
 function forcedHosted(
   { tool_choice: choice }: PromptRequest,
   { tools }: HostedTools,

@@ -32,7 +32,7 @@ export function requestedChoice(
           : [],
       );
       if (choice.mode === "none") return { type: "none" };
-      // Only tools that were left out are allowed, so no call is.
+      // Only tools that were left out are allowed, so no call is possible.
       if (tools.length === 0 && (choice.mode === "auto" || hosted.tools.length > 0)) {
         return { type: "none" };
       }

@@ -1,4 +1,4 @@
-/** The tools of a request: as the turn offers them, and as calls of them are written on the wire. */
+/** The tools of a request: as offered in the turn, and as their calls appear on the wire. */
 import { toApplyPatchGrammar } from "../../engines/apply-patch-grammar.ts";
 import type { Constraint } from "../../engines/engine.ts";
 import { fromPlainJson, type Json } from "../../harmony/json.ts";
@@ -23,13 +23,13 @@ import type { CustomTool, Tool } from "./tool-schemas.ts";
 
 export interface RequestTools {
   readonly offered: readonly OfferedFunction[];
-  /** What each of the later lists adds. */
+  /** The tools that each of the later lists adds. */
   readonly later: readonly (readonly OfferedFunction[])[];
-  /** What the calls of each offered tool are on the wire, by the tool's name in the turn. */
+  /** The wire format of each tool's calls, by the tool's name in the turn. */
   readonly targets: CallTargets;
-  /** Those that the gateway runs. */
+  /** Tools that the gateway runs. */
   readonly hosted: HostedTools;
-  /** What was left out: kinds, with their namespace where they have one. */
+  /** Kinds of tools that were left out, with their namespace if they have one. */
   readonly skipped: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export interface ToolsOptions {
   readonly later: readonly ToolList[];
   /** Answer 400 for tools that cannot be served, instead of leaving them out. */
   readonly refuses: boolean;
-  /** Most tools, those of namespaces included. */
+  /** Maximum tools, including those of namespaces. */
   readonly maxTools: number;
   readonly hosted: HostedDeps;
 }
@@ -124,7 +124,7 @@ export function readTools(
     for (const [index, tool] of list.tools.entries()) {
       read(tool, { param: `${list.param}.tools[${index}]`, ordered: undefined });
     }
-    // A search may find again what is offered already: the first definition counts.
+    // A search may find a tool that is already offered: the first definition applies.
     const found = new Map<string, OfferedFunction>();
     for (const each of offered) {
       const name = turnName(each);
@@ -137,7 +137,7 @@ export function readTools(
   return { offered, later: added, targets, hosted: readHostedTools(declarations, hosted), skipped };
 }
 
-/** What a call is on the wire. The model may have called a tool that is not offered. */
+/** The wire format of a call. The model may have called a tool that is not offered. */
 export function toTarget(targets: CallTargets, name: string): CallTarget {
   return targets.get(name) ?? { kind: "function", name };
 }
@@ -145,7 +145,7 @@ export function toTarget(targets: CallTargets, name: string): CallTarget {
 /** The name of the function by which the model searches for tools. */
 export const TOOL_SEARCH = "tool_search";
 
-/** Where a tool stands: its field, and its place in the list of which the key order is known. */
+/** The position of a tool: its field, and its path in the ordered JSON. */
 interface Place {
   readonly param: string;
   readonly ordered: readonly (string | number)[] | undefined;
@@ -173,7 +173,7 @@ function toTextFunction(
   return { ...toOfferedFunction(definition, TEXT, param, namespace), text: { formats } };
 }
 
-/** What an engine can hold the text to, and what the model is told of it. */
+/** The constraint that an engine can enforce on the text, and its description for the model. */
 function toFormats(format: CustomTool["format"]): {
   readonly formats: readonly Constraint[];
   readonly note: string;
