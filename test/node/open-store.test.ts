@@ -51,7 +51,7 @@ test("KV is on Workers only", async () => {
 });
 
 test("a Redis that cannot be reached is opened all the same, and says why it does not answer", async () => {
-  const store = await open({ store: "redis://alice:secret@127.0.0.1:1", storeTimeoutMs: 100 });
+  const store = await open({ store: "redis://alice:secret@127.0.0.1:1", storeTimeoutMs: 30_000 });
   const reason =
     "Cannot reach Redis at redis://127.0.0.1:1 (connection refused). " +
     "Check that it is running and that the setting store is right.";
