@@ -38,16 +38,13 @@ const mcpServer = lazy(() =>
 );
 
 export const mcpServers = lazy(() =>
-  z.record(
-    z
-      .string()
-      .refine(
-        isLabel,
-        "expected up to 64 letters, digits, dashes or _, and not the name of a tool or role of the model's own",
-      ),
-    mcpServer(),
-  ),
+  z.record(z.string().refine(isLabel), mcpServer(), {
+    error: ({ code }) => (code === "invalid_key" ? WRONG_LABEL : undefined),
+  }),
 );
+
+const WRONG_LABEL =
+  "expected up to 64 letters, digits, dashes or _, and no name of the model's own tools and roles";
 
 export type McpServerSettings = z.output<ReturnType<typeof mcpServer>>;
 

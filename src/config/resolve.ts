@@ -238,8 +238,9 @@ function toolProblems(settings: Settings): string[] {
 }
 
 function pythonProblems({ builtinTools, pythonRuntime, pythonUrl }: Settings): string[] {
-  const isMissing = builtinTools.includes("python") && pythonRuntime === "http" && !pythonUrl;
-  return isMissing ? ["pythonRuntime http: needs pythonUrl, the address of the sandbox."] : [];
+  const isRemote = pythonRuntime === "http" || pythonRuntime === "mcp";
+  if (!builtinTools.includes("python") || !isRemote || pythonUrl !== undefined) return [];
+  return [`pythonRuntime ${pythonRuntime}: needs pythonUrl, the address of the sandbox.`];
 }
 
 function browserProblems(settings: Settings): string[] {

@@ -114,6 +114,31 @@ describe("a wrong value names its source and what was expected", () => {
       { backends: [{ engine: "demo", modle: "x" }] },
       "--backends: backends[0]: there is no modle. Did you mean model?",
     ],
+    [
+      "MCP servers that are no object",
+      { mcpServers: "{oops" },
+      "--mcpServers: expected an object of MCP servers by label.",
+    ],
+    [
+      "a misspelt member of an MCP server",
+      { mcpServers: { docs: { url: "https://a.example/", header: {} } } },
+      "--mcpServers: mcpServers.docs: there is no header. Did you mean headers?",
+    ],
+    [
+      "an MCP server that is neither an address nor a program",
+      { mcpServers: { docs: {} } },
+      "--mcpServers: mcpServers.docs: expected either url or command.",
+    ],
+    [
+      "an MCP server with a name of the model's own",
+      { mcpServers: { browser: { command: "x" } } },
+      "--mcpServers: mcpServers.browser: expected up to 64 letters, digits, dashes or _, and no name of the model's own tools and roles.",
+    ],
+    [
+      "Python by an MCP server without its address",
+      { builtinTools: ["python"], pythonRuntime: "mcp" },
+      "pythonRuntime mcp: needs pythonUrl, the address of the sandbox.",
+    ],
   ])("%s", (_, values, problem) => {
     expect(problemsOf(values)).toEqual([problem]);
   });
@@ -292,7 +317,17 @@ test("the settings printed at start contain no secrets", () => {
       headers: { "x-key": "SECRET-5" },
     },
   ];
-  const listed = withoutSecrets(resolveSettings(given({ backends }), { public: false }));
+  const mcpServers = {
+    docs: { url: "https://mcp.example/?key=SECRET-8", headers: { "x-key": "SECRET-9" } },
+    program: { command: "npx", args: ["--key", "SECRET-10"], env: { KEY: "SECRET-11" } },
+  };
+  const listed = withoutSecrets(
+    resolveSettings(given({ backends, mcpServers }), { public: false }),
+  );
+  expect(listed["mcpServers"]).toEqual({
+    docs: { url: "https://mcp.example", headers: "(hidden)" },
+    program: { command: "npx", args: "(hidden)", env: "(hidden)" },
+  });
   expect(JSON.stringify([shown, listed])).not.toMatch(new RegExp(`SECRET|${HASH}`));
 });
 

@@ -7,10 +7,11 @@ import { createPythonTool } from "../../tools/python/tool.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
 import type { PythonOptions } from "../../tools/toolbox.ts";
 import { createLocalPython, NoPythonError } from "./local-runtime.ts";
+import { createMcpPython } from "./mcp-runtime.ts";
 
 /** The settings it reads. */
 export interface PythonSettings {
-  readonly pythonRuntime: "deno" | "http" | "unsafe-node";
+  readonly pythonRuntime: "deno" | "http" | "mcp" | "unsafe-node";
   readonly pythonUrl?: string | undefined;
   readonly pythonKey?: string | undefined;
   readonly pythonTimeoutMs: number;
@@ -49,9 +50,16 @@ export function openPython(settings: PythonSettings, log: Log): OpenPython {
 
 function createRuntime(settings: PythonSettings, log: Log): PythonRuntime {
   const { pythonRuntime, pythonUrl, pythonTimeoutMs: timeoutMs } = settings;
-  if (pythonRuntime === "http") {
-    if (pythonUrl === undefined) throw new NoPythonError("pythonRuntime http needs pythonUrl.");
-    return createHttpPython({ url: pythonUrl, key: settings.pythonKey, timeoutMs, newId, fetch });
+  if (pythonRuntime === "http" || pythonRuntime === "mcp") {
+    const { pythonKey: key } = settings;
+    if (pythonUrl === undefined) {
+      throw new NoPythonError(`pythonRuntime ${pythonRuntime} needs pythonUrl.`);
+    }
+    if (pythonRuntime === "http") {
+      return createHttpPython({ url: pythonUrl, key, timeoutMs, newId, fetch });
+    }
+    const onFailure = (reason: string) => log.warn("python failed", { reason });
+    return createMcpPython({ url: pythonUrl, key, timeoutMs, newId, onFailure });
   }
   if (pythonRuntime === "unsafe-node") {
     const risk = "The model's code can read files, connect and start processes as the gateway can.";

@@ -32,6 +32,7 @@ describe("without isolation python is not offered, and the log says why", () => 
     ["no Pyodide", { denoPath: "/bin/true", pyodideFolder: empty }, /Pyodide was not found/],
     ["no Deno", { denoPath: join(empty, "deno"), pyodideFolder: empty }, /No Deno was found/],
     ["no sandbox", { pythonRuntime: "http" }, /needs pythonUrl/],
+    ["no MCP server", { pythonRuntime: "mcp" }, /needs pythonUrl/],
   ])("%s", async (_, settings, reason) => {
     const { python, log, close } = open(settings);
     expect(python).toBeUndefined();
