@@ -41,15 +41,18 @@ export function toolSettings() {
       description:
         "Domains whose pages the browser tool may not open, whatever `browserAllow` says.",
     }),
-    pythonRuntime: setting("tools", z.enum(["deno", "http", "mcp", "unsafe-node"]).default("deno"), {
-      description:
-        "What runs the code of the python tool: Pyodide in Deno, which isolates it (`denoPath`, `pyodideFolder`), a sandbox " +
-        "elsewhere (`pythonUrl`; `mcp`: an MCP server with a tool for code), or Pyodide in Node, where code can do whatever the gateway can. Not on Workers, but for " +
-        "`http`.",
-    }),
+    pythonRuntime: setting(
+      "tools",
+      z.enum(["deno", "http", "mcp", "unsafe-node"]).default("deno"),
+      {
+        description:
+          "What runs the code of the python tool: Pyodide in Deno, which isolates it (`denoPath`, `pyodideFolder`), a sandbox " +
+          "elsewhere (`pythonUrl`; `mcp`: an MCP server with a tool for code), or Pyodide in Node, where code can do whatever the gateway can. Not on Workers, but for " +
+          "`http`.",
+      },
+    ),
     pythonUrl: setting("tools", url().optional(), {
-      description:
-        "Address of the sandbox of `pythonRuntime` `http` or `mcp`. See docs/python.md.",
+      description: "Address of the sandbox of `pythonRuntime` `http` or `mcp`. See docs/python.md.",
     }),
     pythonKey: setting("tools", z.string().min(1).optional(), {
       description: "API key the gateway sends to the sandbox.",
