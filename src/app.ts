@@ -9,6 +9,7 @@ import { healthRoutes } from "./api/health.ts";
 import { checkHost } from "./api/middleware/check-host.ts";
 import { identify } from "./api/middleware/identify.ts";
 import { CLIENT_LEFT, record } from "./api/middleware/record.ts";
+import { traced } from "./api/middleware/traced.ts";
 import { webPages } from "./api/middleware/web-pages.ts";
 import { createApiErrorHandler, mountApis, refuseUnknown } from "./api/mount.ts";
 import { messagesApi } from "./api/messages/api.ts";
@@ -34,6 +35,7 @@ import type { Log } from "./telemetry/log.ts";
 import { createRegistry, type Registry } from "./telemetry/metrics.ts";
 import type { Recorder } from "./telemetry/record/recorder.ts";
 import { createMeters, describeForLog, observeModels } from "./telemetry/observe-models.ts";
+import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createPause, type Pause } from "./turn/slices.ts";
@@ -68,6 +70,8 @@ export interface AppDeps {
   readonly registry?: Registry;
   /** Records turns while somebody listens to it. Absent: no turns are recorded. */
   readonly recorder?: Recorder | undefined;
+  /** Traces may hold prompts and answers. Default: false. */
+  readonly tracesContent?: boolean;
   readonly log: Log;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
@@ -81,7 +85,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });
   const app = new Hono<ApiEnv>();
 
-  app.use(identify(deps.randomId), record(services));
+  app.use(identify(deps.randomId), traced(), record(services));
   app.use(checkHost(settings, deps.host), webPages(settings));
   refuseUnknown(app, toErrorResponse);
 
@@ -112,12 +116,13 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
   registerBackendMetrics(deps.models, registry);
   const { recorder } = deps;
   const recorded = recorder?.watchModels(deps.models) ?? deps.models;
-  const models = observeModels(shutdown.watch(recorded), {
+  const observed = observeModels(shutdown.watch(recorded), {
     meters,
     log,
     now: () => now().getTime(),
     logContent: settings.logContent,
   });
+  const models = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
   const watching = { log, meters, now };
   const store = watchStore(deps.store ?? toMemoryStore(settings), settings, watching);
   const cipher = createCipher(settings, log);

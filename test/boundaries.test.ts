@@ -90,6 +90,14 @@ test("only the Node entry imports Node modules", () => {
   expect(wrong).toEqual([]);
 });
 
+test("only telemetry knows OpenTelemetry's API, and only Node its SDK", () => {
+  const users = [...IMPORTS.keys()].filter((path) =>
+    readFileSync(join(SOURCES, path), "utf8").includes('"@opentelemetry/'),
+  );
+  expect(new Set(users.map((path) => folderOf(path)))).toEqual(new Set(["node", "telemetry"]));
+  expect(users.filter((path) => folderOf(path) === "node")).toEqual(["node/start-tracing.ts"]);
+});
+
 test("no files import each other in a circle, not even their types", () => {
   expect(findCycle(IMPORTS)).toEqual([]);
 });

@@ -62,6 +62,8 @@ export interface CompletionRequest {
   readonly tenant?: string;
   /** Requests with the same affinity go to the same server if possible, to hit its prefix cache. */
   readonly affinity?: string;
+  /** Further headers of the request to the server, if it is reached over HTTP. Read when the request is sent. */
+  readonly headers?: () => Readonly<Record<string, string>>;
   /** Told by a pool which of its backends is asked, and which has failed. */
   readonly onAttempt?: (attempt: Attempt) => void;
 }

@@ -61,8 +61,13 @@ export function createServerEngine(
     ...(healthPath !== undefined && {
       check: (signal: AbortSignal) => server.check(healthPath, signal),
     }),
-    complete: (request, signal) =>
-      send(server, () => toCall(request, server, nameCall(request)), signal),
+    complete(request, signal) {
+      const call = (): CompletionCall => {
+        const made = toCall(request, server, nameCall(request));
+        return request.headers === undefined ? made : { ...made, headers: request.headers() };
+      };
+      return send(server, call, signal);
+    },
   };
   return engine;
 }

@@ -71,6 +71,8 @@ export interface CompletionCall {
   readonly path: string;
   readonly body: string;
   readonly reader: CompletionReader;
+  /** Besides those of every request to this server, which they do not replace. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Cuts the bytes into events. Default: server-sent events. */
   readonly splitter?: Splitter;
   /**
@@ -118,11 +120,12 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     body: string,
     signal: AbortSignal,
     limits: Timeouts,
+    more?: Readonly<Record<string, string>>,
   ): Promise<TransportResponse> =>
     transport({
       method: "POST",
       url: base + path,
-      headers: { ...headers, "content-type": "application/json" },
+      headers: { ...more, ...headers, "content-type": "application/json" },
       body,
       timeouts: limits,
       signal,
@@ -137,7 +140,7 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     check: async (path, signal) => expectHealthy(identity, await get(path, signal)),
     complete: (call, signal) =>
       createPushStream(async (consumer) => {
-        const response = await post(call.path, call.body, signal, timeouts);
+        const response = await post(call.path, call.body, signal, timeouts, call.headers);
         await readCompletion(identity, response, call, { signal, consumer, clock });
       }),
   };

@@ -131,11 +131,19 @@ function hookTurns(model: Model, hook: TurnHook): Model {
     countPromptTokens: (messages, tenant, signal) =>
       model.countPromptTokens(messages, tenant, signal),
     countTurnTokens: (turn, signal) => model.countTurnTokens(turn, signal),
-    // A listener of an outer hook goes on to the model unless this one has its own.
     run: (turn, signal, outer) =>
       hook(model, turn, signal, (hooked, until, onFact) =>
-        model.run(hooked, until, onFact ?? outer),
+        model.run(hooked, until, joinListeners(onFact, outer)),
       ),
+  };
+}
+
+/** Those of an inner hook and of an outer one are both told. */
+function joinListeners(inner: OnFact | undefined, outer: OnFact | undefined): OnFact | undefined {
+  if (inner === undefined || outer === undefined) return inner ?? outer;
+  return (fact) => {
+    inner(fact);
+    outer(fact);
   };
 }
 

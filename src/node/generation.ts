@@ -36,6 +36,7 @@ export interface Shared {
   readonly toolbox: Toolbox;
   /** Undefined: nobody listens to turns. */
   readonly recorder: Recorder | undefined;
+  readonly tracesContent?: boolean;
   /** Metrics continue when settings are read again. */
   readonly registry: Registry;
   readonly counts: Map<string, PoolCounts>;

@@ -193,7 +193,11 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
     const { settings, warnings } = loadSettings(args, io.environment);
     log = createConsoleLog(settings, process.stdout);
     for (const message of warnings) log.warn("warning", { message });
-    const starting = startGateway(settings, { log, demoTokensPerSecond: DEMO_TOKENS_PER_SECOND });
+    const starting = startGateway(settings, {
+      log,
+      demoTokensPerSecond: DEMO_TOKENS_PER_SECOND,
+      environment: io.environment,
+    });
     // Before the gateway says that it has started: without a handler the signal ends the process.
     process.on("SIGHUP", () => {
       if (hasLostTerminal()) process.emit("SIGTERM");

@@ -15,6 +15,7 @@ import { listen } from "./listen.ts";
 import { createLlamas } from "./llama/engines.ts";
 import { openToolbox } from "./toolbox.ts";
 import { openStore } from "./open-store.ts";
+import { startTracing } from "./start-tracing.ts";
 import { startRecording } from "./recording.ts";
 import { keepFixed } from "./reload.ts";
 import { createUndiciTransport } from "./undici-transport.ts";
@@ -28,6 +29,8 @@ export interface ServeOptions {
   readonly log?: Log;
   /** Absent: the demo engine writes without delay. */
   readonly demoTokensPerSecond?: number;
+  /** Variables of OpenTelemetry, which say whether and where traces are sent. Absent: nowhere. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Gateway {
@@ -60,6 +63,7 @@ export async function startGateway(
       throw error;
     },
   );
+  const tracing = await startTracing(options.environment ?? {}, log);
   const shutdown = createShutdown();
   const webSockets = await openWebSockets(settings.maxBodyBytes, shutdown.closing);
   const shared: Shared = {
@@ -69,6 +73,7 @@ export async function startGateway(
     store: opened.store,
     toolbox: tools.toolbox,
     recorder: recording.recorder,
+    tracesContent: tracing.capturesContent,
     registry: createRegistry(),
     counts: new Map(),
     transport: createTransport(),
@@ -82,7 +87,7 @@ export async function startGateway(
     webSocketPaths: WEB_SOCKET_PATHS,
     shutdown,
   }).catch(async (error: unknown) => {
-    await Promise.all([opened.close(), tools.close(), recording.close()]);
+    await Promise.all([opened.close(), tools.close(), recording.close(), tracing.close()]);
     throw error;
   });
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
@@ -127,7 +132,7 @@ export async function startGateway(
       const stopped = current.stopMonitoring();
       await Promise.all([server.close(settings.shutdownGraceMs), stopped]);
       await Promise.all([opened.close(), tools.close(), current.retire(), recording.close()]);
-      await llamas.close();
+      await Promise.all([llamas.close(), tracing.close()]);
       log.info("stop");
     },
   };

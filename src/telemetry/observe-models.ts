@@ -1,14 +1,16 @@
 /** Metrics and log lines of requests and turns. Observes only: nothing else depends on it. */
 import { EngineError } from "../engines/engine-error.ts";
 import { createPushStream, consume, type Consumer } from "../streams/push-stream.ts";
+import { createGenAiMeters, type GenAiMeters, observeGenAi } from "./gen-ai-metrics.ts";
 import { hashWords } from "./hash-words.ts";
 import type { Log, LogFields } from "./log.ts";
 import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
+import { currentTraceId } from "./tracing/tracer.ts";
 import { type Model, type Models, withTurnHook } from "../models/models.ts";
 import type { ShownCall } from "../tools/builtin-tool.ts";
-import type { Turn, TurnEnd, TurnEvent } from "../turn/turn.ts";
+import type { Turn, TurnEnd, TurnEvent, TurnUsage } from "../turn/turn.ts";
 
-/** The gateway's meters. All names begin with `harmony_gateway_`. */
+/** The gateway's meters. Names begin with `harmony_gateway_`, except those of the conventions. */
 export interface Meters {
   /** By route and status. */
   readonly requests: Counter;
@@ -33,6 +35,8 @@ export interface Meters {
   readonly corruptEntries: Counter;
   readonly firstTokenSeconds: Histogram;
   readonly turnSeconds: Histogram;
+  /** The same under the names of OpenTelemetry's conventions. */
+  readonly genAi: GenAiMeters;
 }
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250];
@@ -81,6 +85,7 @@ export function createMeters(registry: Registry): Meters {
       "From a turn's start to its end.",
       SECONDS,
     ),
+    genAi: createGenAiMeters(registry),
   };
 }
 
@@ -108,6 +113,7 @@ class TurnObserver {
   readonly #turn: Turn;
   readonly #deps: ObserveDeps;
   readonly #startedAt: number;
+  readonly #traceId = currentTraceId();
   #firstTokenSeconds: number | undefined;
   /** The output by parts; only kept if content is logged. */
   readonly #written: { kind: string; text: string }[] = [];
@@ -134,7 +140,7 @@ class TurnObserver {
       this.#end("cancelled", {});
     } catch (error) {
       if (signal.aborted) this.#end("cancelled", {});
-      else this.#end("failed", describeForLog(error, this.#deps), "warn");
+      else this.#end("failed", describeForLog(error, this.#deps), { level: "warn", error });
       throw error;
     }
   }
@@ -145,7 +151,7 @@ class TurnObserver {
       this.#deps.meters.builtinCalls.add({ tool: TOOL_LABELS[event.shown.type], outcome });
     } else if (event.type === "end") {
       countEnd(this.#model, event, this.#deps.meters);
-      this.#end(event.finish, toEndFields(event));
+      this.#end(event.finish, toEndFields(event), { usage: event.usage });
     } else if (event.type === "part-start" && this.#firstTokenSeconds === undefined) {
       this.#firstTokenSeconds = this.#seconds();
       this.#deps.meters.firstTokenSeconds.observe(this.#labels(), this.#firstTokenSeconds);
@@ -159,18 +165,26 @@ class TurnObserver {
     if (event.type === "part-delta" && last !== undefined) last.text += event.text;
   }
 
-  #end(finish: string, fields: LogFields, level: "info" | "warn" = "info"): void {
+  #end(finish: string, fields: LogFields, ended: Ended = {}): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    const { level = "info", usage, error } = ended;
     const { log, logContent, meters } = this.#deps;
     const seconds = this.#seconds();
     meters.turnsInFlight.add(-1);
     meters.turns.add({ ...this.#labels(), finish });
     meters.turnSeconds.observe(this.#labels(), seconds);
+    observeGenAi(meters.genAi, this.#model, {
+      seconds,
+      firstTokenSeconds: this.#firstTokenSeconds,
+      usage,
+      error,
+    });
     log[level]("turn", {
       id: this.#turn.id,
       tenant: this.#turn.tenant,
       model: this.#model.id,
+      traceId: this.#traceId,
       finish,
       seconds,
       firstTokenSeconds: this.#firstTokenSeconds,
@@ -186,6 +200,13 @@ class TurnObserver {
   #labels(): { model: string } {
     return { model: this.#model.id };
   }
+}
+
+/** How a turn ended. */
+interface Ended {
+  readonly level?: "info" | "warn";
+  readonly usage?: TurnUsage;
+  readonly error?: unknown;
 }
 
 /** A few, whatever MCP servers call their tools. */

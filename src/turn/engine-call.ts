@@ -109,6 +109,7 @@ export async function callEngine(
     tenant: turn.tenant,
     ...(state.cacheSalt !== undefined && { cacheSalt: state.cacheSalt }),
     ...(turn.affinity !== undefined && { affinity: turn.affinity }),
+    ...(turn.engineHeaders && { headers: turn.engineHeaders }),
     ...(onFact && { onAttempt: onFact }),
   };
   onFact?.({ type: "called", stage: state.stage, request });

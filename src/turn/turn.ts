@@ -47,6 +47,8 @@ export interface Turn {
    * from how the conversation begins.
    */
   readonly affinity?: string;
+  /** Headers for a request to the engine's server that is about to be made: the trace it belongs to. */
+  readonly engineHeaders?: () => Readonly<Record<string, string>>;
 }
 
 export interface OfferedTool {

@@ -1,0 +1,24 @@
+/** A span for every request, but for those that probes and scrapers send every few seconds. */
+import type { MiddlewareHandler } from "hono";
+import { routePath } from "hono/route";
+import { traceRequest } from "../../telemetry/tracing/request-span.ts";
+import type { ApiEnv } from "../client.ts";
+
+const UNTRACED = new Set(["/health", "/ready", "/metrics"]);
+
+export function traced(): MiddlewareHandler<ApiEnv> {
+  return async (c, next) => {
+    if (UNTRACED.has(c.req.path)) return next();
+    const { method, raw } = c.req;
+    await traceRequest({ id: c.get("requestId"), method, headers: raw.headers }, async () => {
+      await next();
+      const pattern = routePath(c, -1);
+      const type = c.res.headers.get("content-type") ?? "";
+      return {
+        route: pattern.endsWith("*") ? "unknown" : pattern,
+        status: c.res.status,
+        isStream: type.startsWith("text/event-stream"),
+      };
+    });
+  };
+}

@@ -1,0 +1,104 @@
+/** The span of an HTTP request. That of a stream ends with its last turn, not with its headers. */
+import {
+  context,
+  createContextKey,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import { ERROR_TYPE, HTTP_METHOD, HTTP_ROUTE, HTTP_STATUS, REQUEST_ID } from "./conventions.ts";
+import { extractContext, failSpan, tracer } from "./tracer.ts";
+
+export interface TracedRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly headers: Headers;
+}
+
+export interface TracedAnswer {
+  /** The pattern of the route. */
+  readonly route: string;
+  readonly status: number;
+  /** Its body is still being written. */
+  readonly isStream: boolean;
+}
+
+/** Runs a request within its span, and within the trace that its client has sent. */
+export async function traceRequest(
+  request: TracedRequest,
+  handle: () => Promise<TracedAnswer>,
+): Promise<void> {
+  const parent = extractContext(request.headers);
+  const span = tracer().startSpan(request.method, { kind: SpanKind.SERVER }, parent);
+  const open = new OpenRequest(span);
+  const own = trace.setSpan(parent, span).setValue(OPEN_REQUEST, open);
+  let answer: TracedAnswer | undefined;
+  try {
+    answer = await context.with(own, handle);
+    describe(span, request, answer);
+  } catch (error) {
+    failSpan(span, error);
+    throw error;
+  } finally {
+    open.answered(answer?.isStream === true);
+  }
+}
+
+function describe(
+  span: Span,
+  { id, method }: TracedRequest,
+  { route, status }: TracedAnswer,
+): void {
+  if (!span.isRecording()) return;
+  span.updateName(`${method} ${route}`);
+  span.setAttributes({
+    [HTTP_METHOD]: method,
+    [HTTP_ROUTE]: route,
+    [HTTP_STATUS]: status,
+    [REQUEST_ID]: id,
+  });
+  if (status < 500) return;
+  span.setAttribute(ERROR_TYPE, String(status));
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+const OPEN_REQUEST = createContextKey("harmony-gateway request");
+
+/** Ends the span once: when the answer is complete and, for a stream, its turns have ended. */
+class OpenRequest {
+  readonly #span: Span;
+  #turns = 0;
+  #isAnswered = false;
+
+  constructor(span: Span) {
+    this.#span = span;
+  }
+
+  answered(isStream: boolean): void {
+    this.#isAnswered = true;
+    if (!isStream || this.#turns === 0) this.#end();
+  }
+
+  turnBegan(): void {
+    this.#turns += 1;
+  }
+
+  turnEnded(): void {
+    this.#turns -= 1;
+    if (this.#isAnswered && this.#turns === 0) this.#end();
+  }
+
+  #end(): void {
+    // A span that has ended ignores, with a warning, that it ends again: work in the background goes on after its request.
+    if (this.#span.isRecording()) this.#span.end();
+  }
+}
+
+/** Called when a turn of the running request begins. Returns what is to be called at its end. */
+export function holdRequest(): () => void {
+  const open = context.active().getValue(OPEN_REQUEST);
+  if (!(open instanceof OpenRequest)) return () => {};
+  open.turnBegan();
+  return () => open.turnEnded();
+}

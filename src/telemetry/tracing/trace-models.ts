@@ -1,0 +1,58 @@
+/** Spans of turns, of their engine calls and of the tools the gateway runs in them. */
+import { type Context, context, trace } from "@opentelemetry/api";
+import { type Models, withTurnHook } from "../../models/models.ts";
+import { consume, createPushStream } from "../../streams/push-stream.ts";
+import type { TurnEvent } from "../../turn/turn.ts";
+import { holdRequest } from "./request-span.ts";
+import { toTraceHeaders, tracer } from "./tracer.ts";
+import { TurnTrace } from "./turn-trace.ts";
+
+export interface TracingOptions {
+  /** Prompts and answers may be attributes of spans. */
+  readonly capturesContent: boolean;
+}
+
+/** The outermost hook of a turn: whatever else watches it runs within its span. */
+export function traceModels(models: Models, options: TracingOptions): Models {
+  return withTurnHook(models, (model, turn, signal, run) => {
+    const parent = context.active();
+    const span = tracer().startSpan(`chat ${model.id}`, undefined, parent);
+    const own = trace.setSpan(parent, span);
+    if (!span.isRecording()) {
+      span.end();
+      // Not sampled, or no SDK: what came from the client still goes on to the engine.
+      const headers = toTraceHeaders(parent);
+      return Object.keys(headers).length === 0
+        ? run(turn, signal)
+        : run({ ...turn, engineHeaders: () => headers }, signal);
+    }
+    const release = holdRequest();
+    const watched = new TurnTrace({ span, own, turn, model, ...options });
+    return createPushStream<TurnEvent>(
+      (consumer) =>
+        within(own, async () => {
+          try {
+            const traced = { ...turn, engineHeaders: watched.headers };
+            await consume(run(traced, signal, watched.note), (event) => {
+              watched.see(event);
+              return consumer(event);
+            });
+            watched.end("cancelled");
+          } catch (error) {
+            watched.end(signal.aborted ? "cancelled" : "failed", error);
+            throw error;
+          } finally {
+            release();
+          }
+        }),
+      () => {
+        watched.end("cancelled");
+        release();
+      },
+    );
+  });
+}
+
+function within<T>(own: Context, work: () => Promise<T>): Promise<T> {
+  return context.with(own, work);
+}

@@ -1,0 +1,55 @@
+/**
+ * OpenTelemetry's API, as far as the gateway needs it. Without an SDK everything here does nothing. An SDK is registered
+ * by the runtime: on Node by `node/start-tracing.ts`, elsewhere by whoever embeds the gateway.
+ */
+import {
+  type Context,
+  context,
+  propagation,
+  type Span,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from "@opentelemetry/api";
+import { EngineError } from "../../engines/engine-error.ts";
+import { TurnError } from "../../turn/turn-error.ts";
+import { ERROR_TYPE } from "./conventions.ts";
+
+export function tracer(): Tracer {
+  return trace.getTracer("harmony-gateway");
+}
+
+/** The id of the trace that the running code belongs to, for the log. */
+export function currentTraceId(): string | undefined {
+  return trace.getSpanContext(context.active())?.traceId;
+}
+
+/** Continues the trace that a client has sent, if there is a propagator. */
+export function extractContext(headers: Headers): Context {
+  return propagation.extract(context.active(), headers, {
+    get: (carrier, key) => carrier.get(key) ?? undefined,
+    keys: (carrier) => [...carrier.keys()],
+  });
+}
+
+/**
+ * The headers by which an engine continues the trace. Not baggage: it is a client's text, which is no business of the
+ * engine's.
+ */
+export function toTraceHeaders(own: Context): Record<string, string> {
+  const headers: Record<string, string> = {};
+  propagation.inject(own, headers);
+  delete headers["baggage"];
+  return headers;
+}
+
+/** Marks a span as failed, without the error's words: they can quote a prompt. */
+export function failSpan(span: Span, error: unknown): void {
+  span.setAttribute(ERROR_TYPE, toErrorType(error));
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+export function toErrorType(error: unknown): string {
+  if (error instanceof EngineError || error instanceof TurnError) return error.kind;
+  return error instanceof Error ? error.name : "_OTHER";
+}

@@ -1,0 +1,237 @@
+/** What happens in one turn, as spans: made from its facts and events. */
+import { type Attributes, type Context, type Span, SpanKind, trace } from "@opentelemetry/api";
+import type { CompletionRequest, EngineFinish, EngineUsage } from "../../engines/engine.ts";
+import type { Model } from "../../models/models.ts";
+import type { TurnFact } from "../../turn/facts.ts";
+import type { Turn, TurnEnd, TurnEvent } from "../../turn/turn.ts";
+import { CapturedContent } from "./captured-content.ts";
+import * as names from "./conventions.ts";
+import { failSpan, toErrorType, toTraceHeaders, tracer } from "./tracer.ts";
+
+export interface TurnTraceOptions {
+  readonly span: Span;
+  /** The context in which `span` is the active one. */
+  readonly own: Context;
+  readonly turn: Turn;
+  readonly model: Model;
+  readonly capturesContent: boolean;
+}
+
+/** Longest name of a tool or conversation: both are others' text. */
+const MAX_NAME = 128;
+
+export class TurnTrace {
+  readonly #options: TurnTraceOptions;
+  readonly #startedAt = performance.now();
+  readonly #content: CapturedContent | undefined;
+  #call: OpenCall | undefined;
+  #tool: Span | undefined;
+  #toolName = "";
+  #decision = "";
+  #hasOutput = false;
+  #isOver = false;
+  /** Of the engine call that is being made. */
+  #headers: Readonly<Record<string, string>>;
+
+  constructor(options: TurnTraceOptions) {
+    this.#options = options;
+    const { span, own, turn, model, capturesContent } = options;
+    this.#headers = toTraceHeaders(own);
+    span.setAttributes(toTurnAttributes(turn, model));
+    if (capturesContent) this.#content = new CapturedContent(turn.messages);
+  }
+
+  readonly headers = (): Readonly<Record<string, string>> => this.#headers;
+
+  /** Called for every token: what is not needed must cost nothing. */
+  readonly note = (fact: TurnFact): void => {
+    switch (fact.type) {
+      case "ids":
+      case "pieces":
+      case "text":
+        if (this.#call?.hasTokens === false) this.#call.firstTokens();
+        return;
+      case "decided":
+        this.#decision = fact.decision.type;
+        this.#endTool();
+        if (fact.decision.type === "run-tool") this.#startTool();
+        return;
+      case "called":
+        this.#startCall(fact.request);
+        return;
+      case "attempt":
+        this.#call?.span.setAttribute(names.BACKEND, fact.backend);
+        return;
+      case "attempt-failed":
+        this.#call?.span.addEvent("harmony_gateway.attempt_failed", {
+          [names.BACKEND]: fact.backend,
+          [names.ERROR_TYPE]: toErrorType(fact.error),
+        });
+        return;
+      case "finish":
+        this.#call?.finish(fact);
+        this.#call = undefined;
+        return;
+      case "call-failed":
+        this.#call?.fail(fact.error);
+        this.#call = undefined;
+        return;
+      case "rendered":
+      case "open":
+      case "parsed":
+      case "parsed-header":
+      case "message-ended":
+      case "restarted":
+      case "read-as":
+        return;
+      default:
+        fact satisfies never;
+    }
+  };
+
+  see(event: TurnEvent): void {
+    this.#content?.see(event);
+    if (event.type === "part-start") {
+      if (event.part.kind === "builtin-call") this.#toolName = event.part.name;
+      if (this.#hasOutput) return;
+      this.#hasOutput = true;
+      const seconds = (performance.now() - this.#startedAt) / 1000;
+      this.#options.span.setAttribute(names.FIRST_CHUNK_SECONDS, seconds);
+    } else if (event.type === "builtin-result") {
+      if (event.failed) this.#tool?.setAttribute(names.ERROR_TYPE, "tool_error");
+      this.#endTool();
+    } else if (event.type === "end") {
+      this.#options.span.setAttributes(toEndAttributes(event));
+      if (event.failure) this.#options.span.setAttribute(names.ERROR_TYPE, event.failure.kind);
+      this.end("completed");
+    }
+  }
+
+  /** Idempotent: the first outcome counts. */
+  end(outcome: "completed" | "failed" | "cancelled", error?: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { span } = this.#options;
+    this.#call?.cut();
+    this.#call = undefined;
+    this.#endTool();
+    if (this.#content) span.setAttributes(this.#content.toAttributes());
+    span.setAttribute(names.OUTCOME, outcome);
+    if (outcome === "failed") failSpan(span, error);
+    span.end();
+  }
+
+  #startCall(request: CompletionRequest): void {
+    this.#call?.cut();
+    const { own, model } = this.#options;
+    const attributes = { ...toCallAttributes(request, model), [names.DECISION]: this.#decision };
+    const kind = SpanKind.CLIENT;
+    const span = tracer().startSpan(`text_completion ${model.id}`, { kind, attributes }, own);
+    this.#call = new OpenCall(span);
+    this.#headers = toTraceHeaders(trace.setSpan(own, span));
+  }
+
+  #startTool(): void {
+    const name = this.#toolName.slice(0, MAX_NAME);
+    const attributes = { [names.OPERATION]: "execute_tool", [names.TOOL_NAME]: name };
+    this.#tool = tracer().startSpan(`execute_tool ${name}`, { attributes }, this.#options.own);
+  }
+
+  #endTool(): void {
+    this.#tool?.end();
+    this.#tool = undefined;
+  }
+}
+
+/** One engine call. */
+class OpenCall {
+  readonly span: Span;
+  hasTokens = false;
+  readonly #startedAt = performance.now();
+
+  constructor(span: Span) {
+    this.span = span;
+  }
+
+  firstTokens(): void {
+    this.hasTokens = true;
+    const seconds = (performance.now() - this.#startedAt) / 1000;
+    this.span.setAttribute(names.FIRST_CHUNK_SECONDS, seconds);
+  }
+
+  finish({ reason, usage }: EngineFinish): void {
+    this.span.setAttributes({
+      [names.FINISH_REASONS]: [reason],
+      [names.OUTCOME]: "completed",
+      ...toUsageAttributes(usage),
+    });
+    this.span.end();
+  }
+
+  /** The gateway has read enough. */
+  cut(): void {
+    this.span.setAttribute(names.OUTCOME, "cut");
+    this.span.end();
+  }
+
+  fail(error: unknown): void {
+    this.span.setAttribute(names.OUTCOME, "failed");
+    failSpan(this.span, error);
+    this.span.end();
+  }
+}
+
+function toTurnAttributes(turn: Turn, model: Model): Attributes {
+  const { answer, affinity, maxOutputTokens, sampling } = turn;
+  return {
+    [names.OPERATION]: "chat",
+    [names.PROVIDER]: model.provider,
+    [names.REQUEST_MODEL]: model.id,
+    [names.REQUEST_ID]: turn.id,
+    [names.OUTPUT_TYPE]: answer.type === "text" ? "text" : "json",
+    [names.TEMPERATURE]: sampling.temperature,
+    [names.TOP_P]: sampling.topP,
+    [names.TOP_K]: sampling.topK,
+    ...(sampling.seed !== undefined && { [names.SEED]: sampling.seed }),
+    ...(maxOutputTokens !== undefined && { [names.MAX_TOKENS]: maxOutputTokens }),
+    ...(affinity !== undefined && { [names.CONVERSATION]: affinity.slice(0, MAX_NAME) }),
+  };
+}
+
+function toEndAttributes({ finish, usage, recoveries }: TurnEnd): Attributes {
+  return {
+    [names.FINISH_REASONS]: [finish],
+    [names.INPUT_TOKENS]: usage.promptTokens,
+    [names.OUTPUT_TOKENS]: usage.completionTokens,
+    [names.CACHED_TOKENS]: usage.cachedTokens,
+    [names.REASONING_TOKENS]: usage.reasoningTokens,
+    [names.ENGINE_CALLS]: usage.engineCalls,
+    ...(recoveries.size > 0 && {
+      [names.RECOVERIES]: [...recoveries].map(([name, count]) => `${name}=${count}`),
+    }),
+  };
+}
+
+function toCallAttributes(request: CompletionRequest, model: Model): Attributes {
+  const { sampling, maxTokens } = request;
+  return {
+    [names.OPERATION]: "text_completion",
+    [names.PROVIDER]: model.provider,
+    [names.REQUEST_MODEL]: model.id,
+    // Without a known limit it is infinite, which OTLP cannot say.
+    ...(Number.isFinite(maxTokens) && { [names.MAX_TOKENS]: maxTokens }),
+    [names.TEMPERATURE]: sampling.temperature,
+    [names.TOP_P]: sampling.topP,
+    ...(request.constraint && { "harmony_gateway.constraint": request.constraint.type }),
+  };
+}
+
+function toUsageAttributes(usage: EngineUsage | undefined): Attributes {
+  return {
+    ...(usage?.promptTokens !== undefined && { [names.INPUT_TOKENS]: usage.promptTokens }),
+    ...(usage?.completionTokens !== undefined && {
+      [names.OUTPUT_TOKENS]: usage.completionTokens,
+    }),
+    ...(usage?.cachedTokens !== undefined && { [names.CACHED_TOKENS]: usage.cachedTokens }),
+  };
+}

@@ -1,0 +1,66 @@
+/** Without an SDK. */
+import { expect, test, vi } from "vitest";
+import { createLog } from "../../src/telemetry/log.ts";
+import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
+import { startTracing } from "../../src/node/start-tracing.ts";
+import type { Model } from "../../src/models/models.ts";
+import { fakeEngine } from "../helpers/fake-engine.ts";
+import { startTestGateway } from "../helpers/gateway.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { createModels } from "../../src/models/models.ts";
+import { turnWith } from "../helpers/turns.ts";
+
+const silent = createLog({ level: "silent", now: Date.now, write: () => {} });
+const never = new AbortController().signal;
+
+test("a turn runs as it is: the same turn, and nobody listens to it", () => {
+  const models = createModels([{ id: "m", engine: fakeEngine() }], { newCallId: () => "call_1" });
+  const [model] = models.all;
+  const run = vi.fn<Model["run"]>(() => (async function* nothing() {})());
+  const [traced] = traceModels(
+    { all: [{ ...(model as Model), run }], find: () => undefined },
+    { capturesContent: true },
+  ).all;
+  const turn = turnWith();
+  traced?.run(turn, never);
+  expect(run).toHaveBeenCalledWith(turn, never, undefined);
+  expect(run.mock.calls[0]?.[0]).toBe(turn);
+});
+
+test("the engine gets no headers, whatever the client has sent", async () => {
+  const engine = scriptedEngine(["<|channel|>final<|message|>Hi<|return|>"]);
+  const gateway = await startTestGateway({ engine });
+  const response = await fetch(`${gateway.baseURL}/chat/completions`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    },
+    body: JSON.stringify({
+      model: "openai/gpt-oss-20b",
+      messages: [{ role: "user", content: "Hi" }],
+    }),
+  });
+  expect(response.status).toBe(200);
+  await response.text();
+  await gateway.close();
+  expect(engine.requests[0]).not.toHaveProperty("headers");
+  const turn = gateway.logged.find(({ event }) => event === "turn");
+  expect(turn).toMatchObject({ finish: "stop" });
+  expect(turn).not.toHaveProperty("traceId");
+});
+
+test.each([
+  [{}],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "" }],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_SDK_DISABLED: "true" }],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_TRACES_EXPORTER: "none" }],
+  [{ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://127.0.0.1:9" }],
+])("%j does not ask for traces", async (environment) => {
+  vi.doMock("@opentelemetry/sdk-node", () => {
+    throw new Error("must not be loaded");
+  });
+  const tracing = await startTracing(environment, silent);
+  expect(tracing.capturesContent).toBe(false);
+  await tracing.close();
+});

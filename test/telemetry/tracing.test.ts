@@ -1,0 +1,328 @@
+/** Traces as a collector gets them, from the gateway as it is served, with OpenTelemetry's own SDK. */
+import { context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { EngineError } from "../../src/engines/engine-error.ts";
+import { createModels } from "../../src/models/models.ts";
+import { startGateway, type Gateway } from "../../src/node/serve.ts";
+import { createVllmEngine } from "../../src/engines/vllm.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
+import { collectTurn } from "../../src/turn/collect.ts";
+import { fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
+import { type FakeUpstream, startFakeUpstream } from "../helpers/fake-upstream.ts";
+import { testSettings } from "../helpers/gateway.ts";
+import {
+  type OtlpReceiver,
+  type ReceivedSpan,
+  startOtlpReceiver,
+} from "../helpers/otlp-receiver.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { spelledIds } from "../helpers/spelled.ts";
+import { turnWith } from "../helpers/turns.ts";
+import { toFrame, toServerInfo } from "../helpers/vllm-server.ts";
+
+const [INTERNAL, SERVER, CLIENT] = [1, 2, 3];
+const PARENT = "00f067aa0ba902b7";
+const ANSWER =
+  "<|channel|>analysis<|message|>Hm, greetings.<|end|><|start|>assistant<|channel|>final<|message|>Good day!<|return|>";
+
+let receiver: OtlpReceiver;
+let upstream: FakeUpstream;
+let gateway: Gateway;
+const logged: Record<string, unknown>[] = [];
+/** The next completion waits for it after its first tokens. */
+let held: Promise<void> | undefined;
+
+const VARIABLES = [
+  "OTEL_EXPORTER_OTLP_ENDPOINT",
+  "OTEL_EXPORTER_OTLP_PROTOCOL",
+  "OTEL_BSP_SCHEDULE_DELAY",
+  "OTEL_NODE_RESOURCE_DETECTORS",
+];
+
+beforeAll(async () => {
+  receiver = await startOtlpReceiver();
+  upstream = await startFakeUpstream(async (exchange) => {
+    if (exchange.path !== "/v1/completions")
+      return exchange.reply(200, toServerInfo(exchange.path));
+    exchange.begin();
+    const usage = { prompt_tokens: 60, completion_tokens: 11 };
+    const wait = held;
+    held = undefined;
+    if (wait) {
+      exchange.write(toFrame(spelledIds("<|channel|>analysis<|message|>Hm"), null));
+      await wait;
+    }
+    exchange.write(toFrame(spelledIds(ANSWER), "stop"));
+    exchange.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
+  });
+  // The SDK reads the variables of its process.
+  Object.assign(process.env, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+    OTEL_BSP_SCHEDULE_DELAY: "20",
+    OTEL_NODE_RESOURCE_DETECTORS: "env",
+  });
+  gateway = await startGateway(testSettings({ port: 0, metrics: "open" }), {
+    models: [
+      {
+        id: "openai/gpt-oss-20b",
+        engine: createVllmEngine({ url: upstream.url, model: "openai/gpt-oss-20b" }),
+      },
+    ],
+    environment: process.env,
+    log: createLog({
+      level: "debug",
+      now: Date.now,
+      write: (line) => logged.push(JSON.parse(line)),
+    }),
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await Promise.all([receiver.close(), upstream.close()]);
+  for (const name of VARIABLES) delete process.env[name];
+});
+
+/** Of the running test: spans arrive late, those of other tests among them. */
+let traceId = "";
+let fromClient: Record<string, string> = {};
+
+beforeEach(() => {
+  traceId = crypto.randomUUID().replaceAll("-", "");
+  fromClient = { traceparent: `00-${traceId}-${PARENT}-01`, baggage: "user=alice" };
+  logged.splice(0);
+});
+
+function ask(body: object, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${gateway.baseUrl}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify({
+      model: "openai/gpt-oss-20b",
+      messages: [{ role: "user", content: "Greet me kindly." }],
+      ...body,
+    }),
+  });
+}
+
+/** Once there are so many of this trace. */
+async function spansOf(count: number, id = traceId): Promise<readonly ReceivedSpan[]> {
+  const own = () => receiver.spans.filter((span) => span.traceId === id);
+  await expect.poll(() => own().length).toBeGreaterThanOrEqual(count);
+  return own();
+}
+
+/** A turn without a request around it, in the trace of the test. */
+function inTrace<T>(work: () => T): T {
+  const parent = trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: PARENT, traceFlags: 1 });
+  return context.with(parent, work);
+}
+
+function find(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
+  const span = spans.find((each) => each.name === name);
+  if (span === undefined)
+    throw new Error(`no span ${name}: ${spans.map((each) => each.name).join()}`);
+  return span;
+}
+
+describe("a request", () => {
+  test("is a span of the client's trace, with the turn and its engine call below it", async () => {
+    const response = await ask(
+      { temperature: 0.5, seed: 7 },
+      { ...fromClient, "x-request-id": "req-1" },
+    );
+    expect(await response.json()).toMatchObject({
+      choices: [{ message: { content: "Good day!" } }],
+    });
+    const spans = await spansOf(3);
+    const request = find(spans, "POST /v1/chat/completions");
+    const turn = find(spans, "chat openai/gpt-oss-20b");
+    const call = find(spans, "text_completion openai/gpt-oss-20b");
+
+    expect(spans).toHaveLength(3);
+    expect([request.parentSpanId, turn.parentSpanId, call.parentSpanId]).toEqual([
+      PARENT,
+      request.spanId,
+      turn.spanId,
+    ]);
+    expect([request.kind, turn.kind, call.kind]).toEqual([SERVER, INTERNAL, CLIENT]);
+    expect(receiver.service).toBe("harmony-gateway");
+    expect(request.attributes).toEqual({
+      "http.request.method": "POST",
+      "http.route": "/v1/chat/completions",
+      "http.response.status_code": 200,
+      "harmony_gateway.request_id": "req-1",
+    });
+    expect(turn.attributes).toMatchObject({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "vllm",
+      "gen_ai.request.model": "openai/gpt-oss-20b",
+      "gen_ai.request.temperature": 0.5,
+      "gen_ai.request.seed": 7,
+      "gen_ai.output.type": "text",
+      "gen_ai.response.finish_reasons": ["stop"],
+      "gen_ai.usage.input_tokens": 60,
+      "gen_ai.usage.output_tokens": 11,
+      "gen_ai.response.time_to_first_chunk": expect.any(Number),
+      "harmony_gateway.engine_calls": 1,
+      "harmony_gateway.outcome": "completed",
+    });
+    expect(call.attributes).toMatchObject({
+      "gen_ai.operation.name": "text_completion",
+      "gen_ai.response.finish_reasons": ["stop"],
+      "gen_ai.usage.output_tokens": 11,
+      "harmony_gateway.decision": "continue",
+      "harmony_gateway.outcome": "completed",
+    });
+  });
+
+  test("passes the trace of its call on to the engine, and no baggage", async () => {
+    await (await ask({}, fromClient)).json();
+    const call = find(await spansOf(3), "text_completion openai/gpt-oss-20b");
+    const headers = upstream.exchanges.at(-1)?.headers;
+    expect(headers?.["traceparent"]).toBe(`00-${traceId}-${call.spanId}-01`);
+    expect(headers?.["baggage"]).toBeUndefined();
+  });
+
+  test("has its trace's id in the log line of the turn", async () => {
+    await (await ask({}, fromClient)).json();
+    expect(logged.find(({ event }) => event === "turn")).toMatchObject({ traceId });
+  });
+
+  test("has no words of the user or the model in its spans", async () => {
+    await (await ask({}, fromClient)).json();
+    await spansOf(3);
+    const text = receiver.bodies.join("\n");
+    expect(text).not.toMatch(/Greet me|Good day|greetings|alice/);
+  });
+
+  test("that streams ends with its turn, not with its headers", async () => {
+    const release = Promise.withResolvers<void>();
+    held = release.promise;
+    const response = await ask({ stream: true }, fromClient);
+    expect(response.status).toBe(200);
+    // Spans of a later request have arrived, and none of this one.
+    const later = crypto.randomUUID().replaceAll("-", "");
+    await (await ask({}, { traceparent: `00-${later}-${PARENT}-01` })).json();
+    await spansOf(3, later);
+    expect(await spansOf(0)).toEqual([]);
+    release.resolve();
+    await response.text();
+    expect((await spansOf(3)).map(({ name }) => name)).toContain("POST /v1/chat/completions");
+  });
+
+  test("whose client does not sample makes no spans, and the engine is told so", async () => {
+    await (await ask({}, { traceparent: `00-${traceId}-${PARENT}-00` })).json();
+    expect(upstream.exchanges.at(-1)?.headers["traceparent"]).toMatch(
+      new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`),
+    );
+    // Spans of a later request have arrived, and none of this one.
+    const later = crypto.randomUUID().replaceAll("-", "");
+    await (await ask({}, { traceparent: `00-${later}-${PARENT}-01` })).json();
+    await spansOf(3, later);
+    expect(await spansOf(0)).toEqual([]);
+  });
+
+  test.each(["00-xyz", "x".repeat(10_000), `00-${"0".repeat(32)}-${PARENT}-01`])(
+    "with a wrong traceparent begins a trace of its own: %.20s",
+    async (traceparent) => {
+      await (await ask({}, { traceparent })).json();
+      const turn = logged.find(({ event }) => event === "turn");
+      expect(turn).toMatchObject({ traceId: expect.stringMatching(/^(?!0+$)[0-9a-f]{32}$/) });
+      const spans = await spansOf(3, String(turn?.["traceId"]));
+      expect(find(spans, "POST /v1/chat/completions").parentSpanId ?? "").toBe("");
+    },
+  );
+
+  test("that is refused has one span; health checks have none", async () => {
+    await fetch(new URL("/health", gateway.baseUrl), { headers: fromClient });
+    expect((await ask({ messages: [] }, fromClient)).status).toBe(400);
+    const spans = await spansOf(1);
+    expect(
+      spans.map(({ name, attributes, status }) => [
+        name,
+        attributes["http.response.status_code"],
+        status,
+      ]),
+    ).toEqual([["POST /v1/chat/completions", 400, 0]]);
+  });
+});
+
+describe("a turn", () => {
+  const never = new AbortController().signal;
+
+  function traced(
+    engine: Parameters<typeof createModels>[0][number]["engine"],
+    capturesContent = false,
+  ) {
+    const models = createModels([{ id: "m", engine }], { newCallId: () => "call_1" });
+    const [model] = traceModels(models, { capturesContent }).all;
+    if (model === undefined) throw new Error("no model");
+    return model;
+  }
+
+  test("has spans of the tools that it runs", async () => {
+    const engine = scriptedEngine([
+      "<|channel|>analysis to=python code<|message|>print(1)<|call|>",
+      "<|channel|>final<|message|>One.<|return|>",
+    ]);
+    await inTrace(() => collectTurn(traced(engine).run(turnWithTools([fakeTool()]), never)));
+    const spans = await spansOf(4);
+    const turn = find(spans, "chat m");
+    const tool = find(spans, "execute_tool python");
+    expect(tool).toMatchObject({
+      parentSpanId: turn.spanId,
+      attributes: { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "python" },
+    });
+    expect(spans.filter(({ name }) => name === "text_completion m")).toHaveLength(2);
+  });
+
+  test("that fails says how, and not in which words", async () => {
+    const error = new EngineError("overloaded", "the prompt `secret` came too early");
+    const engine = scriptedEngine([{ write: "<|channel|>final<|message|>One", fail: error }]);
+    const failing = inTrace(() => collectTurn(traced(engine).run(turnWith(), never)));
+    await expect(failing).rejects.toBe(error);
+    const spans = await spansOf(2);
+    for (const { attributes, status } of spans) {
+      expect(attributes).toMatchObject({
+        "error.type": "overloaded",
+        "harmony_gateway.outcome": "failed",
+      });
+      expect(status).toBe(2);
+    }
+    expect(receiver.bodies.join("\n")).not.toContain("secret");
+  });
+
+  test("whose reader leaves ends all of its spans", async () => {
+    const engine = scriptedEngine([{ write: "<|channel|>final<|message|>One two", hang: true }]);
+    for await (const event of inTrace(() => traced(engine).run(turnWith(), never))) {
+      if (event.type === "part-delta") break;
+    }
+    const spans = await spansOf(2);
+    expect(find(spans, "chat m").attributes).toMatchObject({
+      "harmony_gateway.outcome": "cancelled",
+    });
+    expect(engine.open).toBe(0);
+  });
+
+  test("shows prompts and answers only where its operator allows it", async () => {
+    const engine = scriptedEngine([ANSWER]);
+    await inTrace(() => collectTurn(traced(engine, true).run(turnWith(), never)));
+    const { attributes } = find(await spansOf(2), "chat m");
+    expect(JSON.parse(String(attributes["gen_ai.input.messages"])).at(-1)).toEqual({
+      role: "user",
+      parts: [{ type: "text", content: "hi" }],
+    });
+    expect(JSON.parse(String(attributes["gen_ai.output.messages"]))).toEqual([
+      {
+        role: "assistant",
+        parts: [
+          { type: "reasoning", content: "Hm, greetings." },
+          { type: "text", content: "Good day!" },
+        ],
+      },
+    ]);
+  });
+});
