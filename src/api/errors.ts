@@ -176,7 +176,8 @@ function withCause(
   { operatorMessage }: EngineError,
 ): ErrorDescription {
   const { status, message } = description;
-  return status < 500 ? description : { ...description, message: `${message} ${operatorMessage}` };
+  if (status < 500 || message.includes(operatorMessage)) return description;
+  return { ...description, message: `${message} ${operatorMessage}` };
 }
 
 function describeEngineError(error: EngineError): ErrorDescription {
