@@ -1,13 +1,13 @@
-/** Processes of a run: started, asked, measured from outside, ended. */
+/** Starts, queries, measures and stops the processes of a run. */
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** A process of ours that answers messages one after the other. */
+/** A child process that answers messages one after the other. */
 export interface Helper {
   readonly pid: number;
-  /** What it said when it was ready. Both ends of these messages are ours: whoever asks knows the type. */
+  /** The message it sent when it was ready. Both ends of these messages are ours, so the caller knows the type. */
   readonly greeting: any;
   ask(message: object | string): Promise<any>;
   stop(): Promise<void>;
@@ -16,7 +16,7 @@ export interface Helper {
 export interface HelperOptions {
   readonly args?: readonly string[];
   readonly nodeFlags?: readonly string[];
-  /** It says something when it is ready. */
+  /** It sends a message when it is ready. */
   readonly greets: boolean;
 }
 
@@ -104,7 +104,7 @@ async function failure(child: ChildProcess): Promise<never> {
   throw new Error(`${child.spawnargs.join(" ")} ended with ${code}`);
 }
 
-/** Politely first: a profile is written on the way out. */
+/** SIGTERM first, so that a profile is written. */
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");

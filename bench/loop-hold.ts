@@ -1,11 +1,12 @@
 /**
- * How long one request holds up the others, for the worst bodies we know. `node bench/loop-hold.ts [word …]` runs those
- * whose name has one of the words; `--root DIR` takes the gateway of another checkout.
+ * Measures how long one request blocks the others, for the worst known bodies. `node bench/loop-hold.ts [word …]` runs
+ * those whose name contains one of the words; `--root DIR` uses the gateway of another checkout.
  *
- * The gateway is a process of its own, as is the engine behind it. What counts is the CPU time its thread spends between
- * two turns of the event loop, less `JSON.parse` of the body: unlike the time a parallel `/health` takes, which is shown
- * beside it, it hardly depends on what else the machine does. Each round sends other texts, so that nothing is remembered,
- * and the best round counts. The exit code is 1 when a request holds the loop for longer than allowed.
+ * The gateway runs in a process of its own, as does the engine behind it. The result is the CPU time its thread spends
+ * between two iterations of the event loop, minus `JSON.parse` of the body. Unlike the time of a parallel `/health`
+ * request, which is printed beside it, it hardly depends on other load on the machine. Each round sends different
+ * texts, so that nothing is cached, and the best round counts. The exit code is 1 if a request blocks the loop for
+ * longer than allowed.
  */
 import { Agent, request } from "node:http";
 import { pathToFileURL } from "node:url";
@@ -17,10 +18,10 @@ import type { Held, Watch } from "./loop-watch.ts";
 import { MODEL } from "./streaming/requests.ts";
 
 const MB = 1_000_000;
-/** A little below the largest body that is accepted. */
+/** Slightly below the largest body that is accepted. */
 const LARGEST = 30 * MB;
 const HEALTH_EVERY_MS = 1;
-/** Requests before the first that counts: what V8 compiles at its first use does not repeat. */
+/** Warm-up requests: V8's compilation on first use is not measured. */
 const WARM_UPS = 30;
 
 const { values: options, positionals: wanted } = parseArgs({
@@ -230,7 +231,7 @@ function user(content: unknown): object {
 const WORDS =
   "the quick brown fox jumps over a lazy dog and then it runs away from us ".match(/\w+ /g) ?? [];
 
-/** The same for everybody who runs this. */
+/** The same on every machine. */
 let seed = 1;
 function random(below: number): number {
   seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fff_ffff;
@@ -437,7 +438,7 @@ async function measure({ name, limitMs, path = "/v1/chat/completions", body }: C
   };
 }
 
-/** Asks on a connection of its own, again and again. */
+/** Sends requests on its own connection in a loop. */
 function watchHealth(): { end(): Promise<number> } {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const watching = { isOver: false };

@@ -1,17 +1,18 @@
 /**
- * Loaded into the gateway by `loop-hold.ts`: how much CPU time its thread spends between two turns of its event loop.
+ * Loaded into the gateway by `loop-hold.ts`: measures the CPU time its thread spends between two iterations of its
+ * event loop.
  *
- * The clock is that of the thread, so what other processes do on the machine does not count. `JSON.parse` of the request's
- * body, which nobody can slice, is measured by the same clock and subtracted from the turn it belongs to.
+ * The clock is that of the thread, so other processes on the machine do not count. `JSON.parse` of the request's body,
+ * which cannot be sliced, is measured with the same clock and subtracted from its iteration.
  */
 
-/** Begins to watch. The body to come has this many characters. */
+/** Starts measuring. The next body has this many characters. */
 export interface Watch {
   readonly bodyLength: number;
 }
 
 export interface Held {
-  /** The longest turn without the parsing of the body. */
+  /** The longest iteration, without parsing the body. */
   readonly longestMs: number;
   readonly parseMs: number;
 }

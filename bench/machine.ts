@@ -1,4 +1,4 @@
-/** Where a run took place: numbers mean nothing without it. */
+/** The machine of a run, without which its numbers mean nothing. */
 import { execFileSync } from "node:child_process";
 import { cpus, loadavg, release, totalmem } from "node:os";
 
@@ -10,7 +10,7 @@ export interface Machine {
   readonly node: string;
   readonly commit: string;
   readonly startedAt: string;
-  /** Processes that wanted a core, on average over a minute, before the run. Above 0: others were at work. */
+  /** Processes waiting for a core, averaged over a minute, before the run. Above 0: the machine was busy. */
   readonly loadBefore: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What a token costs in the application, from the engine's bytes to the client's frame, when many streams take turns:
- * with what they share in the processor's caches, and with the caches emptied before each round, which is how a
- * process that sleeps between two steps of an engine finds them.
+ * The cost of a token in the application, from the engine's bytes to the client's frame, when many streams take turns:
+ * with shared data in the processor's caches, and with the caches flushed before each round, which is the state a
+ * process finds when it sleeps between two steps of an engine.
  *
  *     node bench/many-streams.ts [streams] [chat|responses]
  */
@@ -15,7 +15,7 @@ import { createRequest } from "./streaming/requests.ts";
 
 const STEPS = 200;
 const ROUNDS = 7;
-/** More than the caches of a core hold. */
+/** More than a core's caches hold. */
 const EVICTING_BYTES = 32 * 1024 * 1024;
 
 const [streams = "64", wire = "chat"] = process.argv.slice(2);
@@ -56,7 +56,7 @@ for (const evicting of [false, true]) {
 if (bytes === 0) throw new Error("nothing was written");
 process.exit();
 
-/** Microseconds a token. */
+/** Microseconds per token. */
 function measure(evicting: boolean): number {
   let nanoseconds = 0n;
   for (let step = 0; step < STEPS; step++) {

@@ -1,6 +1,6 @@
 /**
- * What parsing costs for a token, by form and by what is written. Each run reads a whole completion, so
- * divide by the number of tokens in the name. Events are counted, so that nothing can be optimised away.
+ * The cost of parsing, by input form and content. Each run reads a whole completion, so divide by the number of tokens
+ * in its name. Events are counted, so that nothing can be optimized away.
  */
 import { test } from "vitest";
 import { createParser } from "../src/harmony/parse.ts";

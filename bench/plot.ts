@@ -1,4 +1,4 @@
-/** Results as a picture: CPU a token of everybody, in each scenario beside the byte pipe. */
+/** Plots the results: CPU per token of each contender, relative to the byte pipe, in each scenario. */
 import type { Results } from "./results.ts";
 import { SCENARIOS } from "./streaming/scenarios.ts";
 import { toText } from "./targets.ts";
@@ -20,7 +20,7 @@ const RIGHT = 150;
 const BAR = 18;
 const GAP = 6;
 
-/** Undefined when the run streamed nothing. */
+/** Undefined if the run had no streaming suite. */
 export function toSvg({ streaming = {} }: Results): string | undefined {
   const groups = PLOTTED.flatMap((name) => {
     const contenders = Object.entries(streaming[name] ?? {}).flatMap(([contender, numbers]) => {

@@ -1,4 +1,4 @@
-/** Everything a run has measured: what is written as JSON and what tables, targets and plot are made from. */
+/** All measurements of a run: written as JSON, and the source of tables, targets and plot. */
 import type { InnerResults } from "./inner/suite.ts";
 import type { Machine } from "./machine.ts";
 import type { StreamingResults } from "./streaming/suite.ts";

@@ -47,7 +47,7 @@ const onProgress = process.stderr.isTTY
   : () => {};
 
 const machine = describeMachine();
-// What runs is what is published, not sources whose types are stripped on the way.
+// Runs the build, not sources whose types are stripped at start.
 const { status } = spawnSync("npm", ["run", "--silent", "build"], { stdio: "ignore" });
 if (status !== 0) throw new Error("the build has failed");
 const results: Results = {

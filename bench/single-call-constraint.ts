@@ -1,7 +1,7 @@
 /**
- * Is one engine call under a whole-turn constraint faster than two, the second under the schema alone? On llama.cpp in
- * process with the tiny model of the tests: `node bench/single-call-constraint.ts`. Its tokens cost next to nothing, so what shows
- * is the price of the grammar.
+ * Compares one engine call under a whole-turn constraint with two calls, the second of which has only the schema. On
+ * llama.cpp in process with the tests' tiny model: `node bench/single-call-constraint.ts`. The model's own cost per
+ * token is negligible, so the result shows the cost of the grammar.
  */
 import { parseJson } from "../src/harmony/json.ts";
 import { createTinyEngine } from "../test/helpers/tiny-llama.ts";

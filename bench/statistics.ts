@@ -1,6 +1,6 @@
 /** A number measured several times. */
 
-/** What is reported of the rounds: the one in the middle, and how far they lie apart. */
+/** Summarizes the rounds: median, minimum and maximum. */
 export interface Measured {
   readonly median: number;
   readonly min: number;
@@ -18,7 +18,7 @@ export function toMeasured(rounds: readonly number[]): Measured {
   };
 }
 
-/** Of sorted numbers; halfway between two neighbours where it falls between them. NaN when there are none. */
+/** The median of sorted numbers; NaN for an empty list. */
 export function percentile(sorted: ArrayLike<number>, share: number): number {
   const at = (sorted.length - 1) * share;
   const low = sorted[Math.floor(at)];

@@ -1,10 +1,10 @@
-/** The targets of the design, section 7: what was measured for each, and whether it holds. */
+/** The performance targets: what was measured for each, and whether it is met. */
 import type { Results } from "./results.ts";
 
 export interface Verdict {
   readonly path: string;
   readonly target: string;
-  /** What was measured, in words; undefined when the run did not measure it. */
+  /** The measurement in words; undefined if the run does not contain it. */
   readonly measured: string | undefined;
   readonly met: boolean | undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * The tokenizer beside js-tiktoken, kind of text by kind of text: `npm run bench:micro -- bench/tokenizer`. Each call
- * gets the next of many texts, more than the cache of pieces holds, so that nothing is answered from memory.
- * `npm run bench -- --suite text` measures more encoders, each in a process of its own.
+ * Compares the tokenizer with js-tiktoken by kind of text: `npm run bench:micro -- bench/tokenizer`. Each call gets the
+ * next of many texts, more than fit into the cache of pieces, so that nothing is cached. `npm run bench -- --suite
+ * text` measures more encoders, each in a process of its own.
  */
 import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";
@@ -9,7 +9,7 @@ import { test } from "vitest";
 import * as tokenizer from "../src/tokenizer/index.ts";
 import { CORPORA, corpusOf, WORST } from "./text/corpora.ts";
 
-// Bound once: what vitest imports is looked up through a getter at each use.
+// Bound once: vitest resolves imports through a getter at each use.
 const { createDecoder, o200kHarmony, tokenText } = tokenizer;
 const own = o200kHarmony();
 const oracle = new Tiktoken(o200kBase);
@@ -57,7 +57,7 @@ test.for(Object.entries(WORST))("encode 100,000 of %s", async ([, create], { ben
   await bench("own", () => own.encode(text).length).run();
 });
 
-/** A function that takes the next text at each call. The number it gives keeps the work from being left out. */
+/** A function that encodes the next text at each call. Its result prevents dead-code elimination. */
 function inTurn(texts: readonly string[], measure: (text: string) => number): () => number {
   let turn = 0;
   return () => measure(texts[turn++ % texts.length] ?? "");

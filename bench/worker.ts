@@ -1,12 +1,12 @@
 /**
- * What the gateway weighs as a Worker: its bundle, its start, its memory with streams open, its CPU.
+ * Measures the gateway as a Worker: its bundle, start-up, memory with open streams, and CPU.
  *
- *     npm run size                the bundle alone; fails when it is over the limit, or not all ASCII
- *     npm run bench:worker        all of it, in workerd beside a Worker that does nothing
+ *     npm run size                the bundle alone; fails if it is over the limit, or not all ASCII
+ *     npm run bench:worker        everything, in workerd, compared with a Worker that does nothing
  *
- * Clocks stand still inside a Worker while it computes, so workerd is looked at from outside: CPU time of its
- * process, its resident memory, and the isolate's memory as its debugger tells it, which is what Cloudflare's
- * limit of 128 MB is about.
+ * Clocks do not advance inside a Worker while it computes, so workerd is measured from outside: the CPU time of its
+ * process, its resident memory, and the isolate's memory as reported by its debugger, to which Cloudflare's limit of
+ * 128 MB applies.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -44,8 +44,8 @@ async function printSize({ folder }: Bundle): Promise<void> {
   console.log(
     `Bundle: ${megabytes(code.length)}, ${megabytes(gzip)} after gzip, vocabulary included.`,
   );
-  // One character beyond ASCII, and the runtime holds and reads the whole text at two bytes a character. esbuild
-  // writes such characters in strings as escapes, but leaves regular expressions as they are.
+  // A single non-ASCII character makes the runtime store and read the whole text with two bytes per character. esbuild
+  // escapes such characters in strings, but not in regular expressions.
   const foreign = code.findIndex((byte) => byte > 0x7f);
   if (foreign !== -1) {
     const near = code.toString("utf8", Math.max(foreign - 40, 0), foreign + 40);
@@ -72,7 +72,7 @@ async function printRun(gateway: Bundle): Promise<void> {
   }
 }
 
-/** A Worker that answers `ok`: what the runtime costs by itself. */
+/** A Worker that answers `ok`: the cost of the runtime itself. */
 async function emptyBundle(): Promise<Bundle> {
   const empty = await emptyFolder();
   await writeFile(

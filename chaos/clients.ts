@@ -1,4 +1,7 @@
-/** Clients of every kind, and what became of each: served, refused with a reason, told of an end, or left in the dark. */
+/**
+ * Clients of every kind, and the outcome of each: served, refused with a reason, ended with an error, or left without
+ * one.
+ */
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
@@ -8,11 +11,11 @@ import { answerText } from "./engine.ts";
 export interface Asking {
   readonly origin: string;
   readonly key: string;
-  /** Names the request to the engine. */
+  /** Identifies the request to the engine. */
   readonly number: number;
-  /** Further words of the prompt: `fault cut `, `words 20 `. */
+  /** Additional words of the prompt: `fault cut `, `words 20 `. */
   readonly says?: string;
-  /** The answer that is expected to be whole. */
+  /** The expected complete answer. */
   readonly words: number;
 }
 
@@ -20,10 +23,10 @@ export interface Outcome {
   readonly number: number;
   readonly kind: ClientKind;
   /**
-   * - `whole`: all of the answer, in order
-   * - `refused`: an HTTP error in its envelope, before anything was answered
-   * - `told`: begun, and ended by an error the API has a form for
-   * - `left`: the client went away itself
+   * - `whole`: the complete answer, in order
+   * - `refused`: an HTTP error in its envelope, before the response began
+   * - `told`: begun, and ended by an error in the API's format
+   * - `left`: the client disconnected itself
    * - `untold`: anything else, which is a defect
    */
   readonly end: "whole" | "refused" | "told" | "left" | "untold";
@@ -47,7 +50,7 @@ export type ClientKind = (typeof CLIENT_KINDS)[number];
 
 const MODEL = "openai/gpt-oss-20b";
 
-/** Longer than any answer may take, faults included: a client that waits so long was forgotten. */
+/** Longer than any answer may take, faults included: a client that waits this long was forgotten. */
 const PATIENCE_MS = 30_000;
 
 type Ended = Pick<Outcome, "end" | "status" | "detail">;
@@ -230,7 +233,7 @@ function overSocket(asking: Asking): Promise<Ended> {
     else resolve({ end: told === "" ? "whole" : "told", status: 101, detail: told });
   });
   socket.addEventListener("close", ({ code, reason }) => {
-    // Going away in order is said with a code and a reason.
+    // A proper close has a code and a reason.
     const isTold = code === 1000 || code === 1001 || code === 1012;
     resolve({ end: isTold ? "told" : "untold", status: 101, detail: `closed ${code} ${reason}` });
   });
@@ -240,7 +243,7 @@ function overSocket(asking: Asking): Promise<Ended> {
   });
 }
 
-/** Sends messages one after the other, whatever they are; each must be answered. Gives what is wrong. */
+/** Sends arbitrary messages one after the other; each must be answered. Returns a problem, if any. */
 export function talk(
   asking: Asking,
   sent: readonly (string | Uint8Array<ArrayBuffer>)[],
@@ -287,7 +290,7 @@ function openSocket({ origin, key }: Asking): WebSocket {
   return new WebSocket(url, { headers: { authorization: `Bearer ${key}` } });
 }
 
-/** Goes away in the middle of a stream, or before it has begun. */
+/** Disconnects in the middle of a stream, or before it has begun. */
 async function leave(asking: Asking): Promise<Ended> {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), 10 * (asking.number % 60));
@@ -305,7 +308,7 @@ async function leave(asking: Asking): Promise<Ended> {
   }
 }
 
-/** A connection that asks for a stream and reads nothing of it. */
+/** A connection that requests a stream and never reads it. */
 export async function stall(asking: Asking): Promise<Socket> {
   const body = JSON.stringify({ model: MODEL, messages: messages(asking), stream: true });
   const socket = connect(Number(new URL(asking.origin).port), "127.0.0.1");
@@ -319,7 +322,7 @@ export async function stall(asking: Asking): Promise<Socket> {
   return socket;
 }
 
-/** A connection that sends half a head, or half a body, and no more. */
+/** A connection that sends half a head, or half a body, and nothing more. */
 export function sendHalf(origin: string, part: "head" | "body"): Socket {
   const socket = connect(Number(new URL(origin).port), "127.0.0.1");
   socket.on("error", () => {});

@@ -1,5 +1,5 @@
 /**
- * A scripted inference server: vLLM's wire on loopback, and a fault that can be switched at any time. It answers each
+ * A scripted inference server: vLLM's format on loopback, with faults that can be switched at any time. It answers each
  * prompt with words, one every few milliseconds.
  */
 import type { ServerResponse } from "node:http";
@@ -7,10 +7,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../src/tokenizer/index.ts";
 import { startVllmServer, toFrame, type VllmServer } from "../test/helpers/vllm-server.ts";
 
-/** Faults of the whole server, and of single answers: a prompt that says `fault cut` gets that one. */
+/** Faults of the whole server, and of single answers: a prompt that contains `fault cut` gets that one. */
 export const FAULTS = [
   "none",
-  /** Accepts everything, says nothing, not even to a health check: as a stopped process does. */
+  /** Accepts connections and never answers, not even health checks: like a stopped process. */
   "frozen",
   /** Answers health checks, and no prompt. */
   "mute",
@@ -25,16 +25,16 @@ export const FAULTS = [
   "status-401",
   /** JSON that is cut off. */
   "bad-frame",
-  /** An id that is no number. */
+  /** An id that is not a number. */
   "bad-id",
   "error-frame",
   /** The connection breaks in the middle. */
   "cut",
-  /** It ends in the middle, in order. */
+  /** The stream ends in the middle, without an error. */
   "short",
-  /** A finish reason, and then neither `[DONE]` nor an end. */
+  /** A finish reason without `[DONE]` or an end. */
   "no-done",
-  /** Counts that cannot be. */
+  /** Impossible counts. */
   "bad-usage",
 ] as const;
 
@@ -69,7 +69,7 @@ export async function startChaosEngine(options: ChaosEngineOptions): Promise<Cha
     },
   });
 
-  /** As fast as the other side takes it. */
+  /** At the speed of the reader. */
   async function writeBulk(response: ServerResponse, ids: readonly TokenId[], number: number) {
     response.writeHead(200, { "content-type": "text/event-stream" });
     begun.add(number);
@@ -132,7 +132,7 @@ export async function startChaosEngine(options: ChaosEngineOptions): Promise<Cha
   return engine;
 }
 
-/** Resolves when there is room again, or nobody to write to. */
+/** Resolves when there is demand again, or the reader has disconnected. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
@@ -143,7 +143,7 @@ function drained(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Whether the answer is over with it. */
+/** Whether this ends the answer. */
 function breaks(response: ServerResponse, fault: Fault): boolean {
   switch (fault) {
     case "bad-frame":
@@ -171,7 +171,7 @@ function breaks(response: ServerResponse, fault: Fault): boolean {
 const USAGE_FRAME =
   'data: {"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":1e18,"total_tokens":-1}}\n\n';
 
-/** The words of an answer: `word0 word1 …`, so that a client can see whether any is missing. */
+/** The words of an answer: `word0 word1 …`, so that a client can detect missing ones. */
 export function answerText(words: number): string {
   return Array.from({ length: words }, (_, n) => ` word${n}`).join("");
 }

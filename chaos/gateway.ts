@@ -1,4 +1,4 @@
-/** The gateway as an operator starts it: a process of its own, and a watch over its health while it runs. */
+/** The gateway as an operator starts it, in a process of its own, with its health monitored. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,16 +14,16 @@ export interface ChaosGateway {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
   readonly port: number;
-  /** Longest time `/health` took so far; Infinity where it did not answer. */
+  /** Longest response time of `/health` so far; Infinity if it did not answer. */
   readonly slowestHealthMs: number;
-  /** The most its event loop worked between two turns. */
+  /** Longest CPU time between two iterations of its event loop. */
   readonly longestHoldMs: number;
-  /** Requests that are with engines, and that wait for one. */
+  /** Requests at engines, and queued ones. */
   occupied(): Promise<Occupied>;
   sample(): Promise<Sample>;
-  /** Sends SIGTERM; gives the milliseconds until the process has ended. */
+  /** Sends SIGTERM. Returns the milliseconds until the process has exited. */
   terminate(): Promise<number>;
-  /** Ends it at once, if it runs. */
+  /** Kills it, if it runs. */
   kill(): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ function portOf(child: ChildProcess): Promise<number> {
   });
 }
 
-/** In another thread, so that what this one is busy with does not count as the gateway's. */
+/** In another thread, so that this thread's work does not count as the gateway's. */
 function watchHealth(origin: string) {
   const slowest = new SharedArrayBuffer(8);
   const slowestMs = new Float64Array(slowest);
@@ -142,7 +142,7 @@ function watchHealth(origin: string) {
     get slowestMs() {
       return atEnd ?? slowestMs[0] ?? 0;
     },
-    /** Whatever comes later is not counted. */
+    /** Later messages are not counted. */
     stop() {
       atEnd ??= slowestMs[0] ?? 0;
       void worker.terminate();

@@ -1,11 +1,11 @@
-/** SIGTERM in the middle of everything: what can end ends, what cannot is told, and the process is gone in time. */
+/** SIGTERM under load: requests that can end in time do, others get an error, and the process exits in time. */
 import { setTimeout as pause } from "node:timers/promises";
 import { sendHalf } from "./clients.ts";
 import { onStage, type Phase, type Stage, tell } from "./phase.ts";
 
 /** Several times what the short streams take alone, and less than the long ones. */
 const GRACE_MS = 8_000;
-/** For closing, and for a machine that has other things to do. */
+/** For closing, on a busy machine. */
 const MARGIN_MS = 3_000;
 
 export const leavingPhase: Phase = {
@@ -25,7 +25,7 @@ export const leavingPhase: Phase = {
         ),
       );
       const halves = Array.from({ length: 20 }, () => sendHalf(stage.gateway.origin, "head"));
-      // All have got a token, so none is refused for coming late.
+      // All have received a token, so none is refused as late.
       for (let tries = 0; tries < 400 && begunOf(stage) < 40; tries++) await pause(20);
       const ms = await stage.gateway.terminate();
       const ended = await Promise.all(short);

@@ -1,4 +1,4 @@
-/** What a phase is given and what it reports: figures for the table, and the invariants that did not hold. */
+/** The interface of a phase: its input, and its report with figures and violated invariants. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import type { Asking, ClientKind, Outcome } from "./clients.ts";
@@ -9,18 +9,18 @@ import { type ChaosGateway, type Occupied, startChaosGateway } from "./gateway.t
 export interface Phase {
   readonly name: string;
   readonly says: string;
-  /** Undefined where it can run; otherwise why not, on this machine. */
+  /** Undefined if it can run; otherwise the reason why not on this machine. */
   readonly missing?: string | undefined;
   run(random: Random): Promise<PhaseReport>;
 }
 
 export interface PhaseReport {
-  /** Requests by what became of them. */
+  /** Requests by outcome. */
   readonly outcomes: readonly Outcome[];
   readonly slowestHealthMs: number;
   readonly longestHoldMs: number;
   readonly violations: readonly string[];
-  /** Anything else worth a word in the table. */
+  /** A remark for the table. */
   readonly note?: string;
 }
 
@@ -40,7 +40,7 @@ export interface Stage {
   readonly gateway: ChaosGateway;
   readonly engines: readonly ChaosEngine[];
   readonly violations: string[];
-  /** Asks, and keeps the outcome. */
+  /** Sends a request and records the outcome. */
   ask(
     kind: ClientKind,
     tenant: keyof typeof TENANTS,
@@ -49,20 +49,20 @@ export interface Stage {
   ): Promise<Outcome>;
   /** The next request, to be sent in another way. */
   next(tenant: keyof typeof TENANTS, says?: string): Asking;
-  /** Notes a violation unless it holds. */
+  /** Records a violation unless the condition holds. */
   expect(holds: boolean, otherwise: string): void;
 }
 
 export interface StageOptions {
   readonly engines: number;
-  /** Of each engine. */
+  /** Options of each engine. */
   readonly maxConcurrent?: number;
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
 let numbers = 0;
 
-/** A gateway over engines, from start to end. Whatever is asked on it is judged when the script is over. */
+/** Runs a script against a gateway with engines, and checks all requests at the end. */
 export async function onStage(
   options: StageOptions,
   script: (stage: Stage) => Promise<string | undefined>,
@@ -129,7 +129,7 @@ export async function onStage(
   }
 }
 
-/** Longest the event loop may be held. How long `/health` takes, other work on the machine has a part in. */
+/** Maximum time the event loop may be blocked. `/health` also depends on other load on the machine. */
 const HOLD_LIMIT_MS = 200;
 
 function judge(outcomes: readonly Outcome[], gateway: ChaosGateway): string[] {
@@ -145,7 +145,7 @@ function judge(outcomes: readonly Outcome[], gateway: ChaosGateway): string[] {
   return violations;
 }
 
-/** Once everybody has been answered, nothing is with an engine, nothing waits, and no engine still writes. */
+/** After all requests nothing is in flight or queued, and no engine is generating. */
 export async function expectQuiet(stage: Stage, withinMs = 10_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   let seen: (Occupied & { readonly open: number }) | undefined;
@@ -172,7 +172,7 @@ export async function expectHealed(stage: Stage, withinMs = 20_000): Promise<voi
   );
 }
 
-/** Some request of one of the kinds, now and then one that leaves. */
+/** A random request of one of the kinds; some disconnect. */
 export function anyKind(random: Random): ClientKind {
   return random.pick(CLIENT_KINDS);
 }

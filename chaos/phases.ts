@@ -1,4 +1,4 @@
-/** The phases of a run: what goes wrong in each, and what must hold all the same. */
+/** The phases of a run: the fault in each, and what must hold despite it. */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Random } from "../fuzz/random.ts";
 import { type JsonValue, mutateBytes, mutateJson, toText } from "../fuzz/json-mutation.ts";
@@ -22,7 +22,7 @@ export const PHASES: readonly Phase[] = [
   {
     name: "calm",
     says: "every kind of client, no fault: all are served",
-    // Nothing fails here, so a busy machine must not be taken for an engine that hangs.
+    // No engine fails here, so slowness of the machine must not count as a hanging engine.
     run: (random) =>
       onStage({ engines: 2, settings: UNHURRIED }, async (stage) => {
         const outcomes = await crowd(stage, random, 60);
@@ -122,7 +122,7 @@ function setFault(engine: ChaosEngine | undefined, fault: Fault): void {
   if (engine !== undefined) engine.fault = fault;
 }
 
-/** Lost is at most what an engine that fell ill had written a token for. */
+/** At most the streams that the failed engine had begun are lost. */
 function expectBegunOnly(
   stage: Stage,
   outcomes: readonly Outcome[],
@@ -141,13 +141,13 @@ function expectBegunOnly(
 const STREAMS = 200;
 const KILL_EVERY_MS = 5_000;
 const KILLS = 5;
-/** How long a killed one stays away. */
+/** How long a killed engine stays down. */
 const DEAD_MS = 1_500;
 
 async function killEveryFiveSeconds(stage: Stage, random: Random): Promise<string> {
   const until = performance.now() + KILLS * KILL_EVERY_MS;
   const asked: Promise<Outcome>[] = [];
-  // 200 are open at any time: whoever has ended makes room for the next one.
+  // 200 streams are open at any time: each that ends is replaced.
   const client = async () => {
     while (performance.now() < until) {
       const outcome = stage.ask(
@@ -196,7 +196,7 @@ const LIES: readonly Fault[] = [
   "mute",
 ];
 
-/** Requests for each lie. */
+/** Requests per lie. */
 const LIED_TO = 16;
 
 async function lies(stage: Stage, random: Random): Promise<string> {
@@ -207,7 +207,7 @@ async function lies(stage: Stage, random: Random): Promise<string> {
     expectBegunOnly(stage, outcomes, liar === undefined ? [] : [liar], fault);
   }
   setFault(liar, "none");
-  // These are right in all but their form, and each must be served.
+  // These are valid except in form, and each must be served.
   for (const fault of ["no-done", "bad-usage"] as const) {
     const outcome = await stage.ask("chat-stream", "a", `fault ${fault} `);
     stage.expect(outcome.end === "whole", `${fault}: ${outcome.end} ${outcome.detail}`);
@@ -226,7 +226,7 @@ const POISONS: readonly Fault[] = [
   "error-frame",
 ];
 
-/** Longest the other tenant may wait for an answer of {@link WORDS} words. */
+/** Maximum wait of the other tenant for an answer of {@link WORDS} words. */
 const SERVED_MS = 6_000;
 
 async function poison(stage: Stage): Promise<string> {
@@ -268,14 +268,14 @@ async function rude(stage: Stage, random: Random): Promise<string> {
   const halves = Array.from({ length: 30 }, (_, n) =>
     sendHalf(stage.gateway.origin, n % 2 === 0 ? "head" : "body"),
   );
-  // More than all the buffers on the way can hold.
+  // More than all buffers on the path hold.
   const stalled = await Promise.all(
     Array.from({ length: 8 }, () => stall(stage.next("a", "bulk words 60000 "))),
   );
   await crowd(stage, random, 120, ["leaver"]);
   const others = await crowd(stage, random, 30, ["chat", "chat-stream", "socket"]);
   stage.expect(notWhole(others).length === 0, tell(notWhole(others)));
-  // Those that read nothing are still there: they have lost their slots all the same.
+  // Clients that read nothing are still connected, but have lost their slots.
   await expectQuiet(stage, 20_000);
   for (const socket of [...halves, ...stalled]) socket.destroy();
   return "30 half requests, 8 that read nothing, 120 leavers";

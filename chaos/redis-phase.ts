@@ -1,4 +1,7 @@
-/** Redis killed, frozen and full: answers need no store; what promised to keep says that it cannot. */
+/**
+ * Redis killed, frozen and full: answers do not need the store; requests that depend on it report that it is
+ * unavailable.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { HAS_REDIS, startRedis, type TestRedis } from "../test/helpers/redis.ts";
 import { type Outcome } from "./clients.ts";
@@ -38,7 +41,7 @@ export const redisPhase: Phase = {
   },
 };
 
-/** Without a store, too, answers are whole; a response in the background is refused or made to its end. */
+/** Answers are complete without a store, too; a background response is refused or completed. */
 async function expectRefused(stage: Stage, name: string): Promise<void> {
   const kinds = ["chat", "chat-stream", "responses", "socket"] as const;
   const answers = await Promise.all(kinds.map((kind) => stage.ask(kind, "a")));

@@ -21,13 +21,13 @@ const { values } = parseArgs({
   },
 });
 
-/** No phase takes half of it. One that does is stuck, and so is the run. */
+/** Twice what any phase takes. One that exceeds it is stuck, and so is the run. */
 const PHASE_LIMIT_MS = 180_000;
 
 const seed = Number(values.seed);
 const isWell =
   values.soak === undefined ? await runPhases() : await soak(Number(values.soak), seed);
-// Whatever a phase has left open would keep the process.
+// Exits explicitly, because open handles of a phase would keep the process alive.
 process.exit(isWell ? 0 : 1);
 
 async function runPhases(): Promise<boolean> {

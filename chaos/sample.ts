@@ -1,7 +1,7 @@
-/** What the gateway's process says of itself. */
+/** Messages of the gateway's process about itself. */
 import * as z from "zod";
 
-/** What it holds after its garbage was collected. */
+/** Its resources after a garbage collection. */
 const sampleSchema = z.object({
   heapBytes: z.number(),
   externalBytes: z.number(),
@@ -11,7 +11,7 @@ const sampleSchema = z.object({
 
 export const messageSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("sample"), sample: sampleSchema }),
-  /** The event loop was held for longer than ever before: so much work was done between two turns. */
+  /** The event loop was blocked for longer than ever before, with this CPU time between two iterations. */
   z.object({ type: z.literal("hold"), ms: z.number() }),
 ]);
 

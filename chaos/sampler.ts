@@ -1,12 +1,12 @@
 /**
- * Loaded into the gateway's process before it starts (`node --import`): answers with what that process holds, and tells
- * how long its event loop is held.
+ * Loaded into the gateway's process before it starts (`node --import`): reports the process's resources, and how long
+ * its event loop is blocked.
  */
 import type { Sample, SamplerMessage } from "./sample.ts";
 
 const EVERY_MS = 10;
 
-/** Nothing that is held for less is told. */
+/** Shorter blocks are not reported. */
 let longestMs = 20;
 let usedMs = 0;
 
@@ -14,7 +14,7 @@ process.on("message", (message) => {
   if (message === "watch") watchLoop();
   if (message === "sample") void tellSample();
 });
-// Whoever asks must not keep the process alive.
+// The channel must not keep the process alive.
 process.channel?.unref();
 
 function tell(message: SamplerMessage): void {
@@ -23,14 +23,11 @@ function tell(message: SamplerMessage): void {
 
 async function tellSample(): Promise<void> {
   tell({ type: "sample", sample: await sample() });
-  // Collecting garbage was our own doing.
+  // The garbage collection was requested here.
   usedMs = threadMs();
 }
 
-/**
- * By the time this thread has worked between two ticks, not by the time that has passed: on a machine with other things
- * to do, that would be theirs.
- */
+/** Measured by the thread's CPU time between two ticks, not by wall time, which includes other load on the machine. */
 function watchLoop(): void {
   usedMs = threadMs();
   setInterval(() => {

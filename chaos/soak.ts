@@ -1,6 +1,6 @@
 /**
- * Mixed traffic for a long time, with faults now and then, and every so often a look at the process when everything has
- * come to rest: its heap, its sockets and timers, its slots. They may not grow.
+ * Mixed traffic for a long time, with occasional faults. At intervals all traffic stops and the process is measured:
+ * heap, sockets, timers, slots. They must not grow.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { createRandom, type Random } from "../fuzz/random.ts";
@@ -14,16 +14,16 @@ interface Row {
   readonly requests: number;
 }
 
-/** Samples from which a slope is read; the first ones are of a heap that still fills its caches. */
+/** Samples for the slope; the first ones are excluded because caches are still filling. */
 const SAMPLES = 15;
 const WARM_UP_SAMPLES = 5;
 const CLIENTS = 24;
 
-/** Growth over the whole run that is put down to chance: compiled code, and what is stored at the moment. */
+/** Growth over the whole run that is tolerated: compiled code, and the stored entries of the moment. */
 const HEAP_SLACK_BYTES = 1_500_000;
 const RESOURCE_SLACK = 8;
 
-/** Whether nothing grew and every invariant held. */
+/** True if nothing grew and every invariant held. */
 export async function soak(minutes: number, seed: number): Promise<boolean> {
   const random = createRandom(seed);
   const rows: Row[] = [];
@@ -49,7 +49,7 @@ export async function soak(minutes: number, seed: number): Promise<boolean> {
         await expectQuiet(stage);
         await expectHealed(stage);
         await replaceRemembered(stage);
-        // Connections of clients and engines that are kept open a while close meanwhile.
+        // Kept-alive connections of clients and engines close in this time.
         await pause(2_000);
         const sample = await stage.gateway.sample();
         const row = { minute: (performance.now() - started) / 60_000, sample, requests };
@@ -96,7 +96,7 @@ async function replaceRemembered(stage: Stage): Promise<void> {
   }
 }
 
-/** Clients of all kinds until a moment, and another fault every second. Gives the number of requests. */
+/** Runs clients of all kinds until a moment, with a new fault every second. Returns the number of requests. */
 async function traffic(stage: Stage, random: Random, until: number): Promise<number> {
   let requests = 0;
   const isOver = () => performance.now() >= until;
@@ -115,7 +115,7 @@ async function traffic(stage: Stage, random: Random, until: number): Promise<num
         await pause(500);
         await engine.revive();
       }
-      // Half of the time all are well.
+      // Half of the time no engine has a fault.
       engine.fault = random.oneIn(2) ? "none" : random.pick(FAULTS);
       await pause(1_000);
     }

@@ -1,4 +1,6 @@
-/** The whole application without sockets: requests go in as text, the engine is a {@link Transport} of ours. */
+/**
+ * The whole application without sockets: requests are passed in as text, the engine is a scripted {@link Transport}.
+ */
 import { createApp } from "../../src/app.ts";
 import { settingsSchema } from "../../src/config/settings.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
@@ -35,7 +37,7 @@ export function toRequest(path: string, body: string): Request {
   return Object.defineProperty(request, "text", { value: text });
 }
 
-/** A transport that gives every completion these reads. `onRequest` sees the body the engine would get. */
+/** A transport that answers every completion with these reads. `onRequest` gets the body sent to the engine. */
 export function createReplay(
   reads: readonly Uint8Array[],
   onRequest: (body: string) => void = () => {},
@@ -45,7 +47,7 @@ export function createReplay(
     return {
       status: 200,
       headers: { get: (name) => (name === "content-type" ? "text/event-stream" : null) },
-      // Each read arrives by itself, as from a socket.
+      // Each read arrives separately, as from a socket.
       pump: async (take) => {
         for (const bytes of reads) {
           await Promise.resolve();

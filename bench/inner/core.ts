@@ -1,6 +1,6 @@
 /**
- * From the bytes of the engine's stream to the bytes of ours, without sockets: the pure core alone, the way it is
- * commonly written, and the whole application. Microseconds a token, in a process of its own.
+ * From the bytes of the engine's stream to those of the gateway's, without sockets: the pure core alone, a common
+ * implementation, and the whole application. In microseconds per token, in a process of its own.
  */
 import { createParser as createSseParser } from "eventsource-parser";
 
@@ -23,7 +23,7 @@ import { createRequest, MODEL } from "../streaming/requests.ts";
 import { toMeasured } from "../statistics.ts";
 import { createBenchApp, createReplay, toRequest } from "./app.ts";
 
-/** Microseconds a token: median of the passes. */
+/** Microseconds per token: median of the passes. */
 export type CoreNumbers = Readonly<Record<string, number>>;
 
 const TOKENS = 5000;
@@ -41,7 +41,7 @@ const lumps = Array.from({ length: Math.ceil(whole.length / READ_BYTES) }, (_, a
 );
 const server = connectServer("vllm", { url: "http://127.0.0.1:1", model: MODEL });
 const encoder = new TextEncoder();
-/** Stands for the socket, to which frames go as in `node/direct-sse.ts`. */
+/** Stands in for the socket, to which frames are written as in `node/direct-sse.ts`. */
 const sent = Buffer.alloc(1024 * 1024);
 const { path, body } = createRequest("chat");
 
@@ -67,7 +67,7 @@ process.send?.(
   Object.fromEntries(Object.entries(times).map(([name, all]) => [name, toMeasured(all).median])),
 );
 
-/** What the application does with each read, without the generators and promises between. */
+/** The application's work on each read, without the generators and promises in between. */
 function core(reads: readonly Uint8Array[]): number {
   const splitter = createSseSplitter();
   const completion = createCompletionReader(server);
@@ -117,7 +117,10 @@ function core(reads: readonly Uint8Array[]): number {
   return bytes;
 }
 
-/** As proxies do it: every event parsed, Harmony read from its text, a chunk built as an object and printed. */
+/**
+ * As proxies usually do it: every event is parsed, Harmony is read from its text, and a chunk is built as an object and
+ * serialized.
+ */
 function naive(reads: readonly Uint8Array[]): number {
   const decoder = new TextDecoder();
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** What is measured without sockets, each in a process of its own, several times over. */
+/** Measurements without sockets, each in a process of its own, several times. */
 import { startHelper } from "../child.ts";
 import { toMeasured, type Measured } from "../statistics.ts";
 import type { CoreNumbers } from "./core.ts";
@@ -12,9 +12,9 @@ export interface InnerOptions {
 }
 
 export interface InnerResults {
-  /** Microseconds a token. */
+  /** Microseconds per token. */
   readonly core: Readonly<Record<string, Measured>>;
-  /** As {@link TurnNumbers} and {@link ToolNumbers}, a row for each size. */
+  /** Like {@link TurnNumbers} and {@link ToolNumbers}, a row for each size. */
   readonly conversations: readonly Row[];
   readonly tools: readonly Row[];
 }

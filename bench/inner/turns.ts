@@ -1,7 +1,7 @@
 /**
- * A conversation's next request, from its bytes to the bytes of the engine's request, through the whole application:
- * milliseconds, in a process of its own. `seen`: all but the newest message was in the request before, as in any chat.
- * `unseen`: the process has not met the conversation.
+ * The next request of a conversation, from its bytes to the bytes of the engine's request, through the whole
+ * application: milliseconds, in a process of its own. `seen`: all but the newest message was in the request before, as
+ * in any chat. `unseen`: the conversation is not cached.
  */
 import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";
@@ -23,9 +23,9 @@ export interface TurnNumbers {
   readonly bytes: number;
   readonly seenMs: number;
   readonly unseenMs: number;
-  /** Nothing but `JSON.parse` of the body. */
+  /** `JSON.parse` of the body alone. */
   readonly jsonParseMs: number;
-  /** Nothing but js-tiktoken's encoding of the messages' text. */
+  /** js-tiktoken's encoding of the messages' text alone. */
   readonly jsTiktokenMs: number;
 }
 
@@ -46,7 +46,7 @@ interface Message {
 }
 
 const PASSES = Number(process.argv[2] ?? 15);
-/** Roughly, over this mixture. */
+/** Approximately, for this mixture. */
 const CHARACTERS_PER_TOKEN = 4.1;
 const MIXTURE = [corpusOf("prose"), corpusOf("code"), corpusOf("json")];
 
@@ -113,12 +113,12 @@ async function measureTools(count: number): Promise<ToolNumbers> {
   return { tools: count, seenMs: toMeasured(seen).median, unseenMs: toMeasured(unseen).median };
 }
 
-/** From handing over the request's bytes to the engine's body being complete. The answer is read to its end. */
+/** From passing in the request's bytes until the engine's body is complete. The answer is read to its end. */
 async function timeToEngine(body: string): Promise<number> {
   const request = toRequest("/v1/chat/completions", body);
   let reached = 0n;
   onRequest = (sent) => {
-    // The bytes, not a string that has yet to be put together.
+    // The bytes, not a rope string that still has to be flattened.
     Buffer.from(sent);
     reached = process.hrtime.bigint();
   };
@@ -138,7 +138,7 @@ function createConversation(characters: number, seed: number): Message[] {
     messages.push({ role: messages.length % 2 === 0 ? "user" : "assistant", content });
     size += content.length;
   }
-  // The last one asks.
+  // The last message is the question.
   if (messages.length % 2 === 0) messages.push({ role: "user", content: "Go on." });
   return messages;
 }

@@ -1,10 +1,10 @@
-/** What the scripted model writes, and how vLLM's `/v1/completions` streams it: an event a token, with its id. */
+/** The scripted model's output, as vLLM's `/v1/completions` streams it: an event per token, with its id. */
 import { o200kHarmony, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
 import { MODEL } from "./requests.ts";
 import { type Word, wordAt } from "./words.ts";
 
-/** A token as the engine writes it: structure, or a word whose choice is left to the moment it is sent. */
+/** A token of the engine: structure, or a word that is chosen when it is sent. */
 export type Planned = Word | "word";
 
 /**
@@ -35,7 +35,7 @@ export function stopIdOf(shape: Shape): TokenId {
   return SPECIAL_TOKENS[shape === "answer" ? "<|return|>" : "<|call|>"];
 }
 
-/** The same completion with its words chosen: for when nobody measures how old they are. */
+/** The same completion with fixed words, if their age is not measured. */
 export function fillIn(planned: readonly Planned[]): Word[] {
   // 7919 is prime to the number of words: no two tokens near each other are the same.
   return planned.map((token, index) => (token === "word" ? wordAt(index * 7919) : token));

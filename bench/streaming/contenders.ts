@@ -1,4 +1,4 @@
-/** What stands between the load generator and the engine in turn. */
+/** The contenders: what is placed between the load generator and the engine. */
 import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,22 +11,22 @@ import type { Target } from "./stream.ts";
 
 export interface Contender {
   readonly name: string;
-  /** What clients speak to it. */
+  /** The wire format of its clients. */
   readonly wire: Wire;
   /** Left out with `--quick`. */
   readonly slow?: boolean;
-  /** Further headers it needs of clients. */
+  /** Additional request headers it requires. */
   readonly headers?: (enginePort: number) => Readonly<Record<string, string>>;
-  /** Starts it before the engine at this port. `direct` and a given URL have nothing to start. */
+  /** Starts it in front of the engine at this port. `direct` and a given URL have nothing to start. */
   readonly start?: (enginePort: number, ownPort: number) => Promise<Program>;
-  /** Where it listens if it is not ours to start. */
+  /** Its address, if it is already running. */
   readonly port?: (enginePort: number) => number;
 }
 
 export interface Running {
   readonly contender: Contender;
   readonly target: Target;
-  /** Undefined: not ours to measure from outside. */
+  /** Undefined: its process cannot be measured. */
   readonly pid: number | undefined;
   stop(): Promise<void>;
 }
@@ -38,7 +38,7 @@ const NGINX = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/bin/nginx"].find
   existsSync(path),
 );
 
-/** All that can be had on this machine. */
+/** All contenders available on this machine. */
 export const CONTENDERS: readonly Contender[] = [
   { name: "direct", wire: "engine", port: (enginePort) => enginePort },
   { name: "gateway", wire: "chat", start: startGateway },
@@ -67,7 +67,7 @@ function startGateway(enginePort: number, ownPort: number): Promise<Program> {
     url: `http://127.0.0.1:${enginePort}`,
     model: MODEL,
     port: String(ownPort),
-    // As with the others, no line for each request.
+    // Without request logs, like the others.
     log: "warn",
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
@@ -81,7 +81,7 @@ function startModule(path: string): NonNullable<Contender["start"]> {
 }
 
 function startNode(args: readonly string[], readyUrl: string): Promise<Program> {
-  // For instance `--cpu-prof --cpu-prof-dir=bench/results`: where the time goes.
+  // For instance `--cpu-prof --cpu-prof-dir=bench/results`, to profile it.
   const flags = process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? [];
   return startProgram(process.execPath, [...flags, ...args], readyUrl, { NODE_ENV: "production" });
 }
@@ -116,7 +116,7 @@ function nginx(command: string): Contender {
   };
 }
 
-/** One process, as the others are, and nothing kept back. */
+/** One process, like the others, and without buffering. */
 function nginxConfiguration(enginePort: number, ownPort: number, folder: string): string {
   return `
 daemon off;

@@ -1,4 +1,4 @@
-/** The load generator, a process of its own: it opens streams, and says what came of them when asked. */
+/** The load generator, in a process of its own: it opens streams and reports the results on request. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Stream, type StreamEvents, type StreamOptions } from "./stream.ts";
 import { ageMs, nowMs } from "./words.ts";
@@ -6,7 +6,7 @@ import type { ClientRequest } from "./requests.ts";
 import { percentile } from "../statistics.ts";
 
 export type LoadCommand =
-  /** Opens streams that ask again and again, until `stop`. */
+  /** Opens streams that send requests in a loop, until `stop`. */
   | {
       readonly do: "start";
       readonly stream: StreamOptions;
@@ -14,12 +14,12 @@ export type LoadCommand =
       /** Opens this many each 10 ms. Default: all at once. */
       readonly ramp?: number;
     }
-  /** Forgets what was counted so far. */
+  /** Resets the counters. */
   | { readonly do: "mark" }
-  /** Says what was counted since. */
+  /** Reports the counters. */
   | { readonly do: "read" }
   | { readonly do: "stop" }
-  /** Asks one after the other over one connection, and says how long each took. */
+  /** Sends requests one after the other on one connection, and reports each duration. */
   | {
       readonly do: "ask";
       readonly stream: StreamOptions;
@@ -31,9 +31,9 @@ export interface LoadCounts {
   readonly answers: number;
   readonly bytes: number;
   readonly words: number;
-  /** From the engine's write to our read. */
+  /** From the engine's write to the client's read. */
   readonly latencyMs: Percentiles;
-  /** Between two reads of a stream that brought words. */
+  /** Between two reads of a stream that contained words. */
   readonly gapMs: Percentiles;
 }
 

@@ -1,8 +1,8 @@
-/** What clients of each wire ask for. The scripted engine answers all of it alike. */
+/** The requests in each wire format. The scripted engine answers all of them the same way. */
 
 export const MODEL = "openai/gpt-oss-20b";
 
-/** What a contender speaks: `engine` ones pass the engine's own wire through. */
+/** A contender's wire format: `engine` ones pass the engine's own format through. */
 export type Wire = "engine" | "chat" | "responses";
 
 export interface ClientRequest {

@@ -1,4 +1,4 @@
-/** The processes of a streaming run: the engine, the load generator, and whoever stands between them. */
+/** The processes of a streaming run: the engine, the load generator, and the contender between them. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { cpuMs, type Helper, startHelper } from "../child.ts";
 import type { Running } from "./contenders.ts";
@@ -7,11 +7,11 @@ import { type ClientRequest, createRequest } from "./requests.ts";
 import type { StreamOptions } from "./stream.ts";
 import type { Script, UpstreamStats } from "./upstream.ts";
 
-/** What a window of time brought. */
+/** The measurements of a time window. */
 export interface Window extends LoadCounts {
   /** Tokens the engine sent. */
   readonly tokens: number;
-  /** CPU the contender used. NaN where there is no process to look at. */
+  /** CPU time of the contender. NaN if its process cannot be measured. */
   readonly cpuMs: number;
 }
 
@@ -37,7 +37,7 @@ export class Rig {
     this.enginePort = Number(engine.greeting);
   }
 
-  /** From now on the engine answers everything like this. */
+  /** Sets how the engine answers from now on. */
   async script(script: Script): Promise<void> {
     await this.#engine.ask(script);
   }
@@ -64,7 +64,7 @@ export class Rig {
     await this.#order({ do: "stop" });
   }
 
-  /** What happens in the next `ms`, after `settleMs` of getting going. */
+  /** Measures the next `ms`, after `settleMs` of warm-up. */
   async watch(running: Running, ms: number, settleMs: number): Promise<Window> {
     await sleep(settleMs);
     const cpu = (): number => (running.pid === undefined ? NaN : cpuMs(running.pid));

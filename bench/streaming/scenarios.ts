@@ -1,11 +1,11 @@
-/** What is measured of each contender, a round at a time. */
+/** The scenarios: what is measured for each contender, a round at a time. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { rssKib } from "../child.ts";
 import type { Running } from "./contenders.ts";
 import { createHistory, createRequest } from "./requests.ts";
 import type { Rig } from "./rig.ts";
 
-/** Numbers of one round, by name. NaN: not to be had from this contender. */
+/** Numbers of one round, by name. NaN: not measurable for this contender. */
 export type Numbers = Readonly<Record<string, number>>;
 
 export interface Scenario {
@@ -13,14 +13,14 @@ export interface Scenario {
   readonly title: string;
   /** The unit of each number, and with it the order of the columns. */
   readonly columns: Readonly<Record<string, string>>;
-  /** Needs a process that has done nothing else: for memory. */
+  /** Needs a fresh process: for memory. */
   readonly fresh?: boolean;
   /** Left out with `--quick`. */
   readonly slow?: boolean;
   run(rig: Rig, running: Running, effort: Effort): Promise<Numbers>;
 }
 
-/** How long to look. */
+/** Duration of a measurement. */
 export interface Effort {
   readonly windowMs: number;
   readonly settleMs: number;
@@ -134,7 +134,7 @@ export const SCENARIOS: readonly Scenario[] = [
     slow: true,
     async run(rig, running, { settleMs }) {
       if (running.pid === undefined) return {};
-      // Everything has run once, and the heap has not grown: in one that has, the streams would find room.
+      // After a warm-up the heap has not grown yet; in a grown heap the streams would fit without growth.
       await rig.script({ mode: "bulk", shape: "answer", tokens: 4 });
       const request = createRequest(running.contender.wire);
       await rig.ask(
@@ -193,7 +193,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** About what a token's event takes on the engine's wire. */
+/** Approximate bytes of a token's event in the engine's format. */
 const EVENT_BYTES = 260;
 
 function paced(

@@ -1,7 +1,8 @@
 /**
  * A client of the load generator: one connection, one streamed answer after the other.
  *
- * Written on the socket and as thin as can be: the load generator shares two cores with what it measures.
+ * It writes to the socket directly with as little work as possible: the load generator shares two cores with the
+ * process it measures.
  */
 import { connect, type Socket } from "node:net";
 
@@ -14,14 +15,17 @@ export interface Target {
 }
 
 export interface StreamEvents {
-  /** The words of visible text in one read, if there are any. */
+  /** The words of visible text in one read, if any. */
   readonly onWords: (words: readonly string[], receivedMs: number, stream: Stream) => void;
   /** The answer is complete. */
   readonly onEnd: (stream: Stream) => void;
   readonly onFailure: (reason: string) => void;
 }
 
-/** Where text stands, in any of the wires. Reasoning is repeated in `reasoning_details`, as `text`: not read there. */
+/**
+ * The members that contain text, in all wire formats. Reasoning is repeated in `reasoning_details` as `text`, which is
+ * not read.
+ */
 const TEXTS: Record<Wire, RegExp> = {
   engine: /"text":"((?:[^"\\]|\\.)*)"/g,
   chat: /"(?:content|reasoning|arguments)":"((?:[^"\\]|\\.)*)"/g,
@@ -31,17 +35,17 @@ const TEXTS: Record<Wire, RegExp> = {
 export interface StreamOptions {
   readonly target: Target;
   readonly wire: Wire;
-  /** Its path holds for all requests. */
+  /** Its path is used for all requests. */
   readonly request: ClientRequest;
-  /** False: only the end of an answer is looked for. */
+  /** False: only the end of an answer is detected. */
   readonly readsWords: boolean;
-  /** For a slow reader, which sees neither words nor the end. */
+  /** For a slow reader, which parses neither words nor the end. */
   readonly bytesPerSecond?: number;
 }
 
-/** A slow reader takes so much at a time, ten times a second. */
+/** Bytes a slow reader reads, ten times a second. */
 const SIPS_PER_SECOND = 10;
-/** Characters of an event that is not complete which are looked at again. */
+/** Maximum characters of an incomplete event that are kept. */
 const MAX_TAIL = 4096;
 
 export class Stream {
@@ -120,7 +124,7 @@ export class Stream {
       this.#tail = "";
       this.#events.onEnd(this);
     } else {
-      // An event that is not complete is looked at again with the rest of it.
+      // An incomplete event is parsed again with its rest.
       const end = text.lastIndexOf("\n\n");
       this.#tail = text.slice(end === -1 ? -MAX_TAIL : Math.max(end, text.length - MAX_TAIL));
     }

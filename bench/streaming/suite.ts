@@ -1,4 +1,4 @@
-/** Streaming: every contender on the same engine, in turn, several times over. */
+/** The streaming suite: every contender on the same engine, in turn, several times. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { toMeasured, type Measured } from "../statistics.ts";
 import { type Contender, type Running, startContender } from "./contenders.ts";
@@ -34,7 +34,7 @@ export async function runStreaming(options: StreamingOptions): Promise<Streaming
   }
 }
 
-/** A B C, A B C, …: what disturbs the machine for a while disturbs all of them. One round before goes uncounted. */
+/** Interleaved (A B C, A B C, …), so that a disturbance affects all of them. The first round is not counted. */
 async function measure(
   rig: Rig,
   running: readonly Running[],
@@ -78,7 +78,7 @@ async function once(
     throw new Error(`${scenario.name}, ${running.contender.name}`, { cause: error });
   } finally {
     await fresh?.stop();
-    // Streams that were left are torn down before the next one's turn.
+    // Waits until aborted streams are closed before the next contender.
     await sleep(100);
   }
 }

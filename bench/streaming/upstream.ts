@@ -1,8 +1,8 @@
 /**
- * The scripted engine, a process of its own: vLLM's wire, and nothing behind it.
+ * The scripted engine, in a process of its own: vLLM's wire format without a model.
  *
  * `bulk` writes as fast as the other side reads. `paced` sends each stream a token every `1 / tokensPerSecond` seconds:
- * all streams at the same moment, as an engine's step does (`step`), or one after the other (`spread`).
+ * all streams in lockstep, like an engine's step (`step`), or staggered (`spread`).
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -12,7 +12,7 @@ import type { Planned, Shape } from "./completion.ts";
 import { MODEL } from "./requests.ts";
 import { nowMs, wordFor } from "./words.ts";
 
-/** What every request is answered with from now on. `endless`: bulk without an end, for readers that are slow. */
+/** How every request is answered from now on. `endless`: bulk without an end, for slow readers. */
 export type Script =
   | { readonly mode: "bulk" | "endless"; readonly shape: Shape; readonly tokens: number }
   | PacedScript;
@@ -26,20 +26,20 @@ export interface PacedScript {
 }
 
 export interface UpstreamStats {
-  /** Tokens given to sockets. Of a bulk answer that is in flight, what its socket has taken. */
+  /** Tokens written to sockets. For a bulk answer in flight, those that its socket has accepted. */
   readonly tokens: number;
   readonly openStreams: number;
-  /** Streams whose reader left before their end. */
+  /** Streams whose reader disconnected before the end. */
   readonly abandoned: number;
 }
 
-/** `spread` divides the time between two tokens of a stream into so many moments. */
+/** `spread` divides the interval between two tokens of a stream into this many moments. */
 const PHASES = 20;
 /** Bulk answers go out in pieces of this size, so that a slow reader is noticed. */
 const SLICE_BYTES = 64 * 1024;
 const LAST_CHUNK = "0\r\n\r\n";
 
-/** A whole answer, framed. */
+/** A complete answer as frames. */
 interface Bulk {
   readonly of: Script;
   readonly bytes: Buffer;
@@ -64,7 +64,7 @@ const phases = Array.from({ length: PHASES }, () => new Set<PacedStream>());
 let heartbeat: NodeJS.Timeout | undefined;
 
 const server = createServer((request, response) => {
-  // Only small bodies are looked at: a probe's is one.
+  // Only small bodies are parsed: a probe's is one.
   let body = "";
   const isSmall = Number(request.headers["content-length"]) < 2048;
   if (isSmall) request.setEncoding("latin1").on("data", (text: string) => (body += text));
@@ -80,7 +80,7 @@ server.listen(Number(process.argv[2] ?? 0), "127.0.0.1", () => {
 process.on("message", (message: Script | "stats") => {
   if (message !== "stats") {
     script = message;
-    // What a contender has forgotten to close is nobody's any more.
+    // Connections that a contender has left open are closed here.
     for (const stream of open) stream.destroy();
     startBeat();
   }
@@ -92,7 +92,7 @@ process.on("message", (message: Script | "stats") => {
 });
 process.on("disconnect", () => process.exit());
 
-/** A gateway that starts asks for one token, and waits for the end of the answer. */
+/** At its start a gateway requests one token, and waits for the end of the answer. */
 function isProbe(body: string): boolean {
   return /"max_tokens":1[,}]/.test(body);
 }

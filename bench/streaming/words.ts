@@ -1,6 +1,6 @@
 /**
- * Tokens that tell when they were sent: word number `n` stands for a moment, so that whoever receives the
- * text knows how long it was on its way, whatever was made of it in between.
+ * Tokens that encode when they were sent: word number `n` stands for a moment, so the receiver of the text knows its
+ * age, whatever was done to it in between.
  *
  * All processes of a run read the same clock (`process.hrtime`, CLOCK_MONOTONIC).
  */
@@ -9,13 +9,13 @@ import type { TokenId } from "../../src/tokenizer/index.ts";
 
 export interface Word {
   readonly id: TokenId;
-  /** A space and lower-case letters: neither JSON nor a neighbour changes how it reads. */
+  /** A space and lower-case letters: JSON escapes and neighbouring tokens do not change the text. */
   readonly text: string;
 }
 
 const COUNT = 32_768;
 const MICROSECONDS_PER_WORD = 4;
-/** Times further apart than this look closer than they are: 131 ms. */
+/** The longest age that can be measured: 131 ms. */
 export const WINDOW_MS = (COUNT * MICROSECONDS_PER_WORD) / 1000;
 
 const ORDINARY_IDS = 199_998;
@@ -34,14 +34,14 @@ export function wordFor(ms: number): Word {
   return wordAt(Math.floor((ms * 1000) / MICROSECONDS_PER_WORD));
 }
 
-/** Words in an order that does not repeat itself soon. */
+/** Words in an order without short repetitions. */
 export function wordAt(number: number): Word {
   const word = WORDS[number % COUNT];
   if (word === undefined) throw new RangeError(`no word ${number}`);
   return word;
 }
 
-/** How long ago the word was sent, below {@link WINDOW_MS}. Undefined: it is none of ours. */
+/** The age of the word, below {@link WINDOW_MS}. Undefined: not one of these words. */
 export function ageMs(text: string, receivedMs: number): number | undefined {
   const number = numbers.get(text);
   if (number === undefined) return undefined;

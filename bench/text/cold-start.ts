@@ -1,9 +1,9 @@
-/** From nothing to the first ids, in a fresh process. Argument: the encoder. Sends time and memory to its parent. */
+/** From process start to the first ids. Argument: the encoder. Sends time and memory to its parent. */
 import { loadEncoder, toEncoderName } from "./encoders.ts";
 
 export interface ColdStart {
   readonly readyMs: number;
-  /** Heap and what is held outside of it, in MB, above an empty process. */
+  /** Heap and external memory, in MB, above an empty process. */
   readonly heapMb: number;
   readonly rssMb: number;
 }
@@ -19,7 +19,7 @@ process.send?.({
   rssMb: process.memoryUsage().rss / 1e6,
 } satisfies ColdStart);
 
-/** After a collection, where the flag for it was given. */
+/** After a garbage collection, if the flag for it is set. */
 function held(): number {
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

@@ -1,6 +1,6 @@
 /**
- * Texts to measure with, made by rule so that every seed gives another one: "not seen before" has to be true of
- * words and pieces, not only of the string.
+ * Generated texts to measure with. Every seed gives a different text: "uncached" must be true for words and pieces, not
+ * only for the whole string.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ export type CorpusName =
 export interface Corpus {
   readonly name: CorpusName;
   readonly title: string;
-  /** About `characters` of it. */
+  /** A text of about `characters` characters. */
   create(characters: number, seed: number): string;
 }
 
@@ -45,7 +45,7 @@ export function corpusOf(name: CorpusName): Corpus {
   return corpus;
 }
 
-/** What merging is slow at, each without anything that ends a piece. */
+/** Texts for which merging is slow, each without anything that ends a piece. */
 export const WORST: Readonly<Record<string, (characters: number, seed: number) => string>> = {
   "one letter": (size) => "a".repeat(size),
   "one sign": (size) => "=".repeat(size),
@@ -93,7 +93,9 @@ function readAll(folder: string, extension: string): string {
 let documentWords: string[] | undefined;
 let sourceLines: string[] | undefined;
 
-/** The words of our documents in any order; one in eight is any word of the vocabulary, one in thirty made up. */
+/**
+ * The words of our documents in random order; one in eight is any word of the vocabulary, one in thirty is invented.
+ */
 function* sentences(seed: number): Generator<string> {
   documentWords ??= readAll("docs/", ".md").match(/[A-Za-z][A-Za-z'-]*[,.;:?!]?/g) ?? [];
   const random = createRandom(seed);
@@ -106,9 +108,9 @@ function* sentences(seed: number): Generator<string> {
   }
 }
 
-/** Lines of our own sources in any order, with names in them that were never there. */
+/** Lines of our own sources in random order, with invented names. */
 function* codeLines(seed: number): Generator<string> {
-  // Tables are no code: a line of 10,000 letters alone keeps a quadratic encoder busy for minutes.
+  // Tables are excluded: a line of 10,000 letters keeps a quadratic encoder busy for minutes.
   sourceLines ??= readAll("src/", ".ts")
     .split("\n")
     .filter((line) => line.length <= 120);
@@ -156,7 +158,7 @@ const CLAUSES = [
 ];
 const STOPS = ["，", "。", "、", "？", "。\n", "；"];
 
-/** Halves of clauses joined anew, as runs without a space: mostly Chinese, some Japanese, some Korean. */
+/** Recombined halves of clauses, as runs without a space: mostly Chinese, some Japanese, some Korean. */
 function* clauses(seed: number): Generator<string> {
   const random = createRandom(seed);
   for (;;) {

@@ -1,4 +1,4 @@
-/** Encoders of `o200k`, ours and others', each loaded when it is asked for. */
+/** Encoders of `o200k`, ours and others', each loaded on demand. */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -16,7 +16,7 @@ export function toEncoderName(text: string | undefined): EncoderName {
   return name;
 }
 
-/** Those that are installed. */
+/** The installed encoders. */
 export function availableEncoders(): EncoderName[] {
   return ENCODER_NAMES.filter((name) => name === "own" || name === "js-tiktoken" || hasPeer(name));
 }
@@ -46,7 +46,7 @@ export async function loadEncoder(name: EncoderName): Promise<LoadedEncoder> {
   }
 }
 
-/** As published where that has been built: stripping types from sources costs a cold start 50 ms. */
+/** The build if there is one: stripping types from sources adds 50 ms to a cold start. */
 async function loadOwn(): Promise<LoadedEncoder> {
   const built = new URL("../../dist/tokenizer/index.js", import.meta.url);
   const sources = new URL("../../src/tokenizer/index.ts", import.meta.url);

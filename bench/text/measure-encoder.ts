@@ -1,6 +1,6 @@
 /**
- * One encoder in a process of its own: MB of UTF-8 a second for each corpus, of text the process has not seen and
- * of the same text again. Argument: the encoder. Sends the numbers to its parent.
+ * Measures one encoder in a process of its own: MB of UTF-8 per second for each corpus, for uncached text and for the
+ * same text again. Argument: the encoder. Sends the numbers to its parent.
  */
 import { CORPORA, type Corpus, corpusOf, WORST } from "./corpora.ts";
 import { type LoadedEncoder, loadEncoder, toEncoderName } from "./encoders.ts";
@@ -15,7 +15,7 @@ export interface EncoderNumbers {
   readonly growth: Readonly<Record<string, readonly number[]>>;
 }
 
-/** An encoder that is quadratic in a piece gets less to do: {@link limit} characters of a corpus at most. */
+/** A quadratic encoder gets shorter input: at most {@link limit} characters of a corpus. */
 const SIZE = 400_000;
 const MESSAGE = 200;
 const WORST_SIZE = 100_000;

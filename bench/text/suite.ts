@@ -1,4 +1,4 @@
-/** Encoding: every encoder in a process of its own, in turn, several times over. */
+/** The encoding suite: every encoder in a process of its own, in turn, several times. */
 import { startHelper } from "../child.ts";
 import { toMeasured, type Measured } from "../statistics.ts";
 import type { ColdStart } from "./cold-start.ts";

@@ -1,4 +1,4 @@
-/** CPU of a Worker for each token and each request, beside Workers that parse nothing. */
+/** CPU of a Worker per token and per request, compared with Workers that parse nothing. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Bundle, emptyFolder, startWorkerd } from "../../test/helpers/workerd.ts";
@@ -9,14 +9,14 @@ import { runStreaming, type StreamingResults } from "../streaming/suite.ts";
 
 const MEASURED: ReadonlySet<string> = new Set(["paced-64", "requests"]);
 
-/** Hands the engine's bytes on without looking. */
+/** Passes the engine's bytes through. */
 const PIPE = `export default {
   fetch: ({ method, body, url }, { HARMONY_GATEWAY_URL }) =>
     fetch(HARMONY_GATEWAY_URL + new URL(url).pathname, { method, body }),
 };
 `;
 
-/** The same with a hand in it: reads and enqueues, which is the least a Worker can do that does anything. */
+/** Reads and enqueues each chunk: the minimum for a Worker that processes a stream. */
 const LOOP = `export default {
   async fetch({ method, body, url }, { HARMONY_GATEWAY_URL }) {
     const response = await fetch(HARMONY_GATEWAY_URL + new URL(url).pathname, { method, body });

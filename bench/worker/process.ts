@@ -1,4 +1,4 @@
-/** A process of workerd, seen from outside. Linux only. */
+/** Measures a process of workerd from outside. Linux only. */
 import { readdirSync, readFileSync } from "node:fs";
 import { z } from "zod";
 
@@ -10,7 +10,7 @@ export function cpuMs(pid: number): number {
     .reduce((sum, each) => sum + each, 0);
 }
 
-/** Resident memory, in megabytes: now, and the most there ever was. */
+/** Resident memory in megabytes: current and peak. */
 export function residentMb(pid: number): { readonly now: number; readonly peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const read = (field: string) =>
@@ -22,7 +22,7 @@ const heapUsage = z.object({
   result: z.object({ usedSize: z.number(), totalSize: z.number(), backingStorageSize: z.number() }),
 });
 
-/** The isolate's memory, in megabytes: its heap, and the array buffers beside it. */
+/** The isolate's memory in megabytes: its heap and its array buffers. */
 export async function isolateMb(inspector: string): Promise<number> {
   const socket = new WebSocket(`ws://${inspector}/main`);
   try {

@@ -1,4 +1,4 @@
-/** What it takes until a Worker answers, beside one that does nothing. */
+/** The time until a Worker answers, compared with one that does nothing. */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Bundle, startWorkerd } from "../../test/helpers/workerd.ts";
 import { type Measured, toMeasured } from "../statistics.ts";
@@ -11,15 +11,15 @@ export interface StartOptions {
 }
 
 interface Start {
-  /** CPU until it listens: reading the bundle and running what stands at the top of its modules. */
+  /** CPU until it listens: reading the bundle and evaluating its modules. */
   readonly readyCpu: number;
-  /** CPU and time of the first request, a list of models: reading the settings, making the application. */
+  /** CPU and time of the first request, a list of models: reads the settings and creates the application. */
   readonly firstCpu: number;
   readonly firstMs: number;
-  /** The same of the first answer of the model, the vocabulary's tables included. */
+  /** The same for the first answer of the model, including the vocabulary's tables. */
   readonly chatCpu: number;
   readonly chatMs: number;
-  /** And of the second one. */
+  /** The same for the second answer. */
   readonly againCpu: number;
   readonly againMs: number;
   readonly isolateMb: number;
@@ -99,7 +99,7 @@ async function measureStart(bundle: Bundle): Promise<Start> {
   }
 }
 
-/** What goes on behind an answer is to be counted with it. */
+/** Work after a response is included. */
 function settle(): Promise<void> {
   return pause(100);
 }

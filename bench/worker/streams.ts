@@ -7,7 +7,7 @@ import { isolateMb, residentMb } from "./process.ts";
 
 const TOKENS_PER_SECOND = 20;
 const SECONDS = 10;
-/** A conversation of some length in each request: about 4,000 tokens. */
+/** The conversation in each request: about 4,000 tokens. */
 const PROMPT = "The quick brown fox jumps over the lazy dog. ".repeat(400);
 
 /** A table in Markdown. */
@@ -59,7 +59,7 @@ function ask(origin: string): Promise<Response> {
   });
 }
 
-/** Reads to the end; the number of bytes. */
+/** Reads to the end. Returns the number of bytes. */
 async function drain(response: Response): Promise<number> {
   if (response.status !== 200) throw new Error(await response.text());
   let bytes = 0;
@@ -67,7 +67,7 @@ async function drain(response: Response): Promise<number> {
   return bytes;
 }
 
-/** vLLM's wire: an answer of so many tokens at so many a second. */
+/** vLLM's format: an answer of this many tokens at this rate. */
 function createEngine() {
   const frame = (choice: object) =>
     `data: ${JSON.stringify({ id: "cmpl-1", object: "text_completion", created: 1_700_000_000, model: "openai/gpt-oss-20b", choices: [{ index: 0, text: "", logprobs: null, finish_reason: null, stop_reason: null, ...choice }] })}\n\n`;
