@@ -1,4 +1,4 @@
-/** What every answer of the gateway owes its client, whatever was asked. */
+/** The requirements that every response of the gateway must meet, whatever was requested. */
 import * as z from "zod";
 import type { RequestInput } from "./request-input.ts";
 
@@ -23,10 +23,10 @@ const errorBody = z.union([
   }),
 ]);
 
-/** The one 5xx that is a correct answer: the model did not do what was demanded, and that is said. */
+/** The only 5xx that is a correct answer: the model did not satisfy the request, and the error says so. */
 const modelFailure = z.object({ error: z.object({ type: z.literal("model_error") }) });
 
-/** The words of a mistake of our own, in an answer or in a stream. */
+/** Messages that only our own defects produce, in a response or in a stream. */
 const OWN_MISTAKE = "The gateway failed to handle";
 
 const TERMINAL_EVENTS = new Set([
@@ -36,7 +36,7 @@ const TERMINAL_EVENTS = new Set([
   "error",
 ]);
 
-/** Reads the answer to its end, or as far as the client stays. */
+/** Reads the response to its end, or until the client disconnects. */
 export async function findProblem(
   response: Response,
   input: Pick<RequestInput, "method" | "leavesAfter">,

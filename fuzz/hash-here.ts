@@ -1,4 +1,7 @@
-/** Hashing on the calling thread. The platform's own runs on another one, which costs a search a fifth of its time. */
+/**
+ * Hashes on the calling thread. The platform's implementation uses another thread, which would cost a fifth of a
+ * search's time.
+ */
 import { createHash } from "node:crypto";
 
 /** Replaces `crypto.subtle.digest` in this thread. */

@@ -1,4 +1,4 @@
-/** Structure-aware mutations of JSON bodies: valid values in, hostile texts out. */
+/** Structure-aware mutations of JSON bodies: from valid values to hostile texts. */
 import type { Random } from "./random.ts";
 
 export type JsonValue =
@@ -10,7 +10,7 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue };
 
-/** Text that is written as it is: what no value could be serialised to. */
+/** Text that is inserted unchanged, for documents that no value serializes to. */
 class RawJson {
   readonly text: string;
   constructor(text: string) {
@@ -78,7 +78,7 @@ const HOSTILE: readonly JsonValue[] = [
   new RawJson(`{${Array.from({ length: 300 }, (_, n) => `"k${n}":${n}`).join()}}`),
 ];
 
-/** Schemas nobody should send, and some that are only unusual. */
+/** Invalid schemas, and some that are only unusual. */
 export const ODD_SCHEMAS: readonly JsonValue[] = [
   true,
   {},
@@ -114,7 +114,7 @@ export const ODD_SCHEMAS: readonly JsonValue[] = [
   bomb(12),
 ];
 
-/** Each definition refers twice to the next: 2^depth visits for whoever follows every reference. */
+/** Each definition refers twice to the next: 2^depth visits when every reference is followed. */
 function bomb(depth: number): JsonValue {
   const names = Array.from({ length: depth }, (_, n) => `d${n}`);
   const defs = names.map((name, n) => {
@@ -124,7 +124,7 @@ function bomb(depth: number): JsonValue {
   return { $ref: "#/$defs/d0", $defs: Object.fromEntries(defs) };
 }
 
-/** Changes a few places of a value; now and then none. */
+/** Changes a few places of a value, sometimes none. */
 export function mutateJson(value: JsonValue, random: Random): JsonValue {
   let mutated = value;
   for (let times = random.below(4); times > 0; times--) mutated = mutateOnce(mutated, random);
@@ -132,7 +132,7 @@ export function mutateJson(value: JsonValue, random: Random): JsonValue {
 }
 
 function mutateOnce(value: JsonValue, random: Random): JsonValue {
-  // Deeper places are as likely as those at the top, because each step may go on.
+  // Deeper places are as likely as those at the top, because each step may descend.
   if (isContainer(value) && !random.oneIn(4)) {
     if (Array.isArray(value)) return mutateList(value, random);
     return mutateMembers(Object.entries(value), random);
@@ -180,7 +180,7 @@ function mutateMembers(
     case 0:
       return toObject(members.toSpliced(at, 1));
     case 1:
-      // Twice the same name; the last one counts.
+      // A repeated name; the last value counts.
       return toObject([...members, [name, random.pick(HOSTILE)]]);
     case 2: {
       const other = members[random.below(members.length)];
@@ -238,7 +238,7 @@ function isContainer(
   return typeof value === "object" && value !== null && !(value instanceof RawJson);
 }
 
-/** Members may repeat a name or be called `__proto__`, which no object can hold: as text, if need be. */
+/** Members may repeat a name or be called `__proto__`, which needs text instead of an object. */
 function toObject(members: readonly (readonly [string, JsonValue])[]): JsonValue {
   const names = new Set(members.map(([name]) => name));
   if (names.size === members.length && !names.has("__proto__")) return Object.fromEntries(members);
@@ -257,7 +257,7 @@ export function toText(value: JsonValue): string {
   return `{${members.join()}}`;
 }
 
-/** Damages the text itself: cut off, garbled, with bytes that are no UTF-8. */
+/** Damages the text itself: truncation, garbage, invalid UTF-8. */
 export function mutateBytes(text: string, random: Random): string | Uint8Array<ArrayBuffer> {
   const at = random.below(text.length + 1);
   switch (random.below(7)) {

@@ -1,11 +1,11 @@
-/** Random completions for the Harmony parser: debris of headers, bodies, markers, ids and broken characters. */
+/** Random completions for the Harmony parser: fragments of headers, bodies, markers, ids and broken characters. */
 import type { ParserPiece } from "../src/harmony/parse.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../src/tokenizer/index.ts";
 import { FIRST_SPECIAL_ID, LAST_SPECIAL_ID } from "../src/tokenizer/special-tokens.ts";
 import { lazy } from "../src/lazy.ts";
 import type { Random } from "./random.ts";
 
-/** What is pushed in one form; its elements may be cut apart anywhere. */
+/** Input of one form; its elements may be split anywhere. */
 export type ParserSegment =
   | { readonly form: "ids"; readonly items: readonly TokenId[] }
   | { readonly form: "text"; readonly items: string }
@@ -15,7 +15,7 @@ export interface ParserInput {
   readonly segments: readonly ParserSegment[];
   readonly toolNames: readonly string[];
   readonly reason: "stop" | "length";
-  /** Small ones are crossed by short inputs. */
+  /** Small limits, which short inputs exceed. */
   readonly limits: { readonly maxHeaderLength?: number; readonly maxHeldLength?: number };
 }
 
@@ -32,7 +32,7 @@ const WORDS = [
   ..."<|en,<|reserved_2,nnel|>,\u0000,\uFEFF,\u2028,\uD83D,\uDC96,\t\t".split(","),
 ];
 
-/** They cross the small limits. Rare, because they cost as much as twenty others. */
+/** Inputs that exceed the small limits. Rare, because each costs as much as twenty others. */
 const LONG_WORDS = [
   "word ".repeat(30),
   " ".repeat(130),
@@ -40,7 +40,7 @@ const LONG_WORDS = [
   `functions.${"x".repeat(100)}`,
 ];
 
-/** Beginnings that lead past the first header. */
+/** Beginnings that get past the first header. */
 const HEADERS = [
   "<|channel|>analysis<|message|>",
   "<|channel|>final<|message|>",
@@ -70,7 +70,7 @@ const TOOL_NAMES = [[], ["f"], ["get_weather", "search", "search_docs", "Web Sea
 
 const LIMITS = [{}, {}, {}, { maxHeaderLength: 128, maxHeldLength: 200 }];
 
-/** The ids of fragments; encoding at each use would be most of the time. */
+/** The ids of fragments, cached because encoding would take most of the time. */
 const fragments = lazy(() => {
   const marks = new RegExp(
     `(${Object.keys(SPECIAL_TOKENS)

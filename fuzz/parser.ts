@@ -1,6 +1,6 @@
 /**
- * Random completions through the Harmony parser. Of each is demanded: no throw, well-nested parts, the
- * same events however it is cut, no more text out than in, and no call where no tool was offered.
+ * Runs random completions through the Harmony parser. For each: no exception, well-nested parts, the same events
+ * however it is split, no more text out than in, and no call if no tool was offered.
  */
 import { markerOf } from "../src/harmony/markers.ts";
 import {
@@ -21,7 +21,7 @@ export interface ParserFailure {
   readonly input: ParserInput;
 }
 
-/** Runs the input with this number; gives what is wrong, if anything is. */
+/** Runs the input with this number. Returns the problem, if any. */
 export function fuzzParser(seed: number, index: number): ParserFailure | undefined {
   const random = createRandom(seedOf(seed, index));
   if (random.oneIn(WELL_FORMED_ONE_IN)) return checkWellFormed(random);
@@ -33,7 +33,7 @@ export function fuzzParser(seed: number, index: number): ParserFailure | undefin
 
 const WELL_FORMED_ONE_IN = 8;
 
-/** Of what the format allows nothing may be lost, added or taken for something else, however it is cut. */
+/** For well-formed input nothing may be lost, added or misinterpreted, however it is split. */
 function checkWellFormed(random: Random): ParserFailure | undefined {
   const { input, parts } = createWellFormed(random);
   const cuts = random.oneIn(2) ? "whole" : random.below(0x7fffffff);
@@ -49,14 +49,14 @@ function checkWellFormed(random: Random): ParserFailure | undefined {
   }
 }
 
-/** The smallest input found that fails as well, maybe cut in another way. */
+/** The smallest failing input found, which may be split differently. */
 export async function shrinkParserFailure(failure: ParserFailure): Promise<ParserFailure> {
   const input = await shrink(failure.input);
   const problem = findProblem(input, MANY_CUTS, true);
   return problem === undefined ? failure : { problem, input };
 }
 
-/** How pushes are cut: each element alone, or at places chosen from a seed. */
+/** How pushes are split: each element alone, or at places chosen from a seed. */
 type Cuts = "single" | number;
 
 function findProblem(
@@ -83,11 +83,11 @@ function findProblem(
 interface Reading {
   /** The parts with their texts. */
   readonly parts: string;
-  /** All that may not depend on the cuts: parts, tokens and repairs. */
+  /** Everything that must not depend on the split: parts, tokens and repairs. */
   readonly all: string;
 }
 
-/** Throws where a demand is not met. */
+/** Throws if a requirement is not met. */
 function read({ segments, toolNames, reason, limits }: ParserInput, cuts: Cuts | "whole"): Reading {
   const parser = createParser(o200kHarmony(), { toolNames, ...limits });
   const events = segments.flatMap((segment) => pushCut(parser, segment, cuts));
@@ -95,7 +95,7 @@ function read({ segments, toolNames, reason, limits }: ParserInput, cuts: Cuts |
   if (!parser.done) throw new Error("the parser has not ended");
   const { text, length, calls, names } = joinEvents(events);
   const room = lengthOf(segments);
-  // A call without arguments is given `{}`.
+  // A call without arguments gets `{}`.
   if (length > room + 2 * calls) throw new Error(`${length} characters out, ${room} in`);
   if (names > room) throw new Error("names are longer than the input");
   if (calls > 0 && toolNames.length === 0) throw new Error("a call, but no tool was offered");
@@ -122,7 +122,10 @@ function joinIds(segments: readonly ParserSegment[]): ParserSegment[] {
   return joined;
 }
 
-/** Ids in the form of an engine that gives special tokens by id and the rest as text; it must be read alike. */
+/**
+ * Ids in the form of an engine that sends special tokens by id and the rest as text. It must be parsed to the same
+ * result.
+ */
 function toPieces(segment: ParserSegment): ParserSegment {
   if (segment.form !== "ids") return segment;
   const items: ParserPiece[] = [];
@@ -134,7 +137,7 @@ function toPieces(segment: ParserSegment): ParserSegment {
     if (id >= 0 && id < FIRST_SPECIAL_ID) {
       add(decoder.push(id));
     } else {
-      // An id that is no marker is passed over, in the middle of a character too.
+      // An id that is not a marker is skipped, also within a character.
       if (markerOf(id) !== undefined) add(decoder.end());
       items.push({ special: id });
     }
@@ -205,7 +208,7 @@ function joinEvents(events: readonly ParseEvent[]) {
   return { text, length, calls, names };
 }
 
-/** The most characters the input can spell: broken UTF-8 gives up to one for each byte. */
+/** The maximum number of characters the input can spell: broken UTF-8 gives up to one per byte. */
 function lengthOf(segments: readonly ParserSegment[]): number {
   let length = 0;
   for (const segment of segments) {

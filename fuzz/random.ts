@@ -1,9 +1,9 @@
 /** Seeded random choices: the same seed gives the same inputs on every machine. */
 
 export interface Random {
-  /** A number from 0 up to, and without, 1. */
+  /** A number from 0 to 1, exclusive. */
   next(): number;
-  /** An integer from 0 up to, and without, `limit`. */
+  /** An integer from 0 to `limit`, exclusive. */
   below(limit: number): number;
   /** An integer between both, inclusive. */
   between(least: number, most: number): number;
@@ -44,12 +44,12 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** A seed with its bits spread: neighbouring seeds must not give neighbouring sequences. */
+/** Mixes the bits of a seed: neighbouring seeds must not give neighbouring sequences. */
 export function spreadSeed(seed: number): number {
   return Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b);
 }
 
-/** The seed of the input with this number, so that one input can be made again alone. */
+/** The seed of the input with this number, so that a single input can be generated again. */
 export function seedOf(seed: number, index: number): number {
   return spreadSeed(seed) ^ Math.imul(index + 1, 0xc2b2ae35);
 }

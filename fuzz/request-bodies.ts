@@ -1,7 +1,7 @@
-/** Valid bodies of every route: what mutations start from. */
+/** Valid bodies for every route, from which mutations start. */
 import { ODD_SCHEMAS, type JsonValue } from "./json-mutation.ts";
 
-/** What exists in the store when an input is sent. */
+/** Ids that exist in the store when an input is sent. */
 export interface KnownIds {
   readonly response: string;
   readonly background: string;
@@ -218,7 +218,7 @@ const NEW_ITEMS = {
   items: [{ type: "message", role: "user", content: "more" }],
 };
 
-/** Every route with a body it accepts. */
+/** Every route with a valid body. */
 export function createTemplates(ids: KnownIds): readonly RouteTemplate[] {
   const { response, background, conversation, item } = ids;
   const bodies = responseBodies(ids);

@@ -1,4 +1,4 @@
-/** Random requests: a valid one of some route, damaged in its body, its address, its method or its headers. */
+/** Random requests: valid ones with damaged body, address, method or headers. */
 import { mutateBytes, mutateJson, toText } from "./json-mutation.ts";
 import type { Random } from "./random.ts";
 import type { RouteTemplate } from "./request-bodies.ts";
@@ -8,7 +8,7 @@ export interface RequestInput {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** The client goes away after so many pieces of the answer. */
+  /** The client disconnects after this many chunks of the answer. */
   readonly leavesAfter?: number;
 }
 
@@ -95,7 +95,7 @@ const HEADERS: readonly (readonly [string, readonly string[]])[] = [
   ["access-control-request-headers", ["authorization, x-stainless-os"]],
 ];
 
-/** Of the addresses above the guarded ones need a key, so most requests bring one. */
+/** The guarded addresses need a key, so most requests contain one. */
 export function createRequestInput(
   templates: readonly RouteTemplate[],
   keys: readonly string[],

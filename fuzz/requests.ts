@@ -1,7 +1,7 @@
 /**
- * Random requests against the whole application, without a server around it and with the demo engine behind it.
- * Of each is demanded: an answer, in time, below 500, in the right envelope, a stream that ends as its API says,
- * and nothing in the log that is our own mistake.
+ * Sends random requests to the whole application, without a server and with the demo engine. For each: an answer in
+ * time, below 500, in the right envelope, a stream that ends as its API requires, and nothing in the log that indicates
+ * a defect.
  */
 import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
@@ -19,18 +19,18 @@ import { createTemplates, type KnownIds, type RouteTemplate } from "./request-bo
 import { createRequestInput, type RequestInput } from "./request-input.ts";
 import { shrinkJson, shrinkList } from "./shrink.ts";
 
-/** So many requests share an application and its store. */
+/** This many requests share an application and its store. */
 export const EPOCH = 250;
 
 export interface RequestFailure {
   readonly problem: string;
   readonly epoch: number;
-  /** The last one fails; those before it make the state that it needs. */
+  /** The last one fails; those before it create the state that it needs. */
   readonly requests: readonly RequestInput[];
 }
 
 export interface RequestFuzzer {
-  /** Sends the request with this number. Numbers must follow each other. */
+  /** Sends the request with this number. Numbers must be consecutive. */
   run(index: number): Promise<RequestFailure | undefined>;
   /** Answers by status. */
   readonly statuses: ReadonlyMap<number, number>;
@@ -75,7 +75,7 @@ export async function requestOf(seed: number, index: number): Promise<RequestInp
   return inputOf(seed, index, await createTarget(Math.floor(index / EPOCH)));
 }
 
-/** Alone if it fails alone, else with the fewest requests before it. */
+/** Alone if it fails alone, else with as few requests before it as possible. */
 export async function shrinkRequestFailure(failure: RequestFailure): Promise<RequestFailure> {
   let tries = 400;
   const fails = async (requests: readonly RequestInput[]) => {
@@ -118,9 +118,9 @@ function inputOf(seed: number, index: number, { templates, keys }: Target): Requ
 interface Target {
   readonly templates: readonly RouteTemplate[];
   readonly keys: readonly string[];
-  /** Gives what is wrong with the answer, if anything is. */
+  /** Returns the problem of the response, if any. */
   send(input: RequestInput, onStatus?: (status: number) => void): Promise<string | undefined>;
-  /** Waits for what is in flight; gives what never ended. */
+  /** Waits for requests in flight. Returns those that never ended. */
   settle(): Promise<string | undefined>;
 }
 
@@ -180,7 +180,7 @@ async function createTarget(epoch: number): Promise<Target> {
 
 const settingName = z.lazy(() => settingsSchema.unwrap().keyof());
 
-/** Undefined where the platform itself refuses to make such a request. */
+/** Undefined if the platform refuses to create such a request. */
 async function answerOf(app: App, input: RequestInput): Promise<Response | undefined> {
   const { method, path, headers, body, leavesAfter } = input;
   const leaving = new AbortController();
@@ -206,7 +206,7 @@ type App = ReturnType<typeof createApp>;
 const created = z.object({ id: z.string() });
 const listed = z.object({ data: z.array(created) });
 
-/** What later requests refer to. The ids are the same in each epoch of a configuration. */
+/** State that later requests refer to. The ids are the same in each epoch of a configuration. */
 async function prepare(app: App): Promise<KnownIds> {
   const ask = async (path: string, body?: object) => {
     const response = await app.request(path, {
@@ -233,7 +233,7 @@ async function prepare(app: App): Promise<KnownIds> {
   };
 }
 
-/** Places and queues return to zero: background work may still take a moment. */
+/** Slots and queues must return to zero; background work may take a moment. */
 async function settle(app: App): Promise<string | undefined> {
   for (let tries = 0; tries < 100; tries++) {
     const state = JSON.stringify(await (await app.request("/ready")).json());
@@ -243,7 +243,7 @@ async function settle(app: App): Promise<string | undefined> {
   return `still in flight: ${await (await app.request("/ready")).text()}`;
 }
 
-/** What `work` gives, or what is wrong with it: a throw, or that it did not end. */
+/** Returns the result of `work`, or its problem: an exception, or a timeout. */
 async function within(
   ms: number,
   work: () => Promise<string | undefined>,

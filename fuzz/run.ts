@@ -21,13 +21,13 @@ interface Job {
   readonly seconds: number;
 }
 
-/** No input takes a tenth of it, even on a machine that is busy. */
+/** Ten times what any input takes, even on a busy machine. */
 const STANDSTILL_MS = 30_000;
 const PROGRESS_MS = 10_000;
 const MOST_FAILURES = 10;
-/** Where only the time is limited, parts begin so many inputs after one another. */
+/** If only the time is limited, the parts start at numbers this far apart. */
 const FAR_APART = 100_000_000;
-/** Even with counts, a run ends. */
+/** A run with counts is limited in time, too. */
 const LONGEST_MINUTES = 240;
 
 const { values } = parseArgs({
@@ -68,7 +68,7 @@ function toJobs(): Job[] {
   }));
 }
 
-/** Parts of equal size, each with its own stretch of inputs; requests that share a store stay together. */
+/** Parts of equal size, each with its own range of inputs; requests that share a store stay together. */
 function split(job: Job, parts: number): Job[] {
   const size = Math.ceil(Math.min(job.count, FAR_APART * parts) / parts / EPOCH) * EPOCH;
   return Array.from({ length: parts }, (_, n) => {
@@ -78,7 +78,7 @@ function split(job: Job, parts: number): Job[] {
   }).filter(({ from, count }) => from < count);
 }
 
-/** Gives the number of failures. */
+/** Returns the number of failures. */
 async function run(job: Job): Promise<number> {
   const started = performance.now();
   const seen = { failures: 0, note: "", inputs: 0 };
@@ -105,7 +105,7 @@ interface Seen {
   inputs: number;
 }
 
-/** Gives the number of the input at which it stood still; undefined when it ended. */
+/** Returns the number of the input at which it hung; undefined if it ended. */
 function runUntilStuck(job: Job, seen: Seen): Promise<number | undefined> {
   const progress = new SharedArrayBuffer(8);
   const position = new Float64Array(progress);

@@ -1,4 +1,4 @@
-/** Makes failing inputs smaller while they still fail. */
+/** Reduces failing inputs while they still fail. */
 
 /** Tries smaller inputs until none of them fails, or `maxTries` are used up. */
 export async function shrink<T>(

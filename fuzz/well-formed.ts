@@ -1,4 +1,4 @@
-/** Completions as the format wants them, with what must come out: every character of every body, and nothing else. */
+/** Generates well-formed completions with the expected result: every character of every body, and nothing else. */
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../src/tokenizer/index.ts";
 import type { ParserInput } from "./parser-input.ts";
 import type { Random } from "./random.ts";
@@ -11,14 +11,14 @@ export interface WellFormed {
 
 const TOOLS = ["f", "get_weather"];
 
-/** No header words: where a body spells one, the parser may have to doubt it. */
+/** No header words: if a body spells one, the parser may hesitate. */
 const WORDS = [
   ..."Hello,there, I will,é,💖,<,|,>,{,},[,json,code,\n,\t,\u2028, x ,word ,<|en,<|,|>".split(","),
   // Short enough that text without a header stays reasoning: at its 400th character it becomes an answer.
   "word ".repeat(10),
 ];
 
-/** Quoted with ordinary tokens, as an answer about the format does. */
+/** Markers quoted with ordinary tokens, as in an answer about the format. */
 const QUOTED = ["<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>"];
 
 /** Most have every marker in its place. In some, an answer or an analysis message has no header; nothing of it may be lost. */
@@ -79,9 +79,9 @@ function createBare(random: Random): Completion {
   return { segments: [{ form: "pieces", items: [{ text }, end] }], parts: [`[content ${text}]`] };
 }
 
-/** All its markers are spelled with ordinary tokens, the first of them behind some text. */
+/** All its markers are spelled with ordinary tokens, the first after some text. */
 function createSpelled(random: Random): Completion {
-  // White space between messages is nobody's.
+  // White space between messages belongs to none.
   const analysis = createBody(random, []).trimEnd();
   const body = createBody(random, []);
   const text = `${analysis}<|end|><|start|>assistant<|channel|>final<|message|>${body}<|return|>`;

@@ -1,6 +1,6 @@
 /**
- * One kind of fuzzing, in a thread of its own: so that whoever started it can see it stand still. Before each input it
- * writes the input's number where both can read it.
+ * One kind of fuzzing in a thread of its own, so that the main thread can detect a hang: before each input the worker
+ * writes its number to shared memory.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod";
@@ -78,7 +78,7 @@ async function runRequests(): Promise<void> {
   });
 }
 
-/** Numbers that JSON has no form for, and bytes, are said in words. */
+/** Writes numbers without a JSON form, and bytes, as words. */
 function toPrintable(input: unknown): string {
   return JSON.stringify(input, (_, value: unknown) => {
     if (typeof value === "number" && !Number.isFinite(value)) return String(value);

@@ -1,4 +1,4 @@
-/** Chat Completions for the search: a case as a request, and both forms of the answer as what was observed. */
+/** Chat Completions for the search: converts a case to a request, and both forms of the answer to an observation. */
 import { z } from "zod";
 import type { Api, Observed, ObservedCall, ObservedChoice, ObservedLogprob } from "./apis.ts";
 import type { HistoryEntry, RequestedToolChoice } from "./case.ts";
@@ -242,7 +242,7 @@ function toUsage(usage: z.infer<typeof usageBody>): NonNullable<Observed["usage"
   };
 }
 
-/** A stream that broke off ends with an event that is an error and no chunk. */
+/** A stream that broke off ends with an error event that is not a chunk. */
 function readFailure(events: readonly string[]): Observed {
   const last: unknown = JSON.parse(events.at(-1) ?? "null");
   const failure = z.object({ error: errorMember }).safeParse(last);
@@ -261,7 +261,7 @@ interface OpenChoice {
   hasRole: boolean;
 }
 
-/** Puts chunks together as clients do, and believes nothing. */
+/** Accumulates chunks as clients do, and checks everything. */
 class Accumulator {
   readonly #choices: OpenChoice[] = [];
   #usage: Observed["usage"];

@@ -1,11 +1,11 @@
-/** The Messages API for the search: a case as a request, and both forms of the answer as what was observed. */
+/** The Messages API for the search: converts a case to a request, and both forms of the answer to an observation. */
 import { z } from "zod";
 import type { Api, Observed } from "./apis.ts";
 import type { Demands, HistoryEntry, RequestedToolChoice } from "./case.ts";
 import { ANSWER, FUNCTIONS } from "./schemas.ts";
 import { readEvents, StreamError } from "./stream-error.ts";
 
-/** As long as a turn may be where a case has no limit: this API wants one. */
+/** The maximum, for cases without a limit: this API requires one. */
 const NO_LIMIT = 1200;
 
 export const messages: Api = {
@@ -245,7 +245,7 @@ function toObserved({
   };
 }
 
-/** As the SDK puts a message together, with every rule of it checked. */
+/** Accumulates a message as the SDK does, and checks all its rules. */
 class Accumulator {
   readonly #content: Block[] = [];
   #hasStarted = false;

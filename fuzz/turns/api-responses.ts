@@ -1,4 +1,4 @@
-/** The Responses API for the search: a case as a request, and both forms of the answer as what was observed. */
+/** The Responses API for the search: converts a case to a request, and both forms of the answer to an observation. */
 import { z } from "zod";
 import type { Api, Observed } from "./apis.ts";
 import type { HistoryEntry, RequestedToolChoice } from "./case.ts";
@@ -259,7 +259,7 @@ function toFinish(status: string, calls: number): string {
   }
 }
 
-/** Follows the events of a response and throws at the first that does not fit. */
+/** Follows the events of a response and throws at the first invalid one. */
 class Accumulator {
   #sequence = 0;
   #isRunning = false;

@@ -13,14 +13,14 @@ export interface Api {
   /** The next request of a tool loop: the plain answer, and a result for each of its calls. */
   toFollowUp(given: Case, answer: unknown, keepsReasoning: boolean): object;
   readPlain(body: unknown): Observed;
-  /** Throws a {@link StreamError} where the stream is not what a client may rely on. */
+  /** Throws a {@link StreamError} if the stream breaks a rule that clients rely on. */
   readStream(text: string): Observed;
 }
 
 export interface Observed {
   readonly choices: readonly ObservedChoice[];
   readonly usage: ObservedUsage | undefined;
-  /** The request failed as a whole. */
+  /** The request failed completely. */
   readonly error?: string;
 }
 
@@ -30,11 +30,11 @@ export interface ObservedChoice {
   readonly calls: readonly ObservedCall[];
   /** `stop`, `length`, `tool-calls`, `error`. */
   readonly finish: string;
-  /** Where the API has it. */
+  /** If the API reports it. */
   readonly nativeReason?: string | null;
-  /** With finish `error`. */
+  /** Present with finish `error`. */
   readonly error?: string;
-  /** The kinds of the parts in order, where the API keeps it. */
+  /** The kinds of the parts in order, if the API keeps it. */
   readonly order?: readonly string[];
   readonly logprobs?: readonly ObservedLogprob[];
 }

@@ -2,28 +2,28 @@
 import type { Constraint } from "../../src/engines/engine.ts";
 
 /**
- * What an engine gives: exact ids; special tokens by id and the rest as text; text with the special tokens
- * spelled out; text without them.
+ * What an engine returns: exact ids; special tokens by id and the rest as text; text with the special tokens spelled
+ * out; text without them.
  */
 export const WIRES = ["ids", "pieces", "markers", "text"] as const;
 export type Wire = (typeof WIRES)[number];
 
 export interface Case {
-  /** Decides what the model makes up where its plan says nothing. */
+  /** Seed for the model's output where its plan says nothing. */
   readonly seed: number;
   readonly api: string;
   readonly wire: Wire;
   readonly engine: EngineTraits;
   readonly settings: SearchSettings;
   readonly demands: Demands;
-  /** What was said before the request, the last user message included. */
+  /** The history, including the last user message. */
   readonly history: readonly HistoryEntry[];
-  /** What the model wants to write, for each of `n` choices. */
+  /** The model's plan, for each of `n` choices. */
   readonly choices: readonly (readonly PlannedMessage[])[];
 }
 
 export interface EngineTraits {
-  /** It is asked through the adapter of a real server. */
+  /** It is called through the adapter of a real server. */
   readonly isOverHttp?: boolean;
   /** Tokens in each read of the streamed run, repeated. The plain run reads one at a time. */
   readonly batches: readonly number[];
@@ -35,7 +35,7 @@ export interface EngineTraits {
   readonly reportsUsage: boolean;
   readonly honoursBias: boolean;
   readonly contextLength?: number;
-  /** The first call ends with `length` after so many tokens, whatever was asked. */
+  /** The first call ends with `length` after this many tokens, whatever was requested. */
   readonly cutAfter?: number;
 }
 
@@ -50,7 +50,7 @@ export interface SearchSettings {
   readonly layout: "reference" | "channel-first";
 }
 
-/** The plainest settings and engine, with which a case is easiest to read. */
+/** The simplest settings and engine, with which a case is easiest to read. */
 export const PLAIN_SETTINGS: SearchSettings = {
   answerReserve: 0,
   repetitionGuard: true,
@@ -113,16 +113,16 @@ export type MessageRole = "analysis" | "preamble" | "final" | "call";
 /** A message as the model will write it, special tokens spelled out. */
 export interface PlannedMessage {
   readonly role: MessageRole;
-  /** From behind `<|start|>assistant` up to the body. */
+  /** From after `<|start|>assistant` to the body. */
   readonly header: string;
-  /** Of a call. */
+  /** Recipient of a call. */
   readonly name?: string;
   readonly body: string;
   /** The body is repeated until something stops it. */
   readonly isEndless?: boolean;
   /** Encode the body character by character, so that words and characters are spread over more tokens. */
   readonly isSplit?: boolean;
-  /** What ends it, and what stands between it and the next message's header. */
+  /** Its end, and the text between it and the next message's header. */
   readonly end: string;
   /** The format is broken here: its text may be read as anything, but reasoning must not be shown as an answer. */
   readonly isMalformed?: boolean;

@@ -1,4 +1,7 @@
-/** What must hold of every turn, whatever the model wrote: the promises of `docs/guarantees.md` and the parser's rules. */
+/**
+ * The rules that every turn must satisfy, whatever the model wrote: the guarantees of `docs/guarantees.md` and the
+ * parser's rules.
+ */
 import { isDeepStrictEqual } from "node:util";
 import {
   isSpecial,
@@ -19,11 +22,11 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** One way of asking, and what came of it. */
+/** One way to send the request, and its outcome. */
 export interface Run {
   readonly session: Session;
   readonly answer: WorldAnswer;
-  /** Undefined: the answer could not be read, which `problem` tells. */
+  /** Undefined: the answer could not be read; see `problem`. */
   readonly observed: Observed | undefined;
   readonly problem?: string;
 }
@@ -40,7 +43,7 @@ export function checkRuns(given: Case, plain: Run, streamed: Run): Violation[] {
     checkConduct(given, run, (rule, detail) => report(rule, { way, ...detail }));
   }
   if (plain.observed === undefined || streamed.observed === undefined) return violations;
-  // Where a read is text, the tokens of what was cut off are estimated, and count towards the limit.
+  // If a read is text, the tokens that were cut off are estimated, and count towards the limit.
   const isCounted =
     given.wire === "ids" ||
     given.wire === "pieces" ||
@@ -48,7 +51,7 @@ export function checkRuns(given: Case, plain: Run, streamed: Run): Violation[] {
   const isCut = [plain, streamed].some(({ observed }) =>
     observed?.choices.some(({ finish }) => finish === "length"),
   );
-  // Tokens that come in one read with the end of a turn have been sampled, and count.
+  // Tokens that arrive in one read with the end of a turn were sampled, and count.
   const isEndedEarly = plain.session.calls.some((call) => isMalformedCall(call));
   if (isCounted && !isEndedEarly) checkSame(plain.observed, streamed.observed, report);
   else if (given.wire === "ids" || !isCut)
@@ -95,7 +98,7 @@ function checkConduct(given: Case, run: Run, report: Report): void {
   }
 }
 
-/** The model did not do what was demanded, which the Messages API has no other form for. */
+/** The model did not satisfy the request, for which the Messages API has no other form. */
 export function isFailedTurn({ api }: Case, status: number, why: string): boolean {
   return api === "messages" && status === 502 && /^The (?:model|arguments of)\b/.test(why);
 }
@@ -108,10 +111,10 @@ function isHonestRefusal({ engine, wire, settings }: Case, status: number, why: 
   );
 }
 
-/** Most calls a turn may cost besides one for each further call it asks for. */
+/** Maximum engine calls of a turn, besides one for each further tool call. */
 const MAX_CALLS = 8;
 
-/** `isExact`: tokens were read one by one, so that what was read is what was taken. */
+/** `isExact`: tokens were read one by one, so every token that was read was used. */
 function checkCalls(
   given: Case,
   calls: readonly CallRecord[],
@@ -129,8 +132,7 @@ function checkCalls(
     if (call.request.maxTokens > left) {
       report("within-limits", { index, asked: call.request.maxTokens, left });
     }
-    // Of a large read not all may have been taken.
-    // Of text the tokens are estimated where the engine does not count them.
+    // A large read may be used in part.
     const isCounted = isIds || (call.isFinished && given.engine.reportsUsage);
     const uncounted = hiddenTokens(given, call) + (isMalformedCall(call) ? 1 : 0);
     if (isCounted && (isExact || call.isFinished)) left -= Math.max(0, call.read - uncounted);
@@ -152,7 +154,7 @@ const {
 } = SPECIAL_TOKENS;
 const TRAILERS: ReadonlySet<TokenId> = new Set([RETURN, SPECIAL_TOKENS["<|endoftext|>"]]);
 
-/** Tokens that were sampled and that nothing tells the gateway of. */
+/** Sampled tokens that the gateway is not told about. */
 function hiddenTokens({ engine }: Case, { isFinished, completion }: CallRecord): number {
   const isHidden = !engine.showsStopId && !engine.reportsUsage;
   return isHidden && isFinished && completion.reason === "stop" ? 1 : 0;
@@ -164,7 +166,7 @@ interface Growth {
   readonly showsStopId: boolean;
 }
 
-/** Where `whole` no longer goes on as `start` does; -1 where it begins with all of it. */
+/** The index at which `whole` deviates from `start`; -1 if it begins with all of it. */
 function firstDifference(start: ArrayLike<unknown>, whole: ArrayLike<unknown>): number {
   for (let at = 0; at < start.length; at++) if (start[at] !== whole[at]) return at;
   return -1;
@@ -176,7 +178,10 @@ function spell(ids: readonly TokenId[]): string {
     .replace(/\uFFFD+$/, "");
 }
 
-/** The next prompt begins with this one and, but for a name that was only asked for, what was read of the completion. */
+/**
+ * The next prompt begins with this one and, except for a name that was only chosen, the part of the completion that was
+ * read.
+ */
 function checkGrowth(
   call: CallRecord,
   next: CallRecord,
@@ -190,14 +195,14 @@ function checkGrowth(
   const last = kept.at(-1);
   const isHidden = !showsStopId && isTaken && call.isFinished && completion.reason === "stop";
   if (last !== undefined && (isHidden || TRAILERS.has(last))) kept = kept.slice(0, -1);
-  // A turn that has ended by what the model made up is let go one token later.
+  // A turn ended by invented messages is aborted one token later.
   if (isMalformedCall(call)) kept = kept.slice(0, -1);
   // A header without a message is left out.
   if (kept.at(-2) === START) kept = kept.slice(0, -2);
-  // Text may be cut within a token.
+  // Text may be truncated within a token.
   if (!call.isFinished && (wire === "markers" || wire === "text")) kept = kept.slice(0, -1);
   if (wire === "text") kept = kept.filter((id) => !isSpecial(id));
-  // Text is encoded anew: its ids may differ, not what they spell.
+  // Text is encoded again: its ids may differ, but not its characters.
   const [former, sent]: readonly ArrayLike<TokenId | string>[] =
     wire === "ids"
       ? [[...prompt, ...kept], next.prompt]
@@ -206,7 +211,7 @@ function checkGrowth(
   if (at >= 0) report("prompt-grows", { at, of: former?.length, sent: prompt.length });
 }
 
-/** Messages of the history are all the structure a first prompt has: client text adds none. */
+/** The messages of the history are all the structure of a first prompt: client text adds none. */
 function checkSpecialIds(given: Case, { prompt }: CallRecord, report: Report): void {
   const starts = prompt.filter((id) => id === START).length;
   const ends = prompt.filter((id) => id === END || id === CALL || id === RETURN).length;
@@ -240,7 +245,7 @@ function checkSame(plain: Observed, streamed: Observed, report: Report): void {
     report("same-native-reason", { reasons });
   }
   if (isDeepStrictEqual(a, b)) return;
-  // A plain answer that fails has no choices; a stream may have begun some.
+  // A failing plain answer has no choices; a stream may have begun some.
   const failure = streamed.error ?? streamed.choices.find(({ error }) => error)?.error;
   if (plain.error !== undefined && plain.error === failure) return;
   report("stream-equals-plain", { plain: a, streamed: b });
@@ -252,7 +257,7 @@ function withoutIds(observed: Observed): Observed {
     choices: observed.choices.map((choice) => ({
       ...choice,
       nativeReason: null,
-      // None at all is an empty list in one form and no list in the other.
+      // No entries are an empty list in one form and no list in the other.
       logprobs: choice.logprobs ?? [],
       calls: choice.calls.map((call) => ({ ...call, id: "" })),
     })),
@@ -278,7 +283,7 @@ class Look {
     return this.truth.some((message) => message.isMalformed);
   }
 
-  /** The names a call must have one of: undefined when none must be made. */
+  /** The names of which a call must have one: undefined if no call is required. */
   get required(): readonly string[] | undefined {
     const { toolChoice } = this.case.demands;
     const isRequired =
@@ -293,7 +298,7 @@ class Look {
     return tools.length > 0 && toolChoice.type !== "none";
   }
 
-  /** Nothing is demanded, so that all the model wrote is shown. */
+  /** No constraints, so everything the model wrote is emitted. */
   get isFree(): boolean {
     const { demands, settings } = this.case;
     const { toolChoice, tools, format, parallelToolCalls, effort } = demands;
@@ -309,7 +314,7 @@ class Look {
     );
   }
 
-  /** The engine was asked until it came to its limit. */
+  /** The engine was called until its limit. */
   get isCutByLimit(): boolean {
     const last = this.calls.at(-1);
     return last?.isFinished === true && last.completion.reason === "length";
@@ -343,7 +348,7 @@ function checkFinish({ choice, calls, case: given }: Look, report: Report): void
     ({ completion, isFinished }) => isFinished && completion.reason === "length",
   );
   const used = calls.reduce((sum, call) => sum + call.read, 0);
-  // Text that the gateway cut off was counted by encoding it, which may find more tokens than the model wrote.
+  // Text that the gateway cut off was counted by encoding it, which may give more tokens than the model wrote.
   const isIds = given.wire === "ids" || given.wire === "pieces";
   const estimated = isIds ? 0 : calls.filter(({ isFinished }) => !isFinished).length;
   const isOver = calls.some(({ request }) => used + estimated >= request.maxTokens);
@@ -400,7 +405,7 @@ function sameArguments(args: string, { text, isCut }: TrueMessage, api: string):
   return args === expected || (isCut && toArguments(text).startsWith(args.replace(/\uFFFD+$/, "")));
 }
 
-/** The Messages API has arguments as an object; what is none is put right in a way of its own. */
+/** The Messages API has arguments as an object, and repairs others in its own way. */
 function sameObject(args: string, expected: string): boolean {
   if (!isJson(expected)) return true;
   const value: unknown = JSON.parse(expected);
@@ -408,7 +413,7 @@ function sameObject(args: string, expected: string): boolean {
   return isDeepStrictEqual(JSON.parse(args), isObject ? value : {});
 }
 
-/** Rule R5: trimmed, `{}` when empty, and no brackets behind a complete object. */
+/** Rule R5: trimmed, `{}` if empty, and without brackets after a complete object. */
 function toArguments(text: string): string {
   const trimmed = text.trim();
   if (trimmed === "") return "{}";
@@ -450,17 +455,17 @@ function checkDemands(look: Look, report: Report): void {
       report("answer-satisfies-format", { content: choice.content });
     }
   }
-  // An engine that holds the model to everything leaves no way to fail.
+  // An engine that constrains everything makes failures impossible.
   const canHold =
     engine.honoursConstraints &&
     engine.constraints.includes("choice") &&
     engine.constraints.includes("json-object") &&
     demands.prefill === undefined &&
-    // What a stop string cuts short, or nobody opens, is no document.
+    // An answer that a stop string cuts, or that nothing opens, is not a document.
     !/the stop string/.test(choice.error ?? "") &&
     (look.case.settings.openMissingAnswer ||
       !/ended without the answer/.test(choice.error ?? "")) &&
-    // Where the words of a header are all there is, some are not recognised.
+    // If only the header's words are left, some are not recognized.
     !(look.case.wire === "text" && look.case.settings.allowHiddenMarkers);
   if (canHold && choice.finish === "error" && look.calls.every((call) => !isMalformedCall(call))) {
     report("constraint-used", { error: choice.error, hasTools });
@@ -471,7 +476,7 @@ function checkDemands(look: Look, report: Report): void {
   }
 }
 
-/** A malformed message may have been what failed. */
+/** A malformed message may be the one that failed. */
 function isMalformedCall({ completion }: CallRecord): boolean {
   return completion.messages.some(({ isMalformed }) => isMalformed);
 }
@@ -492,17 +497,17 @@ function checkBudgets({ case: given, truth }: Look, report: Report): void {
   }
 }
 
-/** No answer holds a stop string, not even across the join with a preamble beside it. */
+/** No answer contains a stop string, not even across the join with a neighbouring preamble. */
 function checkStops({ choice, case: given, truth, isMalformed }: Look, report: Report): void {
-  // In a malformed turn a call that has lost its recipient is a preamble.
+  // In a malformed turn a call without its recipient is a preamble.
   const shown = isMalformed ? /preamble|final|call/ : /preamble|final/;
   const texts = truth.filter(({ role, text }) => shown.test(role) && text !== "");
-  // Preambles that follow each other are one text to the client, and not searched.
+  // Consecutive preambles are one text to the client, and are not searched.
   const preambles = texts
     .map(({ role, text }) => (role === "final" ? "\0" : text))
     .join("\n\n")
     .split(/(?:\n\n)?\0(?:\n\n)?/);
-  // Where the words of a header are all there is, what follows a preamble may be read as more of it.
+  // If only the header's words are left, text after a preamble may be read as part of it.
   if (given.wire === "text" && texts.some(({ role }) => role === "preamble")) return;
   for (const stop of given.demands.stop) {
     if (!choice.content.includes(stop)) continue;
@@ -524,13 +529,13 @@ function checkWhole(look: Look, report: Report): void {
     ? []
     : truth.filter(({ role }) => role === "analysis");
   const reasoning = joined(analysis);
-  // Text is counted in characters as well as tokens, and may be cut within one.
+  // Text is counted in characters as well as in tokens, and may be truncated within one.
   const isCut = given.wire === "markers" && calls.some(({ isFinished }) => !isFinished);
   const isCutWithin = isCut && isCutWithinTokens(choice.reasoning, analysis);
   if (!isCutWithin && !isSameText(choice.reasoning, reasoning)) {
     report("whole-reasoning", { expected: reasoning, observed: choice.reasoning });
   }
-  // A call that nobody offered is a text, and without a body none at all.
+  // A call that was not offered is text, and nothing if it has no body.
   const texts = truth.filter((message) => isText(message) && message.text !== "");
   const contents = toStopped(texts, given.demands.stop);
   const isStopped = !contents.includes(joined(texts));
@@ -557,10 +562,10 @@ function joined(messages: readonly TrueMessage[]): string {
   return messages.map(({ text }) => text).join("\n\n");
 }
 
-/** Characters of the longest token of ordinary words that the model of the search writes. */
+/** Length of the longest token of ordinary words that the search's model writes. */
 const LONGEST_TOKEN = 24;
 
-/** Whether the text is the messages', each of which may lack a part of its last token. */
+/** Whether the text is that of the messages, each of which may lack a part of its last token. */
 function isCutWithinTokens(observed: string, messages: readonly TrueMessage[]): boolean {
   const [first, ...others] = messages;
   if (first === undefined) return observed === "";
@@ -576,14 +581,14 @@ function isCutWithinTokens(observed: string, messages: readonly TrueMessage[]): 
   return false;
 }
 
-/** A character that was cut is shown as one replacement character, or not at all. */
+/** A truncated character is emitted as one replacement character, or not at all. */
 function isSameText(a: string, b: string): boolean {
   return a === b || a.replace(/\uFFFD+$/, "") === b.replace(/\uFFFD+$/, "");
 }
 
 /**
- * What a stop string leaves of the text. One within preambles is no end, because what follows would be lost; one that
- * begins in a preamble, which has been shown by then, ends the turn behind it.
+ * The text that a stop string leaves. A stop string within preambles does not end the turn, because the rest would be
+ * lost; one that begins in a preamble, which has been sent by then, ends the turn after it.
  */
 function toStopped(texts: readonly TrueMessage[], stops: readonly string[]): string[] {
   const whole = joined(texts);
@@ -600,7 +605,7 @@ function toStopped(texts: readonly TrueMessage[], stops: readonly string[]): str
   return [cut, cut.replace(/\n\n$/, "")];
 }
 
-/** Where the preambles stand in the joined text. Those that follow each other are one text to the client. */
+/** The positions of preambles in the joined text. Consecutive ones are one text to the client. */
 function toPreambleRanges(texts: readonly TrueMessage[]): { from: number; to: number }[] {
   const ranges: { from: number; to: number }[] = [];
   let at = 0;
@@ -615,14 +620,14 @@ function toPreambleRanges(texts: readonly TrueMessage[]): { from: number; to: nu
   return ranges;
 }
 
-/** What is shown of each kind is in the order in which it was written, and nothing is shown twice. */
+/** The text of each kind is emitted in the order in which it was written, and only once. */
 function checkOrder({ choice, truth }: Look, report: Report): void {
   const written = truth.flatMap(({ text }) => wordsOf(text));
   for (const text of [choice.reasoning, choice.content]) {
     let at = 0;
     for (const word of wordsOf(text)) {
       const found = written.indexOf(word, at);
-      // The last word may be cut.
+      // The last word may be truncated.
       if (found < 0 && text.endsWith(word)) break;
       if (found < 0) {
         report("order", { word, text, written });
@@ -634,8 +639,8 @@ function checkOrder({ choice, truth }: Look, report: Report): void {
 }
 
 /**
- * A client that goes on in a tool loop, with or without the reasoning it was shown: the model gets all of it back, and its
- * calls, in the order in which it wrote them. `next`: the first engine call of the turn after this one.
+ * A client continues a tool loop, with or without the reasoning it got: the model gets all of it back, and its calls,
+ * in the original order. `next`: the first engine call of the next turn.
  */
 export function checkFollowUp(
   given: Case,
@@ -646,7 +651,7 @@ export function checkFollowUp(
   const [choice] = plain.observed?.choices ?? [];
   if (choice === undefined) return [];
   const look = new Look(given, choice, plain.session.calls);
-  // Where no attempt was discarded, all that was written is the model's to see again.
+  // If no attempt was discarded, the next prompt contains everything that was written.
   const made = look.truth.filter(({ role }) => role === "call");
   const isWhole = made.length === choice.calls.length && given.demands.effort !== "none";
   if (!isWhole || look.isMalformed || choice.finish !== "tool-calls") return [];
@@ -657,7 +662,7 @@ export function checkFollowUp(
       : -1;
   const written = look.truth
     .filter(({ role }, at) => (role === "analysis" && at > answer) || role === "call")
-    // The Messages API has no place for arguments that are no object.
+    // The Messages API cannot represent arguments that are not an object.
     .filter(({ role, text }) => given.api !== "messages" || role !== "call" || beginsObject(text))
     .map((message) => ({ message, words: wordsOf(message.text) }));
   const text = o200kHarmony().decode(next.prompt);
@@ -727,7 +732,7 @@ function checkUsage(given: Case, { observed, session }: Run, report: Report): vo
   }
   const read = calls.reduce((sum, call) => sum + call.read, 0);
   const hidden = calls.reduce((sum, call) => sum + hiddenTokens(given, call), 0);
-  // What comes behind the end of a turn is nobody's.
+  // Tokens after the end of a turn belong to nothing.
   const ignored = calls.filter((call) => isMalformedCall(call)).length;
   if (isExact && (usage.completion > read || usage.completion < read - hidden - ignored)) {
     report("usage-of-completion", { usage, read, hidden });

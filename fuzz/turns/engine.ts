@@ -1,4 +1,4 @@
-/** The model behind the `Engine` interface, in every form a wire can give, with a record of all that happened. */
+/** The model behind the `Engine` interface, in every form of output, with a record of all calls. */
 import type {
   Capabilities,
   CompletionRequest,
@@ -13,32 +13,32 @@ import { spelledIds } from "../../test/helpers/spelled.ts";
 import type { Case, EngineTraits, Wire } from "./case.ts";
 import { type Completion, writeCompletion } from "./model.ts";
 
-/** One engine call as the search looks back on it. */
+/** The record of one engine call. */
 export interface CallRecord {
-  /** Which of the `n` choices it was for. */
+  /** The index of its choice among `n`. */
   readonly choice: number;
   readonly request: CompletionRequest;
-  /** As the engine reads it: on a wire of text, its text with spelled control tokens for real ones. */
+  /** The prompt as the engine reads it: as text, with spelled control tokens as real ones. */
   readonly prompt: readonly TokenId[];
   readonly completion: Completion;
-  /** How many ids of the completion were asked for. */
+  /** The number of ids of the completion that were read. */
   read: number;
-  /** It came to its finish. */
+  /** It reached its finish. */
   isFinished: boolean;
 }
 
-/** A request in flight: what the engine is to write for it, and what it was asked. */
+/** A request in flight, and the plan for its completion. */
 export interface Session {
   readonly case: Case;
   readonly batches: readonly number[];
   readonly calls: CallRecord[];
-  /** Requests that a server would have refused, and why. */
+  /** Requests that a server would have rejected, with the reason. */
   readonly refusals: string[];
-  /** Completions neither finished nor let go. */
+  /** Completions that were neither finished nor aborted. */
   open: number;
 }
 
-/** The seed of the first choice; that of choice i is i more. */
+/** The seed of the first choice; choice i has this plus i. */
 export const FIRST_SEED = 1000;
 
 export function createSession(given: Case, batches: readonly number[]): Session {
@@ -49,7 +49,8 @@ export function toCapabilities(wire: Wire, traits: EngineTraits): Capabilities {
   return {
     idsIn: wire === "ids" || wire === "pieces",
     idsOut: wire === "ids" ? "exact" : wire === "pieces" ? "lossy" : "none",
-    // The probe has seen them: one answer that is cut before its first marker does not make the engine unfit.
+    // The probe has seen markers: one answer that is truncated before its first marker does not make the engine
+    // unusable.
     ...(wire === "markers" && { showsMarkers: true }),
     stopIdVisible: traits.showsStopId && wire !== "text",
     stopIds: traits.honoursStopIds,
@@ -124,7 +125,7 @@ async function* complete(
   }
 }
 
-/** Lets the model write. Refuses what a server would refuse. */
+/** Runs the model. Rejects what a server would reject. */
 export function beginCall(session: Session, request: CompletionRequest): CallRecord {
   const { case: given, calls } = session;
   const { engine, wire } = given;
@@ -155,17 +156,17 @@ function refuse(session: Session, reason: string): EngineError {
   return new EngineError("context-length", reason);
 }
 
-/** More than any turn has a reason for. */
+/** More than any turn needs. */
 const MAX_CALLS = 64;
 
-/** Without the token that ended it, where the engine hides that. */
+/** Without the stop token, if the engine hides it. */
 export function shownIds({ ids, reason }: Completion, engine: EngineTraits): readonly TokenId[] {
   return engine.showsStopId || reason === "length" ? ids : ids.slice(0, -1);
 }
 
 type TokenWriter = (ids: readonly TokenId[], isLast: boolean) => EngineTokens | undefined;
 
-/** What of these ids comes over the wire; undefined where it is nothing yet. */
+/** The output for these ids; undefined if there is none yet. */
 export function createTokenWriter(wire: Wire, request: CompletionRequest): TokenWriter {
   const decoder = o200kHarmony().createDecoder();
   const decode = (ids: readonly TokenId[], isLast: boolean): string => {
@@ -190,7 +191,7 @@ export function createTokenWriter(wire: Wire, request: CompletionRequest): Token
         }),
       });
     case "pieces": {
-      // A token that is only a part of a character brings no event: the next one counts it.
+      // A token that is part of a character has no event: the next one counts it.
       let waiting = 0;
       return (ids, isLast) => {
         const pieces: Piece[] = [];

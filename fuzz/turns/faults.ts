@@ -1,6 +1,6 @@
 /**
- * Defects on purpose, put in at the seams of the core: what a turn demands, what an engine is asked, which events come
- * out. Each is one that a change could bring in unseen, and each must be found by the search.
+ * Planted defects at the seams of the core: the turn's options, the engine's requests, the events. Each is one that a
+ * change could introduce unnoticed, and each must be found by the search.
  */
 import type { CompletionRequest, Engine } from "../../src/engines/engine.ts";
 import { createPushStream, consume } from "../../src/streams/push-stream.ts";
@@ -10,15 +10,15 @@ import type { Turn, TurnEvent } from "../../src/turn/turn.ts";
 import { spelledIds, spelledPrompt } from "../../test/helpers/spelled.ts";
 
 export interface Fault {
-  /** What goes wrong, as a sentence for the table. */
+  /** The defect, as a sentence for the table. */
   readonly name: string;
-  /** The rules of which one must find it. */
+  /** The rules, one of which must find it. */
   readonly rules: readonly string[];
-  /** Changes what is demanded. */
+  /** Changes the turn. */
   readonly turn?: (turn: Turn) => Turn;
-  /** Changes the events of a turn; made anew for each. */
+  /** Changes the events of a turn. Created anew for each. */
   readonly events?: () => (event: TurnEvent) => readonly TurnEvent[];
-  /** Changes what the engine is asked; made anew for each turn's calls. */
+  /** Changes the engine's requests. Created anew for each turn. */
   readonly request?: (request: CompletionRequest, call: number) => CompletionRequest;
 }
 
@@ -187,7 +187,7 @@ export const FAULTS: readonly Fault[] = [
 
 type MapEvent = (event: TurnEvent) => readonly TurnEvent[];
 
-/** The events of parts of one kind are changed, all others stay. */
+/** Changes the events of parts of one kind; all others are unchanged. */
 function withKind(kind: string, map: MapEvent): MapEvent {
   let isOpen = false;
   return (event) => {

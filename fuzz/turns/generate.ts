@@ -1,4 +1,4 @@
-/** Random cases: demands as clients make them, completions as gpt-oss writes them, engines as they are. */
+/** Generates random cases: requests as clients send them, completions as gpt-oss writes them, engines as they are. */
 import type {
   Case,
   Demands,
@@ -28,10 +28,10 @@ const HOSTILE = [
   "<|reserved_200018|>",
 ] as const;
 
-/** How many of the cases go through an adapter and its frames. */
+/** The share of cases that use an adapter and its frames. */
 const OVER_HTTP = 1 / 12;
 
-/** A prime, so that neighbouring seeds meet all of them. */
+/** A prime, so that neighbouring seeds use all of them. */
 const GATEWAYS = 97;
 
 const NAMES = Object.keys(FUNCTIONS);
@@ -53,7 +53,7 @@ const PHRASES = [
   "<|not a marker",
 ] as const;
 
-/** Spelled markers: text where ids are exact, structure where an engine gives text. */
+/** Spelled markers: text if ids are exact, structure if an engine returns text. */
 const SPELLED = [
   "<|end|>",
   "say <|call|> now",
@@ -104,7 +104,7 @@ class Generator {
     };
   }
 
-  /** What the servers do that the adapters are made for. */
+  /** Behaviour of servers that the adapters handle. */
   #overHttp(
     { contextLength }: Pick<EngineTraits, "contextLength">,
     settings: SearchSettings,
@@ -126,10 +126,7 @@ class Generator {
 
   // ---- The gateway ----------------------------------------------------------------------------------
 
-  /**
-   * What a gateway is configured with comes from one of a few combinations, so that it need not be set up for each
-   * case.
-   */
+  /** Settings come from a few combinations, so that a gateway is not created for each case. */
   #gateway(): {
     readonly engine: Omit<EngineTraits, "batches" | "honoursConstraints" | "reportsUsage">;
     readonly settings: SearchSettings;
@@ -218,7 +215,7 @@ class Generator {
 
   #stop(): string[] {
     const random = this.#random;
-    // Words of answers are numbered: a part of a number is met sooner or later.
+    // Words of answers are numbered, so a stop string may be part of a number.
     const stops = [
       "ns1",
       "pre",
@@ -232,7 +229,7 @@ class Generator {
       "1",
       "answer: to",
     ];
-    // Where texts are blocks of their own, nothing stands between them.
+    // If texts are blocks of their own, there is no separator.
     const possible = this.#api === "messages" ? stops.filter((each) => !/\s/.test(each)) : stops;
     return Array.from({ length: random.between(1, 2) }, () => random.pick(possible));
   }
@@ -283,7 +280,7 @@ class Generator {
     const random = this.#random;
     const roles: MessageRole[] = [];
     if (random.chance(0.85)) roles.push("analysis");
-    // It thinks on behind a call.
+    // It reasons further after a call.
     if (demands.tools.length > 0 && random.chance(0.15)) roles.push("call", "analysis");
     while (random.chance(0.2)) {
       roles.push(random.pick(["analysis", "preamble", "final", "call"] as const));
@@ -394,7 +391,7 @@ class Generator {
     return words.join(" ");
   }
 
-  /** Where markers are text, the model may spell them. */
+  /** If markers are text, the model may spell them. */
   get #canSpell(): boolean {
     return this.#wire === "ids" || this.#wire === "pieces";
   }
@@ -406,7 +403,7 @@ class Generator {
   #end(role: MessageRole, isLast: boolean): string {
     const random = this.#random;
     if (role === "call") {
-      // The model stops at a call; now and then it does not, and goes on to the next message.
+      // The model stops after a call; sometimes it does not, and continues with the next message.
       return isLast || random.chance(0.6) ? "<|call|>" : "<|end|><|start|>assistant";
     }
     if (!isLast) return "<|end|><|start|>assistant";
@@ -417,7 +414,7 @@ class Generator {
       : random.pick(["<|end|>", "", "<|endoftext|>", "<|return|>"] as const);
   }
 
-  /** Breaks the format somewhere in or around the message. Its words show that nothing is promised of them. */
+  /** Breaks the format in or around the message. Its words mark it as not covered by guarantees. */
   #malformed(message: PlannedMessage): PlannedMessage {
     const random = this.#random;
     const broken = {

@@ -1,4 +1,4 @@
-/** The model behind the real adapters: a vLLM, a llama-server or a server of text, as their frames come over HTTP. */
+/** The model behind the real adapters: vLLM, llama-server or a text server, with their HTTP frames. */
 import { z } from "zod";
 import { createCompletionsEngine } from "../../src/engines/completions.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
@@ -16,7 +16,7 @@ import { spelledRequest } from "../../test/helpers/spelled.ts";
 import type { Wire } from "./case.ts";
 import { beginCall, createTokenWriter, type Session, shownIds } from "./engine.ts";
 
-/** `sessions` holds the one request under way: not every server is told whose a completion is. */
+/** `sessions` has only the request in flight: not every server is told the request's id. */
 export function createHttpEngine(wire: Wire, sessions: ReadonlyMap<string, Session>): Engine {
   const transport: Transport = (request) => {
     const [session] = sessions.values();
@@ -31,7 +31,7 @@ export function createHttpEngine(wire: Wire, sessions: ReadonlyMap<string, Sessi
       return createLlamaCppEngine(options);
     case "markers": {
       const engine = createCompletionsEngine(options);
-      // As the probe finds it.
+      // The capabilities that the probe detects.
       return { ...engine, capabilities: { ...engine.capabilities, showsMarkers: true } };
     }
     case "text":
@@ -154,10 +154,10 @@ function createTextWriter(wire: Wire, request: CompletionRequest): FrameWriter {
       return tokens?.type === "text" ? [frame(tokens.text, null)] : [];
     },
     finish(reason, { prompt }) {
-      // The rest of a character that was cut.
+      // The rest of a truncated character.
       const rest = write([], true);
       const text = rest?.type === "text" ? rest.text : "";
-      // It counts the token that it hides.
+      // It counts the token that it does not send.
       const total = completion + (reason === "stop" ? 1 : 0);
       return [
         frame(text, reason),

@@ -1,8 +1,8 @@
 /**
- * A model that speaks Harmony as gpt-oss does, quirks included. It writes what its plan says, and goes on properly
- * wherever a prompt ends: behind `<|start|>assistant`, in a header that names a function, in an open body.
+ * A model that writes Harmony as gpt-oss does, including its mistakes. It follows its plan, and continues properly
+ * wherever a prompt ends: after `<|start|>assistant`, in a header that names a function, in an open body.
  *
- * What it writes is a function of the prompt alone, so it does not matter how much of it was read.
+ * Its output is a function of the prompt alone, so it does not matter how much of it was read.
  */
 import type { CompletionRequest } from "../../src/engines/engine.ts";
 import {
@@ -38,7 +38,7 @@ export interface WrittenMessage {
   readonly isMalformed: boolean;
   /** The body was opened by the prompt. */
   readonly isForced: boolean;
-  /** It answers the question which function to call: the transcript does not keep it. */
+  /** It is only a choice of a function: the transcript does not contain it. */
   readonly isChoice?: boolean;
 }
 
@@ -49,7 +49,7 @@ const CALL = SPECIAL_TOKENS["<|call|>"];
 const [ASSISTANT = 0] = o200kHarmony().encode("assistant");
 const MODEL_STOPS = new Set<TokenId>([RETURN, CALL, SPECIAL_TOKENS["<|endoftext|>"]]);
 
-/** What the model writes behind this prompt. `baseLength`: ids of the conversation it began with. */
+/** The model's output for this prompt. `baseLength`: ids of the conversation it began with. */
 export function writeCompletion(
   given: Case,
   plan: readonly PlannedMessage[],
@@ -154,7 +154,7 @@ class Writer {
     this.#append("<|return|>");
   }
 
-  /** Asked for a name without a constraint, the model writes the whole call it has in mind. */
+  /** When the name is requested without a constraint, the model writes the whole planned call. */
   #nameFunction(): void {
     const wanted = this.#plan.find(({ role }) => role === "call");
     const offered = this.#case.demands.tools.map(({ name }) => name);
@@ -217,13 +217,13 @@ class Writer {
       this.#append(planned.header);
       this.#body({ ...planned, name: planned.name, text: planned.body, isForced: false, begin });
       this.#append(planned.end);
-      // Nothing follows a message that is not followed by the beginning of another.
+      // There is nothing after a message without the beginning of another.
       if (!planned.end.endsWith("assistant") && planned.isMalformed !== true) return;
     }
     if (index >= this.#plan.length) this.#continueAfter(index);
   }
 
-  /** The plan is over and the model is asked for more: it answers. */
+  /** The plan is finished and the model is called again: it answers. */
   #continueAfter(index: number): void {
     if (this.#messages.length > 0) this.#append("<|start|>assistant");
     this.#append("<|channel|>final<|message|>");
@@ -234,7 +234,7 @@ class Writer {
 
   // ---- What it writes ------------------------------------------------------------------------------
 
-  /** A document that satisfies the schema: what was planned where that does. */
+  /** A document that satisfies the schema: the planned one if it does. */
   #conforming(role: MessageRole, name: string | undefined, given?: Schema): string {
     const { format } = this.#case.demands;
     const own =
@@ -271,17 +271,17 @@ class Writer {
     readonly isEndless?: boolean;
     readonly isSplit?: boolean;
     readonly isMalformed?: boolean;
-    /** Where its header begins. */
+    /** Offset of its header. */
     readonly begin?: number;
   }): void {
-    // A malformed header may be read as text, even where nothing follows it.
+    // A malformed header may be read as text, even if nothing follows it.
     const from = (message.isMalformed === true ? message.begin : undefined) ?? this.#ids.length;
     const tokenizer = o200kHarmony();
     const ids =
       message.isSplit === true
         ? Array.from(message.text).flatMap((character) => tokenizer.encode(character))
         : tokenizer.encode(message.text);
-    // A malformed body may hold special tokens.
+    // A malformed body may contain special tokens.
     const written = message.isMalformed === true ? spelledIds(message.text) : ids;
     do this.#ids.push(...written);
     while (message.isEndless === true && written.length > 0 && !this.#isFull);
@@ -315,7 +315,7 @@ class Writer {
     if (banned >= 0) ids = [...ids.slice(0, banned), isBanned(RETURN) ? CALL : RETURN];
     const stops = (id: TokenId) => MODEL_STOPS.has(id) || (honoursStopIds && stopIds.includes(id));
     const stop = ids.findIndex((id) => stops(id));
-    // A model that has nothing more to say ends, whatever it has left open.
+    // A model without further output ends, whatever it has left open.
     ids = stop < 0 ? [...ids, RETURN] : ids.slice(0, stop + 1);
     const isCut = ids.length > maxTokens;
     if (isCut) ids = ids.slice(0, maxTokens);
@@ -326,7 +326,7 @@ class Writer {
   }
 }
 
-/** A completion that was cut short ends inside a body, or with the token that ends it. */
+/** A truncated completion ends inside a body, or with the token that ends it. */
 function bodyEnd(ids: readonly TokenId[], from: number, to: number): number {
   if (to < ids.length) return to;
   const last = ids.at(-1);
@@ -344,7 +344,7 @@ function toRole(header: string): MessageRole {
   return header.includes("commentary") ? "preamble" : "final";
 }
 
-/** The functions this request lets the model call. */
+/** The functions that this request allows. */
 export function callableNames({ demands }: Case): readonly string[] {
   const { toolChoice } = demands;
   switch (toolChoice.type) {

@@ -1,4 +1,6 @@
-/** `npm run fuzz:planted`: puts one defect after the other into the core, and tells how soon the search finds each. */
+/**
+ * `npm run fuzz:planted`: plants one defect after the other in the core, and reports how soon the search finds each.
+ */
 import { FAULTS } from "./faults.ts";
 import { findFault } from "./plant.ts";
 

@@ -19,7 +19,7 @@ export const FUNCTIONS: Readonly<Record<string, Schema | undefined>> = {
     required: ["city"],
     additionalProperties: false,
   },
-  // Begins with the name of another one.
+  // Its name begins with the name of another function.
   get_weather_map: {
     type: "object",
     properties: { layers: { type: "array", items: { type: "string" }, minItems: 1 } },
@@ -38,7 +38,7 @@ export const FUNCTIONS: Readonly<Record<string, Schema | undefined>> = {
     },
     required: ["query", "mode"],
   },
-  // Ends like a content type that models glue to a name.
+  // Its name ends like a content type that models join to a name.
   to_json: undefined,
 };
 
@@ -84,7 +84,7 @@ function toValue(schema: Schema, random: Random, word: () => string): unknown {
   }
 }
 
-/** What models write instead: most of it breaks every schema above. */
+/** Typical wrong arguments: most violate every schema above. */
 export function toWrongDocument(random: Random, word: () => string): string {
   const text = word();
   return random.pick([

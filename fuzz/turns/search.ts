@@ -1,4 +1,4 @@
-/** Running a case: plain and streamed, through the whole application, and everything checked. */
+/** Runs a case, plain and streamed, through the whole application, and checks everything. */
 import { z } from "zod";
 import { type Api, APIS } from "./apis.ts";
 import type { Case } from "./case.ts";
@@ -7,7 +7,7 @@ import { createSession } from "./engine.ts";
 import type { Fault } from "./faults.ts";
 import { type World, worldFor } from "./world.ts";
 
-/** `fault`: a defect that is put into the application, to see whether it is found. */
+/** `fault`: a planted defect, to see whether it is found. */
 export async function runCase(given: Case, fault?: Fault): Promise<Violation[]> {
   const world = worldFor(given, fault);
   const plain = await ask(world, given, false);
@@ -52,7 +52,7 @@ export async function ask(world: World, given: Case, stream: boolean): Promise<R
   const api = apiOf(given);
   const session = createSession(given, stream ? given.engine.batches : [1]);
   const answer = await world.send(api.path, api.toBody(given, stream), session);
-  // What has failed is let go of behind the answer.
+  // Failed completions are closed after the response.
   if (session.open > 0) await new Promise((resolve) => void setImmediate(resolve));
   try {
     const isStream = stream && answer.status === 200;

@@ -1,4 +1,4 @@
-/** The cases a little smaller than one, to be tried in its place when it fails. */
+/** Slightly smaller variants of a failing case. */
 import { type Case, PLAIN_ENGINE, PLAIN_SETTINGS, type PlannedMessage } from "./case.ts";
 
 /** From the largest step to the smallest. */

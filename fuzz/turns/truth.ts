@@ -1,4 +1,4 @@
-/** What the model really wrote in a turn, put together from the calls of a run that read token by token. */
+/** The model's actual output in a turn, from the calls of a run that read token by token. */
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
 import type { MessageRole } from "./case.ts";
 import type { CallRecord } from "./engine.ts";
@@ -8,7 +8,7 @@ export interface TrueMessage {
   readonly name?: string;
   readonly text: string;
   readonly tokens: number;
-  /** Its last token was not its own end. */
+  /** Its last token was not its own stop token. */
   readonly isCut: boolean;
   readonly isMalformed: boolean;
   readonly isForced: boolean;
@@ -19,7 +19,7 @@ interface OpenMessage extends Omit<TrueMessage, "text" | "tokens" | "isCut"> {
   isCut: boolean;
 }
 
-/** The messages in order; those the gateway never asked for are not among them. */
+/** The messages in order, without those that the gateway did not request. */
 export function toTruth(calls: readonly CallRecord[]): TrueMessage[] {
   const messages: OpenMessage[] = [];
   for (const [index, call] of calls.entries()) {
@@ -63,7 +63,7 @@ export function toTruth(calls: readonly CallRecord[]): TrueMessage[] {
   }));
 }
 
-/** Messages begun. Ids of text that was encoded anew differ in number, these do not. */
+/** Number of messages begun. Text that is encoded again may have other ids, but not other messages. */
 function startsIn(ids: readonly TokenId[]): number {
   return ids.filter((id) => id === SPECIAL_TOKENS["<|start|>"]).length;
 }

@@ -1,4 +1,4 @@
-/** Searches one wire and API after the other, in a thread of its own, as `run.ts` says. */
+/** Searches combinations of form and API, in a thread of its own, as told by `run.ts`. */
 import { parentPort } from "node:worker_threads";
 import { hashHere } from "../hash-here.ts";
 import { shrink } from "../shrink.ts";
@@ -13,7 +13,7 @@ export interface SearchPart {
   readonly api: string;
   readonly seed: number;
   readonly count: number;
-  /** The only rule that is asked for. */
+  /** The only rule to look for. */
   readonly rule?: string;
 }
 
@@ -31,7 +31,7 @@ const PROGRESS_TURNS = 100;
 
 hashHere();
 parentPort?.on("message", (request: WorkerRequest) => {
-  // What fails here ends the thread, and with it the run.
+  // An exception here ends the thread, and with it the run.
   void search(request);
 });
 
@@ -74,7 +74,7 @@ async function describeFailure(given: Case, rule: string): Promise<string> {
   );
 }
 
-/** What of a case differs from the plainest there is. */
+/** The differences between a case and the simplest one. */
 function toText({ engine, settings, demands, history, choices }: Case): string {
   return JSON.stringify({ engine, settings, demands, history, choices }, undefined, 1);
 }

@@ -16,7 +16,7 @@ export interface World {
 export interface WorldAnswer {
   readonly status: number;
   readonly text: string;
-  /** What the application logged as a fault of its own. */
+  /** Defects that the application logged. */
   readonly faults: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export interface WorldAnswer {
 const MAX_WORLDS = 1024;
 const worlds = new Map<string, World>();
 
-/** `fault`: a defect that is put into the application. */
+/** `fault`: a planted defect. */
 export function worldFor({ wire, engine, settings }: Case, fault?: Fault): World {
   const capabilities = toCapabilities(wire, engine);
   const { contextLength } = engine;
@@ -107,7 +107,7 @@ function createWorld(options: WorldOptions): World {
   };
 }
 
-/** The defaults with some values replaced, checked as an operator's are. */
+/** The defaults with some values replaced, validated like an operator's settings. */
 function toSettings(values: WorldOptions["settings"]): Settings {
   const names = settingsSchema.unwrap().keyof();
   const given = Object.entries(values).map(([name, value]) => ({
