@@ -44,6 +44,8 @@ export interface BrowsingApp {
   readonly client: OpenAI;
   readonly anthropic: Anthropic;
   readonly post: (path: string, body: unknown) => Promise<Response>;
+  /** For other clients. */
+  readonly send: typeof fetch;
   readonly get: (path: string) => Promise<Response>;
 }
 
@@ -82,6 +84,7 @@ export function createBrowsingApp({
       fetch: send,
       maxRetries: 0,
     }),
+    send,
     get: async (path) => send(`http://localhost${path}`),
     post: async (path, body) =>
       send(`http://localhost${path}`, {

@@ -90,6 +90,8 @@ export function approvedCalls(
         param,
       });
     }
+    // Of several answers the last one counts.
+    approved.delete(request.id);
     if (!item.approve) continue;
     const recipient = findRecipient(tools, request);
     if (recipient === undefined) {
@@ -114,9 +116,10 @@ export function toListItem({ label, tools, error }: Listing, id: string) {
       name,
       description,
       input_schema: inputSchema,
-      annotations: readOnly ? { readOnlyHint: true } : null,
+      annotations: { readOnlyHint: readOnly },
     })),
-    error: error ?? null,
+    // The AI SDK takes no null.
+    ...(error !== undefined && { error }),
   };
 }
 
@@ -125,7 +128,7 @@ export type McpListItem = ReturnType<typeof toListItem>;
 /** The event types between `response.output_item.added` and `.done`. */
 export function listEvents({ error }: McpListItem): readonly string[] {
   const prefix = "response.mcp_list_tools";
-  return [`${prefix}.in_progress`, error === null ? `${prefix}.completed` : `${prefix}.failed`];
+  return [`${prefix}.in_progress`, error === undefined ? `${prefix}.completed` : `${prefix}.failed`];
 }
 
 const BY_MODEL: ReadonlySet<HistoryItem["type"]> = new Set([

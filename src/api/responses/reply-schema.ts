@@ -137,10 +137,10 @@ const builtinItems = lazy(() => {
           name: z.string(),
           description: z.string(),
           input_schema: z.looseObject({}),
-          annotations: z.object({ readOnlyHint: z.boolean() }).nullable(),
+          annotations: z.object({ readOnlyHint: z.boolean() }),
         }),
       ),
-      error: nullableText(),
+      error: z.string().optional(),
     }),
     z.object({
       ...shape,

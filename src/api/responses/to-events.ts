@@ -215,7 +215,7 @@ export function createEventWriter(
 
   function onWholeItem(item: CompactionItem | McpListItem, index: number): void {
     const place = `"output_index":${index}`;
-    const begun = item.type === "mcp_list_tools" ? { ...item, tools: [], error: null } : item;
+    const begun = item.type === "mcp_list_tools" ? { ...item, tools: [], error: undefined } : item;
     write("response.output_item.added", `${place},"item":${JSON.stringify(begun)}`);
     for (const type of item.type === "mcp_list_tools" ? listEvents(item) : []) {
       write(type, `"item_id":${JSON.stringify(item.id)},${place}`);

@@ -55,19 +55,29 @@ const MAX_MESSAGE_BYTES = 4_000_000;
 export function createMcpServer(options: McpServerOptions): McpServer {
   const { label, target, timeoutMs, onFailure } = options;
   let opened: Promise<Client> | undefined;
+  /** Also before it is connected. */
   let client: Client | undefined;
+  let isConnected = false;
+  /** How often it has been closed. */
+  let closings = 0;
 
-  /** One shared connection; a new one after it has ended. */
+  /** One connection for all; another one after it has ended. */
   function connect(): Promise<Client> {
-    if (client !== undefined && client.transport === undefined) opened = client = undefined;
+    if (isConnected && client?.transport === undefined) opened = client = undefined;
     opened ??= open();
     return opened;
   }
 
   async function open(): Promise<Client> {
+    isConnected = false;
+    const before = closings;
     try {
-      client = await openClient(target, timeoutMs);
-      return client;
+      const created = await createClient(timeoutMs);
+      if (closings !== before) throw new McpUnavailable("It is being closed.");
+      client = created;
+      await openClient(created, target, timeoutMs);
+      isConnected = true;
+      return created;
     } catch (error) {
       opened = undefined;
       throw error;
@@ -113,17 +123,19 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       }
     },
     async close() {
-      const last = await opened?.catch(() => undefined);
+      closings++;
+      const last = client;
+      // One that is still being opened fails by it.
+      opened?.catch(() => undefined);
       opened = client = undefined;
       await last?.close();
     },
   };
 }
 
-async function openClient(target: McpTarget, timeoutMs: number): Promise<Client> {
+async function createClient(timeoutMs: number): Promise<Client> {
   const { Client: McpClient } = await loadClient();
-  const timeout = target.type === "stdio" ? Math.max(timeoutMs, START_MS) : timeoutMs;
-  const client = new McpClient(
+  return new McpClient(
     { name: "harmony-gateway", version: "1" },
     {
       versionNegotiation: {
@@ -135,13 +147,16 @@ async function openClient(target: McpTarget, timeoutMs: number): Promise<Client>
       jsonSchemaValidator: { getValidator: () => (input) => accept(input) },
     },
   );
+}
+
+async function openClient(client: Client, target: McpTarget, timeoutMs: number): Promise<void> {
+  const timeout = target.type === "stdio" ? Math.max(timeoutMs, START_MS) : timeoutMs;
   try {
     await client.connect(await createTransport(target, timeoutMs), { timeout });
   } catch (error) {
     await client.close().catch(() => undefined);
     throw error;
   }
-  return client;
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the client's interface wants the type it asked for

@@ -58,9 +58,8 @@ describe("a server of the operator's, by its label", () => {
             input_schema: LOOKUP.inputSchema,
             annotations: { readOnlyHint: true },
           },
-          { name: "erase", annotations: null },
+          { name: "erase", annotations: { readOnlyHint: false } },
         ],
-        error: null,
       },
       {
         type: "mcp_call",

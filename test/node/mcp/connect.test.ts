@@ -186,6 +186,15 @@ describe("a server that", () => {
     await missing.close();
   });
 
+  test("never starts does not keep the gateway from closing", async () => {
+    const silent = stdioServer(["-e", "setInterval(() => {}, 1000)"]);
+    const leaving = new AbortController();
+    const listing = silent.listTools(leaving.signal);
+    leaving.abort(new Error("left"));
+    await expect(listing).rejects.toThrow("left");
+    await silent.close();
+  });
+
   test("ends at once is told as such, and started again for the next call", async () => {
     const dying = stdioServer(["-e", "process.exit(1)"]);
     await expect(dying.listTools(never)).rejects.toThrow("cannot be used");
