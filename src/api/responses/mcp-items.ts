@@ -128,7 +128,10 @@ export type McpListItem = ReturnType<typeof toListItem>;
 /** The event types between `response.output_item.added` and `.done`. */
 export function listEvents({ error }: McpListItem): readonly string[] {
   const prefix = "response.mcp_list_tools";
-  return [`${prefix}.in_progress`, error === undefined ? `${prefix}.completed` : `${prefix}.failed`];
+  return [
+    `${prefix}.in_progress`,
+    error === undefined ? `${prefix}.completed` : `${prefix}.failed`,
+  ];
 }
 
 const BY_MODEL: ReadonlySet<HistoryItem["type"]> = new Set([
