@@ -11,6 +11,7 @@ import {
 } from "../../harmony/messages.ts";
 import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
 import type { CallReasoning, PlacedCall } from "../../store/call-reasoning.ts";
+import { isTrainedCall } from "../client-builtins.ts";
 import { RequestError } from "../errors.ts";
 import { contentText } from "./content-text.ts";
 import { sentReasoning } from "./reasoning-in.ts";
@@ -36,8 +37,7 @@ export function toHistory(
   restored: RestoredReasoning,
   trained: readonly ToolNamespace[] = [],
 ): History {
-  const isTrained = (called: string) =>
-    trained.some(({ name }) => called === name || called.startsWith(`${name}.`));
+  const isTrained = (called: string) => isTrainedCall(trained, called);
   const leading: string[] = [];
   const history: Message[] = [];
   const calls = new Map<string, string>();

@@ -19,7 +19,7 @@ import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
 import { sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
-import { CODE_TOOL } from "./client-builtins.ts";
+import { CODE_TOOL } from "../client-builtins.ts";
 import { toErrorBody } from "./errors.ts";
 import { openChatServers } from "./mcp-tools.ts";
 import { runningSteps } from "./reasoning-in.ts";

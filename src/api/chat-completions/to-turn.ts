@@ -35,7 +35,7 @@ import { type ReasoningOptions, toReasoningOptions } from "../reasoning-options.
 import { toSampling } from "../sampling.ts";
 import { runAtOnce } from "../stages.ts";
 import { toAnswerFormat, toResponseFormat } from "./answer-format.ts";
-import { type ClientBuiltins, toClientBuiltins } from "./client-builtins.ts";
+import { type ClientBuiltins, toClientBuiltins } from "../client-builtins.ts";
 import { type RestoredReasoning, toHistory, toToolStates } from "./history.ts";
 import type { ChatServers } from "./mcp-tools.ts";
 import { PART_SEPARATOR } from "./reply.ts";
@@ -135,8 +135,12 @@ function* readOffer(request: ChatRequest, context: PromptContext): Generator<voi
     offered.map((each) => each.name),
   );
   refuseDuplicates([...offered, ...hosted.functions]);
-  const names = offered.map((each) => each.name);
-  const clientBuiltins = toClientBuiltins(request, names, hosted);
+  const clientBuiltins = toClientBuiltins({
+    names: request.builtin_tools,
+    isNone: request.tool_choice === "none",
+    functions: offered.map((each) => each.name),
+    hosted,
+  });
   const functions = toolChoice.type === "none" ? [] : offered;
   const format = toResponseFormat(request, context);
   return { reasoning, functions, toolChoice, format, hosted, clientBuiltins, forced };

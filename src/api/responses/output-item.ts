@@ -54,7 +54,7 @@ export function createOpenItem(
     id,
     index,
     target,
-    input: target?.kind === "custom" ? createCustomInput() : undefined,
+    input: target?.kind === "custom" && !target.isCode ? createCustomInput() : undefined,
     text: "",
     logprobs: [],
     annotations: [],

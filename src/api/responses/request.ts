@@ -117,6 +117,8 @@ const controlFields = lazy(() => ({
     })
     .nullish(),
   truncation: z.enum(["auto", "disabled"]).nullish(),
+  /** Tools of training that the client runs itself. */
+  builtin_tools: z.array(z.enum(["browser", "python"])).nullish(),
 }));
 
 export const responsesRequest = z.lazy(() =>

@@ -1,5 +1,5 @@
 /** Converts the items of a history to Harmony messages. */
-import type { Message } from "../../harmony/conversation.ts";
+import type { Message, ToolNamespace } from "../../harmony/conversation.ts";
 import {
   analysisMessage,
   callMessage,
@@ -10,7 +10,14 @@ import {
   resultMessage,
   userMessage,
 } from "../../harmony/messages.ts";
-import { type NamespaceStyle, toolRecipient, toShownTools } from "../../harmony/tool-names.ts";
+import {
+  type NamespaceStyle,
+  qualifiedName,
+  toolRecipient,
+  toShownTools,
+} from "../../harmony/tool-names.ts";
+import { trainedCallMessage, trainedResultMessage } from "../../harmony/trained-tools.ts";
+import { isTrainedCall } from "../client-builtins.ts";
 import type { RequestError } from "../errors.ts";
 import type { OfferedFunction } from "../offered-functions.ts";
 import { contentText } from "./content-text.ts";
@@ -22,6 +29,8 @@ import { refusal, type Unsupported } from "./unsupported.ts";
 export interface HistoryOptions {
   readonly unsupported: Unsupported;
   readonly style: NamespaceStyle;
+  /** Tools of training that the client runs. Their calls and outputs are rendered in the form of training. */
+  readonly trained?: readonly ToolNamespace[];
 }
 
 /** The tools that an item of the history adds. */
@@ -38,7 +47,7 @@ export interface History {
 /** Converts items to Harmony messages. An output needs its call among the items. */
 export function toHistory(
   items: readonly HistoryItem[],
-  { unsupported, style }: HistoryOptions,
+  { unsupported, style, trained = [] }: HistoryOptions,
   later: LaterTools = new Map(),
 ): History {
   const tools: OfferedFunction[] = [];
@@ -68,16 +77,23 @@ export function toHistory(
         history.push(userMessage(item.text));
         break;
       case "call": {
-        const recipient = toolRecipient(item.namespace, item.name, style);
+        const called = qualifiedName(item.namespace, item.name);
+        const isTrained = isTrainedCall(trained, called);
+        const recipient = isTrained ? called : toolRecipient(item.namespace, item.name, style);
         recipients.set(item.callId, recipient);
-        history.push(callMessage(recipient, item.body, item.form));
+        history.push(
+          isTrained
+            ? trainedCallMessage(recipient, item.body)
+            : callMessage(recipient, item.body, item.form),
+        );
         break;
       }
       case "output": {
         const recipient = recipients.get(item.callId);
         if (recipient === undefined) throw unknownCall(item.callId, item.param);
         const output = contentText(item.content, `${item.param}.output`, unsupported);
-        history.push(resultMessage(recipient, output));
+        const toResult = isTrainedCall(trained, recipient) ? trainedResultMessage : resultMessage;
+        history.push(toResult(recipient, output));
         break;
       }
       case "tools": {

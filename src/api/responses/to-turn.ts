@@ -21,6 +21,7 @@ import {
   withServers,
   withTools,
 } from "../hosted-tools.ts";
+import { type ClientBuiltins, CODE_TOOL, toClientBuiltins } from "../client-builtins.ts";
 import { allowedMcp, forcedMcp } from "../mcp-choice.ts";
 import { NO_SERVERS, type OpenedServers } from "../mcp-servers.ts";
 import { readOrdered, type RequestText } from "../ordered-json.ts";
@@ -32,7 +33,13 @@ import { approvedCalls } from "./mcp-items.ts";
 import type { PromptRequest, ResponsesRequest } from "./request.ts";
 import { type LaterTools, toHistory } from "./to-messages.ts";
 import { requestedChoice } from "./tool-choice.ts";
-import { type CallTargets, readTools, type RequestTools, type ToolList } from "./tools.ts";
+import {
+  type CallTarget,
+  type CallTargets,
+  readTools,
+  type RequestTools,
+  type ToolList,
+} from "./tools.ts";
 import type { Unsupported } from "./unsupported.ts";
 
 /** Inputs of a prompt that are not in the request's fields. */
@@ -96,10 +103,12 @@ export function* turnMaker(
     id: context.turnId,
     tenant: context.tenant,
     messages: withHistory(history, frame, request, context),
-    tools,
+    tools: [...tools, ...frame.clientBuiltins.tools],
     ...(builtins && { builtins }),
     toolChoice,
-    parallelToolCalls: request.parallel_tool_calls ?? true,
+    // The model makes one call of a tool of training, and waits.
+    parallelToolCalls:
+      frame.clientBuiltins.tools.length === 0 && (request.parallel_tool_calls ?? true),
     answer,
     reasoning: { enabled: frame.reasoning.enabled },
     stop: [],
@@ -117,6 +126,8 @@ export function* turnMaker(
 interface Frame extends Pick<RequestTools, "targets" | "skipped" | "hosted"> {
   /** The recipients of which the first call must have one: tools of the gateway. */
   readonly forced: readonly string[] | undefined;
+  /** Tools of training that the client runs. */
+  readonly clientBuiltins: ClientBuiltins;
   /** All tools. */
   readonly offered: readonly OfferedFunction[];
   /** The tools that items of the history add, by item. */
@@ -142,6 +153,12 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
     offered.map((each) => turnName(each)),
   );
   const isNone = toolChoice.type === "none";
+  const clientBuiltins = toClientBuiltins({
+    names: request.builtin_tools,
+    isNone,
+    functions: offered.map((each) => turnName(each)),
+    hosted,
+  });
   const added = new Set(tools.later.flat());
   const format = toResponseFormat(request, context);
   return {
@@ -151,9 +168,10 @@ function* readFrame(request: PromptRequest, context: TurnContext): Generator<voi
     toolChoice,
     format,
     reasoning,
-    targets,
+    targets: new Map([...targets, ...toClientTargets(clientBuiltins)]),
     skipped,
     hosted,
+    clientBuiltins,
     forced,
   };
 }
@@ -192,15 +210,28 @@ function forcedHosted(
   return isRequired && !hasFunctions ? requiredRecipients(tools) : undefined;
 }
 
+/** `browser.search` is a function in a namespace, and `python` a custom tool. */
+function toClientTargets({ tools }: ClientBuiltins): [string, CallTarget][] {
+  return tools.map(({ name }) => {
+    if (name === CODE_TOOL) return [name, { kind: "custom", name, isCode: true }];
+    const [namespace = "", inner = ""] = name.split(".");
+    return [name, { kind: "function", namespace, name: inner }];
+  });
+}
+
 function withHistory(
   items: readonly HistoryItem[],
-  { functions, later, format, reasoning, hosted }: Frame,
+  { functions, later, format, reasoning, hosted, clientBuiltins }: Frame,
   request: PromptRequest,
   context: PromptContext,
 ): readonly Message[] {
   const { leading, tools, history } = toHistory(
     items,
-    { unsupported: context.unsupported, style: context.tools.style },
+    {
+      unsupported: context.unsupported,
+      style: context.tools.style,
+      trained: clientBuiltins.namespaces,
+    },
     later,
   );
   const instructions = [request.instructions ?? "", ...leading].filter((text) => text !== "");
@@ -213,7 +244,7 @@ function withHistory(
     systemMessage({
       ...context.system,
       effort: reasoning.effort,
-      namespaces: hosted.namespaces,
+      namespaces: [...hosted.namespaces, ...clientBuiltins.namespaces],
     }),
     ...(developer === undefined ? [] : [developer]),
     ...history,

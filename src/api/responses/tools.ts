@@ -38,6 +38,8 @@ export interface CallTarget {
   readonly kind: "function" | "custom" | "tool-search";
   readonly namespace?: string;
   readonly name: string;
+  /** The body is code, which is the input unchanged. */
+  readonly isCode?: boolean;
 }
 
 export type CallTargets = ReadonlyMap<string, CallTarget>;

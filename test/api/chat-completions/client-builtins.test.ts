@@ -144,7 +144,7 @@ describe("refused", () => {
   test.each([
     [
       { builtin_tools: ["python"], tools: [{ type: "function", function: { name: "python" } }] },
-      'builtin_tools[0]: "python" is also a function of this request',
+      'builtin_tools[0]: "python" is also a tool of this request',
     ],
     [
       { builtin_tools: ["browser"], tools: [{ type: "browser_search" }] },
