@@ -1,6 +1,6 @@
 /** The application: middleware for every request, and the list of APIs. Independent of the runtime. */
-import { Hono } from "hono";
-import { type Api, type ApiServices, BEARER } from "./api/api.ts";
+import { Hono, type HonoRequest } from "hono";
+import { type Api, type ApiServices, BEARER, type ErrorEnvelope } from "./api/api.ts";
 import { createAuthenticate } from "./api/auth.ts";
 import { chatCompletionsApi } from "./api/chat-completions/api.ts";
 import type { ApiEnv } from "./api/client.ts";
@@ -11,7 +11,7 @@ import { identify } from "./api/middleware/identify.ts";
 import { CLIENT_LEFT, record } from "./api/middleware/record.ts";
 import { traced } from "./api/middleware/traced.ts";
 import { webPages } from "./api/middleware/web-pages.ts";
-import { createApiErrorHandler, mountApis, refuseUnknown } from "./api/mount.ts";
+import { createApiErrorHandler, findApi, mountApis, refuseUnknown } from "./api/mount.ts";
 import { messagesApi } from "./api/messages/api.ts";
 import { responsesApi } from "./api/responses/api.ts";
 import { pageRoutes } from "./api/pages/routes.ts";
@@ -45,6 +45,11 @@ const APIS: readonly Api[] = [responsesApi, messagesApi, chatCompletionsApi];
 
 /** Whole paths where a GET may open a WebSocket. */
 export const WEB_SOCKET_PATHS = new Set(APIS.flatMap((api) => api.webSocketPaths ?? []));
+
+/** How an error is formatted for a request that does not reach the application. */
+export function errorEnvelopeFor(request: HonoRequest): ErrorEnvelope {
+  return findApi(APIS, request).errorEnvelope;
+}
 
 export interface AppDeps {
   readonly settings: Settings;

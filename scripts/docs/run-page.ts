@@ -30,7 +30,7 @@ const DOCUMENTED_ORIGIN = "http://127.0.0.1:8787";
 /** Nothing else is run: what installs packages, for one, would change the checkout. */
 const RUN = /^(curl |node |npm run |eval "\$\(harmony-gateway )/;
 
-const COMMAND_TIMEOUT_MS = 60_000;
+const COMMAND_TIMEOUT_MS = 180_000;
 
 /** TypeScript is left out: it is checked for all pages together. */
 export async function runPage(root: string, fences: readonly Fence[]): Promise<Report[]> {

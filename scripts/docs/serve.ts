@@ -16,7 +16,7 @@ export interface Served {
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 120_000;
 
 /** Rejects if it does not start, or does not answer. */
 export async function serve(

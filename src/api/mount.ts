@@ -1,5 +1,5 @@
 /** Mounts APIs in the application: their routes, with each API's authentication, limits and error envelope. */
-import type { Context, Hono } from "hono";
+import type { Context, Hono, HonoRequest } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Api, ApiServices } from "./api.ts";
 import type { Authenticate } from "./auth.ts";
@@ -14,15 +14,15 @@ import { recordExchange } from "./middleware/record-exchange.ts";
 export type ApiErrorHandler = (error: unknown, c: Context<ApiEnv>) => Response;
 
 /** The first API that claims a request. The last one of `apis` claims every request. */
-function findApi(apis: readonly Api[], c: Context<ApiEnv>): Api {
-  const api = apis.find((each) => each.claims(c.req));
+export function findApi(apis: readonly Api[], request: HonoRequest): Api {
+  const api = apis.find((each) => each.claims(request));
   if (api === undefined) throw new Error("the last API must claim every request");
   return api;
 }
 
 export function createApiErrorHandler(apis: readonly Api[], reader?: ErrorReader): ApiErrorHandler {
   return (error, c) =>
-    toErrorResponse(error, findApi(apis, c).errorEnvelope, c.get("requestId"), reader);
+    toErrorResponse(error, findApi(apis, c.req).errorEnvelope, c.get("requestId"), reader);
 }
 
 /** Answers unknown paths, and known paths with an unsupported method. Must precede all routes. */
@@ -52,7 +52,7 @@ export function mountApis(
   const mounts = apis.flatMap((api) => api.routes(services));
   for (const prefix of new Set(mounts.map((each) => each.prefix))) {
     app.use(`${prefix}/*`, async (c, next) => {
-      const api = findApi(apis, c);
+      const api = findApi(apis, c.req);
       c.set("client", await authenticate(c.req, api.authentication));
       return bodyLimits.get(api)?.(c, next);
     });

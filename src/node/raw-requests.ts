@@ -2,9 +2,12 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { toErrorBody } from "../api/chat-completions/errors.ts";
-import { describeError, RequestError } from "../api/errors.ts";
+import { HonoRequest } from "hono/request";
+import { toErrorResponse } from "../api/error-response.ts";
+import { RequestError } from "../api/errors.ts";
+import { errorEnvelopeFor } from "../app.ts";
 import type { FetchHandler } from "./direct-sse.ts";
+import { randomId } from "./random-id.ts";
 
 /**
  * A proxy that only allows `/v1` would forward `/v1/%2e%2e/metrics`, which the gateway resolves to `/metrics`. So dot
@@ -17,15 +20,18 @@ export function refuseDotSegments(handler: FetchHandler): FetchHandler {
     const target = env.incoming.url ?? "";
     const query = target.indexOf("?");
     const path = query < 0 ? target : target.slice(0, query);
-    return DOT_SEGMENT.test(path) ? refuseDotSegment() : handler(request, env);
+    return DOT_SEGMENT.test(path) ? refuseDotSegment(request, path) : handler(request, env);
   };
 }
 
-function refuseDotSegment(): Response {
-  const message =
-    "The path of a request must not contain `.` or `..` segments, encoded or not. Send the path without them.";
-  const description = describeError(new RequestError(message));
-  return Response.json(toErrorBody(description), { status: description.status });
+/** What stands before the dot segment, and the headers, say which API the client speaks. */
+function refuseDotSegment({ headers }: Request, path: string): Response {
+  const before = path.slice(0, path.search(DOT_SEGMENT));
+  const asked = new HonoRequest(new Request("http://localhost/", { headers }), before);
+  const error = new RequestError(
+    "The path of a request must not contain `.` or `..` segments, encoded or not. Send the path without them.",
+  );
+  return toErrorResponse(error, errorEnvelopeFor(asked), `req_${randomId()}`);
 }
 
 /**

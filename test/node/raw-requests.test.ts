@@ -135,6 +135,18 @@ describe("a path", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
   });
 
+  test.each([
+    ["/v1/%2e%2e/metrics", "", /\{"error":\{"code":400,/],
+    ["/v1/responses/../x", "", /\{"error":\{"message":"The path/],
+    ["/v1/messages/../../x", "", /\{"type":"error","error":\{"type":"invalid_request_error",/],
+    ["/v1/../x", "anthropic-version: 2023-06-01", /\{"type":"error",/],
+    ["//[/..", "", /\{"error":\{"code":400,/],
+  ])("that is refused is answered in the form of its API: %s %s", async (path, header, form) => {
+    const { origin } = await start();
+    const lines = [`GET ${path} HTTP/1.1`, HOST, ...(header === "" ? [] : [header])];
+    expect(await sendRaw(origin, lines)).toMatch(form);
+  });
+
   test.each(["/v1/models/openai%2Fgpt-oss-20b", "/v1/models?next=/../x", "/v1/models/a..b"])(
     "with dots elsewhere is not: %s",
     async (path) => {
