@@ -4,53 +4,28 @@
  */
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { tool as langchainTool } from "@langchain/core/tools";
+import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { ChatDeepSeek } from "@langchain/deepseek";
 import { ChatOpenAI } from "@langchain/openai";
 import { ChatOpenRouter } from "@langchain/openrouter";
-import {
-  Agent,
-  type AgentInputItem,
-  OpenAIChatCompletionsModel,
-  run,
-  setTracingDisabled,
-  tool as agentTool,
-  user,
-} from "@openai/agents";
+import { Agent, type AgentInputItem, OpenAIChatCompletionsModel, run, user } from "@openai/agents";
 import { createOpenRouter } from "@openrouter/ai-sdk-provider";
+import type OpenAI from "openai";
 import {
-  generateText,
-  isStepCount,
-  type LanguageModel,
-  type ModelMessage,
-  streamText,
-  tool,
-} from "ai";
-import OpenAI from "openai";
-import { z } from "zod";
-
-setTracingDisabled(true);
-
-/** Says something in the conversation, runs the tools the model calls, and gives its answer. */
-export type Say = (text: string) => Promise<string>;
-
-const MODEL = "openai/gpt-oss-20b";
-const schema = z.object({ city: z.string() });
-
-const FUNCTIONS = {
-  get_weather: ({ city }: { city: string }) => `Sunny in ${city}`,
-  search_flights: ({ city }: { city: string }) => `To ${city} at nine`,
-  book_hotel: ({ city }: { city: string }) => `Booked in ${city}`,
-};
-const NAMES = ["get_weather", "search_flights", "book_hotel"] as const;
-
-function call(name: string, args: string): string {
-  const known = NAMES.find((each) => each === name);
-  return known === undefined
-    ? `no function ${name}`
-    : FUNCTIONS[known](schema.parse(JSON.parse(args)));
-}
+  AGENT_TOOLS,
+  aiSdkLoop,
+  aiSdkStreamedLoop,
+  call,
+  CITY_SCHEMA,
+  FUNCTIONS,
+  LANGCHAIN_TOOLS,
+  langchainLoop,
+  MODEL,
+  NAMES,
+  openai,
+  type Say,
+  schema,
+} from "./travel-loops.ts";
 
 export const CLIENTS: Readonly<Record<string, (baseURL: string) => Say>> = {
   "openai create": (baseURL) => {
@@ -99,17 +74,17 @@ export const CLIENTS: Readonly<Record<string, (baseURL: string) => Say>> = {
   "@openrouter/ai-sdk-provider, streamed": (baseURL) =>
     aiSdkStreamedLoop(createOpenRouter({ baseURL, apiKey: "none" })(MODEL)),
   "@langchain/openai": (baseURL) =>
-    langchainLoop(
+    invokedLoop(
       new ChatOpenAI({ model: MODEL, apiKey: "none", configuration: { baseURL } }).bindTools(
         LANGCHAIN_TOOLS,
       ),
     ),
   "@langchain/openrouter": (baseURL) =>
-    langchainLoop(
+    invokedLoop(
       new ChatOpenRouter({ model: MODEL, apiKey: "none", baseURL }).bindTools(LANGCHAIN_TOOLS),
     ),
   "@langchain/deepseek": (baseURL) =>
-    langchainLoop(
+    invokedLoop(
       new ChatDeepSeek({ model: MODEL, apiKey: "none", configuration: { baseURL } }).bindTools(
         LANGCHAIN_TOOLS,
       ),
@@ -118,9 +93,7 @@ export const CLIENTS: Readonly<Record<string, (baseURL: string) => Say>> = {
     const agent = new Agent({
       name: "Travel agent",
       model: new OpenAIChatCompletionsModel(openai(baseURL), MODEL),
-      tools: NAMES.map((name) =>
-        agentTool({ name, description: "", parameters: schema, execute: FUNCTIONS[name] }),
-      ),
+      tools: AGENT_TOOLS,
     });
     let history: AgentInputItem[] = [];
     return async (text) => {
@@ -130,16 +103,6 @@ export const CLIENTS: Readonly<Record<string, (baseURL: string) => Say>> = {
     };
   },
 };
-
-const CITY_SCHEMA = {
-  type: "object",
-  properties: { city: { type: "string" } },
-  required: ["city"],
-};
-
-function openai(baseURL: string): OpenAI {
-  return new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });
-}
 
 type Body = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "stream">;
 
@@ -165,60 +128,6 @@ function openaiLoop(ask: (body: Body) => Promise<OpenAI.ChatCompletionMessage | 
   };
 }
 
-const AI_SDK_TOOLS = {
-  get_weather: tool({ inputSchema: schema, execute: FUNCTIONS.get_weather }),
-  search_flights: tool({ inputSchema: schema, execute: FUNCTIONS.search_flights }),
-  book_hotel: tool({ inputSchema: schema, execute: FUNCTIONS.book_hotel }),
-};
-
-function aiSdkLoop(model: LanguageModel): Say {
-  const messages: ModelMessage[] = [];
-  return async (text) => {
-    messages.push({ role: "user", content: text });
-    const result = await generateText({
-      model,
-      tools: AI_SDK_TOOLS,
-      stopWhen: isStepCount(8),
-      messages,
-    });
-    messages.push(...result.response.messages);
-    return result.text;
-  };
-}
-
-function aiSdkStreamedLoop(model: LanguageModel): Say {
-  const messages: ModelMessage[] = [];
-  return async (text) => {
-    messages.push({ role: "user", content: text });
-    const result = streamText({ model, tools: AI_SDK_TOOLS, stopWhen: isStepCount(8), messages });
-    await result.consumeStream();
-    messages.push(...(await result.response).messages);
-    return result.text;
-  };
-}
-
-const LANGCHAIN_TOOLS = NAMES.map((name) => langchainTool(FUNCTIONS[name], { name, schema }));
-
-function langchainLoop(model: {
-  invoke(messages: BaseMessage[]): Promise<BaseMessage & { tool_calls?: LangchainCall[] }>;
-}): Say {
-  const messages: BaseMessage[] = [];
-  return async (text) => {
-    messages.push(new HumanMessage(text));
-    for (;;) {
-      const answer = await model.invoke(messages);
-      messages.push(answer);
-      if (!answer.tool_calls?.length) return answer.text;
-      for (const each of answer.tool_calls) {
-        const wanted = LANGCHAIN_TOOLS.find((one) => one.name === each.name);
-        if (wanted) messages.push(await wanted.invoke({ ...each, type: "tool_call" }));
-      }
-    }
-  };
-}
-
-interface LangchainCall {
-  name: string;
-  args: Record<string, unknown>;
-  id?: string;
+function invokedLoop(model: { invoke(messages: BaseMessage[]): Promise<AIMessageChunk> }): Say {
+  return langchainLoop((messages) => model.invoke(messages));
 }

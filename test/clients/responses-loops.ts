@@ -4,57 +4,26 @@
  */
 import { createOpenResponses } from "@ai-sdk/open-responses";
 import { createOpenAI, type OpenAILanguageModelResponsesOptions } from "@ai-sdk/openai";
-import { type AIMessageChunk, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { tool as langchainTool } from "@langchain/core/tools";
+import type { AIMessageChunk } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
-import {
-  Agent,
-  type AgentInputItem,
-  OpenAIResponsesModel,
-  run,
-  setTracingDisabled,
-  tool as agentTool,
-  user,
-} from "@openai/agents";
-import {
-  generateText,
-  isStepCount,
-  type LanguageModel,
-  type ModelMessage,
-  streamText,
-  tool,
-} from "ai";
-import OpenAI from "openai";
+import { Agent, type AgentInputItem, OpenAIResponsesModel, run, user } from "@openai/agents";
+import type { LanguageModel } from "ai";
+import type OpenAI from "openai";
 import { z } from "zod";
 import { readEvents } from "../api/responses/support.ts";
-
-setTracingDisabled(true);
-
-/** Says something in the conversation, runs the tools the model calls, and gives its answer. */
-export type Say = (text: string) => Promise<string>;
-
-const MODEL = "openai/gpt-oss-20b";
-const schema = z.object({ city: z.string() });
-
-const FUNCTIONS = {
-  get_weather: ({ city }: { city: string }) => `Sunny in ${city}`,
-  search_flights: ({ city }: { city: string }) => `To ${city} at nine`,
-  book_hotel: ({ city }: { city: string }) => `Booked in ${city}`,
-};
-const NAMES = ["get_weather", "search_flights", "book_hotel"] as const;
-
-function call(name: string, args: string): string {
-  const known = NAMES.find((each) => each === name);
-  return known === undefined
-    ? `no function ${name}`
-    : FUNCTIONS[known](schema.parse(JSON.parse(args)));
-}
-
-const CITY_SCHEMA = {
-  type: "object",
-  properties: { city: { type: "string" } },
-  required: ["city"],
-};
+import {
+  AGENT_TOOLS,
+  aiSdkLoop,
+  aiSdkStreamedLoop,
+  call,
+  CITY_SCHEMA,
+  LANGCHAIN_TOOLS,
+  langchainLoop,
+  MODEL,
+  NAMES,
+  openai,
+  type Say,
+} from "./travel-loops.ts";
 
 export const RESPONSES_CLIENTS: Readonly<Record<string, (baseURL: string) => Say>> = {
   "openai create, whole output sent back": (baseURL) => {
@@ -128,10 +97,6 @@ const UNSTORED: OpenAILanguageModelResponsesOptions = {
   include: ["reasoning.encrypted_content"],
 };
 
-function openai(baseURL: string): OpenAI {
-  return new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });
-}
-
 function openResponses(baseURL: string): LanguageModel {
   return createOpenResponses({ name: "gateway", url: `${baseURL}/responses` })(MODEL);
 }
@@ -140,9 +105,7 @@ function agentOf(baseURL: string) {
   return new Agent({
     name: "Travel agent",
     model: new OpenAIResponsesModel(openai(baseURL), MODEL),
-    tools: NAMES.map((name) =>
-      agentTool({ name, description: "", parameters: schema, execute: FUNCTIONS[name] }),
-    ),
+    tools: AGENT_TOOLS,
   });
 }
 
@@ -211,47 +174,6 @@ function openaiChain(ask: Ask): Say {
   };
 }
 
-const AI_SDK_TOOLS = {
-  get_weather: tool({ inputSchema: schema, execute: FUNCTIONS.get_weather }),
-  search_flights: tool({ inputSchema: schema, execute: FUNCTIONS.search_flights }),
-  book_hotel: tool({ inputSchema: schema, execute: FUNCTIONS.book_hotel }),
-};
-
-function aiSdkLoop(model: LanguageModel, openaiOptions = {}): Say {
-  const messages: ModelMessage[] = [];
-  return async (text) => {
-    messages.push({ role: "user", content: text });
-    const result = await generateText({
-      model,
-      tools: AI_SDK_TOOLS,
-      stopWhen: isStepCount(8),
-      messages,
-      providerOptions: { openai: openaiOptions },
-    });
-    messages.push(...result.response.messages);
-    return result.text;
-  };
-}
-
-function aiSdkStreamedLoop(model: LanguageModel, openaiOptions = {}): Say {
-  const messages: ModelMessage[] = [];
-  return async (text) => {
-    messages.push({ role: "user", content: text });
-    const result = streamText({
-      model,
-      tools: AI_SDK_TOOLS,
-      stopWhen: isStepCount(8),
-      messages,
-      providerOptions: { openai: openaiOptions },
-    });
-    await result.consumeStream();
-    messages.push(...(await result.response).messages);
-    return result.text;
-  };
-}
-
-const LANGCHAIN_TOOLS = NAMES.map((name) => langchainTool(FUNCTIONS[name], { name, schema }));
-
 function langchain(baseURL: string, zdrEnabled = false) {
   return new ChatOpenAI({
     model: MODEL,
@@ -260,22 +182,6 @@ function langchain(baseURL: string, zdrEnabled = false) {
     zdrEnabled,
     configuration: { baseURL },
   }).bindTools(LANGCHAIN_TOOLS);
-}
-
-function langchainLoop(ask: (messages: BaseMessage[]) => Promise<AIMessageChunk>): Say {
-  const messages: BaseMessage[] = [];
-  return async (text) => {
-    messages.push(new HumanMessage(text));
-    for (;;) {
-      const answer = await ask(messages);
-      messages.push(answer);
-      if (!answer.tool_calls?.length) return answer.text;
-      for (const each of answer.tool_calls) {
-        const wanted = LANGCHAIN_TOOLS.find((one) => one.name === each.name);
-        if (wanted) messages.push(await wanted.invoke({ ...each, type: "tool_call" }));
-      }
-    }
-  };
 }
 
 const codexItem = z.discriminatedUnion("type", [
