@@ -77,6 +77,8 @@ export interface AppDeps {
   readonly recorder?: Recorder | undefined;
   /** Traces may hold prompts and answers. Default: false. */
   readonly tracesContent?: boolean;
+  /** Routes of the inspector's page. Absent: there is none. */
+  readonly inspector?: Hono<ApiEnv> | undefined;
   readonly log: Log;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
@@ -102,6 +104,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
       return c.text(registry.toText(), 200, { "content-type": "text/plain; version=0.0.4" });
     });
   }
+  if (deps.inspector) app.route("/", deps.inspector);
   mountApis(app, APIS, authenticate, services);
 
   app.onError((error, c) => {

@@ -39,6 +39,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     "tools",
     "turn",
   ],
+  inspect: ["api", "config", "models", "telemetry", "tokenizer"],
 };
 
 /** Sources by path, `harmony/parse.ts`, and the paths each imports. */

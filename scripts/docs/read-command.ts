@@ -23,6 +23,7 @@ const OTHER_COMMANDS = new Set([
   "convert",
   "render",
   "parse",
+  "replay",
   "doctor",
   "key",
   "config",

@@ -22,6 +22,7 @@ import { createCacheSalts } from "../turn/cache-salt.ts";
 import { createPause } from "../turn/slices.ts";
 import type { FetchHandler } from "./direct-sse.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
+import type { Inspector } from "./inspect/open-inspector.ts";
 import { randomId } from "./random-id.ts";
 import { reportHealth, reportStatus } from "./report.ts";
 
@@ -37,6 +38,8 @@ export interface Shared {
   /** Undefined: nobody listens to turns. */
   readonly recorder: Recorder | undefined;
   readonly tracesContent?: boolean;
+  /** Undefined: the page is off. */
+  readonly inspector: Inspector | undefined;
   /** Metrics continue when settings are read again. */
   readonly registry: Registry;
   readonly counts: Map<string, PoolCounts>;
@@ -71,6 +74,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
   });
   const app = createApp({
     ...shared,
+    inspector: shared.inspector?.routes(models, settings, shared.shutdown.closing),
     toolbox: { ...shared.toolbox, ...(mcp.toolbox && { mcp: mcp.toolbox }) },
     settings,
     models,

@@ -5,11 +5,14 @@ import type { Settings } from "../config/settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createRecorder, type Recorder } from "../telemetry/record/recorder.ts";
 import { startCapture } from "./capture.ts";
+import { type Inspector, openInspector } from "./inspect/open-inspector.ts";
 import { readVersion } from "./version.ts";
 
 export interface Recording {
   /** Undefined: nobody listens. */
   readonly recorder: Recorder | undefined;
+  /** Undefined: the page is off. */
+  readonly inspector: Inspector | undefined;
   close(): Promise<void>;
 }
 
@@ -36,7 +39,9 @@ export async function startRecording(
 ): Promise<Recording> {
   const { capture: folder, captureMaxBytes, inspectMaxBytes, inspectMaxRecords } = settings;
   const inspected = isInspected(settings, hasOwnEngines);
-  if (!inspected && folder === undefined) return { recorder: undefined, close: async () => {} };
+  if (!inspected && folder === undefined) {
+    return { recorder: undefined, inspector: undefined, close: async () => {} };
+  }
   const recorder = createRecorder({
     limits: {
       maxRecordBytes: Math.floor(inspectMaxBytes / RECORD_SHARE),
@@ -54,5 +59,6 @@ export async function startRecording(
       ? undefined
       : await startCapture(recorder, { folder, maxBytes: captureMaxBytes, log });
   if (inspected) recorder.listen(() => {});
-  return { recorder, close: async () => capture?.close() };
+  const inspector = inspected ? openInspector(settings, recorder) : undefined;
+  return { recorder, inspector, close: async () => capture?.close() };
 }

@@ -74,6 +74,7 @@ export async function startGateway(
     toolbox: tools.toolbox,
     recorder: recording.recorder,
     tracesContent: tracing.capturesContent,
+    inspector: recording.inspector,
     registry: createRegistry(),
     counts: new Map(),
     transport: createTransport(),
@@ -99,6 +100,7 @@ export async function startGateway(
     keys: settings.keys.length,
     seconds: process.uptime(),
     backends: describeBackends(settings, options.models),
+    inspect: recording.inspector?.toUrl(baseUrl.replace(/\/v1$/, "")),
   });
   current.monitor();
 

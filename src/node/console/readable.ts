@@ -40,6 +40,7 @@ const started = z.object({
   version: z.string(),
   keys: z.number(),
   seconds: z.number(),
+  inspect: z.string().optional(),
   backends: z.array(
     z.object({
       model: z.string(),
@@ -54,7 +55,7 @@ export type Started = z.infer<typeof started>;
 
 /** What serves, where, with which engine, how to ask, where to look. */
 function toGreeting(
-  { baseUrl, version, keys, seconds, backends }: Started,
+  { baseUrl, version, keys, seconds, backends, inspect }: Started,
   painted: Paint,
 ): string {
   const origin = baseUrl.replace(/\/v1$/, "");
@@ -67,6 +68,9 @@ function toGreeting(
     "",
     `  ${painted("cyan", "ask")}   ${toCurl(baseUrl, first?.model, keys > 0)}`,
     `  ${painted("cyan", "look")}  ${origin}/ in a browser: the APIs, the models, the docs`,
+    ...(inspect === undefined
+      ? []
+      : [`  ${painted("cyan", "see")}   ${inspect} every turn as the model saw it`]),
     `  ${painted("cyan", "stop")}  Ctrl+C`,
     "",
   ].join("\n");

@@ -30,11 +30,8 @@ export function toFixture(record: TurnRecord): TurnRecord {
       reads: call.reads.map((read) => ({ ...read, ms: 0 })),
     })),
     parts: record.parts.map((part) => ({ ...part, started: undefined, ended: undefined })),
-    answer: answer && {
-      ...answer,
-      headers: {},
-      ...(answer.events && { events: answer.events.map(({ text }) => ({ ms: 0, text })) }),
-    },
+    // An API's answers gain fields over time. What a fixture guards is the turn.
+    answer: answer && { status: answer.status, contentType: answer.contentType, headers: {} },
     times: { accepted: 0, queued: null, asked: null, firstByte: null, firstToken: null, end: null },
   };
 }

@@ -1,5 +1,6 @@
 /** The request of a client and the answer it got, as a record keeps them. */
 import type { RecordBudget } from "./limits.ts";
+import { TextLog } from "./text-log.ts";
 import { withoutToolKeys } from "./tool-keys.ts";
 
 export type RecordedApi = "chat-completions" | "responses" | "messages";
@@ -47,7 +48,7 @@ const KEPT_ANSWER_HEADERS = [
 
 /** Longest header value that is kept. */
 const MAX_HEADER_LENGTH = 512;
-const EVENT_BYTES = 48;
+const EVENT_BYTES = 16;
 
 export class Exchange {
   readonly id: string;
@@ -63,8 +64,7 @@ export class Exchange {
   status: number | undefined;
   answerHeaders: Readonly<Record<string, string>> = {};
   answerBody: string | undefined;
-  readonly eventTimes: number[] = [];
-  readonly events: string[] = [];
+  readonly events = new TextLog();
   /** Why the request was refused before any turn. */
   error: string | undefined;
   readonly budget: RecordBudget;
@@ -101,8 +101,7 @@ export class Exchange {
     if (this.#isFull) return this.budget.leaveOut("events", 1);
     this.#isFull = !this.budget.take(EVENT_BYTES + text.length, "events", 1);
     if (this.#isFull) return;
-    this.eventTimes.push(this.#now());
-    this.events.push(text);
+    this.events.add(text, this.#now());
   };
 }
 

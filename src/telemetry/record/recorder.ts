@@ -13,7 +13,8 @@ import { TurnRecording } from "./recording.ts";
 import type { TurnRecord } from "./schema.ts";
 import { createSources, type Sources } from "./sources.ts";
 import { toRecord } from "./to-record.ts";
-import { toSummary, type TurnSummary } from "./summary.ts";
+import { toSummary } from "./summary.ts";
+import type { TurnSummary } from "./turn-summary.ts";
 
 export interface Recorder {
   readonly isListening: boolean;

@@ -1,34 +1,8 @@
-/** One line of the list of turns. Made without making the record. */
+/** Makes the line of a turn in the list, without making its record. */
 import type { Message } from "../../harmony/conversation.ts";
 import type { Decision } from "../../turn/next-step.ts";
 import { outcomeOf, type RecordInput } from "./record-input.ts";
-import type { RecordedApi } from "./exchange.ts";
-
-export interface TurnSummary {
-  readonly at: string;
-  readonly id: string;
-  readonly api: RecordedApi | null;
-  readonly tenant: string;
-  readonly model: string;
-  /** The beginning of the last message of the user; empty where content is not kept. */
-  readonly words: string;
-  /** As in the record's `end`; `running` before it. */
-  readonly outcome: string;
-  /** Of the answer's HTTP status. */
-  readonly status: number | null;
-  readonly promptTokens: number | null;
-  readonly completionTokens: number | null;
-  /** Milliseconds since the request was accepted. */
-  readonly firstTokenMs: number | null;
-  readonly ms: number | null;
-  /** Decisions by which the gateway wrote or constrained something. */
-  readonly steered: readonly string[];
-  /** Names of the repairs. */
-  readonly repairs: readonly string[];
-  readonly reasoningFrom: string | null;
-  /** Names of the functions and tools that were called. */
-  readonly calls: readonly string[];
-}
+import type { TurnSummary } from "./turn-summary.ts";
 
 const MAX_WORDS = 120;
 

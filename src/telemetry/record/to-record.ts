@@ -253,7 +253,7 @@ function detailsOf(decision: Decision): Partial<RecordedDecision> {
 }
 
 function toAnswer(exchange: Exchange): RecordedAnswer | null {
-  const { status, answerHeaders, answerBody, events, eventTimes } = exchange;
+  const { status, answerHeaders, answerBody, events } = exchange;
   if (status === undefined) return null;
   const { "content-type": contentType = "", ...headers } = answerHeaders;
   return {
@@ -261,9 +261,7 @@ function toAnswer(exchange: Exchange): RecordedAnswer | null {
     contentType,
     headers,
     ...(answerBody !== undefined && { body: answerBody }),
-    ...(events.length > 0 && {
-      events: events.map((text, index) => ({ ms: eventTimes[index] ?? 0, text })),
-    }),
+    ...(!events.isEmpty && { events: events.entries() }),
   };
 }
 

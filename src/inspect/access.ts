@@ -1,0 +1,93 @@
+/**
+ * Who may use the inspector: it shows what users and models have written.
+ *
+ * Its data needs a token, in a header that no page of another origin can send without being asked for it (CORS, refused
+ * here), so that neither a link nor a form can use it. The host is checked against DNS rebinding. Forwarding headers mean
+ * that more than this machine can reach the gateway: then only a token that the operator has chosen is enough.
+ */
+import type { Context, MiddlewareHandler } from "hono";
+import { sha256Hex } from "../api/auth.ts";
+import type { ApiEnv } from "../api/client.ts";
+import { isLoopback } from "../config/resolve.ts";
+
+export interface AccessOptions {
+  readonly token: string;
+  /** The operator has chosen the token: requests may come through a proxy, under any host name. */
+  readonly isChosen: boolean;
+  /** The address listened on, and names that are allowed besides. */
+  readonly host: string;
+  readonly allowedHosts: readonly string[];
+}
+
+/** The header that carries the token. */
+export const TOKEN_HEADER = "x-inspect-token";
+
+const FORWARDING = [
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "cf-connecting-ip",
+  "via",
+];
+
+/** Refuses with 403, in words: requests that do not come from this machine by its name. */
+export function checkOrigin(options: AccessOptions): MiddlewareHandler<ApiEnv> {
+  return async (c, next) => {
+    const problem = findProblem(c, options);
+    if (problem !== undefined) return c.json({ error: problem }, 403);
+    return next();
+  };
+}
+
+/** Refuses with 401 without the token. */
+export function checkToken({ token }: AccessOptions): MiddlewareHandler<ApiEnv> {
+  const expected = sha256Hex(token);
+  return async (c, next) => {
+    // Digests are compared: the time says nothing about the token.
+    if ((await sha256Hex(c.req.header(TOKEN_HEADER) ?? "")) === (await expected)) return next();
+    return c.json(
+      { error: "The token is missing or wrong. Open the address that was printed." },
+      401,
+    );
+  };
+}
+
+function findProblem(
+  c: Context<ApiEnv>,
+  { isChosen, host: listened, allowedHosts }: AccessOptions,
+): string | undefined {
+  const forwarding = FORWARDING.find((name) => c.req.header(name) !== undefined);
+  if (forwarding !== undefined && !isChosen) {
+    return `The request came through a proxy (${forwarding}). Set inspectKey to use the inspector behind one.`;
+  }
+  const host = c.req.header("host") ?? new URL(c.req.url).host;
+  const name = host.replace(/:\d+$/, "");
+  const isKnown =
+    isLoopback(name) ||
+    name === listened ||
+    `[${listened}]` === name ||
+    allowedHosts.includes(name);
+  if (!isChosen && !isKnown) {
+    return `The host name ${name} is not allowed here. Add it to allowedHosts, or use the address that was printed.`;
+  }
+  const origin = c.req.header("origin");
+  if (origin !== undefined && hostOf(origin) !== host) {
+    return "Pages of other origins may not use the inspector.";
+  }
+  const site = c.req.header("sec-fetch-site");
+  const isNavigation = c.req.header("sec-fetch-mode") === "navigate";
+  if (site !== undefined && site !== "same-origin" && site !== "none" && !isNavigation) {
+    return "Pages of other origins may not use the inspector.";
+  }
+  return undefined;
+}
+
+function hostOf(origin: string): string | undefined {
+  try {
+    return new URL(origin).host;
+  } catch {
+    return undefined;
+  }
+}

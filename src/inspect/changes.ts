@@ -1,0 +1,73 @@
+/** Tells open pages which turns have begun, changed or ended, as server-sent events. */
+import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
+
+/** Pages that may listen at once. */
+const MAX_PAGES = 16;
+/** Changes are gathered for so long, so that a busy gateway does not send one event per turn and page. */
+const GATHER_MS = 150;
+const KEEP_ALIVE_MS = 15_000;
+
+const open = new WeakMap<Recorder, number>();
+
+/** Undefined: too many pages listen already. A page that does not read gets the latest state when it does. */
+export function streamChanges(
+  recorder: Recorder,
+  toRow: (entry: RecordEntry) => object,
+  signals: readonly AbortSignal[],
+): ReadableStream<Uint8Array> | undefined {
+  const pages = open.get(recorder) ?? 0;
+  if (pages >= MAX_PAGES) return undefined;
+  open.set(recorder, pages + 1);
+  const encoder = new TextEncoder();
+  const changed = new Set<RecordEntry>();
+  let gathering: ReturnType<typeof setTimeout> | undefined;
+  let keepAlive: ReturnType<typeof setInterval> | undefined;
+  let stop: (() => void) | undefined;
+  let isOver = false;
+  let close: (() => void) | undefined;
+
+  const end = (): void => {
+    if (isOver) return;
+    isOver = true;
+    stop?.();
+    clearTimeout(gathering);
+    clearInterval(keepAlive);
+    for (const signal of signals) signal.removeEventListener("abort", end);
+    close?.();
+    open.set(recorder, (open.get(recorder) ?? 1) - 1);
+  };
+
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const send = (text: string): void => {
+        if (!isOver) controller.enqueue(encoder.encode(text));
+      };
+      const flush = (): void => {
+        gathering = undefined;
+        // Without room the changes wait, one entry for each turn at most.
+        if ((controller.desiredSize ?? 0) <= 0) {
+          gathering = setTimeout(flush, GATHER_MS);
+          return;
+        }
+        const rows = Array.from(changed, (entry) => toRow(entry));
+        changed.clear();
+        send(`data: ${JSON.stringify(rows)}\n\n`);
+      };
+      stop = recorder.listen((entry) => {
+        changed.add(entry);
+        gathering ??= setTimeout(flush, GATHER_MS);
+      });
+      keepAlive = setInterval(() => {
+        if ((controller.desiredSize ?? 0) > 0) send(": \n\n");
+      }, KEEP_ALIVE_MS);
+      send(": \n\n");
+      close = () => controller.close();
+      for (const signal of signals) signal.addEventListener("abort", end, { once: true });
+      if (signals.some(({ aborted }) => aborted)) end();
+    },
+    cancel() {
+      close = undefined;
+      end();
+    },
+  });
+}

@@ -1,0 +1,118 @@
+/** Requests to the gateway. The token is in the address that was printed, and from then on in this tab only. */
+import type { LoadedTurn, Overview, Row } from "./types.ts";
+
+const TOKEN_HEADER = "x-inspect-token";
+const STORED = "harmony-gateway-inspect";
+
+export class TokenRefused extends Error {}
+
+export function readToken(): string {
+  const given = location.hash.startsWith("#token=") ? location.hash.slice("#token=".length) : "";
+  if (given !== "") {
+    sessionStorage.setItem(STORED, given);
+    // Neither bookmarks nor screenshots should have it.
+    history.replaceState(null, "", location.pathname);
+  }
+  return sessionStorage.getItem(STORED) ?? "";
+}
+
+export function keepToken(token: string): void {
+  sessionStorage.setItem(STORED, token);
+}
+
+async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { [TOKEN_HEADER]: sessionStorage.getItem(STORED) ?? "" };
+  const response = await fetch(`/inspect/api/${path}`, { ...init, headers });
+  if (response.ok) return response;
+  const body: unknown = await response.json().catch(() => ({}));
+  const reason: unknown = typeof body === "object" && body ? Reflect.get(body, "error") : undefined;
+  const message = typeof reason === "string" ? reason : `The gateway answered ${response.status}.`;
+  throw response.status === 401 ? new TokenRefused(message) : new Error(message);
+}
+
+export async function loadOverview(): Promise<Overview> {
+  const overview: Overview = await (await request("turns")).json();
+  return overview;
+}
+
+export async function loadTurn(number: number): Promise<LoadedTurn> {
+  const turn: LoadedTurn = await (await request(`turns/${number}`)).json();
+  return turn;
+}
+
+export async function clearTurns(): Promise<void> {
+  await request("turns", { method: "DELETE" });
+}
+
+/** Saves a turn as a page that opens without the gateway, or as JSON for `harmony-gateway replay`. */
+export async function saveTurn(row: Row, as: "html" | "json"): Promise<void> {
+  const response = await request(`turns/${row.number}/file?as=${as}`);
+  const url = URL.createObjectURL(await response.blob());
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = `turn-${row.id.replaceAll(/[^\w-]/g, "-").slice(0, 60)}.${as}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Calls back with every turn that begins, changes or ends. Connects again when the gateway has been away. */
+export async function followChanges(
+  onRows: (rows: readonly Row[]) => void,
+  onState: (isConnected: boolean) => void,
+): Promise<never> {
+  for (;;) {
+    try {
+      const response = await request("changes");
+      onState(true);
+      await readEvents(response, onRows);
+    } catch (error) {
+      if (error instanceof TokenRefused) throw error;
+    }
+    onState(false);
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+  }
+}
+
+async function readEvents(
+  response: Response,
+  onRows: (rows: readonly Row[]) => void,
+): Promise<void> {
+  if (response.body === null) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += value;
+    const events = text.split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) {
+      if (event.startsWith("data: ")) onRows(JSON.parse(event.slice("data: ".length)));
+    }
+  }
+}
+
+/** Sends a request as any client would. Resolves when the answer has been read to its end. */
+export async function ask(path: string, body: object, key: string, id: string): Promise<string> {
+  const response = await fetch(path, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "x-request-id": id,
+      ...(key !== "" && { authorization: `Bearer ${key}` }),
+    },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(readError(text, response.status));
+  return text;
+}
+
+function readError(text: string, status: number): string {
+  try {
+    const body: { error?: { message?: string } } = JSON.parse(text);
+    return body.error?.message ?? `The gateway answered ${status}.`;
+  } catch {
+    return `The gateway answered ${status}.`;
+  }
+}

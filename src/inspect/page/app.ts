@@ -1,0 +1,362 @@
+/** The inspector's page: the list of turns, the selected one, the playground and the comparison. */
+import { html, nothing, render, type TemplateResult } from "lit-html";
+import { answerPane, linkParts } from "./answer.ts";
+import {
+  followChanges,
+  keepToken,
+  loadOverview,
+  loadTurn,
+  readToken,
+  saveTurn,
+  TokenRefused,
+} from "./api.ts";
+import { cameBand } from "./came.ts";
+import { comparePane } from "./compare.ts";
+import { conversationBand } from "./conversation.ts";
+import { toCount, toMs, toOutcome } from "./format.ts";
+import { listPane, ROW_HEIGHT } from "./list.ts";
+import { outputBand } from "./output.ts";
+import { playgroundPane, sendSample, wanted } from "./playground.ts";
+import { onChange, type Pane, state, type TokenView, update, visibleRows } from "./store.ts";
+import type { LoadedTurn, Row } from "./types.ts";
+import { revealRow } from "./windowed.ts";
+
+const PANES: readonly (readonly [Pane, string])[] = [
+  ["turn", "Turn"],
+  ["playground", "Playground"],
+  ["compare", "Compare"],
+];
+
+function page(): TemplateResult {
+  if (state.isRefused) return askForToken();
+  const { turn } = state;
+  return html`
+    <header class="top">
+      <h1><span class="logo" aria-hidden="true">◧</span> Inspector</h1>
+      ${
+        state.isShared
+          ? nothing
+          : html`<nav class="panes" aria-label="Views">
+              <button
+                type="button"
+                class="plain narrow"
+                aria-pressed=${state.isListOpen}
+                @click=${() => update({ isListOpen: !state.isListOpen })}
+              >
+                Turns
+              </button>
+              ${PANES.map(
+                ([pane, label]) =>
+                  html`<button
+                    type="button"
+                    aria-pressed=${state.pane === pane}
+                    @click=${() => update({ pane, isListOpen: false })}
+                  >
+                    ${label}
+                  </button>`,
+              )}
+            </nav>`
+      }
+      <span class="end quiet">
+        ${
+          state.isShared
+            ? "a turn in a file"
+            : html`<span
+                  class="dot ${state.isConnected ? "good" : "bad"}"
+                  aria-hidden="true"
+                ></span>
+                ${state.isConnected ? "live" : "not connected"} ${state.overview?.version ?? ""}`
+        }
+      </span>
+      <button
+        type="button"
+        class="plain"
+        aria-label="Help"
+        @click=${() => update({ isHelpOpen: true })}
+      >
+        ?
+      </button>
+    </header>
+    <div class="columns ${state.isListOpen ? "list-open" : ""} ${state.isShared ? "shared" : ""}">
+      ${state.isShared ? nothing : listPane(select)}
+      <main tabindex="-1">
+        ${state.problem === "" ? nothing : html`<p class="problem" role="alert">${state.problem}</p>`}
+        ${mainPane(turn)}
+      </main>
+      ${state.pane !== "compare" && turn !== undefined ? answerPane(turn) : nothing}
+    </div>
+    ${state.isHelpOpen ? help() : nothing}
+  `;
+}
+
+function mainPane(turn: LoadedTurn | undefined): TemplateResult {
+  switch (state.pane) {
+    case "playground":
+      return html`${playgroundPane()} ${turn === undefined ? nothing : turnView(turn)}`;
+    case "compare":
+      return comparePane(pickOther);
+    case "turn":
+      return turn === undefined ? empty() : turnView(turn);
+    default:
+      return state.pane satisfies never;
+  }
+}
+
+function turnView(turn: LoadedTurn): TemplateResult {
+  const { record, row } = turn;
+  const { word, tone } = toOutcome(row);
+  return html`<div class="turn">
+    <header class="turn-head">
+      <p class="turn-title">
+        <span class="dot ${tone}" aria-hidden="true"></span> <strong>${word}</strong>
+        <span>${record.model}</span>
+        <span class="quiet"
+          >${record.api} · ${toCount(row.promptTokens)} tokens in · ${toCount(row.completionTokens)}
+          out · ${toMs(row.ms)}</span
+        >
+      </p>
+      ${
+        state.isShared
+          ? nothing
+          : html`<p class="actions">
+              <button type="button" class="plain" @click=${() => save(row, "html")}>
+                Save as a page
+              </button>
+              <button type="button" class="plain" @click=${() => save(row, "json")}>
+                Save for replay
+              </button>
+            </p>`
+      }
+    </header>
+    ${
+      record.cut.length > 0
+        ? html`<p class="note bad">
+            The record was too large and is cut:
+            ${record.cut.map(({ what, left }) => `${toCount(left)} of ${what}`).join(", ")}.
+          </p>`
+        : nothing
+    }
+    ${cameBand(turn)} ${conversationBand(turn)} ${outputBand(turn)}
+  </div>`;
+}
+
+function empty(): TemplateResult {
+  const base = `${location.origin}/v1`;
+  return html`<section class="empty">
+    <h2>No turns yet</h2>
+    <p>Point a client at the gateway, and every turn appears here as the model saw it.</p>
+    <pre>OPENAI_BASE_URL=${base} OPENAI_API_KEY=any</pre>
+    <button type="button" class="primary" @click=${sample}>Send a sample turn</button>
+    <p class="quiet">or press <kbd>?</kbd> for the keys</p>
+  </section>`;
+}
+
+async function sample(): Promise<void> {
+  if (state.overview?.hasKeys) return update({ pane: "playground" });
+  await sendSample();
+}
+
+function askForToken(): TemplateResult {
+  return html`<main class="token">
+    <h1>Inspector</h1>
+    <p>Open the address that the gateway printed when it started, or enter its token.</p>
+    <form
+      @submit=${(event: Event) => {
+        event.preventDefault();
+        if (!(event.target instanceof HTMLFormElement)) return;
+        const token = new FormData(event.target).get("token");
+        if (typeof token !== "string") return;
+        keepToken(token);
+        update({ isRefused: false });
+        void start();
+      }}
+    >
+      <label>Token <input name="token" type="password" autocomplete="off" required /></label>
+      <button type="submit" class="primary">Open</button>
+    </form>
+  </main>`;
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["j", "next turn"],
+  ["k", "previous turn"],
+  ["/", "filter"],
+  ["t", "reading, tokens, raw text"],
+  ["p", "playground"],
+  ["c", "compare"],
+  ["?", "this help"],
+  ["Esc", "close"],
+];
+
+function help(): TemplateResult {
+  return html`<div class="veil" @click=${closeHelp}>
+    <div class="help" role="dialog" aria-modal="true" aria-labelledby="help-title">
+      <h2 id="help-title">Keys</h2>
+      <dl>
+        ${KEYS.map(
+          ([key, what]) =>
+            html`<dt><kbd>${key}</kbd></dt>
+              <dd>${what}</dd>`,
+        )}
+      </dl>
+      <button type="button" class="primary" id="close-help" @click=${closeHelp}>Close</button>
+    </div>
+  </div>`;
+}
+
+function closeHelp(): void {
+  update({ isHelpOpen: false });
+}
+
+async function save(row: Row, as: "html" | "json"): Promise<void> {
+  await attempt(() => saveTurn(row, as));
+}
+
+/** Shows what went wrong instead of failing. */
+async function attempt(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof TokenRefused) update({ isRefused: true });
+    else update({ problem: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function select(number: number): void {
+  update({
+    selected: number,
+    problem: "",
+    isListOpen: false,
+    pane: state.pane === "compare" ? "turn" : state.pane,
+  });
+  void attempt(() => refresh(number));
+}
+
+/** Least time between two looks at a turn that is running; large ones are looked at less often. */
+const LOOK_MS = 400;
+let looking: ReturnType<typeof setTimeout> | undefined;
+
+async function refresh(number: number): Promise<void> {
+  clearTimeout(looking);
+  const started = performance.now();
+  const turn = await loadTurn(number);
+  if (state.selected !== number) return;
+  update({ turn });
+  if (turn.row.isComplete) return;
+  const cost = performance.now() - started;
+  looking = setTimeout(() => void attempt(() => refresh(number)), Math.max(LOOK_MS, cost * 10));
+}
+
+function pickOther(number: number): void {
+  if (number === 0) return update({ other: undefined });
+  void attempt(async () => update({ other: await loadTurn(number) }));
+}
+
+/** Rows that are new come first; those that are known are replaced. */
+function merge(changed: readonly Row[]): void {
+  const rows = new Map(state.rows.map((row) => [row.number, row]));
+  for (const row of changed) rows.set(row.number, row);
+  update({ rows: [...rows.values()].toSorted((a, b) => b.number - a.number).slice(0, MAX_ROWS) });
+  for (const { id, number } of changed) {
+    if (wanted.delete(id)) select(number);
+  }
+  const own = changed.find(({ number }) => number === state.selected);
+  if (own?.isComplete && !state.turn?.row.isComplete) select(own.number);
+}
+
+const MAX_ROWS = 5000;
+
+function move(by: number): void {
+  const rows = visibleRows();
+  const at = rows.findIndex(({ number }) => number === state.selected);
+  const index = at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by));
+  const row = rows[index];
+  if (row === undefined) return;
+  revealRow(index, ROW_HEIGHT);
+  select(row.number);
+}
+
+const NEXT_VIEW: Record<TokenView, TokenView> = {
+  reading: "tokens",
+  tokens: "raw",
+  raw: "reading",
+};
+
+function onKey(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") {
+    closeHelp();
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    return;
+  }
+  const isTyping =
+    event.target instanceof HTMLInputElement ||
+    event.target instanceof HTMLTextAreaElement ||
+    event.target instanceof HTMLSelectElement;
+  if (isTyping) return;
+  switch (event.key) {
+    case "j":
+      return move(1);
+    case "k":
+      return move(-1);
+    case "t":
+      return update({ view: NEXT_VIEW[state.view] });
+    case "p":
+      return update({ pane: state.pane === "playground" ? "turn" : "playground" });
+    case "c":
+      return update({ pane: state.pane === "compare" ? "turn" : "compare" });
+    case "?":
+      return update({ isHelpOpen: !state.isHelpOpen });
+    case "/": {
+      event.preventDefault();
+      const filter = document.querySelector("#filter");
+      if (filter instanceof HTMLElement) filter.focus();
+      return;
+    }
+    default:
+  }
+}
+
+async function start(): Promise<void> {
+  await attempt(async () => {
+    const overview = await loadOverview();
+    update({ overview, rows: overview.turns.toReversed() });
+    const newest = overview.turns.at(-1);
+    if (newest !== undefined && state.selected === undefined) select(newest.number);
+    await followChanges(merge, (isConnected) => {
+      update({ isConnected });
+      if (isConnected) void attempt(async () => merge((await loadOverview()).turns));
+    });
+  });
+}
+
+/** A turn that stands in the page itself: then there is no gateway to ask. */
+function readSharedTurn(): LoadedTurn | undefined {
+  const text = document.querySelector("#shared-turn")?.textContent;
+  if (text === undefined || text === null) return undefined;
+  const turn: LoadedTurn = JSON.parse(text);
+  return turn;
+}
+
+const root = document.createElement("div");
+root.id = "app";
+const shared = readSharedTurn();
+document.body.append(root);
+let wasHelpOpen = false;
+onChange(() => {
+  render(page(), root);
+  if (state.isHelpOpen && !wasHelpOpen) {
+    const close = document.querySelector("#close-help");
+    if (close instanceof HTMLElement) close.focus();
+  }
+  wasHelpOpen = state.isHelpOpen;
+});
+linkParts(root);
+document.addEventListener("keydown", onKey);
+if (shared === undefined) {
+  readToken();
+  update({});
+  void start();
+} else {
+  update({ turn: shared, selected: shared.row.number, isShared: true });
+}

@@ -1,0 +1,129 @@
+/** Numbers, names and texts as the page shows them. */
+import type { RecordedIds, RecordedText, TurnRecord } from "../../telemetry/record/schema.ts";
+import type { Row, Tokens } from "./types.ts";
+
+export function toMs(ms: number | null): string {
+  if (ms === null) return "–";
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  return ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+export function toCount(count: number | null | undefined): string {
+  return count === null || count === undefined ? "–" : count.toLocaleString("en");
+}
+
+export function toTime(at: string): string {
+  return new Date(at).toLocaleTimeString("en-GB");
+}
+
+/** Text, or how long it was where content is not kept. */
+export function shown(text: RecordedText | undefined): string {
+  if (text === undefined) return "";
+  return typeof text === "string" ? text : `(${toCount(text.chars)} characters, not kept)`;
+}
+
+export function idsOf(ids: RecordedIds): readonly number[] {
+  return Array.isArray(ids) ? ids : [];
+}
+
+/** A token as text. Bytes of an incomplete character are hex. */
+export function tokenText(id: number, tokens: Tokens): string {
+  const text = tokens[id];
+  if (text === undefined) return `[${id}]`;
+  if (typeof text === "string") return text;
+  return text.map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+}
+
+/** Undefined for a token that is text by itself. */
+export function bytesOf(id: number, tokens: Tokens): readonly number[] | undefined {
+  const text = tokens[id];
+  return typeof text === "object" ? text : undefined;
+}
+
+export const FIRST_SPECIAL = 199_998;
+
+export function isSpecial(id: number): boolean {
+  return id >= FIRST_SPECIAL;
+}
+
+/** The role or channel whose colour and letter something has. */
+export type Hue = "system" | "developer" | "user" | "analysis" | "commentary" | "final" | "tool";
+
+export const LETTERS: Record<Hue, string> = {
+  system: "S",
+  developer: "D",
+  user: "U",
+  analysis: "A",
+  commentary: "C",
+  final: "F",
+  tool: "T",
+};
+
+export function hueOfMessage({ role, channel }: TurnRecord["conversation"][number]): Hue {
+  if (role === "assistant") {
+    return channel === "analysis" || channel === "commentary" ? channel : "final";
+  }
+  return role;
+}
+
+export function hueOfPart(kind: string): Hue {
+  switch (kind) {
+    case "reasoning":
+      return "analysis";
+    case "content":
+      return "final";
+    case "tool-result":
+      return "tool";
+    default:
+      return "commentary";
+  }
+}
+
+/** An outcome as a word, and how good it is. */
+export function toOutcome(row: Pick<Row, "outcome" | "status">): {
+  readonly word: string;
+  readonly tone: "good" | "bad" | "busy" | "plain";
+} {
+  switch (row.outcome) {
+    case "stop":
+      return { word: "answered", tone: "good" };
+    case "tool-calls":
+      return { word: "called", tone: "good" };
+    case "length":
+      return { word: "cut at limit", tone: "bad" };
+    case "refused":
+      return { word: `refused ${row.status ?? ""}`.trim(), tone: "bad" };
+    case "running":
+      return { word: "running", tone: "busy" };
+    case "error":
+    case "failed":
+      return { word: "failed", tone: "bad" };
+    default:
+      return { word: row.outcome, tone: "plain" };
+  }
+}
+
+/** What a decision of the gateway means, in a few words. */
+export const DECISIONS: Record<string, string> = {
+  continue: "let the model write",
+  "constrain-turn": "let the model write under one constraint",
+  "skip-reasoning": "wrote an empty reasoning message, so that the model does not reason",
+  "open-reasoning": "opened a reasoning message; a call is forced after it",
+  "open-message": "opened another message",
+  "open-answer": "opened the answer",
+  "constrain-answer": "constrained the answer to its schema",
+  "check-answer": "checked the answer against its schema",
+  "retry-answer": "rejected the answer and asked for another",
+  "choose-function": "asked which function to call",
+  "open-call": "opened a call",
+  "constrain-call": "constrained the arguments to their schema",
+  "check-calls": "checked the arguments against their schema",
+  "retry-call": "rejected the arguments and asked for others",
+  "refuse-call": "answered a call that is not allowed with an error",
+  "open-builtin-call": "opened a call to a tool of the gateway",
+  "write-approved-call": "wrote a call that the client had approved",
+  "run-tool": "ran the tool",
+  "ask-for-more-calls": "asked whether there is another call",
+  finish: "ended the turn",
+  fail: "ended the turn with an error",
+};

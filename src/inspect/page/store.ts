@@ -1,0 +1,94 @@
+/** What the page shows, and how it changes. */
+import type { LoadedTurn, Overview, Row } from "./types.ts";
+
+export type TokenView = "reading" | "tokens" | "raw";
+export type Pane = "turn" | "playground" | "compare";
+
+export interface State {
+  overview: Overview | undefined;
+  /** Newest first. */
+  rows: readonly Row[];
+  selected: number | undefined;
+  turn: LoadedTurn | undefined;
+  /** For comparison. */
+  other: LoadedTurn | undefined;
+  pane: Pane;
+  view: TokenView;
+  filter: string;
+  outcome: string;
+  isHelpOpen: boolean;
+  isConnected: boolean;
+  isRefused: boolean;
+  problem: string;
+  /** The page is a file with one turn in it. */
+  isShared: boolean;
+  /** On a narrow screen: which side is shown. */
+  isListOpen: boolean;
+}
+
+export const state: State = {
+  overview: undefined,
+  rows: [],
+  selected: undefined,
+  turn: undefined,
+  other: undefined,
+  pane: "turn",
+  view: "reading",
+  filter: "",
+  outcome: "",
+  isHelpOpen: false,
+  isConnected: true,
+  isRefused: false,
+  problem: "",
+  isShared: false,
+  isListOpen: true,
+};
+
+let draw: () => void = () => undefined;
+let isWaiting = false;
+
+/** @param redraw called once per frame after changes. */
+export function onChange(redraw: () => void): void {
+  draw = redraw;
+}
+
+export function update(changes: Partial<State>): void {
+  Object.assign(state, changes);
+  if (isWaiting) return;
+  isWaiting = true;
+  requestAnimationFrame(() => {
+    isWaiting = false;
+    draw();
+  });
+}
+
+/** Rows that pass the filter. */
+export function visibleRows(): readonly Row[] {
+  const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
+  return state.rows.filter((row) => {
+    if (state.outcome !== "" && !hasMark(row, state.outcome)) return false;
+    if (words.length === 0) return true;
+    const text = [row.words, row.model, row.id, row.api, row.outcome, row.tenant, ...row.calls]
+      .concat(row.repairs, row.steered)
+      .join(" ")
+      .toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+function hasMark(row: Row, mark: string): boolean {
+  switch (mark) {
+    case "steered":
+      return row.steered.length > 0;
+    case "repaired":
+      return row.repairs.length > 0;
+    case "lost":
+      return row.reasoningFrom === "lost";
+    case "tools":
+      return row.calls.length > 0;
+    case "failed":
+      return ["failed", "error", "refused", "length", "cancelled"].includes(row.outcome);
+    default:
+      return true;
+  }
+}

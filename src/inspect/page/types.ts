@@ -1,0 +1,24 @@
+/** What the gateway sends to the page. */
+import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import type { TurnSummary } from "../../telemetry/record/turn-summary.ts";
+
+export interface Row extends TurnSummary {
+  readonly number: number;
+  readonly isComplete: boolean;
+}
+
+/** Text of a token by its id, or bytes that are only part of a character. */
+export type Tokens = Readonly<Record<number, string | readonly number[]>>;
+
+export interface LoadedTurn {
+  readonly row: Row;
+  readonly record: TurnRecord;
+  readonly tokens: Tokens;
+}
+
+export interface Overview {
+  readonly version: string;
+  readonly hasKeys: boolean;
+  readonly models: readonly string[];
+  readonly turns: readonly Row[];
+}

@@ -1,0 +1,98 @@
+/** Long content that is only in the document where it can be seen. */
+import { html, nothing, render, type TemplateResult } from "lit-html";
+import { state, update } from "./store.ts";
+
+/** Renders its content when it comes near the screen, and keeps its height afterwards. */
+class LazyBlock extends HTMLElement {
+  /** Set before it is connected. */
+  content: (() => TemplateResult) | undefined;
+  /** Changes when the content does. */
+  #key: unknown;
+  #isShown = false;
+  readonly #observer = new IntersectionObserver(
+    (entries) => {
+      const isNear = entries.at(-1)?.isIntersecting ?? false;
+      if (isNear !== this.#isShown) this.#show(isNear);
+    },
+    { rootMargin: "800px" },
+  );
+
+  set key(key: unknown) {
+    if (key === this.#key) return;
+    this.#key = key;
+    if (this.#isShown) this.#show(true);
+  }
+
+  connectedCallback(): void {
+    this.#observer.observe(this);
+  }
+
+  disconnectedCallback(): void {
+    this.#observer.disconnect();
+  }
+
+  #show(isNear: boolean): void {
+    if (!isNear) this.style.minHeight = `${this.offsetHeight}px`;
+    this.#isShown = isNear;
+    render(isNear ? (this.content?.() ?? nothing) : nothing, this);
+    if (isNear) this.style.minHeight = "";
+  }
+}
+
+customElements.define("lazy-block", LazyBlock);
+
+/**
+ * Content in blocks of `size` items. Up to one block is rendered at once.
+ *
+ * @param key changes when the items do
+ */
+export function inBlocks<T>(
+  items: readonly T[],
+  size: number,
+  key: unknown,
+  block: (items: readonly T[], from: number) => TemplateResult,
+): TemplateResult {
+  if (items.length <= size) return block(items, 0);
+  const starts = Array.from({ length: Math.ceil(items.length / size) }, (_, index) => index * size);
+  return html`${starts.map((from) => {
+    const own = items.slice(from, from + size);
+    return html`<lazy-block .content=${() => block(own, from)} .key=${key}></lazy-block>`;
+  })}`;
+}
+
+/** Rows of one height in a box that scrolls: only those that can be seen are in the document. */
+export function fixedRows<T>(
+  items: readonly T[],
+  rowHeight: number,
+  row: (item: T, index: number) => TemplateResult,
+): TemplateResult {
+  const { scrollTop, height } = listBox;
+  const first = Math.max(0, Math.floor(scrollTop / rowHeight) - 5);
+  const last = Math.min(items.length, Math.ceil((scrollTop + height) / rowHeight) + 5);
+  return html`<div class="spacer" .style=${`height:${items.length * rowHeight}px`}>
+    <div class="rows" .style=${`transform:translateY(${first * rowHeight}px)`}>
+      ${items.slice(first, last).map((item, index) => row(item, first + index))}
+    </div>
+  </div>`;
+}
+
+const listBox = { scrollTop: 0, height: 1200 };
+
+/** For the box around {@link fixedRows}. */
+export function onListScroll(event: Event): void {
+  if (!(event.currentTarget instanceof HTMLElement)) return;
+  listBox.scrollTop = event.currentTarget.scrollTop;
+  listBox.height = event.currentTarget.clientHeight;
+  update({ rows: state.rows });
+}
+
+/** Scrolls the box so that a row can be seen. */
+export function revealRow(index: number, rowHeight: number): void {
+  const box = document.querySelector(".list-box");
+  if (!(box instanceof HTMLElement)) return;
+  const top = index * rowHeight;
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (top + rowHeight > box.scrollTop + box.clientHeight) {
+    box.scrollTop = top + rowHeight - box.clientHeight;
+  }
+}

@@ -1,0 +1,62 @@
+/** One turn as a page that opens without a server: the same scripts, with the record in it. */
+import type { Assets } from "./assets.ts";
+
+/** Where the page looks for a record of its own. */
+const RECORD_ID = "shared-turn";
+
+/**
+ * HTML that loads nothing. Scripts stand in it as data URLs, named by an import map, because modules cannot be loaded from
+ * files; the record is JSON in which no tag can end it.
+ */
+export async function toSharedPage(assets: Assets, turn: object): Promise<string> {
+  const scripts = await assets.scripts();
+  const style = (await assets.file("style.css"))?.text ?? "";
+  const imports: Record<string, string> = {};
+  for (const [name, text] of scripts) {
+    imports[moduleName(name)] = `data:text/javascript;base64,${toBase64(withModuleNames(text))}`;
+  }
+  const [entry = ""] = scripts.keys();
+  const map = JSON.stringify({ imports });
+  const start = `import ${JSON.stringify(moduleName(entry))};`;
+  const policy =
+    `default-src 'none'; style-src '${await hashOf(style)}'; ` +
+    `script-src data: '${await hashOf(map)}' '${await hashOf(start)}'`;
+  return [
+    "<!doctype html>",
+    '<html lang="en"><head><meta charset="utf-8">',
+    `<meta http-equiv="content-security-policy" content="${policy}">`,
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    "<title>A turn · harmony-gateway</title>",
+    `<style>${style}</style></head><body>`,
+    `<script type="application/json" id="${RECORD_ID}">${toSafeJson(turn)}</script>`,
+    `<script type="importmap">${map}</script>`,
+    `<script type="module">${start}</script>`,
+    "</body></html>",
+    "",
+  ].join("\n");
+}
+
+/** JSON in which `<` cannot begin a tag. */
+function toSafeJson(value: object): string {
+  return JSON.stringify(value).replaceAll("<", String.raw`\u003c`);
+}
+
+function moduleName(file: string): string {
+  return `inspect/${file}`;
+}
+
+/** Relative imports have no meaning in a data URL. */
+function withModuleNames(text: string): string {
+  return text.replaceAll(/(from\s*|import\s*)"\.\/([\w.-]+)"/g, '$1"inspect/$2"');
+}
+
+function toBase64(text: string): string {
+  let binary = "";
+  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+async function hashOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return `sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}`;
+}

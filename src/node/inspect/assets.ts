@@ -1,0 +1,85 @@
+/**
+ * Reads the page's files. In a clone they are TypeScript, and their types are stripped when they are first asked for, as
+ * Node does with the gateway's own sources; in the package they have been compiled.
+ */
+import { readdir, readFile } from "node:fs/promises";
+import { stripTypeScriptTypes } from "node:module";
+import type { Asset, Assets } from "../../inspect/assets.ts";
+
+const FOLDER = new URL("../../inspect/page/", import.meta.url);
+/** `.ts` in a clone, `.js` in the package. */
+const EXTENSION = import.meta.url.slice(import.meta.url.lastIndexOf("."));
+const ENTRY = `app${EXTENSION}`;
+const LIBRARY = "lit-html.js";
+/** The build for browsers: the name alone resolves to the one for servers. */
+const LIBRARY_FILE = new URL("../lit-html.js", import.meta.resolve("lit-html"));
+
+const SCRIPT = "text/javascript; charset=utf-8";
+
+export function createAssets(): Assets {
+  const known = new Map<string, Promise<Asset | undefined>>();
+  let names: Promise<readonly string[]> | undefined;
+
+  const listNames = (): Promise<readonly string[]> => (names ??= readNames());
+
+  async function file(name: string): Promise<Asset | undefined> {
+    // Only names that are in the folder: nothing can be asked for by a path.
+    if (name !== LIBRARY && !(await listNames()).includes(name)) return undefined;
+    let asset = known.get(name);
+    if (asset === undefined) known.set(name, (asset = readAsset(name)));
+    return asset;
+  }
+
+  return {
+    file,
+    async page() {
+      return toPage();
+    },
+    async scripts() {
+      const found = new Map<string, string>();
+      const scripts = (await listNames()).filter((name) => name.endsWith(EXTENSION));
+      for (const name of [ENTRY, ...scripts, LIBRARY]) {
+        const asset = await file(name);
+        if (asset !== undefined) found.set(name, asset.text);
+      }
+      return found;
+    },
+  };
+}
+
+async function readNames(): Promise<readonly string[]> {
+  const names = await readdir(FOLDER);
+  return names.filter((name) => name.endsWith(EXTENSION) || name.endsWith(".css"));
+}
+
+async function readAsset(name: string): Promise<Asset> {
+  const url = name === LIBRARY ? LIBRARY_FILE : new URL(name, FOLDER);
+  const text = await readFile(url, "utf8");
+  if (name.endsWith(".css")) return { text, type: "text/css; charset=utf-8" };
+  return { text: toScript(name, text), type: SCRIPT };
+}
+
+function toScript(name: string, text: string): string {
+  const plain = name.endsWith(".ts") ? stripTypeScriptTypes(text) : text;
+  return plain
+    .replaceAll(/from\s*"lit-html"/g, `from "./${LIBRARY}"`)
+    .replaceAll(/^\/\/# sourceMappingURL=.*$/gm, "");
+}
+
+function toPage(): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Inspector · harmony-gateway</title>
+<link rel="stylesheet" href="/inspect/app/style.css">
+<script type="module" src="/inspect/app/${ENTRY}"></script>
+</head>
+<body>
+<noscript>The inspector needs JavaScript.</noscript>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,40 @@
+/** The inspector's page on Node: its files, and the token that is printed. */
+import type { Hono } from "hono";
+import type { ApiEnv } from "../../api/client.ts";
+import type { Settings } from "../../config/settings.ts";
+import { inspectorRoutes } from "../../inspect/routes.ts";
+import type { Models } from "../../models/models.ts";
+import type { Recorder } from "../../telemetry/record/recorder.ts";
+import { randomId } from "../random-id.ts";
+import { readVersion } from "../version.ts";
+import { createAssets } from "./assets.ts";
+
+export interface Inspector {
+  /** What is printed: the token is behind `#`, so that neither logs of servers nor other pages see it. */
+  toUrl(origin: string): string;
+  routes(models: Models, settings: Settings, closing: AbortSignal): Hono<ApiEnv>;
+}
+
+export function openInspector(settings: Settings, recorder: Recorder): Inspector {
+  const { inspectKey } = settings;
+  const token = inspectKey ?? randomId();
+  const assets = createAssets();
+  const version = readVersion();
+  return {
+    // A token of the operator's own is not printed.
+    toUrl: (origin) => `${origin}/inspect${inspectKey === undefined ? `#token=${token}` : ""}`,
+    routes: (models, { keys, host, allowedHosts }, closing) =>
+      inspectorRoutes({
+        closing,
+        recorder,
+        assets,
+        models: () => models,
+        hasKeys: keys.length > 0,
+        version,
+        token,
+        isChosen: inspectKey !== undefined,
+        host,
+        allowedHosts,
+      }),
+  };
+}

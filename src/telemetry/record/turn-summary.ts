@@ -1,0 +1,26 @@
+/** One line of the list of turns. */
+export interface TurnSummary {
+  readonly at: string;
+  readonly id: string;
+  readonly api: string | null;
+  readonly tenant: string;
+  readonly model: string;
+  /** The beginning of the last message of the user; empty where content is not kept. */
+  readonly words: string;
+  /** As in the record's `end`; `running` before it. */
+  readonly outcome: string;
+  /** Of the answer's HTTP status. */
+  readonly status: number | null;
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  /** Milliseconds since the request was accepted. */
+  readonly firstTokenMs: number | null;
+  readonly ms: number | null;
+  /** Decisions by which the gateway wrote or constrained something. */
+  readonly steered: readonly string[];
+  /** Names of the repairs. */
+  readonly repairs: readonly string[];
+  readonly reasoningFrom: string | null;
+  /** Names of the functions and tools that were called. */
+  readonly calls: readonly string[];
+}

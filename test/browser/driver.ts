@@ -1,0 +1,88 @@
+/**
+ * A real browser for the tests of the inspector's page: the Chromium of the system, driven by playwright-core. Both may be
+ * missing; the tests are then skipped by name.
+ */
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The part of playwright-core that the tests use: it is not installed where types are checked. */
+export interface Page {
+  goto(url: string): Promise<unknown>;
+  reload(): Promise<unknown>;
+  url(): string;
+  getByRole(role: string, options?: { name?: string | RegExp; exact?: boolean }): Locator;
+  getByText(text: string | RegExp, options?: { exact?: boolean }): Locator;
+  getByLabel(text: string | RegExp): Locator;
+  locator(selector: string): Locator;
+  keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
+  evaluate<T>(expression: string): Promise<T>;
+  emulateMedia(options: { colorScheme: "light" | "dark" }): Promise<void>;
+  setViewportSize(size: { width: number; height: number }): Promise<void>;
+  screenshot(options: { path: string; fullPage?: boolean }): Promise<unknown>;
+  waitForEvent(event: "download"): Promise<{ saveAs(path: string): Promise<void> }>;
+  on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
+  on(event: "pageerror", listener: (error: Error) => void): void;
+  on(event: "request", listener: (request: { url(): string }) => void): void;
+  on(event: "dialog", listener: (dialog: { dismiss(): Promise<void> }) => void): void;
+  close(): Promise<void>;
+}
+
+export interface Locator {
+  click(): Promise<void>;
+  fill(text: string): Promise<void>;
+  selectOption(value: string | { index: number }): Promise<unknown>;
+  hover(): Promise<void>;
+  first(): Locator;
+  nth(index: number): Locator;
+  count(): Promise<number>;
+  innerText(): Promise<string>;
+  allInnerTexts(): Promise<string[]>;
+  getAttribute(name: string): Promise<string | null>;
+  waitFor(options?: { state?: "visible" | "hidden" | "attached" }): Promise<void>;
+  scrollIntoViewIfNeeded(): Promise<void>;
+}
+
+export interface Browser {
+  newPage(options: object): Promise<Page>;
+  close(): Promise<void>;
+}
+
+const CHROMIUM = [
+  process.env["CHROMIUM"] ?? "",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+].find((path) => path !== "" && existsSync(path));
+
+const MODULES = new URL("./node_modules/", import.meta.url);
+const DRIVER = new URL("playwright-core/index.mjs", MODULES);
+export const AXE = new URL("axe-core/axe.min.js", MODULES);
+
+/** Why there is no browser; undefined: there is one. */
+export const MISSING =
+  CHROMIUM === undefined
+    ? "no Chromium on this machine"
+    : existsSync(DRIVER)
+      ? undefined
+      : "npm install --prefix test/browser has not been run";
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export async function launchBrowser(): Promise<Browser> {
+  const { chromium } = await import(DRIVER.href);
+  const home = mkdtempSync(join(tmpdir(), "inspector-browser-"));
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: FLAGS,
+    env: { ...process.env, HOME: home },
+  });
+}

@@ -1,0 +1,422 @@
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Engine } from "../../src/engines/engine.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { STEP_TOOL } from "../helpers/tool-loop.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { AXE, type Browser, launchBrowser, MISSING, type Page } from "./driver.ts";
+import { takeScreenshots } from "./screenshots.ts";
+import {
+  pacedEngine,
+  post,
+  RECOVERED,
+  startInspected,
+  STEERED,
+  TOKEN,
+  TOOL_LOOP,
+} from "./turns.ts";
+
+let browser: Browser;
+
+beforeAll(async () => {
+  if (MISSING === undefined) browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+});
+
+interface Opened {
+  readonly page: Page;
+  /** Errors of scripts, and what the content security policy has refused. */
+  readonly problems: readonly string[];
+  /** Addresses of everything that was asked for. */
+  readonly requested: readonly string[];
+  /** Dialogs that something has opened. */
+  readonly dialogs: () => number;
+}
+
+async function open(url: string, viewport = { width: 1440, height: 900 }): Promise<Opened> {
+  const page = await browser.newPage({ viewport, reducedMotion: "reduce" });
+  onTestFinished(() => page.close());
+  const problems: string[] = [];
+  const requested: string[] = [];
+  let dialogs = 0;
+  page.on("console", (message) => {
+    if (message.type() === "error") problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("request", (request) => requested.push(request.url()));
+  page.on("dialog", (dialog) => {
+    dialogs += 1;
+    void dialog.dismiss();
+  });
+  await page.goto(url);
+  return { page, problems, requested, dialogs: () => dialogs };
+}
+
+async function openInspected(engine: Engine, viewport?: { width: number; height: number }) {
+  const gateway = await startInspected(engine);
+  onTestFinished(() => gateway.close());
+  const show = () => open(`${gateway.origin}/inspect#token=${TOKEN}`, viewport);
+  return { gateway, show };
+}
+
+const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
+const HELLO = { messages: [{ role: "user", content: "Good evening" }] };
+
+describe.skipIf(MISSING !== undefined)(
+  `the inspector in a browser (${MISSING ?? "Chromium"})`,
+  () => {
+    test("from the empty page over a sample turn to its tokens, with nothing from elsewhere", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      const { page, problems, requested } = await show();
+      await page.getByText("No turns yet").waitFor();
+      expect(page.url()).not.toContain(TOKEN);
+      await page.getByRole("button", { name: "Send a sample turn" }).click();
+      for (const band of ["What came", "What the model saw", "What it wrote", "What went out"]) {
+        await page.getByRole("heading", { name: band }).waitFor();
+      }
+      await page.getByText("answered").first().waitFor();
+      expect(await page.locator(".card.user .text").innerText()).toBe("Why is the sky blue?");
+      expect(await page.locator(".part .text").innerText()).toBe("Hello!");
+      await page.keyboard.press("t");
+      const cells = await page.locator(".call .cell").allInnerTexts();
+      expect(cells).toEqual(["channel", "final", "message", "Hello", "!", "return"]);
+      expect(await page.locator(".call .cell").nth(3).getAttribute("title")).toMatch(
+        /^id 13225 · /,
+      );
+      await page.reload();
+      await page.getByText("answered").first().waitFor();
+      expect(requested.every((url) => url.startsWith(gateway.origin))).toBe(true);
+      expect(problems).toEqual([]);
+    });
+
+    test("without the token nothing is shown but a field for it", async () => {
+      const { gateway } = await openInspected(scriptedEngine(() => FINAL));
+      await post(gateway, HELLO);
+      const { page } = await open(`${gateway.origin}/inspect`);
+      await page.getByLabel("Token").fill("a wrong one");
+      await page.getByRole("button", { name: "Open" }).click();
+      await page.getByLabel("Token").fill(TOKEN);
+      expect(await page.getByText("Good evening").count()).toBe(0);
+      await page.getByRole("button", { name: "Open" }).click();
+      await page.getByText("Good evening").first().waitFor();
+    });
+
+    test("a turn appears while the page is open, and fills as it is written", async () => {
+      const words = "word ".repeat(40);
+      const engine = pacedEngine([`<|channel|>final<|message|>${words}<|return|>`], 20);
+      const { gateway, show } = await openInspected(engine);
+      const { page } = await show();
+      await page.getByText("No turns yet").waitFor();
+      const answered = post(gateway, { ...HELLO, stream: true });
+      await page.getByText("Good evening").first().click();
+      await page.getByText("running").first().waitFor();
+      await page.getByText("answered").first().waitFor();
+      await eventually(async () => {
+        expect((await page.locator(".part .text").innerText()).trim()).toBe(words.trim());
+      });
+      await answered;
+    });
+
+    test("a steered turn says what was forced, rejected and not sent", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(STEERED.scripts));
+      await post(gateway, STEERED.body);
+      const { page } = await show();
+      await page.getByRole("heading", { name: "What it wrote" }).waitFor();
+      const heads = await page.locator(".call .card-head strong").allInnerTexts();
+      expect(heads).toEqual([
+        "opened a reasoning message; a call is forced after it",
+        "opened a call",
+        "rejected the arguments and asked for others",
+      ]);
+      await page
+        .getByText("Rejected: #/guests: must be integer, not string", { exact: true })
+        .waitFor();
+      expect(await page.locator(".by-gateway").count()).toBe(3);
+      expect(await page.locator(".part.unsent .text").allInnerTexts()).toEqual([
+        '{"restaurant":"Maaemo","guests":"four"}',
+      ]);
+    });
+
+    test("a recovery stands at its place, with what it was and what it became", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(RECOVERED.scripts));
+      await post(gateway, RECOVERED.body);
+      const { page } = await show();
+      const pin = page.locator(".pin").first();
+      await pin.waitFor();
+      expect(await pin.innerText()).toContain("implicit-close");
+      await page.locator(".pin summary").first().click();
+      expect(await pin.innerText()).toContain("<|channel|>analysis<|message|>");
+    });
+
+    test("reasoning that was left out says why; the rest of the loop was kept", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(TOOL_LOOP.scripts));
+      await post(gateway, TOOL_LOOP.body);
+      const { page } = await show();
+      await page.getByText("left out: finished by message 5").waitFor();
+      expect(await page.locator(".card.dropped").count()).toBe(1);
+      expect(await page.locator("article.card.analysis .text").allInnerTexts()).toEqual([
+        "The first step comes first.",
+        "Now the second one.",
+      ]);
+    });
+
+    test("pointing at a part lights its tokens", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(RECOVERED.scripts));
+      await post(gateway, RECOVERED.body);
+      const { page } = await show();
+      await page.locator(".part").first().hover();
+      const lit = await page.locator(".run.lit").allInnerTexts();
+      expect(lit).toEqual(["analysis", expect.stringContaining("greeting in Norwegian")]);
+    });
+
+    test("the keys move between turns, filter, change the view and show help", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      for (const content of ["first", "second", "third"]) {
+        await post(gateway, { messages: [{ role: "user", content }] });
+      }
+      const { page } = await show();
+      const selected = page.locator(".row.selected .row-words");
+      await eventually(async () => expect(await selected.innerText()).toBe("third"));
+      await page.keyboard.press("j");
+      await eventually(async () => expect(await selected.innerText()).toBe("second"));
+      await page.keyboard.press("k");
+      await eventually(async () => expect(await selected.innerText()).toBe("third"));
+      await page.keyboard.press("/");
+      await page.keyboard.type("first");
+      await eventually(async () => expect(await page.locator(".row").count()).toBe(1));
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      await page.getByRole("dialog").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+    });
+
+    test("the playground sends a request and shows its turn; two turns can be compared", async () => {
+      const { show } = await openInspected(scriptedEngine(() => FINAL));
+      const { page } = await show();
+      await page.getByRole("button", { name: "Playground" }).click();
+      await page.getByLabel("Message").fill("From the playground");
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await eventually(async () => expect(await page.locator(".row").count()).toBe(1));
+      await page.getByLabel("Effort").selectOption("high");
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await eventually(async () => expect(await page.locator(".row").count()).toBe(2));
+      await page.getByRole("button", { name: "Compare" }).click();
+      await page.locator(".compare select").selectOption({ index: 1 });
+      await page.getByText("1 messages are the same.").waitFor();
+      const cards = await page.locator(".compare .card.system .text").allInnerTexts();
+      expect(cards.some((text) => text.includes("Reasoning: high"))).toBe(true);
+      expect(cards.some((text) => text.includes("Reasoning: medium"))).toBe(true);
+    });
+
+    test("what is not JSON in the playground is said, and nothing is sent", async () => {
+      const { show } = await openInspected(scriptedEngine(() => FINAL));
+      const { page } = await show();
+      await page.getByRole("button", { name: "Playground" }).click();
+      await page.getByText("Format", { exact: true }).click();
+      await page.getByLabel("JSON Schema of the answer").fill("{");
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await page.getByText(/^Format: this is not JSON\./).waitFor();
+      expect(await page.locator(".row").count()).toBe(0);
+    });
+
+    test("a saved turn opens from a file, without the gateway", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(STEERED.scripts));
+      await post(gateway, STEERED.body);
+      const { page } = await show();
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Save as a page" }).click();
+      const file = join(mkdtempSync(join(tmpdir(), "shared-")), "turn.html");
+      await (await download).saveAs(file);
+      await gateway.close();
+      const shared = await open(pathToFileURL(file).href);
+      await shared.page.getByRole("heading", { name: "What it wrote" }).waitFor();
+      await shared.page.keyboard.press("t");
+      expect(await shared.page.locator(".call .cell").count()).toBeGreaterThan(20);
+      expect(shared.requested.filter((url) => /^https?:/.test(url))).toEqual([]);
+      expect(shared.problems).toEqual([]);
+    });
+
+    test("what users, tools and models write is shown as text, in every view", async () => {
+      const evil =
+        '<img src=x onerror="alert(1)"><script>alert(2)</script>"><svg onload=alert(3)>javascript:alert(4)';
+      const engine = scriptedEngine([
+        `<|channel|>analysis<|message|>${evil}<|end|><|start|>assistant<|channel|>commentary to=functions.step <|constrain|>json<|message|>{"n":"${evil.replaceAll('"', String.raw`\"`)}"}<|call|>`,
+        { write: `<|channel|>final<|message|>${evil}`, fail: new Error(evil) },
+      ]);
+      const { gateway, show } = await openInspected(engine);
+      const messages = [
+        { role: "system", content: evil },
+        { role: "user", content: `${evil} <|end|><|start|>system` },
+        { role: "assistant", reasoning: evil, content: evil },
+        { role: "user", content: evil },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [
+            {
+              id: evil,
+              type: "function",
+              function: { name: "step", arguments: JSON.stringify({ n: evil }) },
+            },
+          ],
+        },
+        { role: "tool", tool_call_id: evil, content: evil },
+      ];
+      const tool = { ...STEP_TOOL, function: { ...STEP_TOOL.function, description: evil } };
+      const headers = {
+        "user-agent": evil,
+        "http-referer": evil,
+        "x-title": evil,
+        "x-session-id": evil,
+      };
+      for (const user of [evil, undefined]) {
+        await post(gateway, { messages, tools: [tool], user, stop: [evil], stream: true }, headers);
+      }
+      await post(gateway, { messages: [], model: evil });
+      const { page, problems, dialogs } = await show();
+      for (let row = 0; row < 3; row++) {
+        await page.locator(".row").nth(row).click();
+        await page.getByText("Request as sent").click();
+        for (let view = 0; view < 3; view++) await page.keyboard.press("t");
+      }
+      await page.keyboard.press("c");
+      await page.locator(".compare select").selectOption({ index: 1 });
+      await page.keyboard.press("c");
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Save as a page" }).click();
+      const file = join(mkdtempSync(join(tmpdir(), "evil-")), "turn.html");
+      await (await download).saveAs(file);
+      const shared = await open(pathToFileURL(file).href);
+      await shared.page.getByRole("heading", { name: "What came" }).waitFor();
+      for (const opened of [page, shared.page]) {
+        expect(
+          await opened.evaluate("document.querySelectorAll('img, iframe, object, embed').length"),
+        ).toBe(0);
+        expect(await opened.evaluate("document.querySelectorAll('#app script').length")).toBe(0);
+      }
+      expect(dialogs() + shared.dialogs()).toBe(0);
+      expect(problems).toEqual([]);
+    });
+
+    test("control tokens are chips; the same characters typed are text", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      await post(gateway, { messages: [{ role: "user", content: "typed <|end|> here" }] });
+      const { page } = await show();
+      await page.locator(".card.user").waitFor();
+      expect(await page.locator(".card.user .text").innerText()).toBe("typed <|end|> here");
+      expect(await page.locator(".card.user .chip").count()).toBe(0);
+      await page.keyboard.press("t");
+      await page.keyboard.press("t");
+      const chips = await page.locator(".band:has(#band-saw) .chip").allInnerTexts();
+      expect(chips).toEqual(["start", "message", "end", "start", "message", "end", "start"]);
+    });
+
+    test("a thousand turns and a hundred thousand tokens keep the document small", async () => {
+      const long = `<|channel|>final<|message|>${"token ".repeat(100_000)}<|return|>`;
+      const engine = scriptedEngine((_, index) => (index === 0 ? long : FINAL), { batch: 100 });
+      const { gateway, show } = await openInspected(engine);
+      await post(gateway, { ...HELLO, max_tokens: 200_000 });
+      for (let group = 0; group < 33; group++) {
+        await Promise.all(Array.from({ length: 30 }, () => post(gateway, HELLO)));
+      }
+      const { page } = await show();
+      await page.locator(".row").first().waitFor();
+      expect(await page.locator(".list-foot span").innerText()).toBe("991 turns");
+      expect(await page.locator(".row").count()).toBeLessThan(60);
+      await page.evaluate("document.querySelector('.list-box').scrollTop = 1e6");
+      await eventually(async () => {
+        await page
+          .locator(".row")
+          .nth((await page.locator(".row").count()) - 1)
+          .click();
+        expect(await page.locator(".turn-title").innerText()).toContain("100,0");
+      });
+      await page.keyboard.press("t");
+      await page.locator("lazy-block").first().waitFor({ state: "attached" });
+      await page.evaluate("document.querySelector('.call').scrollIntoView()");
+      await page.locator(".call .cell").first().waitFor();
+      expect(await page.locator("lazy-block").count()).toBeGreaterThan(100);
+      expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(12_000);
+    });
+
+    describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
+      test("axe finds nothing to object to", async () => {
+        const engine = scriptedEngine([
+          ...STEERED.scripts,
+          ...RECOVERED.scripts,
+          ...TOOL_LOOP.scripts,
+        ]);
+        const { gateway, show } = await openInspected(engine);
+        const { page } = await show();
+        await page.emulateMedia({ colorScheme });
+        await page.getByText("No turns yet").waitFor();
+        await checkAxe(page, "empty");
+        for (const { body } of [STEERED, RECOVERED, TOOL_LOOP]) await post(gateway, body);
+        await eventually(async () => expect(await page.locator(".row").count()).toBe(3));
+        for (let row = 0; row < 3; row++) {
+          await page.locator(".row").nth(row).click();
+          await page.getByRole("heading", { name: "What it wrote" }).waitFor();
+          await page.evaluate(
+            "for (const each of document.querySelectorAll('details')) each.open = true",
+          );
+          await checkAxe(page, `turn ${row}`);
+          await page.keyboard.press("t");
+          await checkAxe(page, `turn ${row} as tokens`);
+          await page.keyboard.press("t");
+          await page.keyboard.press("t");
+        }
+        await page.getByRole("button", { name: "Compare" }).click();
+        await page.locator(".compare select").selectOption({ index: 1 });
+        await page.getByText("messages are the same").waitFor();
+        await checkAxe(page, "compare");
+        await page.getByRole("button", { name: "Playground" }).click();
+        await checkAxe(page, "playground");
+        await page.keyboard.press("?");
+        await page.getByRole("dialog").waitFor();
+        await checkAxe(page, "help");
+        await page.keyboard.press("Escape");
+        await page.setViewportSize({ width: 390, height: 800 });
+        await checkAxe(page, "phone");
+      });
+    });
+
+    test("on a phone the list and the turn take turns, and nothing is wider than the screen", async () => {
+      const viewport = { width: 390, height: 800 };
+      const { gateway, show } = await openInspected(scriptedEngine(STEERED.scripts), viewport);
+      await post(gateway, STEERED.body);
+      const { page } = await show();
+      await page.getByRole("heading", { name: "What it wrote" }).waitFor();
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+      await page.getByRole("button", { name: "Turns" }).click();
+      await page.locator(".row").first().click();
+      await page.getByRole("heading", { name: "What went out" }).waitFor();
+    });
+  },
+);
+
+test.runIf(MISSING === undefined && process.env["SCREENSHOTS"] !== undefined)(
+  "the pictures of the docs are taken",
+  async () => {
+    await takeScreenshots(browser);
+    expect(existsSync(new URL("../../docs/images/inspector-steered.png", import.meta.url))).toBe(
+      true,
+    );
+  },
+);
+
+/** Runs axe in the page. A violation is named with the elements. */
+async function checkAxe(page: Page, where: string): Promise<void> {
+  await page.evaluate(readFileSync(AXE, "utf8"));
+  const violations = await page.evaluate<readonly string[]>(
+    `axe.run({ resultTypes: ["violations"] }).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ": " + node.html.slice(0, 200) + " " + (node.any[0]?.message ?? ""))))`,
+  );
+  expect({ where, violations }).toEqual({ where, violations: [] });
+}

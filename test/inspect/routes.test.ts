@@ -1,0 +1,169 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { Hono } from "hono";
+import * as z from "zod";
+import { inspectorRoutes } from "../../src/inspect/routes.ts";
+import { createModels } from "../../src/models/models.ts";
+import { createAssets } from "../../src/node/inspect/assets.ts";
+import { createRecordedApp } from "../helpers/recorded-app.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+
+const TOKEN = "token-of-the-inspector-test";
+const FINAL = "<|channel|>final<|message|></script><script>alert(1)</script><|return|>";
+const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hi" }] };
+const OWN = { host: "127.0.0.1:8787", "x-inspect-token": TOKEN };
+
+function createInspected(isChosen = false) {
+  const closing = new AbortController();
+  const engine = scriptedEngine(() => FINAL);
+  const recorded = createRecordedApp({ engine });
+  const models = createModels([{ id: "openai/gpt-oss-20b", engine }], {
+    newCallId: () => "call_1",
+  });
+  const app = new Hono().route(
+    "/",
+    inspectorRoutes({
+      recorder: recorded.recorder,
+      assets: createAssets(),
+      models: () => models,
+      hasKeys: false,
+      version: "0.0.0-test",
+      token: TOKEN,
+      isChosen,
+      host: "127.0.0.1",
+      allowedHosts: ["gateway.local"],
+      closing: closing.signal,
+    }),
+  );
+  const get = async (path: string, headers: Record<string, string> = OWN) =>
+    app.request(`http://127.0.0.1:8787${path}`, { headers });
+  return { recorded, app, get, closing };
+}
+
+test("the page itself holds nothing, and nothing may be loaded from elsewhere or run inline", async () => {
+  const { get } = createInspected();
+  const page = await get("/inspect", { host: "127.0.0.1:8787" });
+  expect(page.status).toBe(200);
+  const policy = page.headers.get("content-security-policy") ?? "";
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).not.toMatch(/unsafe|https?:|\*/);
+  const html = await page.text();
+  expect(html).not.toContain(TOKEN);
+  expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style| on\w+=|https?:/);
+});
+
+test("records need the token", async () => {
+  const { get } = createInspected();
+  const paths = ["turns", "turns/1", "turns/1/file", "changes"].map(
+    (each) => `/inspect/api/${each}`,
+  );
+  for (const path of paths) {
+    expect((await get(path, { host: "127.0.0.1:8787" })).status).toBe(401);
+    const wrong = { host: "127.0.0.1:8787", "x-inspect-token": `${TOKEN}x` };
+    expect((await get(path, wrong)).status).toBe(401);
+    expect((await get(`${path}?token=${TOKEN}`, { host: "127.0.0.1:8787" })).status).toBe(401);
+  }
+  expect((await get("/inspect/api/turns")).status).toBe(200);
+});
+
+describe("requests that do not come from this machine by its name", () => {
+  const FOREIGN: readonly (readonly [string, Record<string, string>])[] = [
+    ["another host name (DNS rebinding)", { host: "attacker.example" }],
+    ["another origin (CSRF)", { origin: "https://attacker.example" }],
+    ["another port's page", { origin: "http://127.0.0.1:3000" }],
+    ["an opaque origin", { origin: "null" }],
+    ["a page of another site", { "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" }],
+    ["a page of the same site", { "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors" }],
+    ["a proxy", { "x-forwarded-for": "203.0.113.7" }],
+    ["a proxy that says so by the standard", { forwarded: "for=203.0.113.7" }],
+  ];
+
+  test.each(FOREIGN)("%s is refused, with the right token too", async (_, headers) => {
+    const { get } = createInspected();
+    for (const path of ["/inspect", "/inspect/app/style.css", "/inspect/api/turns"]) {
+      const response = await get(path, { ...OWN, ...headers });
+      expect(response.status).toBe(403);
+    }
+  });
+
+  test.each([["localhost:8787"], ["[::1]:8787"], ["gateway.local:8787"]])(
+    "the name %s is allowed",
+    async (host) => {
+      const { get } = createInspected();
+      const own = { ...OWN, host, origin: `http://${host}` };
+      expect((await get("/inspect/api/turns", own)).status).toBe(200);
+    },
+  );
+
+  test("behind a proxy a token of the operator's own is enough, and needed", async () => {
+    const { get } = createInspected(true);
+    const headers = { host: "gateway.example", "x-forwarded-for": "203.0.113.7" };
+    expect((await get("/inspect/api/turns", headers)).status).toBe(401);
+    const known = { ...headers, "x-inspect-token": TOKEN };
+    expect((await get("/inspect/api/turns", known)).status).toBe(200);
+    const foreign = { ...known, origin: "https://attacker.example" };
+    expect((await get("/inspect/api/turns", foreign)).status).toBe(403);
+  });
+});
+
+test("a turn is given out with the texts of its tokens, and as a file that loads nothing", async () => {
+  const { recorded, get } = createInspected();
+  await (await recorded.post("/v1/chat/completions", HELLO)).text();
+  const turn = z
+    .object({ row: z.unknown(), tokens: z.record(z.string(), z.unknown()) })
+    .parse(await (await get("/inspect/api/turns/1")).json());
+  expect(turn.row).toMatchObject({ number: 1, words: "Hi", outcome: "stop" });
+  expect(turn.tokens["200006"]).toBe("<|start|>");
+  const file = await get("/inspect/api/turns/1/file");
+  expect(file.headers.get("content-type")).toBe("application/octet-stream");
+  const html = await file.text();
+  expect(html).not.toContain("</script><script>alert");
+  expect(html.match(/<script/g)).toHaveLength(3);
+  expect(html).not.toMatch(/\b(?:src|href)=/);
+  expect(html).toContain("default-src 'none'");
+  const json = await get("/inspect/api/turns/1/file?as=json");
+  expect(await json.json()).toMatchObject({ version: 1, end: { outcome: "stop" } });
+  expect((await get("/inspect/api/turns/99")).status).toBe(404);
+});
+
+test("only the page's own files are given out", async () => {
+  const { get } = createInspected();
+  for (const name of ["app.ts", "style.css", "lit-html.js"]) {
+    expect((await get(`/inspect/app/${name}`)).status).toBe(200);
+  }
+  for (const name of ["tsconfig.json", "..%2Froutes.ts", "..%2f..%2fapp.ts", "none.js", "."]) {
+    expect((await get(`/inspect/app/${name}`)).status).toBe(404);
+  }
+});
+
+test("the scripts are JavaScript without types, below 60 KB after gzip", async () => {
+  const scripts = await createAssets().scripts();
+  expect([...scripts.keys()][0]).toBe("app.ts");
+  const all = [...scripts.values()].join("\n");
+  expect(all).not.toMatch(/\binterface \w+|: TemplateResult|from "lit-html"/);
+  expect(gzipSync(all).length).toBeLessThan(60_000);
+});
+
+test("changes are told to open pages, of which there may be only so many", async () => {
+  const { recorded, get } = createInspected();
+  const streams = await Promise.all(Array.from({ length: 17 }, () => get("/inspect/api/changes")));
+  expect(streams.map(({ status }) => status).filter((status) => status === 503)).toHaveLength(1);
+  const reader = streams[0]?.body?.pipeThrough(new TextDecoderStream()).getReader();
+  await (await recorded.post("/v1/chat/completions", HELLO)).text();
+  let text = "";
+  while (!text.includes('"isComplete":true')) text += (await reader?.read())?.value ?? "";
+  expect(text).toContain('"words":"Hi"');
+  await Promise.all(streams.slice(1, 16).map((each) => each.body?.cancel()));
+  await reader?.cancel();
+  expect((await get("/inspect/api/changes")).status).toBe(200);
+});
+
+test("a shutdown does not wait for open pages", async () => {
+  const { get, closing } = createInspected();
+  const stream = await get("/inspect/api/changes");
+  closing.abort();
+  expect(await stream.text()).toBe(": \n\n");
+  const late = await get("/inspect/api/changes");
+  expect(await late.text()).toBe(": \n\n");
+});
