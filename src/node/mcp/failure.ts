@@ -40,7 +40,8 @@ export function reasonOf(error: unknown): string {
 function describeKnown(error: Error): McpFailure | undefined {
   const { status, code }: { status?: unknown; code?: unknown } = Object(error);
   const text = error.message.slice(0, MAX_MESSAGE);
-  if (error instanceof McpUnavailable || error instanceof FetchRefused) return { text };
+  if (error instanceof McpUnavailable) return { text };
+  if (error instanceof FetchRefused) return { text: `It is not connected to: ${text}.` };
   if (error.name === "TimeoutError" || code === "REQUEST_TIMEOUT") {
     return { text: "It did not answer in time." };
   }
