@@ -163,7 +163,8 @@ describe("the operator's network", () => {
     const { output } = await naming("http://rebind.example/mcp", guard);
     expect(output[0]).toMatchObject({
       type: "mcp_list_tools",
-      error: "The MCP server words cannot be used. It is not connected to: this address is not public.",
+      error:
+        "The MCP server words cannot be used. It is not connected to: this address is not public.",
     });
   });
 
