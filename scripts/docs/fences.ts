@@ -67,12 +67,17 @@ function toNotes(comments: string): Note[] {
 
 /** Its lines as commands: those that end in a backslash joined, comments and chains taken apart. */
 export function toCommands({ body }: Pick<Fence, "body">): string[] {
-  return body
-    .replaceAll(/\s*\\\n\s*/g, " ")
-    .split("\n")
-    .map((line) => line.replace(/\s+#.*$|^#.*$/, "").trim())
-    .flatMap((line) => (line.startsWith("curl ") ? [line] : line.split(" && ")))
-    .filter((command) => command !== "");
+  return (
+    body
+      .replaceAll(/(^|\s)#.*$/gm, "")
+      .replaceAll(/\s*\\\n\s*/g, " ")
+      // Lines within quotation marks belong together.
+      .replaceAll(/'[^']*'/g, (quoted) => quoted.replaceAll(/\s*\n\s*/g, " "))
+      .split("\n")
+      .map((line) => line.trim())
+      .flatMap((line) => (line.startsWith("curl ") ? [line] : line.split(" && ")))
+      .filter((command) => command !== "")
+  );
 }
 
 /** Why a command of the block is not run; undefined if it is. */

@@ -30,6 +30,11 @@ const DOCUMENTED_ORIGIN = "http://127.0.0.1:8787";
 /** Nothing else is run: what installs packages, for one, would change the checkout. */
 const RUN = /^(curl |node |npm run |eval "\$\(harmony-gateway )/;
 
+/** Whether the check can run a command at all. */
+export function isRunnable(command: string): boolean {
+  return readCommand(command).kind !== "other" || RUN.test(command);
+}
+
 const COMMAND_TIMEOUT_MS = 180_000;
 
 /** TypeScript is left out: it is checked for all pages together. */
@@ -110,7 +115,7 @@ class Page {
     }
     const read = readCommand(command);
     if (read.kind === "serve") return this.#serve(read);
-    if (read.kind === "other" && !RUN.test(command)) return missingReason("this is not run here");
+    if (!isRunnable(command)) return missingReason("this is not run here");
     const isCurl = command.startsWith("curl ");
     if (isCurl && this.#served === undefined)
       return missingReason("no gateway serves on this page");

@@ -9,7 +9,7 @@ import {
   toFences,
 } from "../../scripts/docs/fences.ts";
 import { readCommand } from "../../scripts/docs/read-command.ts";
-import { runPage } from "../../scripts/docs/run-page.ts";
+import { isRunnable, runPage } from "../../scripts/docs/run-page.ts";
 import { SNIPPET_CHECKS } from "../../scripts/docs/snippets.ts";
 import { checkStatically } from "../../scripts/docs/static-check.ts";
 
@@ -26,6 +26,15 @@ test("there are commands in README and docs", () => {
 
 test.each(COMMANDS)("$where $command", async ({ command }) => {
   expect(await checkStatically(ROOT, command)).toBeUndefined();
+});
+
+test("every command can be run, or its block says why not", () => {
+  const without = FENCES.filter(({ language }) => language === "sh").flatMap((fence) =>
+    toCommands(fence).filter(
+      (command) => !isRunnable(command) && reasonNotToRun(fence, command) === undefined,
+    ),
+  );
+  expect(without).toEqual([]);
 });
 
 test("every block is checked by something, or says why not", () => {
@@ -47,7 +56,8 @@ const PAGE = `# Title
 \`\`\`sh
 vllm serve x   # a comment
 curl http://127.0.0.1:8787/health \\
-  -v && echo
+  -d '{
+    "a": 1}' && echo
 harmony-gateway && harmony-gateway key alice
 \`\`\`
 `;
@@ -72,7 +82,7 @@ describe("a page", () => {
     const commands = fence === undefined ? [] : toCommands(fence);
     expect(commands).toEqual([
       "vllm serve x",
-      "curl http://127.0.0.1:8787/health -v && echo",
+      `curl http://127.0.0.1:8787/health -d '{ "a": 1}' && echo`,
       "harmony-gateway",
       "harmony-gateway key alice",
     ]);

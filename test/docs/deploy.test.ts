@@ -1,6 +1,6 @@
 /** The files of `deploy/` and `compose.yaml`: against the types of what reads them, and against the gateway. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -93,15 +93,4 @@ test.runIf(HAS_SYSTEMD)("systemd accepts the unit (skipped without systemd-analy
   } finally {
     rmSync(folder, { recursive: true });
   }
-});
-
-test("the folder has nothing that no test reads", () => {
-  const files = readdirSync(join(ROOT, "deploy"), { recursive: true, encoding: "utf8" });
-  expect(files.toSorted()).toEqual([
-    "harmony-gateway.service",
-    "kubernetes",
-    "kubernetes/autoscaling.yaml",
-    "kubernetes/gateway.yaml",
-    "kubernetes/prometheus-adapter-values.yaml",
-  ]);
 });
