@@ -1,7 +1,7 @@
 /**
  * Claude Code, headless, with the variables that `harmony-gateway claude` prints: it writes, edits and runs; a finished
- * session is resumed; one that was cut off in its tool loop goes on over a gateway that was restarted; and one that no
- * longer fits is compacted.
+ * session is resumed; an interrupted tool loop is continued after a restart of the gateway; and a conversation that is
+ * too long is compacted.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -18,7 +18,7 @@ const PACKAGE = "@anthropic-ai/claude-code";
 const MODEL = "openai/gpt-oss-20b";
 const SUMMARY = "The user lets the model count.";
 const ROOT = join(import.meta.dirname, "..");
-/** So that a run that goes wrong ends. A later `--max-turns` overrides it. */
+/** Limits a run that goes wrong. A later `--max-turns` overrides it. */
 const LIMIT = ["--max-turns", "20"];
 /** Finds the binary of this platform, which the package's install script would copy. */
 const CLAUDE = join(import.meta.dirname, "node_modules", PACKAGE, "cli-wrapper.cjs");
@@ -53,7 +53,7 @@ async function run(folder: string): Promise<ClientResult> {
       const { subtype } = await claude("--max-turns", "2", tasks.count.ask);
       return subtype === "error_max_turns" && contentOf("count.txt") === "1\n2\n";
     });
-    // A gateway that remembers nothing of the first.
+    // A new gateway without the state of the first.
     await withClaude(args, surroundings, async (claude) => {
       const continued = await claude("--continue", "Go on.");
       check(
@@ -61,7 +61,7 @@ async function run(folder: string): Promise<ClientResult> {
         cut && continued.result === tasks.count.answer && contentOf("count.txt") === "1\n2\n3\n",
       );
     });
-    // Claude Code is told of a longer context than there is, so that it meets the gateway's refusal.
+    // Claude Code is configured with a longer context than there is, so that it gets the gateway's error.
     const short = [...args, "--context-length", "17000"];
     await withClaude(short, surroundings, async (claude) => {
       await claude(tasks.fill.ask);
@@ -148,7 +148,7 @@ const output = z.object({
   result: z.string().optional(),
 });
 
-/** Claude Code, in front of a gateway that lives as long as `use` takes. */
+/** Runs Claude Code in front of a gateway that lives as long as `use` takes. */
 async function withClaude<Result>(
   gatewayArgs: readonly string[],
   surroundings: Surroundings,
@@ -164,7 +164,7 @@ async function withClaude<Result>(
   }
 }
 
-/** Its output, also when it ends with an error of its own, such as the limit of turns. */
+/** Its output, even if it exits with an error such as the limit of turns. */
 async function runClaude(
   variables: Readonly<Record<string, string>>,
   { home, project }: Surroundings,
@@ -191,7 +191,7 @@ async function runClaude(
   return output.parse(JSON.parse(text));
 }
 
-/** What `harmony-gateway claude` tells a shell to export. */
+/** The variables that `harmony-gateway claude` exports. */
 function printedVariables(port: string): Record<string, string> {
   // It asks no engine.
   const engine = ["--engine", "vllm", "--url", "http://127.0.0.1:8000", "--model", MODEL];

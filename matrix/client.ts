@@ -1,11 +1,11 @@
-/** What the matrix asks of a client. */
+/** The interface of a client in the matrix. */
 import type { AnalysisCount } from "./scripted-agent.ts";
 
 export interface MatrixClient {
   readonly name: string;
   /** Its npm package, pinned in `matrix/package.json`. */
   readonly package: string;
-  /** Uses the client in `folder`, which is empty and is deleted afterwards. */
+  /** Runs the client in `folder`, which is empty and is deleted afterwards. */
   run(folder: string): Promise<ClientResult>;
 }
 
@@ -13,16 +13,16 @@ export interface ClientResult {
   readonly checks: readonly Check[];
   readonly analysis: AnalysisCount;
   readonly tools: OfferedTools;
-  /** What could not be tried, and why. */
+  /** What could not be tested, and why. */
   readonly notes?: readonly string[];
 }
 
-/** What became of the tools that the client offered. */
+/** What happened to the tools that the client offered. */
 export interface OfferedTools {
   readonly count: number;
-  /** Those the gateway said it left out. */
+  /** Tools that the gateway reported as left out. */
   readonly skipped: readonly string[];
-  /** Those that reached no prompt, and nobody was told. */
+  /** Tools that reached no prompt and were not reported. */
   readonly dropped: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * Codex, headless, over HTTP and over WebSocket: it runs commands, makes files and patches them; goes on after calls that
- * the model wrote wrongly; is resumed; answers by a schema; compacts what no longer fits, by itself and through the
- * gateway; calls an MCP server, at once and when a search has found it; and has a sub-agent work for it.
+ * Codex, headless, over HTTP and over WebSocket: it runs commands, creates and patches files, continues after malformed
+ * calls, is resumed, answers with a schema, compacts a long conversation itself and through the gateway, calls an MCP
+ * server directly and after a tool search, and delegates to a sub-agent.
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ export const codexOverWebSocket: MatrixClient = {
   run: (folder) => run(folder, true),
 };
 
-/** Above what a short task needs, below what the long ones write. */
+/** More than a short task needs, less than the long ones write. */
 const LIMIT = ["-c", "model_auto_compact_token_limit=6000"];
 
 const UPDATE = "*** Update File: patched.txt\n@@\n one\n-two\n+three";
@@ -67,7 +67,7 @@ const TASKS = {
     ask: "Patch a file.",
     calls: [
       patch("*** Add File: patched.txt\n+one\n+two"),
-      // Models trained on functions wrap it.
+      // Models trained on functions wrap the text in JSON.
       { tool: "apply_patch", arguments: { input: toPatch(UPDATE) } },
     ],
     answer: "The file is patched.",
@@ -210,7 +210,7 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
   const agent = await startScriptedAgent(Object.values(TASKS));
   const tap = await startTap();
   const surroundings = { workspace, tap, webSocket };
-  /** In one prompt since the last check. */
+  /** In a prompt since the last check. */
   const seen = (...texts: string[]) =>
     agent.prompts
       .slice(checkedPrompts)
@@ -295,7 +295,7 @@ async function run(folder: string, webSocket: boolean): Promise<ClientResult> {
         summaries.length === 2 && summaries.every((text) => text === TASKS.summary.answer),
       );
     });
-    // Codex believes in more context than there is, until it is told.
+    // Codex assumes a longer context until a limit is set.
     const short = [...args, "--context-length", "13000"];
     await withCodex(short, surroundings, async (codex) => {
       const { thread } = await codex(TASKS.fill.ask);
@@ -322,11 +322,11 @@ interface Surroundings {
   readonly workspace: Workspace;
   readonly tap: Tap;
   readonly webSocket: boolean;
-  /** Whether it has an MCP server. */
+  /** Whether to configure an MCP server. */
   readonly mcp?: boolean;
-  /** The provider's name, by which Codex knows what the server can do. */
+  /** The provider's name, from which Codex infers the server's features. */
   readonly provider?: string;
-  /** What the catalogue says otherwise of the model. */
+  /** Overrides of the model's entry in the catalogue. */
   readonly entry?: object;
 }
 
@@ -334,14 +334,14 @@ type Codex = (...args: string[]) => Promise<Turn>;
 
 interface Turn {
   readonly thread: string;
-  /** Of the last message. */
+  /** Schema of the last message. */
   readonly answer: string | undefined;
   readonly errors: readonly string[];
-  /** Of reasoning. */
+  /** Displayed summaries of reasoning. */
   readonly summaries: readonly string[];
 }
 
-/** Codex, in front of a gateway that lives as long as `use` takes. */
+/** Runs Codex in front of a gateway that lives as long as `use` takes. */
 async function withCodex<Result>(
   gatewayArgs: readonly string[],
   { workspace, tap, webSocket, mcp = false, provider = "harmony-gateway", entry }: Surroundings,
@@ -388,7 +388,7 @@ const MCP_CONFIGURATION = [
 
 const printedCatalogue = z.object({ models: z.tuple([z.looseObject({})]) });
 
-/** What `harmony-gateway codex catalog` prints of the model. It asks no engine. */
+/** The output of `harmony-gateway codex catalog` for the model. It does not call the engine. */
 function printedEntry(): object {
   const engine = ["--engine", "vllm", "--url", "http://127.0.0.1:8000"];
   const args = [GATEWAY, "codex", "catalog", ...engine];

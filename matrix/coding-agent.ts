@@ -1,6 +1,6 @@
 /**
- * What every coding agent is asked to do: make a file, patch it, run commands; six calls in a loop, two of which the model
- * writes wrongly; go on with an earlier session; call an MCP server; and meet a context that is too short.
+ * The tasks of every coding agent: create a file, patch it, run commands; six calls in a loop, two of them malformed;
+ * continue an earlier session; call an MCP server; and reach the end of a short context.
  */
 import { join } from "node:path";
 import { startGatewayProcess } from "../test/helpers/gateway-process.ts";
@@ -24,20 +24,20 @@ export interface CodingAgent {
   readonly tools: AgentTools;
   /** Writes its configuration. */
   configure(workspace: Workspace, baseURL: string): void;
-  /** The command that asks it in a new session. */
+  /** The command for a prompt in a new session. */
   start(ask: string): readonly string[];
-  /** The command that asks it in its last session. Absent if that cannot be done. */
+  /** The command for a prompt in the last session. Absent if that is impossible. */
   resume?(ask: string): readonly string[];
   readonly notes?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Calls to the agent's own tools. Some need another call first. Paths are absolute. */
+/** Calls to the agent's own tools. Some require another call first. Paths are absolute. */
 export interface AgentTools {
   write(path: string, content: string): ToolCall;
   edit(path: string, from: string, to: string): readonly ToolCall[];
   shell(command: string): ToolCall;
-  /** Of the MCP server `everything`. */
+  /** A call to the MCP server `everything`. */
   echo(message: string): readonly ToolCall[];
 }
 

@@ -22,7 +22,7 @@ export const continueCli = toMatrixClient({
     echo: (message) => [{ tool: "echo", arguments: { message } }],
   },
   configure(workspace, baseURL) {
-    // YAML, of which JSON is a part.
+    // YAML; JSON is a subset of it.
     workspace.configure(".continue/config.yaml", {
       name: "gateway",
       version: "1.0.0",

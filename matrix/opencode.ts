@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { MCP_SERVER, MODEL, toMatrixClient } from "./coding-agent.ts";
 
-/** The program itself, which the package's install script would link. */
+/** The binary, which the package's install script would link. */
 const OPENCODE = join(
   import.meta.dirname,
   `node_modules/opencode-${process.platform}-${process.arch}/bin/opencode`,
@@ -38,6 +38,6 @@ export const opencode = toMatrixClient({
   },
   start: (ask) => [OPENCODE, "run", "--format", "json", ask],
   resume: (ask) => [OPENCODE, "run", "--format", "json", "--continue", ask],
-  // What it would look up in a registry of models is in its configuration.
+  // The configuration contains what it would look up in a registry of models.
   environment: { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" },
 });

@@ -19,7 +19,7 @@ export const qwenCode = toMatrixClient({
       tool: "run_shell_command",
       arguments: { command: line, is_background: false },
     }),
-    // It keeps tools of MCP servers back until they are searched for.
+    // It hides tools of MCP servers until they are searched for.
     echo: (message) => [
       { tool: "tool_search", arguments: { query: "select:mcp__everything__echo" } },
       { tool: "tool_call", arguments: { name: "mcp__everything__echo", arguments: { message } } },

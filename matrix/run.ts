@@ -54,7 +54,7 @@ for (const client of CLIENTS) {
   }
 }
 
-/** At once: a later client may take long, or fail. */
+/** Written immediately: a later client may take long, or fail. */
 function writeSection(name: string, section: string): void {
   const sections = readSections(readFileSync(TABLE, "utf8")).set(name, section);
   writeFileSync(TABLE, toPage(CLIENTS.flatMap((client) => sections.get(client.name) ?? [])));
@@ -88,7 +88,7 @@ function list(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }
 
-/** By the client's name, which the version follows. */
+/** By the client's name, which precedes the version. */
 function readSections(page: string): Map<string, string> {
   const texts = page.split(/^(?=## )/m).slice(1);
   return new Map(

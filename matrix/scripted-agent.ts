@@ -10,7 +10,7 @@ export interface Task {
   readonly name: string;
   /** What the user writes. No task's text may be part of another's. */
   readonly ask: string;
-  /** One after the other, each after the result of the one before. */
+  /** Calls, each after the result of the previous one. */
   readonly calls: readonly ToolCall[];
   readonly answer: string;
 }
@@ -19,9 +19,12 @@ export interface ToolCall {
   readonly tool: string;
   /** Default: `functions`. */
   readonly namespace?: string;
-  /** Written as JSON, a text as it is. A function makes them from the prompt, for instance from an earlier result. */
+  /**
+   * Serialized as JSON; text is written as it is. A function computes them from the prompt, for instance from an
+   * earlier result.
+   */
   readonly arguments: object | string | ((prompt: string) => object);
-  /** What stands between `<|start|>assistant` and `<|message|>`, for a call that the model gets wrong. */
+  /** The text between `<|start|>assistant` and `<|message|>`, for a malformed call. */
   readonly header?: string;
 }
 
@@ -74,7 +77,7 @@ function writeBody({ arguments: input }: ToolCall, prompt: string): string {
 
 interface PromptState {
   readonly task: Task;
-  /** Calls that have their results. */
+  /** Calls with their results. */
   readonly done: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Stands between a client and the gateway, over HTTP and WebSocket, and notes which tools the client offered and which of
- * them the gateway said it left out. What is neither in a prompt nor in that list was dropped silently.
+ * A proxy between client and gateway, for HTTP and WebSocket. It records the tools that the client offered and those
+ * that the gateway reported as left out. A tool that is neither in a prompt nor reported was dropped silently.
  */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
@@ -10,20 +10,20 @@ import { listenAnywhere } from "../test/helpers/listen.ts";
 import type { OfferedTools } from "./client.ts";
 
 export interface Tap {
-  /** Of the gateway, as the client is to be told. */
+  /** The gateway's URL for the client. */
   readonly baseURL: string;
-  /** To the gateway there. */
+  /** The path to the gateway. */
   forwardTo(origin: string): void;
   /** Requests over HTTP, and messages over WebSocket. */
   readonly counts: { http: number; webSocket: number };
-  /** Notes what the gateway has counted as skipped, before it is stopped: the frames of a WebSocket have no headers. */
+  /** Records what the gateway has counted as skipped, before it is stopped: WebSocket frames have no headers. */
   readMetrics(): Promise<void>;
-  /** What became of the tools, going by the prompts that they led to. */
+  /** What happened to the tools, judged by the prompts. */
   tools(prompts: readonly string[]): OfferedTools;
   close(): Promise<void>;
 }
 
-/** In the Messages API, what was skipped is named by its kind. */
+/** The Messages API names skipped tools by their type. */
 const SKIPPED = ["x-harmony-skipped-tools", "x-harmony-skipped"];
 
 const SKIPPED_KINDS = /^harmony_gateway_tools_skipped_total\{.*?kind="(.*?)"/gm;
@@ -105,12 +105,12 @@ export async function startTap(): Promise<Tap> {
   };
 }
 
-/** A tool of a namespace may have that in front of its name. */
+/** A tool's name may be prefixed with its namespace. */
 function isOffered(prompt: string, name: string): boolean {
   return prompt.includes(`\ntype ${name} = `) || prompt.includes(`__${name} = (`);
 }
 
-/** Without what belongs to one connection, or what `fetch` and `ws` set themselves. */
+/** Without hop-by-hop headers and those that `fetch` and `ws` set themselves. */
 function forwarded(headers: IncomingHttpHeaders): Record<string, string> {
   const own =
     /^(host|connection|content-length|transfer-encoding|upgrade|accept-encoding|sec-websocket-.*)$/;
@@ -146,10 +146,10 @@ const toolList = z.looseObject({ tools: z.array(z.unknown()) });
 
 const request = z.looseObject({ input: z.array(z.unknown()).optional() });
 
-/** The tools of any API's request; in the Responses API, items of the input bring more. */
+/** The tools in a request of any API; in the Responses API, input items can add more. */
 function offeredIn(body: unknown): string[] {
   const { data } = request.safeParse(body);
-  // Until they are found, such tools are not to be in the prompt.
+  // Such tools must not be in the prompt until they are found.
   const atOnce = toolsOf(body).filter((each) => tool.safeParse(each).data?.defer_loading !== true);
   return [...atOnce, ...(data?.input ?? []).flatMap(toolsOf)].flatMap(namesOf);
 }
@@ -158,7 +158,7 @@ function toolsOf(holder: unknown): unknown[] {
   return toolList.safeParse(holder).data?.tools ?? [];
 }
 
-/** Tools that OpenAI's servers would run have no name but their type. */
+/** Hosted tools of OpenAI have no name, only a type. */
 function namesOf(value: unknown): string[] {
   const { success, data } = tool.safeParse(value);
   if (!success) return [];

@@ -1,4 +1,7 @@
-/** Where a client works: a home and a project of its own, and programs that see nothing else of this machine. */
+/**
+ * The environment of a client: a home directory and a project of its own, and an environment without the machine's
+ * other settings.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,11 +12,11 @@ const LIMIT_MS = 300_000;
 export interface Workspace {
   readonly home: string;
   readonly project: string;
-  /** Undefined if there is no such file in the project. */
+  /** Reads a file of the project. Undefined if it does not exist. */
   readonly contentOf: (name: string) => string | undefined;
-  /** A configuration file of the client. */
+  /** Writes a configuration file of the client. */
   configure(path: string, content: string | object): string;
-  /** Runs a command in the project. It is ended after five minutes. */
+  /** Runs a command in the project, for at most five minutes. */
   run(command: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>;
 }
 
@@ -54,7 +57,7 @@ export function createWorkspace(folder: string): Workspace {
       child.stderr.on("data", (data) => (stderr += data));
       const closed = once(child, "close");
       await once(child, "exit");
-      // What is left of it may hold its output open.
+      // Remaining child processes may keep its output open.
       endStrays(home);
       await closed;
       return { code: child.exitCode, stdout, stderr };
@@ -62,7 +65,7 @@ export function createWorkspace(folder: string): Workspace {
   };
 }
 
-/** Some clients leave daemons behind. On Linux they are known by the home they were given. */
+/** Some clients leave daemons running. On Linux they are found by their home directory. */
 function endStrays(home: string): void {
   if (!existsSync("/proc/self/environ")) return;
   for (const id of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -70,7 +73,7 @@ function endStrays(home: string): void {
       const environment = readFileSync(join("/proc", id, "environ"), "utf8").split("\0");
       if (environment.includes(`HOME=${home}`)) process.kill(Number(id), "SIGKILL");
     } catch {
-      // It has ended, or belongs to somebody else.
+      // The process has ended or belongs to another user.
     }
   }
 }

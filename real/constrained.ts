@@ -1,9 +1,11 @@
-/** A constraint of each type, with what a text must be to satisfy it. The tiny model would write none of them freely. */
+/**
+ * A constraint of each type, with a check of the text. The tiny model would not write any of these texts unconstrained.
+ */
 import type { Constraint } from "../src/engines/engine.ts";
 
 export interface Constrained {
   readonly constraint: Constraint;
-  /** The prompt has begun the answer; otherwise the constraint covers the whole turn. */
+  /** The prompt ends in the answer; otherwise the constraint covers the whole turn. */
   readonly startsInFinal: boolean;
   satisfies(text: string): boolean;
 }

@@ -47,7 +47,7 @@ const { description, capabilities, contextLength = 0 } = await engine.probe(neve
 const ask = (changes: Partial<CompletionRequest> = {}) => complete(engine, tinyRequest(changes));
 const textFrom = async (changes: Partial<CompletionRequest>) => textOf(await ask(changes));
 
-/** Bans every end of a message, so that the model goes on to the limit. */
+/** Bans all stop tokens, so that the model continues to the limit. */
 const ENDS = [199999, 200002, 200007, 200012].map((id) => [id, -100] as const);
 
 interface Check {
@@ -70,7 +70,7 @@ const checks: readonly Check[] = [
     name: "reports the tokens of the prompt and of the answer",
     run: async () => {
       const request = tinyRequest();
-      // A server that reads text counts what it makes of the spelling.
+      // A text server counts the tokens of the spelled text.
       const sent = capabilities.idsIn ? request.prompt.ids.length : undefined;
       expectUsage(await complete(engine, request), sent);
     },

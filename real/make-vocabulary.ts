@@ -9,7 +9,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ranks from "js-tiktoken/ranks/o200k_base";
 
-/** Of the published file; openai-harmony refuses any other. */
+/** Hash of the published file; openai-harmony rejects any other. */
 const SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d";
 
 const [folder] = process.argv.slice(2);

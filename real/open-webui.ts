@@ -167,7 +167,7 @@ async function converse(page: Page): Promise<void> {
   await send(page, "What is the weather in Lisbon?");
   await page.getByText("21 °C").waitFor();
   checks["the tool ran and the answer came"] = true;
-  // The reasoning is folded away with the call.
+  // The reasoning is collapsed with the call.
   await page.getByText("Explored").click();
   await page
     .getByText(/^Thought/)
@@ -202,7 +202,7 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
   throw new Error("waited in vain");
 }
 
-/** What is used of `playwright-core`, which the project does not install. */
+/** The parts of `playwright-core` that are used; the project does not install it. */
 interface Page {
   goto(url: string): Promise<unknown>;
   getByText(text: string | RegExp): Locator;
@@ -232,7 +232,7 @@ interface Playwright {
   };
 }
 
-/** From the folder that the set-up script made. */
+/** From the folder created by the set-up script. */
 function playwright(): Playwright {
   return createRequire(join(HOME, "package.json"))("playwright-core");
 }

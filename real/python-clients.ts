@@ -18,7 +18,7 @@ interface PythonClient {
   /** Its package on PyPI. */
   readonly package: string;
   readonly script: string;
-  /** Which environment of `setup-python.sh` has it: they do not all agree on a version of `openai`. */
+  /** The environment of `setup-python.sh` that has it: the packages need different versions of `openai`. */
   readonly environment: "main" | "llama-index" | "litellm" | "aider";
   readonly hasLoop: boolean;
 }
@@ -53,7 +53,7 @@ const TASK: Task = {
   answer: "Three steps taken.",
 };
 
-/** For clients that edit files by what the model writes, without tools. */
+/** For clients that edit files from the model's text, without tools. */
 const EDIT: Task = {
   name: "edit",
   ask: "Write a greeting.",

@@ -32,7 +32,7 @@ interface Exchange {
   readonly request: string;
   readonly status: number;
   readonly contentType: string;
-  /** As it came. */
+  /** The body as received. */
   body: string;
 }
 
@@ -58,7 +58,7 @@ const about = { engine: kind, version, date: new Date().toISOString().slice(0, 1
 writeFileSync(join(folder, "recording.json"), `${JSON.stringify({ about, recording }, null, 2)}\n`);
 await proxy.close();
 
-/** Files of the exchanges since the last call, and what came of them. */
+/** Files of the exchanges since the last call, and their results. */
 function save(scenario: string, outcome: object): void {
   const files = exchanges.splice(0).map((exchange, index) => {
     const { method, path, request, status, contentType, body } = exchange;
@@ -68,7 +68,7 @@ function save(scenario: string, outcome: object): void {
         ? "ndjson"
         : "json";
     const file = `${scenario}${index === 0 ? "" : `-${index + 1}`}.${type}`;
-    // The folder of the model says nothing but where this machine keeps it.
+    // The path of the model is specific to this machine.
     writeFileSync(
       join(folder, file),
       body.replaceAll(/"\/[^"]*\/(tiny-gpt-oss[^"/]*)"/g, '"/models/$1"'),
@@ -112,7 +112,7 @@ async function outcomeOf(asked: Engine, request: CompletionRequest): Promise<obj
   return { content: textOf(found), ids, logprobs: logprobs.length, reason, nativeReason, usage };
 }
 
-/** Leaves in the middle of an answer: the recorded stream breaks off there. */
+/** Disconnects in the middle of an answer: the recorded stream breaks off there. */
 async function leave(asked: Engine): Promise<object> {
   let events = 0;
   for await (const event of asked.complete(tinyRequest(), AbortSignal.timeout(300_000))) {
@@ -122,7 +122,7 @@ async function leave(asked: Engine): Promise<object> {
   return { error: "closed" };
 }
 
-/** Passes everything on, and keeps it. */
+/** Forwards everything, and records it. */
 async function startProxy(target: string): Promise<{ url: string; close(): Promise<void> }> {
   const server: HttpServer = createServer((incoming, outgoing) => {
     void (async () => {

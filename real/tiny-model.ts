@@ -1,4 +1,4 @@
-/** Requests to a server of the tiny model, and what came of them as text. */
+/** Requests to a server of the tiny model, and their results as text. */
 import { z } from "zod";
 import type { EngineKind } from "../src/engines/create-engine.ts";
 import type { CompletionRequest, Prompt } from "../src/engines/engine.ts";
@@ -9,7 +9,7 @@ const ASKED = "<|start|>user<|message|>Hi<|end|><|start|>assistant";
 
 const AND = 326;
 
-/** `Hi` from the user, sampled without chance. */
+/** `Hi` from the user, sampled greedily. */
 export function tinyRequest(changes: Partial<CompletionRequest> = {}): CompletionRequest {
   return {
     prompt: toPrompt(spelledIds(ASKED)),
@@ -22,7 +22,8 @@ export function tinyRequest(changes: Partial<CompletionRequest> = {}): Completio
       frequencyPenalty: 0,
       presencePenalty: 0,
       repetitionPenalty: 1,
-      // Two of its words are nearly as likely. How a server rounds decides, and this one leads round and round.
+      // Two words have almost the same probability: rounding on the server decides between them, and this one leads
+      // into a loop.
       logitBias: new Map([[AND, -100]]),
     },
     stopIds: spelledIds("<|return|><|call|>"),
@@ -31,7 +32,7 @@ export function tinyRequest(changes: Partial<CompletionRequest> = {}): Completio
   };
 }
 
-/** The same prompt with the answer begun. */
+/** The same prompt with the answer opened. */
 export function inFinal(): Prompt {
   return toPrompt(spelledIds(`${ASKED}<|channel|>final<|message|>`));
 }
@@ -40,7 +41,7 @@ export function toPrompt(ids: readonly number[]): Prompt {
   return { ids, idsJson: () => ids.join(","), text: () => o200kHarmony().decode(ids) };
 }
 
-/** How many requests the server is computing. Undefined where it does not say so. */
+/** Number of requests the server is computing. Undefined if it does not report it. */
 export async function countRunning(kind: EngineKind, url: string): Promise<number | undefined> {
   if (kind === "llama-cpp") {
     const response = await fetch(new URL("/slots", url));

@@ -34,7 +34,7 @@ function gateway({ settings = {}, models: served, monitored = false }: Options =
     now: () => NOW,
     randomId: () => "0123456789abcdef",
   });
-  // What is logged at the start is not of a request.
+  // Start-up messages do not belong to a request.
   lines.length = 0;
   const send = async (path: string, init: RequestInit = {}) => app.request(path, init);
   const post = (

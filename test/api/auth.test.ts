@@ -8,7 +8,7 @@ import { describeError } from "../../src/api/errors.ts";
 const ALICE = "hg-alice";
 const BOB = "hg-bob";
 
-/** As an API has it whose clients may also send `x-api-key`. */
+/** As in an API whose clients may also send `x-api-key`. */
 const EITHER: Authentication = {
   presentedKeys: (request) => [
     ...BEARER.presentedKeys(request),
@@ -24,7 +24,7 @@ async function keys(): Promise<AuthOptions["keys"]> {
   ];
 }
 
-/** The client found, or the error's description. */
+/** The client that was found, or the error's description. */
 async function ask(
   options: Partial<AuthOptions>,
   headers: Record<string, string> = {},

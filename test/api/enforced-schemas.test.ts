@@ -1,4 +1,4 @@
-/** Schemas that a reply must satisfy, over both APIs: refused before the engine is asked, or really enforced. */
+/** Schemas that a reply must satisfy, over both APIs: refused before the engine is called, or enforced. */
 import { describe, expect, test } from "vitest";
 import { createTestApp } from "../helpers/app.ts";
 import { scriptedEngine, type Script } from "../helpers/scripted-engine.ts";
@@ -19,7 +19,7 @@ interface Reply {
       readonly error?: { readonly message: string };
     }[];
   };
-  /** How often the engine was asked. */
+  /** Number of engine calls. */
   readonly engineCalls: number;
 }
 
@@ -44,7 +44,7 @@ function tool(name: string, parameters: unknown, strict = false): object {
   return { type: "function", function: { name, parameters, strict } };
 }
 
-/** Each of them once was an opaque 500 after the answer had been generated. */
+/** Each of these once caused a 500 without explanation after the answer had been generated. */
 const BROKEN: readonly (readonly [string, unknown, RegExp])[] = [
   ["a reference to nothing", { $ref: "#/$defs/none" }, /\/\$ref: .*leads nowhere/],
   ["a remote reference", { $ref: "https://example.com/s.json" }, /references are not fetched/],

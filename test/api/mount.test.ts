@@ -11,7 +11,7 @@ import { createModels } from "../../src/models/models.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { testSettings } from "../helpers/gateway.ts";
 
-/** How each API words an error: the members its clients look for. */
+/** How each API formats an error: the members its clients read. */
 const ENVELOPES: Record<string, (status: number) => object> = {
   chat: (code) => ({ error: { code, metadata: { error_type: expect.any(String) } } }),
   responses: () => ({ error: { message: expect.any(String), type: expect.any(String) } }),
@@ -40,7 +40,7 @@ describe.each([
     });
   }
 
-  /** The status, and whose envelope it came in. */
+  /** The status, and the API whose envelope was used. */
   async function seen(response: Response) {
     const body: unknown = await response.json();
     expect(body).toMatchObject(ENVELOPES[api]?.(response.status) ?? {});
@@ -93,7 +93,7 @@ test.each([
 );
 
 describe("an API of its own", () => {
-  /** Claims a path that it shares, by a header; has its own key header, envelope, status and limit. */
+  /** Claims a shared path by a header; has its own key header, envelope, status and limit. */
   const ownApi: Api = {
     claims: (request) => request.header("own-version") !== undefined,
     routes: () => [
@@ -168,7 +168,7 @@ describe("an API of its own", () => {
     expect(await (await ask("/v1/nothing", { headers: bearer })).json()).toMatchObject({
       error: { code: 404 },
     });
-    // Its own key is not a key there.
+    // Its key is not accepted there.
     expect((await ask("/v1/models", { headers: { "own-key": "hg-1" } })).status).toBe(401);
   });
 });

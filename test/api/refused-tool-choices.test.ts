@@ -1,4 +1,4 @@
-/** A refused `tool_choice` names the field that is wrong, on every API, before the engine is asked. */
+/** A refused `tool_choice` names the wrong field, on every API, before the engine is called. */
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A stream without end, over a web stream. */
+/** An endless stream, over a web stream. */
 async function stream() {
   const app = new Hono<ApiEnv>();
   const left: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Requests of megabytes leave the event loop to others between the stages of their reading. Pauses are counted. */
+/** Requests of megabytes yield to the event loop between the stages of reading them. Pauses are counted. */
 import { describe, expect, test } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createStages } from "../../src/api/stages.ts";
@@ -65,7 +65,7 @@ const responsesTool = (properties: number) => ({
 const messages = [{ role: "user", content: "hi" }];
 const model = "openai/gpt-oss-20b";
 
-/** Pauses of a request. The context has no room for its prompt: it never gets to the engine. */
+/** Number of pauses of a request. Its prompt exceeds the context, so it never reaches the engine. */
 async function pausesOf(path: string, body: object): Promise<number> {
   const counted = countedPause();
   const app = createApp({

@@ -5,7 +5,7 @@ import { createPushStream, type PushStream, consume } from "../../src/streams/pu
 
 const PATIENT = 1_000_000;
 
-/** Makes `0, 1, 2 …` as often as it is told to, and knows whether it has let go. */
+/** Produces `0, 1, 2 …` on demand, and records whether it was released. */
 function createSource(signal: AbortSignal) {
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => undefined);
@@ -128,7 +128,7 @@ describe("several choices", () => {
     await expect(begun).rejects.toThrow("refused");
     first.emit();
     await settle();
-    // What the route does with any failure.
+    // The route's handling of a failure.
     abort.abort(new Error("refused"));
     await settle();
     expect(held()).toEqual([false, false]);

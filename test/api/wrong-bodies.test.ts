@@ -1,4 +1,4 @@
-/** Wrong bodies, and the exact sentence each is refused with. */
+/** Invalid bodies, and the exact message with which each is refused. */
 import { expect, test } from "vitest";
 import { chatRequest } from "../../src/api/chat-completions/request.ts";
 import { RequestError } from "../../src/api/errors.ts";

@@ -3,7 +3,7 @@ import { onStage } from "../../chaos/phase.ts";
 import { PHASES } from "../../chaos/phases.ts";
 import { createRandom } from "../../fuzz/random.ts";
 
-/** Times depend on what else the machine does; `npm run chaos` judges them, the tests do not. */
+/** Durations depend on other load on the machine: `npm run chaos` checks them, the tests do not. */
 function isTimed(violation: string): boolean {
   return violation.startsWith("the event loop was held");
 }
@@ -18,7 +18,7 @@ describe("a phase of chaos, `npm run chaos` has all of them", { timeout: 60_000 
 
   test("violations are reported: a cut answer, and a wrong one", async () => {
     const { violations } = await onStage({ engines: 1 }, async (stage) => {
-      // Two words more are expected than the engine writes.
+      // The client expects two words more than the engine writes.
       await stage.ask("chat", "a", "words 10 ", 12);
       const told = await stage.ask("chat-stream", "b", "fault cut ");
       stage.expect(told.end === "whole", `it was ${told.end}`);

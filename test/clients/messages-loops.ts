@@ -1,6 +1,6 @@
 /**
- * Clients of the Messages API, each holding one tool loop the way its documentation shows it. What they send back of the
- * model's thinking is their own.
+ * Clients of the Messages API, each with one tool loop, written as in its documentation. Each decides itself which
+ * thinking it sends back.
  */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import Anthropic from "@anthropic-ai/sdk";
@@ -14,13 +14,13 @@ import { z } from "zod";
 export interface MessagesClient {
   /** Without `/v1`. */
   readonly origin: string;
-  /** Sends every request. */
+  /** The fetch for every request. */
   readonly fetch: typeof fetch;
-  /** The body's `thinking`. Absent: the client asks for none. */
+  /** The body's `thinking`. Absent: not requested. */
   readonly thinking?: { readonly type: "adaptive"; readonly display: "summarized" | "omitted" };
 }
 
-/** Runs the loop and gives its answer. */
+/** Runs the loop and returns its answer. */
 export type RunLoop = (client: MessagesClient) => Promise<string>;
 
 const MODEL = "openai/gpt-oss-20b";
@@ -42,7 +42,7 @@ export const LOOPS: Readonly<Record<string, RunLoop>> = {
     anthropicLoop(client, (sdk, body) => sdk.messages.create(body)),
   "@anthropic-ai/sdk stream": (client) =>
     anthropicLoop(client, (sdk, body) => sdk.messages.stream(body).finalMessage()),
-  // Over a thread, until the gateway says that it has none.
+  // With a server-side thread, until the gateway refuses it.
   "@anthropic-ai/sdk toolRunner": async (client) => {
     const message = await anthropic(client).beta.messages.toolRunner({
       model: MODEL,

@@ -32,7 +32,7 @@ async function start(
   return gateway;
 }
 
-/** Thinks and calls until ten results are there, then answers. */
+/** Reasons and calls until there are ten results, then answers. */
 function loopEngine(): ScriptedEngine {
   return scriptedEngine(({ prompt }) => {
     const done = prompt.text().split("<|start|>functions.step ").length - 1;

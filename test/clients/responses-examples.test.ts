@@ -18,7 +18,7 @@ beforeEach(() => {
   engine.prompts.length = 0;
 });
 
-/** Runs an example as a user does, and gives what it printed. */
+/** Runs an example as a user does, and returns its output. */
 async function runExample(name: string): Promise<string> {
   const file = fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [file], {
@@ -41,7 +41,7 @@ describe("each example completes its three-step tool loop", () => {
       'book_hotel({"city":"Oslo"})',
     ]);
     expect(printed).toContain("Booked in Oslo");
-    // Strict tools take a second engine call, which goes on from the call's header.
+    // Strict tools take a second engine call, which continues from the call's header.
     const loop = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant")).slice(-4);
     expect(loop.map((prompt) => analysisIn(prompt).length)).toEqual([0, 1, 2, 3]);
     expect(/The user /.test(printed)).toBe(showsReasoning);

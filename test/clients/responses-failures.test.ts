@@ -28,7 +28,7 @@ afterEach(async () => {
 async function serve(script: Script): Promise<string> {
   gateway = await startTestGateway({
     engine: scriptedEngine(() => script),
-    // A Worker serves several tests: one engine that fails must not rest for the next.
+    // A Worker serves several tests: the failing engine must not be ejected for the next one.
     settings: { breakerFailures: 1000 },
   });
   return gateway.baseURL;
@@ -38,7 +38,7 @@ function openai(baseURL: string): OpenAI {
   return new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });
 }
 
-/** Reads a streamed answer to its end. Each client has its own way of saying that it broke. */
+/** Reads a streamed answer to its end. Each client reports a broken stream in its own way. */
 const CLIENTS: Readonly<Record<string, (baseURL: string) => Promise<unknown>>> = {
   "openai create": async (baseURL) => {
     const body = { model: MODEL, input: "Hi.", stream: true } as const;
@@ -76,7 +76,7 @@ const CLIENTS: Readonly<Record<string, (baseURL: string) => Promise<unknown>>> =
       body: JSON.stringify({ model: MODEL, input: "Hi.", stream: true }),
     });
     if (!response.ok) throw new Error(await response.text());
-    // It ignores `error`, and takes a stream without `response.completed` for a broken one.
+    // It ignores `error`, and treats a stream without `response.completed` as broken.
     const last = (await readEvents(response)).at(-1);
     if (last?.type !== "response.completed") throw new Error(JSON.stringify(last));
   },

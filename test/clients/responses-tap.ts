@@ -1,10 +1,10 @@
-/** Stands between a client and the gateway and keeps what passes, so that a test can check it. */
+/** A proxy between a client and the gateway that records the traffic, so that a test can check it. */
 import { createServer } from "node:http";
 import { listenAnywhere } from "../helpers/listen.ts";
 
 export interface Tap {
   readonly baseURL: string;
-  /** The gateway's answers to `POST /responses`, in order. */
+  /** The gateway's responses to `POST /responses`, in order. */
   readonly answers: readonly Response[];
   /** The requests' bodies, in order. */
   readonly requests: readonly Record<string, unknown>[];

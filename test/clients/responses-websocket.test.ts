@@ -9,7 +9,7 @@ import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 import { scriptedEngine, type ScriptedEngine, type Script } from "../helpers/scripted-engine.ts";
 import { loopScripts, analysisIn } from "../helpers/tool-loop.ts";
 
-/** These tests also run against the Workers runtime, which keeps some things to itself. */
+/** These tests also run against the Workers runtime, which hides some details. */
 const ON_WORKERS = process.env["TEST_RUNTIME"] === "workerd";
 
 const MODEL = "openai/gpt-oss-20b";
@@ -38,11 +38,11 @@ async function open(
   return { engine, gateway, connect: () => connect(url) };
 }
 
-/** A WebSocket whose messages are waited for one by one. */
+/** A WebSocket whose messages are awaited one by one. */
 interface Connection {
   send(message: object | string): void;
   next(): Promise<Event>;
-  /** All events of one response, up to its last, checked. */
+  /** All events of one response, checked. */
   response(): Promise<ResponseObject>;
   /** Resolves with the code and reason with which the server closed. */
   readonly closed: Promise<{ code: number; reason: string }>;
@@ -151,7 +151,7 @@ describe("a response over a WebSocket", () => {
       },
     });
 
-    // What is stored from here on holds all of it.
+    // Everything is stored from here on.
     connection.send({ ...CREATE, ...previous, input: "And?" });
     const stored = await connection.response();
     const items = await fetch(`${gateway.baseURL}/responses/${stored.id}/input_items?limit=100`);
@@ -225,7 +225,7 @@ describe("a response over a WebSocket", () => {
     const { gateway } = await open([]);
     const response = await fetch(`${gateway.baseURL}/responses`);
     expect(response.status).toBe(426);
-    // Workers keep such headers to themselves.
+    // Workers hide such headers.
     expect(response.headers.get("upgrade")).toBe(ON_WORKERS ? null : "websocket");
   });
 

@@ -1,4 +1,4 @@
-/** A browser over a search service, here one that speaks SearXNG's JSON, on Node and in the Workers runtime. */
+/** The browser with a search service, here one with SearXNG's JSON, on Node and in the Workers runtime. */
 import { createServer, type Server } from "node:http";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";

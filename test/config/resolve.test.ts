@@ -16,7 +16,7 @@ import { DEFAULT_STEERING } from "../../src/turn/steering.ts";
 const HASH = "0123456789abcdef".repeat(4);
 const SEALING_KEY = "A".repeat(43);
 
-/** Values as flags would give them. */
+/** Values as they come from flags. */
 function given(values: Record<string, unknown>): SettingInput[] {
   return Object.entries(values).map(([name, value]) => ({
     name: settingsSchema.unwrap().keyof().parse(name),

@@ -8,14 +8,14 @@ import { type Answer, complete, jsonAnswer, readFixture, scriptTransport } from 
 const never = new AbortController().signal;
 const url = "http://engine:8000";
 
-/** A server that answers these paths, and 404 to all others. */
+/** A server that answers these paths, and returns 404 for all others. */
 function serverWith(paths: Readonly<Record<string, Answer>>) {
   return scriptTransport((request) => {
     return paths[new URL(request.url).pathname] ?? jsonAnswer({ error: "no such path" }, 404);
   });
 }
 
-/** As the server said it. */
+/** The server's own message. */
 function recorded(name: string): Answer {
   return jsonAnswer(new TextDecoder().decode(readFixture(name)));
 }

@@ -1,4 +1,4 @@
-/** The engines that share the reader of `/v1/completions` with vLLM: what each of them does differently. */
+/** The engines that share vLLM's reader of `/v1/completions`: their differences. */
 import { describe, expect, test } from "vitest";
 
 import {
@@ -24,7 +24,7 @@ import {
 
 type Script = Readonly<Record<string, Answer | ((body: string) => Answer)>>;
 
-/** An engine whose server answers by path; what it does not know is not found. */
+/** An engine whose server answers by path, with 404 for unknown ones. */
 function serve(create: (options: ServerOptions) => Engine, script: Script, url: string) {
   const transport = scriptTransport((request) => {
     const answer = script[new URL(request.url).pathname] ?? jsonAnswer({ error: "no" }, 404);

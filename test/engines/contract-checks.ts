@@ -1,6 +1,6 @@
 /**
- * What the answers of every engine must be. `contract.test.ts` checks recorded answers, `real/contract.ts` those of a
- * running server. Each check throws an `AssertionError` that says what is wrong.
+ * Requirements for the output of every engine. `contract.test.ts` checks recorded streams, `real/contract.ts` those of
+ * a running server. Each check throws an `AssertionError` that describes the problem.
  */
 import assert from "node:assert/strict";
 import type { Capabilities } from "../../src/engines/engine.ts";
@@ -31,7 +31,7 @@ export function expectUsage({ ids, finish }: Collected, sentTokens?: number): vo
   if (ids !== undefined) assert.equal(completionTokens, ids.length);
 }
 
-/** One entry for each id, alternatives sorted, no more than asked for, none above certainty. */
+/** One entry per id, sorted alternatives, at most as many as requested, and no probability above 1. */
 export function expectLogprobs({ ids = [], logprobs = [] }: Collected, topLogprobs: number): void {
   assert.notEqual(ids.length, 0);
   assert.deepEqual(

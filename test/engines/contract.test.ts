@@ -1,6 +1,6 @@
 /**
- * What every engine reached over HTTP must do with its server's recorded streams. A new engine adds its line to
- * `RECORDED` and its fixtures; what is its own has a test of its own beside this one.
+ * Requirements for every engine reached over HTTP, tested with its server's recorded streams. A new engine adds its
+ * line to `RECORDED` and its fixtures; specific behaviour has its own test file.
  */
 import { describe, expect, test } from "vitest";
 
@@ -23,7 +23,7 @@ import {
 } from "./support.ts";
 
 interface Recording {
-  /** A whole answer, under `test/fixtures/engines`. */
+  /** A complete response, under `test/fixtures/engines`. */
   readonly answer: string;
   /** The same with two alternatives a token, for engines whose capabilities claim log probabilities. */
   readonly logprobs?: string;
@@ -69,7 +69,7 @@ describe.each(ENGINE_KINDS.filter(isRecorded))("%s", (kind) => {
 
   test("returns the same wherever its bytes are split", async () => {
     const whole = await complete(serve(kind, { pieces: [bytes] }).engine);
-    // Enough of the cuts: the engines' own tests make every one.
+    // A sample of the possible splits: the engines' own tests use all of them.
     for (const pieces of [...cuts(bytes)].toReversed().filter((_, at) => at % 16 === 0)) {
       expect(await complete(serve(kind, { pieces }).engine)).toEqual(whole);
     }

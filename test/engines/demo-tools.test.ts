@@ -1,4 +1,4 @@
-/** The demo engine plays the tools of training, so that they can be tried with one command and no key. */
+/** The demo engine calls the tools of training, so that they can be tried with one command and no key. */
 import { expect, test } from "vitest";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { BROWSER, createBrowsingApp, MODEL } from "../helpers/browsing-app.ts";

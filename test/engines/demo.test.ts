@@ -41,7 +41,7 @@ interface Scene {
   readonly effort?: "low" | "medium" | "high";
   readonly developer?: string;
   readonly user?: string;
-  /** What follows the user message. */
+  /** The prompt after the user message. */
   readonly tail?: string;
 }
 
@@ -69,7 +69,7 @@ async function continued(text: string, extra: Partial<CompletionRequest> = {}): 
   return (await collect(text, extra)).text;
 }
 
-/** Plays the client: answers each call until the turn ends. Returns what was sampled in each round. */
+/** Acts as the client: answers each call until the turn ends. Returns the output of each round. */
 async function playLoop(scene: Scene, results: Record<string, string>): Promise<string[]> {
   const rounds: string[] = [];
   let tail = "";
@@ -289,7 +289,7 @@ describe("tools", () => {
           `<|start|>assistant to=functions.${tool}<|channel|>commentary <|constrain|>json<|message|>{}<|call|>` +
           `<|start|>functions.${tool} to=assistant<|channel|>commentary<|message|>ok<|end|>`;
       }
-      // The last one again, when all were called.
+      // The last one again, if all were called.
       expect(chosen).toEqual([...names, names.at(-1)]);
     },
   );

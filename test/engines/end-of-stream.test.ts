@@ -1,4 +1,4 @@
-/** How a completion ends at servers that say why they have finished, and then no more. */
+/** The end of a completion, for servers that report a finish and then send nothing more. */
 import { describe, expect, test } from "vitest";
 import type { EngineEvent } from "../../src/engines/engine.ts";
 import type { Transport } from "../../src/engines/transport.ts";
@@ -13,7 +13,7 @@ const TOKEN = frame({ choices: [{ index: 0, text: "", token_ids: [1], finish_rea
 const LAST = frame({ choices: [{ index: 0, text: "", token_ids: [2], finish_reason: "stop" }] });
 const USAGE = frame({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } });
 
-/** A server whose answer comes when the test says so, and does not end by itself. */
+/** A server whose response is controlled by the test and does not end by itself. */
 function serve() {
   const clock = createFakeClock();
   const closes: (number | undefined)[] = [];

@@ -1,4 +1,4 @@
-/** Every engine over real sockets and both transports: what goes wrong between us and a server. */
+/** Every engine over real sockets and both transports: failures between the gateway and a server. */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -20,7 +20,7 @@ const transports = {
   undici: () => createUndiciTransport(),
 };
 
-/** The begin of a stream, tokens in it, and a whole one, of each kind that is reached over HTTP. */
+/** The beginning of a stream, tokens in it, and a complete one, for each kind reached over HTTP. */
 const STREAMS = {
   vllm: { begun: "vllm/no-finish.sse", whole: "vllm/answer.sse" },
   sglang: { begun: "sglang/no-finish.sse", whole: "sglang/cumulative.sse" },
@@ -31,7 +31,7 @@ const STREAMS = {
   completions: { begun: "completions/no-finish.sse", whole: "completions/answer.sse" },
 } as const;
 
-/** Its bytes without the `[DONE]` that some of them end with. */
+/** Its bytes without the `[DONE]` that some servers send. */
 function readBegun(kind: keyof typeof STREAMS): string {
   return readText(STREAMS[kind].begun).replace("data: [DONE]\n\n", "");
 }

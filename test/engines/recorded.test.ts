@@ -1,4 +1,4 @@
-/** Streams of real servers, made by `real/record.ts`: what an adapter made of them then it makes of them now. */
+/** Streams of real servers, recorded by `real/record.ts`: the adapter's output must be the same as then. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -7,7 +7,7 @@ test.each([
   ["http://host:8000/", "http://host:8000"],
   ["http://host:8000/v1", "http://host:8000"],
   ["https://host/v1/", "https://host"],
-  // Only a version at the end is ours to add again.
+  // Only a version at the end is removed and added again.
   ["https://host/v1/openai", "https://host/v1/openai"],
   ["https://host/inference//", "https://host/inference"],
   ["https://host/?key=secret#part", "https://host"],

@@ -1,4 +1,4 @@
-/** What the engine tests share: scripted transports, a request with every field, events made comparable. */
+/** Shared by the engine tests: scripted transports, a request with every field, comparable events. */
 import { readFileSync } from "node:fs";
 
 import type {
@@ -34,11 +34,11 @@ export interface Answer {
 
 export interface ScriptedTransport extends Transport {
   readonly requests: TransportRequest[];
-  /** How each response was let go of: `undefined` while it was not. */
+  /** How each response was closed: `undefined` while it was not. */
   readonly closes: (number | "at once" | undefined)[];
 }
 
-/** Answers each request by what `script` says for it. No network, no time. */
+/** Answers each request by `script`. No network, no time. */
 export function scriptTransport(
   script: (request: TransportRequest, count: number) => Answer | Error,
 ): ScriptedTransport {
@@ -116,7 +116,7 @@ export function requestOf(changes: Partial<CompletionRequest> = {}): CompletionR
   };
 }
 
-/** A completion with its token events joined, so that it does not depend on how the bytes were cut. */
+/** A completion with its token events joined, so that it does not depend on how the bytes were split. */
 export interface Collected {
   readonly opens: number;
   readonly ids?: readonly TokenId[];
@@ -182,7 +182,7 @@ function addPiece(pieces: readonly Piece[], piece: Piece): readonly Piece[] {
     : [...pieces, piece];
 }
 
-/** What was sampled, control tokens by their names. */
+/** The sampled output, control tokens by name. */
 export function textOf({ ids, pieces, text = "" }: Collected): string {
   if (ids !== undefined) return o200kHarmony().decode(ids);
   if (pieces === undefined) return text;
@@ -191,7 +191,7 @@ export function textOf({ ids, pieces, text = "" }: Collected): string {
     .join("");
 }
 
-/** The stream in two pieces, cut at every byte, and byte by byte. */
+/** The stream split in two at every byte, and byte by byte. */
 export function* cuts(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
   for (let at = 1; at < bytes.length; at += 1) yield [bytes.subarray(0, at), bytes.subarray(at)];
   yield Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));

@@ -1,4 +1,4 @@
-/** One table for both transports: what an engine may rely on, whichever runtime it is on. */
+/** The requirements for both transports in one table. */
 import { createPushStream, type PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
@@ -159,7 +159,7 @@ describe.each([
     });
     const response = await send();
     await pause(300);
-    // What the systems on both sides hold in their sockets is some megabytes; all would be fifty.
+    // The socket buffers of both sides hold some megabytes; the whole body has fifty.
     expect(taken).toBeGreaterThan(0);
     expect(taken).toBeLessThan(100);
     response.close();
@@ -355,7 +355,7 @@ describe.each([
       });
       const response = await send();
       await pause(50);
-      // `fetch` may drop what it has not handed over; what was read is what came.
+      // `fetch` may drop undelivered bytes; the bytes that were read must be right.
       const error = await failure(readAll(response));
       expect(error.kind).toBe("closed");
       expect(error.message).toContain(`${upstream.url}/v1/completions closed the connection`);
@@ -372,7 +372,7 @@ describe.each([
 });
 
 test("a connection that is not made in time is unreachable on undici", async () => {
-  // It accepts and says nothing, so that the TLS handshake never ends.
+  // It accepts connections and sends nothing, so that the TLS handshake never ends.
   const server = createServer();
   const port = await listenAnywhere(server);
   const error = await failure(

@@ -691,7 +691,7 @@ describe("probe", () => {
     const { engine, probe, transport } = probeWith(
       {
         ...known,
-        // Whether the path exists is asked by a request that it must refuse.
+        // The existence of the path is tested with a request that the server must reject.
         "/inference/v1/generate": (body) =>
           body.includes('"token_ids":[]')
             ? jsonAnswer({ error: { message: "empty prompt" } }, 400)

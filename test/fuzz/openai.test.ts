@@ -1,4 +1,4 @@
-/** What the `openai` package puts together from a stream is what the search's own strict reading makes of it. */
+/** The `openai` package must assemble the same answer from a stream as the search's own strict reader. */
 import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import type { Observed } from "../../fuzz/turns/apis.ts";

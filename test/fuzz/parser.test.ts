@@ -14,7 +14,7 @@ test("random completions: no throw, the same events however they are cut, no mor
 });
 
 test("a failing input is reduced until nothing can be left out", async () => {
-  // What its `slice` gives is no list, so pushing it throws.
+  // Its `slice` does not return a list, so pushing it throws.
   const broken = { length: 3, slice: () => 0 };
   const failure = {
     problem: "it threw",

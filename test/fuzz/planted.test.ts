@@ -1,4 +1,4 @@
-/** A search that finds nothing may be blind: defects put in on purpose must be found. */
+/** A search without findings may be blind: planted defects must be found. */
 import { expect, test } from "vitest";
 import { FAULTS } from "../../fuzz/turns/faults.ts";
 import { findFault } from "../../fuzz/turns/plant.ts";

@@ -1,4 +1,6 @@
-/** The search in small, so that a change that breaks a promise is seen at once. `npm run fuzz:turns` runs it at length. */
+/**
+ * A small search, so that a change that breaks a guarantee is noticed at once. `npm run fuzz:turns` runs a long one.
+ */
 import { describe, expect, test } from "vitest";
 import { shrink } from "../../fuzz/shrink.ts";
 import { APIS } from "../../fuzz/turns/apis.ts";
@@ -118,7 +120,7 @@ describe("regressions the search has found", () => {
       header: "",
       isMalformed: true,
     };
-    // No other case has these settings, so that nothing is known of the engine but what the probe found.
+    // No other case has these settings, so that only the probe's result is known of the engine.
     const given = caseOf(
       { wire: "markers", api: "chat" },
       [headless],

@@ -3,7 +3,7 @@ import { dropAnalysisLikeReference, dropFinishedAnalysis } from "../../src/harmo
 import type { Message } from "../../src/harmony/conversation.ts";
 import { createRenderer } from "../../src/harmony/render.ts";
 
-/** One letter a message; a digit behind it tells messages of a kind apart. */
+/** One letter per message; a digit after it distinguishes messages of one kind. */
 const KINDS: Readonly<Record<string, Message>> = {
   s: { role: "system", content: "s" },
   d: { role: "developer", content: "d" },
@@ -36,7 +36,7 @@ function toLetters(messages: readonly Message[]): string {
 
 describe("dropping the analysis of finished turns", () => {
   test.each([
-    // What is given, what is kept, and why.
+    // The input, the kept messages, and the reason.
     ["u", "u", "no analysis"],
     ["u a", "u a", "the turn has only begun"],
     ["u a f", "u f", "the answer finishes the turn, even before the user replies"],

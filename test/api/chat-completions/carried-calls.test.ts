@@ -1,4 +1,4 @@
-/** Calls that the gateway ran, carried by a client without a store in common, through OpenAI's own client. */
+/** Calls that the gateway ran, sent back by a client without a shared store, with OpenAI's own client. */
 import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -34,7 +34,7 @@ const message = z.looseObject({
 });
 type Message = z.infer<typeof message>;
 
-/** The types of OpenAI's client do not know the tools and fields of others. */
+/** OpenAI's client has no types for other vendors' tools and fields. */
 function toParams(fields: object): OpenAI.ChatCompletionCreateParamsNonStreaming {
   return JSON.parse(JSON.stringify({ model: MODEL, tools, ...fields }));
 }

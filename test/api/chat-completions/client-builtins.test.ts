@@ -1,4 +1,4 @@
-/** Tools of training that the client runs itself, in the exact form that the model knows. */
+/** Tools of training that the client runs itself, in the exact form of training. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type OpenAI from "openai";

@@ -28,7 +28,7 @@ async function ask(body: object, init: RequestInit = {}): Promise<Response> {
   });
 }
 
-/** The events of a stream; `[DONE]` as it stands. */
+/** The events of a stream; `[DONE]` as text. */
 async function eventsOf(response: Response): Promise<unknown[]> {
   const text = await response.text();
   return text
@@ -58,7 +58,7 @@ describe("an engine that fails before its first token", () => {
       failing.complete = async function* () {
         throw new EngineError(kind, "http://secret-host:8000 said no", { retryAfter: 7 });
       };
-      // Others than the operator may ask.
+      // Clients other than the operator.
       const broken = await startTestGateway({ engine: failing, settings: { open: true } });
       const response = await fetch(`${broken.baseURL}/chat/completions`, {
         method: "POST",

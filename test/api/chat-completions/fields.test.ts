@@ -12,13 +12,13 @@ import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 type Body = Record<string, unknown>;
 
 interface Probe {
-  /** What is sent, over the body below. */
+  /** Fields that replace those of the body below. */
   readonly send: Body;
-  /** What is there already, when the field needs company to have an effect. */
+  /** Other fields that the field needs to have an effect. */
   readonly beside?: Body;
-  /** For refused fields, the field as the error names it. */
+  /** For refused fields, the field named in the error. */
   readonly param?: string;
-  /** Instead of `send`, of a type or value it must not have. */
+  /** Instead of `send`: an invalid type or value. */
   readonly wrong?: Body;
 }
 
@@ -29,7 +29,7 @@ const OTHER_TOOL = { type: "function", function: { name: "g" } };
 const FUNCTION = { name: "f", parameters: { type: "object" } };
 const CALL = { id: "c", type: "function", function: { name: "f", arguments: "{bad" } };
 
-/** A loop of one step, its assistant message with more in it. */
+/** A loop of one step, with additional members in its assistant message. */
 function step(fields: Body): Body {
   return {
     messages: [
@@ -253,7 +253,7 @@ const PROBES: Readonly<Record<string, Probe>> = {
   audio: { send: { audio: { voice: "alloy", format: "wav" } }, param: "audio" },
 };
 
-/** What the engine is asked, as data. */
+/** The engine's request, as data. */
 function toAsked(request: CompletionRequest) {
   const { prompt, sampling, constraint, maxTokens, topLogprobs, affinity } = request;
   const { logitBias, ...rest } = sampling;
@@ -267,7 +267,7 @@ function toAsked(request: CompletionRequest) {
   };
 }
 
-/** Thinks and answers, or calls when told to; writes an object where an answer or arguments have been begun. */
+/** Reasons and answers, or calls a tool if forced; writes an object if an answer or arguments have been opened. */
 function createApp() {
   const engine = scriptedEngine((request) => {
     const prompt = o200kHarmony().decode(request.prompt.ids);
@@ -287,7 +287,7 @@ function createApp() {
   return { app, engine };
 }
 
-/** All that can be seen of a request: what the engine was asked, what the client got. Ids and times are alike. */
+/** All observable effects of a request: the engine's request and the response, with fixed ids and times. */
 async function seen(body: Body) {
   const { app, engine } = createApp();
   const response = await app.post({ messages: [HELLO], ...body });

@@ -162,7 +162,7 @@ test("after a call of the client's, the next request goes on with the pages, on 
   expect(next.choices[0]?.message).toMatchObject({
     content: "It is 0.5% ([files.example](https://files.example/rates.md)).",
   });
-  // What the model had read stands where it stood, so that the engine's prefix cache is hit.
+  // The text the model had read keeps its position, so that the engine's prefix cache is used.
   expect(engine.prompts[2]?.startsWith(engine.prompts[1] ?? "?")).toBe(true);
 });
 

@@ -31,7 +31,7 @@ const stream: Ask = async (client, body) =>
 
 const cases: [string, Ask, string, number, string[]][] = [
   ["create", create, "raw", 1e6, ["First.", "Second."]],
-  // The client holds one text: where one message ends and the next begins is no longer to be seen.
+  // The client has a single text, without the boundaries of messages.
   ["create, nothing kept", create, "raw", 1, ["First.\n\nSecond."]],
   ["create, sealed, nothing kept", create, "sealed", 1, ["First.", "Second."]],
   ["stream", stream, "raw", 1e6, ["First.", "Second."]],

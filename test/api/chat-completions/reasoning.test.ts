@@ -13,7 +13,7 @@ import {
 
 const SEALING = [Buffer.alloc(32, "k").toString("base64url")];
 
-/** What each prompt of a loop holds when nothing is lost. */
+/** The analysis in each prompt of a loop when nothing is lost. */
 const WHOLE = [[], ["one 1"], ["one 1", "one 2"], ["one 1", "one 2", "one 3"]];
 
 function loopEngine(...names: string[]) {
@@ -324,7 +324,7 @@ describe("the policy of a key decides what is returned, never what is stored", (
       const app = createTestApp({
         engine,
         settings: { reasoningPolicy: "sealed", sealingKeys: SEALING, reasoningContentMirror: true },
-        // Nothing is kept: the seals alone must do.
+        // Nothing is stored: only the encrypted copies are available.
         store: { get: async () => undefined, set: async () => false, delete: async () => {} },
       });
       const { outcomes, replies, messages } = await runLoop(app.post, { body: { stream } });

@@ -56,7 +56,7 @@ function turnFor(body: object): Turn {
   return turnOf(JSON.stringify(body));
 }
 
-/** The prompt of a turn; of a request, what the model is shown. */
+/** The prompt of a turn or of a request. */
 function promptOf(turn: Turn) {
   return renderer.renderCompletion({ messages: dropFinishedAnalysis(turn.messages).kept });
 }

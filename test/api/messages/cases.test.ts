@@ -62,7 +62,7 @@ describe("a request is rendered as", () => {
     expect(response.status).toBe(200);
     const expected = renderer.renderCompletion(toConversation(memberText(text, "expected") ?? ""));
     const ids = engine.requests[0]?.prompt.ids ?? [];
-    // What is opened for the model stands behind it.
+    // The header opened for the model follows it.
     const isOpened = JSON.stringify(input["thinking"]) === '{"type":"disabled"}';
     expect(isOpened ? ids.slice(0, expected.length) : ids).toEqual(expected.ids);
 
@@ -191,7 +191,7 @@ async function withOpenedSignatures(value: unknown): Promise<unknown> {
   return Object.fromEntries(await Promise.all(members));
 }
 
-/** Where a value is not what is expected of it. Members that are not named are free. */
+/** Reports the path of a value that differs. Members that are not named are ignored. */
 function differences(actual: unknown, expected: unknown, path = ""): string[] {
   if (Array.isArray(expected)) {
     if (!Array.isArray(actual) || actual.length !== expected.length) {

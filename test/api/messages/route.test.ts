@@ -53,7 +53,7 @@ async function errorOf(response: Response) {
   return { status: response.status, ...errorBody.parse(await response.json()).error };
 }
 
-/** The prompt a body gives. */
+/** The prompt for a body. */
 async function promptOf(body: object, settings?: Readonly<Record<string, unknown>>) {
   const { engine, send } = gatewayWith(() => ANSWER, settings);
   const response = await send(body);
@@ -61,7 +61,7 @@ async function promptOf(body: object, settings?: Readonly<Record<string, unknown
   return { prompt: engine.prompts[0] ?? "", headers: response.headers };
 }
 
-/** A loop of one step, its assistant message with these blocks before the call. */
+/** A loop of one step, with these blocks before the call in its assistant message. */
 function loop(...blocks: readonly object[]) {
   return {
     tools: [STEP],
@@ -391,7 +391,7 @@ describe("a request that the model does not satisfy", () => {
     expect(await errorOf(await send(strict))).toMatchObject({ status: 502, type: "api_error" });
   });
 
-  /** The events of a stream, several of one kind in a row as one. */
+  /** The events of a stream, with consecutive ones of one kind merged. */
   async function eventsWith(options: ScriptedOptions): Promise<string[]> {
     const script = ({ prompt }: CompletionRequest) =>
       prompt.text().endsWith("<|message|>") ? '{"n":"x"}<|call|>' : wrong;
@@ -401,7 +401,7 @@ describe("a request that the model does not satisfy", () => {
     return events.filter((event, index) => event !== events[index - 1]);
   }
 
-  // In workerd every engine is reached as vLLM, which enforces schemas.
+  // In workerd every engine is connected as vLLM, which enforces schemas.
   test.skipIf(ON_WORKERS)("is an event that ends the stream", async () => {
     expect(await eventsWith({})).toEqual(["message_start", "error"]);
   });

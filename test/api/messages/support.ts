@@ -1,4 +1,4 @@
-/** Messages requests for tests: seals by name, and answers in the notation of the cases. */
+/** Messages requests for tests: encrypted texts by name, and answers in the notation of the cases. */
 import { createReasoningCipher } from "../../../src/store/reasoning-cipher.ts";
 
 export const MODEL = "openai/gpt-oss-20b";
@@ -15,13 +15,13 @@ export function seal(text: string, tenant = "anonymous"): Promise<string> {
   return cipher.seal(text, { tenant, purpose: "reasoning" });
 }
 
-/** What a signature holds; undefined when it does not open. */
+/** The decrypted signature; undefined if it cannot be decrypted. */
 export async function unseal(sealed: string, tenant = "anonymous"): Promise<string | undefined> {
   const opened = await cipher.open(sealed, { tenant, purpose: "reasoning" });
   return opened.opened ? opened.text : undefined;
 }
 
-/** A valid seal with its last character but one changed. */
+/** A valid encrypted text with its last character but one changed. */
 export async function tamperedSeal(text: string): Promise<string> {
   const sealed = await seal(text);
   const changed = sealed.at(-2) === "A" ? "B" : "A";
@@ -42,7 +42,7 @@ export interface StreamEvent {
   readonly data: Record<string, unknown>;
 }
 
-/** The events of a stream. Throws where a frame is not as the SDK wants it. */
+/** The events of a stream. Throws if a frame is not as the SDK requires. */
 export function readEvents(text: string): StreamEvent[] {
   if (!text.endsWith("\n\n")) throw new Error("the stream ends within a frame");
   return text

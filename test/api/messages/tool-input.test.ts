@@ -11,7 +11,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { createToolInput } from "../../../src/api/messages/tool-input.ts";
 
-/** What goes out of arguments that come in these pieces. */
+/** The output for arguments that arrive in these pieces. */
 function written(...pieces: readonly string[]): string {
   const input = createToolInput();
   return pieces.map((piece) => input.push(piece)).join("") + input.end();

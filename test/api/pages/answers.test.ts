@@ -1,4 +1,4 @@
-/** The answers of the running gateway, of every route, against the OpenAPI document. */
+/** Compares the responses of every route of a running gateway with the OpenAPI document. */
 import { describe, expect, expectTypeOf, test } from "vitest";
 import type * as z from "zod";
 import { createApp } from "../../../src/app.ts";
@@ -64,7 +64,7 @@ function createGateway({
 }
 
 interface AskOptions {
-  /** The path with its parameters. */
+  /** The path with parameters. */
   readonly at?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -335,7 +335,7 @@ describe("answers are as the OpenAPI document says", () => {
     await expectDocumented("get /ready", 200, {}, down);
   });
 
-  // The last test: it looks at what the others have asked.
+  // Must be the last test: it checks which operations the others have covered.
   test("of each operation", () => {
     expect([...answered].toSorted()).toEqual(
       OPERATIONS.map(({ method, path }) => `${method} ${path}`).toSorted(),
@@ -348,7 +348,7 @@ type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonl
 test("the types of what the Responses API writes are those of its schemas", () => {
   type Fields = DeepReadonly<z.infer<ReturnType<typeof responseSchema>>>;
   type Item = DeepReadonly<z.infer<ReturnType<typeof outputItem>>>;
-  // Searches and calls that the gateway runs have no precise type.
+  // Searches and calls of the gateway have no precise type.
   expectTypeOf(
     (item: Exclude<OutputItem, BuiltinItem | ToolSearchCallItem>): Item => item,
   ).toBeFunction();

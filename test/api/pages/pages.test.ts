@@ -25,7 +25,7 @@ function appWith(settings = {}) {
 const KEYS = { keys: [`alice:${"a".repeat(64)}`] };
 const HTML = { headers: { accept: "text/html,application/xhtml+xml" } };
 
-/** Aliases of other paths, which the description of the document names, and what serves the pages. */
+/** Aliases of other paths, which the document's description mentions, and static files. */
 const ALIASES = /^\/(api\/v1|open-responses)\/|^\/style\.css$/;
 
 describe("the OpenAPI document", () => {

@@ -14,7 +14,7 @@ const ANSWER =
   "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello there!<|return|>";
 const REQUEST = { model: MODEL, input: "Hi.", background: true };
 
-/** An engine that waits for a word before it answers, and may fail instead. */
+/** An engine that waits for a signal before it answers, and may fail instead. */
 function gatedEngine(script: Script = ANSWER) {
   const engine = scriptedEngine([script, script]);
   let open: (() => void) | undefined;
@@ -283,7 +283,7 @@ describe("with a store that fails", () => {
       expect((await app.send("POST", "/v1/responses", REQUEST)).status).toBe(503);
     }
     expect(engine.requests).toEqual([]);
-    // Nothing that was refused counts.
+    // Refused requests are not counted.
     state.isDown = false;
     await eventually(() => start(app));
   });

@@ -1,6 +1,5 @@
 /**
- * A client that believes nothing: it puts the response together from the events and throws as soon as one of them
- * does not fit those before it.
+ * A strict client: it assembles the response from the events and throws when one of them contradicts those before it.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -15,7 +14,7 @@ type EventOf<T extends StreamEvent["type"]> = Extract<StreamEvent, { type: T }>;
 
 const TERMINAL = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
-/** The response at the end of a stream, having checked everything on the way. */
+/** The response at the end of a stream whose events have all been checked. */
 export function consume(
   events: readonly unknown[],
   dialect: "reasoning_text" | "reasoning" = "reasoning_text",
@@ -35,9 +34,9 @@ class Consumer {
   #hasError = false;
   readonly #done: OutputItem[] = [];
   #open: OutputItem | undefined;
-  /** The text of the open item: of its part, or its arguments. */
+  /** The text of the open item: of its part, or of its arguments. */
   #text = "";
-  /** The text has been said to be over. */
+  /** The end of the text was reported. */
   #isTextDone = false;
   /** undefined: not begun. */
   #isPartOpen: boolean | undefined;
@@ -60,7 +59,7 @@ class Consumer {
         this.#isQueued = true;
         break;
       case "response.in_progress":
-        // Repeated, it keeps the connection alive.
+        // A repeated event is a keep-alive.
         check(event.response.output.length === 0, "in_progress has no output", event);
         check(event.response.status === "in_progress", "in_progress says so", event);
         this.#isRunning = true;

@@ -1,4 +1,4 @@
-/** Tool loops over the Responses API, in which a test decides what the client carries from step to step. */
+/** Tool loops over the Responses API, in which a test decides what the client sends back at each step. */
 import type { OutputItem, ResponseObject } from "./schemas.ts";
 
 const STEP_TOOL = {
@@ -7,15 +7,15 @@ const STEP_TOOL = {
   parameters: { type: "object", properties: { n: { type: "integer" } } },
 };
 
-/** How a client asks, plain or streamed. */
+/** How a client sends requests: plain or streamed. */
 export type Ask = (body: object) => Promise<ResponseObject>;
 
 export interface Carrier {
-  /** What it sends with every request. */
+  /** Fields of every request. */
   readonly body?: object;
-  /** What becomes of an output item in the next request's input; undefined: nothing. */
+  /** Converts an output item for the next request's input; undefined: dropped. */
   readonly carry?: (item: OutputItem) => object | undefined;
-  /** Send `previous_response_id` and only what is new. */
+  /** Send `previous_response_id` and only new items. */
   readonly byResponseId?: boolean;
 }
 
@@ -24,7 +24,10 @@ export interface Held {
   readonly previous: string | undefined;
 }
 
-/** Asks, answers every call with `ok` and asks again, until there is an answer. Gives what the next question starts from. */
+/**
+ * Sends a request, answers every call with `ok`, and continues until there is an answer. Returns the state for the next
+ * question.
+ */
 export async function holdLoop(
   ask: Ask,
   { body, carry = (item) => item, byResponseId = false }: Carrier,

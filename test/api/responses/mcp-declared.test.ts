@@ -1,4 +1,4 @@
-/** MCP servers that requests name: what the operator allows, whose connections they are, and where credentials go. */
+/** MCP servers named by requests: the operator's restrictions, separate connections, and the use of credentials. */
 import { createHash } from "node:crypto";
 import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";

@@ -23,7 +23,7 @@ const operators = (url: string, fields: object = {}) => ({
   mcpServers: { words: { url, ...fields } },
 });
 const typesOf = ({ output }: OpenAI.Responses.Response) => output.map(({ type }) => type);
-/** The items that may be sent back as they are. */
+/** The items that can be sent back unchanged. */
 const toInput = ({ output }: OpenAI.Responses.Response) =>
   output.flatMap((item) => {
     const isSent =
@@ -138,7 +138,7 @@ describe("a server of the operator's, by its label", () => {
       previous_response_id: id,
     });
     expect(typesOf(next)).toEqual(["message"]);
-    // The call and its result stand where they stood.
+    // The call and its result keep their position.
     expect(engine.prompts[2]?.startsWith(engine.prompts[1] ?? "?")).toBe(true);
   });
 
@@ -340,7 +340,7 @@ describe("approvals", () => {
     expect(engine.prompts[1]?.startsWith(engine.prompts[0] ?? "?")).toBe(true);
     expect(engine.prompts[1]).toContain("I look it up.");
 
-    // It is not made again, and stands where it stood.
+    // It is not listed again, and keeps its position.
     const third = await other.client.responses.create({
       model: MODEL,
       previous_response_id: next.id,

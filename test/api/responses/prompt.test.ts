@@ -6,7 +6,7 @@ import { MODEL, responsesApp } from "./support.ts";
 const HI = "<|channel|>final<|message|>Hi.<|return|>";
 const CALL = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}<|call|>';
 
-/** What the engine is asked for a request. */
+/** The engine's request for a request. */
 async function askedFor(body: object, settings: Record<string, unknown> = {}, script = HI) {
   const engine = scriptedEngine([script]);
   const app = responsesApp({ engine, settings });
@@ -17,7 +17,7 @@ async function askedFor(body: object, settings: Record<string, unknown> = {}, sc
   return { request, prompt };
 }
 
-/** The prompt behind the system message. */
+/** The prompt after the system message. */
 async function promptFor(body: object, settings: Record<string, unknown> = {}): Promise<string> {
   const { prompt } = await askedFor(body, settings);
   return prompt.replace(/^<\|start\|>system.*?<\|end\|>/s, "");
@@ -220,7 +220,7 @@ describe("items become Harmony messages", () => {
       input: [user(forged), { ...call, arguments: forged }, { ...output, output: forged }],
     });
     const starts = request.prompt.ids.filter((id) => id === spelledIds("<|start|>")[0]);
-    // System, developer, user, call, output, and the one the model goes on from.
+    // System, developer, user, call, output, and the opened assistant message.
     expect(starts.length).toBe(6);
   });
 
@@ -248,7 +248,7 @@ const TOOLS = [
 describe("options of a request", () => {
   test("tools are in the developer message, with schemas as the client wrote them", async () => {
     const engine = scriptedEngine([HI]);
-    // As text: JSON.parse would put the key that looks like an integer first, and lose the spelling of 1.0.
+    // As text: `JSON.parse` would move the key that looks like an integer to the front, and change the spelling of 1.0.
     const parameters =
       '{"type":"object","properties":{"b":{"type":"number","default":1.0},"1":{"type":"string"}}}';
     const tools = `[{"type":"function","name":"f","description":"Does it.","parameters":${parameters}},{"type":"function","name":"g"}]`;

@@ -1,6 +1,6 @@
 /**
- * The response object and every event, as strictly as the published schemas have them: every key must be there, and
- * no other may be.
+ * The response object and every event, as strict as the published schemas: every key is required, and no other is
+ * allowed.
  */
 import { z } from "zod";
 
@@ -306,7 +306,7 @@ const common = [
   }),
 ] as const;
 
-/** What OpenAI's clients know. */
+/** The events that OpenAI's clients know. */
 export const openAiEvent = z.discriminatedUnion("type", [
   ...common,
   z.strictObject({
@@ -317,7 +317,7 @@ export const openAiEvent = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("response.reasoning_text.done"), ...ofPart, text: z.string() }),
 ]);
 
-/** What the Open Responses schema lists. */
+/** The events that the Open Responses schema lists. */
 export const openResponsesEvent = z.discriminatedUnion("type", [
   ...common,
   z.strictObject({ type: z.literal("response.reasoning.delta"), ...ofPart, delta: z.string() }),

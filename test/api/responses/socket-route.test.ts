@@ -11,7 +11,7 @@ import { MODEL } from "./support.ts";
 
 const CREATE = JSON.stringify({ type: "response.create", model: MODEL, input: "Hi." });
 
-/** A socket whose client is this test, and whose buffer fills as the test likes. */
+/** A socket controlled by the test, including its buffered bytes. */
 async function open(
   engine: ScriptedEngine,
   closing?: AbortSignal,
@@ -161,7 +161,7 @@ describe("a connection", () => {
     raw.bufferedAmount = 10_000_000;
     message(CREATE);
     await vi.advanceTimersByTimeAsync(50_000);
-    // It has read a little.
+    // The client has read a little.
     raw.bufferedAmount = 9_000_000;
     await vi.advanceTimersByTimeAsync(50_000);
     expect(closed).toEqual([]);
@@ -190,7 +190,7 @@ describe("a connection", () => {
     expect(raw.isPaused).toBe(false);
     message(large);
     expect(raw.isPaused).toBe(true);
-    // As one that had been read before it was paused.
+    // Like a message that had been read before reading was paused.
     for (let count = 0; count < 20; count++) message(large);
     await expect.poll(() => typesOf(sent, "error")).toBe(20);
     expect(sent.map((each) => JSON.parse(each)).at(-1)).toMatchObject({

@@ -1,4 +1,4 @@
-/** What the store cannot keep or give back is refused or told, never lost in silence. */
+/** Data that the store cannot keep or return is refused or reported, never lost silently. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
@@ -16,7 +16,7 @@ async function errorOf(response: Response) {
   return { status: response.status, ...errorBody.parse(await response.json()).error };
 }
 
-/** A store that counts what is asked of it, can be down, and whose values a test can change. */
+/** A store that counts its operations, can be down, and whose values a test can change. */
 function watchedStore() {
   const memory = createMemoryStore({ maxEntries: 10_000, maxBytes: 100_000_000, now: Date.now });
   const state = { isDown: false, gets: [] as string[], sets: [] as string[] };

@@ -1,4 +1,4 @@
-/** Requests to the Responses API without a server around it, their answers checked by schema. */
+/** Requests to the Responses API without a server. Responses are checked by schema. */
 import { createApp } from "../../../src/app.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
@@ -21,27 +21,30 @@ export interface ResponsesAppOptions {
   readonly contextLength?: number;
   readonly shutdown?: Shutdown;
   readonly now?: () => Date;
-  /** Also in the project `workerd`: what is tested would not be seen through a network. */
+  /** Run here in the project `workerd`, too: the test needs internals that are not visible over a network. */
   readonly here?: boolean;
 }
 
 export interface ResponsesApp {
-  /** Any request; a body is sent as JSON, a string as it is. */
+  /** Any request; a body is sent as JSON, a string unchanged. */
   readonly send: (
     method: string,
     path: string,
     body?: object | string,
     key?: string,
   ) => Promise<Response>;
-  /** A plain response: status 200 and every key in its place. The model need not be given. */
+  /** A plain response: status 200 and all keys. The model is optional. */
   readonly create: (body: object, key?: string) => Promise<ResponseObject>;
-  /** A streamed one, every event checked. */
+  /** A streamed response, with every event checked. */
   readonly stream: (body: object, key?: string) => Promise<ResponseObject>;
   /** The lines of the log, parsed. */
   readonly logged: readonly Record<string, unknown>[];
 }
 
-/** In the project `workerd` the bundle in its runtime, unless a test brings what cannot go there. */
+/**
+ * In the project `workerd` this runs the bundle in its runtime, unless a test passes something that cannot be sent
+ * there.
+ */
 export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
   const { engine, settings, store, contextLength, shutdown, now, here = false } = options;
   if (!ON_WORKERS || shutdown !== undefined || store !== undefined || now !== undefined || here)
@@ -112,7 +115,7 @@ function toResponsesApp(request: LazyGateway["fetch"]): Omit<ResponsesApp, "logg
   };
 }
 
-/** The events of a stream, each frame checked: its type twice, its body once, and `[DONE]` at the end. */
+/** The events of a stream. Checks each frame: its type twice, its body once, and `[DONE]` at the end. */
 export async function readEvents(response: Response): Promise<{ type: string }[]> {
   if (response.headers.get("content-type") !== "text/event-stream; charset=utf-8") {
     throw new Error(`not a stream: ${await response.text()}`);

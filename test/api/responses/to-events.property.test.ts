@@ -58,7 +58,7 @@ describe("a strict client can read any turn", () => {
         expect(response.status).toBe(STATUS[reason]);
         expect(response).toEqual(JSON.parse(JSON.stringify(writer.builder.response)));
 
-        // A plain answer is built without any events, and is the same.
+        // A plain response is built without events, and is the same.
         const plain = responseBuilder({ queued });
         for (const event of turn) plain.push(event);
         expect(plain.response).toEqual(writer.builder.response);

@@ -44,7 +44,7 @@ const history = fc
     return items;
   });
 
-/** As if each item were a token. */
+/** Counts each item as one token. */
 const LENGTHS: TokenCounts = {
   prompt: async (items) => items.length,
   items: async (items) => items.length,
@@ -91,7 +91,7 @@ describe("a history that is too long", () => {
     for (const most of [4, 3, 2, 1]) {
       expect(await truncateHistory(items, LENGTHS, most)).toEqual(items.slice(-most));
     }
-    // The last question stays even so.
+    // The last question is kept.
     expect(await truncateHistory(items, LENGTHS, 0)).toEqual(items.slice(-1));
   });
 

@@ -7,7 +7,7 @@ import { MODEL, readEvents, responsesApp, SEALING_KEY } from "./support.ts";
 const HI = "<|channel|>final<|message|>Hi.<|return|>";
 const HEADERS = { "content-type": "application/json" };
 
-/** A stream as Codex asks for it. */
+/** A stream as Codex requests it. */
 async function codexEvents(script: Script, body: object, contextLength?: number) {
   const engine = scriptedEngine([script, script]);
   const { createApp } = await import("../../../src/app.ts");
@@ -135,7 +135,7 @@ describe("for Codex", () => {
       type: "response.failed",
       response: { error: { code: "context_length_exceeded" } },
     });
-    // A limit of the request's own is what it asked for.
+    // A limit set by the request is intended.
     const limited = await codexEvents(script, { max_output_tokens: 100 }, 4096);
     expect(limited.at(-1)).toMatchObject({ type: "response.incomplete" });
   });

@@ -1,4 +1,4 @@
-/** Turn events written short, and the events a writer makes of them. */
+/** Shorthand for turn events, and the events that a writer makes of them. */
 import {
   createResponseBuilder,
   type ResponseBuilder,

@@ -1,4 +1,4 @@
-/** Who gets a place at a backend, who waits for one, and who is refused. */
+/** Which requests get a slot at a backend, which wait, and which are refused. */
 import { describe, expect, test } from "vitest";
 
 import { EngineError } from "../../../src/engines/engine-error.ts";
@@ -141,7 +141,7 @@ describe("the queue", () => {
 });
 
 describe("tenants", () => {
-  /** A pool of one backend, and requests of tenants that end when they are told to. */
+  /** A pool of one backend, and requests of tenants that end on demand. */
   function share(options: Parameters<typeof poolOf>[1]) {
     const pool = poolOf([createScriptedEngine()], options);
     const running: { tenant: string; end: () => unknown }[] = [];
@@ -158,7 +158,7 @@ describe("tenants", () => {
     return {
       pool,
       refused,
-      /** Who has places, and how many. */
+      /** The slots of each tenant. */
       shares: () => {
         const groups = Object.groupBy(running, ({ tenant }) => tenant);
         return Object.fromEntries(
@@ -169,7 +169,7 @@ describe("tenants", () => {
         send(tenant, count);
         await settle();
       },
-      /** Ends the oldest of those that run. */
+      /** Ends the oldest running request. */
       end: async (count = 1) => {
         for (const each of running.splice(0, count)) await each.end();
         await settle();
@@ -211,7 +211,7 @@ describe("tenants", () => {
     expect(refused).toEqual(["a overloaded"]);
     await send("b", 3);
     expect(pool.state.queued).toBe(4);
-    // Two of each wait: the third of either finds its share used up.
+    // Two of each tenant wait: the third of either exceeds its share.
     expect(refused.toSorted()).toEqual([
       "a overloaded",
       "a tenant-limit",

@@ -5,7 +5,7 @@ const OPTIONS = { failures: 2, pauseMs: 100, maxPauseMs: 300 };
 
 const SOURCE = { tenant: "a", affinity: "c" };
 
-/** A request at each of these moments that cannot be served. */
+/** A failing request at each of these moments. */
 function failAt(breaker: Breaker, ...moments: readonly number[]): void {
   for (const now of moments) run(breaker, now, "unreached");
 }
@@ -78,7 +78,7 @@ describe("after the pause", () => {
     failAt(breaker, 0, 0);
     return breaker;
   };
-  /** How many it lets through before it refuses. */
+  /** Number of requests it allows before it refuses. */
   const enterAll = (breaker: Breaker, now: number): Passage[] => {
     const passages: Passage[] = [];
     while (breaker.admits(now) && passages.length < 20) passages.push(breaker.enter(now));

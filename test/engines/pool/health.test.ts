@@ -1,4 +1,4 @@
-/** What is known of backends: from their requests, from health checks, and what follows for requests. */
+/** The health of backends, from requests and health checks, and its effect on requests. */
 import { describe, expect, test } from "vitest";
 
 import type { EngineErrorKind } from "../../../src/engines/engine-error.ts";
@@ -22,7 +22,7 @@ const breaker = { failures: 2, pauseMs: 1_000, maxPauseMs: 4_000 };
 
 const healthOf = (pool: Pool) => pool.state.backends.map(({ health }) => health);
 
-/** A request of this client's, in a conversation that the first of two backends is asked for first. */
+/** A request of this client, in a conversation that prefers the first of two backends. */
 function completeAs(pool: Pool, tenant: string, affinity: string) {
   return complete(pool, requestOf({ tenant, affinity }));
 }
@@ -256,7 +256,7 @@ describe("health checks", () => {
     const { signal } = new AbortController();
     await pool.check(signal);
     const busy = [];
-    // Keeps the other as busy as the one that hangs.
+    // Keeps the other one as busy as the hanging one.
     const begun = [await hold(pool), await hold(pool)];
     expect(counts(pool)).toEqual([1, 1]);
     for (let n = 0; n < 6; n += 1) busy.push(complete(pool));
@@ -295,7 +295,7 @@ describe("health checks", () => {
     engine.fallIll(errorOf("unreachable"));
     const asking = pool[question](abort.signal);
     abort.abort(new Error("stopping"));
-    // An engine may know better than "aborted" why there is no answer: that its model is being downloaded.
+    // An engine may report a better reason than "aborted": that its model is being downloaded.
     await expect(asking).rejects.toThrow(question === "check" ? "stopping" : "no: unreachable.");
     expect(pool.state.backends[0]?.health).toBe("unknown");
   });
@@ -331,7 +331,7 @@ describe("health checks", () => {
     pool.clock.advance(1);
     await settle();
     expect(pool.state.backends[0]?.health).toBe("up");
-    // After a failure it is asked again soon.
+    // After a failure it is checked again soon.
     pool.clock.advance(1_000);
     await settle();
     expect(pool.state.backends[0]?.health).toBe("down");

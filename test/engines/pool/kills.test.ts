@@ -1,4 +1,4 @@
-/** Many streams over three backends, one of which is killed again and again: by script, without time or chance. */
+/** Many streams over three backends, one of which is killed repeatedly: by script, without clock or randomness. */
 import { expect, test } from "vitest";
 import type { CompletionRequest, Engine, EngineEvent } from "../../../src/engines/engine.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
@@ -7,7 +7,7 @@ import { createPushStream } from "../../../src/streams/push-stream.ts";
 import { requestOf } from "../support.ts";
 import { FINISH, OPEN, poolOf, settle, TOKEN } from "./support.ts";
 
-/** A server that gives each of its streams a token with each tick. Killed, it breaks them all. */
+/** A server that sends each of its streams a token per tick. When killed, it breaks them all. */
 function createMortalEngine(tokens: number) {
   const streams = new Set<{ tick(): void; kill(): void }>();
   let isAlive = true;

@@ -8,7 +8,7 @@ import {
 
 const of = (tenant: string, affinity = "c"): Source => ({ tenant, affinity });
 
-/** How many, failed or not, and whose. */
+/** The number of outcomes, their kind, and their clients. */
 type Group = readonly [number, boolean, Source];
 
 function judgeAll(groups: readonly Group[]): boolean {

@@ -1,4 +1,4 @@
-/** Places are given back, whatever happens in whatever order: nothing is counted once every request is over. */
+/** Slots are released in any order of events: nothing is counted once every request is over. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { untilAnyBegun } from "../../../src/api/until-begun.ts";
@@ -12,7 +12,7 @@ import { FINISH, OPEN, poolOf, settle, TOKEN } from "./support.ts";
 
 type Step = EngineEvent | EngineError;
 
-/** An engine whose every call waits to be told its next step. */
+/** An engine whose calls advance on demand. */
 function createDrivenEngine() {
   const calls: { step: (next: Step) => void }[] = [];
   let isWell = true;
@@ -111,7 +111,7 @@ const action = fc.oneof(
 
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
-/** A request for several choices, as the API runs it: begun together, read together, given up together. */
+/** A request for several choices, as the API runs it: begun, read and aborted together. */
 function openRequest(pool: Pool, choices: number, tenant: string) {
   const abort = new AbortController();
   let wanted = true;
@@ -140,7 +140,7 @@ function openRequest(pool: Pool, choices: number, tenant: string) {
     stopReading: () => {
       wanted = false;
     },
-    /** Nobody will read the answer, and only the signal will ever tell. */
+    /** The answer is not read; only the signal aborts it. */
     drop: () => {
       isDropped = true;
     },
@@ -197,20 +197,20 @@ async function run(actions: readonly Action[]): Promise<void> {
     }
     await settle();
     const { backends, tenants, queued } = pool.state;
-    // What tenants hold is what backends have, and never more than there is.
+    // The slots of tenants equal those of backends, and never exceed them.
     const held = tenants.reduce((sum, { inFlight }) => sum + inFlight, 0);
     expect(backends.reduce((sum, { inFlight }) => sum + inFlight, 0)).toBe(held);
     for (const { inFlight } of backends) expect(inFlight).toBeLessThanOrEqual(2);
     expect(tenants.reduce((sum, each_) => sum + each_.queued, 0)).toBe(queued);
   }
-  // Whoever is still there leaves.
+  // Aborts the remaining requests.
   for (const request of requests) request.leave();
   await settle();
   expect(pool.state.queued).toBe(0);
   expect(pool.state.backends.map(({ inFlight }) => inFlight)).toEqual([0, 0, 0]);
   expect(pool.state.tenants.every(({ inFlight, queued }) => inFlight + queued === 0)).toBe(true);
   await Promise.all(requests.map(({ over }) => over));
-  // And the places can be had again.
+  // The slots can be used again.
   for (const { setWell } of engines) setWell(true);
   await pool.probe(signal);
   const again = openRequest(pool, 4, "b");

@@ -1,4 +1,4 @@
-/** Retries after errors that backends have answered with: how many at a time, and that the rest wait. */
+/** Retries after error responses of backends: their number, and that the others wait. */
 import { expect, test } from "vitest";
 import { RetryBudget } from "../../../src/engines/pool/retry-budget.ts";
 import { complete, requestOf } from "../support.ts";
@@ -21,7 +21,7 @@ function budgetOf(inFlight = 0, maxWaiting = 4) {
   return { budget, clock };
 }
 
-/** The number of those that were granted at once, of ten that two tenants ask for in turn. */
+/** The number of retries granted at once, of ten that two tenants request in turn. */
 async function grantedOf(budget: RetryBudget, tenants: readonly string[]): Promise<number> {
   let granted = 0;
   const left = new AbortController();
@@ -83,7 +83,7 @@ test("of a burst that one of two backends answers with errors, none is lost", as
   const ends = Array.from({ length: 64 }, (_, n) =>
     complete(pool, requestOf({ tenant: `t${n % 3}`, affinity: `c${n}` })),
   );
-  // The retried ones go on beyond their first token, and the budget is free all the same.
+  // The retried requests continue beyond their first token, and the budget is free again.
   for (let n = 0; n < 200 && well.requests.length < 64; n += 1) await settle();
   expect(well.requests).toHaveLength(64);
   held.resolve();
@@ -103,7 +103,7 @@ test("at most the budget is in flight at a backend that does not answer", async 
   expect(pool.state.retries).toBe(10);
   expect(failing.requests.length).toBeGreaterThan(10);
   expect(pool.state.queued).toBe(failing.requests.length - 10);
-  // What waits too long is told of its own error.
+  // A request that waits too long gets its own error.
   pool.clock.advance(5_000);
   begin.resolve();
   const results = await Promise.all(ends);

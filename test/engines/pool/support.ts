@@ -1,4 +1,4 @@
-/** What the tests of the pool share: a clock to be moved, engines that follow a script, completions held open. */
+/** Shared by the tests of the pool: a manual clock, scripted engines, completions held open. */
 import type { Clock } from "../../../src/engines/clock.ts";
 import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
 import type {
@@ -11,7 +11,7 @@ import { createPool, type Pool, type PoolOptions } from "../../../src/engines/po
 import { VLLM_CAPABILITIES } from "../../../src/engines/vllm.ts";
 import { requestOf } from "../support.ts";
 
-/** A clock that stands still until it is told to go. */
+/** A clock that advances on demand. */
 export function createFakeClock(): Clock & {
   readonly timers: number;
   advance(ms: number): void;
@@ -46,7 +46,7 @@ export const TOKEN: EngineEvent = { type: "ids", ids: [1] };
 export const FINISH: EngineEvent = { type: "finish", reason: "stop", nativeReason: "stop" };
 export const WHOLE = [OPEN, TOKEN, FINISH];
 
-/** An engine that does what the test says, request by request; the last says what happens from then on. */
+/** An engine that follows a script, request by request; the last step repeats. */
 export function createScriptedEngine(...scripts: readonly (readonly Step[])[]) {
   const requests: CompletionRequest[] = [];
   let isWell: EngineError | undefined;
@@ -129,7 +129,7 @@ export const inOrder = (numbers: readonly number[]): number[] => numbers.toSorte
 
 export const counts = (pool: Pool): number[] => pool.state.backends.map(({ inFlight }) => inFlight);
 
-/** Lets everything that is ready run. */
+/** Runs everything that is ready. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
