@@ -87,7 +87,7 @@ export function rssKib(pid: number): number {
 }
 
 async function untilReady(url: string): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
+  for (let attempt = 0; attempt < 2400; attempt++) {
     try {
       const { status } = await fetch(url);
       if (status < 500) return;

@@ -9,4 +9,4 @@ model=$(../node_modules/.bin/node make-gguf.ts)
 export LD_PRELOAD="${LLAMA_PRELOAD:-}"
 exec "$home/lib/llama-server" --model "$model" --alias openai/gpt-oss-20b \
   --chat-template-file "$home/source/models/templates/openai-gpt-oss-120b.jinja" --jinja \
-  --host 127.0.0.1 --port "$port" --ctx-size 16384 --parallel 2 --no-warmup --slots "$@"
+  --host 127.0.0.1 --port "$port" --ctx-size 16384 --parallel 2 --threads 1 --no-warmup --slots "$@"

@@ -34,6 +34,7 @@ export interface Running {
 const PORTKEY = fileURLToPath(
   new URL("../peers/node_modules/@portkey-ai/gateway/build/start-server.js", import.meta.url),
 );
+const LITELLM = fileURLToPath(new URL("../peers/.litellm/bin/litellm", import.meta.url));
 const NGINX = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/bin/nginx"].find((path) =>
   existsSync(path),
 );
@@ -46,6 +47,7 @@ export const CONTENDERS: readonly Contender[] = [
   { name: "hono-pipe", wire: "engine", start: startModule("./hono-pipe.ts") },
   { name: "http-pipe", wire: "engine", slow: true, start: startModule("./http-pipe.ts") },
   ...(existsSync(PORTKEY) ? [portkey()] : []),
+  ...(existsSync(LITELLM) ? [litellm()] : []),
   ...(NGINX === undefined ? [] : [nginx(NGINX)]),
 ];
 
@@ -96,6 +98,34 @@ function portkey(): Contender {
     }),
     start: (_enginePort, ownPort) =>
       startNode([PORTKEY, "--headless", `--port=${ownPort}`], `http://127.0.0.1:${ownPort}/`),
+  };
+}
+
+/** One worker, as the others have one process; it reads text completions and writes its own. */
+function litellm(): Contender {
+  return {
+    name: "litellm",
+    wire: "engine",
+    start(enginePort, ownPort) {
+      const file = join(mkdtempSync(join(tmpdir(), "bench-litellm-")), "config.yaml");
+      writeFileSync(
+        file,
+        `
+model_list:
+  - model_name: ${MODEL}
+    litellm_params:
+      model: text-completion-openai/${MODEL}
+      api_base: http://127.0.0.1:${enginePort}/v1
+      api_key: none
+`,
+      );
+      return startProgram(
+        LITELLM,
+        ["--config", file, "--host", "127.0.0.1", "--port", String(ownPort)],
+        `http://127.0.0.1:${ownPort}/health/liveliness`,
+        { LITELLM_LOCAL_MODEL_COST_MAP: "True", LITELLM_LOG: "ERROR" },
+      );
+    },
   };
 }
 

@@ -1,0 +1,106 @@
+/** A plain client of Chat Completions: sends one request, collects the answer, streamed or not. */
+import * as z from "zod";
+import type { Answer } from "./corpus.ts";
+
+export interface Outcome {
+  readonly status: number;
+  /** The server's message, also one inside a stream. */
+  readonly error?: string;
+  readonly answer: Answer;
+  readonly callIds: readonly string[];
+}
+
+const call = z.object({
+  index: z.int().nullish(),
+  id: z.string().nullish(),
+  function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
+});
+
+const message = z.object({
+  content: z.string().nullish(),
+  reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+  tool_calls: z.array(call).nullish(),
+});
+
+const choices = z.array(z.object({ message: message.nullish(), delta: message.nullish() }));
+const body = z.object({ choices: choices.nullish(), error: z.unknown().optional() });
+
+const NOTHING: Answer = { content: "", reasoning: "", tool_calls: [] };
+
+/** @param baseURL with `/v1`. */
+export async function ask(baseURL: string, request: object): Promise<Outcome> {
+  try {
+    return await post(baseURL, request);
+  } catch (error) {
+    if (!(error instanceof DOMException) || error.name !== "TimeoutError") throw error;
+    return { status: 504, error: "no answer in time", answer: NOTHING, callIds: [] };
+  }
+}
+
+async function post(baseURL: string, request: object): Promise<Outcome> {
+  const response = await fetch(`${baseURL}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(request),
+    signal: AbortSignal.timeout(60_000),
+  });
+  const text = await response.text();
+  const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
+  const documents = isStream ? readEvents(text) : [text];
+  return collect(response.status, documents);
+}
+
+function readEvents(text: string): string[] {
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith("data: ") && line !== "data: [DONE]")
+    .map((line) => line.slice("data: ".length));
+}
+
+function collect(status: number, documents: readonly string[]): Outcome {
+  let content = "";
+  let reasoning = "";
+  let error: string | undefined;
+  const calls = new Map<number, { id: string; name: string; arguments: string }>();
+  for (const document of documents) {
+    const parsed = body.safeParse(parseJson(document));
+    if (!parsed.success) {
+      error ??= document.slice(0, 200);
+      continue;
+    }
+    if (parsed.data.error != null) error ??= JSON.stringify(parsed.data.error).slice(0, 200);
+    const [choice] = parsed.data.choices ?? [];
+    const part = choice?.message ?? choice?.delta;
+    content += part?.content ?? "";
+    reasoning += part?.reasoning_content ?? part?.reasoning ?? "";
+    for (const [position, each] of (part?.tool_calls ?? []).entries()) {
+      const index = each.index ?? position;
+      const known = calls.get(index) ?? { id: "", name: "", arguments: "" };
+      calls.set(index, {
+        id: each.id ?? known.id,
+        name: known.name + (each.function?.name ?? ""),
+        arguments: known.arguments + (each.function?.arguments ?? ""),
+      });
+    }
+  }
+  const found = [...calls.values()];
+  return {
+    status,
+    ...((error !== undefined || status >= 400) && { error: error ?? `status ${status}` }),
+    answer: {
+      content,
+      reasoning,
+      tool_calls: found.map(({ name, arguments: args }) => ({ name, arguments: args })),
+    },
+    callIds: found.map(({ id }) => id),
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

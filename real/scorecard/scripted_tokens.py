@@ -1,0 +1,99 @@
+"""A logits processor for vLLM that makes the model say what a script says.
+
+The server, its engine and its sampler stay vLLM's own. README.md describes the script and its rules; `scripted.c` does
+the same for llama-server.
+"""
+
+import os
+from pathlib import Path
+
+import torch
+from vllm.v1.sample.logits_processor import BatchUpdate, LogitsProcessor, MoveDirectionality
+
+RETURN = 200002
+MESSAGE = 200008
+# `<|start|>assistant`: what a prompt ends with when a turn begins.
+OPENING = [200006, 173781]
+ANALYSIS = 35644
+FORCED = 1e4
+
+
+def turn_of(prompt: list[int]) -> list[int]:
+    for end in range(len(prompt), 1, -1):
+        if prompt[end - 2 : end] == OPENING:
+            return prompt[:end]
+    return prompt
+
+
+class ScriptedTokens(LogitsProcessor):
+    def __init__(self, vllm_config, device: torch.device, is_pin_memory: bool) -> None:
+        self.state = Path(os.environ["SCORECARD_STATE"])
+        self.number = None
+        self.calls = 0
+        # The prompt up to where the model's turn begins.
+        self.turn: list[int] = []
+        self.completion: list[int] = []
+        # By row of the batch: the ids to say, and those said so far (the engine's own list, which grows).
+        self.rows: dict[int, tuple[list[int], list[int]]] = {}
+
+    def is_argmax_invariant(self) -> bool:
+        return False
+
+    def update_state(self, batch_update: BatchUpdate | None) -> None:
+        if batch_update is None:
+            return
+        for row in batch_update.removed:
+            self.rows.pop(row, None)
+        for row, _, prompt, said in batch_update.added:
+            self.rows.pop(row, None)
+            script = self.choose(prompt or [])
+            if script is not None:
+                self.rows[row] = (script, said)
+        for source, target, direction in batch_update.moved:
+            moved, replaced = self.rows.pop(source, None), self.rows.pop(target, None)
+            if moved is not None:
+                self.rows[target] = moved
+            if replaced is not None and direction == MoveDirectionality.SWAP:
+                self.rows[source] = replaced
+
+    def choose(self, prompt: list[int]) -> list[int] | None:
+        """The ids to say after this prompt. None while there is no script: the model answers by itself."""
+        try:
+            number, *lines = (self.state / "script.txt").read_text().split("\n")
+        except FileNotFoundError:
+            return None
+        with (self.state / "prompts.txt").open("a") as file:
+            file.write(" ".join(map(str, [number, *prompt])) + "\n")
+        if number != self.number:
+            self.number, self.calls = number, 0
+        elif prompt[: len(self.turn)] == self.turn:
+            rest = self.rest(prompt[len(self.turn) :])
+            if rest is not None:
+                return rest
+        line = lines[self.calls] if self.calls < len(lines) else ""
+        self.calls += 1
+        self.turn, self.completion = turn_of(prompt), [int(token) for token in line.split()]
+        rest = self.rest(prompt[len(self.turn) :])
+        return self.completion if rest is None else rest
+
+    def rest(self, begun: list[int]) -> list[int] | None:
+        """What is left to say of the completion after this beginning. None if it is none of this completion."""
+        if begun == self.completion[: len(begun)]:
+            return self.completion[len(begun) :]
+        if begun[-2:] == OPENING:
+            return None
+        messages = [at for at, token in enumerate(self.completion) if token == MESSAGE]
+        said = begun.count(MESSAGE)
+        if said == 1 and ANALYSIS not in begun:
+            # The gateway has opened the message that it demands.
+            said = len(messages)
+        return self.completion[messages[said - 1] + 1 :] if 0 < said <= len(messages) else None
+
+    def apply(self, logits: torch.Tensor) -> torch.Tensor:
+        for row, (script, said) in self.rows.items():
+            token = script[len(said)] if len(said) < len(script) else RETURN
+            if logits[row, token] > float("-inf"):
+                logits[row, token] = FORCED
+            else:
+                (self.state / "refused.txt").write_text(self.number)
+        return logits
