@@ -39,7 +39,11 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "Ids in the output need `return_token_ids`, available from about version 0.10.2. The probe requests one token and reports the form of the output.",
       "Do not set `--reasoning-parser`: in some versions it decides where a constraint begins to apply. The gateway parses the output itself.",
       "With `--enable-prompt-tokens-details` it reports cached tokens.",
-      "`--token-endpoint` uses `/inference/v1/generate` if the server has it; newer versions of vLLM need a flag to enable it.",
+      "`--token-endpoint` uses `/inference/v1/generate` if the server has it. Version 0.32 has it only with `--enable-scale-out`; " +
+        "without, the gateway uses `/v1/completions`.",
+      "Under a JSON schema the model may write white space between JSON tokens without end. " +
+        "`--structured-outputs-config '{\"disable_any_whitespace\":true}'` forbids it.",
+      "Version 0.32 refuses a schema that it cannot use inside the stream, after status 200; the gateway reads it as the refusal it is.",
       "`cache_salt` separates the prefix caches of tenants.",
     ],
   },
@@ -67,6 +71,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
         "`--max-concurrent`, requests wait in the gateway's queue, which answers with Retry-After when it is full.",
       "Since June 2026 it also runs raw output through its chat parser, which fails a request whose output is not valid UTF-8; " +
         "such a request is retried once if nothing of it has been emitted.",
+      "It accepts any model name, so a wrong one is not noticed.",
       "Its prefix cache is shared by all tenants: response times can reveal whether another tenant has sent the same prompt.",
     ],
   },
