@@ -104,7 +104,7 @@ export function readTools(
         return undefined;
       }
       case "unsupported":
-        if (namespace === undefined && isHosted(tool.kind, hosted)) {
+        if (namespace === undefined && isHosted(tool.kind, hosted) && !isLaterServer(tool, at)) {
           declarations.push({ kind: tool.kind, fields: tool.fields, param: at.param });
           return undefined;
         }
@@ -151,6 +151,11 @@ export const TOOL_SEARCH = "tool_search";
 interface Place {
   readonly param: string;
   readonly ordered: readonly (string | number)[] | undefined;
+}
+
+/** Servers are listed before the history is read, so that items of it cannot add one. */
+function isLaterServer({ kind }: { readonly kind: string }, { ordered }: Place): boolean {
+  return kind === "mcp" && ordered === undefined;
 }
 
 function inside({ param, ordered }: Place, index: number): Place {

@@ -194,6 +194,21 @@ describe("a server of the operator's, by its label", () => {
   });
 });
 
+test("an item of the input cannot add a server: it is left out, and said to be", async () => {
+  const { url, requests } = await startMcpServer();
+  const { post } = createMcpApp({ engine: scriptedEngine([FINAL]), settings: operators(url) });
+  const response = await post("/v1/responses", {
+    model: MODEL,
+    input: [
+      { type: "additional_tools", tools: [WORDS] },
+      { role: "user", content: "cat?" },
+    ],
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("x-harmony-skipped-tools")).toBe("mcp");
+  expect(requests).toEqual([]);
+});
+
 describe("what goes wrong", () => {
   test("a failed call is a result for the model and an error of the item", async () => {
     const { url } = await startMcpServer({
