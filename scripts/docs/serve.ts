@@ -6,7 +6,6 @@ import { setTimeout } from "node:timers/promises";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { type EngineServer, startEngineServer } from "../../test/helpers/engine-server.ts";
 import { startFakeUpstream } from "../../test/helpers/fake-upstream.ts";
-import { freePort } from "../../test/helpers/listen.ts";
 import type { ReadCommand } from "./read-command.ts";
 
 export interface Served {
@@ -28,8 +27,6 @@ export async function serve(
   const isDemo = (kind === undefined && flagOf(args, "--url") === undefined) || kind === "demo";
   const isAsked = isDemo || kind === undefined || kind === "vllm" || kind === "auto";
   const engine = isDemo ? undefined : await startStandIn(isAsked, flagOf(args, "--model"));
-  const port = await freePort();
-  const origin = `http://127.0.0.1:${port}`;
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_"));
   const child = spawn(
     process.execPath,
@@ -40,7 +37,8 @@ export async function serve(
         ...Object.fromEntries(own),
         ...variables,
         HOME: home,
-        HARMONY_GATEWAY_PORT: String(port),
+        // A free one, which the gateway's log names.
+        HARMONY_GATEWAY_PORT: "0",
       },
       stdio: ["ignore", "pipe", "pipe"],
     },
@@ -54,7 +52,16 @@ export async function serve(
     await engine?.close();
   };
   try {
-    await waitFor(`${origin}${isAsked ? "/ready" : "/health"}`, () => child.exitCode !== null);
+    const hasEnded = () => child.exitCode !== null;
+    const origin = await waitFor("its address in the log", hasEnded, async () => {
+      return /"baseUrl":"(http:[^"]+)\/v1"/.exec(printed)?.[1];
+    });
+    const path = isAsked ? "/ready" : "/health";
+    await waitFor(
+      `200 at ${path}`,
+      hasEnded,
+      async () => (await fetch(origin + path)).ok || undefined,
+    );
     if (!isAsked) return { origin, seen: "starts, and listens", stop };
     await ask(origin);
     return { origin, seen: "starts, and answers", stop };
@@ -74,17 +81,17 @@ async function startStandIn(isAsked: boolean, model: string | undefined): Promis
     : startFakeUpstream((exchange) => exchange.reply(404, "{}"));
 }
 
-async function waitFor(url: string, hasEnded: () => boolean): Promise<void> {
+async function waitFor<T>(
+  what: string,
+  hasEnded: () => boolean,
+  look: () => Promise<T | undefined>,
+): Promise<T> {
   const end = performance.now() + START_TIMEOUT_MS;
   for (;;) {
-    const status = await fetch(url).then(
-      (response) => response.status,
-      () => 0,
-    );
-    if (status === 200) return;
+    const found = await look();
+    if (found !== undefined) return found;
     if (hasEnded()) throw new Error("The gateway ended.");
-    if (performance.now() > end)
-      throw new Error(`${url} answered ${status} until the time was over.`);
+    if (performance.now() > end) throw new Error(`The gateway did not show ${what}.`);
     await setTimeout(100);
   }
 }
