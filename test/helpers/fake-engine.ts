@@ -1,4 +1,4 @@
-/** An engine that is only asked what it is. Tests that need answers take the demo engine. */
+/** An engine that only reports its capabilities. Tests that need output use the demo engine. */
 import type { Engine } from "../../src/engines/engine.ts";
 
 export function fakeEngine(probe: Engine["probe"] = async () => PROBE): Engine {

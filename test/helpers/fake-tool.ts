@@ -1,4 +1,4 @@
-/** A tool that answers from a list, and remembers what it was asked. */
+/** A tool that answers from a list, and records its calls. */
 import type {
   BuiltinCall,
   BuiltinResult,
@@ -13,7 +13,7 @@ import { turnWith } from "./turns.ts";
 export interface FakeTool extends BuiltinTool {
   readonly calls: readonly BuiltinCall[];
   readonly sessions: readonly ToolSession[];
-  /** Runs that are open. */
+  /** Number of open runs. */
   readonly openRuns: () => number;
 }
 
@@ -58,7 +58,7 @@ export function fakeTool(options: FakeToolOptions = {}): FakeTool {
   };
 }
 
-/** A browser in name only. */
+/** A fake tool with the name and namespace of the browser. */
 export function fakeBrowser(options: FakeToolOptions = {}): FakeTool {
   const functions = ["search", "open", "find"].map((name) => ({ name, description: "" }));
   return fakeTool({

@@ -1,4 +1,4 @@
-/** An HTTP server on loopback whose every byte and every failure a test decides: an engine as seen from outside. */
+/** An HTTP server on loopback whose bytes and failures are controlled by a test: an engine as seen from outside. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
@@ -11,7 +11,7 @@ export interface FakeUpstream {
   readonly exchanges: readonly FakeExchange[];
   /** Connections made so far: two requests over one connection count once. */
   readonly connections: number;
-  /** What answers from now on. Each exchange is one request. */
+  /** Sets the handler from now on. Each exchange is one request. */
   handle(handler: (exchange: FakeExchange) => void | Promise<void>): void;
   close(): Promise<void>;
 }
@@ -28,10 +28,10 @@ export interface FakeExchange {
   begin(status?: number, headers?: Record<string, string>): void;
   /** One HTTP chunk, in one packet as far as the system allows. */
   write(bytes: string | Uint8Array): void;
-  /** Like `write`; resolves when the client has taken so much that there is room for more. */
+  /** Like `write`; resolves when there is demand for more. */
   writeWhenRead(bytes: string | Uint8Array): Promise<void>;
   end(bytes?: string): void;
-  /** Answers in one go. */
+  /** Answers at once. */
   reply(status: number, body: string, headers?: Record<string, string>): void;
   /** Cuts the connection without ending the response. */
   destroy(): void;
@@ -87,7 +87,7 @@ function toExchange(
   response: ServerResponse,
   body: string,
 ): FakeExchange {
-  // The client may leave while we write: that is what some tests are about.
+  // The client may disconnect during a write: some tests do that on purpose.
   response.on("error", () => {});
   const closed = new Promise<void>((resolve) => {
     response.on("close", resolve);

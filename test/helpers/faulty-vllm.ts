@@ -1,4 +1,6 @@
-/** A vLLM server that answers every prompt with the same text, token by token, until a test makes it fall ill. */
+/**
+ * A fake vLLM server that answers every prompt with the same text, token by token, until a test switches a fault on.
+ */
 import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { spelledIds } from "./spelled.ts";
@@ -6,25 +8,25 @@ import { startVllmServer, toFrame, type VllmServer } from "./vllm-server.ts";
 
 export type Illness =
   | "none"
-  /** Takes requests, and says nothing more to anybody. */
+  /** Accepts requests and sends nothing more. */
   | "hang"
   /** Three times as long for every token. */
   | "slow"
-  /** Something that is no frame, in one of five ways. */
+  /** Invalid frames, of one of five kinds. */
   | "corrupt";
 
 export interface FaultyVllm extends VllmServer {
   illness: Illness;
   /** The numbers of the prompts (`number 17`) it has written a token for. */
   readonly begun: Set<number>;
-  /** Called with the number of a prompt whose answer the client did not wait for. */
+  /** Called with the number of a prompt whose client disconnected early. */
   onLeft: (prompt: number) => void;
   /** Awaited before it writes the token with this index of the answer to this prompt. */
   hold: (prompt: number, index: number) => Promise<void> | undefined;
 }
 
 export interface FaultyVllmOptions {
-  /** What it answers, after the header of the final channel. */
+  /** The answer, after the header of the final channel. */
   readonly text: string;
   readonly tokenMs: number;
 }

@@ -1,4 +1,4 @@
-/** Makes up texts that a GBNF grammar allows: an independent reading of what a grammar means. */
+/** Generates texts that a GBNF grammar allows: an independent interpretation of the grammar. */
 
 type Node =
   | { readonly type: "text"; readonly text: string }
@@ -8,7 +8,7 @@ type Node =
   | { readonly type: "choice"; readonly options: readonly Node[] }
   | { readonly type: "repeat"; readonly part: Node; readonly least: number; readonly most: number };
 
-/** `random` gives numbers from 0 to 1; the deeper the recursion, the more it is steered to the shortest way. */
+/** `random` returns numbers from 0 to 1; deeper recursion prefers the shortest alternative. */
 export function sampleGrammar(grammar: string, random: () => number): string {
   const rules = parseGrammar(grammar);
   return sample({ type: "rule", name: "root" }, 0);

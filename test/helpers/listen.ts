@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/** Listens on any free port of this machine, and says which. */
+/** Listens on a free port of this machine, and returns it. */
 export async function listenAnywhere(server: Server): Promise<number> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -14,14 +14,14 @@ import { createTinyEngine } from "./tiny-llama.ts";
 
 export interface LlamaServer {
   readonly url: string;
-  /** The bodies of all completions asked for, oldest first. */
+  /** The bodies of all completion requests, oldest first. */
   readonly received: readonly Readonly<Record<string, unknown>>[];
-  /** How many completions are running. */
+  /** Number of running completions. */
   readonly running: number;
   close(): Promise<void>;
 }
 
-/** @param shared an engine that others use too, which is left open. Absent: one of its own. */
+/** @param shared an engine that others use too, and that is not closed. Absent: a new one. */
 export async function startLlamaServer(shared?: NativeLlama): Promise<LlamaServer> {
   const engine = shared ?? (await createTinyEngine());
   const { contextLength = 0 } = await engine.probe(new AbortController().signal);
@@ -60,7 +60,7 @@ export async function startLlamaServer(shared?: NativeLlama): Promise<LlamaServe
   };
 }
 
-/** The documents both kinds of client look at when they probe. */
+/** The documents that clients of both kinds request when they probe. */
 function describe(path: string, contextLength: number): unknown {
   switch (path) {
     case "/v1/models":

@@ -1,6 +1,6 @@
 /**
- * Two servers' ways to ask for tokens and to send them: vLLM's `/v1/completions` with `token_ids`, and
- * llama-server's `/completion`, whose frames hold the id of the newest token only.
+ * The wire formats of two servers: vLLM's `/v1/completions` with `token_ids`, and llama-server's `/completion`, whose
+ * frames contain only the newest token's id.
  */
 import { z } from "zod";
 import type { CompletionRequest, Constraint, EngineTokens } from "../../src/engines/engine.ts";
@@ -16,7 +16,7 @@ import { spelledPrompt } from "./spelled.ts";
 
 export const SERVED_MODEL = "openai/gpt-oss-20b";
 
-/** How a request is read and its answer written, both JSON. */
+/** How a request is parsed and its response written, both in JSON. */
 export interface Wire {
   readRequest(body: unknown): CompletionRequest;
   createWriter(request: CompletionRequest, body: unknown): FrameWriter;
@@ -26,7 +26,7 @@ export interface Wire {
 export interface FrameWriter {
   tokens(tokens: Extract<EngineTokens, { type: "ids" }>): unknown[];
   finish(reason: "stop" | "length", usage: { prompt: number; cached: number }): unknown[];
-  /** Sent as it is after the last frame. */
+  /** Sent unchanged after the last frame. */
   readonly end: string;
 }
 
@@ -182,7 +182,7 @@ const llamaCpp: Wire = {
           type: "json-schema",
           schema: JSON.stringify(body.json_schema),
         },
-        // The only grammar our engine sends is a choice of texts.
+        // The gateway's engine sends only one kind of grammar: a choice of texts.
         options !== undefined && { type: "choice", options },
       ),
     });
@@ -203,7 +203,7 @@ const llamaCpp: Wire = {
       tokens_evaluated: promptTokens,
     });
     return {
-      // One id at most, that of the newest token; while a character is unfinished there is no frame at all.
+      // At most one id, that of the newest token; there is no frame while a character is incomplete.
       tokens: ({ ids }) =>
         ids.flatMap((id) => {
           predicted += 1;
@@ -238,7 +238,7 @@ const ENDS: ReadonlySet<TokenId> = new Set([
   SPECIAL_TOKENS["<|endoftext|>"],
 ]);
 
-/** Ends are shown to who asked for them, the rest of the markup to everybody. */
+/** Stop tokens are sent if requested, other control tokens always. */
 function isVisible(id: TokenId, name: string, shown: ReadonlySet<string>): boolean {
   return !ENDS.has(id) || shown.has(name);
 }
@@ -273,7 +273,7 @@ function firstOf(...constraints: (Constraint | false)[]): Constraint | undefined
   return constraints.find((each) => each !== false);
 }
 
-/** By the path they are asked at. */
+/** By request path. */
 export const WIRES: ReadonlyMap<string, Wire> = new Map([
   ["/v1/completions", vllm],
   ["/completion", llamaCpp],

@@ -15,7 +15,7 @@ export interface McpApp extends BrowsingApp {
 export interface McpAppOptions {
   readonly engine: Engine;
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Absent: servers that requests name may be on loopback. */
+  /** Absent: requests may name servers on loopback. */
   readonly guard?: McpGuard | undefined;
   readonly store?: Store;
 }
@@ -23,7 +23,7 @@ export interface McpAppOptions {
 /** Its servers are on loopback. */
 const OPEN_GUARD: McpGuard = { check: () => undefined, fetch };
 
-/** Connections are closed with the test. */
+/** Connections are closed at the end of the test. */
 export function createMcpApp({
   engine,
   settings,

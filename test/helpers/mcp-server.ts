@@ -1,4 +1,4 @@
-/** An MCP server on loopback that behaves as a test wants it to, by hand: the protocol's own package behaves too well. */
+/** An MCP server on loopback, written by hand: the protocol's own package cannot misbehave as tests require. */
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -13,18 +13,18 @@ export interface FakeMcpServer {
   readonly url: string;
   /** Names and arguments of the calls, in order. */
   readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
-  /** Methods, with the headers they came with. */
+  /** Methods, with the headers of their requests. */
   readonly requests: readonly { readonly method: string; readonly headers: IncomingHttpHeaders }[];
-  /** Connections that were begun. */
+  /** Number of connections. */
   readonly sessions: () => number;
 }
 
 export interface FakeMcpOptions {
-  /** Asked anew for each listing. */
+  /** Called for each listing. */
   readonly tools?: () => readonly object[];
   /** The result of a call; a text is the only block of its content. */
   readonly answer?: (name: string, args: unknown) => unknown;
-  /** Takes requests before anything else does. True: it has answered. */
+  /** Handles requests first. True: it has answered. */
   readonly intercept?: (method: string, response: ServerResponse) => boolean;
 }
 
@@ -46,7 +46,7 @@ const message = z.object({
   params: z.object({ name: z.string().optional(), arguments: z.unknown().optional() }).optional(),
 });
 
-/** Stops with the test. */
+/** Stops at the end of the test. */
 export async function startMcpServer(options: FakeMcpOptions = {}): Promise<FakeMcpServer> {
   const { tools = () => [LOOKUP, ERASE], answer = () => "found", intercept } = options;
   const calls: { name: string; arguments: unknown }[] = [];

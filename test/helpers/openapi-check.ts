@@ -1,4 +1,4 @@
-/** Checks answers against the OpenAPI document, in which no member may be missing that an answer has. */
+/** Checks responses against the OpenAPI document, in which every member of a response must be described. */
 import * as z from "zod";
 import { openApiDocument } from "../../src/api/pages/openapi.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
@@ -11,7 +11,7 @@ const described = z.object({
   ),
 });
 
-/** What is checked: its operation, as `post /v1/messages`, and its status and type. */
+/** The operation, as `post /v1/messages`, its status and media type. */
 export interface Answer {
   readonly operation: string;
   readonly status: number;
@@ -19,13 +19,13 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Reads a response. Its type is without parameters. */
+/** Reads a response. Its media type is without parameters. */
 export async function toAnswer(operation: string, response: Response): Promise<Answer> {
   const type = response.headers.get("content-type")?.split(";")[0] ?? "";
   return { operation, status: response.status, type, body: await response.text() };
 }
 
-/** What is wrong with an answer by the document; empty if nothing is. */
+/** The problems of a response; empty if there are none. */
 export async function problemsWith(answer: Answer): Promise<string[]> {
   const schema = schemaFor(answer);
   if (schema === undefined) return [`no schema for ${answer.status} ${answer.type}`];

@@ -1,8 +1,8 @@
-/** What another validator than the gateway's own says of a document. */
+/** Validates a document with another validator than the gateway's own. */
 import { Validator } from "@cfworker/json-schema";
 import { type Json, toCompactJson } from "../../src/harmony/json.ts";
 
-/** Undefined when `text` is a document that satisfies the schema. Without a schema, any JSON object will do. */
+/** Undefined if `text` is a document that satisfies the schema. Without a schema, any JSON object is valid. */
 export function problemWith(text: string, schema: Json | undefined): string | undefined {
   const demanded = schema === undefined ? { type: "object" } : JSON.parse(toCompactJson(schema));
   let value: unknown;

@@ -1,4 +1,4 @@
-/** The application in this process, with a recorder that listens. */
+/** The application in this process, with a listening recorder. */
 import * as z from "zod";
 import { createApp } from "../../src/app.ts";
 import type { Engine } from "../../src/engines/engine.ts";
@@ -51,7 +51,7 @@ export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
     keepsContent: true,
     gateway: "0.0.0-test",
     now: () => new Date("2026-01-31T12:00:00Z"),
-    // Each look at the clock is a millisecond later.
+    // The clock advances by a millisecond each time it is read.
     clock: () => clock++,
     ...options.recorder,
   });

@@ -1,4 +1,4 @@
-/** Any engine, and the prompts it was given. */
+/** Wraps an engine and records its prompts. */
 import type { Engine } from "../../src/engines/engine.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 

@@ -9,16 +9,16 @@ export const HAS_REDIS = spawnSync("redis-server", ["--version"]).status === 0;
 
 export interface TestRedis {
   readonly url: string;
-  /** Ends the process at once, as a crash does. What it held is gone. */
+  /** Kills the process, as a crash would. Its data is lost. */
   kill(): Promise<void>;
   /** Starts it again, on the same port. */
   start(): Promise<void>;
-  /** Keeps its connections and answers nothing, until it is thawed. */
+  /** Stops answering but keeps its connections, until thawed. */
   freeze(): void;
   thaw(): void;
   /** 0: no limit. */
   limitMemory(bytes: number): Promise<void>;
-  /** Milliseconds until a key's time is over, for each key. */
+  /** Milliseconds until each key expires. */
   ttls(): Promise<Record<string, number>>;
 }
 
@@ -63,7 +63,7 @@ export async function startRedis(): Promise<TestRedis> {
     async kill() {
       if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, "exit");
-      // A frozen process is not ended by anything gentler.
+      // A frozen process must be killed.
       child.kill("SIGKILL");
       await ended;
     },

@@ -1,4 +1,4 @@
-/** An engine that says what a test tells it to, on any wire form, and remembers what it was asked. */
+/** An engine that follows a script, with any form of output, and records its requests. */
 import type {
   Capabilities,
   CompletionRequest,
@@ -10,7 +10,7 @@ import type {
 import { isSpecial, o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "./spelled.ts";
 
-/** What the model writes for one call: spelled Harmony, ids, or a failure after what was written. */
+/** The output of one call: spelled Harmony, ids, or a failure after some output. */
 export type Script = string | readonly TokenId[] | Failing | Refusing;
 
 export interface Refusing {
@@ -25,7 +25,7 @@ export interface Failing {
   readonly fail?: Error;
   /** Waits for the signal after the text. */
   readonly hang?: boolean;
-  /** Said instead of what was counted. */
+  /** Reported instead of the actual count. */
   readonly usage?: EngineUsage;
 }
 
@@ -34,7 +34,7 @@ export interface ScriptedOptions {
   /** Tokens in one read. Default 1. */
   readonly batch?: number;
   readonly capabilities?: Partial<Capabilities>;
-  /** Say how many tokens a text and a completion are. Default true; servers that give only text often do not. */
+  /** Report the number of tokens of a text and a completion. Default true; text servers often do not. */
   readonly counts?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface ScriptedEngine extends Engine {
   readonly requests: readonly CompletionRequest[];
   /** The prompts as text, in order. */
   readonly prompts: readonly string[];
-  /** Calls that have neither finished nor been let go. */
+  /** Calls that have neither finished nor been aborted. */
   readonly open: number;
 }
 

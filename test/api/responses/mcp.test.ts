@@ -327,8 +327,8 @@ describe("approvals", () => {
 
   test("nothing is called before the client approves; then the call is made, on any replica", async () => {
     const store = createMemoryStore({ maxEntries: 100, maxBytes: 1e7, now: Date.now });
-    const thought = "<|channel|>analysis<|message|>I look it up.<|end|><|start|>assistant";
-    const engine = scriptedEngine([thought + LOOK, FINAL, FINAL]);
+    const analysis = "<|channel|>analysis<|message|>I look it up.<|end|><|start|>assistant";
+    const engine = scriptedEngine([analysis + LOOK, FINAL, FINAL]);
     const { response, request, server, settings } = await ask(engine, store);
     expect(typesOf(response)).toEqual(["mcp_list_tools", "reasoning", "mcp_approval_request"]);
     expect(request).toMatchObject({
