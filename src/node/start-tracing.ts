@@ -1,6 +1,7 @@
 /** Starts OpenTelemetry's SDK where its standard variables ask for it. It is an optional package, loaded only then. */
 import type { Log } from "../telemetry/log.ts";
 import { isMissing, toInstallCommand } from "./install-hint.ts";
+import { unregisterTracer } from "../telemetry/tracing/tracer.ts";
 import { sleep } from "../streams/timers.ts";
 
 export interface Tracing {
@@ -42,6 +43,7 @@ export async function startTracing(environment: Environment, log: Log): Promise<
       const late = new AbortController();
       await Promise.race([sent, sleep(CLOSE_MS, late.signal)]);
       late.abort();
+      unregisterTracer();
     },
   };
 }

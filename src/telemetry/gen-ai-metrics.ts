@@ -9,9 +9,18 @@ import { toErrorType } from "./tracing/tracer.ts";
 
 export interface GenAiMeters {
   readonly requestSeconds: Histogram;
-  readonly firstTokenSeconds: Histogram;
-  readonly perTokenSeconds: Histogram;
-  readonly tokens: Histogram;
+  /** By provider and model: a few, whose labels are the same with every turn. */
+  readonly byModel: Map<string, ModelMeters>;
+  bind(labels: Labels): ModelMeters;
+}
+
+interface ModelMeters {
+  readonly labels: Labels;
+  readonly request: (seconds: number) => void;
+  readonly firstToken: (seconds: number) => void;
+  readonly perToken: (seconds: number) => void;
+  readonly input: (tokens: number) => void;
+  readonly output: (tokens: number) => void;
 }
 
 const REQUEST_SECONDS = [
@@ -25,27 +34,37 @@ const PER_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 export function createGenAiMeters(registry: Registry): GenAiMeters {
+  const requestSeconds = registry.histogram(
+    "gen_ai_server_request_duration_seconds",
+    "From a turn's start to its last token.",
+    REQUEST_SECONDS,
+  );
+  const firstTokenSeconds = registry.histogram(
+    "gen_ai_server_time_to_first_token_seconds",
+    "From a turn's start to its first output, of turns that ended well.",
+    FIRST_TOKEN_SECONDS,
+  );
+  const perTokenSeconds = registry.histogram(
+    "gen_ai_server_time_per_output_token_seconds",
+    "Mean time of a token after the first, of turns that ended well.",
+    PER_TOKEN_SECONDS,
+  );
+  const tokens = registry.histogram(
+    "gen_ai_client_token_usage",
+    "Tokens of a turn, by type: input, output.",
+    TOKENS,
+  );
   return {
-    requestSeconds: registry.histogram(
-      "gen_ai_server_request_duration_seconds",
-      "From a turn's start to its last token.",
-      REQUEST_SECONDS,
-    ),
-    firstTokenSeconds: registry.histogram(
-      "gen_ai_server_time_to_first_token_seconds",
-      "From a turn's start to its first output, of turns that ended well.",
-      FIRST_TOKEN_SECONDS,
-    ),
-    perTokenSeconds: registry.histogram(
-      "gen_ai_server_time_per_output_token_seconds",
-      "Mean time of a token after the first, of turns that ended well.",
-      PER_TOKEN_SECONDS,
-    ),
-    tokens: registry.histogram(
-      "gen_ai_client_token_usage",
-      "Tokens of a turn, by type: input, output.",
-      TOKENS,
-    ),
+    requestSeconds,
+    byModel: new Map(),
+    bind: (labels) => ({
+      labels,
+      request: requestSeconds.bind(labels),
+      firstToken: firstTokenSeconds.bind(labels),
+      perToken: perTokenSeconds.bind(labels),
+      input: tokens.bind({ ...labels, gen_ai_token_type: "input" }),
+      output: tokens.bind({ ...labels, gen_ai_token_type: "output" }),
+    }),
   };
 }
 
@@ -57,26 +76,30 @@ export interface EndedTurn {
   readonly error: unknown;
 }
 
-export function observeGenAi(
-  meters: GenAiMeters,
-  { id, provider }: Model,
-  { seconds, firstTokenSeconds, usage, error }: EndedTurn,
-): void {
-  const labels: Labels = {
+export function observeGenAi(meters: GenAiMeters, model: Model, turn: EndedTurn): void {
+  const { seconds, firstTokenSeconds, usage, error } = turn;
+  const own = metersOf(meters, model);
+  if (error === undefined) own.request(seconds);
+  else meters.requestSeconds.observe({ ...own.labels, error_type: toErrorType(error) }, seconds);
+  if (usage === undefined) return;
+  if (firstTokenSeconds !== undefined) {
+    own.firstToken(firstTokenSeconds);
+    const others = usage.completionTokens - 1;
+    if (others > 0) own.perToken((seconds - firstTokenSeconds) / others);
+  }
+  own.input(usage.promptTokens);
+  own.output(usage.completionTokens);
+}
+
+function metersOf(meters: GenAiMeters, { id, provider }: Model): ModelMeters {
+  const key = `${provider} ${id}`;
+  const known = meters.byModel.get(key);
+  if (known !== undefined) return known;
+  const made = meters.bind({
     gen_ai_operation_name: "chat",
     gen_ai_provider_name: provider,
     gen_ai_request_model: id,
-  };
-  const failed = error === undefined ? labels : { ...labels, error_type: toErrorType(error) };
-  meters.requestSeconds.observe(failed, seconds);
-  if (usage === undefined) return;
-  if (firstTokenSeconds !== undefined) {
-    meters.firstTokenSeconds.observe(labels, firstTokenSeconds);
-    const others = usage.completionTokens - 1;
-    if (others > 0) {
-      meters.perTokenSeconds.observe(labels, (seconds - firstTokenSeconds) / others);
-    }
-  }
-  meters.tokens.observe({ ...labels, gen_ai_token_type: "input" }, usage.promptTokens);
-  meters.tokens.observe({ ...labels, gen_ai_token_type: "output" }, usage.completionTokens);
+  });
+  meters.byModel.set(key, made);
+  return made;
 }

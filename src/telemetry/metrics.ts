@@ -16,6 +16,8 @@ export interface Gauge {
 
 export interface Histogram {
   observe(labels: Labels, value: number): void;
+  /** For labels that are used again and again: they are printed once. */
+  bind(labels: Labels): (value: number) => void;
 }
 
 /** A name that is registered again keeps what was counted under it. */
@@ -96,18 +98,22 @@ export function createRegistry(): Registry {
 }
 
 function createHistogram(series: Map<string, Buckets>, bounds: readonly number[]): Histogram {
+  const observe = (key: string, labels: Labels, value: number): void => {
+    let buckets = series.get(key);
+    if (buckets === undefined) {
+      buckets = { labels, counts: bounds.map(() => 0), sum: 0, count: 0 };
+      series.set(key, buckets);
+    }
+    const index = bounds.findIndex((bound) => value <= bound);
+    if (index !== -1) buckets.counts[index] = (buckets.counts[index] ?? 0) + 1;
+    buckets.sum += value;
+    buckets.count += 1;
+  };
   return {
-    observe(labels, value) {
+    observe: (labels, value) => observe(toLabels(labels), labels, value),
+    bind(labels) {
       const key = toLabels(labels);
-      let buckets = series.get(key);
-      if (buckets === undefined) {
-        buckets = { labels, counts: bounds.map(() => 0), sum: 0, count: 0 };
-        series.set(key, buckets);
-      }
-      const index = bounds.findIndex((bound) => value <= bound);
-      if (index !== -1) buckets.counts[index] = (buckets.counts[index] ?? 0) + 1;
-      buckets.sum += value;
-      buckets.count += 1;
+      return (value) => observe(key, labels, value);
     },
   };
 }

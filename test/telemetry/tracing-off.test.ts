@@ -1,5 +1,5 @@
 /** Without an SDK. */
-import { expect, test, vi } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";
 import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
 import { startTracing } from "../../src/node/start-tracing.ts";
@@ -9,6 +9,10 @@ import { startTestGateway } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { createModels } from "../../src/models/models.ts";
 import { turnWith } from "../helpers/turns.ts";
+
+afterAll(() => {
+  vi.doUnmock("@opentelemetry/sdk-node");
+});
 
 const silent = createLog({ level: "silent", now: Date.now, write: () => {} });
 const never = new AbortController().signal;

@@ -191,6 +191,18 @@ describe("a request", () => {
     expect(logged.find(({ event }) => event === "turn")).toMatchObject({ traceId });
   });
 
+  test("says where the reasoning of a tool loop came from", async () => {
+    const call = { id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
+    const messages = [
+      { role: "user", content: "Go." },
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: "call_1", content: "ok" },
+    ];
+    await (await ask({ messages }, fromClient)).json();
+    const request = find(await spansOf(3), "POST /v1/chat/completions");
+    expect(request.attributes).toMatchObject({ "harmony_gateway.reasoning": "lost" });
+  });
+
   test("has no words of the user or the model in its spans", async () => {
     await (await ask({}, fromClient)).json();
     await spansOf(3);

@@ -2,13 +2,14 @@
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import { traceRequest } from "../../telemetry/tracing/request-span.ts";
+import { hasTracer } from "../../telemetry/tracing/tracer.ts";
 import type { ApiEnv } from "../client.ts";
 
 const UNTRACED = new Set(["/health", "/ready", "/metrics"]);
 
 export function traced(): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
-    if (UNTRACED.has(c.req.path)) return next();
+    if (!hasTracer() || UNTRACED.has(c.req.path)) return next();
     const { method, raw } = c.req;
     await traceRequest({ id: c.get("requestId"), method, headers: raw.headers }, async () => {
       await next();
@@ -17,6 +18,7 @@ export function traced(): MiddlewareHandler<ApiEnv> {
       return {
         route: pattern.endsWith("*") ? "unknown" : pattern,
         status: c.res.status,
+        reasoning: c.res.headers.get("x-harmony-cot") ?? undefined,
         isStream: type.startsWith("text/event-stream"),
       };
     });

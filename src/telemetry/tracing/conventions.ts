@@ -30,6 +30,8 @@ export const OUTPUT_MESSAGES = "gen_ai.output.messages";
 
 /** As in the log, and as the engine gets it. */
 export const REQUEST_ID = "harmony_gateway.request_id";
+/** Where the reasoning of a tool loop came from. */
+export const REASONING = "harmony_gateway.reasoning";
 /** Why the engine was called: what `nextStep` decided. */
 export const DECISION = "harmony_gateway.decision";
 export const BACKEND = "harmony_gateway.backend";

@@ -7,7 +7,14 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import { ERROR_TYPE, HTTP_METHOD, HTTP_ROUTE, HTTP_STATUS, REQUEST_ID } from "./conventions.ts";
+import {
+  ERROR_TYPE,
+  HTTP_METHOD,
+  HTTP_ROUTE,
+  HTTP_STATUS,
+  REASONING,
+  REQUEST_ID,
+} from "./conventions.ts";
 import { extractContext, failSpan, tracer } from "./tracer.ts";
 
 export interface TracedRequest {
@@ -20,6 +27,8 @@ export interface TracedAnswer {
   /** The pattern of the route. */
   readonly route: string;
   readonly status: number;
+  /** Where the reasoning of a tool loop came from: `sent`, `sealed`, `stored`, `lost`. Absent: there was none. */
+  readonly reasoning: string | undefined;
   /** Its body is still being written. */
   readonly isStream: boolean;
 }
@@ -48,7 +57,7 @@ export async function traceRequest(
 function describe(
   span: Span,
   { id, method }: TracedRequest,
-  { route, status }: TracedAnswer,
+  { route, status, reasoning }: TracedAnswer,
 ): void {
   if (!span.isRecording()) return;
   span.updateName(`${method} ${route}`);
@@ -57,6 +66,7 @@ function describe(
     [HTTP_ROUTE]: route,
     [HTTP_STATUS]: status,
     [REQUEST_ID]: id,
+    ...(reasoning !== undefined && { [REASONING]: reasoning }),
   });
   if (status < 500) return;
   span.setAttribute(ERROR_TYPE, String(status));

@@ -4,7 +4,7 @@ import { type Models, withTurnHook } from "../../models/models.ts";
 import { consume, createPushStream } from "../../streams/push-stream.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import { holdRequest } from "./request-span.ts";
-import { toTraceHeaders, tracer } from "./tracer.ts";
+import { hasTracer, toTraceHeaders, tracer } from "./tracer.ts";
 import { TurnTrace } from "./turn-trace.ts";
 
 export interface TracingOptions {
@@ -15,12 +15,13 @@ export interface TracingOptions {
 /** The outermost hook of a turn: whatever else watches it runs within its span. */
 export function traceModels(models: Models, options: TracingOptions): Models {
   return withTurnHook(models, (model, turn, signal, run) => {
+    if (!hasTracer()) return run(turn, signal);
     const parent = context.active();
     const span = tracer().startSpan(`chat ${model.id}`, undefined, parent);
     const own = trace.setSpan(parent, span);
     if (!span.isRecording()) {
       span.end();
-      // Not sampled, or no SDK: what came from the client still goes on to the engine.
+      // Not sampled: what came from the client still goes on to the engine.
       const headers = toTraceHeaders(parent);
       return Object.keys(headers).length === 0
         ? run(turn, signal)

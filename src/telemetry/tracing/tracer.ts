@@ -6,6 +6,7 @@ import {
   type Context,
   context,
   propagation,
+  ProxyTracerProvider,
   type Span,
   SpanStatusCode,
   trace,
@@ -17,6 +18,20 @@ import { ERROR_TYPE } from "./conventions.ts";
 
 export function tracer(): Tracer {
   return trace.getTracer("harmony-gateway");
+}
+
+/** Whether an SDK is registered. Without one nothing needs to be made for a trace. */
+export function hasTracer(): boolean {
+  const provider = trace.getTracerProvider();
+  if (!(provider instanceof ProxyTracerProvider)) return true;
+  return provider.getDelegateTracer("harmony-gateway") !== undefined;
+}
+
+/** Forgets the SDK that was registered: spans made from now on are nobody's. */
+export function unregisterTracer(): void {
+  trace.disable();
+  context.disable();
+  propagation.disable();
 }
 
 /** The id of the trace that the running code belongs to, for the log. */
