@@ -69,7 +69,14 @@ test("it holds what runs and its types, and nothing they were made with", async 
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
   const others = files.filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path));
-  expect(others.toSorted()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
+  expect(others.toSorted()).toEqual([
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "dist/inspect/page/style.css",
+    "package.json",
+  ]);
+  expect(files).toContain("dist/inspect/page/app.js");
   const targets = Object.values(manifest.exports).flatMap((each) =>
     typeof each === "string" ? [each] : Object.values(each),
   );

@@ -6,6 +6,7 @@ import type { EntryDeps } from "../../store/entries.ts";
 import type { GuardedStore } from "../../store/guarded-store.ts";
 import type { Shutdown } from "../../models/shutdown.ts";
 import type { Models } from "../../models/models.ts";
+import type { Recorder } from "../../telemetry/record/recorder.ts";
 import type { Pause } from "../../turn/slices.ts";
 import type { Client } from "../client.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
@@ -44,6 +45,8 @@ export interface ResponsesDeps extends EntryDeps {
   /** Most open WebSockets of one tenant. */
   readonly maxSocketsOf: (tenant: string) => number;
   readonly shutdown: Shutdown;
+  /** Records what comes and goes on WebSockets; middleware does it for requests. Absent: nothing is recorded. */
+  readonly recorder?: Recorder | undefined;
   readonly now: () => Date;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;

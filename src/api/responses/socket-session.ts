@@ -3,6 +3,7 @@
  * other. Independent of the runtime: messages are passed in, and replies to a callback.
  */
 import { consume } from "../../streams/push-stream.ts";
+import type { OpenExchange } from "../../telemetry/record/recorder.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { parseBody } from "../parse-request.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -122,12 +123,14 @@ export function createSocketSession(
   /** Never rejects. */
   async function answer(message: string): Promise<void> {
     let previous: string | undefined;
+    let exchange: OpenExchange | undefined;
     try {
       const read = readMessage(message, context.maxBodyBytes);
       const requestId = `${caller.requestId}-${++requests}`;
       // Clients send other messages as hints; Codex drops a connection that answers one with an error.
       if (read.type !== CREATE) return context.onIgnoredMessage(requestId, read.type);
       previous = read.previous;
+      exchange = record(message, requestId);
       const pending = await prepareResponse(message, { ...caller, requestId, responses }, context);
       const streamed = withEvents(pending, context);
       const produced = streamResponse(streamed, context, abort.signal);
@@ -136,20 +139,44 @@ export function createSocketSession(
         signal: abort.signal,
       });
       const events = withFailure(begun, streamed, context, abort.signal);
-      await tell(events, streamed.writer);
+      exchange?.respond(SWITCHING, NO_HEADERS);
+      await tell(events, streamed.writer, exchange);
     } catch (error) {
+      exchange?.respond(describeError(error).status, NO_HEADERS);
+      exchange?.refused(error instanceof Error ? error.message : "unknown");
       if (previous !== undefined) responses.evict(previous);
       if (!abort.signal.aborted) await refuse(error);
+    } finally {
+      exchange?.end();
     }
   }
 
+  function record(message: string, id: string): OpenExchange | undefined {
+    const { tenant, reasoningPolicy } = caller.client;
+    return context.recorder?.begin({
+      id,
+      api: "responses",
+      tenant,
+      reasoningPolicy,
+      method: "WEBSOCKET",
+      path: "/v1/responses",
+      headers: NO_HEADERS,
+      body: message,
+    });
+  }
+
   /** Sends the events, and further ones while there are none. */
-  async function tell(events: AsyncIterable<ResponseEvent>, writer: EventWriter): Promise<void> {
+  async function tell(
+    events: AsyncIterable<ResponseEvent>,
+    writer: EventWriter,
+    exchange: OpenExchange | undefined,
+  ): Promise<void> {
     let isQuiet = true;
     let isSending = false;
     const send = async ({ json }: ResponseEvent) => {
       isQuiet = false;
       isSending = true;
+      exchange?.noteEvents(json);
       await port.send(json);
       isSending = false;
       return true;
@@ -176,6 +203,9 @@ export function createSocketSession(
 }
 
 const CREATE = "response.create";
+/** In records: the status of the connection. */
+const SWITCHING = 101;
+const NO_HEADERS = new Headers();
 
 /** In characters: types are the client's. */
 const LONGEST_TYPE = 64;

@@ -3,7 +3,6 @@
  * Node does with the gateway's own sources; in the package they have been compiled.
  */
 import { readdir, readFile } from "node:fs/promises";
-import { stripTypeScriptTypes } from "node:module";
 import type { Asset, Assets } from "../../inspect/assets.ts";
 
 const FOLDER = new URL("../../inspect/page/", import.meta.url);
@@ -11,8 +10,6 @@ const FOLDER = new URL("../../inspect/page/", import.meta.url);
 const EXTENSION = import.meta.url.slice(import.meta.url.lastIndexOf("."));
 const ENTRY = `app${EXTENSION}`;
 const LIBRARY = "lit-html.js";
-/** The build for browsers: the name alone resolves to the one for servers. */
-const LIBRARY_FILE = new URL("../lit-html.js", import.meta.resolve("lit-html"));
 
 const SCRIPT = "text/javascript; charset=utf-8";
 
@@ -53,14 +50,19 @@ async function readNames(): Promise<readonly string[]> {
 }
 
 async function readAsset(name: string): Promise<Asset> {
-  const url = name === LIBRARY ? LIBRARY_FILE : new URL(name, FOLDER);
+  const url = name === LIBRARY ? findLibrary() : new URL(name, FOLDER);
   const text = await readFile(url, "utf8");
   if (name.endsWith(".css")) return { text, type: "text/css; charset=utf-8" };
-  return { text: toScript(name, text), type: SCRIPT };
+  return { text: await toScript(name, text), type: SCRIPT };
 }
 
-function toScript(name: string, text: string): string {
-  const plain = name.endsWith(".ts") ? stripTypeScriptTypes(text) : text;
+/** The build for browsers: the name alone resolves to the one for servers. */
+function findLibrary(): URL {
+  return new URL("../lit-html.js", import.meta.resolve("lit-html"));
+}
+
+async function toScript(name: string, text: string): Promise<string> {
+  const plain = name.endsWith(".ts") ? await stripTypes(text) : text;
   return plain
     .replaceAll(/from\s*"lit-html"/g, `from "./${LIBRARY}"`)
     .replaceAll(/^\/\/# sourceMappingURL=.*$/gm, "");
@@ -82,4 +84,10 @@ function toPage(): string {
 </body>
 </html>
 `;
+}
+
+/** Imported here, because not every runtime that is like Node has it. */
+async function stripTypes(text: string): Promise<string> {
+  const { stripTypeScriptTypes } = await import("node:module");
+  return stripTypeScriptTypes(text);
 }

@@ -48,6 +48,8 @@ export function compareTurns(before: TurnRecord, replayed: Replayed): Comparison
     skipped.push("answer: it shows what tools found, which a record has only as the model read it");
   } else if (before.cut.some(({ what }) => what === "events" || what === "answer")) {
     skipped.push("answer: the record has only its beginning");
+  } else if (before.request?.method === "WEBSOCKET") {
+    skipped.push("answer: it was sent on a WebSocket");
   } else if (before.answer?.body === undefined && before.answer?.events === undefined) {
     skipped.push("answer: the record has none");
   } else {

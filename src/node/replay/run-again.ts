@@ -41,7 +41,7 @@ export async function runAgain(
     throw new Error("The record has no request: its turn was made by the gateway itself.");
   }
   const settings = toSettings(record);
-  const { path, headers, method } = record.request;
+  const { path, headers } = record.request;
   const { body, isComplete } = toReplayable(contentText(record.request.body));
   let converted: ConvertedMessage[] | undefined;
   const recorder = createRecorder({
@@ -79,7 +79,8 @@ export async function runAgain(
     randomId,
   });
   const response = await app.request(path, {
-    method,
+    // A message of a WebSocket is a request like any other.
+    method: "POST",
     headers: { ...headers, "content-type": "application/json", "x-request-id": record.id },
     body,
   });

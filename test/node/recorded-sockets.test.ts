@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
+import * as z from "zod";
+import { eventually } from "../helpers/eventually.ts";
+import { startTestGateway } from "../helpers/gateway.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+
+const TOKEN = "token-of-the-sockets-test";
+const FINAL = "<|channel|>final<|message|>Hello!<|return|>";
+
+const turns = z.object({
+  turns: z.array(z.looseObject({ number: z.int(), isComplete: z.boolean(), outcome: z.string() })),
+});
+
+test("turns of a WebSocket are recorded with the message and the events", async () => {
+  const gateway = await startTestGateway({
+    engine: scriptedEngine(() => FINAL),
+    settings: { inspect: true, inspectKey: TOKEN },
+  });
+  onTestFinished(() => gateway.close());
+  const inspect = async (path: string): Promise<unknown> => {
+    const headers = { "x-inspect-token": TOKEN };
+    return (await fetch(`${gateway.origin}/inspect/api/${path}`, { headers })).json();
+  };
+  const socket = new WebSocket(`${gateway.baseURL.replace("http", "ws")}/responses`);
+  onTestFinished(() => socket.close());
+  await once(socket, "open");
+  const message = { type: "response.create", model: "openai/gpt-oss-20b", input: "Hi" };
+  socket.send(JSON.stringify(message));
+  await eventually(async () => {
+    const listed = turns.parse(await inspect("turns"));
+    expect(listed.turns).toMatchObject([{ isComplete: true, outcome: "stop" }]);
+  });
+  expect(await inspect("turns/1/file?as=json")).toMatchObject({
+    api: "responses",
+    request: { method: "WEBSOCKET", body: JSON.stringify(message) },
+    answer: {
+      status: 101,
+      events: expect.arrayContaining([
+        { ms: expect.any(Number), text: expect.stringContaining('"type":"response.completed"') },
+      ]),
+    },
+  });
+  socket.send(JSON.stringify({ ...message, input: 7 }));
+  await eventually(async () => {
+    const listed = turns.parse(await inspect("turns"));
+    expect(listed.turns).toHaveLength(2);
+    expect(listed.turns[1]).toMatchObject({ isComplete: true, outcome: "refused", status: 400 });
+  });
+});
