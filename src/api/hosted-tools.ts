@@ -11,6 +11,7 @@ import type { BuiltinTool } from "../tools/builtin-tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { ApprovedCall, TurnBuiltins } from "../turn/turn.ts";
 import { RequestError } from "./errors.ts";
+import { parseWith } from "./parse-request.ts";
 
 /** The deployment's tools and the operator's limits. */
 export interface HostedDeps {
@@ -110,13 +111,8 @@ export function readHostedTools(
     const kind = hostedKindOf(type);
     if (kind === undefined || seen.has(kind) || !isHosted(type, deps)) continue;
     seen.add(kind);
-    const read = declaration().safeParse(fields);
-    if (!read.success) {
-      const [issue] = read.error.issues;
-      const field = [param, ...(issue?.path ?? [])].map(String).join(".");
-      throw new RequestError(`${field}: ${issue?.message ?? "is not valid"}`, { param: field });
-    }
-    const given = { ...read.data, ...read.data.parameters };
+    const declared = parseWith(declaration(), fields, param);
+    const given = { ...declared, ...declared.parameters };
     if (given.max_uses != null) uses.push(given.max_uses);
     const tool =
       kind === "browser" ? openBrowser(given, limits, deps) : openPython(given, param, deps);

@@ -4,6 +4,7 @@ import { lazy } from "../lazy.ts";
 import type { BuiltinTool } from "../tools/builtin-tool.ts";
 import { mcpToolName } from "../tools/mcp/tool.ts";
 import { RequestError } from "./errors.ts";
+import { parseWith } from "./parse-request.ts";
 import { firstRecipients } from "./hosted-tools.ts";
 import type { Listing } from "./mcp-servers.ts";
 
@@ -65,11 +66,7 @@ function withFunctions(tool: BuiltinTool, offers: (name: string) => boolean): Bu
 }
 
 function readChoice(choice: unknown, param: string) {
-  const read = mcpChoice().safeParse(choice);
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  const field = [param, ...(issue?.path ?? [])].map(String).join(".");
-  throw new RequestError(`${field}: ${issue?.message ?? "is not valid"}`, { param: field });
+  return parseWith(mcpChoice(), choice, param);
 }
 
 function missing(param: string, what: string): RequestError {

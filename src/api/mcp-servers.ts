@@ -9,6 +9,7 @@ import { isAllowed, type McpPolicy, needsApproval } from "../tools/mcp/policy.ts
 import { createMcpTool } from "../tools/mcp/tool.ts";
 import { type McpToolbox, ServerRefused } from "../tools/toolbox.ts";
 import { RequestError } from "./errors.ts";
+import { parseWith } from "./parse-request.ts";
 import type { Declaration } from "./hosted-tools.ts";
 import { type McpDeclaration, mcpDeclaration, toPolicy } from "./mcp-declaration.ts";
 
@@ -76,13 +77,7 @@ interface Wanted {
 }
 
 function toWanted({ fields, param }: Declaration, request: McpRequest): Wanted {
-  const read = mcpDeclaration().safeParse(fields);
-  if (!read.success) {
-    const [issue] = read.error.issues;
-    const field = [param, ...(issue?.path ?? [])].map(String).join(".");
-    throw new RequestError(`${field}: ${issue?.message ?? "is not valid"}`, { param: field });
-  }
-  const declared = read.data;
+  const declared = parseWith(mcpDeclaration(), fields, param);
   const operators = request.toolbox.servers.get(declared.server_label);
   const policy = toPolicy(declared);
   if (!request.hasApprovals && policy.approval === "always") {

@@ -35,11 +35,15 @@ export function parseBody(text: string): object {
   return body;
 }
 
-/** Checks a value against a schema. Throws a {@link RequestError} for the first issue. */
-export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
+/**
+ * Checks a value against a schema. Throws a {@link RequestError} for the first issue.
+ * @param field The value's path in the request, `tools[1]`; empty if it is the whole body.
+ */
+export function parseWith<S extends z.ZodType>(schema: S, value: unknown, field = ""): z.infer<S> {
   const result = schema.safeParse(value, { error: describeExpected });
   if (result.success) return result.data;
-  const { param, sentence, expected } = toFieldProblem(result.error.issues[0], value);
+  const { param: within, sentence, expected } = toFieldProblem(result.error.issues[0], value);
+  const param = field === "" || within === "" ? field + within : `${field}.${within}`;
   const subject = param === "" ? "The request" : `${param}:`;
   throw new RequestError(`${subject} ${sentence}${param === "" ? "." : ""}`, {
     param: param === "" ? null : param,

@@ -48,6 +48,11 @@ test.each([
   [RESPONSES, other, "tool_choice.name"],
   [RESPONSES, { type: "file_search" }, "tool_choice.type"],
   [RESPONSES, { type: "allowed_tools", mode: "auto", tools: [other] }, "tool_choice.tools[0].name"],
+  [
+    RESPONSES,
+    { type: "allowed_tools", mode: "auto", tools: [{ type: "mcp" }] },
+    "tool_choice.tools[0].server_label",
+  ],
   [MESSAGES, { type: "tool", name: "g" }, "tool_choice.name"],
   [MESSAGES, { type: "tool" }, "tool_choice.name"],
   [MESSAGES, { type: "always" }, "tool_choice.type"],
@@ -61,6 +66,7 @@ test.each([
   expect([response.status, engine.requests.length]).toEqual([400, 0]);
   expect(error.message.split(":")[0]).toBe(field);
   expect(error.param ?? field).toBe(field);
+  expect(error.message).not.toMatch(/Invalid input|received/);
 });
 
 test.each([CHAT, RESPONSES])("$path refuses a required call without tools", async (given) => {

@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
 import { RequestError } from "../errors.ts";
+import { parseWith } from "../parse-request.ts";
 import type { Declaration } from "../hosted-tools.ts";
 
 export interface ServerTool {
@@ -29,13 +30,7 @@ export function toDeclaration(
   { kind: dated, name, fields }: ServerTool,
   { kind, param, container }: DeclarationOptions,
 ): Declaration {
-  const read = serverTool().safeParse(fields);
-  if (!read.success) {
-    const [issue] = read.error.issues;
-    const field = [param, ...(issue?.path ?? [])].map(String).join(".");
-    throw new RequestError(`${field}: ${issue?.message ?? "is not valid"}`, { param: field });
-  }
-  const { max_uses: uses, allowed_callers: callers } = read.data;
+  const { max_uses: uses, allowed_callers: callers } = parseWith(serverTool(), fields, param);
   if (callers && !callers.includes("direct")) {
     throw new RequestError(
       `${param}.allowed_callers: this gateway runs ${name} for the model only, not for code it executes. Add "direct"`,

@@ -9,6 +9,7 @@ import { toToolName } from "../../tools/mcp/names.ts";
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
 import type { ApprovedCall } from "../../turn/turn.ts";
 import { RequestError } from "../errors.ts";
+import { parseWith } from "../parse-request.ts";
 import type { Listing } from "../mcp-servers.ts";
 import type { HistoryItem, McpHistoryItem } from "./history-item.ts";
 import type { WireItem } from "./items.ts";
@@ -17,20 +18,24 @@ import type { WireItem } from "./items.ts";
 export function readMcpItem(item: WireItem, param: string): McpHistoryItem | undefined {
   switch (item.type) {
     case "mcp_list_tools": {
-      const { server_label: label, tools, error } = read(listItem(), item, param);
+      const { server_label: label, tools, error } = parseWith(listItem(), item, param);
       return { type: "mcp-list", label, tools: error == null ? tools.map(toTool) : undefined };
     }
     case "mcp_call": {
-      const { output, error, ...call } = read(callItem(), item, param);
+      const { output, error, ...call } = parseWith(callItem(), item, param);
       const result = output ?? (error == null ? undefined : toErrorText(error));
       return { type: "mcp-call", ...toCall(call), result };
     }
     case "mcp_approval_request": {
-      const { id, ...call } = read(requestItem(), item, param);
+      const { id, ...call } = parseWith(requestItem(), item, param);
       return { type: "mcp-request", id, ...toCall(call) };
     }
     case "mcp_approval_response": {
-      const { approval_request_id: requestId, approve, reason } = read(responseItem(), item, param);
+      const {
+        approval_request_id: requestId,
+        approve,
+        reason,
+      } = parseWith(responseItem(), item, param);
       return { type: "mcp-response", requestId, approve, reason: reason ?? undefined, param };
     }
     default:
@@ -205,14 +210,6 @@ function toTool({
 }: ListedTool): McpTool {
   const readOnly = annotations?.readOnlyHint === true;
   return { name, description: description ?? "", inputSchema, readOnly };
-}
-
-function read<T>(schema: z.ZodType<T>, item: WireItem, param: string): T {
-  const result = schema.safeParse(item);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const field = [param, ...(issue?.path ?? [])].map(String).join(".");
-  throw new RequestError(`${field}: ${issue?.message ?? "is not valid"}`, { param: field });
 }
 
 /** Maximum tools in a list. A longer list is rejected as a whole. */

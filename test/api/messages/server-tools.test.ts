@@ -270,9 +270,9 @@ describe("declarations", () => {
   test.each([
     [
       { ...SEARCH_TOOL, allowed_domains: ["files.example/rates"] },
-      "tools[0].allowed_domains.0: must be a domain such as example.com, without scheme, path or wildcard",
+      "tools[0].allowed_domains[0]: must be a domain such as example.com, without scheme, path or wildcard",
     ],
-    [{ ...SEARCH_TOOL, max_uses: 0 }, "tools[0].max_uses: Too small: expected number to be >=1"],
+    [{ ...SEARCH_TOOL, max_uses: 0 }, "tools[0].max_uses: must be at least 1, but it is 0"],
     [
       { ...SEARCH_TOOL, allowed_callers: ["code_execution_20250825" as const] },
       'tools[0].allowed_callers: this gateway runs web_search for the model only, not for code it executes. Add "direct"',

@@ -94,7 +94,7 @@ describe("what requests may name", () => {
       "no address that is not of the web",
       {},
       { server_url: "file:///etc/passwd" },
-      "server_url: must be a URL that begins with http:// or https://",
+      'server_url: must be a URL that begins with http:// or https://, but it is "file:///etc/passwd"',
     ],
   ])("%s", async (_, settings, fields, problem) => {
     const asking = ask(app(scriptedEngine([]), settings), fields);

@@ -99,7 +99,7 @@ describe("an invalid request is refused with the field's name", () => {
       "a required call among tools that are left out",
       {
         tools: [TOOL],
-        tool_choice: { type: "allowed_tools", mode: "required", tools: [{ type: "mcp" }] },
+        tool_choice: { type: "allowed_tools", mode: "required", tools: [{ type: "file_search" }] },
       },
       "tool_choice.tools",
     ],
@@ -208,7 +208,7 @@ describe("an invalid request is refused with the field's name", () => {
       "an allowed tool",
       {
         tools: [TOOL],
-        tool_choice: { type: "allowed_tools", mode: "auto", tools: [{ type: "mcp" }] },
+        tool_choice: { type: "allowed_tools", mode: "auto", tools: [{ type: "file_search" }] },
       },
       "tool_choice.tools[0].type",
     ],
