@@ -130,13 +130,14 @@ function toReal(command: string, ports: Ports): string {
   );
 }
 
-/** With the ports of the page, and without the folders of this machine. */
+/** With the ports of the page, and without the folders of this machine and tokens. */
 function toShown(printed: string, ports: Ports, folder: string): string {
   let shown = printed.replaceAll(folder, "~");
   for (const [port, real] of Object.entries(ports)) {
     shown = shown.replaceAll(`127.0.0.1:${real}`, `127.0.0.1:${port}`);
   }
   return shown
+    .replaceAll(/\btoken=\w+/g, "token=…")
     .split("\n")
     .filter((line) => !/^npm (warn|notice)/.test(line))
     .join("\n");
