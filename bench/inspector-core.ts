@@ -43,12 +43,12 @@ function createEngine(): Engine {
     },
     complete: () =>
       createPushStream<EngineEvent>(async (consumer) => {
-        consumer({ type: "open" });
+        void consumer({ type: "open" });
         for (const id of ids) {
           const more = consumer({ type: "ids", ids: [id] });
           if (!(more === true || (await more))) return;
         }
-        consumer({ type: "finish", reason: "stop", nativeReason: "stop" });
+        void consumer({ type: "finish", reason: "stop", nativeReason: "stop" });
       }),
   };
 }

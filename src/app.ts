@@ -97,7 +97,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   refuseUnknown(app, toErrorResponse);
 
   app.route("/", healthRoutes(services.models, toHealthOptions(deps, services.shutdown)));
-  app.route("/", pageRoutes(deps.models, settings.keys.length > 0));
+  app.route("/", pageRoutes(deps.models, settings.keys.length > 0, deps.inspector !== undefined));
   if (settings.metrics !== "off") {
     app.get("/metrics", async (c) => {
       if (settings.metrics === "key") c.set("client", await authenticate(c.req, BEARER));

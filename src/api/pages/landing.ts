@@ -8,9 +8,10 @@ export interface LandingOptions {
   readonly models: Models;
   /** A key is required. The page is public, so it does not name the models. */
   readonly hasKeys: boolean;
+  readonly hasInspector: boolean;
 }
 
-export function toLandingPage({ origin, models, hasKeys }: LandingOptions): string {
+export function toLandingPage({ origin, models, hasKeys, hasInspector }: LandingOptions): string {
   const base = `${origin}/v1`;
   const body = JSON.stringify({
     model: hasKeys ? "openai/gpt-oss-20b" : models.all[0]?.id,
@@ -29,13 +30,16 @@ model its reasoning back between the calls of a tool loop.</p>
 <tr><th>Models<td>${hasKeys ? "listed at /v1/models, with a key" : toModelList(models)}
 </table>
 <pre>${escapeHtml(curl)}</pre>
-<ul>
+<ul>${hasInspector ? INSPECTOR : ""}
 <li><a href="/api">The APIs</a>, route by route (<a href="/openapi.json">OpenAPI</a>)
 <li><a href="/v1/models">Models</a>, <a href="/ready">state of the engines</a>, <a href="/metrics">metrics</a>
 <li>The docs are in the folder <code>docs</code> of the repository; <code>harmony-gateway --help all</code> lists the settings.
 </ul>`,
   );
 }
+
+const INSPECTOR = `
+<li><a href="/inspect">The inspector</a>: every turn as the model saw it. Its token was printed at the start.`;
 
 function toModelList({ all }: Models): string {
   return all.map(({ id, status }) => `<code>${escapeHtml(id)}</code> (${status.state})`).join(", ");

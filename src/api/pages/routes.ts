@@ -7,13 +7,14 @@ import { PAGE_HEADERS, STYLE, STYLE_PATH } from "./html.ts";
 import { toLandingPage } from "./landing.ts";
 import { openApiDocument } from "./openapi.ts";
 
-export function pageRoutes(models: Models, hasKeys: boolean): Hono<ApiEnv> {
+/** @param hasInspector the inspector is on: the landing page links to it. */
+export function pageRoutes(models: Models, hasKeys: boolean, hasInspector: boolean): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.get("/", (c) => {
     // Programs get a 404 that names the APIs' paths.
     if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return c.notFound();
     const { origin } = new URL(c.req.url);
-    return c.html(toLandingPage({ origin, models, hasKeys }), 200, PAGE_HEADERS);
+    return c.html(toLandingPage({ origin, models, hasKeys, hasInspector }), 200, PAGE_HEADERS);
   });
   routes.get("/api", (c) => c.html(apiPage(), 200, PAGE_HEADERS));
   routes.get("/openapi.json", (c) => c.json(openApiDocument()));

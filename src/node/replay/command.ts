@@ -96,7 +96,7 @@ function toText(record: TurnRecord, comparison: Comparison, engine: string): str
   const { differences, same, skipped } = comparison;
   return [
     `${record.id} of ${record.at}, by ${record.model}: run again on ${engine}.`,
-    ...differences.flatMap(({ where, was, is }) => ["", `${where}`, `  was ${was}`, `  is  ${is}`]),
+    ...differences.flatMap(({ where, was, is }) => ["", where, `  was ${was}`, `  is  ${is}`]),
     "",
     ...(same.length > 0 ? [`Same: ${same.join(", ")}.`] : []),
     ...skipped.map((each) => `Not compared: ${each}.`),

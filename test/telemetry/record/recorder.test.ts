@@ -184,8 +184,10 @@ test("streamed answers are kept event by event, and the record is complete after
   const streamed = await response.text();
   await eventually(() => expect(app.entries[0]?.isComplete).toBe(true));
   const [record] = app.records();
-  const events = record?.answer?.events?.map(({ text }) => text);
-  expect(events?.join("")).toBe(streamed);
+  const events = (record?.answer?.events ?? []).map(({ text }) => {
+    return typeof text === "string" ? text : "";
+  });
+  expect(events.join("")).toBe(streamed);
 });
 
 test.each([

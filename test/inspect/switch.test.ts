@@ -1,0 +1,34 @@
+import { expect, onTestFinished, test } from "vitest";
+import { startTestGateway, testSettings } from "../helpers/gateway.ts";
+import { isInspected } from "../../src/node/recording.ts";
+import { scriptedEngine } from "../helpers/scripted-engine.ts";
+
+const VLLM = { engine: "vllm", url: "http://127.0.0.1:8000" };
+
+test.each([
+  ["is on for the demo engine on loopback", {}, true],
+  ["can be switched off there", { inspect: false }, false],
+  ["is off for a server", VLLM, false],
+  ["can be switched on for a server", { ...VLLM, inspect: true }, true],
+  ["is off for a demo that is open to everybody", { open: true }, false],
+  ["is off for a demo with keys", { keys: [{ name: "a", sha256: "0".repeat(64) }] }, false],
+])("the inspector %s", (_, settings, expected) => {
+  expect(isInspected(testSettings(settings), false)).toBe(expected);
+});
+
+test.each([true, false])(
+  "where it is on: %s, it has an address and a link on the landing page",
+  async (inspect) => {
+    const gateway = await startTestGateway({
+      engine: scriptedEngine([]),
+      settings: { inspect, log: "info" },
+    });
+    onTestFinished(() => gateway.close());
+    const address = gateway.logged.find(({ event }) => event === "start")?.["inspect"];
+    const landing = await fetch(gateway.origin, { headers: { accept: "text/html" } });
+    expect((await landing.text()).includes('href="/inspect"')).toBe(inspect);
+    expect((await fetch(`${gateway.origin}/inspect`)).status).toBe(inspect ? 200 : 404);
+    const printed = new RegExp(`^${gateway.origin}/inspect#token=[a-z0-9]{24,}$`);
+    expect(typeof address === "string" && printed.test(address)).toBe(inspect);
+  },
+);
