@@ -1,4 +1,5 @@
 /** Asks an inference server for documents besides completions: its tokenizer, its metrics. */
+import { readText } from "../engines/server-response.ts";
 import { readServerUrl } from "../engines/server-url.ts";
 import type { Timeouts, Transport, TransportRequest } from "../engines/transport.ts";
 import { parseJson } from "../engines/untyped-json.ts";
@@ -35,18 +36,7 @@ export function createServerQuery(options: ServerQueryOptions): ServerQuery {
   ): Promise<string | undefined> {
     try {
       const response = await options.transport({ ...request, timeouts: TIMEOUTS });
-      const decoder = new TextDecoder();
-      let text = "";
-      let size = 0;
-      try {
-        await response.pump((bytes) => {
-          size += bytes.length;
-          text += decoder.decode(bytes, { stream: true });
-          return size < MAX_BYTES;
-        });
-      } finally {
-        response.close();
-      }
+      const text = await readText(response, MAX_BYTES);
       return response.status >= 200 && response.status < 300 ? text : undefined;
     } catch {
       return undefined;

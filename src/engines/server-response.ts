@@ -110,7 +110,11 @@ function toPublicLocation(location: string): string {
   return URL.canParse(location) ? toPublicUrl(location) : location;
 }
 
-async function readText(response: TransportResponse): Promise<string> {
+/** Reads a body as text and closes the response. What exceeds `maxBytes` is left unread. */
+export async function readText(
+  response: TransportResponse,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let size = 0;
@@ -118,7 +122,7 @@ async function readText(response: TransportResponse): Promise<string> {
     await response.pump((bytes) => {
       size += bytes.length;
       text += decoder.decode(bytes, { stream: true });
-      return size < MAX_BODY_BYTES;
+      return size < maxBytes;
     });
   } finally {
     response.close();
