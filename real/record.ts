@@ -4,7 +4,7 @@
  *     node real/record.ts vllm http://127.0.0.1:8000 0.32.0
  *
  * Writes the bodies to `test/fixtures/recorded/<engine>/<scenario>.*`, and in `recording.json` what the adapter made of
- * each. The server must serve the tiny model (see README.md): a recording is compared by what it says.
+ * each. The server should serve the tiny model (see README.md). Where it cannot, a fourth argument names what it serves.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server as HttpServer } from "node:http";
@@ -20,10 +20,10 @@ import { CONSTRAINED } from "./constrained.ts";
 import { inFinal, tinyRequest, toPrompt } from "./tiny-model.ts";
 
 const MODEL = "openai/gpt-oss-20b";
-const [kindName, url, version] = process.argv.slice(2);
+const [kindName, url, version, model = "tiny"] = process.argv.slice(2);
 const kind = ENGINE_KINDS.find((each) => each === kindName);
 if (kind === undefined || url === undefined || version === undefined) {
-  throw new Error("usage: node real/record.ts ENGINE URL VERSION");
+  throw new Error("usage: node real/record.ts ENGINE URL VERSION [MODEL]");
 }
 
 interface Exchange {
@@ -54,7 +54,7 @@ save("unknown-model", {
   maxTokens: 5,
   ...(await outcomeOf(stranger, tinyRequest({ maxTokens: 5 }))),
 });
-const about = { engine: kind, version, date: new Date().toISOString().slice(0, 10), model: "tiny" };
+const about = { engine: kind, version, date: new Date().toISOString().slice(0, 10), model };
 writeFileSync(join(folder, "recording.json"), `${JSON.stringify({ about, recording }, null, 2)}\n`);
 await proxy.close();
 
@@ -71,7 +71,7 @@ function save(scenario: string, outcome: object): void {
     // The path of the model is specific to this machine.
     writeFileSync(
       join(folder, file),
-      body.replaceAll(/"\/[^"]*\/(tiny-gpt-oss[^"/]*)"/g, '"/models/$1"'),
+      body.replaceAll(/"\/[^"]*\/((?:tiny|random)-[^"/]*)"/g, '"/models/$1"'),
     );
     return { method, path, request: request.slice(0, 2000), status, contentType, file };
   });

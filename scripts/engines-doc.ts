@@ -42,7 +42,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "`--token-endpoint` uses `/inference/v1/generate` if the server has it. Version 0.32 has it only with `--enable-scale-out`; " +
         "without, the gateway uses `/v1/completions`.",
       "Under a JSON schema the model may write white space between JSON tokens without end. " +
-        "`--structured-outputs-config '{\"disable_any_whitespace\":true}'` forbids it.",
+        "`--structured-outputs-config '{\"backend\":\"xgrammar\",\"disable_any_whitespace\":true}'` forbids it.",
       "Version 0.32 refuses a schema that it cannot use inside the stream, after status 200; the gateway reads it as the refusal it is.",
       "`cache_salt` separates the prefix caches of tenants.",
     ],
@@ -58,6 +58,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
         "traffic grows with the square of its length. The gateway reads both forms and distinguishes them frame by frame.",
       "Do not set `--reasoning-parser` or `--tool-call-parser`: the latter can drop the id that ends a call.",
       "It rejects streaming requests with an error frame under status 200; clients still get a proper error status.",
+      "A seed has an effect only on a server started with `--enable-deterministic-inference`.",
       "`extra_key` separates the prefix caches of tenants.",
     ],
   },

@@ -43,7 +43,7 @@ async function post(baseURL: string, request: object): Promise<Outcome> {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(request),
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(300_000),
   });
   const text = await response.text();
   const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
