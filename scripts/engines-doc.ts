@@ -42,7 +42,7 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "`--token-endpoint` uses `/inference/v1/generate` if the server has it. Version 0.32 has it only with `--enable-scale-out`; " +
         "without, the gateway uses `/v1/completions`.",
       "Under a JSON schema the model may write white space between JSON tokens without end. " +
-        "`--structured-outputs-config '{\"backend\":\"xgrammar\",\"disable_any_whitespace\":true}'` forbids it.",
+        '`--structured-outputs-config \'{"backend":"xgrammar","disable_any_whitespace":true}\'` forbids it.',
       "Version 0.32 refuses a schema that it cannot use inside the stream, after status 200; the gateway reads it as the refusal it is.",
       "`cache_salt` separates the prefix caches of tenants.",
     ],
