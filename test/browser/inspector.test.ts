@@ -84,6 +84,7 @@ describe.skipIf(MISSING !== undefined)(
       expect(await page.locator(".card.user .text").innerText()).toBe("Why is the sky blue?");
       expect(await page.locator(".part .text").innerText()).toBe("Hello!");
       await page.keyboard.press("t");
+      await page.locator(".call .cell").first().waitFor();
       const cells = await page.locator(".call .cell").allInnerTexts();
       expect(cells).toEqual(["channel", "final", "message", "Hello", "!", "return"]);
       expect(await page.locator(".call .cell").nth(3).getAttribute("title")).toMatch(
@@ -171,6 +172,7 @@ describe.skipIf(MISSING !== undefined)(
       await post(gateway, RECOVERED.body);
       const { page } = await show();
       await page.locator(".part").first().hover();
+      await page.locator(".run.lit").first().waitFor();
       const lit = await page.locator(".run.lit").allInnerTexts();
       expect(lit).toEqual(["analysis", expect.stringContaining("greeting in Norwegian")]);
     });
@@ -238,6 +240,7 @@ describe.skipIf(MISSING !== undefined)(
       const shared = await open(pathToFileURL(file).href);
       await shared.page.getByRole("heading", { name: "What it wrote" }).waitFor();
       await shared.page.keyboard.press("t");
+      await shared.page.locator(".call .cell").first().waitFor();
       expect(await shared.page.locator(".call .cell").count()).toBeGreaterThan(20);
       expect(shared.requested.filter((url) => /^https?:/.test(url))).toEqual([]);
       expect(shared.problems).toEqual([]);
@@ -314,6 +317,7 @@ describe.skipIf(MISSING !== undefined)(
       expect(await page.locator(".card.user .chip").count()).toBe(0);
       await page.keyboard.press("t");
       await page.keyboard.press("t");
+      await page.locator(".band:has(#band-saw) .chip").first().waitFor();
       const chips = await page.locator(".band:has(#band-saw) .chip").allInnerTexts();
       expect(chips).toEqual(["start", "message", "end", "start", "message", "end", "start"]);
     });

@@ -11,6 +11,7 @@ import { readRecord } from "../../src/node/replay/read-record.ts";
 import { createRecordedEngine } from "../../src/node/replay/recorded-engine.ts";
 import { runAgain } from "../../src/node/replay/run-again.ts";
 import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
+import { BROWSER } from "../helpers/browsing-app.ts";
 import { createRecordedApp, type RecordedApp } from "../helpers/recorded-app.ts";
 import { type Script, type ScriptedOptions, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { loopScripts, STEP_TOOL } from "../helpers/tool-loop.ts";
@@ -143,6 +144,32 @@ test("a response that continues a stored one is run again with the recorded conv
   expect(differences.map(({ where }) => where)).toEqual(["answer 2"]);
   expect(same).toContain("prompt");
   expect(skipped).toMatchObject([expect.stringContaining("conversation")]);
+});
+
+test("a turn in which the gateway ran a tool has its result, and is run again without the tool", async () => {
+  const engine = scriptedEngine([
+    "<|channel|>analysis<|message|>I search.<|end|><|start|>assistant" +
+      '<|channel|>analysis to=browser.search<|message|>{"query":"rate"}<|call|>',
+    "<|channel|>final<|message|>It is 0.5%.<|return|>",
+  ]);
+  const app = createRecordedApp({ engine, toolbox: { browser: BROWSER } });
+  const body = { model: MODEL, input: "What is the rate?", tools: [{ type: "web_search" }] };
+  await (await app.post("/v1/responses", body)).text();
+  const [record] = app.records();
+  expect(record?.decisions.map(({ type }) => type)).toContain("run-tool");
+  expect(record?.parts.map(({ kind }) => kind)).toEqual([
+    "reasoning",
+    "builtin-call",
+    "tool-result",
+    "content",
+  ]);
+  const result = record?.parts[2];
+  expect(result).toMatchObject({ name: "browser.search", failed: false, sent: true });
+  expect(result?.ended).toBeGreaterThanOrEqual(result?.started ?? Infinity);
+  expect(await compareAgain(app)).toMatchObject({
+    differences: [],
+    skipped: [expect.stringContaining("it shows what tools found")],
+  });
 });
 
 test("what differs is named with the place", async () => {
