@@ -123,7 +123,12 @@ model_list:
         LITELLM,
         ["--config", file, "--host", "127.0.0.1", "--port", String(ownPort)],
         `http://127.0.0.1:${ownPort}/health/liveliness`,
-        { LITELLM_LOCAL_MODEL_COST_MAP: "True", LITELLM_LOG: "ERROR" },
+        {
+          LITELLM_LOCAL_MODEL_COST_MAP: "True",
+          LITELLM_LOG: "ERROR",
+          // As the others, without keys.
+          LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY: "true",
+        },
       );
     },
   };
