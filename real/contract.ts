@@ -136,7 +136,7 @@ const checks: readonly Check[] = [
       assert.equal(await textFrom({ sampling }), await textFrom({ sampling }));
     },
   },
-  ...CONSTRAINED.map(({ constraint, startsInFinal, satisfies }) => ({
+  ...CONSTRAINED.map(({ constraint, startsInFinal, ...constrained }) => ({
     name: `holds the model to a constraint: \`${constraint.type}\``,
     unless: !capabilities.constraints.includes(constraint.type) && "it takes none of this type",
     run: async () => {
@@ -144,7 +144,7 @@ const checks: readonly Check[] = [
       const found = await ask({ constraint, prompt, maxTokens: 120 });
       assert.equal(found.error, undefined, found.error?.message);
       const text = textOf(found).replace(/<\|(return|call|endoftext)\|>$/, "");
-      assert.ok(satisfies(text), `not what was asked for: ${text}`);
+      assert.ok(constrained.satisfies(text), `not what was asked for: ${text}`);
     },
   })),
   {
@@ -197,8 +197,9 @@ const checks: readonly Check[] = [
 
 console.log(`${description}: ${url}\n`);
 let failed = 0;
-for (const { name, unless, run } of checks) {
-  const outcome = typeof unless === "string" ? `– ${unless}` : await outcomeOf(run);
+for (const check of checks) {
+  const { name, unless } = check;
+  const outcome = typeof unless === "string" ? `– ${unless}` : await outcomeOf(() => check.run());
   if (outcome.startsWith("FAILED")) failed += 1;
   console.log(`| ${name} | ${outcome} |`);
 }

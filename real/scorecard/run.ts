@@ -6,6 +6,7 @@
  * The servers must have been started by serve.sh with the same folder. Prints a table; `--failures` lists what was not
  * answered rightly, `--kind` plays one kind of case.
  */
+import { z } from "zod";
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -153,7 +154,7 @@ function toMessage(outcome: Outcome | undefined, keepsReasoning: boolean): objec
 
 function takeApart(request: object): object {
   const text = JSON.stringify(request).replaceAll("<|", "( ").replaceAll("|>", " )");
-  return JSON.parse(text) as object;
+  return z.looseObject({}).parse(JSON.parse(text));
 }
 
 /** A case is right if all its turns are. */

@@ -56,13 +56,14 @@ export function toFences(page: string, text: string): Fence[] {
   );
 }
 
+const KINDS = ["not run", "output", "file", "with"] as const;
+
 function toNotes(comments: string): Note[] {
-  const pattern = /<!--\s*(not run|output|file|with)(?:, ([^:]+))?:\s*([\s\S]*?)\s*-->/g;
-  return Array.from(comments.matchAll(pattern), ([, kind, prefix = "", text = ""]) => ({
-    kind: kind as Note["kind"],
-    prefix,
-    text,
-  }));
+  const pattern = /<!--\s*([\w ]+)(?:, ([^:]+))?:\s*([\s\S]*?)\s*-->/g;
+  return Array.from(comments.matchAll(pattern)).flatMap(([, word, prefix = "", text = ""]) => {
+    const kind = KINDS.find((each) => each === word);
+    return kind === undefined ? [] : [{ kind, prefix, text }];
+  });
 }
 
 /** Its lines as commands: those that end in a backslash joined, comments and chains taken apart. */

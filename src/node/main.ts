@@ -168,12 +168,12 @@ async function replay(args: readonly string[], io: CommandIo): Promise<void> {
 }
 
 async function doctor(args: readonly string[], io: CommandIo): Promise<void> {
-  const { environment, print } = io;
+  const { environment } = io;
   const colours = process.stdout.isTTY && !environment["NO_COLOR"];
   try {
     // Loaded here: serving does without it.
     const { runDoctor } = await import("./doctor/command.ts");
-    const code = await runDoctor(args, { environment, print, colours });
+    const code = await runDoctor(args, { environment, print: (text) => io.print(text), colours });
     if (code !== 0) io.fail(code);
   } catch (error) {
     refuse(error, io, DOCTOR_USAGE);

@@ -60,7 +60,7 @@ export async function startWorkerGateway(
       const isReusable =
         engines.length > 0 &&
         engines.every(({ isClean }) => isClean) &&
-        ["info", "debug"].includes(String(settings["log"] ?? "info"));
+        [undefined, "info", "debug"].some((level) => settings["log"] === level);
       if (isReusable) idle.push({ key, runtime: { worker, engines } });
       const surplus = isReusable ? idle.splice(0, idle.length - MAX_IDLE) : [];
       const ending = isReusable ? surplus.map((each) => each.runtime) : [{ worker, engines }];

@@ -19,10 +19,9 @@ const never = new AbortController().signal;
 
 test("a turn runs as it is: the same turn, and nobody listens to it", () => {
   const models = createModels([{ id: "m", engine: fakeEngine() }], { newCallId: () => "call_1" });
-  const [model] = models.all;
   const run = vi.fn<Model["run"]>(() => (async function* nothing() {})());
   const [traced] = traceModels(
-    { all: [{ ...(model as Model), run }], find: () => undefined },
+    { all: models.all.map((model) => ({ ...model, run })), find: () => undefined },
     { capturesContent: true },
   ).all;
   const turn = turnWith();

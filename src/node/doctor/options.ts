@@ -28,7 +28,7 @@ export function readDoctorFlags(args: readonly string[]): DoctorFlags {
   const rest: string[] = [];
   for (let at = 0; at < args.length; at++) {
     const arg = args[at] ?? "";
-    const [flag = "", inline] = splitOnce(arg);
+    const [flag, inline] = splitOnce(arg);
     if (SWITCHES.has(arg)) switches.add(arg);
     else if (!VALUES.has(flag)) rest.push(arg);
     else {
