@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 const patience = {
   testTimeout: 120_000,
   hookTimeout: 240_000,
-  expect: { poll: { timeout: 20_000, interval: 20 } },
+  expect: { poll: { timeout: 60_000, interval: 20 } },
 };
 
 /** Programs that tests start, the gateway above all, compile their modules once and not each time. */

@@ -10,8 +10,11 @@ import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 const STREAMS = 200;
 const TOKEN_MS = 10;
 const TEXT = Array.from({ length: 14 }, (_, n) => ` word${n}`).join("");
-/** No stream may be silent for as long: not even while all of them begin on a machine that is busy. */
-const TIMEOUT_MS = 4_000;
+/** No stream may be silent for as long, not even while all of them begin on a machine that is busy. */
+const PATIENT_MS = 120_000;
+/** Where a server hangs. So few streams begin that none of the others is silent for as long. */
+const IMPATIENT_MS = 4_000;
+const FEW_STREAMS = 30;
 
 let servers: readonly FaultyVllm[];
 let gateway: TestGateway;
@@ -21,16 +24,20 @@ beforeAll(async () => {
   servers = await Promise.all(
     [1, 2, 3].map(() => startFaultyVllm({ text: TEXT, tokenMs: TOKEN_MS })),
   );
-  gateway = await startTestGateway({
+  gateway = await startGateway(PATIENT_MS);
+});
+
+function startGateway(timeoutMs: number): Promise<TestGateway> {
+  return startTestGateway({
     settings: {
       backends: servers.map(({ url }) => ({ engine: "vllm", url })),
-      firstTokenTimeoutMs: TIMEOUT_MS,
-      idleTimeoutMs: TIMEOUT_MS,
+      firstTokenTimeoutMs: timeoutMs,
+      idleTimeoutMs: timeoutMs,
       healthIntervalMs: 200,
       log: "warn",
     },
   });
-});
+}
 
 afterAll(async () => {
   await gateway.close();
@@ -110,13 +117,16 @@ async function ask(prompt: number, signal?: AbortSignal): Promise<Outcome> {
 }
 
 /** Half of the streams are in their middle when the first server falls ill; of the others none has got a token. */
-async function runThrough(fault: (server: FaultyVllm) => void): Promise<readonly Outcome[]> {
+async function runThrough(
+  fault: (server: FaultyVllm) => void,
+  streams = STREAMS,
+): Promise<readonly Outcome[]> {
   const [ill] = servers;
   if (ill === undefined) throw new Error("no server");
-  const firstLate = next + STREAMS / 2;
+  const firstLate = next + streams / 2;
   const stop = stopStreams((prompt) => (prompt < firstLate ? 8 : 0));
-  const asked = Array.from({ length: STREAMS }, () => ask(next++));
-  await stop.until(STREAMS);
+  const asked = Array.from({ length: streams }, () => ask(next++));
+  await stop.until(streams);
   fault(ill);
   stop.release();
   return Promise.all(asked);
@@ -141,7 +151,7 @@ function stopStreams(indexOf: (prompt: number) => number): StopStreams {
   }
   return {
     async until(count) {
-      await expect.poll(() => stopped.size).toBe(count);
+      await expect.poll(() => stopped.size, { timeout: PATIENT_MS }).toBe(count);
     },
     release() {
       for (const server of servers) server.hold = () => undefined;
@@ -163,7 +173,7 @@ function lossesOf(outcomes: readonly Outcome[]) {
     JSON.stringify({ status, finish, error, done, beginsWell: TEXT.startsWith(text) }),
   );
   return {
-    some: failed.length > 10,
+    some: failed.length > 0,
     /** The ill server had not written a token for them: another one could have answered. */
     needless: failed.filter(({ prompt }) => ill?.begun.has(prompt) !== true),
     ends: [...new Set(ends)].map((end): unknown => JSON.parse(end)),
@@ -184,7 +194,7 @@ const BROKEN = {
 
 const LATE = { code: 504, type: "server_error", metadata: { error_type: "timeout" } };
 
-describe(`of ${STREAMS} streams`, { timeout: 60_000 }, () => {
+describe(`of ${STREAMS} streams`, { timeout: 240_000 }, () => {
   test("a killed server loses the streams it had begun, and is used again when it is back", async () => {
     const [ill] = servers;
     const outcomes = await runThrough((server) => void server.kill());
@@ -200,13 +210,6 @@ describe(`of ${STREAMS} streams`, { timeout: 60_000 }, () => {
     const after = await Promise.all(Array.from({ length: 30 }, () => ask(next++)));
     expect(after.filter((outcome) => !isWhole(outcome))).toEqual([]);
     expect(ill?.begun.size).toBeGreaterThan(0);
-  });
-
-  test("a hanging server loses the streams it had begun, after their timeout", async () => {
-    const outcomes = await runThrough((server) => {
-      server.illness = "hang";
-    });
-    expect(lossesOf(outcomes)).toEqual(begunOnly(LATE));
   });
 
   test("a slow server loses no stream", async () => {
@@ -257,6 +260,20 @@ describe(`of ${STREAMS} streams`, { timeout: 60_000 }, () => {
     // Of 200 streams each takes some 100 KB while it is open.
     expect(after - before).toBeLessThan(2_000_000);
   });
+});
+
+test(`of ${FEW_STREAMS} streams a hanging server loses those it had begun, after their timeout`, async () => {
+  const patient = gateway;
+  gateway = await startGateway(IMPATIENT_MS);
+  try {
+    const outcomes = await runThrough((server) => {
+      server.illness = "hang";
+    }, FEW_STREAMS);
+    expect(lossesOf(outcomes)).toEqual(begunOnly(LATE));
+  } finally {
+    await gateway.close();
+    gateway = patient;
+  }
 });
 
 const readiness = z.object({
