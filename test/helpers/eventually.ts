@@ -5,5 +5,5 @@ import { vi } from "vitest";
  * test ends long before it.
  */
 export function eventually<T>(attempt: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(attempt, { timeout: 20_000, interval: 20 });
+  return vi.waitFor(attempt, { timeout: 60_000, interval: 20 });
 }
