@@ -188,6 +188,19 @@ export interface Capabilities {
   readonly sampling: readonly (keyof Sampling)[];
 }
 
+/** All sampling parameters, for servers that honour all. */
+export const ALL_SAMPLING: readonly (keyof Sampling)[] = [
+  "temperature",
+  "topP",
+  "topK",
+  "minP",
+  "frequencyPenalty",
+  "presencePenalty",
+  "repetitionPenalty",
+  "seed",
+  "logitBias",
+];
+
 export interface EngineProbe {
   /** The server's own description, for the log: `vllm 0.14.1`. */
   readonly description: string;

@@ -4,7 +4,7 @@
  */
 import { createCompletionReader } from "./completion-reader.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
-import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
+import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
 import { probeModels } from "./models-probe.ts";
 import { toChoiceGrammar, toJsonBody, toLogitBias } from "./request-body.ts";
 import { createServerEngine } from "./server-engine.ts";
@@ -30,17 +30,7 @@ export const FIREWORKS_CAPABILITIES: Capabilities = {
   stopIds: false,
   constraints: constraintTypes(CONSTRAINTS),
   logprobs: false,
-  sampling: [
-    "temperature",
-    "topP",
-    "topK",
-    "minP",
-    "frequencyPenalty",
-    "presencePenalty",
-    "repetitionPenalty",
-    "seed",
-    "logitBias",
-  ],
+  sampling: ALL_SAMPLING,
 };
 
 export function createFireworksEngine(options: ServerOptions): Engine {

@@ -12,14 +12,15 @@ import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./const
 import { askOptional } from "./describe.ts";
 import { createPushStream, consume } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
-import type {
-  Capabilities,
-  CompletionRequest,
-  Engine,
-  EngineFinish,
-  EngineTokens,
-  EngineUsage,
-  Piece,
+import {
+  ALL_SAMPLING,
+  type Capabilities,
+  type CompletionRequest,
+  type Engine,
+  type EngineFinish,
+  type EngineTokens,
+  type EngineUsage,
+  type Piece,
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { probeModels } from "./models-probe.ts";
@@ -46,17 +47,7 @@ export const LLAMA_CPP_CAPABILITIES: Capabilities = {
   stopIds: false,
   constraints: constraintTypes(CONSTRAINTS),
   logprobs: false,
-  sampling: [
-    "temperature",
-    "topP",
-    "topK",
-    "minP",
-    "frequencyPenalty",
-    "presencePenalty",
-    "repetitionPenalty",
-    "seed",
-    "logitBias",
-  ],
+  sampling: ALL_SAMPLING,
 };
 
 const props = z.lazy(() =>

@@ -4,7 +4,7 @@
  */
 import { type ConstraintMap, constraintTypes } from "./constraint-map.ts";
 import { EngineError } from "./engine-error.ts";
-import type { Capabilities, Engine } from "./engine.ts";
+import { ALL_SAMPLING, type Capabilities, type Engine } from "./engine.ts";
 import { toJsonGrammar, toJsonObjectGrammar } from "./json-grammar.ts";
 import { toChoiceGrammar } from "./request-body.ts";
 
@@ -38,17 +38,7 @@ export const LLAMA_CAPABILITIES: Capabilities = {
   stopIds: true,
   constraints: constraintTypes(LLAMA_CONSTRAINTS),
   logprobs: true,
-  sampling: [
-    "temperature",
-    "topP",
-    "topK",
-    "minP",
-    "frequencyPenalty",
-    "presencePenalty",
-    "repetitionPenalty",
-    "seed",
-    "logitBias",
-  ],
+  sampling: ALL_SAMPLING,
 };
 
 /** Without native code, returns an engine whose every use fails with an explanation: other models still work. */

@@ -10,12 +10,13 @@ import type { CompletionReader } from "./completion-decoder.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { describe } from "./describe.ts";
 import { EngineError } from "./engine-error.ts";
-import type {
-  Capabilities,
-  CompletionRequest,
-  Engine,
-  EngineFinish,
-  EngineTokens,
+import {
+  ALL_SAMPLING,
+  type Capabilities,
+  type CompletionRequest,
+  type Engine,
+  type EngineFinish,
+  type EngineTokens,
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { expectModel } from "./models-probe.ts";
@@ -53,16 +54,7 @@ export const OLLAMA_CAPABILITIES: Capabilities = {
   stopIds: false,
   constraints: constraintTypes(CONSTRAINTS),
   logprobs: false,
-  sampling: [
-    "temperature",
-    "topP",
-    "topK",
-    "minP",
-    "frequencyPenalty",
-    "presencePenalty",
-    "repetitionPenalty",
-    "seed",
-  ],
+  sampling: ALL_SAMPLING.filter((name) => name !== "logitBias"),
 };
 
 const tags = z.lazy(() => z.object({ models: z.array(z.object({ name: z.string() })) }));

@@ -1,7 +1,7 @@
 /** SGLang, on its own endpoint `/generate`: ids in, ids out. */
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { describe } from "./describe.ts";
-import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
+import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
 import { toChoiceGrammar, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
@@ -26,17 +26,7 @@ export const SGLANG_CAPABILITIES: Capabilities = {
   stopIds: true,
   constraints: constraintTypes(CONSTRAINTS),
   logprobs: true,
-  sampling: [
-    "temperature",
-    "topP",
-    "topK",
-    "minP",
-    "frequencyPenalty",
-    "presencePenalty",
-    "repetitionPenalty",
-    "seed",
-    "logitBias",
-  ],
+  sampling: ALL_SAMPLING,
 };
 
 export function createSglangEngine(options: ServerOptions): Engine {

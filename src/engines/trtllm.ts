@@ -5,7 +5,7 @@
 import { createCompletionReader } from "./completion-reader.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { describe } from "./describe.ts";
-import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
+import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
 import { toChoiceGrammar, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
@@ -31,17 +31,7 @@ export const TRTLLM_CAPABILITIES: Capabilities = {
   constraints: constraintTypes(CONSTRAINTS),
   // Reported under the names of tokens, from which ids cannot be recovered.
   logprobs: false,
-  sampling: [
-    "temperature",
-    "topP",
-    "topK",
-    "minP",
-    "frequencyPenalty",
-    "presencePenalty",
-    "repetitionPenalty",
-    "seed",
-    "logitBias",
-  ],
+  sampling: ALL_SAMPLING,
 };
 
 export function createTrtllmEngine(options: ServerOptions): Engine {

@@ -7,7 +7,7 @@
 import { createCompletionReader } from "./completion-reader.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { EngineError } from "./engine-error.ts";
-import type { Capabilities, CompletionRequest, Engine } from "./engine.ts";
+import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
 import { toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { describe } from "./describe.ts";
@@ -43,17 +43,7 @@ export const VLLM_CAPABILITIES: Capabilities = {
   stopIds: true,
   constraints: constraintTypes(CONSTRAINTS),
   logprobs: true,
-  sampling: [
-    "temperature",
-    "topP",
-    "topK",
-    "minP",
-    "frequencyPenalty",
-    "presencePenalty",
-    "repetitionPenalty",
-    "seed",
-    "logitBias",
-  ],
+  sampling: ALL_SAMPLING,
 };
 
 export function createVllmEngine(options: VllmOptions): Engine {

@@ -1,7 +1,7 @@
 /** Whether sampling parameters do what they say. */
 import type { Completion } from "../completion.ts";
 import type { CallOptions, Examination } from "../examination.ts";
-import { type Check, notApplicable, ok } from "../finding.ts";
+import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { quoted } from "../printable.ts";
 import { conversation, FINAL } from "../prompts.ts";
 
@@ -21,21 +21,15 @@ const GREEDY: Check = {
     if (!examination.engine.capabilities.sampling.includes("temperature")) {
       return notApplicable("This engine takes no temperature.");
     }
-    const [first, second] = await several(examination, signal, [
-      { temperature: 0, seed: 1 },
-      { temperature: 0, seed: 2 },
-    ]);
-    if (first?.text === second?.text) return ok(`Both wrote ${quoted(first?.text ?? "")}.`);
-    const same = commonLength(first?.text ?? "", second?.text ?? "");
-    // Batching changes the last bits of the logits, which matters where two tokens are about as likely.
-    const isLate = same >= (first?.text.length ?? 0) / 2;
-    return {
-      verdict: isLate ? "degraded" : "broken",
-      came: `${quoted(first?.text ?? "", 40)} and then ${quoted(second?.text ?? "", 40)}.`,
-      change: isLate
-        ? "Usual under load, where batches differ; some servers have a deterministic mode."
-        : OTHER_SAMPLER,
-    };
+    return alike(
+      examination,
+      signal,
+      [
+        { temperature: 0, seed: 1 },
+        { temperature: 0, seed: 2 },
+      ],
+      "Usual under load, where batches differ; some servers have a deterministic mode.",
+    );
   },
 };
 
@@ -48,17 +42,15 @@ const TOP_K: Check = {
     if (!examination.engine.capabilities.sampling.includes("topK")) {
       return notApplicable("This engine takes no top_k.");
     }
-    const [first, second] = await several(examination, signal, [
-      { temperature: 1, topK: 1, seed: 1 },
-      { temperature: 1, topK: 1, seed: 2 },
-    ]);
-    if (first?.text === second?.text) return ok(`Both wrote ${quoted(first?.text ?? "")}.`);
-    const same = commonLength(first?.text ?? "", second?.text ?? "");
-    return {
-      verdict: same >= (first?.text.length ?? 0) / 2 ? "degraded" : "broken",
-      came: `${quoted(first?.text ?? "", 40)} and then ${quoted(second?.text ?? "", 40)}.`,
-      change: OTHER_SAMPLER,
-    };
+    return alike(
+      examination,
+      signal,
+      [
+        { temperature: 1, topK: 1, seed: 1 },
+        { temperature: 1, topK: 1, seed: 2 },
+      ],
+      OTHER_SAMPLER,
+    );
   },
 };
 
@@ -165,6 +157,26 @@ function problemOf({ ids, logprobs, form }: Completion): string | undefined {
     if (top.length < 2) return `${top.length} alternatives instead of 2.`;
   }
   return undefined;
+}
+
+/** @param late what to change where the answers differ only in their second half. */
+async function alike(
+  examination: Examination,
+  signal: AbortSignal,
+  sampling: readonly NonNullable<CallOptions["sampling"]>[],
+  late: string,
+): Promise<Finding> {
+  const [one = "", other = ""] = (await several(examination, signal, sampling)).map(
+    ({ text }) => text,
+  );
+  if (one === other) return ok(`Both wrote ${quoted(one)}.`);
+  // Batching changes the last bits of the logits, which matters where two tokens are about as likely.
+  const isLate = commonLength(one, other) >= one.length / 2;
+  return {
+    verdict: isLate ? "degraded" : "broken",
+    came: `${quoted(one, 40)} and then ${quoted(other, 40)}.`,
+    change: isLate ? late : OTHER_SAMPLER,
+  };
 }
 
 /** One after the other, so that no batch differs from the next by our doing. */

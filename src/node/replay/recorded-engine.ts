@@ -1,13 +1,13 @@
 /** An engine that gives what another one gave, call by call, as a record has it. */
 import { EngineError, type EngineErrorKind } from "../../engines/engine-error.ts";
-import type {
-  Capabilities,
-  CompletionRequest,
-  Constraint,
-  Engine,
-  EngineEvent,
-  EngineTokens,
-  Sampling,
+import {
+  ALL_SAMPLING,
+  type Capabilities,
+  type CompletionRequest,
+  type Constraint,
+  type Engine,
+  type EngineEvent,
+  type EngineTokens,
 } from "../../engines/engine.ts";
 import type { RecordedCall, RecordedRead, TurnRecord } from "../../telemetry/record/schema.ts";
 import { contentIds, contentText } from "./read-record.ts";
@@ -122,18 +122,6 @@ const CONSTRAINTS: readonly Constraint["type"][] = [
   "choice",
 ];
 
-const SAMPLING: readonly (keyof Sampling)[] = [
-  "temperature",
-  "topP",
-  "topK",
-  "minP",
-  "frequencyPenalty",
-  "presencePenalty",
-  "repetitionPenalty",
-  "seed",
-  "logitBias",
-];
-
 function toCapabilities(settings: TurnRecord["settings"]): Capabilities {
   if (settings === null) throw new Error("The record has no turn: its request was refused.");
   const { constraints, sampling, showsMarkers, ...others } = settings.capabilities;
@@ -141,6 +129,6 @@ function toCapabilities(settings: TurnRecord["settings"]): Capabilities {
     ...others,
     ...(showsMarkers !== undefined && { showsMarkers }),
     constraints: CONSTRAINTS.filter((each) => constraints.includes(each)),
-    sampling: SAMPLING.filter((each) => sampling.includes(each)),
+    sampling: ALL_SAMPLING.filter((each) => sampling.includes(each)),
   };
 }
