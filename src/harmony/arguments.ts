@@ -10,11 +10,11 @@ export interface ArgumentsFilter {
   /** Adds text. Returns the arguments that are certain. */
   push(text: string): string;
   /** Whether a complete object has been read. */
-  readonly isComplete: boolean;
+  isComplete(): boolean;
   /** Whether brackets were removed. Known once the message has ended. */
-  readonly hasExtraBrackets: boolean;
+  hasExtraBrackets(): boolean;
   /** Whether only white space has been read. */
-  readonly isEmpty: boolean;
+  isEmpty(): boolean;
 }
 
 /** Limit for held-back white space or brackets, in characters. Beyond it they are passed on. */
@@ -120,14 +120,8 @@ export function createArgumentsFilter(): ArgumentsFilter {
 
   return {
     push,
-    get isComplete() {
-      return shape === "closed";
-    },
-    get hasExtraBrackets() {
-      return shape === "closed" && heldBack.trim() !== "";
-    },
-    get isEmpty() {
-      return shape === "blank";
-    },
+    isComplete: () => shape === "closed",
+    hasExtraBrackets: () => shape === "closed" && heldBack.trim() !== "",
+    isEmpty: () => shape === "blank",
   };
 }

@@ -63,16 +63,15 @@ export type {
 } from "./parse.ts";
 
 // Parsing: whole transcripts, to messages
-export { createTranscriptParser, parseConversation, TranscriptError } from "./transcript.ts";
-export type {
-  MessageEnd,
-  ParsedConversation,
-  TranscriptErrorCode,
-  TranscriptMessage,
-  TranscriptOptions,
-  TranscriptParser,
-  TranscriptProblem,
-} from "./transcript.ts";
+export { type ParsedConversation, parseConversation } from "./transcript.ts";
+export { TranscriptError, type TranscriptErrorCode } from "./transcript-error.ts";
+export type { MessageEnd, TranscriptMessage } from "./transcript-message.ts";
+export {
+  createTranscriptParser,
+  type TranscriptOptions,
+  type TranscriptParser,
+  type TranscriptProblem,
+} from "./transcript-parser.ts";
 export { readDeveloperText, readParts, readSystemText } from "./read-parts.ts";
 
 // The parts of rendered messages

@@ -51,6 +51,13 @@ export class Machine {
     return this.#messages.state.at === "body";
   }
 
+  /** Whether ordinary text can only be the next delta of the open part, or of none if the body is skipped. */
+  get isPlainBody(): boolean {
+    return (
+      this.isFlowing && !this.#messages.options.hidesMarkers && this.#messages.parts.isPassedOn
+    );
+  }
+
   /** Whether a marker here, spelled or real, would stand where the first header is expected. */
   get isAtFirstHeader(): boolean {
     const { state, options } = this.#messages;

@@ -55,6 +55,13 @@ export interface Parser {
    * has no others (rule T1).
    */
   pushIds(ids: readonly TokenId[]): ParseEvent[];
+  /** Whether these ids can only continue the open body, with text that is passed on at once. */
+  canContinueBody(ids: readonly TokenId[]): boolean;
+  /**
+   * As {@link pushIds}, for some of the ids for which {@link canContinueBody} has just been true: at most one `part-delta`,
+   * whose text is returned. Half the cost.
+   */
+  continueBody(ids: readonly TokenId[], from: number, to: number): string;
   /** Adds text, in which every spelled marker is a marker. */
   pushText(text: string): ParseEvent[];
   /** Adds output of engines that give special tokens by id and the rest as text. Read like ids. */
@@ -172,6 +179,20 @@ class HarmonyParser implements Parser {
     }
     flush();
     return this.#machine.parts.drain();
+  }
+
+  canContinueBody(ids: readonly TokenId[]): boolean {
+    if (this.#spelling !== "text" || !this.#machine.isPlainBody) return false;
+    for (const id of ids) if (!(id >= 0 && id < FIRST_SPECIAL_ID)) return false;
+    return true;
+  }
+
+  continueBody(ids: readonly TokenId[], from: number, to: number): string {
+    this.#flushScanner();
+    let run = "";
+    for (let at = from; at < to; at++) run += this.#decoder.push(ids[at] ?? 0);
+    this.#machine.text(run, to - from);
+    return this.#machine.parts.takeDelta();
   }
 
   pushText(text: string): ParseEvent[] {

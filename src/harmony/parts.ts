@@ -103,6 +103,11 @@ export class Parts {
     return this.#held.length > 0;
   }
 
+  /** Whether text of the open part becomes its next delta at once. */
+  get isPassedOn(): boolean {
+    return this.#held.length === 0 && this.#open?.withheld === undefined;
+  }
+
   /**
    * Opens a part. `isTentative`: a call that is emitted only if it is complete. `isText`: a call whose body is no JSON.
    */
@@ -141,7 +146,7 @@ export class Parts {
     if (open === undefined) return false;
     const { filter } = open;
     if (open.withheld !== undefined) {
-      if (isCut && filter?.isComplete !== true) {
+      if (isCut && filter?.isComplete() !== true) {
         this.#open = undefined;
         this.#recover("after-call");
         return false;
@@ -149,8 +154,8 @@ export class Parts {
       this.#release(open);
     }
     // Arguments that were cut off are not known to be empty.
-    if (filter?.isEmpty === true && !isCut) this.#delta += "{}";
-    if (filter?.hasExtraBrackets === true) this.#recover("extra-brackets");
+    if (filter?.isEmpty() === true && !isCut) this.#delta += "{}";
+    if (filter?.hasExtraBrackets() === true) this.#recover("extra-brackets");
     this.#emit({ type: "part-end" });
     this.#open = undefined;
     const { part } = open.start;
@@ -179,6 +184,13 @@ export class Parts {
     const events = this.#events;
     this.#events = [];
     return events;
+  }
+
+  /** As {@link drain}, where nothing but text can have been added. */
+  takeDelta(): string {
+    const delta = this.#delta;
+    this.#delta = "";
+    return delta;
   }
 
   #hold(length: number): void {

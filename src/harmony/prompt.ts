@@ -1,5 +1,6 @@
 /** A rendered prompt: pieces by message. Its other forms are made on first use. */
 
+import { toIdsJson } from "../tokenizer/ids-json.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import type { Message } from "./conversation.ts";
 import type { Piece } from "./pieces.ts";
@@ -13,8 +14,11 @@ export interface RenderedPrompt {
   readonly segments: readonly Segment[];
   /** All ids, joined on first use. */
   readonly ids: readonly TokenId[];
-  /** All ids as JSON text without brackets, `200006,17360`, joined from the texts of the pieces. */
-  idsJson(): string;
+  /**
+   * All ids as JSON in UTF-8, each after a comma: `,200006,17360`. In parts, most of them of cached pieces, so that a
+   * request body copies each once. Do not change them.
+   */
+  idsJson(): readonly Uint8Array[];
   /** The prompt as text, with spellings of control tokens in ordinary text broken. */
   text(): string;
   /** Whether {@link text} had to break a spelling. */
@@ -51,7 +55,6 @@ class Prompt implements RenderedPrompt {
   readonly segments: readonly Segment[];
   readonly #tokenizer: Tokenizer;
   #ids: readonly TokenId[] | undefined;
-  #json: string | undefined;
   #text: PromptText | undefined;
 
   constructor(segments: readonly Segment[], tokenizer: Tokenizer) {
@@ -64,8 +67,8 @@ class Prompt implements RenderedPrompt {
     return (this.#ids ??= this.#join());
   }
 
-  idsJson(): string {
-    return (this.#json ??= this.#joinJson());
+  idsJson(): readonly Uint8Array[] {
+    return this.segments.flatMap((segment) => segmentJson(segment));
   }
 
   text(): string {
@@ -99,15 +102,6 @@ class Prompt implements RenderedPrompt {
     return ids;
   }
 
-  /** Concatenation copies once, when the text is sent. `join` also copies here: 0.36 ms for 570 KB. */
-  #joinJson(): string {
-    let json = "";
-    for (const segment of this.segments) {
-      for (const text of segmentJson(segment)) json += json === "" ? text : `,${text}`;
-    }
-    return json;
-  }
-
   #promptText(): PromptText {
     if (this.#text === undefined) {
       const writer = new PromptTextWriter(this.#tokenizer, true);
@@ -118,9 +112,9 @@ class Prompt implements RenderedPrompt {
   }
 }
 
-function segmentJson(segment: Segment): string[] {
+function segmentJson(segment: Segment): Uint8Array[] {
   if (segment.type === "rendered") return segment.pieces.map((piece) => piece.idsJson());
-  return [segment.ids.join(",")];
+  return [toIdsJson(segment.ids)];
 }
 
 function writeSegment(segment: Segment, writer: PromptTextWriter): void {

@@ -44,7 +44,7 @@ export interface RendererOptions {
   readonly autoDropAnalysis?: boolean;
   /**
    * Approximate size of the cache of encoded text in bytes, so that the next turn of a conversation encodes only new
-   * text. 100,000 tokens of English count as about 2 MB. 0 disables the cache. Default 16 MiB.
+   * text. 100,000 tokens of English count as about 1.6 MB. 0 disables the cache. Default 16 MiB.
    */
   readonly cacheBytes?: number;
   /** Instead of `cacheBytes`: a budget shared with other caches. */

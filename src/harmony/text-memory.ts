@@ -5,13 +5,22 @@
 
 /** A memory limit in approximate bytes, shared by several caches. */
 export class MemoryBudget {
-  readonly #maxYoungBytes: number;
+  #maxYoungBytes: number;
   readonly #memories: { age(): void }[] = [];
   #youngBytes = 0;
 
   /** 0 disables caching. */
   constructor(maxBytes: number) {
     this.#maxYoungBytes = maxBytes / 2;
+  }
+
+  /** A smaller budget holds at once for what was used last. */
+  resize(maxBytes: number): void {
+    this.#maxYoungBytes = maxBytes / 2;
+    if (this.#youngBytes > this.#maxYoungBytes) {
+      this.#age();
+      this.#age();
+    }
   }
 
   join(memory: { age(): void }): void {
@@ -24,16 +33,18 @@ export class MemoryBudget {
    */
   reserve(bytes: number): boolean {
     if (bytes > this.#maxYoungBytes) return false;
-    if (this.#youngBytes + bytes > this.#maxYoungBytes) {
-      for (const memory of this.#memories) memory.age();
-      this.#youngBytes = 0;
-    }
+    if (this.#youngBytes + bytes > this.#maxYoungBytes) this.#age();
     this.#youngBytes += bytes;
     return true;
   }
 
   release(bytes: number): void {
     this.#youngBytes -= bytes;
+  }
+
+  #age(): void {
+    for (const memory of this.#memories) memory.age();
+    this.#youngBytes = 0;
   }
 }
 
@@ -59,6 +70,7 @@ interface Entry<V> {
   readonly scope: string;
   readonly text: string;
   readonly value: V;
+  readonly bytes: number;
 }
 
 type Entries<V> = Map<number, Entry<V>[]>;
@@ -90,7 +102,8 @@ export class TextMemory<V extends object> {
   }
 
   keep(text: string, scope: string, value: V): void {
-    this.#put(fingerprint(text), { scope, text, value });
+    const bytes = this.#options.bytesOf(text, value);
+    this.#put(fingerprint(text), { scope, text, value, bytes });
   }
 
   /** Called by the budget. */
@@ -101,7 +114,7 @@ export class TextMemory<V extends object> {
 
   #put(key: number, entry: Entry<V>): void {
     const { budget } = this.#options;
-    if (!budget.reserve(this.#bytesOf(entry))) return;
+    if (!budget.reserve(entry.bytes)) return;
     const bucket = this.#young.get(key);
     if (bucket === undefined) {
       this.#young.set(key, [entry]);
@@ -109,12 +122,13 @@ export class TextMemory<V extends object> {
     }
     bucket.push(entry);
     const forgotten = bucket.length > MAX_BUCKET ? bucket.shift() : undefined;
-    if (forgotten) budget.release(this.#bytesOf(forgotten));
+    if (forgotten) budget.release(forgotten.bytes);
   }
+}
 
-  #bytesOf({ text, value }: Entry<V>): number {
-    return this.#options.bytesOf(text, value);
-  }
+/** Bytes of a text in memory: V8 stores one byte per character where all are Latin-1, otherwise two. */
+export function textBytes(text: string): number {
+  return /[\u0100-\uffff]/.test(text) ? 2 * text.length : text.length;
 }
 
 /** Memoizes `make` by text and scope. Errors thrown by `make` are not cached. */

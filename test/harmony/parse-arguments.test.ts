@@ -29,7 +29,7 @@ test("reports whether the object is complete", () => {
   const filter = createArgumentsFilter();
   const states = ["", ' {"a":', "[]", "}", "]", "x"].map((text) => {
     filter.push(text);
-    return [filter.isEmpty, filter.isComplete, filter.hasExtraBrackets];
+    return [filter.isEmpty(), filter.isComplete(), filter.hasExtraBrackets()];
   });
   expect(states).toEqual([
     [true, false, false],
@@ -54,7 +54,7 @@ describe("limits of what is held back", () => {
     const filter = createArgumentsFilter();
     filter.push("{}");
     const given = Array.from({ length: 5000 }, () => filter.push("}")).join("");
-    expect([given, filter.isComplete]).toEqual(["}".repeat(5000), false]);
+    expect([given, filter.isComplete()]).toEqual(["}".repeat(5000), false]);
   });
 
   test("nesting is followed to a thousand levels, and ignored beyond", () => {

@@ -202,7 +202,8 @@ describe("every conversation", () => {
         expect(used.renderCompletion({ messages }).ids).toEqual(ids);
         expect(used.renderCompletion({ messages }).ids).toEqual(ids);
         expect(cramped.renderCompletion({ messages }).ids).toEqual(ids);
-        expect(JSON.parse(`[${used.renderCompletion({ messages }).idsJson()}]`)).toEqual(ids);
+        const json = Buffer.concat(used.renderCompletion({ messages }).idsJson()).toString();
+        expect(json).toBe(ids.map((id) => `,${id}`).join(""));
       }),
       { numRuns: 300 },
     );

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Message, ToolNamespace } from "../../src/harmony/conversation.ts";
+import type { RenderedPrompt } from "../../src/harmony/prompt.ts";
 import { createRenderer, HarmonyRenderError } from "../../src/harmony/render.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { countingTokenizer } from "./counting-tokenizer.ts";
@@ -31,6 +32,8 @@ const conversation: readonly Message[] = [
   },
 ];
 
+const toText = (prompt: RenderedPrompt) => Buffer.concat(prompt.idsJson()).toString();
+
 describe("a rendered prompt", () => {
   test("has a segment for each message and one for the header it opens", () => {
     const prompt = renderer.renderCompletion({ messages: conversation });
@@ -53,10 +56,10 @@ describe("a rendered prompt", () => {
     expect(joined).toEqual(prompt.ids);
   });
 
-  test("gives its ids as JSON text", () => {
+  test("gives its ids as JSON, each after a comma", () => {
     const prompt = renderer.renderCompletion({ messages: conversation });
-    expect(JSON.parse(`[${prompt.idsJson()}]`)).toEqual(prompt.ids);
-    expect(renderer.renderConversation({ messages: [] }).idsJson()).toBe("");
+    expect(toText(prompt)).toBe(prompt.ids.map((id) => `,${id}`).join(""));
+    expect(renderer.renderConversation({ messages: [] }).idsJson()).toEqual([]);
   });
 
   test("joins each form once", () => {
@@ -71,7 +74,7 @@ describe("a rendered prompt", () => {
     sampled.length = 0;
     expect(prompt.ids).toEqual([200006, 173781]);
     expect(grown.ids).toEqual([200006, 173781, 200005, 17196, 200008]);
-    expect(grown.idsJson()).toBe("200006,173781,200005,17196,200008");
+    expect(toText(grown)).toBe(",200006,173781,200005,17196,200008");
     expect(grown.length).toBe(5);
     expect(grown.text()).toBe("<|start|>assistant<|channel|>final<|message|>");
     expect(grown.append([])).toBe(grown);

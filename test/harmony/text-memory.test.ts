@@ -1,18 +1,59 @@
 import { describe, expect, test } from "vitest";
-import { MemoryBudget, rememberByText } from "../../src/harmony/text-memory.ts";
+import { MemoryBudget, rememberByText, textBytes } from "../../src/harmony/text-memory.ts";
 
 /** A memory of lengths, and the texts it had to look at. */
-function createMemory(maxBytes = 1_000_000) {
+function createMemory(budget = new MemoryBudget(1_000_000)) {
   const made: string[] = [];
   const remember = rememberByText(
     (text) => {
       made.push(text);
       return { length: text.length };
     },
-    { budget: new MemoryBudget(maxBytes), bytesOf: (text) => text.length, copies: true },
+    { budget, bytesOf: (text) => text.length, copies: true },
   );
   return { made, lengthOf: (text: string, scope = "") => remember(text, scope) };
 }
+
+test("a text takes one byte per character, or two where one of them is not Latin-1", () => {
+  expect([
+    textBytes(""),
+    textBytes("caf\u00e9 \u00ff"),
+    textBytes("caf\u00e9 \u0100"),
+    textBytes("\u{1f600}"),
+  ]).toEqual([0, 6, 12, 4]);
+});
+
+describe("resizing a budget", () => {
+  test("a larger one holds more from then on", () => {
+    const budget = new MemoryBudget(0);
+    const { made, lengthOf } = createMemory(budget);
+    lengthOf("text");
+    budget.resize(100);
+    lengthOf("text");
+    lengthOf("text");
+    expect(made).toEqual(["text", "text"]);
+  });
+
+  test("a smaller one evicts what no longer fits at once", () => {
+    const budget = new MemoryBudget(100);
+    const { made, lengthOf } = createMemory(budget);
+    lengthOf("a".repeat(40));
+    lengthOf("b");
+    budget.resize(20);
+    lengthOf("b");
+    lengthOf("b");
+    expect(made).toEqual(["a".repeat(40), "b", "b"]);
+  });
+
+  test("one that everything fits evicts nothing", () => {
+    const budget = new MemoryBudget(100);
+    const { made, lengthOf } = createMemory(budget);
+    lengthOf("b");
+    budget.resize(20);
+    lengthOf("b");
+    expect(made).toEqual(["b"]);
+  });
+});
 
 describe("caching by text", () => {
   test("returns the same value for the same text, whichever string object holds it", () => {

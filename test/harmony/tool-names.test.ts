@@ -28,7 +28,7 @@ test("a namespace is shown as one of its own, with its description", () => {
   );
 });
 
-test("or all tools as functions", () => {
+test("all tools can be shown as functions instead", () => {
   const { functions, namespaces } = toShownTools(TOOLS, "flat");
   expect(functions.map(({ name }) => name)).toEqual([
     "f",

@@ -5,14 +5,14 @@ import { z } from "zod";
 import type { Message } from "../../src/harmony/conversation.ts";
 import { createRenderer } from "../../src/harmony/render.ts";
 import { readParts } from "../../src/harmony/read-parts.ts";
+import { parseConversation } from "../../src/harmony/transcript.ts";
+import { TranscriptError } from "../../src/harmony/transcript-error.ts";
+import type { TranscriptMessage } from "../../src/harmony/transcript-message.ts";
 import {
   createTranscriptParser,
-  parseConversation,
-  TranscriptError,
-  type TranscriptMessage,
   type TranscriptOptions,
   type TranscriptParser,
-} from "../../src/harmony/transcript.ts";
+} from "../../src/harmony/transcript-parser.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { readRenderCases, toConversation } from "./render-cases.ts";
 
