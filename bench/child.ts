@@ -4,6 +4,12 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
+/** Those that run. None of them outlives this process, even if it is interrupted. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 /** A child process that answers messages one after the other. */
 export interface Helper {
   readonly pid: number;
@@ -25,18 +31,25 @@ export async function startHelper(module: URL, options: HelperOptions): Promise<
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     execArgv: [...(options.nodeFlags ?? [])],
   });
+  keepTrack(child);
   const failed = failure(child);
-  const next = async (): Promise<any> => {
+  const receive = async (): Promise<any> => {
     const [message] = await Promise.race([once(child, "message"), failed]);
     return message;
   };
-  const greeting = options.greets ? await next() : undefined;
+  const greeting = options.greets ? await receive() : undefined;
+  let previous: Promise<unknown> = Promise.resolve();
   return {
     pid: child.pid ?? 0,
     greeting,
+    // Replies say nothing of what they reply to, so a message waits for the reply to the one before.
     ask(message) {
-      const reply = next();
-      child.send(message);
+      const reply = previous.then(() => {
+        const answer = receive();
+        child.send(message);
+        return answer;
+      });
+      previous = reply.catch(() => {});
       return reply;
     },
     stop: () => stop(child),
@@ -59,6 +72,7 @@ export async function startProgram(
     stdio: ["ignore", "ignore", process.env["BENCH_VERBOSE"] ? "inherit" : "ignore"],
     env: { ...process.env, ...environment },
   });
+  keepTrack(child);
   await Promise.race([untilReady(readyUrl), failure(child)]);
   return { pid: child.pid ?? 0, stop: () => stop(child) };
 }
@@ -86,8 +100,13 @@ export function rssKib(pid: number): number {
   return Number(kib ?? 0);
 }
 
+function keepTrack(child: ChildProcess): void {
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+}
+
 async function untilReady(url: string): Promise<void> {
-  for (let attempt = 0; attempt < 2400; attempt++) {
+  for (let attempt = 0; attempt < 6000; attempt++) {
     try {
       const { status } = await fetch(url);
       if (status < 500) return;

@@ -1,24 +1,18 @@
 /**
- * What recording turns costs: CPU per token of two gateways between the same engine and the same clients, one with
- * `--inspect`, measured in turn. Nobody has the page open. `node bench/inspector.ts [rounds] [seconds]`
+ * What recording turns costs: CPU per token of two gateways, one with `--inspect`, measured in the same windows, so that a
+ * busy machine slows both alike. Processes are started anew each round, because each is compiled and laid out in memory a
+ * little differently. Nobody has the page open. `node bench/inspector.ts [rounds] [windows]`
  */
 import { fileURLToPath } from "node:url";
 import { startProgram } from "./child.ts";
-import { type Contender, startContender } from "./streaming/contenders.ts";
+import { estimateMean, toMeasured } from "./statistics.ts";
+import { type Contender, type Running, startContender } from "./streaming/contenders.ts";
 import { MODEL } from "./streaming/requests.ts";
 import { Rig } from "./streaming/rig.ts";
+import { SAME_WINDOWS } from "./streaming/same-windows.ts";
 
-const ROUNDS = Number(process.argv[2] ?? 7);
-const SECONDS = Number(process.argv[3] ?? 5);
-const STREAMS = 64;
-/** As from a server that writes each token by itself. */
-const SCRIPT = {
-  mode: "paced",
-  shape: "loop",
-  tokens: 1000,
-  tokensPerSecond: 50,
-  phase: "spread",
-} as const;
+const ROUNDS = Number(process.argv[2] ?? 4);
+const WINDOWS = Number(process.argv[3] ?? 12);
 
 const ENTRY = fileURLToPath(new URL("../src/node.ts", import.meta.url));
 
@@ -35,35 +29,47 @@ function createContender(name: string, flag: string): Contender {
   };
 }
 
-const rig = await Rig.start();
-const off = await startContender(createContender("off", "--no-inspect"), rig.enginePort);
-const on = await startContender(createContender("on", "--inspect"), rig.enginePort);
-
-/** Microseconds of CPU per token. */
-async function measure(running: typeof off): Promise<number> {
-  await rig.script(SCRIPT);
-  await rig.open(running, STREAMS);
-  const window = await rig.watch(running, SECONDS * 1000, 1500);
-  await rig.close();
-  return (window.cpuMs * 1000) / window.tokens;
+/** For each window, CPU per token without recording and with it, in microseconds. */
+async function runRound(): Promise<[number, number][]> {
+  const scenario = SAME_WINDOWS.find(({ name }) => name === "paced-64");
+  if (scenario === undefined) throw new Error("there is no such scenario");
+  const rig = await Rig.start();
+  const all: Running[] = [];
+  try {
+    all.push(await startContender(createContender("off", "--no-inspect"), await rig.listen()));
+    all.push(await startContender(createContender("on", "--inspect"), await rig.listen()));
+    const [off = [], on = []] = await scenario.run(rig, all, {
+      windows: WINDOWS,
+      sameWindowMs: 1000,
+      windowMs: 1000,
+      settleMs: 1500,
+      asks: 0,
+    });
+    return off.map((each, window) => [costOf(each), costOf(on[window])]);
+  } finally {
+    await Promise.all(all.map((running) => running.stop()));
+    await rig.stop();
+  }
 }
 
-try {
-  await measure(off);
-  await measure(on);
-  const differences: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    // The order changes, so that neither always has the quieter machine.
-    const isOffFirst = round % 2 === 0;
-    const first = await measure(isOffFirst ? off : on);
-    const second = await measure(isOffFirst ? on : off);
-    const [without, recorded] = isOffFirst ? [first, second] : [second, first];
-    differences.push(recorded / without - 1);
-    console.log(`off ${without.toFixed(1)} µs/token   on ${recorded.toFixed(1)} µs/token`);
-  }
-  const median = differences.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
-  console.log(`median difference ${(median * 100).toFixed(1)} %`);
-} finally {
-  await Promise.all([off.stop(), on.stop()]);
-  await rig.stop();
+function costOf(numbers: Readonly<Record<string, number | undefined>> | undefined): number {
+  return numbers?.["cpuPerToken"] ?? NaN;
+}
+
+/** Of each round, the ratio of each window. */
+const ratios: number[][] = [];
+for (let round = 0; round < ROUNDS; round++) {
+  const windows = await runRound();
+  ratios.push(windows.map(([off, on]) => on / off).filter(Number.isFinite));
+  const off = toMeasured(windows.map(([without]) => without)).median;
+  const on = toMeasured(windows.map(([, recorded]) => recorded)).median;
+  console.log(`off ${off.toFixed(1)} µs/token   on ${on.toFixed(1)} µs/token`);
+}
+const { value, low, high } = estimateMean(ratios);
+console.log(
+  `${percent(value)} more, with 95 % confidence from ${percent(low)} to ${percent(high)}`,
+);
+
+function percent(ratio: number): string {
+  return `${((ratio - 1) * 100).toFixed(1)} %`;
 }

@@ -1,5 +1,5 @@
 /** Plots the results: CPU per token of each contender, relative to the byte pipe, in each scenario. */
-import type { Results } from "./results.ts";
+import { compareContenders, type Results } from "./results.ts";
 import { SCENARIOS } from "./streaming/scenarios.ts";
 import { toText } from "./targets.ts";
 
@@ -25,7 +25,9 @@ export function toSvg({ streaming = {} }: Results): string | undefined {
   const groups = PLOTTED.flatMap((name) => {
     const contenders = Object.entries(streaming[name] ?? {}).flatMap(([contender, numbers]) => {
       const value = numbers["cpuPerToken"]?.median;
-      return value === undefined || Number.isNaN(value) ? [] : [{ contender, value }];
+      if (value === undefined || Number.isNaN(value)) return [];
+      const ratio = compareContenders(streaming, name, "cpuPerToken", contender, BESIDE)?.value;
+      return [{ contender, value, ratio }];
     });
     return contenders.length === 0 ? [] : [{ title: titleOf(name), contenders }];
   });
@@ -34,16 +36,15 @@ export function toSvg({ streaming = {} }: Results): string | undefined {
   let y = 50;
   for (const { title, contenders } of groups) {
     const most = Math.max(...contenders.map(({ value }) => value));
-    const pipe = contenders.find(({ contender }) => contender === BESIDE)?.value;
     parts.push(text(20, y, title, 'font-weight="600"'));
     y += 12;
-    for (const { contender, value } of contenders) {
+    for (const { contender, value, ratio } of contenders) {
       const width = Math.max(1, ((WIDTH - LEFT - RIGHT) * value) / most);
-      const ratio = pipe === undefined ? "" : `  (${toText(value / pipe)} × pipe)`;
+      const beside = ratio === undefined ? "" : `  (${toText(ratio)} × pipe)`;
       parts.push(
         text(LEFT - 10, y + 13, contender, 'text-anchor="end"'),
         `<rect x="${LEFT}" y="${y}" width="${width.toFixed(1)}" height="${BAR}" rx="3" fill="${COLOURS[contender] ?? "#a371f7"}"/>`,
-        text(LEFT + width + 6, y + 13, `${toText(value)} µs${ratio}`),
+        text(LEFT + width + 6, y + 13, `${toText(value)} µs${beside}`),
       );
       y += BAR + GAP;
     }

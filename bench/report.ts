@@ -1,18 +1,22 @@
 /** Results as Markdown. */
 import { CORPORA } from "./text/corpora.ts";
-import type { Results } from "./results.ts";
+import { compareContenders, type Results } from "./results.ts";
+import type { Scenario } from "./streaming/scenario.ts";
 import { SCENARIOS } from "./streaming/scenarios.ts";
-import type { Measured } from "./statistics.ts";
+import type { Estimate, Measured } from "./statistics.ts";
 import { judge, toText } from "./targets.ts";
 import type { Table } from "./text/suite.ts";
+
+/** What ratios are to: the first of these that took part. */
+const BASELINES = ["hono-pipe", "pipe"];
 
 export function toMarkdown(results: Results): string {
   const { machine, command, rounds } = results;
   const head =
     `\`${command}\` on ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, Linux ${machine.kernel}, ` +
     `Node ${machine.node}, commit ${machine.commit}, ${machine.startedAt.slice(0, 16).replace("T", " ")} UTC; ` +
-    `load before the run ${machine.loadBefore.toFixed(1)}. Medians of ${rounds} interleaved rounds; ` +
-    "in brackets the lowest and the highest.";
+    `load before the run ${machine.loadBefore.toFixed(1)}. Medians of ${rounds} interleaved rounds, with the lowest ` +
+    "and the highest in parentheses. Ratios: over the same windows, with their 95 % interval in brackets.";
   const parts = [
     head,
     targetsTable(results),
@@ -37,15 +41,37 @@ function targetsTable(results: Results): string {
 }
 
 function streamingTables({ streaming = {} }: Results): string[] {
-  return SCENARIOS.filter(({ name }) => streaming[name] !== undefined).map(
-    ({ name, title, columns }) => {
-      const rows = Object.entries(streaming[name] ?? {}).map(([contender, numbers]) => [
-        contender,
-        ...Object.keys(columns).map((column) => toCell(numbers[column])),
-      ]);
-      return `### ${title}\n\n${table(["", ...Object.values(columns)], rows)}`;
-    },
+  return SCENARIOS.filter(({ name }) => streaming[name] !== undefined).map((scenario) => {
+    const measured = streaming[scenario.name] ?? {};
+    const other = BASELINES.find((name) => measured[name] !== undefined);
+    return scenario.kind === "same-windows" && other !== undefined
+      ? comparedTable(scenario, measured, scenario.compared, other)
+      : comparedTable(scenario, measured, [], "");
+  });
+}
+
+/** A row for each contender: what was measured, and before it the ratio to `other` where it is compared. */
+function comparedTable(
+  { name, title, columns }: Scenario,
+  measured: Readonly<Record<string, Readonly<Record<string, Measured>>>>,
+  compared: readonly string[],
+  other: string,
+): string {
+  const head = Object.entries(columns).flatMap(([column, unit]) =>
+    compared.includes(column) ? [`× ${other}`, unit] : [unit],
   );
+  const rows = Object.entries(measured).map(([contender, numbers]) => [
+    contender,
+    ...Object.keys(columns).flatMap((column) => {
+      const cell = toCell(numbers[column]);
+      if (!compared.includes(column)) return [cell];
+      return [
+        toRatio(compareContenders({ [name]: measured }, name, column, contender, other)),
+        cell,
+      ];
+    }),
+  ]);
+  return `### ${title}\n\n${table(["", ...head], rows)}`;
 }
 
 function textTables({ text }: Results): string[] {
@@ -106,7 +132,14 @@ function toCell(value: Measured | undefined): string {
   return rounds.length < 2 ? toText(median) : `${toText(median)} (${toText(min)}–${toText(max)})`;
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** For instance `1.21 [1.18, 1.25]`. */
+export function toRatio(estimate: Estimate | undefined): string {
+  if (estimate === undefined) return "–";
+  const { value, low, high } = estimate;
+  return `${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   const rule = head.map((_, at) => (at === 0 ? "---" : "---:"));
   return [line(head), line(rule), ...rows.map((row) => line(row))].join("\n");

@@ -1,6 +1,7 @@
 /** All measurements of a run: written as JSON, and the source of tables, targets and plot. */
 import type { InnerResults } from "./inner/suite.ts";
 import type { Machine } from "./machine.ts";
+import { type Estimate, estimateRatio } from "./statistics.ts";
 import type { StreamingResults } from "./streaming/suite.ts";
 import type { TextResults } from "./text/suite.ts";
 
@@ -11,4 +12,23 @@ export interface Results {
   readonly streaming?: StreamingResults;
   readonly text?: TextResults;
   readonly inner?: InnerResults;
+}
+
+/**
+ * How much more a contender takes than another in a scenario: window by window, or round by round where contenders are
+ * measured in turn. Undefined if either was not measured.
+ */
+export function compareContenders(
+  streaming: StreamingResults | undefined,
+  scenario: string,
+  column: string,
+  contender: string,
+  other: string,
+): Estimate | undefined {
+  const contenders = streaming?.[scenario];
+  const ours = contenders?.[contender]?.[column];
+  const theirs = contenders?.[other]?.[column];
+  if (ours === undefined || theirs === undefined) return undefined;
+  const ratio = estimateRatio(ours, theirs);
+  return Number.isNaN(ratio.value) ? undefined : ratio;
 }

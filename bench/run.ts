@@ -30,6 +30,7 @@ const { values: given } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     rounds: { type: "string" },
+    windows: { type: "string" },
     suite: { type: "string", multiple: true },
     scenario: { type: "string", multiple: true },
     contender: { type: "string", multiple: true },
@@ -76,6 +77,8 @@ function streamingOptions() {
     windowMs: given.quick ? 600 : 3000,
     settleMs: given.quick ? 300 : 1000,
     asks: given.quick ? 100 : 1000,
+    windows: Number(given.windows ?? (given.quick ? 8 : 5)),
+    sameWindowMs: given.quick ? 500 : 800,
     enginePort: Number(given["engine-port"]),
     onProgress,
     scenarios: SCENARIOS.filter(({ name, slow = false }) =>

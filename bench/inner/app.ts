@@ -1,10 +1,13 @@
 /**
  * The whole application without sockets: requests are passed in as text, the engine is a scripted {@link Transport}.
  */
+import { setImmediate } from "node:timers/promises";
+import { createPause } from "../../src/turn/slices.ts";
 import { createApp } from "../../src/app.ts";
 import { settingsSchema } from "../../src/config/settings.ts";
+import { TEXT_CACHE_BYTES } from "../../src/node/generation.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
-import type { Transport } from "../../src/engines/transport.ts";
+import type { RequestBody, Transport } from "../../src/engines/transport.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createModels } from "../../src/models/models.ts";
 import { MODEL } from "../streaming/requests.ts";
@@ -14,9 +17,12 @@ export function createBenchApp(transport: Transport) {
   const engine = createVllmEngine({ url: "http://127.0.0.1:1", model: MODEL, transport });
   let ids = 0;
   const randomId = () => `id${ids++}`;
+  const pause = createPause(setImmediate);
   return createApp({
+    textCacheBytes: TEXT_CACHE_BYTES,
     settings,
-    models: createModels([{ id: MODEL, engine }], { newCallId: randomId }),
+    pause,
+    models: createModels([{ id: MODEL, engine }], { newCallId: randomId, pause }),
     log: createLog({ level: "silent", now: Date.now, write: () => {} }),
     now: () => new Date(),
     randomId,
@@ -40,7 +46,7 @@ export function toRequest(path: string, body: string): Request {
 /** A transport that answers every completion with these reads. `onRequest` gets the body sent to the engine. */
 export function createReplay(
   reads: readonly Uint8Array[],
-  onRequest: (body: string) => void = () => {},
+  onRequest: (body: RequestBody) => void = () => {},
 ): Transport {
   return async ({ body = "" }) => {
     onRequest(body);

@@ -4,14 +4,15 @@
  */
 import { createParser as createSseParser } from "eventsource-parser";
 
-import { sseFrame } from "../../src/api/sse.ts";
 import { createChunkWriter } from "../../src/api/chat-completions/to-chunks.ts";
+import type { EngineTokens } from "../../src/engines/engine.ts";
 import { createCompletionReader } from "../../src/engines/completion-reader.ts";
 import { connectServer } from "../../src/engines/server.ts";
 import { createSseSplitter } from "../../src/engines/sse.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { createPartEmitter } from "../../src/turn/part-emitter.ts";
 import { createTurnParser } from "../../src/turn/turn-parser.ts";
+import type { TurnEvent } from "../../src/turn/turn.ts";
 import {
   closingEvents,
   fillIn,
@@ -67,10 +68,10 @@ process.send?.(
   Object.fromEntries(Object.entries(times).map(([name, all]) => [name, toMeasured(all).median])),
 );
 
-/** The application's work on each read, without the generators and promises in between. */
+/** The application's work on each read, with the short way of `turn/ordinary.ts`, without the promises in between. */
 function core(reads: readonly Uint8Array[]): number {
-  const splitter = createSseSplitter();
   const completion = createCompletionReader(server);
+  const splitter = createSseSplitter(completion.readWhole);
   const parser = createTurnParser(o200kHarmony(), {
     builtins: [],
     toolNames: ["note"],
@@ -103,15 +104,23 @@ function core(reads: readonly Uint8Array[]): number {
     },
     0,
   );
+  const toEvents = (tokens: EngineTokens): readonly TurnEvent[] => {
+    if (tokens.type !== "ids" || !parser.canContinueBody(tokens.ids)) {
+      return emitter.push(parser.push(tokens));
+    }
+    const text = parser.continueBody(tokens.ids, 0, tokens.ids.length);
+    const event = emitter.continuePart(text);
+    return event === undefined ? emitter.push([{ type: "part-delta", text }]) : [event];
+  };
   let bytes = 0;
   for (const read of reads) {
-    for (const event of splitter.push(read)) if (event !== "[DONE]") completion.push(event);
+    splitter.push(read, (event) => {
+      if (event !== "[DONE]") completion.push(event);
+    });
     const tokens = completion.drain();
     if (tokens === undefined) continue;
     let frames = "";
-    for (const event of emitter.push(parser.push(tokens))) {
-      for (const chunk of writer.push(event)) frames += sseFrame(chunk);
-    }
+    for (const event of toEvents(tokens)) frames += writer.push(event);
     bytes += sent.write(frames, Buffer.byteLength(frames) === frames.length ? "latin1" : "utf8");
   }
   return bytes;

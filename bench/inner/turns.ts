@@ -6,6 +6,7 @@
 import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";
 
+import type { RequestBody } from "../../src/engines/transport.ts";
 import { corpusOf, createRandom } from "../text/corpora.ts";
 import { MODEL } from "../streaming/requests.ts";
 import { toMeasured } from "../statistics.ts";
@@ -56,7 +57,7 @@ const answer = [
 ];
 const reads = [Buffer.from(answer.join(""))];
 
-let onRequest: (body: string) => void = () => {};
+let onRequest: (body: RequestBody) => void = () => {};
 const app = createBenchApp(createReplay(reads, (body) => onRequest(body)));
 const oracle = new Tiktoken(o200kBase);
 const conversations: TurnNumbers[] = [];
@@ -119,7 +120,7 @@ async function timeToEngine(body: string): Promise<number> {
   let reached = 0n;
   onRequest = (sent) => {
     // The bytes, not a rope string that still has to be flattened.
-    Buffer.from(sent);
+    if (typeof sent === "string") Buffer.from(sent);
     reached = process.hrtime.bigint();
   };
   const start = process.hrtime.bigint();

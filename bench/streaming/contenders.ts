@@ -1,5 +1,5 @@
 /** The contenders: what is placed between the load generator and the engine. */
-import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,6 +26,8 @@ export interface Contender {
 export interface Running {
   readonly contender: Contender;
   readonly target: Target;
+  /** The engine's port that it sends to. */
+  readonly enginePort: number;
   /** Undefined: its process cannot be measured. */
   readonly pid: number | undefined;
   stop(): Promise<void>;
@@ -39,15 +41,17 @@ const NGINX = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/bin/nginx"].find
   existsSync(path),
 );
 
+const OUR_BUILD = new URL("../../", import.meta.url);
+
 /** All contenders available on this machine. */
 export const CONTENDERS: readonly Contender[] = [
   { name: "direct", wire: "engine", port: (enginePort) => enginePort },
-  { name: "gateway", wire: "chat", start: startGateway },
-  { name: "gateway-responses", wire: "responses", start: startGateway },
+  gateway("gateway", "chat", OUR_BUILD),
+  gateway("gateway-responses", "responses", OUR_BUILD),
   { name: "hono-pipe", wire: "engine", start: startModule("./hono-pipe.ts") },
   { name: "http-pipe", wire: "engine", slow: true, start: startModule("./http-pipe.ts") },
   ...(existsSync(PORTKEY) ? [portkey()] : []),
-  ...(existsSync(LITELLM) ? [litellm()] : []),
+  ...(existsSync(LITELLM) ? [litellm("text-completion-openai")] : []),
   ...(NGINX === undefined ? [] : [nginx(NGINX)]),
 ];
 
@@ -56,24 +60,44 @@ export async function startContender(contender: Contender, enginePort: number): 
   const program = await contender.start?.(enginePort, port);
   return {
     contender,
+    enginePort,
     target: { port, headers: contender.headers?.(enginePort) ?? {} },
     pid: program?.pid,
     stop: async () => program?.stop(),
   };
 }
 
-function startGateway(enginePort: number, ownPort: number): Promise<Program> {
-  const entry = fileURLToPath(new URL("../../dist/node.js", import.meta.url));
+/** A build of the gateway in this folder, which may be another commit's. */
+export function gateway(name: string, wire: Wire, folder: URL): Contender {
+  return {
+    name,
+    wire,
+    start: (enginePort, ownPort) =>
+      startNode(
+        gatewayArgs(folder, enginePort, ["--port", String(ownPort)]),
+        `http://127.0.0.1:${ownPort}/ready`,
+      ),
+  };
+}
+
+/** What a process of this folder's build is started with, `flags` of the gateway last. */
+export function gatewayArgs(folder: URL, enginePort: number, flags: readonly string[]): string[] {
+  const entry = fileURLToPath(new URL("dist/node.js", folder));
   const settings = {
     engine: "vllm",
     url: `http://127.0.0.1:${enginePort}`,
     model: MODEL,
-    port: String(ownPort),
     // Without request logs, like the others.
     log: "warn",
   };
-  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  return startNode([entry, ...flags], `http://127.0.0.1:${ownPort}/ready`);
+  const given = Object.entries(settings).flatMap(([key, value]) => [`--${key}`, value]);
+  return [...readNodeFlags(entry), entry, ...given, ...flags];
+}
+
+/** The flags of Node in the first line of a program: what it is started with where it is installed. */
+function readNodeFlags(entry: string): string[] {
+  const [line = ""] = readFileSync(entry, "utf8").split("\n", 1);
+  return /^#!.* -S node (.+)$/.exec(line)?.[1]?.split(" ") ?? [];
 }
 
 function startModule(path: string): NonNullable<Contender["start"]> {
@@ -88,7 +112,7 @@ function startNode(args: readonly string[], readyUrl: string): Promise<Program> 
   return startProgram(process.execPath, [...flags, ...args], readyUrl, { NODE_ENV: "production" });
 }
 
-function portkey(): Contender {
+export function portkey(): Contender {
   return {
     name: "portkey",
     wire: "engine",
@@ -101,11 +125,15 @@ function portkey(): Contender {
   };
 }
 
-/** One worker, as the others have one process; it reads text completions and writes its own. */
-function litellm(): Contender {
+/**
+ * One worker, as the others have one process. It reads what the engine writes and writes its own.
+ *
+ * @param provider how it asks the engine: text completions, or `openai` for its chat endpoint.
+ */
+export function litellm(provider: "text-completion-openai" | "openai"): Contender {
   return {
     name: "litellm",
-    wire: "engine",
+    wire: provider === "openai" ? "chat" : "engine",
     start(enginePort, ownPort) {
       const file = join(mkdtempSync(join(tmpdir(), "bench-litellm-")), "config.yaml");
       writeFileSync(
@@ -114,7 +142,7 @@ function litellm(): Contender {
 model_list:
   - model_name: ${MODEL}
     litellm_params:
-      model: text-completion-openai/${MODEL}
+      model: ${provider}/${MODEL}
       api_base: http://127.0.0.1:${enginePort}/v1
       api_key: none
 `,

@@ -3,7 +3,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Stream, type StreamEvents, type StreamOptions } from "./stream.ts";
 import { ageMs, nowMs } from "./words.ts";
 import type { ClientRequest } from "./requests.ts";
-import { percentile } from "../statistics.ts";
+import { type Percentiles, toPercentiles } from "../statistics.ts";
+import { Alternation } from "./alternation.ts";
 
 export type LoadCommand =
   /** Opens streams that send requests in a loop, until `stop`. */
@@ -13,7 +14,11 @@ export type LoadCommand =
       readonly streams: number;
       /** Opens this many each 10 ms. Default: all at once. */
       readonly ramp?: number;
+      /** Their bytes are counted together. */
+      readonly group?: string;
     }
+  /** Reports the bytes of each group since its streams were opened. */
+  | { readonly do: "count" }
   /** Resets the counters. */
   | { readonly do: "mark" }
   /** Reports the counters. */
@@ -24,7 +29,15 @@ export type LoadCommand =
       readonly do: "ask";
       readonly stream: StreamOptions;
       readonly requests: readonly ClientRequest[];
-    };
+    }
+  /** Connects to several targets, `clients` times to each, for `alternate`. Until `stop`. */
+  | {
+      readonly do: "connect";
+      readonly targets: readonly StreamOptions[];
+      readonly clients: number;
+    }
+  /** Sends requests to these targets in turn for so long, and reports the durations for each. */
+  | { readonly do: "alternate"; readonly ms: number };
 
 export interface LoadCounts {
   readonly ms: number;
@@ -44,14 +57,11 @@ export interface AskedTimes {
   readonly wholeMs: Percentiles;
 }
 
-export interface Percentiles {
-  readonly p50: number;
-  readonly p99: number;
-}
-
 const MAX_SAMPLES = 2_000_000;
 
 let streams: Stream[] = [];
+const groups = new Map<string, Stream[]>();
+let alternation: Alternation | undefined;
 let failure: string | undefined;
 let since = nowMs();
 let answers = 0;
@@ -80,7 +90,18 @@ async function obey(command: LoadCommand): Promise<unknown> {
     case "stop":
       for (const stream of streams) stream.leave();
       streams = [];
+      groups.clear();
+      alternation?.leave();
+      alternation = undefined;
       return true;
+    case "count":
+      return Object.fromEntries([...groups].map(([name, group]) => [name, bytesOf(group)]));
+    case "connect":
+      failure = undefined;
+      alternation = new Alternation(command.targets, command.clients);
+      return true;
+    case "alternate":
+      return alternation?.run(command.ms);
     case "ask":
       return ask(command);
     default:
@@ -91,6 +112,8 @@ async function obey(command: LoadCommand): Promise<unknown> {
 async function start(command: Extract<LoadCommand, { do: "start" }>): Promise<true> {
   failure = undefined;
   const { request } = command.stream;
+  const group = groups.get(command.group ?? "") ?? [];
+  groups.set(command.group ?? "", group);
   const events: StreamEvents = {
     onWords: count,
     onEnd(stream) {
@@ -102,6 +125,7 @@ async function start(command: Extract<LoadCommand, { do: "start" }>): Promise<tr
   for (let opened = 0; opened < command.streams; opened++) {
     const stream = new Stream(command.stream, events);
     streams.push(stream);
+    group.push(stream);
     stream.ask(request);
     if (opened % (command.ramp ?? Infinity) === 0) {
       await pause(10);
@@ -126,7 +150,7 @@ function mark(): true {
   words = 0;
   latencies = [];
   gaps = [];
-  bytesBefore = totalBytes();
+  bytesBefore = bytesOf(streams);
   return true;
 }
 
@@ -134,15 +158,15 @@ function read(): LoadCounts {
   return {
     ms: nowMs() - since,
     answers,
-    bytes: totalBytes() - bytesBefore,
+    bytes: bytesOf(streams) - bytesBefore,
     words,
     latencyMs: toPercentiles(latencies),
     gapMs: toPercentiles(gaps),
   };
 }
 
-function totalBytes(): number {
-  return streams.reduce((sum, stream) => sum + stream.bytes, 0);
+function bytesOf(some: readonly Stream[]): number {
+  return some.reduce((sum, stream) => sum + stream.bytes, 0);
 }
 
 async function ask(command: Extract<LoadCommand, { do: "ask" }>): Promise<AskedTimes> {
@@ -174,9 +198,4 @@ async function ask(command: Extract<LoadCommand, { do: "ask" }>): Promise<AskedT
   }
   stream.leave();
   return { firstMs: toPercentiles(firstMs), wholeMs: toPercentiles(wholeMs) };
-}
-
-function toPercentiles(samples: readonly number[]): Percentiles {
-  const sorted = Float64Array.from(samples).toSorted();
-  return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) };
 }

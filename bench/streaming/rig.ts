@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { cpuMs, type Helper, startHelper } from "../child.ts";
 import type { Running } from "./contenders.ts";
+import type { AlternatedTimes } from "./alternation.ts";
 import type { AskedTimes, LoadCommand, LoadCounts } from "./load.ts";
 import { type ClientRequest, createRequest } from "./requests.ts";
 import type { StreamOptions } from "./stream.ts";
@@ -13,6 +14,16 @@ export interface Window extends LoadCounts {
   readonly tokens: number;
   /** CPU time of the contender. NaN if its process cannot be measured. */
   readonly cpuMs: number;
+}
+
+/** What a contender has used and delivered up to a moment. */
+export interface Snapshot {
+  /** NaN if its process cannot be measured. */
+  readonly cpuMs: number;
+  /** That the engine has sent it. */
+  readonly tokens: number;
+  /** That its clients have received. */
+  readonly bytes: number;
 }
 
 export class Rig {
@@ -37,6 +48,11 @@ export class Rig {
     this.enginePort = Number(engine.greeting);
   }
 
+  /** The processes of the engine and of the load generator. */
+  get pids(): readonly number[] {
+    return [this.#engine.pid, this.#load.pid];
+  }
+
   /** Sets how the engine answers from now on. */
   async script(script: Script): Promise<void> {
     await this.#engine.ask(script);
@@ -44,6 +60,11 @@ export class Rig {
 
   async stats(): Promise<UpstreamStats> {
     return this.#engine.ask("stats");
+  }
+
+  /** A further port of the engine, for a contender whose tokens are counted apart. */
+  async listen(): Promise<number> {
+    return this.#engine.ask("listen");
   }
 
   async open(
@@ -56,8 +77,31 @@ export class Rig {
       do: "start",
       streams,
       stream: { ...toStream(running), ...stream },
+      group: running.contender.name,
       ...(ramp !== undefined && { ramp }),
     });
+  }
+
+  /** Of all at the same moment: that of the engine's and the load generator's replies. */
+  async snapshot(all: readonly Running[]): Promise<Snapshot[]> {
+    const counted: Promise<Record<string, number>> = this.#order({ do: "count" });
+    const [{ tokensByPort }, bytes] = await Promise.all([this.stats(), counted]);
+    return all.map(({ contender, pid, enginePort }) => ({
+      cpuMs: pid === undefined ? NaN : cpuMs(pid),
+      tokens: tokensByPort[enginePort] ?? 0,
+      bytes: bytes[contender.name] ?? 0,
+    }));
+  }
+
+  /** Connects `clients` clients to each, for {@link alternate}. Until {@link close}. */
+  async connect(all: readonly Running[], clients: number, readsWords: boolean): Promise<void> {
+    const targets = all.map((running) => ({ ...toStream(running), readsWords }));
+    await this.#order({ do: "connect", targets, clients });
+  }
+
+  /** Requests to all of them in turn for so long. */
+  async alternate(ms: number): Promise<AlternatedTimes[]> {
+    return this.#order({ do: "alternate", ms });
   }
 
   async close(): Promise<void> {

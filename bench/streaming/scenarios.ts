@@ -1,62 +1,17 @@
-/** The scenarios: what is measured for each contender, a round at a time. */
+/** The scenarios, and those in which each contender is measured alone. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { rssKib } from "../child.ts";
+import { cpuMs, rssKib } from "../child.ts";
 import type { Running } from "./contenders.ts";
 import { createHistory, createRequest } from "./requests.ts";
 import type { Rig } from "./rig.ts";
-
-/** Numbers of one round, by name. NaN: not measurable for this contender. */
-export type Numbers = Readonly<Record<string, number>>;
-
-export interface Scenario {
-  readonly name: string;
-  readonly title: string;
-  /** The unit of each number, and with it the order of the columns. */
-  readonly columns: Readonly<Record<string, string>>;
-  /** Needs a fresh process: for memory. */
-  readonly fresh?: boolean;
-  /** Left out with `--quick`. */
-  readonly slow?: boolean;
-  run(rig: Rig, running: Running, effort: Effort): Promise<Numbers>;
-}
-
-/** Duration of a measurement. */
-export interface Effort {
-  readonly windowMs: number;
-  readonly settleMs: number;
-  readonly asks: number;
-}
+import { SAME_WINDOWS } from "./same-windows.ts";
+import type { InTurn, Scenario } from "./scenario.ts";
 
 const PACED = { mode: "paced", shape: "loop", tokens: 10_000, tokensPerSecond: 50 } as const;
 
-export const SCENARIOS: readonly Scenario[] = [
+const IN_TURN: readonly InTurn[] = [
   {
-    name: "bulk",
-    title: "Bulk: 4 streams at full speed, answers of 20,000 tokens",
-    columns: {
-      cpuPerToken: "µs CPU / token",
-      tokensPerSecond: "tokens / s",
-      bytesPerToken: "B / token",
-    },
-    async run(rig, running, { windowMs, settleMs }) {
-      await rig.script({ mode: "bulk", shape: "loop", tokens: 20_000 });
-      return perToken(await flow(rig, running, 4, windowMs, settleMs));
-    },
-  },
-  paced("paced-1", 1, "spread", "One stream × 50 tokens/s", true),
-  paced("paced-64", 64, "step", "64 streams × 50 tokens/s, in lockstep"),
-  paced("paced-256", 256, "step", "256 streams × 50 tokens/s, in lockstep"),
-  {
-    name: "paced-1000",
-    title: "1,000 streams × 10 tokens/s, in lockstep",
-    columns: { cpuPerToken: "µs CPU / token" },
-    slow: true,
-    async run(rig, running, { windowMs, settleMs }) {
-      await rig.script({ ...PACED, tokensPerSecond: 10, phase: "step" });
-      return perToken(await flow(rig, running, 1000, windowMs, 1000 + settleMs));
-    },
-  },
-  {
+    kind: "in-turn",
     name: "latency",
     title:
       "Latency from the engine's write to the client's read, 64 streams × 50 tokens/s, staggered",
@@ -68,23 +23,10 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: "first-token",
-    title: "A short request alone, an answer of 8 tokens",
-    columns: { first: "first token, p50 ms", first99: "p99 ms", whole: "whole answer, p50 ms" },
-    async run(rig, running, { asks }) {
-      await rig.script({ mode: "bulk", shape: "answer", tokens: 4 });
-      const request = createRequest(running.contender.wire);
-      const { firstMs, wholeMs } = await rig.ask(
-        running,
-        Array.from({ length: asks }, () => request),
-      );
-      return { first: firstMs.p50, first99: firstMs.p99, whole: wholeMs.p50 };
-    },
-  },
-  {
+    kind: "in-turn",
     name: "first-token-400k",
     slow: true,
-    title: "The same with a conversation of 400 KB whose beginning is cached",
+    title: "A request with a conversation of 400 KB whose beginning is cached",
     columns: { first: "first token, p50 ms", whole: "whole answer, p50 ms" },
     async run(rig, running, { asks }) {
       await rig.script({ mode: "bulk", shape: "answer", tokens: 4 });
@@ -98,16 +40,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    name: "requests",
-    title: "Short requests, 64 at a time, answers of 8 tokens",
-    columns: { perSecond: "requests / s", cpuPerRequest: "µs CPU / request" },
-    async run(rig, running, { windowMs, settleMs }) {
-      await rig.script({ mode: "bulk", shape: "answer", tokens: 4 });
-      const { answers, ms, cpuMs } = await flow(rig, running, 64, windowMs, settleMs);
-      return { perSecond: (answers / ms) * 1000, cpuPerRequest: (cpuMs / answers) * 1000 };
-    },
-  },
-  {
+    kind: "in-turn",
     name: "leaving",
     slow: true,
     title: "64 clients that disconnect in the middle of their answers",
@@ -122,6 +55,17 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    kind: "in-turn",
+    name: "start",
+    title: "A start, until it listens",
+    columns: { cpu: "ms CPU" },
+    fresh: true,
+    slow: true,
+    // A fresh process was found ready just now, by a look every 50 ms.
+    run: async (_rig, { pid }) => (pid === undefined ? {} : { cpu: cpuMs(pid) }),
+  },
+  {
+    kind: "in-turn",
     name: "open",
     title: "Memory of 1,000 open streams, one token a second each",
     // The first streams also pay for the heap's young generation, up to 48 MB once.
@@ -159,6 +103,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    kind: "in-turn",
     name: "slow-readers",
     title: "50 clients that read 1 KB/s of an endless answer from an engine at full speed",
     columns: {
@@ -193,27 +138,10 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
+export const SCENARIOS: readonly Scenario[] = [...SAME_WINDOWS, ...IN_TURN];
+
 /** Approximate bytes of a token's event in the engine's format. */
 const EVENT_BYTES = 260;
-
-function paced(
-  name: string,
-  streams: number,
-  phase: "step" | "spread",
-  title: string,
-  slow = false,
-): Scenario {
-  return {
-    name,
-    title,
-    slow,
-    columns: { cpuPerToken: "µs CPU / token" },
-    async run(rig, running, { windowMs, settleMs }) {
-      await rig.script({ ...PACED, phase });
-      return perToken(await flow(rig, running, streams, windowMs, settleMs));
-    },
-  };
-}
 
 async function flow(
   rig: Rig,
@@ -227,12 +155,4 @@ async function flow(
   const window = await rig.watch(running, windowMs, settleMs);
   await rig.close();
   return window;
-}
-
-function perToken({ cpuMs, tokens, ms, bytes }: Awaited<ReturnType<typeof flow>>): Numbers {
-  return {
-    cpuPerToken: (cpuMs / tokens) * 1000,
-    tokensPerSecond: (tokens / ms) * 1000,
-    bytesPerToken: bytes / tokens,
-  };
 }

@@ -61,6 +61,9 @@ export class Stream {
   /** When the last words came. */
   wordsMs = 0;
   bytes = 0;
+  /** The server has closed the connection while nothing was asked. */
+  isClosed = false;
+  #isAsking = false;
 
   constructor(options: StreamOptions, events: StreamEvents) {
     this.#events = events;
@@ -80,7 +83,10 @@ export class Stream {
           : { buffer: Buffer.allocUnsafe(sipBytes), callback: (size) => this.#take(size) },
     });
     this.#socket.once("error", (error) => this.#events.onFailure(error.message));
-    this.#socket.once("end", () => this.#events.onFailure("connection ended"));
+    this.#socket.once("end", () => {
+      if (this.#isAsking) this.#events.onFailure("connection ended");
+      else this.isClosed = true;
+    });
     if (sipBytes > 0) {
       this.#sip = setInterval(() => this.#socket.resume(), 1000 / SIPS_PER_SECOND);
     }
@@ -89,6 +95,7 @@ export class Stream {
   ask(request: ClientRequest): void {
     this.#tail = "";
     this.#status = "";
+    this.#isAsking = true;
     this.wordsMs = 0;
     this.askedMs = nowMs();
     this.#socket.write(
@@ -122,6 +129,7 @@ export class Stream {
     if (this.#texts !== undefined) this.#readWords(text, this.#texts, receivedMs);
     if (text.endsWith("\r\n0\r\n\r\n") || text === "0\r\n\r\n") {
       this.#tail = "";
+      this.#isAsking = false;
       this.#events.onEnd(this);
     } else {
       // An incomplete event is parsed again with its rest.

@@ -1,9 +1,9 @@
-/** The streaming suite: every contender on the same engine, in turn, several times. */
+/** The streaming suite: every contender on the same engine, at once or in turn. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { toMeasured, type Measured } from "../statistics.ts";
 import { type Contender, type Running, startContender } from "./contenders.ts";
 import { Rig } from "./rig.ts";
-import type { Effort, Numbers, Scenario } from "./scenarios.ts";
+import type { Effort, InTurn, Numbers, SameWindows, Scenario } from "./scenario.ts";
 
 export interface StreamingOptions extends Effort {
   readonly rounds: number;
@@ -16,32 +16,93 @@ export interface StreamingOptions extends Effort {
 /** Scenario → contender → number → what was measured. */
 export type StreamingResults = Record<string, Record<string, Record<string, Measured>>>;
 
+/**
+ * Each round has fresh processes, since two of the same build differ: by what the compiler has made of them. Contenders
+ * that are measured in turn are so in those of the last round.
+ */
 export async function runStreaming(options: StreamingOptions): Promise<StreamingResults> {
+  const { contenders, scenarios, rounds, onProgress } = options;
   const rig = await Rig.start(options.enginePort);
+  const windows = new Map<SameWindows, Map<string, Numbers[]>>();
+  const inTurn: StreamingResults = {};
+  try {
+    for (let round = 0; round < rounds; round++) {
+      // Another one is started first each time.
+      const order = [...contenders.slice(round % contenders.length), ...contenders].slice(
+        0,
+        contenders.length,
+      );
+      await withRunning(rig, order, async (running) => {
+        for (const scenario of scenarios) {
+          if (scenario.kind === "same-windows") {
+            onProgress(`${scenario.name}, processes ${round + 1}/${rounds}`);
+            const sofar = windows.get(scenario) ?? new Map<string, Numbers[]>();
+            windows.set(scenario, sofar);
+            for (const [name, numbers] of await measureAtOnce(rig, running, scenario, options)) {
+              sofar.set(name, [...(sofar.get(name) ?? []), ...numbers]);
+            }
+          } else if (round === rounds - 1) {
+            inTurn[scenario.name] = await measureInTurn(rig, running, scenario, options);
+          }
+        }
+      });
+    }
+  } finally {
+    await rig.stop();
+  }
+  const atOnce = [...windows].map(([scenario, measured]) => [
+    scenario.name,
+    toResults(scenario, contenders, measured, options.windows),
+  ]);
+  return { ...Object.fromEntries(atOnce), ...inTurn };
+}
+
+async function withRunning(
+  rig: Rig,
+  contenders: readonly Contender[],
+  measure: (running: readonly Running[]) => Promise<void>,
+): Promise<void> {
   const running: Running[] = [];
   try {
-    for (const contender of options.contenders) {
-      running.push(await startContender(contender, rig.enginePort));
+    for (const contender of contenders) {
+      // One that is started here gets a port of the engine of its own, by which its tokens are counted.
+      const port = contender.start === undefined ? rig.enginePort : await rig.listen();
+      running.push(await startContender(contender, port));
     }
-    const results: StreamingResults = {};
-    for (const scenario of options.scenarios) {
-      results[scenario.name] = await measure(rig, running, scenario, options);
-    }
-    return results;
+    await measure(running);
   } finally {
     await Promise.all(running.map((each) => each.stop()));
-    await rig.stop();
+  }
+}
+
+type ByContender = Record<string, Record<string, Measured>>;
+
+async function measureAtOnce(
+  rig: Rig,
+  running: readonly Running[],
+  scenario: SameWindows,
+  effort: Effort,
+): Promise<Map<string, Numbers[]>> {
+  try {
+    const measured = await scenario.run(rig, running, effort);
+    return new Map(running.map(({ contender }, at) => [contender.name, measured[at] ?? []]));
+  } catch (error) {
+    throw new Error(scenario.name, { cause: error });
+  } finally {
+    // Waits until aborted streams are closed before the next scenario.
+    await sleep(100);
   }
 }
 
 /** Interleaved (A B C, A B C, …), so that a disturbance affects all of them. The first round is not counted. */
-async function measure(
+async function measureInTurn(
   rig: Rig,
   running: readonly Running[],
-  scenario: Scenario,
+  scenario: InTurn,
   options: StreamingOptions,
-): Promise<Record<string, Record<string, Measured>>> {
-  const rounds = new Map<string, Numbers[]>(running.map(({ contender }) => [contender.name, []]));
+): Promise<ByContender> {
+  const contenders = running.map(({ contender }) => contender);
+  const rounds = new Map<string, Numbers[]>(contenders.map(({ name }) => [name, []]));
   const warmUps = scenario.fresh ? 0 : 1;
   for (let round = -warmUps; round < options.rounds; round++) {
     for (const each of running) {
@@ -50,14 +111,35 @@ async function measure(
       options.onProgress(`${scenario.name} ${round + 1}/${options.rounds} ${each.contender.name}`);
     }
   }
+  return toResults(scenario, contenders, rounds, 1);
+}
+
+/** In the contenders' order; those without numbers are left out. */
+function toResults(
+  scenario: Scenario,
+  contenders: readonly Contender[],
+  measured: ReadonlyMap<string, readonly Numbers[]>,
+  perProcess: number,
+): ByContender {
   return Object.fromEntries(
-    [...rounds].map(([name, all]) => [
-      name,
-      Object.fromEntries(
-        Object.keys(scenario.columns).map((column) => [
-          column,
-          toMeasured(all.map((numbers) => numbers[column] ?? NaN)),
-        ]),
+    contenders.flatMap(({ name }) => {
+      const all = measured.get(name) ?? [];
+      return all.length === 0 ? [] : [[name, summarize(scenario, all, perProcess)]];
+    }),
+  );
+}
+
+function summarize(
+  scenario: Scenario,
+  all: readonly Numbers[],
+  perProcess: number,
+): Record<string, Measured> {
+  return Object.fromEntries(
+    Object.keys(scenario.columns).map((column) => [
+      column,
+      toMeasured(
+        all.map((numbers) => numbers[column] ?? NaN),
+        perProcess,
       ),
     ]),
   );
@@ -66,7 +148,7 @@ async function measure(
 async function once(
   rig: Rig,
   running: Running,
-  scenario: Scenario,
+  scenario: InTurn,
   effort: Effort,
 ): Promise<Numbers> {
   const fresh = scenario.fresh
@@ -83,6 +165,11 @@ async function once(
   }
 }
 
-function shorten({ windowMs, settleMs, asks }: Effort): Effort {
-  return { windowMs: windowMs / 3, settleMs: settleMs / 2, asks: Math.ceil(asks / 3) };
+function shorten(effort: Effort): Effort {
+  return {
+    ...effort,
+    windowMs: effort.windowMs / 3,
+    settleMs: effort.settleMs / 2,
+    asks: Math.ceil(effort.asks / 3),
+  };
 }

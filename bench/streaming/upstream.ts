@@ -28,6 +28,8 @@ export interface PacedScript {
 export interface UpstreamStats {
   /** Tokens written to sockets. For a bulk answer in flight, those that its socket has accepted. */
   readonly tokens: number;
+  /** The same by the port that the stream's connection was made to. */
+  readonly tokensByPort: Readonly<Record<number, number>>;
   readonly openStreams: number;
   /** Streams whose reader disconnected before the end. */
   readonly abandoned: number;
@@ -35,9 +37,14 @@ export interface UpstreamStats {
 
 /** `spread` divides the interval between two tokens of a stream into this many moments. */
 const PHASES = 20;
+/** An engine that is further behind skips the tokens it has not sent, as a slow one generates fewer. */
+const MAX_DELAY_MS = 100;
 /** Bulk answers go out in pieces of this size, so that a slow reader is noticed. */
 const SLICE_BYTES = 64 * 1024;
 const LAST_CHUNK = "0\r\n\r\n";
+
+/** What the parent asks: a new script, the counters, or a further port, so that its tokens are counted apart. */
+export type UpstreamCommand = Script | "stats" | "listen";
 
 /** A complete answer as frames. */
 interface Bulk {
@@ -49,6 +56,7 @@ interface Bulk {
 interface PacedStream {
   readonly socket: Socket;
   readonly response: ServerResponse;
+  readonly port: number;
   readonly planned: readonly Planned[];
   readonly shape: Shape;
   at: number;
@@ -56,41 +64,55 @@ interface PacedStream {
 
 let script: Script = { mode: "bulk", shape: "answer", tokens: 4 };
 let bulk: Bulk | undefined;
-let tokens = 0;
+const tokensByPort: Record<number, number> = {};
 let abandoned = 0;
 const open = new Set<Socket>();
 let nextPhase = 0;
-const phases = Array.from({ length: PHASES }, () => new Set<PacedStream>());
+/** The streams of each phase, by port. */
+const phases = Array.from({ length: PHASES }, () => new Map<number, Set<PacedStream>>());
+let steps = 0;
 let heartbeat: NodeJS.Timeout | undefined;
 
-const server = createServer((request, response) => {
-  // Only small bodies are parsed: a probe's is one.
-  let body = "";
-  const isSmall = Number(request.headers["content-length"]) < 2048;
-  if (isSmall) request.setEncoding("latin1").on("data", (text: string) => (body += text));
-  else request.resume();
-  request.once("end", () => answer(request, response, isProbe(body) ? PROBED : script));
-});
-server.keepAliveTimeout = 60_000;
-server.on("connection", (socket) => socket.setNoDelay(true));
-server.listen(Number(process.argv[2] ?? 0), "127.0.0.1", () => {
-  const address = server.address();
-  if (typeof address === "object") process.send?.(address?.port);
-});
-process.on("message", (message: Script | "stats") => {
-  if (message !== "stats") {
-    script = message;
+process.on("message", (command: UpstreamCommand) => {
+  if (command === "listen") return listen(0);
+  if (command !== "stats") {
+    script = command;
     // Connections that a contender has left open are closed here.
     for (const stream of open) stream.destroy();
     startBeat();
   }
-  process.send?.({
-    tokens: Math.round(tokens),
-    openStreams: open.size,
-    abandoned,
-  } satisfies UpstreamStats);
+  process.send?.(toStats());
 });
 process.on("disconnect", () => process.exit());
+listen(Number(process.argv[2] ?? 0));
+
+/** Sends the parent the port. */
+function listen(port: number): void {
+  const server = createServer((request, response) => {
+    // Only small bodies are parsed: a probe's is one.
+    let body = "";
+    const isSmall = Number(request.headers["content-length"]) < 2048;
+    if (isSmall) request.setEncoding("latin1").on("data", (text: string) => (body += text));
+    else request.resume();
+    request.once("end", () => answer(request, response, isProbe(body) ? PROBED : script));
+  });
+  server.keepAliveTimeout = 60_000;
+  server.on("connection", (socket) => socket.setNoDelay(true));
+  server.listen(port, "127.0.0.1", () => {
+    const address = server.address();
+    if (typeof address === "object") process.send?.(address?.port);
+  });
+}
+
+function toStats(): UpstreamStats {
+  const tokens = Object.values(tokensByPort).reduce((sum, each) => sum + each, 0);
+  return {
+    tokens: Math.round(tokens),
+    tokensByPort,
+    openStreams: open.size,
+    abandoned,
+  };
+}
 
 /** At its start a gateway requests one token, and waits for the end of the answer. */
 function isProbe(body: string): boolean {
@@ -124,12 +146,13 @@ function answer(request: IncomingMessage, response: ServerResponse, by: Script):
 function writeBulk(socket: Socket, response: ServerResponse, of: Script): void {
   if (bulk?.of !== of) bulk = toBulk(of);
   const { bytes, tokens: total } = bulk;
+  const port = portOf(socket);
   let at = 0;
   const write = (): void => {
     while (at < bytes.length && !socket.destroyed) {
       const slice = bytes.subarray(at, at + SLICE_BYTES);
       at += slice.length;
-      tokens += (total * slice.length) / bytes.length;
+      count(port, (total * slice.length) / bytes.length);
       if (at === bytes.length && of.mode === "endless") at = 0;
       if (!socket.write(slice)) {
         socket.once("drain", write);
@@ -153,10 +176,21 @@ function toBulk(of: Script): Bulk {
 
 function pace(socket: Socket, response: ServerResponse, of: PacedScript): void {
   const planned = planCompletion(of.shape, of.tokens);
-  const stream: PacedStream = { socket, response, planned, shape: of.shape, at: 0 };
+  const port = portOf(socket);
+  const stream: PacedStream = { socket, response, port, planned, shape: of.shape, at: 0 };
   const phase = phases[of.phase === "spread" ? nextPhase++ % PHASES : 0];
-  phase?.add(stream);
-  response.once("close", () => phase?.delete(stream));
+  const streams = phase?.get(port) ?? new Set();
+  phase?.set(port, streams.add(stream));
+  response.once("close", () => streams.delete(stream));
+}
+
+/** A step of the engine: a token to each stream. Each time, another port's streams come first. */
+function step(phase: ReadonlyMap<number, ReadonlySet<PacedStream>>): void {
+  const ports = [...phase.values()];
+  steps++;
+  for (let turn = 0; turn < ports.length; turn++) {
+    for (const stream of ports[(steps + turn) % ports.length] ?? []) sendNext(stream);
+  }
 }
 
 function startBeat(): void {
@@ -166,8 +200,10 @@ function startBeat(): void {
   let due = nowMs();
   let phase = 0;
   const tick = (): void => {
-    for (const now = nowMs(); due <= now; due += interval) {
-      for (const stream of phases[phase] ?? []) sendNext(stream);
+    const now = nowMs();
+    due = Math.max(due, now - MAX_DELAY_MS);
+    for (; due <= now; due += interval) {
+      step(phases[phase] ?? new Map());
       phase = (phase + 1) % PHASES;
     }
     heartbeat = setTimeout(tick, Math.max(0, due - nowMs()));
@@ -176,9 +212,9 @@ function startBeat(): void {
 }
 
 function sendNext(stream: PacedStream): void {
-  const { socket, response, planned, shape } = stream;
+  const { socket, response, port, planned, shape } = stream;
   const next = planned[stream.at++];
-  tokens++;
+  count(port, 1);
   if (next !== undefined) {
     socket.write(toChunk(tokenEvent(next === "word" ? wordFor(nowMs()) : next)));
     return;
@@ -186,6 +222,14 @@ function sendNext(stream: PacedStream): void {
   const closing = closingEvents(stopIdOf(shape), planned.length + 1);
   socket.write(closing.map((event) => toChunk(event)).join("") + LAST_CHUNK);
   response.end();
+}
+
+function count(port: number, tokens: number): void {
+  tokensByPort[port] = (tokensByPort[port] ?? 0) + tokens;
+}
+
+function portOf(socket: Socket): number {
+  return socket.localPort ?? 0;
 }
 
 function toChunk(event: string): string {

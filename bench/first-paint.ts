@@ -1,0 +1,100 @@
+/**
+ * How soon the inspector's page can be read: first paint, and a turn shown, in a browser that has nothing of it yet, after
+ * `turns` recorded turns. Needs the Chromium and the packages of test/browser. `node bench/first-paint.ts [loads] [turns]`
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { launchBrowser, MISSING } from "../test/browser/driver.ts";
+import { freePort } from "../test/helpers/listen.ts";
+import { percentile } from "./statistics.ts";
+
+const LOADS = Number(process.argv[2] ?? 15);
+const TURNS = Number(process.argv[3] ?? 50);
+const KEY = "token-of-the-benchmark";
+const ENTRY = fileURLToPath(new URL("../src/node.ts", import.meta.url));
+
+interface Load {
+  readonly firstPaint: number;
+  readonly turnShown: number;
+}
+
+if (MISSING !== undefined) {
+  console.error(`There is no browser to measure: ${MISSING}.`);
+  process.exit(1);
+}
+
+const port = await freePort();
+const origin = `http://127.0.0.1:${port}`;
+const gateway = spawn(
+  process.execPath,
+  [ENTRY, "--inspect", "--inspect-key", KEY, "--port", String(port), "--log", "warn"],
+  { stdio: "ignore" },
+);
+const browser = await launchBrowser();
+try {
+  await untilReady();
+  for (let turn = 0; turn < TURNS; turn++) await ask();
+  const loads: Load[] = [];
+  // The first load also starts parts of the browser.
+  for (let load = -1; load < LOADS; load++) {
+    const measured = await measure();
+    if (load >= 0) loads.push(measured);
+  }
+  print(
+    "first paint",
+    loads.map(({ firstPaint }) => firstPaint),
+  );
+  print(
+    "the newest turn shown",
+    loads.map(({ turnShown }) => turnShown),
+  );
+} finally {
+  await browser.close();
+  gateway.kill();
+  await once(gateway, "exit");
+}
+
+async function untilReady(): Promise<void> {
+  for (;;) {
+    const response = await fetch(`${origin}/ready`).catch(() => undefined);
+    if (response?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function ask(): Promise<void> {
+  const response = await fetch(`${origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "openai/gpt-oss-20b",
+      messages: [{ role: "user", content: "What is the capital of Norway?" }],
+      stream: true,
+    }),
+  });
+  await response.text();
+}
+
+/** In milliseconds since the address was opened, in a new context: nothing is cached. */
+async function measure(): Promise<Load> {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  try {
+    await page.goto(`${origin}/inspect#token=${KEY}`);
+    await page.locator(".turn .call").first().waitFor();
+    return await page.evaluate<Load>(`(() => {
+      const turnShown = performance.now();
+      const paints = performance.getEntriesByType("paint");
+      const paint = paints.find(({ name }) => name === "first-contentful-paint");
+      return { firstPaint: paint.startTime, turnShown };
+    })()`);
+  } finally {
+    await page.close();
+  }
+}
+
+function print(what: string, list: readonly number[]): void {
+  const sorted = Float64Array.from(list).toSorted();
+  const at = (share: number) => percentile(sorted, share).toFixed(0);
+  console.log(`${what}: median ${at(0.5)} ms, 90 % within ${at(0.9)} ms`);
+}
