@@ -6,6 +6,7 @@ import type { z } from "zod";
 import { toBackends } from "./backends.ts";
 import { settingsSchema, type SettingName, type Settings } from "./settings.ts";
 import { withoutCredentials } from "./mcp-servers.ts";
+import { portProblems } from "./port-sharing.ts";
 import { ENGINES } from "../engines/create-engine.ts";
 import { describedSettings, type SettingDescription } from "./describe.ts";
 
@@ -162,6 +163,7 @@ function contradictions(
     ...summaryProblems(settings),
     ...toolProblems(settings),
     ...accessProblems(settings, deployment),
+    ...portProblems(settings),
   ];
 }
 

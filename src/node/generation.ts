@@ -61,6 +61,11 @@ export interface Generation {
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
+/**
+ * Of text caches where the settings give no size. A conversation of 400,000 tokens takes 6.5 MB, and some of them have to
+ * fit: one that is evicted between its turns is encoded again.
+ */
+export const TEXT_CACHE_BYTES = 64 * 1024 * 1024;
 
 export function createGeneration(settings: Settings, shared: Shared): Generation {
   const { log } = shared;
@@ -81,6 +86,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
     pause,
     host: settings.host,
     monitored: true,
+    textCacheBytes: TEXT_CACHE_BYTES,
     now: () => new Date(),
     randomId,
   });

@@ -5,7 +5,7 @@
 
 // The whole server: application, HTTP listener and monitored engines.
 export { startGateway, type Gateway, type ServeOptions } from "./serve.ts";
-export { ListenError } from "./listen.ts";
+export { ListenError } from "./listen-error.ts";
 export { loadSettings, type LoadedSettings } from "./settings.ts";
 
 // Parts, for an application on your own server.

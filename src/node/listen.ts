@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import type { Shutdown } from "../models/shutdown.ts";
 import { writeFramesDirectly } from "./direct-sse.ts";
+import { explainListenError } from "./listen-error.ts";
 import { isWebSocketUpgrade, refuseDotSegments, refuseOtherUpgrades } from "./raw-requests.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
@@ -11,6 +12,10 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** For messages. Absent: `--port`. */
+  readonly portFlag?: string;
+  /** Other processes may listen on the port too; the system distributes connections over all of them. Absent: false. */
+  readonly reusePort?: boolean;
   readonly webSockets?: WebSockets | undefined;
   /** WebSocket support. Absent: none. */
   readonly webSocketPaths?: ReadonlySet<string>;
@@ -41,14 +46,6 @@ const SWEEP_MS = 50;
 /** Part of the grace period, at most half, that is reserved for informing clients and the store. */
 const STOP_BEFORE_END_MS = 1000;
 
-/** The port is not available. The message says what to do. */
-export class ListenError extends Error {
-  constructor(message: string, cause: unknown) {
-    super(message, { cause });
-    this.name = "ListenError";
-  }
-}
-
 type Handler = Parameters<typeof createAdaptorServer>[0]["fetch"];
 
 /** @throws ListenError */
@@ -76,9 +73,11 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   refuseOtherUpgrades(server, webSocketPaths);
   connections.watch(server);
   await new Promise<void>((resolve, reject) => {
-    const fail = (error: Error) => reject(explain(error, options));
+    const { host, port, portFlag: flag = "--port", reusePort = false } = options;
+    const fail = (error: Error) =>
+      reject(explainListenError(error, { host, port, flag, reusePort }));
     server.once("error", fail);
-    server.listen(options.port, options.host, () => {
+    server.listen({ host, port, reusePort }, () => {
       server.off("error", fail);
       resolve();
     });
@@ -139,30 +138,6 @@ function createConnections(clientIdleTimeoutMs: number): Connections {
       for (const [socket, requests] of inFlight) if (requests === 0) socket.destroySoon();
     },
   };
-}
-
-function explain(error: Error, { host, port }: ListenOptions): Error {
-  const where = `port ${port} of ${host}`;
-  switch ("code" in error && error.code) {
-    case "EADDRINUSE":
-      return new ListenError(
-        `${where} is in use by another program. Choose another port with --port.`,
-        error,
-      );
-    case "EACCES":
-      return new ListenError(
-        `The gateway has no permission to listen on ${where}. Choose another port with --port.`,
-        error,
-      );
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return new ListenError(
-        `${host} is not an address of this machine. Choose another with --host.`,
-        error,
-      );
-    default:
-      return error;
-  }
 }
 
 async function drain(

@@ -11,7 +11,7 @@ import { toFullHelp, toShortHelp } from "./help.ts";
 import { PARSE_USAGE, runParse } from "./inspect-parse.ts";
 import { RENDER_USAGE, runRender } from "./inspect-render.ts";
 import { runKey } from "./key.ts";
-import { ListenError } from "./listen.ts";
+import { ListenError } from "./listen-error.ts";
 import { REPLAY_USAGE, runReplay } from "./replay/command.ts";
 import { type Gateway, startGateway } from "./serve.ts";
 import { type LoadedSettings, loadSettings } from "./settings.ts";
@@ -47,7 +47,7 @@ export interface CommandIo {
   /** To standard output. */
   print(text: string): void;
   /** To standard error. */
-  complain(text: string): void;
+  printError(text: string): void;
   /** Set once, when the command has failed. */
   fail(exitCode: number): void;
 }
@@ -55,7 +55,7 @@ export interface CommandIo {
 const PROCESS_IO: CommandIo = {
   environment: process.env,
   print: (text) => void process.stdout.write(`${text}\n`),
-  complain: (text) => void process.stderr.write(`${text}\n`),
+  printError: (text) => void process.stderr.write(`${text}\n`),
   fail(exitCode) {
     process.exitCode = exitCode;
   },
@@ -99,7 +99,7 @@ export async function main(args: readonly string[], io: CommandIo = PROCESS_IO):
     case "serve":
       return serve(rest, io);
     default:
-      io.complain(explainCommand(command));
+      io.printError(explainCommand(command));
       io.fail(EXIT_USAGE);
   }
 }
@@ -133,7 +133,7 @@ function attempt(make: () => string, io: CommandIo, usage = ""): void {
 function refuse(error: unknown, io: CommandIo, usage = ""): void {
   const sentence = explainFailure(error, usage);
   if (sentence === undefined) throw error;
-  io.complain(sentence);
+  io.printError(sentence);
   io.fail(EXIT_USAGE);
 }
 
@@ -207,7 +207,7 @@ async function serve(args: readonly string[], io: CommandIo): Promise<void> {
   } catch (error) {
     if (error instanceof SettingsError) return refuse(error, io);
     if (!(error instanceof ListenError)) throw error;
-    io.complain(error.message);
+    io.printError(error.message);
     return io.fail(EXIT_FAILURE);
   }
   await interruption();

@@ -1,12 +1,15 @@
 /** Settings that are read again (SIGHUP): which of them can change while the gateway runs. */
 import type { SettingName, Settings } from "../config/settings.ts";
 
-/** Of the listener, the store, the tools and the log, which outlive a reload. */
+/** Of the listener, the HTTP client, the store, the tools and the log, which outlive a reload. */
 const FIXED: readonly SettingName[] = [
   "host",
   "port",
+  "reusePort",
+  "metricsPort",
   "shutdownGraceMs",
   "clientIdleTimeoutMs",
+  "engineHttp",
   "store",
   "storeTimeoutMs",
   "storeMaxEntries",

@@ -42,7 +42,7 @@ export function createSafeRequest(options: SafeRequestOptions = {}): SafeRequest
         throw toFetchError(error);
       });
       const { body, headers } = response;
-      // An error behind the last read has nobody to tell.
+      // Without a listener, an error after the last read would be an uncaught exception.
       body.on("error", () => undefined);
       return {
         status: response.statusCode,
@@ -97,7 +97,7 @@ function createAgent({ isPublic = isPublicAddress, resolve = resolveAll }: SafeR
 }
 
 function toResponse({ statusCode: status, headers, body }: Dispatcher.ResponseData): Response {
-  // An error behind the last read has nobody to tell.
+  // Without a listener, an error after the last read would be an uncaught exception.
   body.on("error", () => undefined);
   const copied = new Headers();
   for (const [name, value] of Object.entries(headers)) {

@@ -3,22 +3,23 @@ import { withoutSecrets } from "../config/resolve.ts";
 import { toBackends } from "../config/backends.ts";
 import type { Settings } from "../config/settings.ts";
 import { WEB_SOCKET_PATHS } from "../app.ts";
-import { createFetchTransport } from "../engines/fetch-transport.ts";
 import { toPublicUrl } from "../engines/server-url.ts";
-import type { Transport } from "../engines/transport.ts";
 import type { ModelOptions } from "../models/models.ts";
 import { createShutdown } from "../models/shutdown.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
+import type { FetchHandler } from "./direct-sse.ts";
+import { createEngineTransport } from "./engine-transport.ts";
 import { createGeneration, type Shared } from "./generation.ts";
-import { listen } from "./listen.ts";
+import { listen, type ListenOptions } from "./listen.ts";
+import { openMetricsPort } from "./metrics-port.ts";
 import { createLlamas } from "./llama/engines.ts";
 import { openToolbox } from "./toolbox.ts";
 import { openStore } from "./open-store.ts";
 import { startTracing } from "./start-tracing.ts";
 import { startRecording } from "./recording.ts";
+import { registerProcessMetrics } from "./process-metrics.ts";
 import { keepFixed } from "./reload.ts";
-import { createUndiciTransport } from "./undici-transport.ts";
 import { readVersion } from "./version.ts";
 import { openWebSockets } from "./web-sockets.ts";
 
@@ -65,6 +66,7 @@ export async function startGateway(
   );
   const tracing = await startTracing(options.environment ?? {}, log);
   const shutdown = createShutdown();
+  const transport = createEngineTransport(settings.engineHttp);
   const webSockets = await openWebSockets(settings.maxBodyBytes, shutdown.closing);
   const shared: Shared = {
     ...options,
@@ -77,12 +79,14 @@ export async function startGateway(
     inspector: recording.inspector,
     registry: createRegistry(),
     counts: new Map(),
-    transport: createTransport(),
+    transport,
     createNativeLlama: llamas.create,
     ...(webSockets && { webSockets: webSockets.options }),
   };
+  registerProcessMetrics(shared.registry);
   let current = createGeneration(settings, shared);
-  const server = await listen((request, env) => current.fetch(request, env), {
+  const handler: FetchHandler = (request, env) => current.fetch(request, env);
+  const { server, own } = await openPorts(settings, handler, {
     ...settings,
     webSockets,
     webSocketPaths: WEB_SOCKET_PATHS,
@@ -101,6 +105,7 @@ export async function startGateway(
     seconds: process.uptime(),
     backends: describeBackends(settings, options.models),
     inspect: recording.inspector?.toUrl(baseUrl.replace(/\/v1$/, "")),
+    metrics: own.port === undefined ? undefined : `http://${host}:${own.port}/metrics`,
   });
   current.monitor();
 
@@ -133,11 +138,24 @@ export async function startGateway(
       await queue;
       const stopped = current.stopMonitoring();
       await Promise.all([server.close(settings.shutdownGraceMs), stopped]);
+      // Until here it says that the process is shutting down, and how many turns are left.
+      await own.close();
       await Promise.all([opened.close(), tools.close(), current.retire(), recording.close()]);
-      await Promise.all([llamas.close(), tracing.close()]);
+      await Promise.all([llamas.close(), tracing.close(), transport.destroy()]);
       log.info("stop");
     },
   };
+}
+
+/** The port for clients, and this process's own one. */
+async function openPorts(settings: Settings, handler: FetchHandler, options: ListenOptions) {
+  const own = await openMetricsPort(settings, handler, options.shutdown);
+  try {
+    return { own, server: await listen(handler, options) };
+  } catch (error) {
+    await own.close();
+    throw error;
+  }
 }
 
 /** For the log: no keys, and URLs without credentials. */
@@ -155,11 +173,6 @@ function describeBackends(settings: Settings, models: readonly ModelOptions[] | 
     engine,
     ...(url !== undefined && { url: toPublicUrl(url) }),
   }));
-}
-
-/** Bun replaces undici with its own module, which has `fetch` but no dispatcher. */
-function createTransport(): Transport {
-  return process.versions["bun"] === undefined ? createUndiciTransport() : createFetchTransport();
 }
 
 function createJsonLog({ log: level }: Settings): Log {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { explainFile } from "./explain-file.ts";
 import type { Settings } from "../config/settings.ts";
+import { portWarnings } from "../config/port-sharing.ts";
 import { describedSettings, VARIABLE_PREFIX, type SettingDescription } from "../config/describe.ts";
 import {
   type Deployment,
@@ -37,10 +38,8 @@ export function loadSettings(
   const path = flags.configPath ?? environment[CONFIG_VARIABLE];
   const file = path === undefined ? [] : readFile(path);
   const given = [...flags.given, ...variables.given, ...file];
-  return {
-    settings: resolveSettings(given, deployment),
-    warnings: variables.warnings,
-  };
+  const settings = resolveSettings(given, deployment);
+  return { settings, warnings: [...variables.warnings, ...portWarnings(settings)] };
 }
 
 /**

@@ -153,6 +153,10 @@ describe("a wrong value names its source and what was expected", () => {
   });
 });
 
+const NOT_SHARED =
+  "reusePort: with the store memory, a process does not find what another one has stored. Share a store, for instance " +
+  "--store redis://127.0.0.1:6379, or set reasoningPolicy to sealed and have clients send store: false.";
+
 describe("settings that contradict each other", () => {
   test.each<[string, Record<string, unknown>, string]>([
     [
@@ -200,6 +204,27 @@ describe("settings that contradict each other", () => {
       { keys: [`a:${HASH}`, `b:${HASH}`] },
       "keys: a and b have the same hash, so they are the same key. Create a separate key for each.",
     ],
+    ["processes that share a port, and not the store", { reusePort: true }, NOT_SHARED],
+    [
+      "the same, with a key that has its reasoning in the store",
+      {
+        reusePort: true,
+        reasoningPolicy: "sealed",
+        sealingKeys: [SEALING_KEY],
+        keys: [{ name: "a", sha256: HASH, reasoningPolicy: "none" }],
+      },
+      NOT_SHARED,
+    ],
+    [
+      "processes that share any free port",
+      { reusePort: true, port: 0, store: "redis://a" },
+      "reusePort: with port 0 each process would listen on a port of its own. Choose a port.",
+    ],
+    [
+      "metrics on the port of everything else",
+      { port: 8080, metricsPort: 8080 },
+      "metricsPort 8080: is the same as port. Choose another one.",
+    ],
   ])("%s", (_, values, problem) => {
     expect(problemsOf(values)).toEqual([problem]);
   });
@@ -209,6 +234,12 @@ describe("settings that contradict each other", () => {
     ["open says it is meant", { host: "0.0.0.0", open: true }],
     ["loopback needs neither", { host: "::1" }],
     ["sealing with a key", { reasoningPolicy: "sealed", sealingKeys: [SEALING_KEY] }],
+    ["a shared port and a shared store", { reusePort: true, store: "redis://a" }],
+    [
+      "a shared port and reasoning that clients carry",
+      { reusePort: true, reasoningPolicy: "sealed", sealingKeys: [SEALING_KEY] },
+    ],
+    ["two ports that are any free ones", { port: 0, metricsPort: 0 }],
   ])("%s", (_, values) => {
     expect(problemsOf(values)).toEqual([]);
   });

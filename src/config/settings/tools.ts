@@ -1,7 +1,7 @@
 /** The settings of the group `tools`: tools that the gateway runs. */
 import * as z from "zod";
-import { mcpServers } from "./mcp-servers.ts";
-import { count, milliseconds, setting, url } from "./setting.ts";
+import { mcpServers } from "../mcp-servers.ts";
+import { count, milliseconds, setting, url } from "../setting.ts";
 
 export function toolSettings() {
   return {
@@ -10,6 +10,31 @@ export function toolSettings() {
         "Tools the gateway runs for the model when a request asks for web search or a code interpreter: `browser`, " +
         "which needs `browserSearch`, and `python`. See docs/tools.md.",
     }),
+    ...browserSettings(),
+    ...pythonSettings(),
+    ...mcpSettings(),
+    citations: setting("tools", z.enum(["link", "annotate", "raw"]).default("link"), {
+      description:
+        "How citations appear in answers: as Markdown links with annotations, as annotations alone, or as the model " +
+        "writes them (`【1†L3】`).",
+    }),
+    maxBuiltinCalls: setting("tools", count().default(30), {
+      description:
+        "Maximum calls to tools the gateway runs in one response. A request may ask for fewer.",
+    }),
+    maxBuiltinCallsPerKey: setting("tools", count().optional(), {
+      description:
+        "Maximum calls of browser and python by one key in an hour, in each process of the gateway. Further ones fail, " +
+        "and the model is told to answer. Absent: no limit.",
+    }),
+    builtinTimeoutMs: setting("tools", milliseconds().default(600_000), {
+      description: "Maximum time of all calls to tools the gateway runs in one response together.",
+    }),
+  };
+}
+
+function browserSettings() {
+  return {
     browserSearch: setting(
       "tools",
       z.enum(["searxng", "exa", "brave", "tavily", "you", "local"]).default("local"),
@@ -41,14 +66,19 @@ export function toolSettings() {
       description:
         "Domains whose pages the browser tool may not open, whatever `browserAllow` says.",
     }),
+  };
+}
+
+function pythonSettings() {
+  return {
     pythonRuntime: setting(
       "tools",
       z.enum(["deno", "http", "mcp", "unsafe-node"]).default("deno"),
       {
         description:
           "What runs the code of the python tool: Pyodide in Deno, which isolates it (`denoPath`, `pyodideFolder`), a sandbox " +
-          "elsewhere (`pythonUrl`; `mcp`: an MCP server with a tool for code), or Pyodide in Node, where code can do whatever the gateway can. Not on Workers, but for " +
-          "`http`.",
+          "elsewhere (`pythonUrl`; `mcp`: an MCP server with a tool for code), or Pyodide in Node, where code can do whatever the gateway can. On Workers, " +
+          "`http` only.",
       },
     ),
     pythonUrl: setting("tools", url().optional(), {
@@ -73,11 +103,11 @@ export function toolSettings() {
         "Folder for the snapshot that interpreters start from, 31 MB. Absent: `harmony-gateway` in the user's cache folder.",
     }),
     pythonTimeoutMs: setting("tools", milliseconds().default(60_000), {
-      description: "Longest time for one call of python. After it the interpreter is killed.",
+      description: "Maximum time of one call of python. After it, the interpreter is killed.",
     }),
     pythonMemory: setting("tools", z.int().min(134_217_728).default(536_870_912), {
       description:
-        "Most bytes of Python's memory in one interpreter. Its process takes about 150 MB more.",
+        "Maximum bytes of Python's memory in one interpreter. Its process uses about 150 MB more.",
     }),
     pythonIdleMs: setting("tools", milliseconds().default(300_000), {
       description:
@@ -85,11 +115,16 @@ export function toolSettings() {
     }),
     maxInterpreters: setting("tools", count().default(4), {
       description:
-        "Most interpreters. Further calls wait for up to 30 seconds; then the model is told that there is none.",
+        "Maximum number of interpreters. Further calls wait for up to 30 seconds; then the model is told that none is free.",
     }),
     maxInterpretersPerKey: setting("tools", count().default(2), {
-      description: "Most interpreters of one key.",
+      description: "Maximum interpreters of one key.",
     }),
+  };
+}
+
+function mcpSettings() {
+  return {
     mcpServers: setting("tools", mcpServers().default({}), {
       description:
         "MCP servers whose tools requests may use, by label: an address with `headers`, or a program with `args` and `env`; " +
@@ -103,24 +138,7 @@ export function toolSettings() {
         "requests may only use `mcpServers`.",
     }),
     mcpTimeoutMs: setting("tools", milliseconds().default(30_000), {
-      description: "Longest time for one call to an MCP server, or for the list of its tools.",
-    }),
-    citations: setting("tools", z.enum(["link", "annotate", "raw"]).default("link"), {
-      description:
-        "How citations appear in answers: as Markdown links with annotations, as annotations alone, or as the model " +
-        "writes them (`【1†L3】`).",
-    }),
-    maxBuiltinCalls: setting("tools", count().default(30), {
-      description:
-        "Most calls to tools the gateway runs in one response. A request may ask for fewer.",
-    }),
-    maxBuiltinCallsPerKey: setting("tools", count().optional(), {
-      description:
-        "Most calls of browser and python that one key makes in an hour, in each process of the gateway. Further ones fail, " +
-        "and the model is told to answer. Unset: no limit.",
-    }),
-    builtinTimeoutMs: setting("tools", milliseconds().default(600_000), {
-      description: "Longest time for all calls to tools the gateway runs in one response together.",
+      description: "Maximum time of one call to an MCP server, or of listing its tools.",
     }),
   };
 }

@@ -1,6 +1,6 @@
 /** The settings of the group `inspect`: who may see turns, and what is kept of them. */
 import * as z from "zod";
-import { bytes, count, setting } from "./setting.ts";
+import { bytes, count, setting } from "../setting.ts";
 
 export function inspectSettings() {
   return {
@@ -20,11 +20,11 @@ export function inspectSettings() {
       },
     ),
     inspectMaxRecords: setting("inspect", count().default(1000), {
-      description: "Most turns that are kept in memory, the oldest are dropped.",
+      description: "Maximum recorded turns in memory. The oldest are dropped first.",
     }),
     inspectMaxBytes: setting("inspect", bytes().default(67_108_864), {
       description:
-        "Most bytes of turns that are kept in memory, as an estimate. One turn may take a quarter; the rest of it is left out.",
+        "Maximum bytes of recorded turns in memory, as an estimate. One turn may use a quarter; the rest of it is left out.",
     }),
     recordContent: setting("inspect", z.boolean().default(true), {
       description:
@@ -36,7 +36,7 @@ export function inspectSettings() {
         "Node only.",
     }),
     captureMaxBytes: setting("inspect", bytes().default(1_073_741_824), {
-      description: "Most bytes of the files in that folder. The oldest are deleted.",
+      description: "Maximum bytes of the files in that folder. The oldest are deleted first.",
     }),
   };
 }

@@ -1,28 +1,28 @@
-/** The settings of the group `limits`. */
+/** The settings of the group `limits`: sizes of requests, queues, and timeouts. */
 import * as z from "zod";
-import { MAX_JSON_DEPTH } from "../harmony/json.ts";
-import { bytes, count, milliseconds, setting } from "./setting.ts";
+import { MAX_JSON_DEPTH } from "../../harmony/json.ts";
+import { bytes, count, milliseconds, setting } from "../setting.ts";
 
 export function limitSettings() {
   return {
     maxBodyBytes: setting("limits", bytes().default(33_554_432), {
-      description: "Largest request body.",
+      description: "Maximum bytes of a request body.",
     }),
     maxMessages: setting("limits", count().default(10_000), {
-      description: "Most messages or input items in a request.",
+      description: "Maximum messages or input items in a request.",
     }),
     maxParts: setting("limits", count().default(20_000), {
       description:
         "Maximum content parts, tool calls and other list entries in all messages or input items of a request together.",
     }),
     maxValues: setting("limits", count().default(250_000), {
-      description: "Most JSON values of any kind in a request.",
+      description: "Maximum JSON values of any kind in a request.",
     }),
     maxTools: setting("limits", count().default(512), {
-      description: "Most tools in a request, those of namespaces counted.",
+      description: "Maximum tools in a request, including those in namespaces.",
     }),
     maxDepth: setting("limits", z.int().min(1).max(MAX_JSON_DEPTH).default(64), {
-      description: "Deepest nesting of JSON in a request, schemas included.",
+      description: "Maximum nesting depth of JSON in a request, including schemas.",
     }),
     maxQueued: setting("limits", z.int().min(0).default(256), {
       description:
@@ -53,17 +53,22 @@ export function limitSettings() {
         "Maximum open WebSockets of one key. Further ones are refused with 429. A key may have its own value.",
     }),
     queueTimeoutMs: setting("limits", milliseconds().default(60_000), {
-      description: "Longest wait of a request for an inference server with room. After it: 503.",
+      description: "Maximum wait of a request for an inference server with room. After it: 503.",
     }),
     connectTimeoutMs: setting("limits", milliseconds().default(10_000), {
-      description: "Longest wait for a connection to the inference server.",
+      description: "Maximum wait for a connection to the inference server.",
     }),
     firstTokenTimeoutMs: setting("limits", milliseconds().default(600_000), {
       description:
-        "Longest wait for the first token, including queueing and prompt processing at the server.",
+        "Maximum wait for the first token, including queueing and prompt processing at the server.",
     }),
     idleTimeoutMs: setting("limits", milliseconds().default(300_000), {
-      description: "Longest wait between two tokens.",
+      description: "Maximum wait between two tokens.",
+    }),
+    textCacheBytes: setting("limits", z.int().min(0).optional(), {
+      description:
+        "Most bytes of cached texts, as an estimate: encoded messages and parsed tools, which a client sends again with every " +
+        "turn. 100,000 tokens of English take about 1.6 MB. 0: none. Absent: 67108864 on Node, 16777216 elsewhere.",
     }),
     keepAliveMs: setting("limits", milliseconds().default(15_000), {
       description: "Idle time of a stream after which the client is sent a keep-alive.",

@@ -1,0 +1,225 @@
+/**
+ * A small HTTP/1.1 client for engines behind plain `http:` URLs. undici allocates a buffer for each read and calls back
+ * for each chunk. Here all connections share one read buffer, chunks are decoded in place, and the reader is called
+ * synchronously, once for each read.
+ *
+ * It sends requests whose body is in memory, one at a time on each keep-alive connection, and never sends one twice.
+ */
+import { connect, type Socket } from "node:net";
+
+import type { TransportRequest } from "../engines/transport.ts";
+import { type Exchange, type ExchangeController, TIMEOUT_CODES } from "./exchange.ts";
+import { ResponseReader } from "./response-reader.ts";
+
+const READ_BUFFER_BYTES = 64 * 1024;
+
+export class HttpClient {
+  readonly #buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
+  readonly #connections = new Set<Connection>();
+  /** The last used at the end. */
+  readonly #idle: Connection[] = [];
+  #isDestroyed = false;
+
+  /** Sends a request, and calls the exchange as the response arrives. */
+  dispatch(request: TransportRequest, exchange: Exchange): void {
+    if (this.#isDestroyed) {
+      return exchange.onResponseError(undefined, new Error("The client is destroyed"));
+    }
+    const url = new URL(request.url);
+    const at = this.#idle.findLastIndex((connection) => connection.host === url.host);
+    const [idle] = at === -1 ? [] : this.#idle.splice(at, 1);
+    if (idle === undefined) {
+      const connection = new Connection(this, url, exchange, this.#buffer);
+      this.#connections.add(connection);
+      return connection.send(request, url, exchange);
+    }
+    // The server may have closed it: what has arrived is read before the request is sent.
+    setImmediate(() => {
+      if (!exchange.isOver) {
+        if (idle.isOpen) idle.send(request, url, exchange);
+        else this.dispatch(request, exchange);
+      } else if (idle.isOpen) this.keep(idle);
+    });
+  }
+
+  /** Closes all connections. Requests in flight and new ones fail. */
+  destroy(): Promise<void> {
+    this.#isDestroyed = true;
+    for (const connection of this.#connections)
+      connection.abort(new Error("The client is destroyed"));
+    return Promise.resolve();
+  }
+
+  /** Keeps an open connection for the next request. */
+  keep(connection: Connection): void {
+    this.#idle.push(connection);
+  }
+
+  /** Removes a closed connection. */
+  remove(connection: Connection): void {
+    this.#connections.delete(connection);
+    const at = this.#idle.indexOf(connection);
+    if (at !== -1) this.#idle.splice(at, 1);
+  }
+}
+
+/** A socket, and the request that it is used for. */
+class Connection implements ExchangeController {
+  readonly host: string;
+  isOpen = true;
+  paused = false;
+  readonly #client: HttpClient;
+  readonly #socket: Socket;
+  /** Undefined while the connection is idle. */
+  #exchange: Exchange | undefined;
+  #response = new ResponseReader();
+  #hasHead = false;
+  #idleMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Connects for an exchange. {@link send} is called with its request once the connection is established. */
+  constructor(client: HttpClient, url: URL, exchange: Exchange, buffer: Buffer) {
+    this.host = url.host;
+    this.#client = client;
+    this.#exchange = exchange;
+    exchange.onConnecting(this);
+    const onread = {
+      buffer,
+      callback: (size: number) => {
+        this.#receive(buffer, size);
+        return true;
+      },
+    };
+    this.#socket = connect({
+      host: url.hostname.replace(/^\[|\]$/g, ""),
+      port: Number(url.port || 80),
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: 60_000,
+      onread,
+    })
+      .on("end", () => this.#receiveEnd())
+      .on("error", (error) => {
+        const isReset = "code" in error && error.code === "ECONNRESET";
+        if (isReset && this.#endsWithConnection) this.#receiveEnd();
+        else this.abort(error);
+      })
+      .on("timeout", () => this.abort())
+      .on("close", () => this.abort());
+  }
+
+  /** Sends a request: at once, or when the connection is established. The request is not kept. */
+  send(request: TransportRequest, url: URL, exchange: Exchange): void {
+    if (this.#socket.connecting) {
+      this.#socket.once("connect", () => this.send(request, url, exchange));
+      return;
+    }
+    this.#exchange = exchange;
+    this.#response = new ResponseReader();
+    this.#hasHead = false;
+    this.#idleMs = request.timeouts.idleMs;
+    this.#socket.setTimeout(0).ref();
+    exchange.onRequestStart(this);
+    if (!this.isOpen) return;
+    const head = toHead(request, url);
+    const { body = "", timeouts } = request;
+    if (typeof body === "string") this.#socket.write(head + body);
+    else {
+      this.#socket.cork();
+      this.#socket.write(head);
+      this.#socket.write(body);
+      this.#socket.uncork();
+    }
+    this.#startTimer(timeouts.firstByteMs, TIMEOUT_CODES.head);
+  }
+
+  pause(): void {
+    this.paused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.paused = false;
+    // Silence while nothing was read is not the server's.
+    this.#timer?.refresh();
+    this.#socket.resume();
+  }
+
+  /** Closes the connection. The request it is used for fails. */
+  abort(error = new Error("closed")): void {
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    clearTimeout(this.#timer);
+    if (this.isOpen) {
+      this.isOpen = false;
+      this.#socket.destroy();
+      this.#client.remove(this);
+    }
+    exchange?.onResponseError(this, error);
+  }
+
+  /** @param buffer overwritten after the call. */
+  #receive(buffer: Buffer, size: number): void {
+    const exchange = this.#exchange;
+    // Bytes that nobody asked for.
+    if (exchange === undefined) return this.abort();
+    const response = this.#response;
+    const content = response.decode(buffer, size);
+    if (!this.#hasHead && response.status !== 0) {
+      this.#hasHead = true;
+      this.#startTimer(this.#idleMs, TIMEOUT_CODES.body);
+      exchange.onResponseStart(this, response.status, response.headers);
+    }
+    if (content.length > 0) {
+      this.#timer?.refresh();
+      exchange.onResponseData(this, content);
+    }
+    // Aborted by the reader.
+    if (this.#exchange !== exchange) return;
+    if (response.failure !== undefined) this.abort(response.failure);
+    else if (response.hasEnded) this.#finish(exchange, response.keepAliveMs);
+  }
+
+  /** The response has begun, and the server closes the connection at its end. */
+  get #endsWithConnection(): boolean {
+    return this.#exchange !== undefined && this.#hasHead && !this.#response.isPersistent;
+  }
+
+  #receiveEnd(): void {
+    if (!this.#endsWithConnection) return this.abort(new Error("other side closed"));
+    const failure = this.#response.end();
+    if (failure !== undefined || this.#exchange === undefined) this.abort(failure);
+    else this.#finish(this.#exchange, 0);
+  }
+
+  #finish(exchange: Exchange, keepAliveMs: number): void {
+    this.#exchange = undefined;
+    clearTimeout(this.#timer);
+    // A server that answers early may not have read all of the request.
+    if (keepAliveMs <= 0 || this.#socket.writableLength > 0) this.abort();
+    else {
+      if (this.paused) this.resume();
+      this.#socket.setTimeout(keepAliveMs).unref();
+      this.#client.keep(this);
+    }
+    exchange.onResponseEnd();
+  }
+
+  #startTimer(ms: number, code: string): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (!this.paused) this.abort(Object.assign(new Error("timeout"), { code }));
+    }, ms);
+  }
+}
+
+function toHead({ method, headers, body = "" }: TransportRequest, url: URL): string {
+  const lines = [
+    `${method} ${url.pathname}${url.search} HTTP/1.1`,
+    `host: ${url.host}`,
+    "connection: keep-alive",
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...(method === "POST" ? [`content-length: ${Buffer.byteLength(body)}`] : []),
+  ];
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}

@@ -1,0 +1,58 @@
+/** A real nginx with the configuration of `deploy/nginx`, in front of gateways on this machine. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "./eventually.ts";
+import { freePort } from "./listen.ts";
+
+const CONFIG = join(import.meta.dirname, "../../deploy/nginx/harmony-gateway.conf");
+
+/** Where Debian puts it is not in the path of users. */
+const env = { ...process.env, PATH: `${process.env["PATH"]}:/usr/sbin` };
+
+/** Tests that need it are skipped where it is missing. */
+export const HAS_NGINX = spawnSync("nginx", ["-v"], { env }).status === 0;
+
+export interface TestNginx {
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string;
+  stop(): Promise<void>;
+}
+
+/** Only the ports of the deployed configuration are replaced. */
+export async function startNginx(gatewayPorts: readonly [number, number]): Promise<TestNginx> {
+  const folder = mkdtempSync(join(tmpdir(), "nginx-"));
+  const port = await freePort();
+  const [first, second] = gatewayPorts;
+  const site = readFileSync(CONFIG, "utf8")
+    .replace("127.0.0.1:8787", `127.0.0.1:${first}`)
+    .replace("127.0.0.1:8788", `127.0.0.1:${second}`)
+    .replace("listen 8080;", `listen 127.0.0.1:${port};`);
+  const kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  const folders = kinds.map((kind) => `${kind}_temp_path ${join(folder, kind)};`);
+  const main = join(folder, "nginx.conf");
+  writeFileSync(
+    main,
+    `daemon off; pid ${join(folder, "pid")}; error_log stderr;\n` +
+      `events {}\nhttp {\naccess_log off;\n${folders.join("\n")}\n${site}}\n`,
+  );
+  const child = spawn("nginx", ["-e", "stderr", "-p", folder, "-c", main], { env });
+  let complaints = "";
+  child.stderr.on("data", (data) => (complaints += data));
+  const ended = once(child, "close");
+  const origin = `http://127.0.0.1:${port}`;
+  await eventually(async () => {
+    if (child.exitCode !== null) throw new Error(complaints);
+    await fetch(`${origin}/metrics`);
+  });
+  return {
+    origin,
+    async stop() {
+      child.kill("SIGTERM");
+      await ended;
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

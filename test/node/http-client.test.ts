@@ -1,0 +1,297 @@
+/** The gateway's HTTP client: its connections, and when undici takes a request instead. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
+import { createServer, type Server, type Socket } from "node:net";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { TransportRequest, TransportResponse } from "../../src/engines/transport.ts";
+import { createEngineTransport, type EngineTransport } from "../../src/node/engine-transport.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { listenAnywhere } from "../helpers/listen.ts";
+
+/** Connections that a server has accepted, and what arrived on each. */
+interface Accepted {
+  readonly socket: Socket;
+  received: string;
+}
+
+const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+
+let server: Server;
+let port: number;
+let accepted: Accepted[];
+/** Called with each read. The default answers every request. */
+let onData: (connection: Accepted, data: string) => void;
+let transport: EngineTransport;
+
+beforeEach(async () => {
+  accepted = [];
+  onData = ({ socket }) => void socket.write(OK);
+  server = createServer((socket) => {
+    const connection = { socket, received: "" };
+    accepted.push(connection);
+    socket.setNoDelay(true);
+    socket.on("error", () => {});
+    socket.on("data", (data) => {
+      connection.received += data.toString("latin1");
+      onData(connection, data.toString("latin1"));
+    });
+  });
+  port = await listenAnywhere(server);
+  transport = createEngineTransport("own");
+});
+
+afterEach(async () => {
+  await transport.destroy();
+  for (const { socket } of accepted) socket.destroy();
+  server.close();
+});
+
+function send(request: Partial<TransportRequest> = {}): Promise<TransportResponse> {
+  return transport({
+    method: "POST",
+    url: `http://127.0.0.1:${port}/v1/completions`,
+    headers: { "content-type": "application/json" },
+    body: "{}",
+    timeouts: { connectMs: 5000, firstByteMs: 5000, idleMs: 5000 },
+    signal: new AbortController().signal,
+    ...request,
+  });
+}
+
+async function read(response: TransportResponse): Promise<string> {
+  let text = "";
+  await response.pump((bytes) => {
+    text += Buffer.from(bytes).toString("latin1");
+    return true;
+  });
+  return text;
+}
+
+async function closed(connection: Accepted | undefined): Promise<void> {
+  if (connection?.socket.destroyed === false) await once(connection.socket, "close");
+}
+
+const ask = async (request?: Partial<TransportRequest>): Promise<string> =>
+  read(await send(request));
+
+test("writes a request as undici does, with a body of text or of bytes", async () => {
+  const requests: Partial<TransportRequest>[] = [
+    { body: '{"a":"ü"}' },
+    { body: new TextEncoder().encode('{"a":"ü"}') },
+    { url: `http://127.0.0.1:${port}?q=%C3%BC#fragment` },
+    { method: "POST", body: "" },
+  ];
+  for (const request of requests) {
+    await ask(request);
+    const [own] = accepted.splice(0);
+    transport = createEngineTransport("undici");
+    await ask(request);
+    expect(own?.received).toBe(accepted.splice(0)[0]?.received);
+    await transport.destroy();
+    transport = createEngineTransport("own");
+  }
+});
+
+describe("a connection", () => {
+  test("is used for one request at a time, and then for the next", async () => {
+    onData = ({ socket }) => void setTimeout(() => socket.write(OK), 20);
+    await Promise.all([ask(), ask(), ask()]);
+    expect(accepted).toHaveLength(3);
+    await Promise.all([ask(), ask(), ask()]);
+    expect(accepted).toHaveLength(3);
+  });
+
+  test("that the server has closed while it was idle is not used", async () => {
+    await ask();
+    accepted[0]?.socket.end();
+    await closed(accepted[0]);
+    expect(await ask()).toBe("ok");
+    expect(accepted).toHaveLength(2);
+  });
+
+  test("that the server closes when the request arrives is unreachable: nothing is sent twice", async () => {
+    await ask();
+    onData = ({ socket }) => socket.destroy();
+    await expect(ask()).rejects.toMatchObject({ kind: "unreachable" });
+    expect(accepted.map(({ received }) => received.split("POST").length - 1)).toEqual([2]);
+  });
+
+  test("on which bytes arrive that nobody asked for is closed", async () => {
+    await ask();
+    accepted[0]?.socket.write(OK.replace("ok", "no"));
+    await closed(accepted[0]);
+    expect(await ask()).toBe("ok");
+  });
+
+  test.each([
+    ["says that it closes", OK.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n")],
+    ["keeps it for a second", OK.replace("\r\n\r\n", "\r\nkeep-alive: timeout=1\r\n\r\n")],
+    ["speaks HTTP/1.0", OK.replace("1.1", "1.0")],
+    ["sends more than its answer", `${OK}HTTP/1.1 200 OK\r\n`],
+  ])("is closed after the answer of a server that %s", async (_, answer) => {
+    onData = ({ socket }) => void socket.write(answer);
+    expect(await ask()).toBe("ok");
+    expect(await ask()).toBe("ok");
+    expect(accepted).toHaveLength(2);
+  });
+
+  test("is closed after an answer that came before the request was written", async () => {
+    onData = ({ socket }) => {
+      socket.pause();
+      socket.write(OK);
+    };
+    expect(await ask({ body: "x".repeat(30_000_000) })).toBe("ok");
+    expect(await ask()).toBe("ok");
+    expect(accepted).toHaveLength(2);
+  });
+
+  test("is closed when it has been idle", async () => {
+    onData = ({ socket }) =>
+      void socket.write(OK.replace("\r\n\r\n", "\r\nkeep-alive: timeout=2, max=5\r\n\r\n"));
+    await ask();
+    expect(accepted[0]?.socket.destroyed).toBe(false);
+    await closed(accepted[0]);
+  });
+
+  test("is kept when a request is aborted before it was sent", async () => {
+    await ask();
+    const abort = new AbortController();
+    const pending = send({ signal: abort.signal });
+    abort.abort(new Error("left"));
+    await expect(pending).rejects.toThrow("left");
+    await nextTurn();
+    expect(await ask()).toBe("ok");
+    expect(accepted.map(({ received }) => received.split("POST").length - 1)).toEqual([2]);
+  });
+
+  test("is reached by either address of a name", async () => {
+    expect(await ask({ url: `http://localhost:${port}/` })).toBe("ok");
+    expect(await ask({ url: `http://LOCALHOST:${port}/` })).toBe("ok");
+    expect(accepted).toHaveLength(1);
+  });
+
+  test("is closed with the client, as are those in use", async () => {
+    await ask();
+    onData = () => {};
+    const waiting = [send(), send()];
+    await eventually(() => expect(accepted).toHaveLength(2));
+    await transport.destroy();
+    for (const each of waiting) await expect(each).rejects.toMatchObject({ kind: "unreachable" });
+    await expect(ask()).rejects.toMatchObject({ kind: "unreachable" });
+    await Promise.all(accepted.map(closed));
+  });
+});
+
+test("the streams of many connections share a buffer, and get their own bytes", async () => {
+  const lines = 200;
+  onData = ({ socket }, data) => {
+    const name = /x-name: (\d+)/.exec(data)?.[1] ?? "";
+    socket.write(CHUNKED);
+    void (async () => {
+      for (let line = 0; line < lines; line++) {
+        const text = `${name}:${line}:${name.repeat(line)}\n`;
+        // A chunk in two packets, or two in one.
+        const chunk = `${text.length.toString(16)}\r\n${text}\r\n`;
+        const half = line % chunk.length;
+        socket.write(chunk.slice(0, half));
+        if (line % 3 === 0) await pause(0);
+        socket.write(chunk.slice(half));
+      }
+      socket.write("0\r\n\r\n");
+    })();
+  };
+  const texts = await Promise.all(
+    Array.from({ length: 16 }, async (_, at) => {
+      const response = await send({ headers: { "x-name": String(at) } });
+      if (at % 4 === 0) await pause(20);
+      const pieces: Buffer[] = [];
+      await response.pump((bytes) => {
+        pieces.push(Buffer.from(bytes));
+        return at % 2 === 0 || pause(1).then(() => true);
+      });
+      return Buffer.concat(pieces).toString();
+    }),
+  );
+  texts.forEach((text, at) => {
+    const expected = Array.from(
+      { length: lines },
+      (_, n) => `${at}:${n}:${String(at).repeat(n)}\n`,
+    );
+    expect(text).toBe(expected.join(""));
+  });
+});
+
+test("silence is measured from when the consumer has room again", async () => {
+  onData = ({ socket }) => void socket.write(`${CHUNKED}30000\r\n${"x".repeat(0x30000)}\r\n`);
+  const response = await send({ timeouts: { connectMs: 5000, firstByteMs: 5000, idleMs: 200 } });
+  let size = 0;
+  const pumped = response.pump(async (bytes) => {
+    size += bytes.length;
+    await pause(size === bytes.length ? 500 : 0);
+    return true;
+  });
+  await expect(pumped).rejects.toMatchObject({ kind: "timeout" });
+  expect(size).toBe(0x30000);
+});
+
+test("a head that arrives byte by byte does not extend the wait for it", async () => {
+  onData = ({ socket }) => {
+    socket.write("HTTP/1.1 200 OK\r\nx-a: ");
+    const dripping = setInterval(() => socket.write("a"), 20);
+    socket.on("close", () => clearInterval(dripping));
+  };
+  const timeouts = { connectMs: 5000, firstByteMs: 200, idleMs: 5000 };
+  await expect(send({ timeouts })).rejects.toMatchObject({ kind: "timeout" });
+});
+
+test("a chunk's extension that never ends is silence", async () => {
+  onData = ({ socket }) => {
+    socket.write(`${CHUNKED}2\r\nhi\r\n2;`);
+    const dripping = setInterval(() => socket.write("a"), 20);
+    socket.on("close", () => clearInterval(dripping));
+  };
+  const timeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 200 };
+  await expect(ask({ timeouts })).rejects.toMatchObject({ kind: "timeout" });
+});
+
+describe("undici sends", () => {
+  test("while its requests are traced, so that the tracer's headers are added", async () => {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const trace = (message: unknown): void => {
+      if (isCreated(message)) message.request.addHeader("traceparent", traceparent);
+    };
+    subscribe("undici:request:create", trace);
+    try {
+      expect(await ask()).toBe("ok");
+    } finally {
+      unsubscribe("undici:request:create", trace);
+    }
+    expect(accepted[0]?.received).toContain(`traceparent: ${traceparent}`);
+  });
+
+  test.each<[string, Partial<TransportRequest>]>([
+    ["a host of its own", { headers: { Host: "model.example" } }],
+    ["characters beyond ASCII", { headers: { "x-a": "\u00fc" } }],
+  ])("a header with %s", async (_, request) => {
+    expect(await ask(request)).toBe("ok");
+    expect(accepted[0]?.received).toContain(Object.values(request.headers ?? {})[0]);
+  });
+
+  test("nothing with a header that would begin another one", async () => {
+    await expect(ask({ headers: { "x-a": "1\r\nx-b: 2" } })).rejects.toMatchObject({
+      kind: "unreachable",
+    });
+    expect(accepted.map(({ received }) => received).join("")).toBe("");
+  });
+});
+
+/** What undici publishes when a request is created. */
+function isCreated(
+  message: unknown,
+): message is { request: { addHeader(name: string, value: string): void } } {
+  return typeof message === "object" && message !== null && "request" in message;
+}
