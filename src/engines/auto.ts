@@ -1,6 +1,5 @@
 /**
- * An inference server whose kind nobody named: the first probe finds it out, and from then on the engine of that kind
- * does everything. A server that is not up yet is probed again, as with every engine.
+ * An inference server of unknown kind: the first probe detects the kind, and from then on its engine does everything. A server that is not up yet is probed again, as with every engine.
  */
 import { COMPLETIONS_CAPABILITIES } from "./completions.ts";
 import { EngineError } from "./engine-error.ts";

@@ -6,7 +6,7 @@
  */
 import { EngineError } from "./engine-error.ts";
 import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
-import type { Splitter } from "./sse.ts";
+import type { ReadWholeEvent, Splitter } from "./sse.ts";
 
 /** Interprets the stream events of one completion: the part of decoding that differs between engines. */
 export interface CompletionReader {
@@ -15,23 +15,25 @@ export interface CompletionReader {
    * malformed.
    */
   push(event: string): void;
+  /** Reads a whole event from the text of the stream, if it can be read faster than by {@link push}. */
+  readonly readWhole?: ReadWholeEvent;
   /** Returns the tokens read since the last call, merged, and clears them. */
   drain(): EngineTokens | undefined;
   /** The end of the completion, once it is known. Later events may still add the usage. */
   finish(): EngineFinish | undefined;
   /** No further events are expected. Only for servers that do not end their stream with `[DONE]`. */
-  readonly done?: boolean;
+  isDone?(): boolean;
 }
 
 export interface CompletionDecoder {
   /**
    * Decodes one network read: at most one `open`, then at most one event of tokens. Never throws: an error sets
-   * {@link failure}, and the tokens before it are still returned. Must not be called once {@link ended} is true.
+   * {@link failure}, and the tokens before it are still returned. Must not be called once {@link hasEnded} returns true.
    */
   push(bytes: Uint8Array): readonly EngineEvent[];
   /** No more bytes are needed: the stream said it is complete, or it failed. */
-  readonly ended: boolean;
-  readonly failure: EngineError | undefined;
+  hasEnded(): boolean;
+  failure(): EngineError | undefined;
   /** The `finish` event, once the server has reported one. Later bytes may still add the usage. */
   finish(): EngineFinish | undefined;
 }
@@ -55,15 +57,15 @@ export function createCompletionDecoder({
   let ended = false;
   let failure: EngineError | undefined;
 
+  const readEvent = (event: string): void => {
+    if (event === "[DONE]") ended = true;
+    else reader.push(event);
+  };
+
   /** Returns whether the bytes completed at least one event without an error. */
   const readEvents = (bytes: Uint8Array): boolean => {
     try {
-      const events = splitter.push(bytes);
-      for (const event of events) {
-        if (event === "[DONE]") ended = true;
-        else reader.push(event);
-      }
-      return events.length > 0;
+      return splitter.push(bytes, readEvent);
     } catch (error) {
       failure = error instanceof EngineError ? error : toProtocolError(serverName, error);
       return false;
@@ -75,18 +77,14 @@ export function createCompletionDecoder({
       const hasEvents = readEvents(bytes);
       // Tokens before an error in the same read were sampled: they are still emitted.
       const tokens = reader.drain();
-      ended ||= failure !== undefined || reader.done === true;
+      ended ||= failure !== undefined || reader.isDone?.() === true;
       if (opened) return tokens === undefined ? NO_EVENTS : [tokens];
       if (!hasEvents && tokens === undefined) return NO_EVENTS;
       opened = true;
       return tokens === undefined ? [OPEN] : [OPEN, tokens];
     },
-    get ended() {
-      return ended;
-    },
-    get failure() {
-      return failure;
-    },
+    hasEnded: () => ended,
+    failure: () => failure,
     finish: () => reader.finish(),
   };
 }

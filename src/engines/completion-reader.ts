@@ -18,6 +18,7 @@ import {
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
+import { OrdinaryFrames } from "./ordinary-frames.ts";
 import type { Server } from "./server.ts";
 
 /** Only the fields that are used. Null means absent everywhere. */
@@ -89,10 +90,19 @@ export function createCompletionReader(server: Server, topLogprobs?: number): Co
     finish = { type: "finish", reason: mapFinishReason(reason), nativeReason: reason };
   };
 
+  const ordinary = new OrdinaryFrames((sample, sampleText, sampleIds) =>
+    isPlain(sample, sampleText, sampleIds, server),
+  );
+
   return {
+    ...(topLogprobs === undefined && {
+      readWhole: (stream: string, at: number) => ordinary.read(stream, at, ids),
+    }),
+
     push(event) {
       if (topLogprobs === undefined && readOrdinaryIds(event, ids)) {
         givesIds = true;
+        ordinary.learn(event);
         return;
       }
       const { choices, usage } = readFrame(event, completionFrame, server);
@@ -142,6 +152,23 @@ function readOrdinaryIds(event: string, into: TokenId[]): boolean {
 const IDS_KEY = '"token_ids":[';
 /** Without the opening quote, at each of which `indexOf` would stop: 69 ns instead of 230 ns. */
 const GOES_ON = 'finish_reason":null';
+
+/** Whether an event has this text and these ids, and nothing else that {@link createCompletionReader} reads. */
+function isPlain(event: string, text: string, ids: readonly TokenId[], server: Server): boolean {
+  try {
+    const { choices, usage } = readFrame(event, completionFrame, server);
+    const [choice, ...others] = choices ?? [];
+    return (
+      others.length === 0 &&
+      choice?.text === text &&
+      choice.token_ids?.join() === ids.join() &&
+      choice.finish_reason == null &&
+      usage == null
+    );
+  } catch {
+    return false;
+  }
+}
 
 /** `repetition` is vLLM ending a loop. As with a limit, the model has not finished its answer. */
 function mapFinishReason(reason: string): EngineFinish["reason"] {

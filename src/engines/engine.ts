@@ -34,8 +34,11 @@ export interface Engine {
 /** The prompt of a completion. Each form is computed on first use: an engine uses the one it sends. */
 export interface Prompt {
   readonly ids: readonly TokenId[];
-  /** The ids as JSON text without brackets, `200006,17360`: cheaper than stringifying 100,000 numbers. */
-  idsJson(): string;
+  /**
+   * The ids as JSON in UTF-8, each after a comma: `,200006,17360`. In parts, which may be cached elsewhere: do not change
+   * them.
+   */
+  idsJson(): readonly Uint8Array[];
   /**
    * The prompt as text, control tokens spelled out. Where user text spells a control token, the spelling is
    * visibly broken, because a server that reads text would tokenise it as that token.
@@ -132,7 +135,7 @@ export type EngineTokens =
   /** Control tokens by id, the rest as text without any: `llama-server` omits ids of split characters. */
   | {
       readonly type: "pieces";
-      readonly pieces: readonly Piece[];
+      readonly pieces: readonly EnginePiece[];
       /** Tokens of each piece, parallel to `pieces`. A piece may hold the end of a character begun by earlier tokens. */
       readonly counts: readonly number[];
     }
@@ -140,7 +143,7 @@ export type EngineTokens =
   | { readonly type: "text"; readonly text: string; readonly tokens?: number };
 
 /** A part of the output of an engine whose ids are `lossy`: a control token, or the text of other tokens. */
-export type Piece = { readonly special: TokenId } | { readonly text: string };
+export type EnginePiece = { readonly special: TokenId } | { readonly text: string };
 
 export interface EngineFinish {
   readonly type: "finish";

@@ -6,9 +6,10 @@ import { createCompletionReader } from "./completion-reader.ts";
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
 import { probeModels } from "./models-probe.ts";
-import { toChoiceGrammar, toJsonBody, toLogitBias } from "./request-body.ts";
+import { toChoiceGrammar, toIdsBody, toLogitBias } from "./request-body.ts";
 import { createServerEngine } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
+import type { RequestBody } from "./transport.ts";
 
 /** The field `response_format`, as JSON. */
 const CONSTRAINTS: ConstraintMap<string> = {
@@ -53,11 +54,11 @@ export function createFireworksEngine(options: ServerOptions): Engine {
   );
 }
 
-function toBody(request: CompletionRequest, options: ServerOptions): string {
+function toBody(request: CompletionRequest, options: ServerOptions): RequestBody {
   const { sampling, cacheSalt } = request;
-  return toJsonBody(
+  return toIdsBody(
+    { member: "prompt", prompt: request.prompt },
     {
-      prompt: `[${request.prompt.idsJson()}]`,
       response_format: toNativeConstraint(CONSTRAINTS, request.constraint),
     },
     {

@@ -20,13 +20,14 @@ import {
   type EngineFinish,
   type EngineTokens,
   type EngineUsage,
-  type Piece,
+  type EnginePiece,
 } from "./engine.ts";
 import { readFrame } from "./frame.ts";
 import { probeModels } from "./models-probe.ts";
-import { END_OF_GENERATION, toChoiceGrammar, toJsonBody } from "./request-body.ts";
+import { END_OF_GENERATION, toChoiceGrammar, toIdsBody } from "./request-body.ts";
 import { type CompletionStream, createServerEngine } from "./server-engine.ts";
 import type { CompletionCall, Server, ServerOptions } from "./server.ts";
+import type { RequestBody } from "./transport.ts";
 
 /** Members of the request body, each value as JSON. The server accepts either a schema or a grammar. */
 const CONSTRAINTS: ConstraintMap<Readonly<Record<string, string>>> = {
@@ -118,13 +119,11 @@ function sendTwice(
   });
 }
 
-function toBody(request: CompletionRequest, options: ServerOptions): string {
+function toBody(request: CompletionRequest, options: ServerOptions): RequestBody {
   const { sampling } = request;
-  return toJsonBody(
-    {
-      prompt: `[${request.prompt.idsJson()}]`,
-      ...toNativeConstraint(CONSTRAINTS, request.constraint),
-    },
+  return toIdsBody(
+    { member: "prompt", prompt: request.prompt },
+    toNativeConstraint(CONSTRAINTS, request.constraint) ?? {},
     {
       // Read by servers that hold several models, ignored by the others.
       model: options.model,
@@ -181,14 +180,14 @@ const llamaFrame = z.lazy(() =>
 type LlamaFrame = z.infer<typeof llamaFrame>;
 
 function createLlamaCppReader(server: Server): CompletionReader {
-  let pieces: Piece[] = [];
+  let pieces: EnginePiece[] = [];
   let counts: number[] = [];
   let counted = 0;
   let given = 0;
   let finish: EngineFinish | undefined;
 
   /** One piece for each event, so that a turn can stop after any token of a read. */
-  const pushPiece = (piece: Piece, to: number): void => {
+  const pushPiece = (piece: EnginePiece, to: number): void => {
     pieces.push(piece);
     counts.push(to - given);
     given = to;
@@ -227,10 +226,8 @@ function createLlamaCppReader(server: Server): CompletionReader {
 
     finish: () => finish,
 
-    get done() {
-      // There is no `[DONE]` on this endpoint.
-      return finish !== undefined;
-    },
+    // There is no `[DONE]` on this endpoint.
+    isDone: () => finish !== undefined,
   };
 }
 

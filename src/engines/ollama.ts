@@ -188,8 +188,6 @@ function createOllamaReader(server: Server): CompletionReader {
       return tokens;
     },
     finish: () => finish,
-    get done() {
-      return finish !== undefined;
-    },
+    isDone: () => finish !== undefined,
   };
 }

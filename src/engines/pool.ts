@@ -8,7 +8,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { createPushStream } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, EngineProbe } from "./engine.ts";
 import {
   Admission,
   type FindPlace,
@@ -51,6 +51,8 @@ export interface Pool extends Engine {
   readonly backends: readonly Backend[];
   /** A snapshot for `/ready`, logs and metrics. */
   readonly state: PoolState;
+  /** @param onContextLength called as soon as the context length of a backend is known. */
+  probe(signal: AbortSignal, onContextLength?: () => void): Promise<EngineProbe>;
   check(signal: AbortSignal): Promise<void>;
   /**
    * Checks all backends periodically until the signal aborts, and probes those that are down or have never answered a
@@ -146,9 +148,14 @@ export function createPool(
     get state() {
       return readState();
     },
-    async probe(signal) {
+    async probe(signal, onContextLength) {
+      const probe = async (backend: Backend): Promise<EngineProbe> => {
+        const found = await backend.probe(signal);
+        if (backend.contextLength !== undefined) onContextLength?.();
+        return found;
+      };
       // A backend that hangs must not discard the answers of the others.
-      const results = await Promise.allSettled(backends.map((backend) => backend.probe(signal)));
+      const results = await Promise.allSettled(backends.map(probe));
       admission.dispatch();
       return mergeProbes(backends, results);
     },

@@ -1,5 +1,6 @@
 /** Finds out what a server supports by sampling one token. */
 import { SPECIAL_TOKENS } from "../tokenizer/special-tokens.ts";
+import { toIdsJson } from "../tokenizer/ids-json.ts";
 import type { TokenId } from "../tokenizer/tokenizer.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Capabilities, CompletionRequest, Engine, Prompt, Sampling } from "./engine.ts";
@@ -17,7 +18,7 @@ const PROMPT_IDS = [START, 1428, MESSAGE];
 
 const PROMPT: Prompt = {
   ids: PROMPT_IDS,
-  idsJson: () => PROMPT_IDS.join(","),
+  idsJson: () => [toIdsJson(PROMPT_IDS)],
   text: () => "<|start|>user<|message|>",
 };
 
@@ -36,7 +37,7 @@ const TURN_IDS = [START, 1428, MESSAGE, 12194, END, START, 173781];
 
 const TURN: Prompt = {
   ids: TURN_IDS,
-  idsJson: () => TURN_IDS.join(","),
+  idsJson: () => [toIdsJson(TURN_IDS)],
   text: () => "<|start|>user<|message|>Hi<|end|><|start|>assistant",
 };
 

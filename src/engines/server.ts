@@ -22,7 +22,7 @@ import {
 } from "./server-response.ts";
 import { readServerUrl, toPublicUrl } from "./server-url.ts";
 import { createSseSplitter, type Splitter } from "./sse.ts";
-import type { Timeouts, Transport, TransportResponse } from "./transport.ts";
+import type { RequestBody, Timeouts, Transport, TransportResponse } from "./transport.ts";
 
 /** Options of every engine that is reached over HTTP. */
 export interface ServerOptions {
@@ -69,7 +69,7 @@ export interface Server {
 
 export interface CompletionCall {
   readonly path: string;
-  readonly body: string;
+  readonly body: RequestBody;
   readonly reader: CompletionReader;
   /** Besides those of every request to this server, which they do not replace. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -117,7 +117,7 @@ export function connectServer(kind: string, options: ServerOptions): Server {
 
   const post = (
     path: string,
-    body: string,
+    body: RequestBody,
     signal: AbortSignal,
     limits: Timeouts,
     more?: Readonly<Record<string, string>>,
@@ -156,7 +156,11 @@ interface CompletionDeps {
 async function readCompletion(
   identity: ServerIdentity,
   response: TransportResponse,
-  { reader, splitter = createSseSplitter(), openAtFirstEvent = false }: CompletionCall,
+  {
+    reader,
+    splitter = createSseSplitter(reader.readWhole),
+    openAtFirstEvent = false,
+  }: CompletionCall,
   { signal, consumer, clock }: CompletionDeps,
 ): Promise<void> {
   const serverName = identity.name;
@@ -184,7 +188,7 @@ async function readCompletion(
         usageIsLate.resolve();
       });
     }
-    return decoder.ended ? andThen(more, no) : more;
+    return decoder.hasEnded() ? andThen(more, no) : more;
   };
 
   try {
@@ -198,7 +202,8 @@ async function readCompletion(
       if (signal.aborted || decoder.finish() === undefined) throw error;
     }
     if (!wanted) return;
-    if (decoder.failure !== undefined) throw decoder.failure;
+    const failure = decoder.failure();
+    if (failure !== undefined) throw failure;
     const finish = decoder.finish();
     if (finish === undefined) {
       throw new EngineError("closed", `${serverName} ended its answer without a finish reason.`);

@@ -2,9 +2,10 @@
 import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./constraint-map.ts";
 import { describe } from "./describe.ts";
 import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
-import { toChoiceGrammar, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
+import { toChoiceGrammar, toIdsBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
+import type { RequestBody } from "./transport.ts";
 import { createSglangReader } from "./sglang-reader.ts";
 
 /** Sampling parameters. Schemas are strings here, so that key order and numbers stay as they are. */
@@ -52,10 +53,11 @@ export function createSglangEngine(options: ServerOptions): Engine {
   );
 }
 
-function toBody(request: CompletionRequest, callName: string, options: ServerOptions): string {
+function toBody(request: CompletionRequest, callName: string, options: ServerOptions): RequestBody {
   const { topLogprobs, cacheSalt } = request;
-  return toJsonBody(
-    { input_ids: `[${request.prompt.idsJson()}]` },
+  return toIdsBody(
+    { member: "input_ids", prompt: request.prompt },
+    {},
     {
       rid: callName,
       stream: true,

@@ -1,14 +1,20 @@
 /** Splits a response into server-sent events, the streaming format of most inference servers. */
-import { createParser } from "eventsource-parser";
+import { createParser, type EventSourceParser } from "eventsource-parser";
 
 /** Splits a byte stream into the texts of its events. */
 export interface Splitter {
   /**
-   * Returns the events that these bytes complete, in order; none, one, or many if they were buffered. Throws if an
-   * event grows beyond {@link MAX_EVENT_CHARS}.
+   * Passes on the events that these bytes complete, in order: none, one, or many if they were buffered. Returns whether
+   * there was any. Throws if an event grows beyond {@link MAX_EVENT_CHARS}, and whatever `consumer` throws.
    */
-  push(bytes: Uint8Array): string[];
+  push(bytes: Uint8Array, consumer: (event: string) => void): boolean;
 }
+
+/**
+ * Reads a whole event, from its `data:` to the blank line behind it, that begins at `at`. Returns where it ends, or -1
+ * if this is no event that it knows.
+ */
+export type ReadWholeEvent = (text: string, at: number) => number;
 
 /**
  * The most characters of one event. vLLM repeats the prompt as ids in its first event, 8 characters a token;
@@ -17,31 +23,108 @@ export interface Splitter {
 export const MAX_EVENT_CHARS = 16 * 1024 * 1024;
 
 /**
- * Returns the `data` of each event. Comments, which servers send as pings, other fields and an incomplete last event
+ * Passes on the `data` of each event. Comments, which servers send as pings, other fields and an incomplete last event
  * are dropped.
+ *
+ * @param readWhole is asked first at the beginning of each event. What it reads is not passed on.
  */
-export function createSseSplitter(): Splitter {
-  // A BOM in the middle of a stream is text; the parser drops the one at the beginning.
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  let events: string[] = [];
-  const parser = createParser({
-    maxBufferSize: MAX_EVENT_CHARS,
-    onEvent: ({ data }) => {
-      events.push(data);
-    },
-    onError: (error) => {
-      if (error.type === "max-buffer-size-exceeded") {
-        throw new Error(`an event longer than ${MAX_EVENT_CHARS} characters`);
-      }
-    },
-  });
-  return {
-    push(bytes) {
-      events = [];
-      parser.feed(decoder.decode(bytes, STREAM));
-      return events;
-    },
-  };
+export function createSseSplitter(readWhole?: ReadWholeEvent): Splitter {
+  return new SseSplitter(readWhole);
 }
 
+const DATA = "data: ";
+const LINE_FEED = 10;
+
+/** Shared, because it keeps nothing between calls. A BOM in the middle of a stream is text. */
+const WHOLE = new TextDecoder("utf-8", { ignoreBOM: true });
 const STREAM = { stream: true };
+
+/**
+ * Events of one line that arrive whole, as nearly all do, are cut out here: 160 instead of 450 ns each. The parser reads
+ * everything else: events that are cut by a read, comments, other fields, several lines, carriage returns.
+ */
+class SseSplitter implements Splitter {
+  readonly #readWhole: ReadWholeEvent | undefined;
+  /** Only where a read has ended within a character. */
+  #decoder: InstanceType<typeof TextDecoder> | undefined;
+  #isWithinCharacter = false;
+  #parser: EventSourceParser | undefined;
+  /** The parser may hold the beginning of an event. */
+  #isWithinEvent = false;
+  #isAtBeginning = true;
+  #consumer: (event: string) => void = () => {};
+  #count = 0;
+
+  constructor(readWhole: ReadWholeEvent | undefined) {
+    this.#readWhole = readWhole;
+  }
+
+  push(bytes: Uint8Array, consumer: (event: string) => void): boolean {
+    const text = this.#decode(bytes);
+    this.#consumer = consumer;
+    this.#count = 0;
+    let at = this.#isWithinEvent ? this.#parse(text, 0) : 0;
+    while (at < text.length) {
+      const end = this.#readWhole?.(text, at) ?? -1;
+      if (end === -1) at = this.#readEvent(text, at);
+      else {
+        this.#count++;
+        at = end;
+      }
+      this.#isAtBeginning = false;
+    }
+    return this.#count > 0;
+  }
+
+  /** Without `stream` a decoder is twice as fast, and right unless a character is split. */
+  #decode(bytes: Uint8Array): string {
+    const endsWithin = (bytes[bytes.length - 1] ?? 0) > 0x7f;
+    if (!endsWithin && !this.#isWithinCharacter) return WHOLE.decode(bytes);
+    this.#decoder ??= new TextDecoder("utf-8", { ignoreBOM: true });
+    if (bytes.length > 0) this.#isWithinCharacter = endsWithin;
+    return this.#decoder.decode(bytes, STREAM);
+  }
+
+  /** Reads the event at `at`. Returns where it ends. */
+  #readEvent(text: string, at: number): number {
+    if (text.startsWith(DATA, at)) {
+      const end = text.indexOf("\n", at);
+      const isWhole = end !== -1 && text.charCodeAt(end + 1) === LINE_FEED;
+      const data = isWhole ? text.slice(at + DATA.length, end) : "";
+      if (isWhole && !data.includes("\r")) {
+        this.#count++;
+        this.#consumer(data);
+        return end + 2;
+      }
+    }
+    return this.#parse(text, at);
+  }
+
+  /** Passes text on to the parser, up to the next blank line. Returns where that ends. */
+  #parse(text: string, at: number): number {
+    const blank = text.indexOf("\n\n", at);
+    const end = blank === -1 ? text.length : blank + 2;
+    this.#isWithinEvent = blank === -1;
+    this.#parser ??= this.#createParser();
+    this.#parser.feed(text.slice(at, end));
+    return end;
+  }
+
+  #createParser(): EventSourceParser {
+    const parser = createParser({
+      maxBufferSize: MAX_EVENT_CHARS,
+      onEvent: ({ data }) => {
+        this.#count++;
+        this.#consumer(data);
+      },
+      onError: (error) => {
+        if (error.type === "max-buffer-size-exceeded") {
+          throw new Error(`an event longer than ${MAX_EVENT_CHARS} characters`);
+        }
+      },
+    });
+    // It drops a BOM at the beginning of its input, which is not the beginning of the stream.
+    if (!this.#isAtBeginning) parser.feed("\n");
+    return parser;
+  }
+}

@@ -1,8 +1,8 @@
 /**
  * The HTTP interface that engines use: one request, one streamed response.
  *
- * Two implementations: `fetch-transport.ts` for any runtime, `node/undici-transport.ts` for Node, where
- * `fetch` and web streams are a third of the cost of a streamed token.
+ * Three implementations: `fetch-transport.ts` for any runtime; for Node, where `fetch` and web streams are a third of
+ * the cost of a streamed token, `node/http-client.ts` and, for https and what else that does not do, `node/undici-transport.ts`.
  */
 import type { Consumer } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
@@ -14,12 +14,15 @@ import { toPublicUrl } from "./server-url.ts";
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
+export type RequestBody = string | Uint8Array<ArrayBuffer>;
+
 export interface TransportRequest {
   readonly method: "GET" | "POST";
   /** Without credentials, which belong in a header. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  /** Text, or its UTF-8 bytes. */
+  readonly body?: RequestBody;
   readonly timeouts: Timeouts;
   /** Aborting closes the connection and rejects pending operations with the signal's reason. */
   readonly signal: AbortSignal;
@@ -39,8 +42,8 @@ export interface TransportResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   /**
-   * Delivers the bytes of the body, one network read at a time. May be called once. Buffers a bounded amount
-   * while the consumer has no room. Resolves at the end of the body, or when the consumer wants no more
+   * Delivers the bytes of the body, one network read at a time. May be called once. The bytes are overwritten after the
+   * consumer has returned: it may not keep them. Buffers a bounded amount while the consumer has no room. Resolves at the end of the body, or when the consumer wants no more
    * bytes; the caller must still call `close`. Rejects with an {@link EngineError} (`closed`, `timeout`),
    * with the signal's reason, or with what the consumer threw.
    */
@@ -57,7 +60,7 @@ export interface TransportResponse {
 export function toTransportError(
   cause: unknown,
   stage: "head" | "body",
-  request: TransportRequest,
+  request: Pick<TransportRequest, "url">,
 ): EngineError {
   const url = toPublicUrl(request.url);
   const why = describeConnectionFailure(cause);
@@ -78,7 +81,7 @@ export function toTransportError(
 
 export function toTimeoutError(
   waitedFor: "connection" | "head" | "body",
-  request: TransportRequest,
+  request: Pick<TransportRequest, "url" | "timeouts">,
 ): EngineError {
   const url = toPublicUrl(request.url);
   const { connectMs, firstByteMs, idleMs } = request.timeouts;

@@ -7,9 +7,10 @@ import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./const
 import { describe } from "./describe.ts";
 import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
-import { toChoiceGrammar, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
+import { toChoiceGrammar, toIdsBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { ServerOptions } from "./server.ts";
+import type { RequestBody } from "./transport.ts";
 
 /** The field `response_format`, as JSON. */
 const CONSTRAINTS: ConstraintMap<string> = {
@@ -55,11 +56,11 @@ export function createTrtllmEngine(options: ServerOptions): Engine {
   );
 }
 
-function toBody(request: CompletionRequest, options: ServerOptions): string {
+function toBody(request: CompletionRequest, options: ServerOptions): RequestBody {
   const { sampling } = request;
-  return toJsonBody(
+  return toIdsBody(
+    { member: "prompt", prompt: request.prompt },
     {
-      prompt: `[${request.prompt.idsJson()}]`,
       response_format: toNativeConstraint(CONSTRAINTS, request.constraint),
     },
     {

@@ -9,10 +9,11 @@ import { type ConstraintMap, constraintTypes, toNativeConstraint } from "./const
 import { EngineError } from "./engine-error.ts";
 import { ALL_SAMPLING, type Capabilities, type CompletionRequest, type Engine } from "./engine.ts";
 import { expectModel } from "./models-probe.ts";
-import { toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
+import { toIdsBody, toJsonBody, toLogitBias, toStopIds } from "./request-body.ts";
 import { describe } from "./describe.ts";
 import { createServerEngine, expectModels } from "./server-engine.ts";
 import type { Server, ServerOptions } from "./server.ts";
+import type { RequestBody } from "./transport.ts";
 
 export interface VllmOptions extends ServerOptions {
   /** Use `/inference/v1/generate` if the server has it. Off by default: its format still changes. */
@@ -79,13 +80,11 @@ function toCompletionBody(
   request: CompletionRequest,
   callName: string,
   options: VllmOptions,
-): string {
+): RequestBody {
   const { topLogprobs } = request;
-  return toJsonBody(
-    {
-      prompt: `[${request.prompt.idsJson()}]`,
-      structured_outputs: toNativeConstraint(CONSTRAINTS, request.constraint),
-    },
+  return toIdsBody(
+    { member: "prompt", prompt: request.prompt },
+    { structured_outputs: toNativeConstraint(CONSTRAINTS, request.constraint) },
     {
       model: options.model,
       stream: true,
@@ -112,13 +111,14 @@ function toGenerateBody(
   request: CompletionRequest,
   callName: string,
   options: VllmOptions,
-): string {
+): RequestBody {
   const sampling = toJsonBody(
     { structured_outputs: toNativeConstraint(CONSTRAINTS, request.constraint) },
     toSampling(request),
   );
-  return toJsonBody(
-    { token_ids: `[${request.prompt.idsJson()}]`, sampling_params: sampling },
+  return toIdsBody(
+    { member: "token_ids", prompt: request.prompt },
+    { sampling_params: sampling },
     {
       model: options.model,
       stream: true,

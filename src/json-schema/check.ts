@@ -5,15 +5,22 @@
  * most the size of the schema times the size of the value, however often references repeat. That product is
  * counted in steps and limited.
  */
-import { toCanonicalForm } from "./canonical.ts";
 import type { SchemaGraph } from "./compile.ts";
 import { type Evaluated, EvaluatedMarks } from "./evaluated-marks.ts";
-import { isMultipleOf } from "./multiple.ts";
 import type { SchemaNode } from "./node.ts";
 import { matchPattern, type Pattern } from "./pattern.ts";
-import { absent, closest, type Problem, problem, unexpected, within } from "./problem.ts";
+import { closest, type Problem, problem, unexpected, within } from "./problem.ts";
 import { isObject } from "./resources.ts";
 import { quote } from "./schema-error.ts";
+import {
+  findMissing,
+  findRepeated,
+  findUnequal,
+  findWrongLength,
+  findWrongValue,
+  isArray,
+  type Members,
+} from "./value-keywords.ts";
 import { type Sliced, TooMuchWork, type Work } from "./work.ts";
 
 /** Returns undefined if the value satisfies the schema. */
@@ -42,8 +49,6 @@ const MAX_NESTING = 300;
 const APPLY_STEPS = 20;
 const SIMPLE_STEPS = 2;
 const REMEMBER_STEPS = 20;
-
-type JsonRecord = Readonly<Record<string, unknown>>;
 
 class Check {
   readonly #tracks: boolean;
@@ -80,12 +85,13 @@ class Check {
     if (node.always === false) {
       return { problem: problem("false", () => "nothing is allowed here") };
     }
-    const wrong = this.#findWrongValue(node, value);
+    const wrong = findWrongValue(node, value, this.#work);
     return wrong ? { problem: wrong } : PASSED;
   }
 
   *#evaluate(node: SchemaNode, value: unknown, nesting: number): Sliced<Outcome> {
-    const wrong = this.#findWrongValue(node, value) ?? (yield* this.#findUnequal(node, value));
+    const wrong =
+      findWrongValue(node, value, this.#work) ?? (yield* findUnequal(node, value, this.#work));
     if (wrong) return { problem: wrong };
     const marks = new EvaluatedMarks(this.#tracks, this.#work);
     const found =
@@ -97,55 +103,6 @@ class Check {
           : undefined);
     if (found) return { problem: found };
     return this.#tracks ? { evaluated: marks.evaluated } : PASSED;
-  }
-
-  // Keywords about the value alone
-
-  #findWrongValue(node: SchemaNode, value: unknown): Problem | undefined {
-    const { types } = node;
-    if (types && !types.some((type) => isOfType(value, type))) {
-      return problem("type", () => `must be ${types.join(" or ")}, not ${typeName(value)}`);
-    }
-    if (typeof value === "number") return findWrongNumber(node, value);
-    if (typeof value === "string") return this.#findWrongString(node, value);
-    return undefined;
-  }
-
-  #findWrongString(node: SchemaNode, text: string): Problem | undefined {
-    const { minLength, maxLength, format } = node;
-    if (minLength !== undefined || maxLength !== undefined) {
-      this.#work.spend(text.length >> 5);
-      const length = countCodePoints(text);
-      if (minLength !== undefined && length < minLength) {
-        return problem(
-          "minLength",
-          () => `must have at least ${minLength} characters, not ${length}`,
-        );
-      }
-      if (maxLength !== undefined && length > maxLength) {
-        return problem(
-          "maxLength",
-          () => `must have at most ${maxLength} characters, not ${length}`,
-        );
-      }
-    }
-    if (!format) return undefined;
-    this.#work.spend(text.length >> 2);
-    if (format.matches(text)) return undefined;
-    return problem("format", () => `must be of the format ${format.name}, not ${quote(text)}`);
-  }
-
-  /** Comparisons with a list or a pattern, which may take long. */
-  *#findUnequal({ allowed, pattern }: SchemaNode, value: unknown): Sliced<Problem | undefined> {
-    if (allowed && !allowed.forms.has(yield* toCanonicalForm(value, this.#work))) {
-      const { keyword, shown } = allowed;
-      return problem(keyword, () =>
-        keyword === "const" ? `must be ${shown}` : `must be one of ${shown}`,
-      );
-    }
-    if (!pattern || typeof value !== "string") return undefined;
-    if (yield* matchPattern(pattern, value, this.#work)) return undefined;
-    return problem("pattern", () => `must match the pattern ${pattern.source.slice(0, 500)}`);
   }
 
   // Keywords applied in place
@@ -245,12 +202,12 @@ class Check {
 
   *#applyToMembers(
     node: SchemaNode,
-    value: JsonRecord,
+    value: Members,
     marks: EvaluatedMarks,
     nesting: number,
   ): Sliced<Problem | undefined> {
     const keys = Object.keys(value);
-    const incomplete = this.#findMissing(node, value, keys.length);
+    const incomplete = findMissing(node, value, keys.length, this.#work);
     if (incomplete) return incomplete;
     const { properties, patternProperties, additionalProperties, propertyNames } = node;
     for (const key of keys) {
@@ -301,48 +258,17 @@ class Check {
     return yield* matchPattern(pattern, key, this.#work);
   }
 
-  #findMissing(node: SchemaNode, value: JsonRecord, size: number): Problem | undefined {
-    const { minProperties, maxProperties, required = [], dependentRequired } = node;
-    this.#work.spend(required.length);
-    const missing = required.filter((key) => !Object.hasOwn(value, key));
-    if (missing.length > 0) return absent(missing, "");
-    for (const [key, needed] of dependentRequired ?? []) {
-      this.#work.spend(1);
-      if (!Object.hasOwn(value, key)) continue;
-      this.#work.spend(needed.length);
-      const absentOnes = needed.filter((each) => !Object.hasOwn(value, each));
-      if (absentOnes.length > 0) return absent(absentOnes, `, needed because of ${quote(key)}`);
-    }
-    if (minProperties !== undefined && size < minProperties) {
-      return problem(
-        "minProperties",
-        () => `must have at least ${minProperties} properties, not ${size}`,
-      );
-    }
-    if (maxProperties !== undefined && size > maxProperties) {
-      return problem(
-        "maxProperties",
-        () => `must have at most ${maxProperties} properties, not ${size}`,
-      );
-    }
-    return undefined;
-  }
-
   *#applyToItems(
     node: SchemaNode,
     value: readonly unknown[],
     marks: EvaluatedMarks,
     nesting: number,
   ): Sliced<Problem | undefined> {
-    const { minItems, maxItems, uniqueItems, contains, unevaluatedItems } = node;
+    const { uniqueItems, contains, unevaluatedItems } = node;
     const { prefixItems = [], items } = node;
     const { length } = value;
-    if (minItems !== undefined && length < minItems) {
-      return problem("minItems", () => `must have at least ${minItems} items, not ${length}`);
-    }
-    if (maxItems !== undefined && length > maxItems) {
-      return problem("maxItems", () => `must have at most ${maxItems} items, not ${length}`);
-    }
+    const wrongLength = findWrongLength(node, length);
+    if (wrongLength) return wrongLength;
     const described = items ? length : Math.min(prefixItems.length, length);
     for (let index = 0; index < described; index++) {
       const schema = prefixItems[index] ?? items;
@@ -357,7 +283,7 @@ class Check {
     }
     const wrong =
       (contains && (yield* this.#applyContains(contains, node, value, marks, nesting))) ??
-      (uniqueItems ? yield* this.#findRepeated(value) : undefined);
+      (uniqueItems ? yield* findRepeated(value, this.#work) : undefined);
     if (wrong || !unevaluatedItems) return wrong;
     for (const [index, item] of value.entries()) {
       this.#work.spend(1);
@@ -397,70 +323,6 @@ class Check {
       () => `must contain at most ${most} items that match \`contains\`, not ${matches}`,
     );
   }
-
-  *#findRepeated(value: readonly unknown[]): Sliced<Problem | undefined> {
-    const seen = new Map<string, number>();
-    for (const [index, item] of value.entries()) {
-      this.#work.spend(2);
-      if (this.#work.due) yield;
-      const form = yield* toCanonicalForm(item, this.#work);
-      const first = seen.get(form);
-      if (first !== undefined) {
-        return problem(
-          "uniqueItems",
-          () => `must not repeat items: ${first} and ${index} are equal`,
-        );
-      }
-      seen.set(form, index);
-    }
-    return undefined;
-  }
-}
-
-function findWrongNumber(node: SchemaNode, value: number): Problem | undefined {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = node;
-  if (minimum !== undefined && value < minimum) {
-    return problem("minimum", () => `must be at least ${minimum}, not ${value}`);
-  }
-  if (maximum !== undefined && value > maximum) {
-    return problem("maximum", () => `must be at most ${maximum}, not ${value}`);
-  }
-  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) {
-    return problem("exclusiveMinimum", () => `must be more than ${exclusiveMinimum}, not ${value}`);
-  }
-  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) {
-    return problem("exclusiveMaximum", () => `must be less than ${exclusiveMaximum}, not ${value}`);
-  }
-  if (multipleOf !== undefined && !isMultipleOf(value, multipleOf)) {
-    return problem("multipleOf", () => `must be a multiple of ${multipleOf}, not ${value}`);
-  }
-  return undefined;
-}
-
-function isOfType(value: unknown, type: string): boolean {
-  if (type === "integer") return Number.isInteger(value);
-  if (type === "number") return typeof value === "number";
-  return typeName(value) === type;
-}
-
-function typeName(value: unknown): string {
-  if (value === null) return "null";
-  return isArray(value) ? "array" : typeof value;
-}
-
-function isArray(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
-}
-
-function countCodePoints(text: string): number {
-  let count = text.length;
-  for (let at = 0; at < text.length - 1; at++) {
-    const isHigh = (text.charCodeAt(at) & 0xfc00) === 0xd800;
-    if (!isHigh || (text.charCodeAt(at + 1) & 0xfc00) !== 0xdc00) continue;
-    count--;
-    at++;
-  }
-  return count;
 }
 
 function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {

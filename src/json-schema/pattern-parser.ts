@@ -104,7 +104,7 @@ class PatternParser {
       case "(":
         return this.#parseGroup();
       case "[":
-        return this.#character(this.#take(CLASS)[0]);
+        return this.#character(this.#read(CLASS)[0]);
       case ".":
         this.#at++;
         return this.#character(".");
@@ -119,7 +119,7 @@ class PatternParser {
   }
 
   #parseEscape(): Syntax {
-    const [escape] = this.#take(ESCAPE);
+    const [escape] = this.#read(ESCAPE);
     if (escape === String.raw`\b`) return { type: "assert", holds: atWordEdge };
     if (escape === String.raw`\B`) {
       return { type: "assert", holds: (text, at) => !atWordEdge(text, at) };
@@ -130,7 +130,7 @@ class PatternParser {
 
   #parseGroup(): Syntax | undefined {
     const mayLookAhead = this.#atHead;
-    const [opening, plain, name, ahead, lookbehind] = this.#take(GROUP);
+    const [opening, plain, name, ahead, lookbehind] = this.#read(GROUP);
     if (lookbehind !== undefined) throw unsupported("lookbehind");
     if (ahead !== undefined && !mayLookAhead) {
       throw unsupported("lookahead, except directly after a leading ^");
@@ -171,7 +171,7 @@ class PatternParser {
     return { type: "character", matches };
   }
 
-  #take(token: RegExp): RegExpExecArray {
+  #read(token: RegExp): RegExpExecArray {
     token.lastIndex = this.#at;
     const match = token.exec(this.#source);
     if (!match) throw new PatternError(`cannot be read at ${quote(this.#source.slice(this.#at))}`);

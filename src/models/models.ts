@@ -12,6 +12,7 @@ import { type RunDeps, runTurn } from "../turn/run.ts";
 import { createPause, type Pause } from "../turn/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../turn/steering.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
+import { runAfterProbe } from "./first-probe.ts";
 
 /** What the operator configures about one model. */
 export interface ModelOptions {
@@ -169,6 +170,8 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
   const { pause } = deps;
   const pool = "watch" in engine ? engine : undefined;
   let status: ModelStatus = { state: "unknown" };
+  /** Resolves when the first probe has ended, or found a context length. Undefined unless it is under way. */
+  let firstProbe: Promise<void> | undefined;
   const model: Model = {
     id: options.id,
     get provider() {
@@ -188,12 +191,17 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
       return status;
     },
     async probe(signal) {
+      const settled = Promise.withResolvers<void>();
+      if (status.state === "unknown") firstProbe = settled.promise;
       try {
-        status = { state: "ready", probe: await engine.probe(signal) };
+        const probe = pool ? pool.probe(signal, settled.resolve) : engine.probe(signal);
+        status = { state: "ready", probe: await probe };
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         status = { state: "unavailable", reason };
       }
+      firstProbe = undefined;
+      settled.resolve();
       return status;
     },
     watch: async (everyMs, signal, onChange) => pool?.watch(everyMs, signal, onChange),
@@ -203,8 +211,11 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
         .length;
     },
     countTurnTokens: (turn, signal) => countPromptTokens(turn, runDeps(), signal),
-    run: (turn, signal, onFact) =>
-      runTurn(turn, onFact ? { ...runDeps(), onFact } : runDeps(), signal),
+    run(turn, signal, onFact) {
+      const run = () => runTurn(turn, onFact ? { ...runDeps(), onFact } : runDeps(), signal);
+      if (firstProbe === undefined || model.contextLength !== undefined) return run();
+      return runAfterProbe(firstProbe, run, signal);
+    },
   };
   const runDeps = (): RunDeps => ({
     engine,

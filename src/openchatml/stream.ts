@@ -83,9 +83,7 @@ export function createOpenChatMLStream(options: StreamOptions = {}): OpenChatMLS
         { type: "response.cancel", reason },
       ];
     },
-    get warnings() {
-      return reader.warnings;
-    },
+    warnings: reader.warnings,
   };
 }
 

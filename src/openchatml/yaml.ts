@@ -172,9 +172,9 @@ class ScalarReader {
   #flowList(depth: number): HeaderValue[] {
     const items: HeaderValue[] = [];
     this.#at++;
-    while (!this.#take("]")) {
+    while (!this.#accept("]")) {
       items.push(this.#value(",]", depth, false));
-      if (!this.#take(",") && !this.#isNext("]")) throw this.#error("a list that is not closed");
+      if (!this.#accept(",") && !this.#isNext("]")) throw this.#error("a list that is not closed");
     }
     return items;
   }
@@ -182,12 +182,12 @@ class ScalarReader {
   #flowMap(depth: number): YamlMap {
     const entries = new Map<string, HeaderValue>();
     this.#at++;
-    while (!this.#take("}")) {
+    while (!this.#accept("}")) {
       this.#skipSpace();
       const key = this.key();
       if (entries.has(key)) throw this.#error(`the key ${key} is repeated`);
       entries.set(key, this.#value(",}", depth, false));
-      if (!this.#take(",") && !this.#isNext("}")) throw this.#error("a map that is not closed");
+      if (!this.#accept(",") && !this.#isNext("}")) throw this.#error("a map that is not closed");
     }
     return Object.fromEntries(entries);
   }
@@ -243,7 +243,7 @@ class ScalarReader {
     return match === null ? -1 : from + match.index;
   }
 
-  #take(character: string): boolean {
+  #accept(character: string): boolean {
     const isNext = this.#isNext(character);
     if (isNext) this.#at++;
     return isNext;

@@ -38,48 +38,73 @@ interface Owner {
   bytes: number;
 }
 
-/** Uses no timers: expired entries are removed when they are read, or when room is needed. */
 export function createMemoryStore(options: MemoryStoreOptions): Store {
-  const { maxEntries, maxBytes, now } = options;
-  const entries = new Map<string, Entry>();
-  const owners = new Map<string, Owner>();
-  let bytes = 0;
+  const memory = new Memory(options);
+  return {
+    get: async (key) => memory.get(key),
+    set: async (key, value, ttlSeconds, tenant) => memory.set(key, value, ttlSeconds, tenant),
+    async delete(key) {
+      memory.remove(key);
+    },
+  };
+}
 
-  function remove(key: string): Entry | undefined {
-    const entry = entries.get(key);
+/** Uses no timers: expired entries are removed when they are read, or when room is needed. */
+class Memory {
+  readonly #options: MemoryStoreOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #owners = new Map<string, Owner>();
+  #bytes = 0;
+
+  constructor(options: MemoryStoreOptions) {
+    this.#options = options;
+  }
+
+  get(key: string): string | undefined {
+    const entry = this.remove(key);
+    if (entry === undefined || entry.until < this.#options.now()) return undefined;
+    this.#put(key, entry);
+    return entry.value;
+  }
+
+  /** False: it does not fit, and a previous value is unchanged. */
+  set(key: string, value: string, ttlSeconds: number, tenant: string): boolean {
+    // Checked first, since a text has at least one byte per code unit.
+    if (value.length > this.#options.maxBytes) return false;
+    const size = byteLength(key) + byteLength(value);
+    if (!this.#hasRoom(tenant, size)) return false;
+    this.remove(key);
+    const owner = this.#owners.get(tenant) ?? { tenant, keys: new Set(), bytes: 0 };
+    const until = this.#options.now() + ttlSeconds * 1000;
+    this.#put(key, { owner, value, bytes: size, until });
+    this.#makeRoom(owner);
+    return true;
+  }
+
+  remove(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     const { owner } = entry;
-    entries.delete(key);
+    this.#entries.delete(key);
     owner.keys.delete(key);
     owner.bytes -= entry.bytes;
-    bytes -= entry.bytes;
-    if (owner.keys.size === 0) owners.delete(owner.tenant);
+    this.#bytes -= entry.bytes;
+    if (owner.keys.size === 0) this.#owners.delete(owner.tenant);
     return entry;
   }
 
-  function put(key: string, entry: Entry): void {
+  #put(key: string, entry: Entry): void {
     const { owner } = entry;
-    owners.set(owner.tenant, owner);
-    entries.set(key, entry);
+    this.#owners.set(owner.tenant, owner);
+    this.#entries.set(key, entry);
     owner.keys.add(key);
     owner.bytes += entry.bytes;
-    bytes += entry.bytes;
+    this.#bytes += entry.bytes;
   }
 
-  function ownerOf(tenant: string): Owner {
-    return owners.get(tenant) ?? { tenant, keys: new Set(), bytes: 0 };
-  }
-
-  /** Evicts the least recently used entries of `owner` until `isEnough`. */
-  function dropOldest(owner: Owner, isEnough: () => boolean): void {
-    for (const oldest of owner.keys) {
-      if (isEnough()) return;
-      remove(oldest);
-    }
-  }
-
-  function quotaOf(tenant: string): { readonly maxEntries: number; readonly maxBytes: number } {
-    const quota = options.quotaOf?.(tenant);
+  #quotaOf(tenant: string): { readonly maxEntries: number; readonly maxBytes: number } {
+    const { maxEntries, maxBytes } = this.#options;
+    const quota = this.#options.quotaOf?.(tenant);
     return {
       maxEntries: Math.min(maxEntries, quota?.maxEntries ?? maxEntries),
       maxBytes: Math.min(maxBytes, quota?.maxBytes ?? maxBytes),
@@ -87,27 +112,34 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   }
 
   /** Whether an entry of this size would stay after all tenants with more bytes have been evicted from. */
-  function hasRoom(tenant: string, size: number): boolean {
-    if (size > quotaOf(tenant).maxBytes) return false;
-    if (bytes + size <= maxBytes) return true;
+  #hasRoom(tenant: string, size: number): boolean {
+    const { maxBytes } = this.#options;
+    if (size > this.#quotaOf(tenant).maxBytes) return false;
+    if (this.#bytes + size <= maxBytes) return true;
     let least = size;
-    for (const owner of owners.values()) {
+    for (const owner of this.#owners.values()) {
       if (owner.tenant !== tenant) least += Math.min(owner.bytes, size);
     }
     return least <= maxBytes;
   }
 
-  function isFull(): boolean {
-    return entries.size > maxEntries || bytes > maxBytes;
+  #makeRoom(writer: Owner): void {
+    const { maxEntries, maxBytes } = this.#options;
+    const own = this.#quotaOf(writer.tenant);
+    this.#evict(writer, () => writer.keys.size <= own.maxEntries && writer.bytes <= own.maxBytes);
+    while (this.#entries.size > maxEntries || this.#bytes > maxBytes) {
+      const overBytes = this.#bytes > maxBytes;
+      const owner = this.#largest(writer, (each) => (overBytes ? each.bytes : each.keys.size));
+      const before = owner.keys.size;
+      this.#evict(owner, () => owner.keys.size < before);
+    }
   }
 
-  function makeRoom(writer: Owner): void {
-    const own = quotaOf(writer.tenant);
-    dropOldest(writer, () => writer.keys.size <= own.maxEntries && writer.bytes <= own.maxBytes);
-    while (isFull()) {
-      const owner = largest(writer, (each) => (bytes > maxBytes ? each.bytes : each.keys.size));
-      const before = owner.keys.size;
-      dropOldest(owner, () => owner.keys.size < before);
+  /** Evicts the least recently used entries of `owner` until `isEnough`. */
+  #evict(owner: Owner, isEnough: () => boolean): void {
+    for (const oldest of owner.keys) {
+      if (isEnough()) return;
+      this.remove(oldest);
     }
   }
 
@@ -115,35 +147,12 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
    * Prefers another tenant to the writer if both hold as much, so that the new entry stays. There are few
    * tenants: those with keys.
    */
-  function largest(writer: Owner, measure: (owner: Owner) => number): Owner {
+  #largest(writer: Owner, measure: (owner: Owner) => number): Owner {
     let most = writer;
-    for (const owner of owners.values()) {
+    for (const owner of this.#owners.values()) {
       const isMore = measure(owner) > measure(most);
       if (isMore || (most === writer && measure(owner) === measure(most))) most = owner;
     }
     return most;
   }
-
-  return {
-    async get(key) {
-      const entry = remove(key);
-      if (entry === undefined || entry.until < now()) return undefined;
-      put(key, entry);
-      return entry.value;
-    },
-    async set(key, value, ttlSeconds, tenant) {
-      // Checked first, since a text has at least one byte per code unit.
-      if (value.length > maxBytes) return false;
-      const size = byteLength(key) + byteLength(value);
-      if (!hasRoom(tenant, size)) return false;
-      remove(key);
-      const owner = ownerOf(tenant);
-      put(key, { owner, value, bytes: size, until: now() + ttlSeconds * 1000 });
-      makeRoom(owner);
-      return true;
-    },
-    async delete(key) {
-      remove(key);
-    },
-  };
 }

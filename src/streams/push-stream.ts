@@ -109,6 +109,17 @@ export class SerialQueue {
     return demand;
   }
 
+  /** Delivers one event. While nothing waits, this is a call of the consumer. */
+  deliver<T>(event: T, consumer: Consumer<T>): Demand {
+    if (this.#demand !== true) return this.pass(() => consumer(event));
+    const demand = consumer(event);
+    if (demand !== true) {
+      this.#demand = demand;
+      if (typeof demand !== "boolean") void this.#settle(demand);
+    }
+    return demand;
+  }
+
   /** Drops everything from now on. */
   close(): void {
     this.#demand = false;

@@ -14,18 +14,18 @@ export interface CallQuotaOptions {
 
 /** The same tools. A call above the quota is not made: its result tells the model so. */
 export function limitCalls(toolbox: Toolbox, options: CallQuotaOptions): Toolbox {
-  const take = createQuota(options);
+  const countCall = createQuota(options);
   const { browser, python } = toolbox;
   return {
     ...toolbox,
-    ...(browser && { browser: (given) => limitTool(browser(given), take) }),
-    ...(python && { python: (given) => limitTool(python(given), take) }),
+    ...(browser && { browser: (given) => limitTool(browser(given), countCall) }),
+    ...(python && { python: (given) => limitTool(python(given), countCall) }),
   };
 }
 
 const HOUR_MS = 3_600_000;
 
-/** Takes one call of a tenant's quota. False: none is left. Tenants are the operator's keys, so there are few. */
+/** Counts one call against a tenant's quota. False: none is left. Tenants are the operator's keys, so there are few. */
 function createQuota({ perHour, now }: CallQuotaOptions): (tenant: string) => boolean {
   const left = new Map<string, { calls: number; at: number }>();
   return (tenant) => {
@@ -41,14 +41,14 @@ function createQuota({ perHour, now }: CallQuotaOptions): (tenant: string) => bo
   };
 }
 
-function limitTool(tool: BuiltinTool, take: (tenant: string) => boolean): BuiltinTool {
+function limitTool(tool: BuiltinTool, countCall: (tenant: string) => boolean): BuiltinTool {
   return {
     ...tool,
     async open(session) {
       const run = await tool.open(session);
       return {
         run: (call, signal) =>
-          take(session.tenant)
+          countCall(session.tenant)
             ? run.run(call, signal)
             : Promise.resolve(toRefusal(call.recipient, call.body)),
         ...(run.cite && { cite: (cursor, lines) => run.cite?.(cursor, lines) }),

@@ -11,7 +11,7 @@ import type { Outcome } from "./next-step.ts";
 import type { WrittenCall } from "./part-emitter.ts";
 import { runInSlices } from "./slices.ts";
 import type { ApprovedCall, TurnEvent } from "./turn.ts";
-import { appendMessage, openMessage, type TurnState } from "./turn-state.ts";
+import { appendMessage, openMessage, parseWritten, type TurnState } from "./turn-state.ts";
 
 /** Runs the call that the model has just completed. */
 export async function runBuiltinCall(state: TurnState): Promise<Outcome> {
@@ -58,13 +58,13 @@ function toMessages({ part, raw, header }: WrittenCall, text: string): [Message,
 
 /** Appends a call as if the model had just made it. */
 export function writeBuiltinCall(state: TurnState, approved: ApprovedCall): void {
-  const { parser, transcript, tokenizer, emitter, prefixes } = state;
+  const { transcript, tokenizer, emitter, prefixes } = state;
   const { recipient, body } = approved;
   emitter.approved = approved;
   openMessage(state, prefixes.builtinCall(recipient));
   const ids: readonly TokenId[] = [...tokenizer.encode(body), prefixes.endOfCall];
   transcript.appendIds(ids);
-  void state.emit(emitter.push(parser.pushIds(ids)));
+  parseWritten(state, ids);
   emitter.approved = undefined;
 }
 

@@ -8,16 +8,14 @@ export interface CodeBody {
   /** Returns the rest. */
   end(): string;
   /** The code came as a JSON argument. */
-  readonly wasWrapped: boolean;
+  wasWrapped(): boolean;
 }
 
 export function createCodeBody(): CodeBody {
   let held: string | undefined = "";
   let wasWrapped = false;
   return {
-    get wasWrapped() {
-      return wasWrapped;
-    },
+    wasWrapped: () => wasWrapped,
     push(text) {
       if (held === undefined) return text;
       held += text;

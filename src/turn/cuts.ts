@@ -89,5 +89,5 @@ function mustEndReasoning({ turn, steering, usage, parser, repetition }: TurnSta
   if (repetition?.looping) return true;
   const { maxOutputTokens } = turn;
   if (maxOutputTokens === undefined || steering.answerReserve === 0) return false;
-  return usage.completionTokens >= maxOutputTokens - steering.answerReserve;
+  return usage.completionTokens() >= maxOutputTokens - steering.answerReserve;
 }

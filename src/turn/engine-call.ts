@@ -3,7 +3,7 @@
  * own fields.
  */
 import { EngineError } from "../engines/engine-error.ts";
-import type { CompletionRequest, EngineEvent, EngineTokens } from "../engines/engine.ts";
+import type { CompletionRequest, Engine, EngineEvent, EngineTokens } from "../engines/engine.ts";
 import { consume, type Demand, guard } from "../streams/push-stream.ts";
 import { toMarkerReading } from "./shown-markers.ts";
 import { createTextMeter } from "./text-meter.ts";
@@ -79,7 +79,7 @@ export async function callEngine(
     onFact?.(event);
     switch (event.type) {
       case "open":
-        if (event.engine) state.parser.readAs(toMarkerReading(event.engine, state.steering));
+        if (event.engine) readAs(state, event.engine);
         return emitStart(state);
       case "finish":
         usage.endCall(event.usage);
@@ -116,9 +116,7 @@ export async function callEngine(
   state.nativeReason = null;
   usage.beginCall(promptLength, {
     // Text that ends within a token is encoded as several. The engine samples no more than was requested.
-    get tokens() {
-      return Math.min(meter.tokens, request.maxTokens);
-    },
+    tokens: () => Math.min(meter.tokens(), request.maxTokens),
   });
   try {
     await consume(engine.complete(request, state.signal), reading.consumer);
@@ -133,6 +131,13 @@ export async function callEngine(
   return end;
 }
 
+/** Another engine of a pool answers. */
+function readAs({ parser, steering, onFact }: TurnState, engine: Engine): void {
+  const reading = toMarkerReading(engine, steering);
+  onFact?.({ type: "read-as", markers: reading.markers });
+  parser.readAs(reading);
+}
+
 function sum(counts: readonly number[]): number {
   let total = 0;
   for (const count of counts) total += count;
@@ -143,7 +148,7 @@ function sum(counts: readonly number[]): number {
 function tokensLeft(state: TurnState, promptLength: number): number {
   const { turn, contextLength, steering, usage } = state;
   const fallback = contextLength === undefined ? steering.defaultMaxOutputTokens : Infinity;
-  const byRequest = (turn.maxOutputTokens ?? fallback) - usage.completionTokens;
+  const byRequest = (turn.maxOutputTokens ?? fallback) - usage.completionTokens();
   const byContext = (contextLength ?? Infinity) - promptLength;
   return Math.min(byRequest, byContext);
 }

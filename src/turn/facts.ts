@@ -15,7 +15,7 @@ import type { Layout } from "../harmony/render.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import type { Decision, Outcome, Stage } from "./next-step.ts";
 import type { Steering } from "./steering.ts";
-import type { Turn } from "./turn.ts";
+import type { Turn, TurnEvent } from "./turn.ts";
 
 /** Called synchronously. It must not throw, and must not keep the turn waiting. */
 export type OnFact = (fact: TurnFact) => void;
@@ -30,6 +30,8 @@ export type TurnFact =
   /** What the engine has sent, before anything reads it. */
   | EngineEvent
   | { readonly type: "call-failed"; readonly error: unknown }
+  /** An event is given out. */
+  | { readonly type: "emitted"; readonly event: Exclude<TurnEvent, { type: "part-delta" }> }
   | ParserFact;
 
 /** The conversation has become a prompt. Comes first. */

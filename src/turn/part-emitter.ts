@@ -14,6 +14,7 @@ import {
   type FindSource,
 } from "./citations.ts";
 import { type CodeBody, createCodeBody } from "./code-body.ts";
+import { GrowingText } from "./growing-text.ts";
 import { HeldEvents, type HeldPart } from "./held-events.ts";
 import { PartStops } from "./part-stops.ts";
 import type { ApprovedCall, Part, TurnEvent } from "./turn.ts";
@@ -24,6 +25,11 @@ type PartStart = Extract<ParseEvent, { type: "part-start" }>;
 export interface PartEmitter {
   /** Returns the turn events for these parser events. `logprobs` belong to the tokens of these events. */
   push(events: readonly ParseEvent[], logprobs?: readonly TokenLogprob[]): TurnEvent[];
+  /**
+   * The event of text that only continues the open part. Undefined, with nothing done, where more may have to be: then
+   * {@link push} it.
+   */
+  continuePart(text: string): TurnEvent | undefined;
   /** Holds further parts of these kinds, and no others. Parts already held stay held. */
   setHeld(kinds: readonly PartKind[]): void;
   /** Returns all held events and stops holding. */
@@ -50,6 +56,8 @@ export interface PartEmitter {
   readonly last: Part | undefined;
   /** Text of `last` so far, emitted or held. */
   readonly text: string;
+  /** Whether there is any. Cheaper than to ask for it. */
+  readonly hasText: boolean;
   /** Text of the open answer part, or else the last one. */
   readonly answerText: string;
   /** Number of parts begun. Discarded parts and calls cut before their arguments are not counted. */
@@ -114,11 +122,11 @@ export function createPartEmitter(options: PartEmitterOptions): PartEmitter {
 class Emitter implements PartEmitter {
   part: Part | undefined;
   last: Part | undefined;
-  text = "";
   refused: string | undefined;
   stopSequence: string | undefined;
   approved: ApprovedCall | undefined;
   readonly #options: PartEmitterOptions;
+  readonly #text = new GrowingText();
   readonly #counts: Record<PartKind, number> = {
     reasoning: 0,
     preamble: 0,
@@ -180,6 +188,23 @@ class Emitter implements PartEmitter {
     return out;
   }
 
+  continuePart(text: string): TurnEvent | undefined {
+    const { part } = this;
+    const isPlain =
+      part !== undefined &&
+      this.#started &&
+      !this.#omitting &&
+      this.stopSequence === undefined &&
+      this.#citations === undefined &&
+      this.#call === undefined &&
+      this.#waitingLogprobs.length === 0 &&
+      !this.#stops.isWatching &&
+      !this.#isHeld(part);
+    if (!isPlain) return undefined;
+    this.#text.push(text);
+    return { type: "part-delta", text };
+  }
+
   setHeld(kinds: readonly PartKind[]): void {
     this.#held.hold(kinds);
   }
@@ -207,6 +232,14 @@ class Emitter implements PartEmitter {
       this.#counts[kind] = this.#emitted[kind];
       if (kind === "content") this.#forgetStop();
     }
+  }
+
+  get text(): string {
+    return this.#text.toString();
+  }
+
+  get hasText(): boolean {
+    return !this.#text.isEmpty;
   }
 
   get answerText(): string {
@@ -237,7 +270,7 @@ class Emitter implements PartEmitter {
     this.#answerBefore = this.answerText;
     this.part = part;
     this.last = part;
-    this.text = "";
+    this.#text.clear();
     this.#counts[part.kind]++;
     this.#stops.start(part.kind, this.#counts.content > 0);
     this.#citations = part.kind === "content" ? this.#createCitations() : undefined;
@@ -318,7 +351,7 @@ class Emitter implements PartEmitter {
     // A message without text, such as an empty analysis message or a call cut before its arguments, is nothing to show.
     if (!this.#started && this.part) this.#emit({ type: "part-start", part: this.part }, out);
     this.#started = true;
-    this.text += text;
+    this.#text.push(text);
     this.#emit(
       { type: "part-delta", text, ...this.#drainLogprobs(), ...this.#takeCitations() },
       out,
@@ -362,7 +395,7 @@ class Emitter implements PartEmitter {
   #endCall({ code, header, raw }: OpenCall, out: TurnEvent[]): void {
     const { part } = this;
     const rest = code?.end() ?? "";
-    if (code?.wasWrapped) this.#options.builtins?.onWrappedCode();
+    if (code?.wasWrapped()) this.#options.builtins?.onWrappedCode();
     // Also a call without a body is shown, because it will be run: not where it is held, and will be forgotten.
     const isRun = part !== undefined && !this.#isHeld(part);
     if (rest !== "" || (isRun && !this.#started)) this.#show(rest, out);

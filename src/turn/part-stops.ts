@@ -38,9 +38,14 @@ export class PartStops {
     this.#longest = Math.max(0, ...stop.map((each) => each.length));
   }
 
+  /** Whether any text may have to be held back. */
+  get isWatching(): boolean {
+    return this.#stop.length > 0;
+  }
+
   /** The stop string that was found in the open part. */
   get found(): string | undefined {
-    return this.#foundAfterAnswer ?? this.#matcher?.matched;
+    return this.#foundAfterAnswer ?? this.#matcher?.matched();
   }
 
   /** A part begins. `followsAnswer`: an answer part has begun before it. */

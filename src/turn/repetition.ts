@@ -3,6 +3,7 @@
  * that return no ids, characters are compared instead of tokens.
  */
 import type { Capabilities, EngineTokens } from "../engines/engine.ts";
+import type { TokenId } from "../tokenizer/index.ts";
 import { textUnit } from "./token-units.ts";
 
 /** Longest period to detect, in tokens. */
@@ -17,6 +18,10 @@ type SplittableTokens = Exclude<EngineTokens, { type: "pieces" }>;
 
 export interface RepetitionGuard {
   push(tokens: EngineTokens): void;
+  /** As {@link push}, for some ids of a list. */
+  pushIds(ids: readonly TokenId[], from: number, to: number): void;
+  /** Ids that can be pushed at once without skipping a check. */
+  readonly idsUntilCheck: number;
   /** Result of the last check. */
   readonly looping: boolean;
   /** Whether all of these tokens can be pushed at once without skipping a check. */
@@ -37,7 +42,7 @@ class Guard implements RepetitionGuard {
   readonly #maxPeriod: number;
   readonly #minRepeated: number;
   readonly #interval: number;
-  #recent: number[] = [];
+  readonly #recent: number[] = [];
   #sinceCheck = 0;
 
   /** `scale`: units per token. A unit is an id or a character. */
@@ -50,8 +55,7 @@ class Guard implements RepetitionGuard {
   push(tokens: EngineTokens): void {
     switch (tokens.type) {
       case "ids":
-        for (const id of tokens.ids) this.#recent.push(id);
-        break;
+        return this.pushIds(tokens.ids, 0, tokens.ids.length);
       case "pieces":
         for (const piece of tokens.pieces) {
           if ("text" in piece) this.#pushText(piece.text);
@@ -64,8 +68,16 @@ class Guard implements RepetitionGuard {
       default:
         tokens satisfies never;
     }
-    this.#sinceCheck += countUnits(tokens);
-    if (this.#sinceCheck >= this.#interval) this.#check();
+    this.#count(countUnits(tokens));
+  }
+
+  pushIds(ids: readonly TokenId[], from: number, to: number): void {
+    for (let at = from; at < to; at++) this.#recent.push(ids[at] ?? 0);
+    this.#count(to - from);
+  }
+
+  get idsUntilCheck(): number {
+    return this.#untilCheck;
   }
 
   hasRoomFor(tokens: EngineTokens): boolean {
@@ -101,10 +113,24 @@ class Guard implements RepetitionGuard {
     for (let at = 0; at < text.length; at++) this.#recent.push(text.charCodeAt(at));
   }
 
+  #count(units: number): void {
+    this.#sinceCheck += units;
+    if (this.#sinceCheck >= this.#interval) this.#check();
+  }
+
   #check(): void {
     this.#sinceCheck = 0;
-    this.#recent = this.#recent.slice(-this.#minRepeated - this.#maxPeriod);
+    this.#forget();
     this.looping = this.#isPeriodic();
+  }
+
+  /** Keeps the units that a check compares. In place: a copy at each check would be most of the guard's garbage. */
+  #forget(): void {
+    const units = this.#recent;
+    const excess = units.length - this.#minRepeated - this.#maxPeriod;
+    if (excess <= 0) return;
+    for (let at = excess; at < units.length; at++) units[at - excess] = units[at] ?? 0;
+    units.length -= excess;
   }
 
   #isPeriodic(): boolean {

@@ -21,7 +21,6 @@ import type { Conclusion } from "./next-step.ts";
 import { createPartEmitter, type EmittedBuiltins } from "./part-emitter.ts";
 import { encodeText, type PromptOptions, rendererFor, sharePrompt, tooLong } from "./prompt.ts";
 import { createRepetitionGuard } from "./repetition.ts";
-import { reportParsing } from "./reporting-parser.ts";
 import { toSingleCallConstraint } from "./single-call-constraint.ts";
 import type { Pause } from "./slices.ts";
 import { steer } from "./steer.ts";
@@ -58,6 +57,8 @@ export interface RunDeps {
   readonly pause: Pause;
   /** Absent: nobody listens. */
   readonly onFact?: OnFact | undefined;
+  /** Ordinary ids are read like any others (see `ordinary.ts`): the events are the same. */
+  readonly takesLongWay?: boolean;
 }
 
 /**
@@ -69,13 +70,23 @@ export interface RunDeps {
 export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStream<TurnEvent> {
   return createPushStream(async (consumer) => {
     const queue = new SerialQueue();
-    const emit = (events: readonly TurnEvent[]) => queue.pass(() => deliverAll(events, consumer));
+    const { onFact } = deps;
+    const output: Pick<TurnState, "emit" | "emitOne"> = {
+      emit(events) {
+        if (onFact) for (const event of events) reportEvent(event, onFact);
+        return queue.pass(() => deliverAll(events, consumer));
+      },
+      emitOne(event) {
+        if (onFact) reportEvent(event, onFact);
+        return queue.deliver(event, consumer);
+      },
+    };
     const encoding = encodeTurn(turn, deps, signal);
     // `await` costs a microtask even for a plain value.
     const encoded = encoding instanceof Promise ? await encoding : encoding;
     const salting = deps.cacheSalts?.(turn.tenant);
     const cacheSalt = salting instanceof Promise ? await salting : salting;
-    const state = prepare(turn, { ...encoded, cacheSalt }, deps, emit, signal);
+    const state = prepare(turn, { ...encoded, cacheSalt }, deps, output, signal);
     if (encoded.prompt.length > LONG_PROMPT) await deps.pause();
     try {
       const conclusion = await steer(state);
@@ -87,6 +98,11 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
       await state.builtins?.close();
     }
   });
+}
+
+/** Deltas are left out: they are made from tokens that have been reported. */
+function reportEvent(event: TurnEvent, onFact: OnFact): void {
+  if (event.type !== "part-delta") onFact({ type: "emitted", event });
 }
 
 /**
@@ -126,7 +142,7 @@ function prepare(
   turn: Turn,
   { prompt, prefillIds, cacheSalt }: EncodedTurn & Pick<TurnState, "cacheSalt">,
   deps: RunDeps,
-  emit: TurnState["emit"],
+  output: Pick<TurnState, "emit" | "emitOne">,
   signal: AbortSignal,
 ): TurnState {
   const { engine, steering, contextLength } = deps;
@@ -150,6 +166,7 @@ function prepare(
     const { name, capabilities } = engine;
     const shaping = { layout, steering, contextLength, parsing, capabilities };
     onFact({ type: "rendered", turn, prompt, engine: name, ...shaping });
+    onFact({ type: "read-as", markers: reading.markers });
   }
   const state: TurnState = {
     turn: turn.affinity === undefined ? { ...turn, affinity: toAffinity(turn) } : turn,
@@ -157,14 +174,15 @@ function prepare(
     steering,
     contextLength,
     signal,
-    emit,
+    ...output,
+    takesLongWay: deps.takesLongWay ?? false,
     tokenizer,
     renderer,
     prefixes: createMessagePrefixes(renderer, tokenizer, deps.layout),
     transcript: createTranscript(prompt, tokenizer),
     prefillIds,
     cacheSalt,
-    parser: onFact ? reportParsing(parser, reading.markers, onFact) : parser,
+    parser,
     emitter: createPartEmitter({
       stop: turn.stop,
       textSeparator: turn.textSeparator,
@@ -259,7 +277,7 @@ function toUsage({ usage, parser, emitter, builtins }: TurnState): TurnUsage {
   const counted = usage.toUsage(parser.reasoningTokens);
   if (builtins === undefined) return counted;
   const { executed, searches, opens } = builtins;
-  const outputTokens = usage.toolOutputTokens;
+  const outputTokens = usage.toolOutputTokens();
   const requested = emitter.count("builtin-call");
   return { ...counted, builtins: { requested, executed, searches, opens, outputTokens } };
 }

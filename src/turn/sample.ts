@@ -3,6 +3,7 @@ import type { Constraint, EngineTokens, Sampling } from "../engines/engine.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import { isSpecial, type TokenId } from "../tokenizer/index.ts";
 import { callEngine, type CountTokens } from "./engine-call.ts";
+import { passOrdinary } from "./ordinary.ts";
 import { endsWithin, oneByOne } from "./token-units.ts";
 import { TurnError } from "./turn-error.ts";
 import type { TurnEvent } from "./turn.ts";
@@ -56,6 +57,13 @@ export async function sample<Cut extends string = never>(
     return true;
   };
 
+  /** The same for ordinary ids, none of which is the last token of a turn. */
+  const isCut = (): boolean => {
+    const cut = options.cut?.();
+    if (cut !== undefined) end = { why: "cut", cut };
+    return cut !== undefined;
+  };
+
   /** Reads all tokens at once if none before the last can end the turn. */
   const readAll = (tokens: EngineTokens, count: CountTokens): TurnEvent[] => {
     const { repetition } = state;
@@ -99,6 +107,8 @@ export async function sample<Cut extends string = never>(
     },
     (tokens, count) => {
       if (isOver()) return false;
+      const passed = readsEach ? undefined : passOrdinary(state, tokens, isCut);
+      if (passed !== undefined) return end === undefined && passed;
       const events = readsEach ? readEach(oneByOne(tokens), count) : readAll(tokens, count);
       const more = state.emit(events);
       return end === undefined && more;
@@ -115,6 +125,7 @@ export async function sample<Cut extends string = never>(
 
 function read(state: TurnState, tokens: EngineTokens, count: CountTokens): TurnEvent[] {
   if (state.turn.topLogprobs !== undefined) expectLogprobs(tokens);
+  state.onFact?.({ type: "parsed", tokens });
   count(tokens);
   state.transcript.append(tokens);
   state.repetition?.push(tokens);

@@ -14,9 +14,9 @@ export interface StopMatcher {
   /** Returns the held-back text that turned out not to match. */
   end(): string;
   /** The stop string that was found. */
-  readonly matched: string | undefined;
+  matched(): string | undefined;
   /** Transitions so far: at most two per code unit of text. */
-  readonly steps: number;
+  steps(): number;
 }
 
 export function createStopMatcher(stop: readonly string[]): StopMatcher {
@@ -43,12 +43,8 @@ export function createStopMatcher(stop: readonly string[]): StopMatcher {
   }
 
   return {
-    get matched() {
-      return matched;
-    },
-    get steps() {
-      return steps;
-    },
+    matched: () => matched,
+    steps: () => steps,
     skip(text) {
       for (let at = 0; at < text.length; at++) follow(text.charCodeAt(at));
       return hold(text);

@@ -1,7 +1,8 @@
 /** The memory shared by all text caches of this process: encoded prompts and parsed tools. */
 import { MemoryBudget } from "../harmony/text-memory.ts";
 
-/** 100,000 tokens of English take about 2 MB. */
-const MAX_BYTES = 32 * 1024 * 1024;
+/** For a Worker, which has 128 MB. 100,000 tokens of English take about 1.6 MB. */
+export const DEFAULT_TEXT_CACHE_BYTES = 16 * 1024 * 1024;
 
-export const TEXT_BUDGET = new MemoryBudget(MAX_BYTES);
+/** The application that was created last sets its size. */
+export const TEXT_BUDGET = new MemoryBudget(DEFAULT_TEXT_CACHE_BYTES);

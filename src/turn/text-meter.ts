@@ -9,7 +9,7 @@ export interface TextMeter {
   push(text: string): void;
   /** Marks a boundary that no token crosses. */
   cut(): void;
-  readonly tokens: number;
+  tokens(): number;
 }
 
 /** Length in characters at which text without spaces is counted as it stands. */
@@ -37,9 +37,7 @@ export function createTextMeter(tokenizer: Tokenizer): TextMeter {
     cut() {
       settle(rest.length);
     },
-    get tokens() {
-      return settled + count(rest, tokenizer);
-    },
+    tokens: () => settled + count(rest, tokenizer),
   };
 }
 

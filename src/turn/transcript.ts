@@ -7,6 +7,7 @@ import type { Capabilities, EngineTokens, Prompt } from "../engines/engine.ts";
 import { createMarkerScanner, idOfMarker, isHalfMarker } from "../harmony/markers.ts";
 import { toPromptText } from "../harmony/prompt-text.ts";
 import { CALL, END, END_OF_TEXT, RETURN, START } from "../harmony/tokens.ts";
+import { toIdsJson } from "../tokenizer/ids-json.ts";
 import { isSpecial, type TokenId, type Tokenizer } from "../tokenizer/index.ts";
 
 export interface Transcript {
@@ -17,13 +18,13 @@ export interface Transcript {
   /**
    * Closes the open message, with `<|end|>` by default. A trailing `<|return|>` or `<|endoftext|>` is
    * replaced, as in any history: the model sampled it last, so no engine has continued from it. A message
-   * without any content stays open; see `atMessageStart`.
+   * without any content stays open; see `isAtMessageStart`.
    */
   closeMessage(terminator?: TokenId): void;
   /** Begins another message with these ids, which also end the prompt: `<|start|>assistant`. */
   openMessage(start: readonly TokenId[]): void;
   /** Nothing follows the `<|start|>assistant` at the end. */
-  readonly atMessageStart: boolean;
+  isAtMessageStart(): boolean;
   /** A snapshot of the transcript. */
   prompt(): CountedPrompt;
 }
@@ -127,12 +128,10 @@ export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Tra
       appendIds(start);
       atMessageStart = true;
     },
-    get atMessageStart() {
-      return atMessageStart;
-    },
+    isAtMessageStart: () => atMessageStart,
     prompt: () => {
       appendText(scanner.end());
-      return runs.length === 0 ? base : withRuns(base, runs, tokenizer);
+      return runs.length === 0 ? base : new ExtendedPrompt(base, runs, tokenizer);
     },
   };
 }
@@ -143,35 +142,61 @@ function lastIdOf(run: readonly TokenId[] | string | undefined): TokenId | undef
   return typeof run === "object" ? run.at(-1) : undefined;
 }
 
-/** A snapshot that later runs do not change. */
-function withRuns(
-  base: CountedPrompt,
-  runs: readonly (readonly TokenId[] | string)[],
-  tokenizer: Tokenizer,
-): CountedPrompt {
-  const appended = runs.map((run) => (typeof run === "string" ? run : run.slice()));
-  let known: TokenId[] | undefined;
-  let spelled: readonly { readonly text: string; readonly tokens: number }[] | undefined;
-  const ids = () =>
-    (known ??= appended.flatMap((run) => (typeof run === "string" ? tokenizer.encode(run) : run)));
-  const texts = () =>
-    (spelled ??= appended.map((run) =>
+/** A prompt with what a turn added to it: a snapshot that later runs do not change. */
+class ExtendedPrompt implements CountedPrompt {
+  readonly #base: CountedPrompt;
+  readonly #runs: readonly (readonly TokenId[] | string)[];
+  readonly #tokenizer: Tokenizer;
+  #appendedIds: readonly TokenId[] | undefined;
+  #appendedTexts: readonly { readonly text: string; readonly tokens: number }[] | undefined;
+
+  constructor(
+    base: CountedPrompt,
+    runs: readonly (readonly TokenId[] | string)[],
+    tokenizer: Tokenizer,
+  ) {
+    this.#base = base;
+    this.#runs = runs.map((run) => (typeof run === "string" ? run : run.slice()));
+    this.#tokenizer = tokenizer;
+  }
+
+  get length(): number {
+    return this.#base.length + this.#ids().length;
+  }
+
+  textLength(): number {
+    return this.#texts().reduce((sum, { tokens }) => sum + tokens, this.#base.textLength());
+  }
+
+  get ids(): readonly TokenId[] {
+    return [...this.#base.ids, ...this.#ids()];
+  }
+
+  idsJson(): readonly Uint8Array[] {
+    return [...this.#base.idsJson(), toIdsJson(this.#ids())];
+  }
+
+  text(): string {
+    return this.#texts().reduce((all, { text }) => all + text, this.#base.text());
+  }
+
+  append(ids: readonly TokenId[]): CountedPrompt {
+    return new ExtendedPrompt(this.#base, [...this.#runs, ids], this.#tokenizer);
+  }
+
+  #ids(): readonly TokenId[] {
+    return (this.#appendedIds ??= this.#runs.flatMap((run) =>
+      typeof run === "string" ? this.#tokenizer.encode(run) : run,
+    ));
+  }
+
+  #texts(): readonly { readonly text: string; readonly tokens: number }[] {
+    return (this.#appendedTexts ??= this.#runs.map((run) =>
       // Text from an engine is returned unchanged, since the engine produced it. Ids may spell a control
       // token in ordinary tokens, which is broken.
       typeof run === "string"
-        ? { text: run, tokens: tokenizer.encode(run).length }
-        : toPromptText(run, { tokenizer }),
+        ? { text: run, tokens: this.#tokenizer.encode(run).length }
+        : toPromptText(run, { tokenizer: this.#tokenizer }),
     ));
-  return {
-    get length() {
-      return base.length + ids().length;
-    },
-    textLength: () => texts().reduce((sum, { tokens }) => sum + tokens, base.textLength()),
-    get ids() {
-      return [...base.ids, ...ids()];
-    },
-    idsJson: () => `${base.idsJson()},${ids().join(",")}`,
-    text: () => texts().reduce((all, { text }) => all + text, base.text()),
-    append: (more) => withRuns(base, [...appended, more], tokenizer),
-  };
+  }
 }

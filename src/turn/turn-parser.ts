@@ -27,6 +27,10 @@ export interface TurnParser {
   readAs(reading: MarkerReading): void;
   /** Parses sampled tokens. */
   push(tokens: EngineTokens): ParseEvent[];
+  /** Whether these ids can only continue the open part. See {@link Parser.canContinueBody}. */
+  canContinueBody(ids: readonly TokenId[]): boolean;
+  /** Parses some of the ids for which {@link canContinueBody} has just been true. Returns the text of the one delta. */
+  continueBody(ids: readonly TokenId[], from: number, to: number): string;
   /** Parses a header written by the gateway. */
   pushIds(ids: readonly TokenId[]): ParseEvent[];
   /** Ends the current message. Idempotent. */
@@ -103,6 +107,15 @@ class MessageParsers implements TurnParser {
     }
   }
 
+  canContinueBody(ids: readonly TokenId[]): boolean {
+    return this.#parser.canContinueBody(ids);
+  }
+
+  continueBody(ids: readonly TokenId[], from: number, to: number): string {
+    this.#isUntouched = false;
+    return this.#parser.continueBody(ids, from, to);
+  }
+
   pushIds(ids: readonly TokenId[]): ParseEvent[] {
     this.#isUntouched = false;
     // Ids that end with `<|start|>assistant` leave the header to the model.
@@ -167,7 +180,7 @@ class MessageParsers implements TurnParser {
   }
 
   get reasoningTokens(): number {
-    return this.#earlierTokens + analysisTokens(this.#parser) + this.#textMeter.tokens;
+    return this.#earlierTokens + analysisTokens(this.#parser) + this.#textMeter.tokens();
   }
 
   get recoveries(): ReadonlyMap<string, number> {

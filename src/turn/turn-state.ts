@@ -26,6 +26,10 @@ export interface TurnState {
   readonly signal: AbortSignal;
   /** Passes events to the consumer. Returns false if it wants no more events. */
   readonly emit: (events: readonly TurnEvent[]) => Demand;
+  /** The same for a single event. */
+  readonly emitOne: (event: TurnEvent) => Demand;
+  /** Ordinary ids are read like any others. For the test that compares both ways. */
+  readonly takesLongWay: boolean;
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly prefixes: MessagePrefixes;
@@ -67,11 +71,12 @@ export function countRepair(state: TurnState, name: string): void {
 export function emitStart(state: TurnState): Demand {
   if (state.started) return true;
   state.started = true;
-  return state.emit([{ type: "start", promptTokens: state.usage.promptTokens }]);
+  return state.emit([{ type: "start", promptTokens: state.usage.promptTokens() }]);
 }
 
 /** Ends the current message and emits what the parser held back. */
 export function endMessage(state: TurnState, reason: InputEnd = "stop"): void {
+  state.onFact?.({ type: "message-ended", reason });
   void state.emit(state.emitter.push(state.parser.end(reason)));
 }
 
@@ -86,21 +91,32 @@ export function cutMessage(state: TurnState): void {
  * writes its own.
  */
 export function openMessage(state: TurnState, header: readonly TokenId[] = []): void {
-  const { parser, transcript, prefixes } = state;
+  const { transcript, prefixes } = state;
   endMessage(state);
-  parser.restart();
-  if (!transcript.atMessageStart) transcript.closeMessage();
-  if (!transcript.atMessageStart) transcript.openMessage(prefixes.assistant);
+  restartParser(state);
+  if (!transcript.isAtMessageStart()) transcript.closeMessage();
+  if (!transcript.isAtMessageStart()) transcript.openMessage(prefixes.assistant);
   transcript.appendIds(header);
-  void state.emit(state.emitter.push(parser.pushIds(header)));
+  parseWritten(state, header);
+}
+
+/** Parses and emits what the gateway has written in the model's place. */
+export function parseWritten(state: TurnState, ids: readonly TokenId[]): void {
+  state.onFact?.({ type: "parsed-header", ids });
+  void state.emit(state.emitter.push(state.parser.pushIds(ids)));
 }
 
 /** Appends a message that is not the model's. The model's own ends with `terminator`, and another begins behind it. */
 export function appendMessage(state: TurnState, terminator: TokenId, message: Message): void {
-  const { parser, transcript, renderer, prefixes } = state;
+  const { transcript, renderer, prefixes } = state;
   endMessage(state);
-  parser.restart();
+  restartParser(state);
   transcript.closeMessage(terminator);
   transcript.appendIds(renderer.renderMessage(message).ids);
   transcript.openMessage(prefixes.assistant);
+}
+
+function restartParser({ parser, onFact }: TurnState): void {
+  onFact?.({ type: "restarted" });
+  parser.restart();
 }

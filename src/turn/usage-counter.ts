@@ -7,7 +7,7 @@ export interface UsageCounter {
    * `promptTokens`: tokens sent, used if the engine does not report them. `arriving`: counts output that
    * arrives as text.
    */
-  beginCall(promptTokens: number, arriving?: { readonly tokens: number }): void;
+  beginCall(promptTokens: number, arriving?: { tokens(): number }): void;
   /** Takes the engine's count of cached prompt tokens before the call ends, in case it is cut. */
   addCached(tokens: number): void;
   /** Adds output tokens of known count. */
@@ -18,10 +18,10 @@ export interface UsageCounter {
   endCall(usage: EngineUsage | undefined): void;
   /** Tokens of a tool's result. */
   addToolOutput(tokens: number): void;
-  readonly toolOutputTokens: number;
+  toolOutputTokens(): number;
   /** Of the first engine call; 0 before it. */
-  readonly promptTokens: number;
-  readonly completionTokens: number;
+  promptTokens(): number;
+  completionTokens(): number;
   toUsage(reasoningTokens: number): TurnUsage;
 }
 
@@ -32,9 +32,9 @@ export function createUsageCounter(): UsageCounter {
   let finished = 0;
   let toolOutputTokens = 0;
   let current = 0;
-  let text: { readonly tokens: number } | undefined;
+  let text: { tokens(): number } | undefined;
 
-  const completionTokens = () => finished + current + (text?.tokens ?? 0);
+  const completionTokens = () => finished + current + (text?.tokens() ?? 0);
 
   return {
     beginCall(sent, arriving) {
@@ -63,15 +63,9 @@ export function createUsageCounter(): UsageCounter {
     addToolOutput(tokens) {
       toolOutputTokens += tokens;
     },
-    get toolOutputTokens() {
-      return toolOutputTokens;
-    },
-    get promptTokens() {
-      return promptTokens;
-    },
-    get completionTokens() {
-      return completionTokens();
-    },
+    toolOutputTokens: () => toolOutputTokens,
+    promptTokens: () => promptTokens,
+    completionTokens,
     toUsage: (reasoningTokens) => ({
       promptTokens,
       cachedTokens,

@@ -27,9 +27,7 @@ function createIdReader(endsStream: boolean): CompletionReader {
       return tokens;
     },
     finish: () => finish,
-    get done() {
-      return endsStream && finish !== undefined;
-    },
+    isDone: () => endsStream && finish !== undefined,
   };
 }
 
@@ -56,7 +54,11 @@ test("all tokens of a read are one event", () => {
   expect(push("1", "2", "3")).toEqual([{ type: "ids", ids: [1, 2, 3] }]);
   expect(push("4")).toEqual([{ type: "ids", ids: [4] }]);
   expect(push("quiet")).toEqual([]);
-  expect([decoder.ended, decoder.failure, decoder.finish()]).toEqual([false, undefined, undefined]);
+  expect([decoder.hasEnded(), decoder.failure(), decoder.finish()]).toEqual([
+    false,
+    undefined,
+    undefined,
+  ]);
 });
 
 test("an event split between two reads is returned with the second", () => {
@@ -70,19 +72,19 @@ describe("the end", () => {
   test("is [DONE], with the tokens before it", () => {
     const { decoder, push } = createDecoder();
     expect(push("1", "end", "[DONE]")).toEqual([{ type: "ids", ids: [1] }]);
-    expect([decoder.ended, decoder.finish()]).toEqual([true, FINISH]);
+    expect([decoder.hasEnded(), decoder.finish()]).toEqual([true, FINISH]);
   });
 
   test("is not the finish, after which the usage may come", () => {
     const { decoder, push } = createDecoder();
     push("end");
-    expect([decoder.ended, decoder.finish()]).toEqual([false, FINISH]);
+    expect([decoder.hasEnded(), decoder.finish()]).toEqual([false, FINISH]);
   });
 
   test("is the finish if the reader says so", () => {
     const { decoder, push } = createDecoder({ endsStream: true });
     push("end");
-    expect(decoder.ended).toBe(true);
+    expect(decoder.hasEnded()).toBe(true);
   });
 });
 
@@ -90,14 +92,14 @@ describe("a failure", () => {
   test("of the server ends the stream, after the tokens before it in the same read", () => {
     const { decoder, push } = createDecoder();
     expect(push("1", "refuse", "2")).toEqual([{ type: "ids", ids: [1] }]);
-    expect(decoder.ended).toBe(true);
-    expect(decoder.failure).toMatchObject({ kind: "overloaded", message: "busy" });
+    expect(decoder.hasEnded()).toBe(true);
+    expect(decoder.failure()).toMatchObject({ kind: "overloaded", message: "busy" });
   });
 
   test("to read an event is the server's error and names it", () => {
     const { decoder, push } = createDecoder();
     expect(push("nonsense")).toEqual([]);
-    expect(decoder.failure).toMatchObject({
+    expect(decoder.failure()).toMatchObject({
       kind: "server-error",
       message: "vllm at http://a sent an invalid response: not an id.",
     });

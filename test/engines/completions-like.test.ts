@@ -21,6 +21,7 @@ import {
   scriptTransport,
   streamOf,
 } from "./support.ts";
+import { requestText } from "../helpers/request-text.ts";
 
 type Script = Readonly<Record<string, Answer | ((body: string) => Answer)>>;
 
@@ -28,7 +29,7 @@ type Script = Readonly<Record<string, Answer | ((body: string) => Answer)>>;
 function serve(create: (options: ServerOptions) => Engine, script: Script, url: string) {
   const transport = scriptTransport((request) => {
     const answer = script[new URL(request.url).pathname] ?? jsonAnswer({ error: "no" }, 404);
-    return typeof answer === "function" ? answer(request.body ?? "") : answer;
+    return typeof answer === "function" ? answer(requestText(request.body)) : answer;
   });
   const engine = create({ url, model: "openai/gpt-oss-20b", transport });
   return {
@@ -105,7 +106,7 @@ describe("trtllm", () => {
     ],
   ] as const)("constrains from the first token on: %j", async (constraint, expected) => {
     const { sent } = serveTrtllm(file("trtllm/answer.sse"));
-    expect((await sent(requestOf({ constraint })))?.body).toContain(expected);
+    expect(requestText((await sent(requestOf({ constraint })))?.body)).toContain(expected);
   });
 
   test("gives every id, cut anywhere", async () => {
@@ -224,7 +225,7 @@ describe("fireworks", () => {
     ],
   ] as const)("constrains from the first token on: %j", async (constraint, expected) => {
     const { sent } = serveFireworks(file("fireworks/answer.sse"));
-    expect((await sent(requestOf({ constraint })))?.body).toContain(expected);
+    expect(requestText((await sent(requestOf({ constraint })))?.body)).toContain(expected);
   });
 
   test("gives every id, with the usage that comes along with the finish, cut anywhere", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { createLineSplitter } from "../../src/engines/ndjson.ts";
-import { cuts } from "./support.ts";
+import { cuts, eventsOf } from "./support.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -14,12 +14,12 @@ test.each([
 ])("%s, cut anywhere", (_, stream, expected) => {
   for (const pieces of cuts(encode(stream))) {
     const splitter = createLineSplitter();
-    expect(pieces.flatMap((piece) => splitter.push(piece))).toEqual(expected);
+    expect(pieces.flatMap((piece) => eventsOf(splitter, piece))).toEqual(expected);
   }
 });
 
 test("returns the lines of one push together", () => {
   const splitter = createLineSplitter();
-  expect(splitter.push(encode("a\nb\nc"))).toEqual(["a", "b"]);
-  expect(splitter.push(encode("d\n"))).toEqual(["cd"]);
+  expect(eventsOf(splitter, encode("a\nb\nc"))).toEqual(["a", "b"]);
+  expect(eventsOf(splitter, encode("d\n"))).toEqual(["cd"]);
 });

@@ -2,13 +2,13 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { createSseSplitter, MAX_EVENT_CHARS } from "../../src/engines/sse.ts";
-import { cuts } from "./support.ts";
+import { cuts, eventsOf } from "./support.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 function split(pieces: readonly Uint8Array[]): string[] {
   const splitter = createSseSplitter();
-  return pieces.flatMap((piece) => splitter.push(piece));
+  return pieces.flatMap((piece) => eventsOf(splitter, piece));
 }
 
 test.each([
@@ -30,8 +30,8 @@ test.each([
 
 test("returns the events of one push together", () => {
   const splitter = createSseSplitter();
-  expect(splitter.push(encode("data: a\n\ndata: b\n\ndata: c"))).toEqual(["a", "b"]);
-  expect(splitter.push(encode("\n\n"))).toEqual(["c"]);
+  expect(eventsOf(splitter, encode("data: a\n\ndata: b\n\ndata: c"))).toEqual(["a", "b"]);
+  expect(eventsOf(splitter, encode("\n\n"))).toEqual(["c"]);
 });
 
 test("invalid UTF-8 is replaced, the rest is kept", () => {
@@ -42,8 +42,10 @@ test("invalid UTF-8 is replaced, the rest is kept", () => {
 test("refuses an event that never ends", () => {
   const splitter = createSseSplitter();
   const piece = encode(`data: ${"x".repeat(MAX_EVENT_CHARS / 2)}`);
-  splitter.push(piece);
-  expect(() => [splitter.push(piece), splitter.push(piece)]).toThrow("an event longer than");
+  eventsOf(splitter, piece);
+  expect(() => [eventsOf(splitter, piece), eventsOf(splitter, piece)]).toThrow(
+    "an event longer than",
+  );
 });
 
 test("any lines of text are returned unchanged, however they are split", () => {

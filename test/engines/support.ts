@@ -6,7 +6,7 @@ import type {
   Engine,
   EngineEvent,
   EngineFinish,
-  Piece,
+  EnginePiece,
   Prompt,
   Sampling,
   TokenLogprob,
@@ -17,12 +17,23 @@ import type {
   TransportRequest,
   TransportResponse,
 } from "../../src/engines/transport.ts";
+import type { Splitter } from "../../src/engines/sse.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import type { TokenId } from "../../src/tokenizer/tokenizer.ts";
+import { requestText } from "../helpers/request-text.ts";
+import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 
 /** The bytes of a file under `test/fixtures/engines`. */
 export function readFixture(name: string): Uint8Array {
   return readFileSync(new URL(`../fixtures/engines/${name}`, import.meta.url));
+}
+
+/** The events that these bytes complete. */
+export function eventsOf(splitter: Splitter, bytes: Uint8Array): string[] {
+  const events: string[] = [];
+  const hasAny = splitter.push(bytes, (event) => void events.push(event));
+  if (hasAny !== events.length > 0) throw new Error("the splitter says otherwise");
+  return events;
 }
 
 export interface Answer {
@@ -68,7 +79,11 @@ function toResponse(
       for (const piece of pieces) {
         signal.throwIfAborted();
         if (piece instanceof Error) throw piece;
-        if (!(await take(piece))) return;
+        // The bytes of a transport are overwritten as soon as the consumer has returned.
+        const bytes = new Uint8Array(piece);
+        const demand = take(bytes);
+        bytes.fill(0);
+        if (!(await demand)) return;
       }
       signal.throwIfAborted();
     },
@@ -101,7 +116,7 @@ export const SAMPLING: Sampling = {
 
 const PROMPT: Prompt = {
   ids: [200006, 1428, 200008, 12194, 200007],
-  idsJson: () => "200006,1428,200008,12194,200007",
+  idsJson: () => [toIdsJson([200006, 1428, 200008, 12194, 200007])],
   text: () => "<|start|>user<|message|>Hi<|end|>",
 };
 
@@ -121,7 +136,7 @@ export interface Collected {
   readonly opens: number;
   readonly ids?: readonly TokenId[];
   readonly logprobs?: readonly TokenLogprob[];
-  readonly pieces?: readonly Piece[];
+  readonly pieces?: readonly EnginePiece[];
   readonly text?: string;
   readonly tokens?: number;
   readonly finish?: EngineFinish;
@@ -175,7 +190,7 @@ function add(joined: Collected, event: EngineEvent): Collected {
   }
 }
 
-function addPiece(pieces: readonly Piece[], piece: Piece): readonly Piece[] {
+function addPiece(pieces: readonly EnginePiece[], piece: EnginePiece): readonly EnginePiece[] {
   const last = pieces.at(-1);
   return last !== undefined && "text" in last && "text" in piece
     ? [...pieces.slice(0, -1), { text: last.text + piece.text }]
@@ -199,5 +214,5 @@ export function* cuts(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
 
 /** Bodies are compared as values: the order of keys in a request means nothing. */
 export function bodyOf(request: TransportRequest | undefined): unknown {
-  return JSON.parse(request?.body ?? "null");
+  return JSON.parse(requestText(request?.body ?? "null"));
 }

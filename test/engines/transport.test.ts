@@ -13,6 +13,7 @@ import type {
   TransportRequest,
   TransportResponse,
 } from "../../src/engines/transport.ts";
+import { createEngineTransport } from "../../src/node/engine-transport.ts";
 import { createUndiciTransport } from "../../src/node/undici-transport.ts";
 import {
   type FakeExchange,
@@ -26,7 +27,8 @@ const PATIENT: Timeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 5000 };
 describe.each([
   { name: "fetch", create: () => createFetchTransport() },
   { name: "undici", create: () => createUndiciTransport() },
-])("the $name transport", ({ create }) => {
+  { name: "own", create: () => createEngineTransport("own") },
+])("the $name transport", ({ name, create }) => {
   let upstream: FakeUpstream;
   let transport: Transport;
 
@@ -317,7 +319,9 @@ describe.each([
 
     test("silence before the response is a timeout, and the socket closes", async () => {
       upstream.handle(() => {});
-      expect(await failure(send({}, { connectMs: 50, firstByteMs: 50 }))).toMatchObject({
+      // `fetch` does not say when it is connected.
+      const connectMs = name === "fetch" ? 50 : PATIENT.connectMs;
+      expect(await failure(send({}, { connectMs, firstByteMs: 50 }))).toMatchObject({
         kind: "timeout",
         message: `${upstream.url}/v1/completions did not begin to answer within 50 ms. It may be overloaded or hung.`,
       });
@@ -433,7 +437,9 @@ const reading = new WeakMap<TransportResponse, PushStreamIterator<Uint8Array>>()
 async function read(response: TransportResponse): Promise<Uint8Array | undefined> {
   const reader =
     reading.get(response) ??
-    createPushStream<Uint8Array>((take) => response.pump(take))[Symbol.asyncIterator]();
+    createPushStream<Uint8Array>((take) => response.pump((bytes) => take(new Uint8Array(bytes))))[
+      Symbol.asyncIterator
+    ]();
   reading.set(response, reader);
   const { value } = await reader.next();
   return value ?? undefined;

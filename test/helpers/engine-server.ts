@@ -11,6 +11,7 @@ import type {
 } from "../../src/engines/engine.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { type FakeExchange, startFakeUpstream } from "./fake-upstream.ts";
+import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 
 export interface EngineServer {
   readonly url: string;
@@ -122,7 +123,7 @@ function toRequest(text: string): CompletionRequest {
   const ids = sent.prompt;
   const constraint = toConstraint(sent.structured_outputs);
   return {
-    prompt: { ids, idsJson: () => ids.join(","), text: () => o200kHarmony().decode(ids) },
+    prompt: { ids, idsJson: () => [toIdsJson(ids)], text: () => o200kHarmony().decode(ids) },
     maxTokens: sent.max_tokens,
     sampling: {
       temperature: sent.temperature,

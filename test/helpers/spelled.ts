@@ -1,6 +1,7 @@
 /** Prompts and completions written down as text, special tokens by their names. */
 import type { CompletionRequest, Prompt } from "../../src/engines/engine.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
+import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 
 const SPECIAL_IDS = new Map<string, TokenId>(Object.entries(SPECIAL_TOKENS));
 const MARKS = new RegExp(
@@ -13,7 +14,7 @@ export function spelledIds(text: string): TokenId[] {
 
 export function spelledPrompt(text: string): Prompt {
   const ids = spelledIds(text);
-  return { ids, idsJson: () => ids.join(","), text: () => text };
+  return { ids, idsJson: () => [toIdsJson(ids)], text: () => text };
 }
 
 /** A request with neutral sampling and room enough. */

@@ -12,6 +12,7 @@ import type {
 import { VLLM_CAPABILITIES } from "../../src/engines/vllm.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../../src/tokenizer/index.ts";
 import { spelledIds, spelledPrompt } from "./spelled.ts";
+import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 
 export type Defect =
   /** Text instead of ids; of a server of text, without control tokens. */
@@ -145,7 +146,7 @@ export function createToyEngine(defect?: Defect): Engine {
 
 /** All but the last token of a prompt that was there before. */
 export function countCached({ prompt, cacheSalt }: CompletionRequest, seen: Set<string>): number {
-  const key = `${cacheSalt ?? ""} ${prompt.idsJson()}`;
+  const key = `${cacheSalt ?? ""} ${prompt.ids.join(",")}`;
   const isKnown = seen.has(key);
   seen.add(key);
   return isKnown ? prompt.ids.length - 1 : 0;
@@ -177,7 +178,7 @@ export function toyRequest(
   return {
     stopIds: [],
     ...fields,
-    prompt: { ...spelledPrompt(""), ids, idsJson: () => ids.join(","), text: () => text },
+    prompt: { ...spelledPrompt(""), ids, idsJson: () => [toIdsJson(ids)], text: () => text },
     requestId: "toy",
   };
 }

@@ -5,6 +5,7 @@ import type { Engine } from "../../src/engines/engine.ts";
 import type { PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
+import type { OnFact } from "../../src/turn/facts.ts";
 import { runTurn } from "../../src/turn/run.ts";
 import { createPause, type Pause } from "../../src/turn/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering.ts";
@@ -63,6 +64,8 @@ export interface RunOptions {
   readonly contextLength?: number;
   readonly signal?: AbortSignal;
   readonly pause?: Pause;
+  readonly onFact?: OnFact;
+  readonly takesLongWay?: boolean;
 }
 
 /** Call ids are `call_1`, `call_2`, … */
@@ -74,6 +77,8 @@ export function startTurn(
     contextLength,
     signal = new AbortController().signal,
     pause = createPause(),
+    onFact,
+    takesLongWay = false,
   }: RunOptions = {},
 ): PushStreamIterator<TurnEvent> {
   let calls = 0;
@@ -86,6 +91,8 @@ export function startTurn(
       steering: { ...DEFAULT_STEERING, ...steering },
       newCallId: () => `call_${++calls}`,
       pause,
+      onFact,
+      takesLongWay,
     },
     signal,
   )[Symbol.asyncIterator]();

@@ -8,6 +8,7 @@ import { createModels } from "../../src/models/models.ts";
 import { bodyOf, requestOf, type Answer, jsonAnswer, scriptTransport } from "../engines/support.ts";
 import { testSettings } from "../helpers/gateway.ts";
 import type { TransportRequest } from "../../src/engines/transport.ts";
+import { requestText } from "../helpers/request-text.ts";
 
 const THREE = [
   { engine: "vllm", url: "http://a:8000", aliases: ["small"], contextLength: 32_768 },
@@ -266,8 +267,9 @@ test("a ready model becomes unready when all its backends are down, until one an
 
 test("a conversation stays with its backend", async () => {
   const hosts = new Map<string, Set<string>>();
-  const { post } = serve({ backends: THREE.slice(0, 2) }, ({ url, body = "" }) => {
-    const prompt = body.slice(0, body.indexOf("]"));
+  const { post } = serve({ backends: THREE.slice(0, 2) }, ({ url, body }) => {
+    const text = requestText(body);
+    const prompt = text.slice(0, text.indexOf("]"));
     hosts.set(prompt, (hosts.get(prompt) ?? new Set()).add(new URL(url).host));
     return streamed;
   });

@@ -9,6 +9,7 @@ import { toModelOptions } from "../../src/models/backends.ts";
 import { createModels } from "../../src/models/models.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { testSettings } from "../helpers/gateway.ts";
+import { requestText } from "../helpers/request-text.ts";
 
 const frame = (choice: object): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, text: "", ...choice }] })}\n\n`;
@@ -28,7 +29,7 @@ function createServer(act: (request: TransportRequest, seed: number) => Act): Tr
   return async (request) => {
     request.signal.throwIfAborted();
     const isCompletion = request.method === "POST";
-    const seed = /"seed":(\d+)/.exec(request.body ?? "")?.[1];
+    const seed = /"seed":(\d+)/.exec(requestText(request.body))?.[1];
     const list = JSON.stringify({ data: [{ id: "openai/gpt-oss-20b" }] });
     // A probe has no seed: it is served.
     const own = seed === undefined ? WELL : act(request, Number(seed));
@@ -241,7 +242,7 @@ test("an unreachable backend is ejected after a few requests, all of which are a
   const asked: string[] = [];
   const transport: Transport = async (request) => {
     const { host } = new URL(request.url);
-    if (request.body?.includes('"seed"')) asked.push(host);
+    if (requestText(request.body).includes('"seed"')) asked.push(host);
     if (host.startsWith("b0")) throw new EngineError("unreachable", "connection refused");
     return well(request);
   };

@@ -151,7 +151,7 @@ describe("limits", () => {
     expect(turn.end.recoveries.has("exhausted-tools")).toBe(true);
   });
 
-  test("the time for all calls is over: what runs is stopped, and the model is told", async () => {
+  test("when the time for all calls is over, running calls are stopped and the model is told", async () => {
     let stopped = false;
     const tool = fakeTool({
       answer: (_, signal) =>
@@ -191,7 +191,7 @@ describe("what goes wrong", () => {
     expect(outline(turn).at(-1)).toBe("content One.");
   });
 
-  test("an abort stops what runs, and closes it", async () => {
+  test("an abort stops and closes a running tool", async () => {
     const abort = new AbortController();
     const tool = fakeTool({
       answer() {
@@ -396,7 +396,7 @@ describe("state", () => {
     expect(turn.parts[0]?.result?.state).toEqual({ tool: "python", saved: "two" });
   });
 
-  test("a turn that calls nothing opens nothing", async () => {
+  test("a turn without calls opens no tool", async () => {
     const tool = fakeTool();
     await finishTurn(scriptedEngine([FINAL]), turnWithTools([tool]));
     expect(tool.sessions).toEqual([]);

@@ -12,8 +12,8 @@ function match(stop: readonly string[], pieces: readonly string[]): Matched {
   const matcher = createStopMatcher(stop);
   let text = "";
   for (const piece of pieces) text += matcher.push(piece);
-  if (matcher.matched === undefined) text += matcher.end();
-  return { text, matched: matcher.matched };
+  if (matcher.matched() === undefined) text += matcher.end();
+  return { text, matched: matcher.matched() };
 }
 
 /** The same by trying every place: the match that ends first; of several that end together, the longest. */
@@ -54,7 +54,7 @@ test("after skipped text, finds the matches that end behind it", () => {
       const end = ends.find((each) => endingAt(each).length > 0) ?? whole.length;
       const [matched] = endingAt(end).toSorted((one, other) => other.length - one.length);
       const isMatch = text !== "" && matched !== undefined;
-      expect({ matched: matcher.matched, returned }).toEqual({
+      expect({ matched: matcher.matched(), returned }).toEqual({
         matched: isMatch ? matched : undefined,
         returned: isMatch ? whole.slice(0, end - matched.length) : whole,
       });
@@ -106,5 +106,5 @@ test("the number of steps grows with the answer, not with the stop string", () =
   const stop = `${"a".repeat(100_000)}b`;
   const matcher = createStopMatcher([stop]);
   for (let token = 0; token < 20_000; token++) matcher.push("aaaaaaaa");
-  expect(matcher.steps).toBeLessThanOrEqual(2 * 160_000);
+  expect(matcher.steps()).toBeLessThanOrEqual(2 * 160_000);
 });

@@ -32,7 +32,7 @@ test("no more of a prompt can be cached than there is", () => {
 
 test("no more tokens can be reasoning than were sampled", () => {
   const usage = createUsageCounter();
-  usage.beginCall(100, { tokens: 13 });
+  usage.beginCall(100, { tokens: () => 13 });
   expect(usage.toUsage(14)).toMatchObject({ completionTokens: 13, reasoningTokens: 13 });
 });
 

@@ -1,0 +1,164 @@
+/** Keeps the reasoning of one turn: stores it under the following call's id, and encrypts it for the client. */
+import type { BuiltinCallResult, Part, TurnEvent } from "../turn/turn.ts";
+import { GrowingText } from "../turn/growing-text.ts";
+import type { PlacedCall } from "./call-reasoning.ts";
+import { CALL_PURPOSE, REASONING_PURPOSE, sealCarriedStep } from "./carried-steps.ts";
+import { toKeptCall } from "./kept-call.ts";
+import type { KeptReasoning } from "./kept-reasoning.ts";
+import type { ReasoningCipher } from "./reasoning-cipher.ts";
+
+export interface KeepOptions {
+  readonly tenant: string;
+  /** Reasoning parts and calls that the gateway ran end with their encrypted text. */
+  readonly seal: boolean;
+  /**
+   * Calls that the gateway ran are encrypted, and a call of the client's behind them begins with where all of that stands,
+   * for clients that carry everything in one list.
+   */
+  readonly carry?: boolean;
+}
+
+export interface KeepDeps {
+  readonly cipher: ReasoningCipher;
+  /** Never rejects. */
+  readonly write: (callId: string, reasoning: KeptReasoning) => Promise<unknown>;
+}
+
+/** A call of the client's, and what stood before it. */
+interface KeptStep {
+  readonly id: string;
+  readonly before: string[][];
+  readonly tools?: PlacedCall[];
+}
+
+type Start = Extract<TurnEvent, { type: "part-start" }>;
+type End = Extract<TurnEvent, { type: "part-end" }>;
+
+export class TurnReasoning {
+  readonly #options: KeepOptions;
+  readonly #deps: KeepDeps;
+  #part: Part | undefined;
+  /** Text of the open reasoning part. */
+  readonly #text = new GrowingText();
+  /** Analysis messages since the last text for the user, or the last call. */
+  #analysis: string[] = [];
+  /** The lists before earlier texts for the user, since the last call. */
+  #beforeTexts: string[][] = [];
+  /** Calls that the gateway ran since the client's last call. */
+  #tools: PlacedCall[] = [];
+  #lastStep: KeptStep | undefined;
+  /** Resolves when `#lastStep` is stored. */
+  #writing: Promise<unknown> | undefined;
+  #hasRun = false;
+
+  constructor(options: KeepOptions, deps: KeepDeps) {
+    this.#options = options;
+    this.#deps = deps;
+  }
+
+  /** Takes note of an event. Returns it, or a copy with encrypted text, when it may be delivered. */
+  pass(event: TurnEvent): TurnEvent | Promise<TurnEvent> {
+    switch (event.type) {
+      case "part-start":
+        return this.#startPart(event);
+      case "part-delta":
+        if (this.#part?.kind === "reasoning") this.#text.push(event.text);
+        return event;
+      case "part-end":
+        if (this.#part?.kind === "tool-call") return this.#writing?.then(() => event) ?? event;
+        return this.#part?.kind === "reasoning" ? this.#endReasoning(event) : event;
+      case "start":
+        return event;
+      case "builtin-result":
+        return this.#passResult(event);
+      case "end":
+        return this.#writeReasoningAfterCalls()?.then(() => event) ?? event;
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #startPart(event: Start): TurnEvent | Promise<TurnEvent> {
+    const { part } = event;
+    this.#part = part;
+    this.#text.clear();
+    if (part.kind === "preamble" || part.kind === "content") {
+      this.#beforeTexts.push(this.#analysis);
+      this.#analysis = [];
+      return event;
+    }
+    if (part.kind !== "tool-call") return event;
+    const step = this.#endStep(part.id);
+    this.#lastStep = step;
+    this.#writing = this.#write(step, []);
+    return this.#options.carry && this.#hasRun ? this.#sealStep(event, step) : event;
+  }
+
+  #endReasoning(event: End): TurnEvent | Promise<TurnEvent> {
+    if (this.#text.isEmpty) return event;
+    const text = this.#text.toString();
+    this.#analysis.push(text);
+    return this.#options.seal ? this.#sealInto(event, text) : event;
+  }
+
+  /** Everything since the last call stands before this one. */
+  #endStep(id: string): KeptStep {
+    const tools = this.#tools;
+    const before = [...this.#beforeTexts, this.#analysis];
+    this.#tools = [];
+    this.#beforeTexts = [];
+    this.#analysis = [];
+    return { id, before, ...(tools.length > 0 && { tools }) };
+  }
+
+  #passResult(event: BuiltinCallResult): TurnEvent | Promise<TurnEvent> {
+    this.#hasRun = true;
+    this.#tools = withCall(this.#tools, {
+      list: this.#beforeTexts.length,
+      at: this.#analysis.length,
+      call: toKeptCall(event),
+    });
+    return this.#options.seal || this.#options.carry ? this.#sealCall(event) : event;
+  }
+
+  /** The model reasoned further after its last call. */
+  #writeReasoningAfterCalls(): Promise<unknown> | undefined {
+    const after = [...this.#beforeTexts.flat(), ...this.#analysis];
+    return this.#lastStep && after.length > 0 ? this.#write(this.#lastStep, after) : undefined;
+  }
+
+  /** Also for a call without reasoning, to distinguish it from one whose reasoning was lost. */
+  #write({ id, ...placed }: KeptStep, after: string[]): Promise<unknown> {
+    return this.#deps.write(id, { ...placed, after });
+  }
+
+  async #sealInto(event: End, reasoning: string): Promise<TurnEvent> {
+    return { ...event, sealed: await this.#seal(reasoning, REASONING_PURPOSE) };
+  }
+
+  async #sealCall(event: BuiltinCallResult): Promise<BuiltinCallResult> {
+    return { ...event, sealed: await this.#seal(JSON.stringify(toKeptCall(event)), CALL_PURPOSE) };
+  }
+
+  #seal(text: string, purpose: string): Promise<string> {
+    return this.#deps.cipher.seal(text, { tenant: this.#options.tenant, purpose });
+  }
+
+  async #sealStep(event: Start, { id, before, tools = [] }: KeptStep): Promise<TurnEvent> {
+    const places = tools.map(({ list, at }) => ({ list, at }));
+    const step = { id, before, places };
+    const sealed = await sealCarriedStep(this.#deps.cipher, this.#options.tenant, step);
+    return { ...event, sealed };
+  }
+}
+
+/** The latest state of a tool is all that a later turn needs. */
+function withCall(tools: readonly PlacedCall[], placed: PlacedCall): PlacedCall[] {
+  const { state } = placed.call;
+  const others = tools.map((each) =>
+    state !== undefined && each.call.state?.tool === state.tool
+      ? { ...each, call: { messages: each.call.messages } }
+      : each,
+  );
+  return [...others, placed];
+}

@@ -1,0 +1,16 @@
+/** What is stored for a call: the reasoning around it, and the calls the gateway ran before it. */
+import * as z from "zod";
+import { lazy } from "../lazy.ts";
+import { type KeptCall, readKeptCall } from "./kept-call.ts";
+
+const keptCall = lazy(() => z.custom<KeptCall>((value) => readKeptCall(value) !== undefined));
+
+export const keptReasoning = z.lazy(() =>
+  z.object({
+    before: z.array(z.array(z.string())),
+    after: z.array(z.string()),
+    tools: z.array(z.object({ list: z.int(), at: z.int(), call: keptCall() })).optional(),
+  }),
+);
+
+export type KeptReasoning = z.input<typeof keptReasoning>;

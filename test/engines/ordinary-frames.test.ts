@@ -1,0 +1,122 @@
+/** The short way of ordinary frames gives what the long way gives: on every recorded stream, wherever it is cut. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { createCompletionDecoder } from "../../src/engines/completion-decoder.ts";
+import { createCompletionReader } from "../../src/engines/completion-reader.ts";
+import { connectServer } from "../../src/engines/server.ts";
+import { createSseSplitter, type ReadWholeEvent } from "../../src/engines/sse.ts";
+import { cuts } from "./support.ts";
+
+const FIXTURES = join(import.meta.dirname, "../fixtures");
+const FOLDERS = ["fireworks", "trtllm", "vllm"].map((name) => `engines/${name}`);
+
+const streams = [...FOLDERS, "recorded/vllm"].flatMap((folder) =>
+  readdirSync(join(FIXTURES, folder))
+    .filter((name) => name.endsWith(".sse"))
+    .map((name): [string, Uint8Array] => {
+      return [`${folder}/${name}`, readFileSync(join(FIXTURES, folder, name))];
+    }),
+);
+
+const server = connectServer("vllm", { url: "http://engine:8000", model: "gpt-oss" });
+
+/** What reading these pieces gives, and how many frames were read the short way. */
+function decode(pieces: readonly Uint8Array[], isShort: boolean) {
+  const reader = createCompletionReader(server);
+  let count = 0;
+  const readWhole: ReadWholeEvent = (text, at) => {
+    const end = reader.readWhole?.(text, at) ?? -1;
+    if (end !== -1) count++;
+    return end;
+  };
+  const decoder = createCompletionDecoder({
+    serverName: server.name,
+    reader,
+    splitter: createSseSplitter(isShort ? readWhole : undefined),
+    openAtFirstEvent: true,
+  });
+  const events = [];
+  for (const piece of pieces) {
+    if (!decoder.hasEnded()) events.push(decoder.push(piece));
+  }
+  const [ended, failure, finish] = [decoder.hasEnded(), decoder.failure(), decoder.finish()];
+  return { outcome: { events, ended, failure, finish }, count };
+}
+
+const readShort = (pieces: readonly Uint8Array[]) => decode(pieces, true).outcome;
+const readLong = (pieces: readonly Uint8Array[]) => decode(pieces, false).outcome;
+
+describe("the same as the long way, cut anywhere", () => {
+  test.each(streams)("%s", (_, stream) => {
+    for (const pieces of cuts(stream)) expect(readShort(pieces)).toEqual(readLong(pieces));
+  });
+});
+
+test("most frames of a long answer are read the short way", () => {
+  const stream = new TextEncoder().encode(sent(" a", 1) + sent(" b", 2).repeat(100) + DONE);
+  expect(decode([stream], true).count).toBe(99);
+});
+
+const HEAD =
+  '{"id":"cmpl-1","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":';
+const MIDDLE = ',"logprobs":null,"finish_reason":null,"stop_reason":null,"token_ids":[';
+const TAIL = "]}]}";
+const DONE = "data: [DONE]\n\n";
+
+function sent(text: string, ...ids: readonly number[]): string {
+  return `data: ${HEAD}${JSON.stringify(text)}${MIDDLE}${ids.join(",")}${TAIL}\n\n`;
+}
+
+const LEARNED = sent(" a", 1) + sent(" b", 2) + sent(" c", 3);
+
+test.each([
+  ["a finish", `data: ${HEAD}"","finish_reason":"stop","token_ids":[200002]${TAIL}\n\n`],
+  ["an error", 'data: {"error":{"message":"out of memory","code":500}}\n\n'],
+  ["usage behind the choices", sent(" d", 4).replace("]}]}", ']}],"usage":{"prompt_tokens":7}}')],
+  ["another member in the choice", sent(" d", 4).replace(',"logprobs"', ',"x":"y","logprobs"')],
+  ["a member that looks like the text's end", sent('d","logprobs":null', 4)],
+  ["no ids", sent(" d")],
+  ["ids that are none", sent(" d", 4).replace("[4]", "[4.5]")],
+  ["ids without end", sent(" d", 4).replace("[4]}]}", "[4")],
+  ["a line break within the text", `data: ${HEAD}"a\nb"${MIDDLE}4${TAIL}\n\n`],
+  ["a carriage return within the text", `data: ${HEAD}"a\rb"${MIDDLE}4${TAIL}\n\n`],
+  ["carriage returns behind it", sent(" d", 4).replaceAll("\n", "\r\n")],
+  ["a second line of the same event", `${sent(" d", 4).slice(0, -1)}data: x\n\n`],
+  ["escapes in the text", sent('"\\\n\u0001</', 4)],
+  ["text that is no ASCII", sent("日本👩‍🚀", 4)],
+  ["half a character", sent("\ud83d", 4)],
+  ["a BOM before it", `\ufeff${sent(" d", 4)}`],
+  ["a comment before it", `: ping\n\n${sent(" d", 4)}`],
+  ["no blank line behind it", sent(" d", 4).slice(0, -1)],
+])("%s, after ordinary frames and before others, cut anywhere", (_, odd) => {
+  const stream = new TextEncoder().encode(LEARNED + odd + sent(" e", 5) + DONE);
+  for (const pieces of cuts(stream)) expect(readShort(pieces)).toEqual(readLong(pieces));
+});
+
+test("any texts and ids, split anywhere", () => {
+  const token = fc.tuple(
+    fc.string({ unit: "binary", maxLength: 6 }),
+    fc.array(fc.integer({ min: 0, max: 201_087 }), { maxLength: 3 }),
+  );
+  fc.assert(
+    fc.property(
+      fc.array(token),
+      fc.infiniteStream(fc.integer({ min: 1, max: 400 })),
+      (all, sizes) => {
+        const frames = all.map(([text, ids]) => sent(text, ...ids));
+        const stream = new TextEncoder().encode(LEARNED + frames.join("") + DONE);
+        const pieces: Uint8Array[] = [];
+        for (let at = 0; at < stream.length;) {
+          const size: number = sizes.next().value ?? 1;
+          pieces.push(stream.subarray(at, at + size));
+          at += size;
+        }
+        expect(readShort(pieces)).toEqual(readLong(pieces));
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
