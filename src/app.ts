@@ -39,6 +39,7 @@ import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createPause, type Pause } from "./turn/slices.ts";
+import { DEFAULT_TEXT_CACHE_BYTES, TEXT_BUDGET } from "./turn/text-budget.ts";
 
 /** The first API that claims a request handles it. The last one claims every request. */
 const APIS: readonly Api[] = [responsesApi, messagesApi, chatCompletionsApi];
@@ -81,12 +82,15 @@ export interface AppDeps {
   readonly inspector?: Hono<ApiEnv> | undefined;
   readonly log: Log;
   readonly now: () => Date;
+  /** The size of text caches where the settings give none. Absent: 16 MiB. */
+  readonly textCacheBytes?: number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
 }
 
 export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const { settings, log, registry = createRegistry() } = deps;
+  TEXT_BUDGET.resize(settings.textCacheBytes ?? deps.textCacheBytes ?? DEFAULT_TEXT_CACHE_BYTES);
   const services = createServices(deps, registry);
   const authenticate = createAuthenticate(settings);
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });
@@ -157,7 +161,7 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
   };
 }
 
-/** Nobody but the operator reaches the gateway: it listens on loopback, without keys, and not behind a proxy. */
+/** Only the operator can reach the gateway: it listens on loopback, without keys, and not behind a proxy. */
 function isPrivate({ settings: { keys, open }, host }: AppDeps): boolean {
   return host !== undefined && isLoopback(host) && keys.length === 0 && !open;
 }

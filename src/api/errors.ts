@@ -185,7 +185,7 @@ function describeEngineError(error: EngineError): ErrorDescription {
     case "context-length":
       return badRequest(
         withServerWords(
-          "The prompt is longer than the model's maximum context length allows",
+          "The prompt, or the prompt with the tokens requested for the answer, exceeds the model's maximum context length",
           error,
         ),
         "context_length_exceeded",

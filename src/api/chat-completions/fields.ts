@@ -98,7 +98,7 @@ export const FIELD_GROUPS: readonly {
       {
         name: "messages[].name",
         treatment: "honoured",
-        note: "On user messages, it is added to the role: `user:alice`; characters not allowed there become `_`. On tool results, see there. On others, ignored.",
+        note: "On user messages, it is added to the role: `user:alice`; characters not allowed there become `_`. On tool results, it can stand for `tool_call_id`. On others, ignored.",
       },
       {
         name: "messages[].cache_control",

@@ -179,8 +179,7 @@ function toFrames(
     const ended = new Map<number, TurnUsage>();
     try {
       await mergeTurns(turns, (event, index) => {
-        let frames = "";
-        for (const chunk of writers[index]?.push(event) ?? []) frames += sseFrame(chunk);
+        const frames = writers[index]?.push(event) ?? "";
         if (event.type === "end") ended.set(index, event.usage);
         return frames === "" || consumer(frames);
       });
@@ -193,7 +192,7 @@ function toFrames(
       const description = describeError(error);
       let frames = "";
       for (const [index, writer] of writers.entries()) {
-        if (!ended.has(index)) frames += sseFrame(writer.fail(description));
+        if (!ended.has(index)) frames += writer.fail(description);
       }
       // The AI SDK's OpenAI provider reads errors only from events that are not chunks.
       await consumer(frames + sseFrame(JSON.stringify(toErrorBody(description))));

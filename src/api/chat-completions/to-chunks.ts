@@ -1,13 +1,15 @@
 /**
- * Converts turn events to the JSON text of `chat.completion.chunk`s.
+ * Converts turn events to `chat.completion.chunk`s, each as the text of a server-sent event.
  *
  * Each rule here is one a client breaks on (OpenRouter convention): role, ids, names and `format` once,
  * because accumulators join repeated strings; one kind of delta in a chunk; no null where an array or
  * object belongs; exactly one finish reason; usage never beside one.
  */
+import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
+import { CallDeltas } from "./call-deltas.ts";
 import { toErrorBody } from "./errors.ts";
 import {
   mapFinishReason,
@@ -19,14 +21,18 @@ import {
   toUsage,
 } from "./reply.ts";
 import { toAnnotation, toExecutedTool } from "./executed-tools.ts";
-import { unwrapCustomInput } from "./to-completion.ts";
 
 /** Writes the chunks of one choice. */
 export interface ChunkWriter {
-  /** The chunks of an event, each a JSON text: usually one, sometimes none. */
-  push(event: TurnEvent): string[];
-  /** The chunk that ends the choice after a failure. */
+  /** The frames of an event's chunks: usually one, sometimes none. */
+  push(event: TurnEvent): string;
+  /** The frame that ends the choice after a failure. */
   fail(error: ErrorDescription): string;
+}
+
+/** `index`: the choice's index among `n`. */
+export function createChunkWriter(options: ReplyOptions, index: number): ChunkWriter {
+  return new ChoiceWriter(options, index);
 }
 
 /** Encrypted content for the client to send back: analysis, calls that the gateway ran, and their positions. */
@@ -36,230 +42,226 @@ interface Sealed {
   readonly isCall: boolean;
 }
 
-/** `index`: the choice's index among `n`. */
-export function createChunkWriter(options: ReplyOptions, index: number): ChunkWriter {
-  // A chunk differs from the next in its delta only, so the rest is serialised once: stringifying a
-  // whole chunk costs 506 ns, prefix + delta + suffix 66 ns.
-  const top = chunkPrefix(options);
-  const prefix = `${top},"choices":[{"index":${index},"delta":{`;
-  const suffix = '},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}';
+type Delta = Extract<TurnEvent, { type: "part-delta" }>;
+type PartStart = Extract<TurnEvent, { type: "part-start" }>;
+type PartEnd = Extract<TurnEvent, { type: "part-end" }>;
 
-  let role = '"role":"assistant",';
-  let open: Extract<TurnEvent, { type: "part-start" }>["part"] | undefined;
-  let reasoningFormat = ',"format":"unknown"';
-  let separator = "";
-  const written = { reasoning: false, content: false };
-  /** Position of the open part's text in the message's, and its length so far. */
-  const place = { start: 0, length: 0 };
-  let executed = 0;
-  let builtinText = "";
-  let lastCall: Extract<Part, { kind: "builtin-call" }> | undefined;
-  let calls = 0;
-  const sealed = { waiting: [] as Sealed[], written: 0 };
-  let summaries = 0;
-  let customArguments = "";
+const DATA = "data: ";
+const END_OF_FRAME = "\n\n";
+const CONTENT = '"content":';
+const TAIL = `},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}${END_OF_FRAME}`;
 
-  return { push, fail };
+class ChoiceWriter implements ChunkWriter {
+  readonly #options: ReplyOptions;
+  readonly #index: number;
+  readonly #calls: CallDeltas;
+  /** What all chunks begin with. */
+  readonly #top: string;
+  /**
+   * What most frames begin with. A chunk differs from the next in its delta only, so the rest is serialised once:
+   * stringifying a whole chunk costs 506 ns, head + delta + tail 66 ns.
+   */
+  readonly #head: string;
+  #role = '"role":"assistant",';
+  #open: Part | undefined;
+  #reasoningFormat = ',"format":"unknown"';
+  #separator = "";
+  #hasReasoning = false;
+  #hasContent = false;
+  /** Position of the open part's text in the message's. */
+  #partStart = 0;
+  /** Length of the message's text. */
+  #length = 0;
+  #executed = 0;
+  #builtinText = "";
+  #lastCall: Extract<Part, { kind: "builtin-call" }> | undefined;
+  #sealed: Sealed[] = [];
+  #sealedCount = 0;
+  #summaries = 0;
 
-  function push(event: TurnEvent): string[] {
+  constructor(options: ReplyOptions, index: number) {
+    this.#options = options;
+    this.#index = index;
+    this.#calls = new CallDeltas(options);
+    this.#top = DATA + chunkPrefix(options);
+    this.#head = `${this.#top},"choices":[{"index":${index},"delta":{`;
+  }
+
+  push(event: TurnEvent): string {
     switch (event.type) {
       case "start":
-        return [];
+        return "";
       case "part-start":
-        open = event.part;
-        if (event.sealed !== undefined) sealed.waiting.push({ text: event.sealed, isCall: false });
-        return [...(open.kind === "tool-call" ? sealedDetails() : []), ...start()];
+        return this.#start(event);
       case "part-delta":
-        return delta(event);
+        return this.#delta(event);
       case "part-end":
-        return end(event);
+        return this.#endPart(event);
       case "builtin-result":
-        if (event.sealed !== undefined) sealed.waiting.push({ text: event.sealed, isCall: true });
-        return [executedTool(event)];
+        if (event.sealed !== undefined) this.#sealed.push({ text: event.sealed, isCall: true });
+        return this.#executedTool(event);
       case "end":
-        // Calls of the gateway are needed later only if a call of the client's follows.
-        sealed.waiting = sealed.waiting.filter(({ isCall }) => !isCall);
-        return [
-          ...sealedDetails(),
-          event.failure
-            ? failed(describeTurnFailure(event.failure), event.nativeReason)
-            : finish(event),
-        ];
+        return this.#end(event);
       default:
         return event satisfies never;
     }
   }
 
-  function start(): string[] {
-    switch (open?.kind) {
+  /** The engine has not reported a finish reason. */
+  fail(error: ErrorDescription): string {
+    return this.#failed(error, "error");
+  }
+
+  #start({ part, sealed }: PartStart): string {
+    this.#open = part;
+    if (sealed !== undefined) this.#sealed.push({ text: sealed, isCall: false });
+    switch (part.kind) {
       case "reasoning":
-        separator = written.reasoning ? PART_SEPARATOR : "";
-        return [];
+        this.#separator = this.#hasReasoning ? PART_SEPARATOR : "";
+        return "";
       case "preamble":
       case "content":
-        separator = written.content ? PART_SEPARATOR : "";
-        place.start = place.length + separator.length;
-        return [];
+        this.#separator = this.#hasContent ? PART_SEPARATOR : "";
+        this.#partStart = this.#length + this.#separator.length;
+        return "";
       case "builtin-call":
-        lastCall = open;
-        builtinText = "";
-        return [];
-      case "tool-call": {
-        const { id, name } = open;
-        customArguments = "";
-        if (options.legacyFunctions) {
-          // The legacy form has room for one call.
-          return calls++ > 0
-            ? []
-            : [chunk(`"function_call":{"name":${JSON.stringify(name)},"arguments":""}`)];
-        }
-        const body =
-          options.customTools.has(name) || name === options.codeTool
-            ? `"type":"custom","custom":{"name":${JSON.stringify(name)},"input":""}`
-            : `"type":"function","function":{"name":${JSON.stringify(name)},"arguments":""}`;
-        return [chunk(`"tool_calls":[{"index":${calls++},"id":${JSON.stringify(id)},${body}}]`)];
-      }
+        this.#lastCall = part;
+        this.#builtinText = "";
+        return "";
+      case "tool-call":
+        return this.#sealedDetails() + this.#frame(this.#calls.start(part));
       default:
-        return [];
+        return part satisfies never;
     }
   }
 
-  function delta(event: Extract<TurnEvent, { type: "part-delta" }>): string[] {
-    switch (open?.kind) {
-      case "reasoning": {
-        if (options.reasoning !== "text") return [];
-        written.reasoning = true;
-        const text = JSON.stringify(takeSeparator() + event.text);
-        const mirror = options.mirrorReasoning ? `,"reasoning_content":${text}` : "";
-        const format = reasoningFormat;
-        reasoningFormat = "";
-        return [
-          chunk(
-            `"content":"","reasoning":${text}${mirror},` +
-              `"reasoning_details":[{"type":"reasoning.text","text":${text}${format},"index":0}]`,
-          ),
-        ];
-      }
+  #delta(event: Delta): string {
+    switch (this.#open?.kind) {
+      case "reasoning":
+        return this.#reasoning(event.text);
       case "preamble":
-      case "content": {
-        written.content = true;
-        const shown = takeSeparator() + event.text;
-        place.length += shown.length;
-        const text = `"content":${JSON.stringify(shown)}`;
-        if (event.citations && !event.logprobs) return [chunk(text), annotations(event.citations)];
-        if (!event.logprobs) return [chunk(text)];
-        const content = toLogprobs(event.logprobs);
-        return [
-          `${prefix}${takeRole()}${text}},"finish_reason":null,"native_finish_reason":null,` +
-            `"logprobs":{"content":${JSON.stringify(content)},"refusal":null}}]}`,
-          ...(event.citations ? [annotations(event.citations)] : []),
-        ];
-      }
+      case "content":
+        return this.#content(event);
       case "builtin-call":
-        builtinText += event.text;
-        return [];
-      case "tool-call": {
-        if (options.legacyFunctions) {
-          return calls > 1
-            ? []
-            : [chunk(`"function_call":{"arguments":${JSON.stringify(event.text)}}`)];
-        }
-        if (open.name === options.codeTool) {
-          const input = JSON.stringify(event.text);
-          return [chunk(`"tool_calls":[{"index":${calls - 1},"custom":{"input":${input}}}]`)];
-        }
-        if (options.customTools.has(open.name)) {
-          // Escapes can only be decoded in the whole string, so a custom input is sent in one delta.
-          customArguments += event.text;
-          return [];
-        }
-        return [
-          chunk(
-            `"tool_calls":[{"index":${calls - 1},"function":{"arguments":${JSON.stringify(event.text)}}}]`,
-          ),
-        ];
-      }
+        this.#builtinText += event.text;
+        return "";
+      case "tool-call":
+        return this.#frame(this.#calls.delta(event.text));
       default:
-        return [];
+        return "";
     }
   }
 
-  function annotations(citations: readonly Citation[]): string {
-    const entries = citations.map((each) => toAnnotation(each, place.start));
-    return chunk(`"content":"","annotations":${JSON.stringify(entries)}`);
+  #reasoning(shown: string): string {
+    if (this.#options.reasoning !== "text") return "";
+    this.#hasReasoning = true;
+    const text = JSON.stringify(this.#takeSeparator() + shown);
+    const mirror = this.#options.mirrorReasoning ? `,"reasoning_content":${text}` : "";
+    const format = this.#reasoningFormat;
+    this.#reasoningFormat = "";
+    return this.#frame(
+      `"content":"","reasoning":${text}${mirror},` +
+        `"reasoning_details":[{"type":"reasoning.text","text":${text}${format},"index":0}]`,
+    );
   }
 
-  function executedTool(event: BuiltinCallResult): string {
-    if (lastCall === undefined) return chunk('"content":""');
-    const entry = toExecutedTool(lastCall, builtinText, event, executed++);
-    return chunk(`"content":"","executed_tools":${JSON.stringify([entry])}`);
+  #content({ text, logprobs, citations }: Delta): string {
+    this.#hasContent = true;
+    const shown = this.#takeSeparator() + text;
+    this.#length += shown.length;
+    const members = CONTENT + JSON.stringify(shown);
+    const frame = logprobs ? this.#withLogprobs(members, logprobs) : this.#frame(members);
+    return citations ? frame + this.#annotations(citations) : frame;
   }
 
-  function end(event: Extract<TurnEvent, { type: "part-end" }>): string[] {
-    const custom = open?.kind === "tool-call" && options.customTools.has(open.name);
-    open = undefined;
-    if (event.sealed !== undefined && options.reasoning === "sealed") {
-      sealed.waiting.push({ text: event.sealed, isCall: false });
+  #withLogprobs(members: string, logprobs: readonly TokenLogprob[]): string {
+    const content = JSON.stringify(toLogprobs(logprobs));
+    return (
+      `${this.#head}${this.#takeRole()}${members}},"finish_reason":null,"native_finish_reason":null,` +
+      `"logprobs":{"content":${content},"refusal":null}}]}${END_OF_FRAME}`
+    );
+  }
+
+  #annotations(citations: readonly Citation[]): string {
+    const entries = citations.map((each) => toAnnotation(each, this.#partStart));
+    return this.#frame(`"content":"","annotations":${JSON.stringify(entries)}`);
+  }
+
+  #executedTool(event: BuiltinCallResult): string {
+    if (this.#lastCall === undefined) return this.#frame('"content":""');
+    const entry = toExecutedTool(this.#lastCall, this.#builtinText, event, this.#executed++);
+    return this.#frame(`"content":"","executed_tools":${JSON.stringify([entry])}`);
+  }
+
+  #endPart({ sealed, summary }: PartEnd): string {
+    const part = this.#open;
+    this.#open = undefined;
+    if (sealed !== undefined && this.#options.reasoning === "sealed") {
+      this.#sealed.push({ text: sealed, isCall: false });
     }
-    if (event.summary !== undefined) return summaryDetail(event.summary);
-    if (!custom) return [];
-    const input = JSON.stringify(unwrapCustomInput(customArguments));
-    return [chunk(`"tool_calls":[{"index":${calls - 1},"custom":{"input":${input}}}]`)];
+    if (summary !== undefined) return this.#summaryDetail(summary);
+    return part?.kind === "tool-call" ? this.#frame(this.#calls.end()) : "";
   }
 
-  function summaryDetail(summary: string): string[] {
-    if (options.reasoning !== "text" && options.reasoning !== "summary") return [];
-    const details = [toSummaryDetail(summary, summaries++, options)];
-    return [chunk(`"content":"","reasoning_details":${JSON.stringify(details)}`)];
+  #summaryDetail(summary: string): string {
+    const { reasoning } = this.#options;
+    if (reasoning !== "text" && reasoning !== "summary") return "";
+    const details = [toSummaryDetail(summary, this.#summaries++, this.#options)];
+    return this.#frame(`"content":"","reasoning_details":${JSON.stringify(details)}`);
   }
 
   /**
    * Sent in one chunk, before the first call or at the end: `openai`'s stream helper keeps only the last value of a field
    * it does not know.
    */
-  function sealedDetails(): string[] {
-    if (sealed.waiting.length === 0) return [];
-    const details = sealed.waiting.map(({ text }) =>
-      toSealedDetail(text, sealed.written++, options),
+  #sealedDetails(): string {
+    if (this.#sealed.length === 0) return "";
+    const details = this.#sealed.map(({ text }) =>
+      toSealedDetail(text, this.#sealedCount++, this.#options),
     );
-    sealed.waiting = [];
-    return [chunk(`"content":"","reasoning_details":${JSON.stringify(details)}`)];
+    this.#sealed = [];
+    return this.#frame(`"content":"","reasoning_details":${JSON.stringify(details)}`);
   }
 
-  function finish({ finish: reason, nativeReason }: TurnEnd): string {
+  #end(event: TurnEnd): string {
+    // Calls of the gateway are needed later only if a call of the client's follows.
+    this.#sealed = this.#sealed.filter(({ isCall }) => !isCall);
+    const details = this.#sealedDetails();
+    if (event.failure === undefined) return details + this.#finish(event);
+    return details + this.#failed(describeTurnFailure(event.failure), event.nativeReason);
+  }
+
+  #finish({ finish, nativeReason }: TurnEnd): string {
     return (
-      `${prefix}${takeRole()}"content":""},"finish_reason":"${mapFinishReason(reason, options)}",` +
-      `"native_finish_reason":${JSON.stringify(nativeReason)},"logprobs":null}]}`
+      `${this.#head}${this.#takeRole()}"content":""},"finish_reason":"${mapFinishReason(finish, this.#options)}",` +
+      `"native_finish_reason":${JSON.stringify(nativeReason)},"logprobs":null}]}${END_OF_FRAME}`
     );
   }
 
-  /** The engine has not reported a finish reason. */
-  function fail(error: ErrorDescription): string {
-    return failed(error, "error");
-  }
-
-  function failed(error: ErrorDescription, nativeReason: string | null): string {
+  #failed(error: ErrorDescription, nativeReason: string | null): string {
     return (
-      `${top},"error":${JSON.stringify(toErrorBody(error).error)},"choices":[{"index":${index},` +
-      `"delta":{${takeRole()}"content":""},"finish_reason":"error",` +
-      `"native_finish_reason":${JSON.stringify(nativeReason)},"logprobs":null}]}`
+      `${this.#top},"error":${JSON.stringify(toErrorBody(error).error)},"choices":[{"index":${this.#index},` +
+      `"delta":{${this.#takeRole()}"content":""},"finish_reason":"error",` +
+      `"native_finish_reason":${JSON.stringify(nativeReason)},"logprobs":null}]}${END_OF_FRAME}`
     );
   }
 
-  function chunk(fields: string): string {
-    return prefix + takeRole() + fields + suffix;
+  /** The frame of a chunk with these members in its delta; none without any. */
+  #frame(members: string | undefined): string {
+    if (members === undefined) return "";
+    return this.#head + this.#takeRole() + members + TAIL;
   }
 
-  function takeRole(): string {
-    const taken = role;
-    role = "";
-    return taken;
+  #takeRole(): string {
+    const role = this.#role;
+    this.#role = "";
+    return role;
   }
 
-  function takeSeparator(): string {
-    const taken = separator;
-    separator = "";
-    return taken;
+  #takeSeparator(): string {
+    const separator = this.#separator;
+    this.#separator = "";
+    return separator;
   }
 }
 

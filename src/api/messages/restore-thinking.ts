@@ -58,7 +58,7 @@ export async function restoreThinking(
   const stored = new Map(missing.map(({ step }, index) => [step, found[index]]));
 
   const outcomes: { outcome: ReasoningOutcome | undefined }[] = [];
-  const parts = new Map<Step, readonly AssistantPart[]>();
+  const parts = new Map<MessageStep, readonly AssistantPart[]>();
   const sent = new Set(opened.filter(({ known }) => known).map(({ step }) => step));
   // Thinking after the last call is not also restored from the store if it was sent.
   const sentAfter = new Set(
@@ -103,14 +103,14 @@ function runningFrom(entries: readonly HistoryEntry[]): number {
 }
 
 /** Part of an assistant message: up to and including a call, or what follows the last call. */
-interface Step {
+interface MessageStep {
   /** All parts, including thinking. */
   readonly parts: readonly AssistantPart[];
   readonly callId: string | undefined;
 }
 
-function toSteps({ parts }: AssistantEntry): Step[] {
-  const steps: Step[] = [];
+function toSteps({ parts }: AssistantEntry): MessageStep[] {
+  const steps: MessageStep[] = [];
   let begin = 0;
   for (const [index, part] of parts.entries()) {
     const isLast = index === parts.length - 1;
@@ -125,12 +125,12 @@ function toSteps({ parts }: AssistantEntry): Step[] {
   return steps;
 }
 
-function withoutThinking({ parts }: AssistantEntry): Step[] {
+function withoutThinking({ parts }: AssistantEntry): MessageStep[] {
   return [{ parts: parts.filter(({ type }) => type !== "thinking"), callId: undefined }];
 }
 
 interface OpenedStep {
-  readonly step: Step;
+  readonly step: MessageStep;
   /** There was thinking or a call of the gateway, and all of it was restored. */
   readonly known: boolean;
   /** The parts, restored. */
@@ -139,7 +139,7 @@ interface OpenedStep {
 }
 
 async function openThinking(
-  step: Step,
+  step: MessageStep,
   tenant: string,
   reasoning: RestoreDeps["reasoning"],
 ): Promise<OpenedStep> {
@@ -195,7 +195,7 @@ function joinCarriers(parts: readonly AssistantPart[]): AssistantPart[] {
  * Inserts stored reasoning and calls between the texts where the model wrote them, or before all of the texts if they
  * differ.
  */
-function withStored({ parts }: Step, stored: CallReasoning): AssistantPart[] {
+function withStored({ parts }: MessageStep, stored: CallReasoning): AssistantPart[] {
   const others = parts.filter(({ type }) => type !== "thinking" && type !== "builtin-call");
   const {
     before,

@@ -196,15 +196,15 @@ const MAX_SKIPPED_KINDS = 20;
 
 /** Never fails: a failure is the last frame. */
 function toFrames(events: AsyncIterable<TurnEvent>, options: ReplyOptions): PushStream<string> {
-  return createPushStream(async (take) => {
+  return createPushStream(async (consumer) => {
     const writer = createEventWriter(options);
     try {
       await consume(events, (event) => {
         const frames = writer.push(event);
-        return frames === "" || take(frames);
+        return frames === "" || consumer(frames);
       });
     } catch (error) {
-      await take(errorFrame(describeError(error)));
+      await consumer(errorFrame(describeError(error)));
     }
   });
 }

@@ -64,7 +64,9 @@ function noteFrames(frames: PushStream<string>, exchange: OpenExchange): PushStr
       try {
         await frames.pushTo((frame) => {
           exchange.noteEvents(frame);
-          return consumer(frame);
+          const demand = consumer(frame);
+          if (demand !== true) exchange.noteWaiting();
+          return demand;
         });
       } finally {
         exchange.end();

@@ -11,6 +11,7 @@ import {
   newConversation,
   newItems,
 } from "../responses/conversation-routes.ts";
+import { responseEvent } from "../responses/event-schema.ts";
 import * as responses from "../responses/reply-schema.ts";
 import { compactRequest, inputTokensRequest, responsesRequest } from "../responses/request.ts";
 
@@ -78,7 +79,7 @@ export const OPERATIONS: readonly Operation[] = [
       "Answer an input, as a whole, in events (stream) or later (background). A GET that asks for an upgrade opens a WebSocket.",
     body: ["ResponseRequest", responsesRequest],
     json: responses.response,
-    events: responses.responseEvent,
+    events: responseEvent,
   },
   {
     method: "post",
@@ -102,7 +103,7 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Responses",
     summary: "A stored response; with stream, the events of a background response.",
     json: responses.response,
-    events: responses.responseEvent,
+    events: responseEvent,
   },
   {
     method: "delete",

@@ -57,7 +57,7 @@ export function createBackgroundWriter(
     heartbeat: (abort) =>
       next(async () => {
         if (await isCancelled()) abort.abort();
-        else if (isInFlight(pending.builder.response)) await keepResponse(pending, context);
+        else if (isInFlight(pending.builder.response())) await keepResponse(pending, context);
       }),
   };
 }

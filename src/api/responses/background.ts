@@ -6,25 +6,21 @@
  * reported as failed soon after its own gateway has died.
  */
 import * as z from "zod";
-import { consume } from "../../streams/push-stream.ts";
-import { createEntries } from "../../store/entries.ts";
+import { createEntries, type Entries } from "../../store/entries.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { shutdownError } from "../../models/shutdown.ts";
-import { describeError, RequestError } from "../errors.ts";
+import { RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
 import { ignoreStoreFailure, type PendingResponse } from "./create-response.ts";
 import { toErrorMembers } from "./errors.ts";
-import { createEventLog } from "./event-log.ts";
-import { createBackgroundWriter, type BackgroundWriter } from "./background-writer.ts";
+import { createEventLog, type EventLog } from "./event-log.ts";
+import { createBackgroundWriter } from "./background-writer.ts";
 import { isInFlight, type StoredResponse } from "./response-store.ts";
-import { type StreamedResponse, streamResponse, withEvents } from "./stream-response.ts";
+import { runInBackground } from "./run-in-background.ts";
+import { withEvents } from "./stream-response.ts";
 import type { ResponseEvent } from "./to-events.ts";
 import { sleep } from "../../streams/timers.ts";
 
-/** How often new events are written. */
-const FLUSH_MS = 200;
-/** A heartbeat, which also checks for a cancellation, comes after every so many flushes. */
-const TICKS_PER_HEARTBEAT = 5;
 /** Without a heartbeat for so long, the process that runs the response is considered dead. */
 const DEAD_AFTER_MS = 30_000;
 /** How often a follower polls for new events. */
@@ -66,78 +62,52 @@ interface Running {
 }
 
 export function createBackground(context: ResponsesContext): Background {
-  const { responses, shutdown } = context;
-  const now = () => context.now().getTime();
-  const log = createEventLog(context);
-  const cancelled = createEntries("response-cancelled", cancelMark, context);
+  return new BackgroundResponses(context);
+}
+
+class BackgroundResponses implements Background {
+  readonly #context: ResponsesContext;
+  readonly #log: EventLog;
+  readonly #cancelled: Entries<"cancelled">;
   /** By the response's id. */
-  const running = new Map<string, Running>();
+  readonly #running = new Map<string, Running>();
 
-  return { start, read, follow, cancel };
+  constructor(context: ResponsesContext) {
+    this.#context = context;
+    this.#log = createEventLog(context);
+    this.#cancelled = createEntries("response-cancelled", cancelMark, context);
+  }
 
-  async function start(pending: PendingResponse): Promise<Started> {
+  async start(pending: PendingResponse): Promise<Started> {
     const { tenant } = pending.caller.client;
-    admit(tenant);
+    this.#admit(tenant);
+    const context = this.#context;
     const streamed = withEvents(pending, context);
-    const isCancelled = async () => (await cancelled.get(tenant, pending.id)) !== undefined;
-    const backgroundWriter = createBackgroundWriter(pending, context, { log, isCancelled });
-    backgroundWriter.add(streamed.writer.queue());
+    const isCancelled = async () => (await this.#cancelled.get(tenant, pending.id)) !== undefined;
+    const writer = createBackgroundWriter(pending, context, { log: this.#log, isCancelled });
+    writer.add(streamed.writer.queue());
     const abort = new AbortController();
-    const accepted = backgroundWriter.keep();
+    const accepted = writer.keep();
     const ended = accepted
-      .then(() => make(streamed, context, backgroundWriter, abort))
-      .catch((error: unknown) => giveUp(tenant, pending.id, error))
+      .then(() => runInBackground(streamed, context, writer, abort))
+      .catch((error: unknown) => this.#giveUp(tenant, pending.id, error))
       .catch(ignoreStoreFailure)
-      .finally(() => running.delete(pending.id));
+      .finally(() => this.#running.delete(pending.id));
     // Counted before the store has answered, so that concurrent requests cannot exceed the limit.
-    running.set(pending.id, { tenant, abort, ended });
-    shutdown.track(ended);
+    this.#running.set(pending.id, { tenant, abort, ended });
+    context.shutdown.track(ended);
     await accepted;
     return { ended };
   }
 
-  function admit(tenant: string): void {
-    if (shutdown.closing.aborted) throw shutdownError();
-    if (running.size >= context.maxBackground) {
-      throw new RequestError(
-        "The gateway has reached its limit of background responses. Try again later.",
-        { ...TOO_MANY, status: 503, type: "server_error" },
-      );
-    }
-    const own = [...running.values()].filter((each) => each.tenant === tenant).length;
-    if (own < context.maxBackgroundOf(tenant)) return;
-    throw new RequestError(
-      `background: this key has reached its limit of ${own} background responses. Wait for one to end, or cancel one.`,
-      { ...TOO_MANY, status: 429, type: "rate_limit_error", param: "background" },
-    );
-  }
-
-  /** Its end could not be stored. If it is only too large, it can still be marked as failed. */
-  async function giveUp(tenant: string, id: string, error: unknown): Promise<void> {
-    ignoreStoreFailure(error);
-    if (error instanceof StoreError && error.kind === "unavailable") return;
-    const entry = await responses.get(tenant, id);
-    if (entry !== undefined) await rewrite(tenant, entry, { status: "failed", error: TOO_LARGE });
-  }
-
-  async function read(tenant: string, id: string): Promise<StoredResponse | undefined> {
-    const entry = await responses.get(tenant, id);
+  async read(tenant: string, id: string): Promise<StoredResponse | undefined> {
+    const entry = await this.#context.responses.get(tenant, id);
     if (entry === undefined || !isInFlight(entry.response)) return entry;
-    if (now() - entry.storedAt < DEAD_AFTER_MS) return entry;
-    return rewrite(tenant, entry, { status: "failed", error: DEATH });
+    if (this.#now() - entry.storedAt < DEAD_AFTER_MS) return entry;
+    return this.#rewrite(tenant, entry, { status: "failed", error: DEATH });
   }
 
-  async function rewrite(
-    tenant: string,
-    entry: StoredResponse,
-    changed: Readonly<Record<string, unknown>> & { readonly status: string },
-  ): Promise<StoredResponse> {
-    const next = { ...entry, response: { ...entry.response, ...changed }, storedAt: now() };
-    await responses.put(tenant, next, { store: true, earlier: [] });
-    return next;
-  }
-
-  async function* follow(
+  async *follow(
     tenant: string,
     id: string,
     startingAfter: number,
@@ -145,10 +115,10 @@ export function createBackground(context: ResponsesContext): Background {
   ): AsyncGenerator<ResponseEvent> {
     let sequence = 0;
     let polls = 0;
-    for (let piece = 0; ;) {
-      const events = await log.read(tenant, id, piece);
+    for (let batch = 0; ;) {
+      const events = await this.#log.read(tenant, id, batch);
       if (events !== undefined) {
-        piece++;
+        batch++;
         polls = 0;
         for (const event of events) {
           if (sequence++ > startingAfter) yield event;
@@ -156,7 +126,7 @@ export function createBackground(context: ResponsesContext): Background {
         }
         continue;
       }
-      const entry = await read(tenant, id);
+      const entry = await this.read(tenant, id);
       if (entry === undefined || signal.aborted) return;
       const { status } = entry.response;
       if (status === "cancelled" && polls++ > 0) {
@@ -173,8 +143,8 @@ export function createBackground(context: ResponsesContext): Background {
     }
   }
 
-  async function cancel(tenant: string, id: string): Promise<StoredResponse> {
-    const entry = await read(tenant, id);
+  async cancel(tenant: string, id: string): Promise<StoredResponse> {
+    const entry = await this.read(tenant, id);
     if (entry === undefined) throw unknownResponse(id);
     if (entry.response["background"] !== true) {
       throw new RequestError(`The response ${id} is not a background response.`);
@@ -183,73 +153,56 @@ export function createBackground(context: ResponsesContext): Background {
     if (!isInFlight(entry.response)) {
       throw new RequestError(`The response ${id} has already ended: ${entry.response.status}.`);
     }
-    const own = running.get(id);
+    const own = this.#running.get(id);
     if (own?.tenant === tenant) {
       own.abort.abort();
       await own.ended;
-      return (await read(tenant, id)) ?? entry;
+      return (await this.read(tenant, id)) ?? entry;
     }
-    await cancelled.set("cancelled", tenant, id);
-    return rewrite(tenant, entry, { status: "cancelled" });
+    await this.#cancelled.set("cancelled", tenant, id);
+    return this.#rewrite(tenant, entry, { status: "cancelled" });
   }
-}
 
-/** Runs the response. Rejects when its end could not be stored. */
-async function make(
-  streamed: StreamedResponse,
-  context: ResponsesContext,
-  backgroundWriter: BackgroundWriter,
-  abort: AbortController,
-): Promise<void> {
-  const { writer, builder } = streamed;
-  const { stopping } = context.shutdown;
-  const keep = () => persist(() => backgroundWriter.keep(), stopping);
-  const flush = () => persist(() => backgroundWriter.flush(), stopping);
-  let ticks = 0;
-  let isBusy = false;
-  const timer = setInterval(() => {
-    // No further writes while a slow store is still busy with the last ones.
-    if (isBusy) return;
-    isBusy = true;
-    void backgroundWriter
-      .flush()
-      .then(() =>
-        ++ticks % TICKS_PER_HEARTBEAT === 0 ? backgroundWriter.heartbeat(abort) : undefined,
-      )
-      .catch(ignoreStoreFailure)
-      .finally(() => (isBusy = false));
-  }, FLUSH_MS);
-  try {
-    await consume(streamResponse(streamed, context, abort.signal, keep), (event) => {
-      backgroundWriter.add([event]);
-      return true;
-    });
-  } catch (error) {
-    if (abort.signal.aborted) builder.cancel();
-    else backgroundWriter.add(writer.fail(describeError(error)));
-    await flush();
-    await keep();
-  } finally {
-    clearInterval(timer);
+  #now(): number {
+    return this.#context.now().getTime();
   }
-  await flush();
-}
 
-/** Waits between attempts to write the end of a response. */
-const RETRY_MS = [250, 500, 1000, 2000, 4000];
-
-/** Retries while the store does not answer, because the response is complete and only has to be written. */
-async function persist(write: () => Promise<void>, stopping: AbortSignal): Promise<void> {
-  for (const wait of RETRY_MS) {
-    try {
-      return await write();
-    } catch (error) {
-      const mayPass = error instanceof StoreError && error.kind === "unavailable";
-      if (!mayPass || stopping.aborted) throw error;
+  #admit(tenant: string): void {
+    const { shutdown, maxBackground, maxBackgroundOf } = this.#context;
+    if (shutdown.closing.aborted) throw shutdownError();
+    if (this.#running.size >= maxBackground) {
+      throw new RequestError(
+        "The gateway has reached its limit of background responses. Try again later.",
+        { ...TOO_MANY, status: 503, type: "server_error" },
+      );
     }
-    await sleep(wait, stopping);
+    const own = [...this.#running.values()].filter((each) => each.tenant === tenant).length;
+    if (own < maxBackgroundOf(tenant)) return;
+    throw new RequestError(
+      `background: this key has reached its limit of ${own} background responses. Wait for one to end, or cancel one.`,
+      { ...TOO_MANY, status: 429, type: "rate_limit_error", param: "background" },
+    );
   }
-  return write();
+
+  /** Its end could not be stored. If it is only too large, it can still be marked as failed. */
+  async #giveUp(tenant: string, id: string, error: unknown): Promise<void> {
+    ignoreStoreFailure(error);
+    if (error instanceof StoreError && error.kind === "unavailable") return;
+    const entry = await this.#context.responses.get(tenant, id);
+    if (entry === undefined) return;
+    await this.#rewrite(tenant, entry, { status: "failed", error: TOO_LARGE });
+  }
+
+  async #rewrite(
+    tenant: string,
+    entry: StoredResponse,
+    changed: Readonly<Record<string, unknown>> & { readonly status: string },
+  ): Promise<StoredResponse> {
+    const response = { ...entry.response, ...changed };
+    const next = { ...entry, response, storedAt: this.#now() };
+    await this.#context.responses.put(tenant, next, { store: true, earlier: [] });
+    return next;
+  }
 }
 
 const TOO_MANY = { errorType: "rate_limit_exceeded", retryAfter: 5 } as const;

@@ -27,10 +27,16 @@ export const newItems = z.lazy(() =>
   z.object({ items: z.array(inputItem).min(1, "must contain at least one item") }),
 );
 
-export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {
-  const { conversations } = context;
-  const app = new Hono<ApiEnv>();
+type Asked = Context<ApiEnv, "/conversations/:id">;
 
+export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+  addConversations(app, context);
+  addItems(app, context);
+  return app;
+}
+
+function addConversations(app: Hono<ApiEnv>, context: ResponsesContext): void {
   app.post("/conversations", async (c) => {
     const text = await c.req.text();
     const stages = createStages(text.length, context.pause);
@@ -44,29 +50,30 @@ export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {
       id: `conv_${context.randomId()}`,
       createdAt: Math.floor(context.now().getTime() / 1000),
       metadata: metadata ?? {},
-      items: toNewItems(items ?? []),
+      items: toNewItems(items ?? [], context),
     };
-    await conversations.put(c.get("client").tenant, conversation);
+    await context.conversations.put(c.get("client").tenant, conversation);
     return c.json(toConversation(conversation));
   });
 
-  app.get("/conversations/:id", async (c) => c.json(toConversation(await find(c))));
+  app.get("/conversations/:id", async (c) => c.json(toConversation(await find(c, context))));
 
   app.post("/conversations/:id", async (c) => {
     const { metadata } = parseWith(changedConversation, parseBody(await c.req.text()));
-    return c.json(
-      toConversation(await change(c, (found) => ({ ...found, metadata: metadata ?? {} }))),
-    );
+    const changed = await change(c, context, (found) => ({ ...found, metadata: metadata ?? {} }));
+    return c.json(toConversation(changed));
   });
 
   app.delete("/conversations/:id", async (c) => {
-    const { id } = await find(c);
-    await conversations.delete(c.get("client").tenant, id);
+    const { id } = await find(c, context);
+    await context.conversations.delete(c.get("client").tenant, id);
     return c.json({ id, object: "conversation.deleted", deleted: true });
   });
+}
 
+function addItems(app: Hono<ApiEnv>, context: ResponsesContext): void {
   app.get("/conversations/:id/items", async (c) => {
-    const { items } = await find(c);
+    const { items } = await find(c, context);
     return c.json(toPage(items, c.req.query(), c.get("client")));
   });
 
@@ -74,14 +81,14 @@ export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const text = await c.req.text();
     const stages = createStages(text.length, context.pause);
     const { items } = await readRequest(text, newItems, context.limits, stages);
-    const added = toNewItems(items);
-    await change(c, (found) => ({ ...found, items: [...found.items, ...added] }));
+    const added = toNewItems(items, context);
+    await change(c, context, (found) => ({ ...found, items: [...found.items, ...added] }));
     const shown = added.map((item) => showItem(item, c.get("client")));
     return c.json(toList(shown, false));
   });
 
   app.get("/conversations/:id/items/:item", async (c) => {
-    const { items } = await find(c);
+    const { items } = await find(c, context);
     const item = items.find((each) => each["id"] === c.req.param("item"));
     if (item === undefined) throw unknownItem(c.req.param("item"));
     return c.json(showItem(item, c.get("client")));
@@ -89,47 +96,46 @@ export function conversationRoutes(context: ResponsesContext): Hono<ApiEnv> {
 
   app.delete("/conversations/:id/items/:item", async (c) => {
     const id = c.req.param("item");
-    const changed = await change(c, (found) => {
+    const changed = await change(c, context, (found) => {
       if (!found.items.some((item) => item["id"] === id)) throw unknownItem(id);
       return { ...found, items: found.items.filter((item) => item["id"] !== id) };
     });
     return c.json(toConversation(changed));
   });
+}
 
-  type Asked = Context<ApiEnv, "/conversations/:id">;
+async function find(c: Asked, { conversations }: ResponsesContext): Promise<StoredConversation> {
+  const found = await conversations.get(c.get("client").tenant, c.req.param("id"));
+  if (found === undefined) throw unknownConversation(c.req.param("id"));
+  return found;
+}
 
-  async function find(c: Asked): Promise<StoredConversation> {
-    const found = await conversations.get(c.get("client").tenant, c.req.param("id"));
-    if (found === undefined) throw unknownConversation(c.req.param("id"));
-    return found;
-  }
+async function change(
+  c: Asked,
+  { conversations }: ResponsesContext,
+  to: (conversation: StoredConversation) => StoredConversation,
+): Promise<StoredConversation> {
+  const id = c.req.param("id");
+  const changed = await conversations.update(c.get("client").tenant, id, to);
+  if (changed === undefined) throw unknownConversation(id);
+  return changed;
+}
 
-  async function change(
-    c: Asked,
-    to: (conversation: StoredConversation) => StoredConversation,
-  ): Promise<StoredConversation> {
-    const id = c.req.param("id");
-    const changed = await conversations.update(c.get("client").tenant, id, to);
-    if (changed === undefined) throw unknownConversation(id);
-    return changed;
-  }
-
-  function toNewItems(items: readonly z.infer<typeof inputItem>[]): WireItem[] {
-    return items.map((item) => {
-      if (item.type === "item_reference") {
-        throw new RequestError(
-          "items: a conversation cannot contain references to items. Send the items themselves",
-          {
-            param: "items",
-          },
-        );
-      }
-      const wire = toWireItem(item);
-      return wire["id"] ? wire : { ...wire, id: `item_${context.randomId()}` };
-    });
-  }
-
-  return app;
+/** Gives each item an id. */
+function toNewItems(
+  items: readonly z.infer<typeof inputItem>[],
+  context: ResponsesContext,
+): WireItem[] {
+  return items.map((item) => {
+    if (item.type === "item_reference") {
+      throw new RequestError(
+        "items: a conversation cannot contain references to items. Send the items themselves",
+        { param: "items" },
+      );
+    }
+    const wire = toWireItem(item);
+    return wire["id"] ? wire : { ...wire, id: `item_${context.randomId()}` };
+  });
 }
 
 function toConversation({ id, createdAt, metadata }: StoredConversation) {

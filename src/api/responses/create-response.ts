@@ -157,9 +157,9 @@ export async function collectResponse(
     await keepResponse(pending, deps);
   } catch (error) {
     // A failure is reported whether or not it could be stored. Success is not: it would promise a stored response.
-    if (builder.response.status !== "failed") throw error;
+    if (builder.response().status !== "failed") throw error;
   }
-  return builder.response;
+  return builder.response();
 }
 
 /** Writes the response as it stands to the store, and into its conversation once it has ended. */
@@ -169,7 +169,7 @@ export async function keepResponse(
 ): Promise<void> {
   const { request, context, caller, builder } = pending;
   const { tenant } = caller.client;
-  const { response } = builder;
+  const response = builder.response();
   const output = builder.output.map((item) => ({ ...item }));
   await caller.responses.put(
     tenant,

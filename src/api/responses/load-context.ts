@@ -47,7 +47,7 @@ export async function loadContext(
   const { responses, client } = caller;
   const budget = createBudget(deps.maxBodyBytes);
   const { earlier, ancestors, conversation } = await loadEarlier(request, caller, deps, budget);
-  const earlierSize = budget.size;
+  const earlierSize = budget.size();
   const sent = toInputItems(request.input);
   const reads = createItemReads(responses, client.tenant, wantedIds(sent));
   const own = await dereferenceAll(sent, reads, budget);
@@ -82,17 +82,15 @@ export async function loadContext(
     outcome,
     toolStates,
     earlierSize,
-    referencedSize: budget.size - earlierSize,
+    referencedSize: budget.size() - earlierSize,
   };
 }
 
 /** With everything it references, a request may be no longer than a request body. */
-function createBudget(maxSize: number): HistoryBudget & { readonly size: number } {
+function createBudget(maxSize: number): HistoryBudget & { size(): number } {
   let size = 0;
   return {
-    get size() {
-      return size;
-    },
+    size: () => size,
     add(added, param) {
       size += added;
       if (size <= maxSize) return;

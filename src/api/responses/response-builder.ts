@@ -66,7 +66,7 @@ export interface ResponseBuilder {
   /** Reports every change from now on to this listener, which replaces the previous one. */
   listen(listener: ResponseListener): void;
   /** The current response as the client may see it. */
-  readonly response: ResponseResource;
+  response(): ResponseResource;
   /** The finished items with all their reasoning, for the store. */
   readonly output: readonly OutputItem[];
 }
@@ -125,163 +125,181 @@ const CALL_PREFIXES: Record<CallTarget["kind"], string> = {
 };
 
 export function createResponseBuilder(options: ResponseBuilderOptions): ResponseBuilder {
-  const output: OutputItem[] = [];
-  let state: ResponseState = { status: options.queued ? "queued" : "in_progress", output: [] };
-  let hasStarted = false;
-  let open: OpenItem | undefined;
-  let listener: ResponseListener | undefined;
+  return new Builder(options);
+}
 
-  return {
-    push,
-    fail(error) {
-      state = { ...state, completedAt: undefined };
-      if (!hasStarted) start();
-      if (open?.isOver) close("completed");
-      failed(error);
-    },
-    cancel() {
-      state = { ...state, status: "cancelled" };
-    },
-    listen(next) {
-      listener = next;
-    },
-    get response() {
-      return options.toResponse(state);
-    },
-    output,
-  };
+class Builder implements ResponseBuilder {
+  readonly output: OutputItem[] = [];
+  readonly #options: ResponseBuilderOptions;
+  #state: ResponseState;
+  #hasStarted = false;
+  #open: OpenItem | undefined;
+  #listener: ResponseListener | undefined;
 
-  function push(event: TurnEvent | CompactionEvent): void {
+  constructor(options: ResponseBuilderOptions) {
+    this.#options = options;
+    this.#state = { status: options.queued ? "queued" : "in_progress", output: [] };
+  }
+
+  listen(listener: ResponseListener): void {
+    this.#listener = listener;
+  }
+
+  response(): ResponseResource {
+    return this.#options.toResponse(this.#state);
+  }
+
+  cancel(): void {
+    this.#state = { ...this.#state, status: "cancelled" };
+  }
+
+  fail(error: ErrorDescription): void {
+    this.#state = { ...this.#state, completedAt: undefined };
+    if (!this.#hasStarted) this.#start();
+    if (this.#open?.isOver) this.#close("completed");
+    this.#failed(error);
+  }
+
+  push(event: TurnEvent | CompactionEvent): void {
     switch (event.type) {
       case "compaction":
-        return addCompaction(event.sealed);
+        return this.#addCompaction(event.sealed);
       case "start":
-        return start();
+        return this.#start();
       case "part-start":
-        close("completed");
-        return startItem(event.part);
+        this.#close("completed");
+        return this.#startItem(event.part);
       case "part-delta":
-        append(event.text, event.logprobs);
-        return annotate(event.citations);
+        this.#append(event.text, event.logprobs);
+        return this.#annotate(event.citations);
       case "part-end":
         // Closed by the next event, which tells whether the part is complete or was cut.
-        if (open) {
-          open.isOver = true;
-          open.sealed = event.sealed;
-          open.summary = event.summary;
-          if (open.part.kind === "builtin-call") listener?.onRun(open);
-        }
-        return undefined;
+        return this.#endPart(event);
       case "builtin-result":
-        if (open) {
-          open.result = event;
-          open.sealed = event.sealed;
+        if (this.#open) {
+          this.#open.result = event;
+          this.#open.sealed = event.sealed;
         }
-        return close("completed");
+        return this.#close("completed");
       case "end":
-        return finish(event);
+        return this.#finish(event);
       default:
         return event satisfies never;
     }
   }
 
-  function start(): void {
-    hasStarted = true;
-    state = { ...state, status: "in_progress" };
-    listener?.onStart();
-    for (const listing of options.listings) {
-      addWhole(toListItem(listing, options.toItemId("mcpl", output.length)));
+  #endPart({ sealed, summary }: Extract<TurnEvent, { type: "part-end" }>): void {
+    const item = this.#open;
+    if (item === undefined) return;
+    item.isOver = true;
+    item.sealed = sealed;
+    item.summary = summary;
+    if (item.part.kind === "builtin-call") this.#listener?.onRun(item);
+  }
+
+  #start(): void {
+    this.#hasStarted = true;
+    this.#state = { ...this.#state, status: "in_progress" };
+    this.#listener?.onStart();
+    for (const listing of this.#options.listings) {
+      this.#addWhole(toListItem(listing, this.#options.toItemId("mcpl", this.output.length)));
     }
   }
 
-  function addCompaction(sealed: string): void {
-    const id = options.toItemId("cmp", output.length);
-    addWhole({ id, type: "compaction", encrypted_content: sealed });
+  #addCompaction(sealed: string): void {
+    const id = this.#options.toItemId("cmp", this.output.length);
+    this.#addWhole({ id, type: "compaction", encrypted_content: sealed });
   }
 
-  function addWhole(item: CompactionItem | McpListItem): void {
-    const index = output.length;
-    output.push(item);
-    state = { ...state, output: [...state.output, item] };
-    listener?.onWholeItem(item, index);
+  #addWhole(item: CompactionItem | McpListItem): void {
+    const index = this.output.length;
+    this.output.push(item);
+    this.#state = { ...this.#state, output: [...this.#state.output, item] };
+    this.#listener?.onWholeItem(item, index);
   }
 
-  function startItem(part: Part): void {
-    const index = output.length;
-    const target = part.kind === "tool-call" ? toTarget(options.targets, part.name) : undefined;
+  #startItem(part: Part): void {
+    const index = this.output.length;
+    const target =
+      part.kind === "tool-call" ? toTarget(this.#options.targets, part.name) : undefined;
     const prefix = toPrefix(part, target);
-    open = createOpenItem(part, options.toItemId(prefix, index), index, target);
-    listener?.onItemStart(open);
+    this.#open = createOpenItem(part, this.#options.toItemId(prefix, index), index, target);
+    this.#listener?.onItemStart(this.#open);
   }
 
-  function append(text: string, logprobs: readonly TokenLogprob[] | undefined): void {
-    if (open === undefined || text === "") return;
-    if (open.input) return showInput(open, open.input.push(text));
-    open.text += text;
+  #append(text: string, logprobs: readonly TokenLogprob[] | undefined): void {
+    const item = this.#open;
+    if (item === undefined || text === "") return;
+    if (item.input) return this.#showInput(item, item.input.push(text));
+    item.text += text;
     const shown =
-      logprobs && isMessage(open.part) ? logprobs.map((each) => toOutputLogprob(each)) : undefined;
-    if (shown) open.logprobs.push(...shown);
-    listener?.onDelta(open, text, shown);
+      logprobs && isMessage(item.part) ? logprobs.map((each) => toOutputLogprob(each)) : undefined;
+    if (shown) item.logprobs.push(...shown);
+    this.#listener?.onDelta(item, text, shown);
   }
 
-  function showInput(item: OpenItem, input: string): void {
+  #showInput(item: OpenItem, input: string): void {
     if (input === "") return;
     item.text += input;
-    listener?.onDelta(item, input, undefined);
+    this.#listener?.onDelta(item, input, undefined);
   }
 
-  function annotate(citations: readonly Citation[] | undefined): void {
+  #annotate(citations: readonly Citation[] | undefined): void {
+    const item = this.#open;
+    if (item === undefined) return;
     for (const citation of citations ?? []) {
-      if (open === undefined) return;
       const annotation = toUrlCitation(citation);
-      open.annotations.push(annotation);
-      listener?.onAnnotation(open, annotation, open.annotations.length - 1);
+      item.annotations.push(annotation);
+      this.#listener?.onAnnotation(item, annotation, item.annotations.length - 1);
     }
   }
 
-  function close(status: ItemStatus): void {
-    const item = open;
+  #close(status: ItemStatus): void {
+    const item = this.#open;
     if (item === undefined) return;
-    if (item.input) showInput(item, item.input.end());
-    open = undefined;
-    const { includes } = options;
-    const done = toItem(item, status, options.showReasoning ? "full" : "hidden", includes);
-    output.push(toStoredItem(item, status, includes));
-    state = { ...state, output: [...state.output, done] };
-    listener?.onItemEnd(item, done);
+    if (item.input) this.#showInput(item, item.input.end());
+    this.#open = undefined;
+    const { includes } = this.#options;
+    const done = toItem(item, status, this.#options.showReasoning ? "full" : "hidden", includes);
+    this.output.push(toStoredItem(item, status, includes));
+    this.#state = { ...this.#state, output: [...this.#state.output, done] };
+    this.#listener?.onItemEnd(item, done);
   }
 
-  function finish(end: TurnEnd): void {
+  #finish(end: TurnEnd): void {
     if (end.failure) {
       // An invalid call or answer stays open, so that no client acts on it.
-      const isWrong = open?.part.kind === "tool-call" || open?.part.kind === "content";
-      if (!isWrong) close("completed");
+      const isWrong = this.#open?.part.kind === "tool-call" || this.#open?.part.kind === "content";
+      if (!isWrong) this.#close("completed");
       const error = describeTurnFailure(end.failure);
-      return failed(options.isCodex ? { ...error, errorType: FATAL_CODE } : error, end.usage);
+      return this.#failed(
+        this.#options.isCodex ? { ...error, errorType: FATAL_CODE } : error,
+        end.usage,
+      );
     }
     const isCut = end.finish === "length";
-    if (isCut && options.isCodex && options.isUnlimited) {
-      close("incomplete");
-      return failed(CONTEXT_FULL, end.usage);
+    if (isCut && this.#options.isCodex && this.#options.isUnlimited) {
+      this.#close("incomplete");
+      return this.#failed(CONTEXT_FULL, end.usage);
     }
-    close(isCut ? "incomplete" : "completed");
+    this.#close(isCut ? "incomplete" : "completed");
     const { usage } = end;
-    state = isCut
-      ? { ...state, status: "incomplete", usage }
-      : { ...state, status: "completed", usage, completedAt: options.now() };
-    listener?.onEnd(isCut ? "incomplete" : "completed");
+    this.#state = isCut
+      ? { ...this.#state, status: "incomplete", usage }
+      : { ...this.#state, status: "completed", usage, completedAt: this.#options.now() };
+    this.#listener?.onEnd(isCut ? "incomplete" : "completed");
   }
 
-  function failed(error: ErrorDescription, usage?: TurnUsage): void {
+  #failed(error: ErrorDescription, usage?: TurnUsage): void {
     const described = toResponsesError(toFailure(error));
     const { code, message } = described;
-    state = {
-      ...state,
+    this.#state = {
+      ...this.#state,
       status: "failed",
       error: { code: code ?? "server_error", message },
       ...(usage && { usage }),
     };
-    listener?.onFailure(described);
+    this.#listener?.onFailure(described);
   }
 }
 

@@ -68,7 +68,7 @@ async function answerInBackground(
   background: Background,
 ): Promise<Response> {
   const { id, caller, builder, request } = pending;
-  const queued = builder.response;
+  const queued = builder.response();
   const { ended } = await background.start(pending);
   waitUntil(c, ended);
   if (!request.stream) return c.json(queued, 200, toHeaders(pending));

@@ -8,7 +8,8 @@ import type { WebSocketOptions } from "../web-sockets.ts";
 import { isCodex } from "./codex.ts";
 import type { ResponsesContext } from "./context.ts";
 import { waitUntil } from "./wait-until.ts";
-import { createSocketSession, type SocketPort, type SocketSession } from "./socket-session.ts";
+import type { SocketPort } from "./socket-port.ts";
+import { createSocketSession, type SocketSession } from "./socket-session.ts";
 
 /** How long a connection may last: as long as OpenAI's. */
 const MAX_CONNECTION_MS = 3_600_000;
@@ -31,7 +32,9 @@ export function socketRoute(context: ResponsesContext, options: WebSocketOptions
     options.upgrade((c) => {
       const client: Client = c.get("client");
       const requestId: string = c.get("requestId");
-      const caller = { client, requestId, isCodex: isCodex((name) => c.req.header(name)) };
+      const { headers } = c.req.raw;
+      const fromCodex = isCodex((name) => c.req.header(name));
+      const caller = { client, requestId, isCodex: fromCodex, headers };
       let session: SocketSession | undefined;
       let leaveCount: (() => void) | undefined;
       const timer = setTimeout(() => session?.finish(LIMIT.message, LIMIT), MAX_CONNECTION_MS);

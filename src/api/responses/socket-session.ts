@@ -4,14 +4,17 @@
  */
 import { consume } from "../../streams/push-stream.ts";
 import type { OpenExchange } from "../../telemetry/record/recorder.ts";
+import { traceMessage } from "../../telemetry/tracing/request-span.ts";
 import { describeError, RequestError } from "../errors.ts";
-import { parseBody } from "../parse-request.ts";
 import { untilBegun } from "../until-begun.ts";
-import { createConnectionStore } from "./connection-store.ts";
+import { type ConnectionStore, createConnectionStore } from "./connection-store.ts";
 import type { Caller, ResponsesContext } from "./context.ts";
 import { prepareResponse } from "./create-response.ts";
 import { toResponsesError } from "./errors.ts";
 import { eventIntervalMs } from "./keep-alive.ts";
+import { CREATE, readMessage } from "./socket-message.ts";
+import type { SocketPort } from "./socket-port.ts";
+import { SocketQueue } from "./socket-queue.ts";
 import type { EventWriter, ResponseEvent } from "./to-events.ts";
 import { streamResponse, withEvents, withFailure } from "./stream-response.ts";
 
@@ -24,153 +27,173 @@ export interface SocketSession {
   finish(reason: string, error?: RequestError): void;
 }
 
-export interface SocketPort {
-  /** Sends a text message. Resolves when there is room for the next one, or the client has disconnected. */
-  send(message: string): Promise<void>;
-  /** Pauses or resumes reading, so that TCP makes the client wait. No effect where the runtime cannot do it. */
-  pause(): void;
-  resume(): void;
-  close(code: number, reason: string): void;
-}
-
-/** Queued requests at which reading pauses. */
-const PAUSE_AT = 2;
-/** Most queued requests where reading cannot be paused, or more had already been read. */
-const MAX_WAITING = 32;
-
 const BUSY = { status: 429, type: "rate_limit_error", errorType: "rate_limit_exceeded" } as const;
 
 /** WebSocket close codes. */
 const NORMAL = 1000;
 
+const PATH = "/v1/responses";
+/** In records: the status of the connection. */
+const SWITCHING = 101;
+const NO_HEADERS = new Headers();
+
+export interface SocketCaller extends Omit<Caller, "responses"> {
+  /** Of the request that opened the connection. */
+  readonly headers: Headers;
+}
+
+/** Why the connection is closed, and the error that is sent before. */
+interface Ending {
+  readonly reason: string;
+  readonly error: RequestError | undefined;
+}
+
 export function createSocketSession(
   port: SocketPort,
-  caller: Omit<Caller, "responses">,
+  caller: SocketCaller,
   context: ResponsesContext,
 ): SocketSession {
-  const responses = createConnectionStore(context.responses);
-  const abort = new AbortController();
-  let waiting: string[] = [];
-  let waitingSize = 0;
-  let isPaused = false;
-  let requests = 0;
-  let isBusy = false;
-  let ending: { reason: string; error: RequestError | undefined } | undefined;
+  return new Session(port, caller, context);
+}
 
-  return {
-    async receive(message) {
-      if (ending !== undefined || abort.signal.aborted) return;
-      if (message === undefined) {
-        await refuse(new RequestError("Messages must be JSON text."));
-      } else if (isBusy && !hasRoomFor(message)) {
-        await refuse(new RequestError("Too many requests are waiting. Wait for a response.", BUSY));
-      } else {
-        waiting.push(message);
-        waitingSize += message.length;
-        await work();
-      }
-    },
-    leave() {
-      dropWaiting();
-      abort.abort();
-    },
-    finish(reason, error) {
-      ending ??= { reason, error };
-      dropWaiting();
-      if (!isBusy) void end(ending);
-    },
-  };
+class Session implements SocketSession {
+  readonly #port: SocketPort;
+  readonly #caller: SocketCaller;
+  readonly #context: ResponsesContext;
+  readonly #responses: ConnectionStore;
+  readonly #queue: SocketQueue;
+  readonly #abort = new AbortController();
+  /** Requests read so far, for their ids. */
+  #requests = 0;
+  #isBusy = false;
+  #ending: Ending | undefined;
 
-  async function work(): Promise<void> {
-    if (isBusy) {
-      pauseWhenFull();
+  constructor(port: SocketPort, caller: SocketCaller, context: ResponsesContext) {
+    this.#port = port;
+    this.#caller = caller;
+    this.#context = context;
+    this.#responses = createConnectionStore(context.responses);
+    this.#queue = new SocketQueue(port, context.maxBodyBytes);
+  }
+
+  async receive(message: string | undefined): Promise<void> {
+    if (this.#ending !== undefined || this.#abort.signal.aborted) return;
+    if (message === undefined) {
+      await this.#refuse(new RequestError("Messages must be JSON text."));
+    } else if (this.#isBusy && !this.#queue.hasRoomFor(message)) {
+      const problem = "Too many requests are waiting. Wait for a response.";
+      await this.#refuse(new RequestError(problem, BUSY));
+    } else {
+      this.#queue.add(message);
+      await this.#work();
+    }
+  }
+
+  leave(): void {
+    this.#queue.clear();
+    this.#abort.abort();
+  }
+
+  finish(reason: string, error?: RequestError): void {
+    this.#ending ??= { reason, error };
+    this.#queue.clear();
+    if (!this.#isBusy) void this.#end(this.#ending);
+  }
+
+  /** Answers queued requests one after the other, unless that is already going on. */
+  async #work(): Promise<void> {
+    if (this.#isBusy) {
+      this.#queue.pauseWhenFull();
       return;
     }
-    isBusy = true;
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      waitingSize -= next.length;
-      pauseWhenFull();
-      await answer(next);
+    this.#isBusy = true;
+    for (let next = this.#queue.next(); next !== undefined; next = this.#queue.next()) {
+      this.#queue.pauseWhenFull();
+      await this.#answer(next);
     }
-    isBusy = false;
-    if (ending !== undefined) await end(ending);
+    this.#isBusy = false;
+    if (this.#ending !== undefined) await this.#end(this.#ending);
   }
 
-  function hasRoomFor(message: string): boolean {
-    return waiting.length < MAX_WAITING && waitingSize + message.length <= context.maxBodyBytes;
-  }
-
-  function dropWaiting(): void {
-    waiting = [];
-    waitingSize = 0;
-    pauseWhenFull();
-  }
-
-  /** Half of the limit, because a partially received message is read to its end. */
-  function pauseWhenFull(): void {
-    const isFull = waiting.length >= PAUSE_AT || waitingSize > context.maxBodyBytes / 2;
-    if (isFull === isPaused) return;
-    isPaused = isFull;
-    if (isFull) port.pause();
-    else port.resume();
-  }
-
-  async function end({ reason, error }: NonNullable<typeof ending>): Promise<void> {
-    if (error) await refuse(error);
-    port.close(NORMAL, reason);
+  async #end({ reason, error }: Ending): Promise<void> {
+    if (error) await this.#refuse(error);
+    this.#port.close(NORMAL, reason);
   }
 
   /** Never rejects. */
-  async function answer(message: string): Promise<void> {
-    let previous: string | undefined;
-    let exchange: OpenExchange | undefined;
+  async #answer(message: string): Promise<void> {
+    let read: ReturnType<typeof readMessage>;
     try {
-      const read = readMessage(message, context.maxBodyBytes);
-      const requestId = `${caller.requestId}-${++requests}`;
-      // Clients send other messages as hints; Codex drops a connection that answers one with an error.
-      if (read.type !== CREATE) return context.onIgnoredMessage(requestId, read.type);
-      previous = read.previous;
-      exchange = record(message, requestId);
-      const pending = await prepareResponse(message, { ...caller, requestId, responses }, context);
-      const streamed = withEvents(pending, context);
-      const produced = streamResponse(streamed, context, abort.signal);
-      const begun = await untilBegun(produced, {
-        patienceMs: context.keepAliveMs,
-        signal: abort.signal,
-      });
-      const events = withFailure(begun, streamed, context, abort.signal);
-      exchange?.respond(SWITCHING, NO_HEADERS);
-      await tell(events, streamed.writer, exchange);
+      read = readMessage(message, this.#context.maxBodyBytes);
     } catch (error) {
-      exchange?.respond(describeError(error).status, NO_HEADERS);
+      if (!this.#abort.signal.aborted) await this.#refuse(error);
+      return;
+    }
+    const id = `${this.#caller.requestId}-${++this.#requests}`;
+    // Clients send other messages as hints; Codex drops a connection that answers one with an error.
+    if (read.type !== CREATE) return this.#context.onIgnoredMessage(id, read.type);
+    const { previous } = read;
+    const { headers } = this.#caller;
+    await traceMessage({ id, route: PATH, headers }, () => this.#respond(message, id, previous));
+  }
+
+  /** Returns the status that an HTTP request would have got. Never rejects. */
+  async #respond(message: string, id: string, previous: string | undefined): Promise<number> {
+    const exchange = this.#record(message, id);
+    try {
+      await this.#create(message, id, exchange);
+      return 200;
+    } catch (error) {
+      const { status } = describeError(error);
+      exchange?.respond(status, NO_HEADERS);
       exchange?.refused(error instanceof Error ? error.message : "unknown");
-      if (previous !== undefined) responses.evict(previous);
-      if (!abort.signal.aborted) await refuse(error);
+      if (previous !== undefined) this.#responses.evict(previous);
+      if (!this.#abort.signal.aborted) await this.#refuse(error);
+      return status;
     } finally {
       exchange?.end();
     }
   }
 
-  function record(message: string, id: string): OpenExchange | undefined {
-    const { tenant, reasoningPolicy } = caller.client;
-    return context.recorder?.begin({
+  /** Creates a response and sends its events. Rejects if the request is refused before any event. */
+  async #create(
+    message: string,
+    requestId: string,
+    exchange: OpenExchange | undefined,
+  ): Promise<void> {
+    const context = this.#context;
+    const { signal } = this.#abort;
+    const caller = { ...this.#caller, requestId, responses: this.#responses };
+    const pending = await prepareResponse(message, caller, context);
+    const streamed = withEvents(pending, context);
+    const produced = streamResponse(streamed, context, signal);
+    const begun = await untilBegun(produced, { patienceMs: context.keepAliveMs, signal });
+    const events = withFailure(begun, streamed, context, signal);
+    exchange?.respond(SWITCHING, NO_HEADERS);
+    await this.#send(events, streamed.writer, exchange);
+  }
+
+  #record(message: string, id: string): OpenExchange | undefined {
+    const { tenant, reasoningPolicy } = this.#caller.client;
+    return this.#context.recorder?.begin({
       id,
       api: "responses",
       tenant,
       reasoningPolicy,
       method: "WEBSOCKET",
-      path: "/v1/responses",
+      path: PATH,
       headers: NO_HEADERS,
       body: message,
     });
   }
 
-  /** Sends the events, and further ones while there are none. */
-  async function tell(
+  /** Sends the events, and keep-alive events while there are none. */
+  async #send(
     events: AsyncIterable<ResponseEvent>,
     writer: EventWriter,
     exchange: OpenExchange | undefined,
   ): Promise<void> {
+    const port = this.#port;
     let isQuiet = true;
     let isSending = false;
     const send = async ({ json }: ResponseEvent) => {
@@ -184,7 +207,7 @@ export function createSocketSession(
     const keepAlive = setInterval(() => {
       if (isQuiet && !isSending) for (const event of writer.keepAlive()) void port.send(event.json);
       isQuiet = true;
-    }, eventIntervalMs(context.keepAliveMs));
+    }, eventIntervalMs(this.#context.keepAliveMs));
     try {
       await consume(events, send);
     } finally {
@@ -192,52 +215,12 @@ export function createSocketSession(
     }
   }
 
-  function refuse(error: unknown): Promise<void> {
+  #refuse(error: unknown): Promise<void> {
     const description = describeError(error);
     const { message, type, param, code } = toResponsesError(description);
     const { status, errorType } = description;
     // Unlike over HTTP, Open Responses always requires a code here.
     const detail = { type, code: code ?? errorType, message, param };
-    return port.send(JSON.stringify({ type: "error", status, error: detail }));
+    return this.#port.send(JSON.stringify({ type: "error", status, error: detail }));
   }
-}
-
-const CREATE = "response.create";
-/** In records: the status of the connection. */
-const SWITCHING = 101;
-const NO_HEADERS = new Headers();
-
-/** In characters: types are the client's. */
-const LONGEST_TYPE = 64;
-
-interface Message {
-  readonly type: string;
-  /** The response to continue. */
-  readonly previous: string | undefined;
-}
-
-/** Checks the fields that only messages have. The rest of a message that creates a response is an ordinary request. */
-function readMessage(message: string, maxBytes: number): Message {
-  if (message.length > maxBytes) {
-    throw new RequestError(`The message is larger than ${maxBytes} bytes.`, {
-      status: 413,
-      errorType: "payload_too_large",
-    });
-  }
-  const members = new Map<string, unknown>(Object.entries(parseBody(message)));
-  const type = members.get("type");
-  if (typeof type !== "string") {
-    throw new RequestError("type: must be a string, such as response.create", { param: "type" });
-  }
-  if (type !== CREATE) return { type: type.slice(0, LONGEST_TYPE), previous: undefined };
-  if (members.get("background")) {
-    throw new RequestError(
-      "background: not supported on a WebSocket. Send the request over HTTP, or without background",
-      {
-        param: "background",
-      },
-    );
-  }
-  const previous = members.get("previous_response_id");
-  return { type, previous: typeof previous === "string" ? previous : undefined };
 }

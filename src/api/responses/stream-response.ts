@@ -54,7 +54,7 @@ export function streamResponse(
         () => deliverAll(events, consumer),
         async (error: unknown) => {
           // A failure is reported whether or not it could be stored. Success is not: it would promise a stored response.
-          if (builder.response.status === "failed") return deliverAll(events, consumer);
+          if (builder.response().status === "failed") return deliverAll(events, consumer);
           await deliverAll(events.slice(0, -1), consumer);
           throw error;
         },

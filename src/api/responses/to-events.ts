@@ -15,7 +15,7 @@ import {
 } from "./builtin-item.ts";
 import { isMessage, type OpenItem, toItem, toOutputText } from "./output-item.ts";
 import type { CompactionEvent } from "./compaction.ts";
-import type { ResponseBuilder } from "./response-builder.ts";
+import type { ResponseBuilder, ResponseListener } from "./response-builder.ts";
 import type { CallTarget } from "./tools.ts";
 import { listEvents, type McpListItem } from "./mcp-items.ts";
 import type { CompactionItem, OutputItem, OutputLogprob, UrlCitation } from "./to-response.ts";
@@ -54,205 +54,225 @@ export interface EventWriter {
   fail(error: ErrorDescription): ResponseEvent[];
 }
 
-/** Shared by all events of the open item. */
-interface ItemText {
-  /** Its position, as the JSON members that all its events begin with. */
-  readonly place: string;
-  /** Its deltas: their type, undefined if they are not sent, and the JSON around number and text. */
-  readonly deltaType: string | undefined;
-  readonly deltaHead: string;
-  readonly deltaTail: string;
-}
-
 export function createEventWriter(
   builder: ResponseBuilder,
   options: EventWriterOptions,
 ): EventWriter {
-  const reasoning = `response.${options.reasoningEvents}`;
-  let events: ResponseEvent[] = [];
-  let sequence = 0;
-  let hasBeenCreated = false;
-  let hasEnded = false;
-  let itemText: ItemText | undefined;
+  return new BuilderEvents(builder, options);
+}
 
-  builder.listen({
-    onStart,
-    onItemStart,
-    onDelta,
-    onAnnotation,
-    onRun,
-    onItemEnd,
-    onWholeItem,
-    onEnd,
-    onFailure,
-  });
+class BuilderEvents implements EventWriter {
+  readonly #builder: ResponseBuilder;
+  readonly #list: EventList;
 
-  return {
-    queue() {
-      create();
-      lifecycle("queued");
-      return drain();
-    },
-    push(event) {
-      builder.push(event);
-      return drain();
-    },
-    keepAlive() {
-      if (hasEnded) return [];
-      create();
-      lifecycle("in_progress");
-      return drain();
-    },
-    fail(error) {
-      builder.fail(error);
-      return drain();
-    },
-  };
-
-  function drain(): ResponseEvent[] {
-    const written = events;
-    events = [];
-    return written;
+  constructor(builder: ResponseBuilder, options: EventWriterOptions) {
+    this.#builder = builder;
+    this.#list = new EventList(builder, options);
+    builder.listen(this.#list);
   }
 
-  function onStart(): void {
-    create();
-    lifecycle("in_progress");
+  queue(): ResponseEvent[] {
+    this.#list.queue();
+    return this.#list.drain();
   }
 
-  function create(): void {
-    if (!hasBeenCreated) lifecycle("created");
-    hasBeenCreated = true;
+  push(event: TurnEvent | CompactionEvent): ResponseEvent[] {
+    this.#builder.push(event);
+    return this.#list.drain();
   }
 
-  function onItemStart(item: OpenItem): void {
+  keepAlive(): ResponseEvent[] {
+    this.#list.keepAlive();
+    return this.#list.drain();
+  }
+
+  fail(error: ErrorDescription): ResponseEvent[] {
+    this.#builder.fail(error);
+    return this.#list.drain();
+  }
+}
+
+/** Collects the events of a builder's changes. */
+class EventList implements ResponseListener {
+  readonly #builder: ResponseBuilder;
+  readonly #reasoning: string;
+  readonly #showReasoning: boolean;
+  #events: ResponseEvent[] = [];
+  #sequence = 0;
+  #hasBeenCreated = false;
+  #hasEnded = false;
+  #hasFailed = false;
+  /** The position of the open item, as the JSON members that all its events begin with. */
+  #place = "";
+  /** Deltas of the open item: their type, undefined if they are not sent, and the JSON around number and text. */
+  #deltaType: string | undefined;
+  #deltaHead = "";
+  #deltaTail = "";
+
+  constructor(builder: ResponseBuilder, options: EventWriterOptions) {
+    this.#builder = builder;
+    this.#reasoning = `response.${options.reasoningEvents}`;
+    this.#showReasoning = options.showReasoning;
+  }
+
+  /** Returns and removes the events since the last call. */
+  drain(): ResponseEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  queue(): void {
+    this.#create();
+    this.#lifecycle("queued");
+  }
+
+  keepAlive(): void {
+    // The last events may not have been sent yet: they are stored first.
+    if (this.#hasEnded || this.#hasFailed) return;
+    this.#create();
+    this.#lifecycle("in_progress");
+  }
+
+  onStart(): void {
+    this.#create();
+    this.#lifecycle("in_progress");
+  }
+
+  onItemStart(item: OpenItem): void {
     const { part, id, index } = item;
     const content = hasNoParts(part) ? "" : '"content_index":0,';
-    const place = `"item_id":${JSON.stringify(id)},"output_index":${index},${content}`;
-    const deltaType = deltaTypeOf(item);
-    itemText = {
-      place,
-      deltaType,
-      deltaHead: `{"type":"${deltaType}","sequence_number":`,
-      deltaTail: `,${place}"delta":`,
-    };
+    this.#place = `"item_id":${JSON.stringify(id)},"output_index":${index},${content}`;
+    this.#deltaType = this.#deltaTypeOf(item);
+    this.#deltaHead = `{"type":"${this.#deltaType}","sequence_number":`;
+    this.#deltaTail = `,${this.#place}"delta":`;
     const added = JSON.stringify(toItem(item, "in_progress", "empty", NOTHING));
-    write("response.output_item.added", `"output_index":${index},"item":${added}`);
-    if (part.kind === "builtin-call") writeBuiltin(eventsAtStart({ ...item, part }));
-    if (hasContentPart(item)) {
-      write("response.content_part.added", `${place}"part":${toPart(item)}`);
+    this.#write("response.output_item.added", `"output_index":${index},"item":${added}`);
+    if (part.kind === "builtin-call") this.#writeBuiltin(eventsAtStart({ ...item, part }));
+    if (this.#hasContentPart(item)) {
+      this.#write("response.content_part.added", `${this.#place}"part":${toPart(item)}`);
     }
   }
 
-  function onAnnotation(_: OpenItem, annotation: UrlCitation, index: number): void {
-    const members = `"annotation_index":${index},"annotation":${JSON.stringify(annotation)}`;
-    write("response.output_text.annotation.added", `${itemText?.place ?? ""}${members}`);
-  }
-
-  function onRun(item: OpenItem): void {
-    const { part } = item;
-    if (part.kind === "builtin-call") writeBuiltin(eventsAtRun({ ...item, part }));
-  }
-
-  function writeBuiltin(written: readonly BuiltinEvent[]): void {
-    const place = itemText?.place ?? "";
-    for (const { type, members } of written) {
-      write(type, members === "" ? place.slice(0, -1) : place + members);
-    }
-  }
-
-  function onDelta(
-    { part }: OpenItem,
-    text: string,
-    logprobs: readonly OutputLogprob[] | undefined,
-  ): void {
-    if (itemText?.deltaType === undefined) return;
-    const { deltaType, deltaHead, deltaTail } = itemText;
+  onDelta({ part }: OpenItem, text: string, logprobs: readonly OutputLogprob[] | undefined): void {
+    const type = this.#deltaType;
+    if (type === undefined) return;
     // Only number and text differ from the last delta. Assembled from cached parts, an event with its frame costs
     // 220 ns; serialised anew, 380 ns.
-    const json = `${deltaHead}${sequence++}${deltaTail}${JSON.stringify(text)}`;
-    if (!isMessage(part)) events.push({ type: deltaType, json: `${json}}` });
-    else if (!logprobs) events.push({ type: deltaType, json: `${json},"logprobs":[]}` });
-    else events.push({ type: deltaType, json: `${json},"logprobs":${JSON.stringify(logprobs)}}` });
+    const head = this.#deltaHead + this.#sequence++ + this.#deltaTail + JSON.stringify(text);
+    const tail = isMessage(part)
+      ? `,"logprobs":${logprobs ? JSON.stringify(logprobs) : "[]"}}`
+      : "}";
+    this.#events.push({ type, json: head + tail });
   }
 
-  function onItemEnd(item: OpenItem, done: OutputItem): void {
-    const place = itemText?.place ?? "";
-    const text = JSON.stringify(item.text);
-    if (item.part.kind === "builtin-call") {
-      writeBuiltin(eventsAtEnd({ ...item, part: item.part }));
-    } else if (item.part.kind === "tool-call") {
-      const kind = item.target?.kind ?? "function";
-      if (kind === "custom") {
-        write("response.custom_tool_call_input.done", `${place}"input":${text}`);
-      } else if (kind === "function") {
-        write("response.function_call_arguments.done", `${place}"arguments":${text}`);
-      }
-    } else if (item.part.kind !== "reasoning") {
-      const members = `${place}"text":${text},"logprobs":${JSON.stringify(item.logprobs)}`;
-      write("response.output_text.done", members);
-    } else if (options.showReasoning) {
-      write(`${reasoning}.done`, `${place}"text":${text}`);
+  onAnnotation(_: OpenItem, annotation: UrlCitation, index: number): void {
+    const members = `"annotation_index":${index},"annotation":${JSON.stringify(annotation)}`;
+    this.#write("response.output_text.annotation.added", this.#place + members);
+  }
+
+  onRun(item: OpenItem): void {
+    const { part } = item;
+    if (part.kind === "builtin-call") this.#writeBuiltin(eventsAtRun({ ...item, part }));
+  }
+
+  onItemEnd(item: OpenItem, done: OutputItem): void {
+    this.#writeDone(item);
+    if (this.#hasContentPart(item)) {
+      this.#write("response.content_part.done", `${this.#place}"part":${toPart(item)}`);
     }
-    if (hasContentPart(item)) {
-      write("response.content_part.done", `${place}"part":${toPart(item)}`);
-    }
-    if (item.summary !== undefined) writeSummary(item, item.summary);
+    if (item.summary !== undefined) this.#writeSummary(item, item.summary);
     const members = `"output_index":${item.index},"item":${JSON.stringify(done)}`;
-    write("response.output_item.done", members);
+    this.#write("response.output_item.done", members);
+  }
+
+  onWholeItem(item: CompactionItem | McpListItem, index: number): void {
+    const place = `"output_index":${index}`;
+    const begun = item.type === "mcp_list_tools" ? { ...item, tools: [], error: undefined } : item;
+    this.#write("response.output_item.added", `${place},"item":${JSON.stringify(begun)}`);
+    for (const type of item.type === "mcp_list_tools" ? listEvents(item) : []) {
+      this.#write(type, `"item_id":${JSON.stringify(item.id)},${place}`);
+    }
+    this.#write("response.output_item.done", `${place},"item":${JSON.stringify(item)}`);
+  }
+
+  onEnd(status: string): void {
+    this.#hasEnded = true;
+    this.#lifecycle(status);
+  }
+
+  onFailure(error: ResponsesError): void {
+    // The last event was not sent, so its number is reused.
+    if (this.#hasEnded) this.#sequence -= 1;
+    this.#hasFailed = true;
+    this.#write("error", JSON.stringify(toErrorMembers(error)).slice(1, -1));
+    this.#lifecycle("failed");
+  }
+
+  #create(): void {
+    if (!this.#hasBeenCreated) this.#lifecycle("created");
+    this.#hasBeenCreated = true;
+  }
+
+  #lifecycle(name: string): void {
+    this.#write(`response.${name}`, `"response":${JSON.stringify(this.#builder.response())}`);
+  }
+
+  /** The whole text of the item. */
+  #writeDone(item: OpenItem): void {
+    const { part } = item;
+    if (part.kind === "builtin-call") return this.#writeBuiltin(eventsAtEnd({ ...item, part }));
+    const text = JSON.stringify(item.text);
+    if (part.kind === "tool-call") return this.#writeCallDone(item, text);
+    if (part.kind !== "reasoning") {
+      const members = `"text":${text},"logprobs":${JSON.stringify(item.logprobs)}`;
+      return this.#write("response.output_text.done", this.#place + members);
+    }
+    if (this.#showReasoning) this.#write(`${this.#reasoning}.done`, `${this.#place}"text":${text}`);
+    return undefined;
+  }
+
+  #writeCallDone({ target }: OpenItem, text: string): void {
+    const kind = target?.kind ?? "function";
+    if (kind === "custom") {
+      this.#write("response.custom_tool_call_input.done", `${this.#place}"input":${text}`);
+    } else if (kind === "function") {
+      this.#write("response.function_call_arguments.done", `${this.#place}"arguments":${text}`);
+    }
   }
 
   /** The item is added at once. */
-  function writeSummary({ id, index }: OpenItem, summary: string): void {
+  #writeSummary({ id, index }: OpenItem, summary: string): void {
     const place = `"item_id":${JSON.stringify(id)},"output_index":${index},"summary_index":0`;
     const text = JSON.stringify(summary);
     const partOf = (content: string) => `${place},"part":{"type":"summary_text","text":${content}}`;
-    write("response.reasoning_summary_part.added", partOf('""'));
-    write("response.reasoning_summary_text.delta", `${place},"delta":${text}`);
-    write("response.reasoning_summary_text.done", `${place},"text":${text}`);
-    write("response.reasoning_summary_part.done", partOf(text));
+    this.#write("response.reasoning_summary_part.added", partOf('""'));
+    this.#write("response.reasoning_summary_text.delta", `${place},"delta":${text}`);
+    this.#write("response.reasoning_summary_text.done", `${place},"text":${text}`);
+    this.#write("response.reasoning_summary_part.done", partOf(text));
   }
 
-  function onWholeItem(item: CompactionItem | McpListItem, index: number): void {
-    const place = `"output_index":${index}`;
-    const begun = item.type === "mcp_list_tools" ? { ...item, tools: [], error: undefined } : item;
-    write("response.output_item.added", `${place},"item":${JSON.stringify(begun)}`);
-    for (const type of item.type === "mcp_list_tools" ? listEvents(item) : []) {
-      write(type, `"item_id":${JSON.stringify(item.id)},${place}`);
+  #writeBuiltin(events: readonly BuiltinEvent[]): void {
+    for (const { type, members } of events) {
+      this.#write(type, members === "" ? this.#place.slice(0, -1) : this.#place + members);
     }
-    write("response.output_item.done", `${place},"item":${JSON.stringify(item)}`);
-  }
-
-  function onEnd(status: string): void {
-    hasEnded = true;
-    lifecycle(status);
-  }
-
-  function onFailure(error: ResponsesError): void {
-    // The last event was not sent, so its number is reused.
-    if (hasEnded) sequence -= 1;
-    write("error", JSON.stringify(toErrorMembers(error)).slice(1, -1));
-    lifecycle("failed");
-  }
-
-  function lifecycle(name: string): void {
-    write(`response.${name}`, `"response":${JSON.stringify(builder.response)}`);
   }
 
   /** `members` is JSON text without braces: most events differ from the last one in a single member. */
-  function write(type: string, members: string): void {
-    events.push({ type, json: `{"type":"${type}","sequence_number":${sequence++},${members}}` });
+  #write(type: string, members: string): void {
+    const json = `{"type":"${type}","sequence_number":${this.#sequence++},${members}}`;
+    this.#events.push({ type, json });
   }
 
-  function deltaTypeOf({ part, target }: OpenItem): string | undefined {
+  #deltaTypeOf({ part, target }: OpenItem): string | undefined {
     if (part.kind === "tool-call") return CALL_DELTAS[target?.kind ?? "function"];
     if (part.kind === "builtin-call") return builtinDeltaType(part);
     if (isMessage(part)) return "response.output_text.delta";
-    return options.showReasoning ? `${reasoning}.delta` : undefined;
+    return this.#showReasoning ? `${this.#reasoning}.delta` : undefined;
   }
 
-  function hasContentPart({ part }: OpenItem): boolean {
-    return !hasNoParts(part) && (part.kind !== "reasoning" || options.showReasoning);
+  #hasContentPart({ part }: OpenItem): boolean {
+    return !hasNoParts(part) && (part.kind !== "reasoning" || this.#showReasoning);
   }
 }
 

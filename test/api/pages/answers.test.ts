@@ -3,10 +3,8 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import type * as z from "zod";
 import { createApp } from "../../../src/app.ts";
 import { OPERATIONS } from "../../../src/api/pages/operations.ts";
-import type {
-  outputItem,
-  response as responseSchema,
-} from "../../../src/api/responses/reply-schema.ts";
+import type { outputItem } from "../../../src/api/responses/item-schema.ts";
+import type { response as responseSchema } from "../../../src/api/responses/reply-schema.ts";
 import type {
   OutputItem,
   ResponseResource,

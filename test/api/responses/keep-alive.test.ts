@@ -23,6 +23,19 @@ test("after the end keep-alives are comments", () => {
   expect(keepAliveFrames(writer, 600_000)()).toBe(KEEP_ALIVE);
 });
 
+test("while a failure is being stored, keep-alives are comments, because its events have their numbers already", () => {
+  const writer = eventWriter();
+  writer.push({ type: "start", promptTokens: 1 });
+  writer.fail({
+    status: 502,
+    message: "The engine failed.",
+    type: "server_error",
+    param: null,
+    errorType: "provider_unavailable",
+  });
+  expect(keepAliveFrames(writer, 600_000)()).toBe(KEEP_ALIVE);
+});
+
 test("an event comes at least every two minutes, unless keep-alives are rarer", () => {
   expect([5_000, 15_000, 60_000, 120_000, 300_000].map(eventIntervalMs)).toEqual([
     20_000, 60_000, 120_000, 120_000, 300_000,

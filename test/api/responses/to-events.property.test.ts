@@ -56,12 +56,12 @@ describe("a strict client can read any turn", () => {
         const waiting = queued ? writer.queue().map(({ json }): unknown => JSON.parse(json)) : [];
         const response = consume([...waiting, ...write(writer, turn)], events);
         expect(response.status).toBe(STATUS[reason]);
-        expect(response).toEqual(JSON.parse(JSON.stringify(writer.builder.response)));
+        expect(response).toEqual(JSON.parse(JSON.stringify(writer.builder.response())));
 
         // A plain response is built without events, and is the same.
         const plain = responseBuilder({ queued });
         for (const event of turn) plain.push(event);
-        expect(plain.response).toEqual(writer.builder.response);
+        expect(plain.response()).toEqual(writer.builder.response());
         expect(plain.output).toEqual(writer.builder.output);
 
         const isWrong =

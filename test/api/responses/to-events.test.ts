@@ -302,7 +302,7 @@ describe("options", () => {
   test("a queued response is announced first", () => {
     const writer = eventWriter({ queued: true });
     const events = writer.queue().map(({ json }) => JSON.parse(json));
-    expect(writer.builder.response.status).toBe("queued");
+    expect(writer.builder.response().status).toBe("queued");
     events.push(...write(writer, [START, ...part(content, "Hi."), end("stop")]));
     expect(events.map(({ type }) => type).slice(0, 3)).toEqual([
       "response.created",
@@ -316,6 +316,6 @@ describe("options", () => {
     const writer = eventWriter();
     write(writer, [START, ...part(content, "Hi.")]);
     writer.builder.cancel();
-    expect(writer.builder.response.status).toBe("cancelled");
+    expect(writer.builder.response().status).toBe("cancelled");
   });
 });

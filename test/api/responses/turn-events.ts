@@ -85,7 +85,7 @@ export function eventWriter(options: Partial<TestWriterOptions> = {}): TestWrite
     queued: false,
     ...options,
   });
-  return { ...writer, builder };
+  return Object.assign(writer, { builder });
 }
 
 export function write(writer: EventWriter, events: readonly TurnEvent[]): unknown[] {

@@ -1,0 +1,72 @@
+/** The deltas of a choice's tool calls, as the JSON members of a chunk's `delta`. Undefined: there is nothing to send. */
+import type { Part } from "../../turn/turn.ts";
+import type { ReplyOptions } from "./reply.ts";
+import { unwrapCustomInput } from "./to-completion.ts";
+
+type CallPart = Extract<Part, { kind: "tool-call" }>;
+
+/**
+ * How a call is sent.
+ * - `function`: its arguments as they come
+ * - `code`: a custom tool whose input is the body as it comes
+ * - `custom`: a custom tool whose input is one string in the arguments. Escapes can only be decoded in the whole string, so
+ *   it is sent in one delta
+ * - `legacy`: as `function_call`, which has room for one call
+ */
+type Form = "function" | "code" | "custom" | "legacy";
+
+export class CallDeltas {
+  readonly #options: ReplyOptions;
+  #count = 0;
+  #form: Form = "function";
+  /** JSON before the text of the open call's deltas, and behind it. */
+  #head = "";
+  #tail = "";
+  #customArguments = "";
+
+  constructor(options: ReplyOptions) {
+    this.#options = options;
+  }
+
+  start({ id, name }: CallPart): string | undefined {
+    const index = this.#count++;
+    const named = `"name":${JSON.stringify(name)}`;
+    this.#form = this.#formOf(name);
+    this.#customArguments = "";
+    if (this.#form === "legacy") {
+      this.#head = '"function_call":{"arguments":';
+      this.#tail = "}";
+      return index > 0 ? undefined : `"function_call":{${named},"arguments":""}`;
+    }
+    const isFunction = this.#form === "function";
+    this.#head = `"tool_calls":[{"index":${index},${isFunction ? '"function":{"arguments":' : CUSTOM}`;
+    this.#tail = "}}]";
+    const body = isFunction
+      ? `"type":"function","function":{${named},"arguments":""}`
+      : `"type":"custom","custom":{${named},"input":""}`;
+    return `"tool_calls":[{"index":${index},"id":${JSON.stringify(id)},${body}}]`;
+  }
+
+  delta(text: string): string | undefined {
+    if (this.#form === "legacy" && this.#count > 1) return undefined;
+    if (this.#form === "custom") {
+      this.#customArguments += text;
+      return undefined;
+    }
+    return this.#head + JSON.stringify(text) + this.#tail;
+  }
+
+  end(): string | undefined {
+    if (this.#form !== "custom") return undefined;
+    return this.#head + JSON.stringify(unwrapCustomInput(this.#customArguments)) + this.#tail;
+  }
+
+  #formOf(name: string): Form {
+    const { legacyFunctions, codeTool, customTools } = this.#options;
+    if (legacyFunctions) return "legacy";
+    if (name === codeTool) return "code";
+    return customTools.has(name) ? "custom" : "function";
+  }
+}
+
+const CUSTOM = '"custom":{"input":';
