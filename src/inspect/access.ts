@@ -12,7 +12,7 @@ import { isLoopback } from "../config/resolve.ts";
 
 export interface AccessOptions {
   readonly token: string;
-  /** The operator has chosen the token: requests may come through a proxy, under any host name. */
+  /** The operator has configured the token, so requests may come through a proxy, with any host name. */
   readonly isChosen: boolean;
   /** The address listened on, and names that are allowed besides. */
   readonly host: string;
@@ -32,7 +32,7 @@ const FORWARDING = [
   "via",
 ];
 
-/** Refuses with 403, in words: requests that do not come from this machine by its name. */
+/** Answers 403 with the reason if a request does not come from this machine under one of its names. */
 export function checkOrigin(options: AccessOptions): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
     const problem = findProblem(c, options);
@@ -41,11 +41,11 @@ export function checkOrigin(options: AccessOptions): MiddlewareHandler<ApiEnv> {
   };
 }
 
-/** Refuses with 401 without the token. */
+/** Answers 401 without the token. */
 export function checkToken({ token }: AccessOptions): MiddlewareHandler<ApiEnv> {
   const expected = sha256Hex(token);
   return async (c, next) => {
-    // Digests are compared: the time says nothing about the token.
+    // Compares digests, so that the time taken reveals nothing about the token.
     if ((await sha256Hex(c.req.header(TOKEN_HEADER) ?? "")) === (await expected)) return next();
     return c.json(
       { error: "The token is missing or wrong. Open the address that was printed." },

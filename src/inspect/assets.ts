@@ -1,4 +1,4 @@
-/** The files of the page, as the runtime reads them. */
+/** Access to the page's files, which each runtime reads in its own way. */
 export interface Asset {
   readonly text: string;
   readonly type: string;

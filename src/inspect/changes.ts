@@ -1,15 +1,15 @@
-/** Tells open pages which turns have begun, changed or ended, as server-sent events. */
+/** Notifies open pages of turns that have begun, changed or ended, by server-sent events. */
 import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
 
-/** Pages that may listen at once. */
+/** Maximum number of pages that listen at the same time. */
 const MAX_PAGES = 16;
-/** Changes are gathered for so long, so that a busy gateway does not send one event per turn and page. */
+/** Milliseconds for which changes are collected, so that a busy gateway does not send an event per turn and page. */
 const GATHER_MS = 150;
 const KEEP_ALIVE_MS = 15_000;
 
 const open = new WeakMap<Recorder, number>();
 
-/** Undefined: too many pages listen already. A page that does not read gets the latest state when it does. */
+/** Undefined: too many pages already listen. A page that stops reading gets the latest state when it reads again. */
 export function streamChanges(
   recorder: Recorder,
   toRow: (entry: RecordEntry) => object,
@@ -44,7 +44,7 @@ export function streamChanges(
       };
       const flush = (): void => {
         gathering = undefined;
-        // Without room the changes wait, one entry for each turn at most.
+        // While there is no room, changes wait, at most one entry per turn.
         if ((controller.desiredSize ?? 0) <= 0) {
           gathering = setTimeout(flush, GATHER_MS);
           return;

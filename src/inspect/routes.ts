@@ -2,13 +2,15 @@
  * The inspector at `/inspect`: a page without anything in it, and, with the token, the records of turns. What a record
  * holds was written by users, models and tools: it leaves only as JSON, and the page shows it only as text.
  */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { ApiEnv } from "../api/client.ts";
 import type { Models } from "../models/models.ts";
 import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
+import { stringifySliced } from "../telemetry/record/slices.ts";
 import { type AccessOptions, checkOrigin, checkToken } from "./access.ts";
 import type { Assets } from "./assets.ts";
 import { streamChanges } from "./changes.ts";
+import { toSeen } from "./to-seen.ts";
 import { toSharedPage } from "./shared-page.ts";
 import { toTokenTexts } from "./token-texts.ts";
 
@@ -19,11 +21,11 @@ export interface InspectorOptions extends AccessOptions {
   /** Clients need a key. */
   readonly hasKeys: boolean;
   readonly version: string;
-  /** Aborted when the gateway shuts down: open pages are told no more, so that it need not wait for them. */
+  /** Aborted when the gateway shuts down, so that it does not wait for open pages. */
   readonly closing: AbortSignal;
 }
 
-/** Nothing from elsewhere, nothing inline, no frames. */
+/** No other origins, no inline code, no frames. */
 export const PAGE_HEADERS = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
@@ -70,26 +72,34 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     if (stream === undefined) return c.json({ error: "Too many pages are open." }, 503);
     return c.body(stream, 200, { ...PAGE_HEADERS, "content-type": "text/event-stream" });
   });
-  app.get("/inspect/api/turns/:number", (c) => {
+  app.get("/inspect/api/turns/:number", async (c) => {
     const entry = recorder.find(Number(c.req.param("number")));
     if (entry === undefined) return c.json({ error: "This turn is no longer kept." }, 404);
-    const record = entry.record();
-    const body = { row: toRow(entry), record, tokens: toTokenTexts(record) };
-    return c.json(body, 200, PAGE_HEADERS);
+    // Before the record: a turn that ends meanwhile is then asked for once more.
+    const row = toRow(entry);
+    const { record, seen } = await entry.changes(toSeen(c.req.query("since")));
+    return json(c, { row, record, tokens: toTokenTexts(record), seen });
   });
   app.get("/inspect/api/turns/:number/file", async (c) => {
     const entry = recorder.find(Number(c.req.param("number")));
     if (entry === undefined) return c.json({ error: "This turn is no longer kept." }, 404);
-    const record = entry.record();
-    if (c.req.query("as") === "json") return c.json(record, 200, PAGE_HEADERS);
+    const record = await entry.record();
+    if (c.req.query("as") === "json") return json(c, record);
     const turn = { row: toRow(entry), record, tokens: toTokenTexts(record) };
+    const text = await stringifySliced(turn);
     // Sent as a file: the page that asked for it saves it, and no browser shows it under this origin.
-    return c.body(await toSharedPage(assets, turn), 200, {
+    return c.body(await toSharedPage(assets, text), 200, {
       ...PAGE_HEADERS,
       "content-type": "application/octet-stream",
     });
   });
   return app;
+}
+
+/** As a text that is written in slices: a long turn has some ten megabytes. */
+async function json(c: Context<ApiEnv>, body: object): Promise<Response> {
+  const headers = { ...PAGE_HEADERS, "content-type": "application/json" };
+  return c.body(await stringifySliced(body), 200, headers);
 }
 
 function toRow(entry: RecordEntry) {

@@ -1,14 +1,16 @@
-/** One turn as a page that opens without a server: the same scripts, with the record in it. */
+/** One turn as a page that works without a server: the same scripts, with the record embedded. */
 import type { Assets } from "./assets.ts";
 
 /** Where the page looks for a record of its own. */
 const RECORD_ID = "shared-turn";
 
 /**
- * HTML that loads nothing. Scripts stand in it as data URLs, named by an import map, because modules cannot be loaded from
- * files; the record is JSON in which no tag can end it.
+ * HTML that loads nothing. Scripts are data URLs named by an import map, because modules cannot be loaded from
+ * files. The record is JSON without `<`, so its text cannot end the script element.
+ *
+ * @param turn as JSON
  */
-export async function toSharedPage(assets: Assets, turn: object): Promise<string> {
+export async function toSharedPage(assets: Assets, turn: string): Promise<string> {
   const scripts = await assets.scripts();
   const style = (await assets.file("style.css"))?.text ?? "";
   const imports: Record<string, string> = {};
@@ -28,17 +30,12 @@ export async function toSharedPage(assets: Assets, turn: object): Promise<string
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     "<title>A turn · harmony-gateway</title>",
     `<style>${style}</style></head><body>`,
-    `<script type="application/json" id="${RECORD_ID}">${toSafeJson(turn)}</script>`,
+    `<script type="application/json" id="${RECORD_ID}">${turn.replaceAll("<", String.raw`\u003c`)}</script>`,
     `<script type="importmap">${map}</script>`,
     `<script type="module">${start}</script>`,
     "</body></html>",
     "",
   ].join("\n");
-}
-
-/** JSON in which `<` cannot begin a tag. */
-function toSafeJson(value: object): string {
-  return JSON.stringify(value).replaceAll("<", String.raw`\u003c`);
 }
 
 function moduleName(file: string): string {

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { SettingsError } from "../config/resolve.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
+import { stringifySliced } from "../telemetry/record/slices.ts";
 
 export interface CaptureOptions {
   readonly folder: string;
-  /** Of all files that this has written, now and before. */
+  /** Bytes of all files written by this and earlier processes. */
   readonly maxBytes: number;
   readonly log: Log;
 }
@@ -17,10 +18,10 @@ export interface Capture {
   close(): Promise<void>;
 }
 
-/** Turns that wait to be written. Further ones are skipped, so that a slow disk cannot fill the memory. */
+/** Maximum turns waiting to be written. Further ones are skipped, so that a slow disk cannot exhaust memory. */
 const MAX_WAITING = 16;
 
-/** Names of files that were written here: the time, a number and what is safe of the request's id. */
+/** Names of captured files: the time, a number, and the safe characters of the request's id. */
 const OWN_FILE = /^\d{8}T\d{9}Z-\d+-[\w.-]{1,80}\.json$/;
 
 /** @throws SettingsError if the folder cannot be used. */
@@ -38,7 +39,8 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
   const write = async (before: Promise<void>, entry: RecordEntry): Promise<void> => {
     await before;
     try {
-      await files.write(toFileName(entry), `${JSON.stringify(entry.record())}\n`);
+      const text = await stringifySliced(await entry.record());
+      await files.write(toFileName(entry), `${text}\n`);
       isFailing = false;
     } catch (error) {
       report(error);
@@ -76,7 +78,7 @@ interface Folder {
 async function openFolder({ folder, maxBytes }: CaptureOptions): Promise<Folder> {
   const sizes = new Map<string, number>();
   try {
-    // Others on the machine must not read what users have written.
+    // Other users of the machine must not read prompts and answers.
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const names = (await readdir(folder)).filter((name) => OWN_FILE.test(name));
     for (const name of names.toSorted()) sizes.set(name, (await stat(join(folder, name))).size);
@@ -101,7 +103,7 @@ async function openFolder({ folder, maxBytes }: CaptureOptions): Promise<Folder>
       const bytes = Buffer.byteLength(text);
       if (bytes > maxBytes) throw new Error("a turn is larger than captureMaxBytes");
       await makeRoom(bytes);
-      // A reader never sees half a file.
+      // Renamed when complete, so that readers never see half a file.
       const path = join(folder, name);
       await writeFile(`${path}.part`, text, { mode: 0o600, flag: "wx" });
       await rename(`${path}.part`, path);

@@ -53,6 +53,11 @@ export async function startRecording(
     gateway: readVersion(),
     now: () => new Date(),
     clock: () => performance.now(),
+    // Half of what `TextEncoder` takes, which needs a view for each text.
+    allocate(size) {
+      const bytes = Buffer.alloc(size);
+      return { bytes, write: (text, at) => bytes.write(text, at) };
+    },
   });
   const capture =
     folder === undefined

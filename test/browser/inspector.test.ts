@@ -33,9 +33,9 @@ interface Opened {
   readonly page: Page;
   /** Errors of scripts, and what the content security policy has refused. */
   readonly problems: readonly string[];
-  /** Addresses of everything that was asked for. */
+  /** The addresses of all requests. */
   readonly requested: readonly string[];
-  /** Dialogs that something has opened. */
+  /** Dialogs that were opened. */
   readonly dialogs: () => number;
 }
 
@@ -144,7 +144,7 @@ describe.skipIf(MISSING !== undefined)(
       ]);
     });
 
-    test("a recovery stands at its place, with what it was and what it became", async () => {
+    test("a recovery is shown where it was made, with the original text and the result", async () => {
       const { gateway, show } = await openInspected(scriptedEngine(RECOVERED.scripts));
       await post(gateway, RECOVERED.body);
       const { page } = await show();
@@ -167,7 +167,7 @@ describe.skipIf(MISSING !== undefined)(
       ]);
     });
 
-    test("pointing at a part lights its tokens", async () => {
+    test("pointing at a part highlights its tokens", async () => {
       const { gateway, show } = await openInspected(scriptedEngine(RECOVERED.scripts));
       await post(gateway, RECOVERED.body);
       const { page } = await show();
@@ -217,7 +217,7 @@ describe.skipIf(MISSING !== undefined)(
       expect(cards.some((text) => text.includes("Reasoning: medium"))).toBe(true);
     });
 
-    test("what is not JSON in the playground is said, and nothing is sent", async () => {
+    test("invalid JSON in the playground is reported, and nothing is sent", async () => {
       const { show } = await openInspected(scriptedEngine(() => FINAL));
       const { page } = await show();
       await page.getByRole("button", { name: "Playground" }).click();
@@ -347,7 +347,7 @@ describe.skipIf(MISSING !== undefined)(
     });
 
     describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
-      test("axe finds nothing to object to", async () => {
+      test("axe reports no violations", async () => {
         const engine = scriptedEngine([
           ...STEERED.scripts,
           ...RECOVERED.scripts,
@@ -387,7 +387,7 @@ describe.skipIf(MISSING !== undefined)(
       });
     });
 
-    test("on a phone the list and the turn take turns, and nothing is wider than the screen", async () => {
+    test("a phone shows either the list or the turn, and nothing is wider than the screen", async () => {
       const viewport = { width: 390, height: 800 };
       const { gateway, show } = await openInspected(scriptedEngine(STEERED.scripts), viewport);
       await post(gateway, STEERED.body);

@@ -28,11 +28,11 @@ export interface RecordedApp {
   post(path: string, body: object, headers?: Record<string, string>): Promise<Response>;
   request(path: string, init?: RequestInit): Promise<Response>;
   /** The records so far, each checked against its schema. */
-  records(): TurnRecord[];
+  records(): Promise<TurnRecord[]>;
 }
 
-function readRecord(entry: RecordEntry): TurnRecord {
-  const read = turnRecordSchema().safeParse(JSON.parse(JSON.stringify(entry.record())));
+async function readRecord(entry: RecordEntry): Promise<TurnRecord> {
+  const read = turnRecordSchema().safeParse(JSON.parse(JSON.stringify(await entry.record())));
   if (!read.success) throw new Error(z.prettifyError(read.error));
   return read.data;
 }
@@ -81,6 +81,6 @@ export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
         headers: { "content-type": "application/json", ...headers },
         body: JSON.stringify(body),
       }),
-    records: () => recorder.entries.map((entry) => readRecord(entry)),
+    records: () => Promise.all(recorder.entries.map((entry) => readRecord(entry))),
   };
 }

@@ -40,7 +40,7 @@ function createInspected(isChosen = false) {
   return { recorded, app, get, closing };
 }
 
-test("the page itself holds nothing, and nothing may be loaded from elsewhere or run inline", async () => {
+test("the page contains no data, and its policy forbids other origins and inline code", async () => {
   const { get } = createInspected();
   const page = await get("/inspect", { host: "127.0.0.1:8787" });
   expect(page.status).toBe(200);
@@ -53,7 +53,7 @@ test("the page itself holds nothing, and nothing may be loaded from elsewhere or
   expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style| on\w+=|https?:/);
 });
 
-test("records need the token", async () => {
+test("records require the token", async () => {
   const { get } = createInspected();
   const paths = ["turns", "turns/1", "turns/1/file", "changes"].map(
     (each) => `/inspect/api/${each}`,
@@ -67,7 +67,7 @@ test("records need the token", async () => {
   expect((await get("/inspect/api/turns")).status).toBe(200);
 });
 
-describe("requests that do not come from this machine by its name", () => {
+describe("requests whose host or origin is not a name of this machine", () => {
   const FOREIGN: readonly (readonly [string, Record<string, string>])[] = [
     ["another host name (DNS rebinding)", { host: "attacker.example" }],
     ["another origin (CSRF)", { origin: "https://attacker.example" }],
@@ -79,7 +79,7 @@ describe("requests that do not come from this machine by its name", () => {
     ["a proxy that says so by the standard", { forwarded: "for=203.0.113.7" }],
   ];
 
-  test.each(FOREIGN)("%s is refused, with the right token too", async (_, headers) => {
+  test.each(FOREIGN)("%s is refused, even with the right token", async (_, headers) => {
     const { get } = createInspected();
     for (const path of ["/inspect", "/inspect/app/style.css", "/inspect/api/turns"]) {
       const response = await get(path, { ...OWN, ...headers });
@@ -96,7 +96,7 @@ describe("requests that do not come from this machine by its name", () => {
     },
   );
 
-  test("behind a proxy a token of the operator's own is enough, and needed", async () => {
+  test("behind a proxy, a token configured by the operator is required and sufficient", async () => {
     const { get } = createInspected(true);
     const headers = { host: "gateway.example", "x-forwarded-for": "203.0.113.7" };
     expect((await get("/inspect/api/turns", headers)).status).toBe(401);
@@ -107,7 +107,7 @@ describe("requests that do not come from this machine by its name", () => {
   });
 });
 
-test("a turn is given out with the texts of its tokens, and as a file that loads nothing", async () => {
+test("a turn is served with the texts of its tokens, and as a file that loads nothing", async () => {
   const { recorded, get } = createInspected();
   await (await recorded.post("/v1/chat/completions", HELLO)).text();
   const turn = z
@@ -127,7 +127,7 @@ test("a turn is given out with the texts of its tokens, and as a file that loads
   expect((await get("/inspect/api/turns/99")).status).toBe(404);
 });
 
-test("only the page's own files are given out", async () => {
+test("only the page's own files are served", async () => {
   const { get } = createInspected();
   for (const name of ["app.ts", "style.css", "lit-html.js"]) {
     expect((await get(`/inspect/app/${name}`)).status).toBe(200);
@@ -145,7 +145,7 @@ test("the scripts are JavaScript without types, below 60 KB after gzip", async (
   expect(gzipSync(all).length).toBeLessThan(60_000);
 });
 
-test("changes are told to open pages, of which there may be only so many", async () => {
+test("open pages are notified of changes, up to a maximum number of pages", async () => {
   const { recorded, get } = createInspected();
   const streams = await Promise.all(Array.from({ length: 17 }, () => get("/inspect/api/changes")));
   expect(streams.map(({ status }) => status).filter((status) => status === 503)).toHaveLength(1);

@@ -47,7 +47,7 @@ test("a request id cannot leave the folder", async () => {
   expect(readdirSync(folder)).toEqual(["20260131T120000000Z-1-------etc-passwd.json"]);
 });
 
-test("the oldest of its own files make room, and no others", async () => {
+test("the oldest captured files are deleted to make room, and no other files", async () => {
   const folder = newFolder();
   writeFileSync(join(folder, "notes.json"), "x".repeat(50_000));
   await capture(folder, 1);
@@ -63,7 +63,7 @@ test("the oldest of its own files make room, and no others", async () => {
   expect(left).toHaveLength(3);
 });
 
-test("a turn that is larger than the bound is not written, and said once", async () => {
+test("a turn larger than the limit is not written, which is logged once", async () => {
   const folder = newFolder();
   const { warned } = await capture(folder, 2, 100);
   expect(readdirSync(folder)).toEqual([]);
@@ -71,7 +71,7 @@ test("a turn that is larger than the bound is not written, and said once", async
   expect(warned[0]).toContain("larger than captureMaxBytes");
 });
 
-test("a folder that cannot be used stops the start in words", async () => {
+test("a folder that cannot be used prevents the start, with an explanation", async () => {
   const file = join(newFolder(), "file");
   writeFileSync(file, "");
   await expect(capture(file, 0)).rejects.toThrow(/^capture .*: the folder cannot be used: /);

@@ -2,6 +2,10 @@ import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import * as z from "zod";
+import { compareTurns } from "../../src/node/replay/compare.ts";
+import { readRecord } from "../../src/node/replay/read-record.ts";
+import { createRecordedEngine } from "../../src/node/replay/recorded-engine.ts";
+import { runAgain } from "../../src/node/replay/run-again.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -42,6 +46,18 @@ test("turns of a WebSocket are recorded with the message and the events", async 
       ]),
     },
   });
+  const record = readRecord(JSON.stringify(await inspect("turns/1/file?as=json")));
+  if (record === undefined) throw new Error("no record was made");
+  const again = compareTurns(record, await runAgain(record, createRecordedEngine(record)));
+  expect(again).toMatchObject({ differences: [], skipped: [] });
+  expect(again.same).toContain("answer");
+  const events = record.answer?.events?.map((event) => ({
+    ...event,
+    text: typeof event.text === "string" ? event.text.replace("Hello!", "Goodbye!") : event.text,
+  }));
+  const other = { ...record, answer: record.answer && { ...record.answer, events } };
+  const differs = compareTurns(other, await runAgain(record, createRecordedEngine(record)));
+  expect(differs.differences.map(({ where }) => where)).toEqual([expect.stringMatching(/^event /)]);
   socket.send(JSON.stringify({ ...message, input: 7 }));
   await eventually(async () => {
     const listed = turns.parse(await inspect("turns"));

@@ -38,7 +38,7 @@ function reread(record: TurnRecord | undefined): TurnRecord {
 }
 
 async function compareAgain(app: RecordedApp) {
-  const record = reread(app.records().at(-1));
+  const record = reread((await app.records()).at(-1));
   const engine = createRecordedEngine(record);
   return compareTurns(record, await runAgain(record, engine));
 }
@@ -114,7 +114,7 @@ const reply = z.object({
   ]),
 });
 
-test("a tool loop whose reasoning was stored needs no store to be run again", async () => {
+test("a tool loop whose reasoning was stored can be run again without a store", async () => {
   const app = createRecordedApp({ engine: scriptedEngine(loopScripts("plan")) });
   const body = { ...HELLO, tools: [STEP_TOOL] };
   const first = await app.post("/v1/chat/completions", body);
@@ -125,10 +125,8 @@ test("a tool loop whose reasoning was stored needs no store to be run again", as
     { role: "tool", tool_call_id: message.tool_calls[0].id, content: "ok" },
   ];
   await (await app.post("/v1/chat/completions", { ...body, messages })).text();
-  const sources = app
-    .records()
-    .at(-1)
-    ?.conversation.map(({ source }) => source);
+  const record = (await app.records()).at(-1);
+  const sources = record?.conversation.map(({ source }) => source);
   expect(sources).toContain("stored");
   expect(await compareAgain(app)).toMatchObject({ differences: [], skipped: [] });
 });
@@ -155,7 +153,7 @@ test("a turn in which the gateway ran a tool has its result, and is run again wi
   const app = createRecordedApp({ engine, toolbox: { browser: BROWSER } });
   const body = { model: MODEL, input: "What is the rate?", tools: [{ type: "web_search" }] };
   await (await app.post("/v1/responses", body)).text();
-  const [record] = app.records();
+  const [record] = await app.records();
   expect(record?.decisions.map(({ type }) => type)).toContain("run-tool");
   expect(record?.parts.map(({ kind }) => kind)).toEqual([
     "reasoning",
@@ -172,10 +170,10 @@ test("a turn in which the gateway ran a tool has its result, and is run again wi
   });
 });
 
-test("what differs is named with the place", async () => {
+test("differences are reported with their place", async () => {
   const app = createRecordedApp({ engine: scriptedEngine([FINAL]) });
   await (await app.post("/v1/chat/completions", HELLO)).text();
-  const record = reread(app.records()[0]);
+  const record = reread((await app.records())[0]);
   const [call] = record.calls;
   if (call === undefined) throw new Error("no call");
   const other = {
@@ -187,7 +185,7 @@ test("what differs is named with the place", async () => {
   expect(again.same).toContain("prompt");
 });
 
-test("a record without content is refused in words", async () => {
+test("a record without content is refused with an explanation", async () => {
   const engine = scriptedEngine([FINAL]);
   const app = createRecordedApp({ engine, recorder: { keepsContent: false } });
   await (await app.post("/v1/chat/completions", HELLO)).text();
@@ -196,7 +194,7 @@ test("a record without content is refused in words", async () => {
   );
 });
 
-test("a record of a newer version is refused in words", () => {
+test("a record of a newer version is refused with an explanation", () => {
   expect(() => readRecord('{"version":2,"calls":[]}')).toThrow(
     "The record has version 2; this harmony-gateway reads up to 1. Use a newer one.",
   );
@@ -208,7 +206,7 @@ async function runCommand(...args: string[]) {
   await main(args, {
     environment: {},
     print: (text) => printed.push(text),
-    complain: (text) => printed.push(text),
+    printError: (text) => printed.push(text),
     fail: (code) => (exitCode = code),
   });
   return { text: printed.join("\n"), exitCode };
@@ -217,7 +215,7 @@ async function runCommand(...args: string[]) {
 test("the command prints what differs and ends with 1, or with 0 when nothing does", async () => {
   const app = createRecordedApp({ engine: scriptedEngine(RETRIED) });
   await (await app.post("/v1/chat/completions", REQUIRED)).text();
-  const record = reread(app.records()[0]);
+  const record = reread((await app.records())[0]);
   const folder = mkdtempSync(join(tmpdir(), "replay-"));
   const same = join(folder, "same.json");
   writeFileSync(same, JSON.stringify(record));
@@ -245,10 +243,10 @@ test("the command prints what differs and ends with 1, or with 0 when nothing do
   expect(none).toMatchObject({ exitCode: 2, text: expect.stringContaining("name one file") });
 });
 
-test("a fixture holds no times, ids or names of who sent it, and can be run again", async () => {
+test("a fixture contains no times, ids or names of the sender, and can be run again", async () => {
   const app = createRecordedApp({ engine: scriptedEngine(RETRIED) });
   await (await app.post("/v1/chat/completions", REQUIRED, { "user-agent": "spy/1" })).text();
-  const record = toFixture(reread(app.records()[0]));
+  const record = toFixture(reread((await app.records())[0]));
   expect(JSON.stringify(record)).not.toContain("spy/1");
   const { differences } = compareTurns(
     record,

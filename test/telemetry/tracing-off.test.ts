@@ -1,4 +1,4 @@
-/** Without an SDK. */
+/** Turns without an OpenTelemetry SDK. */
 import { afterAll, expect, test, vi } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";
 import { traceModels } from "../../src/telemetry/tracing/trace-models.ts";
@@ -17,7 +17,7 @@ afterAll(() => {
 const silent = createLog({ level: "silent", now: Date.now, write: () => {} });
 const never = new AbortController().signal;
 
-test("a turn runs as it is: the same turn, and nobody listens to it", () => {
+test("a turn is returned unchanged and is not observed", () => {
   const models = createModels([{ id: "m", engine: fakeEngine() }], { newCallId: () => "call_1" });
   const run = vi.fn<Model["run"]>(() => (async function* nothing() {})());
   const [traced] = traceModels(
@@ -59,7 +59,7 @@ test.each([
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_SDK_DISABLED: "true" }],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_TRACES_EXPORTER: "none" }],
   [{ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://127.0.0.1:9" }],
-])("%j does not ask for traces", async (environment) => {
+])("%j does not enable traces", async (environment) => {
   vi.doMock("@opentelemetry/sdk-node", () => {
     throw new Error("must not be loaded");
   });

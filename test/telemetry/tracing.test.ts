@@ -1,6 +1,8 @@
-/** Traces as a collector gets them, from the gateway as it is served, with OpenTelemetry's own SDK. */
+/** Traces as a collector receives them, from a running gateway with OpenTelemetry's own SDK. */
+import { once } from "node:events";
 import { context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { createModels } from "../../src/models/models.ts";
 import { startGateway, type Gateway } from "../../src/node/serve.ts";
@@ -127,6 +129,39 @@ function find(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
   return span;
 }
 
+test("each message of a WebSocket is a span of the client's trace", async () => {
+  const headers = { ...fromClient, "x-request-id": "socket" };
+  const socket = new WebSocket(`${gateway.baseUrl.replace("http", "ws")}/responses`, { headers });
+  onTestFinished(() => socket.close());
+  await once(socket, "open");
+  const message = { type: "response.create", model: "openai/gpt-oss-20b", store: false };
+  for (const input of ["Greet me.", "Greet me again.", 7]) {
+    const answered = new Promise<void>((resolve) => {
+      socket.on("message", (data: Buffer) => {
+        if (/"type":"(?:response\.completed|error)"/.test(data.toString())) resolve();
+      });
+    });
+    socket.send(JSON.stringify({ ...message, input }));
+    await answered;
+  }
+  const spans = await spansOf(8);
+  const messages = spans.filter(({ name }) => name === "WEBSOCKET /v1/responses");
+  expect(messages.map(({ attributes }) => attributes)).toEqual(
+    [1, 2, 3].map((index) => ({
+      "http.route": "/v1/responses",
+      "network.protocol.name": "websocket",
+      "harmony_gateway.request_id": `socket-${index}`,
+    })),
+  );
+  for (const { parentSpanId, kind } of messages) {
+    expect([parentSpanId, kind]).toEqual([PARENT, SERVER]);
+  }
+  const turns = spans.filter(({ name }) => name === "chat openai/gpt-oss-20b");
+  expect(turns.map(({ parentSpanId }) => parentSpanId)).toEqual(
+    messages.slice(0, 2).map(({ spanId }) => spanId),
+  );
+});
+
 describe("a request", () => {
   test("is a span of the client's trace, with the turn and its engine call below it", async () => {
     const response = await ask(
@@ -191,7 +226,7 @@ describe("a request", () => {
     expect(logged.find(({ event }) => event === "turn")).toMatchObject({ traceId });
   });
 
-  test("says where the reasoning of a tool loop came from", async () => {
+  test("records where the reasoning of a tool loop came from", async () => {
     const call = { id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
     const messages = [
       { role: "user", content: "Go." },
@@ -203,7 +238,7 @@ describe("a request", () => {
     expect(request.attributes).toMatchObject({ "harmony_gateway.reasoning": "lost" });
   });
 
-  test("has no words of the user or the model in its spans", async () => {
+  test("has no text of the user or the model in its spans", async () => {
     await (await ask({}, fromClient)).json();
     await spansOf(3);
     const text = receiver.bodies.join("\n");
@@ -291,7 +326,7 @@ describe("a turn", () => {
     expect(spans.filter(({ name }) => name === "text_completion m")).toHaveLength(2);
   });
 
-  test("that fails says how, and not in which words", async () => {
+  test("that fails records the kind of failure, but no text", async () => {
     const error = new EngineError("overloaded", "the prompt `secret` came too early");
     const engine = scriptedEngine([{ write: "<|channel|>final<|message|>One", fail: error }]);
     const failing = inTrace(() => collectTurn(traced(engine).run(turnWith(), never)));
@@ -307,7 +342,7 @@ describe("a turn", () => {
     expect(receiver.bodies.join("\n")).not.toContain("secret");
   });
 
-  test("whose reader leaves ends all of its spans", async () => {
+  test("whose reader disconnects ends all of its spans", async () => {
     const engine = scriptedEngine([{ write: "<|channel|>final<|message|>One two", hang: true }]);
     for await (const event of inTrace(() => traced(engine).run(turnWith(), never))) {
       if (event.type === "part-delta") break;
@@ -319,7 +354,7 @@ describe("a turn", () => {
     expect(engine.open).toBe(0);
   });
 
-  test("shows prompts and answers only where its operator allows it", async () => {
+  test("records prompts and answers only if the operator enables it", async () => {
     const engine = scriptedEngine([ANSWER]);
     await inTrace(() => collectTurn(traced(engine, true).run(turnWith(), never)));
     const { attributes } = find(await spansOf(2), "chat m");

@@ -1,4 +1,4 @@
-/** What went out: the parts that were given out, and the answer as the client got it. */
+/** The output column: the parts that were emitted, and the answer as the client received it. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { hueOfPart, LETTERS, shown, toCount, toMs } from "./format.ts";
 import type { LoadedTurn } from "./types.ts";
@@ -13,7 +13,7 @@ const NAMES: Record<string, string> = {
   "tool-result": "result",
 };
 
-/** Characters of a part that are shown here: the whole text stands in the middle. */
+/** Characters of a part that are shown here. The middle column has the whole text. */
 const MAX_PART = 1200;
 
 export function answerPane({ record, row }: LoadedTurn): TemplateResult {
@@ -102,7 +102,7 @@ function pretty(text: string): string {
   }
 }
 
-/** Lights the tokens of a part while it is pointed at or focused, and the other way round. */
+/** Highlights the tokens of a part while the pointer or the focus is on it, and the part of a token likewise. */
 export function linkParts(root: HTMLElement): void {
   const light = (event: Event): void => {
     const target = event.target instanceof Element ? event.target.closest("[data-part]") : null;

@@ -1,4 +1,5 @@
-/** Requests to the gateway. The token is in the address that was printed, and from then on in this tab only. */
+/** Requests to the gateway. The token comes from the printed address, and is kept in this tab only. */
+import { addNews } from "./news.ts";
 import type { LoadedTurn, Overview, Row } from "./types.ts";
 
 const TOKEN_HEADER = "x-inspect-token";
@@ -10,7 +11,7 @@ export function readToken(): string {
   const given = location.hash.startsWith("#token=") ? location.hash.slice("#token=".length) : "";
   if (given !== "") {
     sessionStorage.setItem(STORED, given);
-    // Neither bookmarks nor screenshots should have it.
+    // The token should not be in bookmarks or screenshots.
     history.replaceState(null, "", location.pathname);
   }
   return sessionStorage.getItem(STORED) ?? "";
@@ -35,9 +36,12 @@ export async function loadOverview(): Promise<Overview> {
   return overview;
 }
 
-export async function loadTurn(number: number): Promise<LoadedTurn> {
-  const turn: LoadedTurn = await (await request(`turns/${number}`)).json();
-  return turn;
+/** @param known of a running turn: only what is new is sent, and added to what is known. */
+export async function loadTurn(number: number, known?: LoadedTurn): Promise<LoadedTurn> {
+  const since = known?.row.number === number ? known.seen : undefined;
+  const query = since === undefined ? "" : `?since=${encodeURIComponent(JSON.stringify(since))}`;
+  const turn: LoadedTurn = await (await request(`turns/${number}${query}`)).json();
+  return known !== undefined && since !== undefined ? addNews(known, turn) : turn;
 }
 
 export async function clearTurns(): Promise<void> {
@@ -55,7 +59,7 @@ export async function saveTurn(row: Row, as: "html" | "json"): Promise<void> {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Calls back with every turn that begins, changes or ends. Connects again when the gateway has been away. */
+/** Calls back for every turn that begins, changes or ends. Reconnects when the gateway is back. */
 export async function followChanges(
   onRows: (rows: readonly Row[]) => void,
   onState: (isConnected: boolean) => void,

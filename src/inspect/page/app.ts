@@ -232,19 +232,22 @@ function select(number: number): void {
   void attempt(() => refresh(number));
 }
 
-/** Least time between two looks at a turn that is running; large ones are looked at less often. */
-const LOOK_MS = 400;
-let looking: ReturnType<typeof setTimeout> | undefined;
+/** Minimum interval between requests for a running turn, in milliseconds; large turns are requested less often. */
+const REFRESH_MS = 400;
+let nextRefresh: ReturnType<typeof setTimeout> | undefined;
 
 async function refresh(number: number): Promise<void> {
-  clearTimeout(looking);
+  clearTimeout(nextRefresh);
   const started = performance.now();
-  const turn = await loadTurn(number);
+  const turn = await loadTurn(number, state.turn);
   if (state.selected !== number) return;
   update({ turn });
   if (turn.row.isComplete) return;
   const cost = performance.now() - started;
-  looking = setTimeout(() => void attempt(() => refresh(number)), Math.max(LOOK_MS, cost * 10));
+  nextRefresh = setTimeout(
+    () => void attempt(() => refresh(number)),
+    Math.max(REFRESH_MS, cost * 10),
+  );
 }
 
 function pickOther(number: number): void {
@@ -252,7 +255,7 @@ function pickOther(number: number): void {
   void attempt(async () => update({ other: await loadTurn(number) }));
 }
 
-/** Rows that are new come first; those that are known are replaced. */
+/** New rows come first; known ones are replaced. */
 function merge(changed: readonly Row[]): void {
   const rows = new Map(state.rows.map((row) => [row.number, row]));
   for (const row of changed) rows.set(row.number, row);
@@ -330,7 +333,7 @@ async function start(): Promise<void> {
   });
 }
 
-/** A turn that stands in the page itself: then there is no gateway to ask. */
+/** A turn embedded in the page. There is no gateway then. */
 function readSharedTurn(): LoadedTurn | undefined {
   const text = document.querySelector("#shared-turn")?.textContent;
   if (text === undefined || text === null) return undefined;

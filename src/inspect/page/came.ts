@@ -1,4 +1,4 @@
-/** What came: the request as the client sent it, and what of it could not be used. */
+/** The request as the client sent it, and the parts of it that could not be used. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { shown } from "./format.ts";
 import type { LoadedTurn } from "./types.ts";

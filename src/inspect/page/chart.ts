@@ -5,7 +5,7 @@ import type { Unit } from "./units.ts";
 
 const WIDTH = 600;
 const HEIGHT = 64;
-/** Tokens per point of the line, at least: with fewer, it would show how they fall into points. */
+/** Minimum tokens per point. With fewer, the line would show only how tokens are divided among points. */
 const PER_POINT = 6;
 const MAX_POINTS = 60;
 

@@ -1,4 +1,4 @@
-/** Two turns side by side: what differs in settings and prompt first, then in what was made of them. */
+/** Two turns side by side: differences in settings and prompt first, then in the results. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
 import { hueOfMessage, LETTERS, shown, toCount, toMs } from "./format.ts";

@@ -1,4 +1,4 @@
-/** What the model saw: the conversation in cards, one colour and letter per role and channel. */
+/** The conversation as the model saw it, in cards with a colour and a letter per role and channel. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { RecordedMessage } from "../../telemetry/record/schema.ts";
 import {
@@ -23,7 +23,7 @@ const SOURCES: Record<RecordedMessage["source"], string> = {
   gateway: "written by the gateway",
 };
 
-/** Characters of a message that are shown at once. */
+/** Characters of a message that are shown before it is expanded. */
 const SHOWN = 6000;
 
 const VIEWS: readonly (readonly [TokenView, string])[] = [
@@ -77,7 +77,7 @@ function card(message: RecordedMessage, index: number, turn: LoadedTurn): Templa
     const hue = hueOfMessage(message);
     const text = shown(message.text);
     const body = longText(text, `${turn.row.number} ${index}`);
-    // Instructions are long and rarely what somebody looks for: their first line says which they are.
+    // Instructions are long and rarely of interest. Their first line identifies them.
     if (
       message.role === "system" ||
       (message.role === "developer" && text.split("\n").length > 6)

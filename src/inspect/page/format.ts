@@ -1,4 +1,4 @@
-/** Numbers, names and texts as the page shows them. */
+/** Formats numbers, names and texts for the page. */
 import type { RecordedIds, RecordedText, TurnRecord } from "../../telemetry/record/schema.ts";
 import type { Row, Tokens } from "./types.ts";
 
@@ -16,7 +16,7 @@ export function toTime(at: string): string {
   return new Date(at).toLocaleTimeString("en-GB");
 }
 
-/** Text, or how long it was where content is not kept. */
+/** Text, or its length if content is not recorded. */
 export function shown(text: RecordedText | undefined): string {
   if (text === undefined) return "";
   return typeof text === "string" ? text : `(${toCount(text.chars)} characters, not kept)`;
@@ -46,7 +46,7 @@ export function isSpecial(id: number): boolean {
   return id >= FIRST_SPECIAL;
 }
 
-/** The role or channel whose colour and letter something has. */
+/** The role or channel that determines the colour and the letter. */
 export type Hue = "system" | "developer" | "user" | "analysis" | "commentary" | "final" | "tool";
 
 export const LETTERS: Record<Hue, string> = {
@@ -79,7 +79,7 @@ export function hueOfPart(kind: string): Hue {
   }
 }
 
-/** An outcome as a word, and how good it is. */
+/** An outcome as a word, and whether it is good or bad. */
 export function toOutcome(row: Pick<Row, "outcome" | "status">): {
   readonly word: string;
   readonly tone: "good" | "bad" | "busy" | "plain";

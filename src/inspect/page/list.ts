@@ -6,7 +6,7 @@ import { state, update, visibleRows } from "./store.ts";
 import type { Row } from "./types.ts";
 import { fixedRows, onListScroll } from "./windowed.ts";
 
-/** Pixels; the style sheet has the same. */
+/** Height in pixels, the same as in the style sheet. */
 export const ROW_HEIGHT = 68;
 
 const MARKS: readonly (readonly [string, string])[] = [

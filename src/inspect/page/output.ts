@@ -1,4 +1,4 @@
-/** What the model wrote: engine calls as lanes on one time axis, then the tokens of each call. */
+/** The model's output: engine calls as lanes on one time axis, then the tokens of each call. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { RecordedCall, RecordedRecovery, TurnRecord } from "../../telemetry/record/schema.ts";
 import { chart } from "./chart.ts";
@@ -55,7 +55,7 @@ function tokensPerSecond(calls: readonly RecordedCall[]): number | undefined {
   return ms > 0 ? Math.round((tokens / ms) * 1000) : undefined;
 }
 
-/** The time axis. The canvas shows what the list beside it says in words. */
+/** The time axis. The list beside it has the same information in words. */
 function lanes(calls: readonly ShownCall[], record: TurnRecord): TemplateResult {
   const ends = calls.map(({ call }) => call.ended ?? call.reads.at(-1)?.ms ?? call.asked);
   const results = record.parts.filter(({ kind }) => kind === "tool-result");
@@ -110,7 +110,7 @@ function lanes(calls: readonly ShownCall[], record: TurnRecord): TemplateResult 
   </div>`;
 }
 
-/** What the gateway appended after what the model had written. */
+/** Text that the gateway appended to the model's output. */
 function headerIds(call: RecordedCall): readonly number[] {
   return idsOf(call.appended).slice(call.written);
 }

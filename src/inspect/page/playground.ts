@@ -1,4 +1,4 @@
-/** The playground: a request is put together, sent as any client would, and shown as its turn. */
+/** The playground: composes a request, sends it as a client would, and shows its turn. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import { ask } from "./api.ts";
 import { SAMPLES } from "./samples.ts";
@@ -40,7 +40,7 @@ const change = (changes: Partial<Draft>): void => {
   update({ pane: state.pane });
 };
 
-/** Rejects in words if a field is not JSON. */
+/** Rejects with the reason if a field is not JSON. */
 function toBody(): object {
   const tools = readJson(draft.tools, "Tools");
   const schema = readJson(draft.format, "Format");

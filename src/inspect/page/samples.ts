@@ -1,4 +1,4 @@
-/** Requests to begin with. */
+/** Sample requests. */
 export interface Sample {
   readonly label: string;
   readonly text: string;

@@ -1,4 +1,4 @@
-/** What the page shows, and how it changes. */
+/** The state of the page, and its changes. */
 import type { LoadedTurn, Overview, Row } from "./types.ts";
 
 export type TokenView = "reading" | "tokens" | "raw";

@@ -28,7 +28,7 @@ export function tokenFlow(
   const content = inBlocks(units, BLOCK, blockKey, (own) =>
     state.view === "tokens" ? cells(own, pins) : runs(own, pins),
   );
-  // White space in the template would be shown.
+  // White space in the template would be visible.
   return html`<div class="flow ${state.view}">${content}</div>`;
 }
 
@@ -47,7 +47,7 @@ function cells(
   })}`;
 }
 
-/** White space that would not be seen. */
+/** White space that would be invisible. */
 function visible(text: string): string {
   return text
     .replaceAll("\n", "↵")
@@ -104,7 +104,7 @@ function pinsAt(
   return (pins.get(at) ?? []).map((each) => pin(each));
 }
 
-/** A repair at its place: what stood there, and what it became. */
+/** A repair where it was made: the original text, and the result. */
 export function pin({ name, was, became }: RecordedRecovery): TemplateResult {
   return html`<details class="pin">
     <summary><span class="pin-mark" aria-hidden="true">⚑</span>${name}</summary>

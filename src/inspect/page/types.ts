@@ -1,5 +1,6 @@
 /** What the gateway sends to the page. */
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
+import type { SeenRecord } from "../../telemetry/record/seen-record.ts";
 import type { TurnSummary } from "../../telemetry/record/turn-summary.ts";
 
 export interface Row extends TurnSummary {
@@ -14,6 +15,8 @@ export interface LoadedTurn {
   readonly row: Row;
   readonly record: TurnRecord;
   readonly tokens: Tokens;
+  /** Of a running turn: how far this goes. */
+  readonly seen?: SeenRecord;
 }
 
 export interface Overview {

@@ -1,11 +1,11 @@
-/** What an engine call gave, unit by unit, with what was made of each. */
+/** The output of an engine call, unit by unit, with the part each was read as. */
 import type { RecordedCall, TurnRecord } from "../../telemetry/record/schema.ts";
 import { bytesOf, hueOfPart, type Hue, isSpecial, tokenText } from "./format.ts";
 import type { Tokens } from "./types.ts";
 
 /** A token, or the text of one read where the engine gives no ids. */
 export interface Unit {
-  /** Where it stands among the call's units. */
+  /** Its index among the units of the call. */
   readonly at: number;
   readonly id: number | undefined;
   readonly text: string;

@@ -1,4 +1,4 @@
-/** Long content that is only in the document where it can be seen. */
+/** Long content, of which only the visible part is in the document. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { state, update } from "./store.ts";
 

@@ -41,6 +41,7 @@ const started = z.object({
   keys: z.number(),
   seconds: z.number(),
   inspect: z.string().optional(),
+  metrics: z.string().optional(),
   backends: z.array(
     z.object({
       model: z.string(),
@@ -55,7 +56,7 @@ export type Started = z.infer<typeof started>;
 
 /** What serves, where, with which engine, how to ask, where to look. */
 function toGreeting(
-  { baseUrl, version, keys, seconds, backends, inspect }: Started,
+  { baseUrl, version, keys, seconds, backends, inspect, metrics }: Started,
   painted: Paint,
 ): string {
   const origin = baseUrl.replace(/\/v1$/, "");
@@ -71,6 +72,9 @@ function toGreeting(
     ...(inspect === undefined
       ? []
       : [`  ${painted("cyan", "see")}   ${inspect} every turn as the model saw it`]),
+    ...(metrics === undefined
+      ? []
+      : [`  ${painted("cyan", "read")}  ${metrics} for the metrics of this process`]),
     `  ${painted("cyan", "stop")}  Ctrl+C`,
     "",
   ].join("\n");

@@ -61,14 +61,14 @@ export async function runConvert(args: readonly string[], io: ConvertIo): Promis
   const { options, file } = readArguments(args);
   const files = openFiles(options);
   const progress = createProgress(io);
-  const complain = (text: string) => write(files.bad ?? io.stderr, `${text}\n`);
+  const reportBadLine = (text: string) => write(files.bad ?? io.stderr, `${text}\n`);
   try {
     const report = await convertStream(toConvertOptions(options, io.environment), {
       input: file === "-" ? io.stdin : createReadStream(file, { highWaterMark: 1 << 18 }),
       write: (text) => write(files.out ?? io.stdout, text),
       onBadLine: async (line) => {
         progress.clear();
-        await complain(JSON.stringify(line));
+        await reportBadLine(JSON.stringify(line));
       },
       onLosses: async (line, losses) => {
         if (files.losses) await write(files.losses, `${JSON.stringify({ line, losses })}\n`);

@@ -128,13 +128,13 @@ function render({ messages }: Transcript, { renderer, mode }: WriteOptions): Ren
 const IGNORED = "-100";
 
 function idsLine(prompt: RenderedPrompt, { mask, maskAs }: WriteOptions): string {
-  const inputIds = `{"input_ids":[${prompt.idsJson()}]`;
+  const inputIds = `{"input_ids":[${toText(prompt.idsJson())}]`;
   if (mask === undefined) return `${inputIds}}`;
   const runs = [...maskedPieces(prompt, mask)];
   let line = inputIds;
   if (maskAs !== "mask") {
     const labels = runs.map(({ piece, isTarget }) =>
-      isTarget ? piece.idsJson() : repeated(IGNORED, piece.ids.length),
+      isTarget ? toText([piece.idsJson()]) : repeated(IGNORED, piece.ids.length),
     );
     line += `,"labels":[${labels.join(",")}]`;
   }
@@ -145,6 +145,11 @@ function idsLine(prompt: RenderedPrompt, { mask, maskAs }: WriteOptions): string
     line += `,"mask":[${bits.join(",")}]`;
   }
   return `${line}}`;
+}
+
+/** Without the first comma. */
+function toText(idsJson: readonly Uint8Array[]): string {
+  return Buffer.concat(idsJson).toString("latin1", 1);
 }
 
 function repeated(word: string, count: number): string {

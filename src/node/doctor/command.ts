@@ -13,9 +13,9 @@ import type { Transport } from "../../engines/transport.ts";
 import { toEngine } from "../../models/backends.ts";
 import { createLog, type Log } from "../../telemetry/log.ts";
 import { type Colour, paint } from "../control-signs.ts";
+import { createEngineTransport } from "../engine-transport.ts";
 import { createLlamas } from "../llama/engines.ts";
 import { loadSettings } from "../settings.ts";
-import { createUndiciTransport } from "../undici-transport.ts";
 import { readVersion } from "../version.ts";
 import { type DoctorFlags, readDoctorFlags } from "./options.ts";
 
@@ -62,7 +62,7 @@ interface Context {
 
 async function examineBackend(backend: BackendSettings, context: Context): Promise<DoctorReport> {
   const { settings, flags, io, log, signal } = context;
-  const transport = createUndiciTransport();
+  const transport = createEngineTransport(settings.engineHttp);
   const llamas = createLlamas(log);
   const paintVerdict = (verdict: Verdict, text: string) =>
     io.colours ? paint(COLOURS[verdict], text) : text;
@@ -102,7 +102,7 @@ const COLOURS: Readonly<Record<Verdict, Colour>> = {
   "not-applicable": "dim",
 };
 
-/** What is asked of a server besides completions. Nothing where there is no server. */
+/** Access to a server's other paths. Empty for engines without a server. */
 function toServer(backend: BackendSettings, transport: Transport) {
   const { engine, engineKey, headers, model } = backend;
   const preset = engine === "auto" ? "required" : ENGINES[engine].url;

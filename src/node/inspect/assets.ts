@@ -10,6 +10,20 @@ const FOLDER = new URL("../../inspect/page/", import.meta.url);
 const EXTENSION = import.meta.url.slice(import.meta.url.lastIndexOf("."));
 const ENTRY = `app${EXTENSION}`;
 const LIBRARY = "lit-html.js";
+/** The files of `style/`, joined in this order: later rules override earlier ones. */
+const STYLE = "style.css";
+const STYLES = [
+  "base",
+  "frame",
+  "list",
+  "turn",
+  "messages",
+  "tokens",
+  "lanes",
+  "parts",
+  "panes",
+  "narrow",
+];
 
 const SCRIPT = "text/javascript; charset=utf-8";
 
@@ -46,14 +60,19 @@ export function createAssets(): Assets {
 
 async function readNames(): Promise<readonly string[]> {
   const names = await readdir(FOLDER);
-  return names.filter((name) => name.endsWith(EXTENSION) || name.endsWith(".css"));
+  return [...names.filter((name) => name.endsWith(EXTENSION)), STYLE];
 }
 
 async function readAsset(name: string): Promise<Asset> {
+  if (name === STYLE) return { text: await readStyle(), type: "text/css; charset=utf-8" };
   const url = name === LIBRARY ? findLibrary() : new URL(name, FOLDER);
   const text = await readFile(url, "utf8");
-  if (name.endsWith(".css")) return { text, type: "text/css; charset=utf-8" };
   return { text: await toScript(name, text), type: SCRIPT };
+}
+
+async function readStyle(): Promise<string> {
+  const urls = STYLES.map((name) => new URL(`style/${name}.css`, FOLDER));
+  return (await Promise.all(urls.map((url) => readFile(url, "utf8")))).join("\n");
 }
 
 /** The build for browsers: the name alone resolves to the one for servers. */
@@ -76,7 +95,7 @@ function toPage(): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Inspector · harmony-gateway</title>
-<link rel="stylesheet" href="/inspect/app/style.css">
+<link rel="stylesheet" href="/inspect/app/${STYLE}">
 <script type="module" src="/inspect/app/${ENTRY}"></script>
 </head>
 <body>

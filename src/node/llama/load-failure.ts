@@ -1,4 +1,4 @@
-/** Failures of loading a model, in words of somebody who wants to run it. */
+/** Explains failures to load a model to the person who wants to run it. */
 import { EngineError } from "../../engines/engine-error.ts";
 
 const KNOWN: readonly (readonly [RegExp, (model: string) => string])[] = [

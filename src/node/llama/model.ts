@@ -141,9 +141,7 @@ function toSequence(native: LlamaContextSequence): ModelSequence {
   return {
     native,
     cacheSalt: undefined,
-    get nextTokenIndex() {
-      return native.nextTokenIndex;
-    },
+    nextTokenIndex: () => native.nextTokenIndex,
   };
 }
 

@@ -8,7 +8,7 @@
  */
 export interface Sequence {
   /** How many tokens it holds. */
-  readonly nextTokenIndex: number;
+  nextTokenIndex(): number;
 }
 
 export interface SequencePool<S extends Sequence> {
@@ -62,5 +62,5 @@ function choose<S extends Sequence>(
   const shared = idle.map(usable);
   const most = Math.max(...shared);
   const best = idle[shared.indexOf(most)];
-  return best !== undefined && most * 2 > best.nextTokenIndex ? best : idle[0];
+  return best !== undefined && most * 2 > best.nextTokenIndex() ? best : idle[0];
 }

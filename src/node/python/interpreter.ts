@@ -53,7 +53,7 @@ export async function startInterpreter(options: InterpreterOptions): Promise<Int
   clearTimeout(timer);
   if (first?.type !== "ready") {
     await kill();
-    throw new Error(`The Python interpreter did not start. ${replies.complaint()}`.trim());
+    throw new Error(`The Python interpreter did not start. ${replies.errorOutput()}`.trim());
   }
 
   return {
@@ -95,14 +95,14 @@ export async function startInterpreter(options: InterpreterOptions): Promise<Int
 export async function makeSnapshot(options: InterpreterOptions): Promise<Buffer> {
   const child = spawnHost(options);
   const chunks: Buffer[] = [];
-  let complaint = "";
+  let errorOutput = "";
   child.stdout?.on("data", (chunk: Buffer) => chunks.push(chunk));
-  child.stderr?.on("data", (chunk: Buffer) => (complaint = cutComplaint(complaint + chunk)));
+  child.stderr?.on("data", (chunk: Buffer) => (errorOutput = toErrorOutput(errorOutput + chunk)));
   const timer = setTimeout(() => child.kill("SIGKILL"), START_TIMEOUT_MS);
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   clearTimeout(timer);
   if (code !== 0 || chunks.length === 0) {
-    throw new Error(`Pyodide did not make a snapshot. ${complaint}`.trim());
+    throw new Error(`Pyodide did not make a snapshot. ${errorOutput}`.trim());
   }
   return Buffer.concat(chunks);
 }
@@ -133,8 +133,8 @@ function lowerPriority({ pid }: ChildProcess): void {
 interface Replies {
   /** The next answer. Undefined: the process has exited, or has sent something that is not an answer. */
   next(): Promise<HostReply | undefined>;
-  /** Its output on stderr. */
-  complaint(): string;
+  /** The beginning of its output on stderr. */
+  errorOutput(): string;
 }
 
 /** Reads one answer at a time; a line that is too long or malformed ends the process. */
@@ -142,7 +142,7 @@ function readReplies(child: ChildProcess): Replies {
   let line: Buffer[] = [];
   let length = 0;
   let ended = false;
-  let complaint = "";
+  let errorOutput = "";
   const ready: (HostReply | undefined)[] = [];
   let waiting: ((reply: HostReply | undefined) => void) | undefined;
 
@@ -167,7 +167,7 @@ function readReplies(child: ChildProcess): Replies {
     if (length > MAX_LINE) child.kill("SIGKILL");
     else line.push(rest);
   });
-  child.stderr?.on("data", (chunk: Buffer) => (complaint = cutComplaint(complaint + chunk)));
+  child.stderr?.on("data", (chunk: Buffer) => (errorOutput = toErrorOutput(errorOutput + chunk)));
   child.once("close", () => {
     ended = true;
     waiting?.(undefined);
@@ -180,7 +180,7 @@ function readReplies(child: ChildProcess): Replies {
       if (ended) return Promise.resolve(undefined);
       return new Promise((resolve) => (waiting = resolve));
     },
-    complaint: () => complaint,
+    errorOutput: () => errorOutput,
   };
 }
 
@@ -217,16 +217,16 @@ function watchMemory(
 ): NodeJS.Timeout | undefined {
   if (process.platform !== "linux" || pid === undefined) return undefined;
   const path = `/proc/${pid}/statm`;
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const text = await readFile(path, "utf8").catch(() => "");
     const pages = Number(text.split(" ")[1] ?? 0);
     if (pages * LINUX_PAGE_BYTES > most) onExceeded();
   }
-  return setInterval(() => void look(), WATCH_INTERVAL_MS);
+  return setInterval(() => void check(), WATCH_INTERVAL_MS);
 }
 
 const LINUX_PAGE_BYTES = 4096;
 
-function cutComplaint(text: string): string {
+function toErrorOutput(text: string): string {
   return text.slice(0, 2000);
 }

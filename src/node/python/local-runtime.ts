@@ -2,7 +2,12 @@
 import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { FILE_LIMITS, type PythonRuntime, type PythonSession } from "../../tools/python/runtime.ts";
+import {
+  FILE_LIMITS,
+  type PythonOutcome,
+  type PythonRuntime,
+  type PythonSession,
+} from "../../tools/python/runtime.ts";
 import { type InterpreterOptions, makeSnapshot, startInterpreter } from "./interpreter.ts";
 import { findDeno, findPyodide, type Launch, launchDeno, launchUnsafeNode } from "./launch.ts";
 import { createPool, type Lease, type Pool } from "./pool.ts";
@@ -58,32 +63,43 @@ export function createLocalPython(options: LocalPythonOptions): LocalPython {
     packages: interpreter.host.wheels.map((file) => file.split("-")[0] ?? file),
     timeoutMs: options.timeoutMs,
     open: async ({ tenant, id }, signal) =>
-      createSession(pool, tenant, await pool.acquire(tenant, id, signal)),
+      new LocalSession(pool, tenant, await pool.acquire(tenant, id, signal)),
     prepare: () => pool.prepare(),
     close: () => pool.close(),
   };
 }
 
-function createSession(pool: Pool, tenant: string, first: Lease): PythonSession {
-  let lease = first;
-  return {
-    get id() {
-      return lease.id;
-    },
-    resumed: first.resumed,
-    async run(code, signal) {
-      const restarted = !lease.interpreter.alive;
-      if (restarted) {
-        lease.release();
-        lease = await pool.acquire(tenant, undefined, signal);
-      }
-      return { ...(await lease.interpreter.run(code, signal)), restarted };
-    },
-    release() {
-      lease.release();
-      return Promise.resolve();
-    },
-  };
+/** An interpreter for the calls of one turn, or another one after it has died. */
+class LocalSession implements PythonSession {
+  readonly resumed: boolean;
+  readonly #pool: Pool;
+  readonly #tenant: string;
+  #lease: Lease;
+
+  constructor(pool: Pool, tenant: string, lease: Lease) {
+    this.resumed = lease.resumed;
+    this.#pool = pool;
+    this.#tenant = tenant;
+    this.#lease = lease;
+  }
+
+  get id(): string {
+    return this.#lease.id;
+  }
+
+  async run(code: string, signal: AbortSignal): Promise<PythonOutcome> {
+    const restarted = !this.#lease.interpreter.alive;
+    if (restarted) {
+      this.#lease.release();
+      this.#lease = await this.#pool.acquire(this.#tenant, undefined, signal);
+    }
+    return { ...(await this.#lease.interpreter.run(code, signal)), restarted };
+  }
+
+  release(): Promise<void> {
+    this.#lease.release();
+    return Promise.resolve();
+  }
 }
 
 function toLaunch({ program, denoPath, memoryBytes }: LocalPythonOptions): Launch {

@@ -1,26 +1,20 @@
 /**
  * A pool of interpreters for sessions: a few started ahead, a limit per tenant and in total, and a queue for sessions
  * that find none free. An interpreter serves one session and is never reused for another.
- *
- * A process counts towards the limit from before it starts until it has exited, so memory is bounded.
  */
 import { PythonUnavailable } from "../../tools/python/runtime.ts";
 import type { Interpreter } from "./interpreter.ts";
+import { type Place, Processes, type ProcessesOptions } from "./processes.ts";
+import { SessionQueue } from "./session-queue.ts";
 
-export interface PoolOptions {
-  readonly start: () => Promise<Interpreter>;
+export interface PoolOptions extends Omit<ProcessesOptions, "onCapacity"> {
   readonly newId: () => string;
-  /** Maximum number of processes. */
-  readonly max: number;
   /** Maximum sessions of one tenant. */
   readonly maxPerTenant: number;
-  /** Number of processes started ahead, if there is capacity. */
-  readonly warm: number;
   /** Idle time after which a session ends. */
   readonly idleMs: number;
   /** Maximum wait for an interpreter. */
   readonly waitMs: number;
-  readonly onFailure?: (error: unknown) => void;
 }
 
 export interface Pool {
@@ -51,260 +45,174 @@ interface Session {
   idle: NodeJS.Timeout | undefined;
 }
 
-/** Capacity for one more session. */
-interface Place {
-  /** Absent: one must be started. */
-  readonly interpreter: Interpreter | undefined;
-}
-
-interface Waiter {
-  readonly tenant: string;
-  grant(place: Place): void;
-  refuse(error: unknown): void;
-}
-
-/** Sessions of one tenant that wait. */
-const MAX_WAITING = 64;
+const STOPPED = "The gateway is being shut down.";
 
 export function createPool(options: PoolOptions): Pool {
-  /** Least recently used first. */
-  const sessions = new Map<string, Session>();
-  /** Number of sessions by tenant, including those whose interpreter is starting. */
-  const held = new Map<string, number>();
-  const warm: Interpreter[] = [];
-  let waiting: Waiter[] = [];
-  let processes = 0;
-  let warming = 0;
-  let ending = 0;
-  let closed = false;
+  return new InterpreterPool(options);
+}
 
-  async function acquire(
-    tenant: string,
-    id: string | undefined,
-    signal: AbortSignal,
-  ): Promise<Lease> {
-    const known = id === undefined ? undefined : sessions.get(id);
+class InterpreterPool implements Pool {
+  readonly #options: PoolOptions;
+  readonly #processes: Processes;
+  readonly #queue: SessionQueue;
+  /** Least recently used first. */
+  readonly #sessions = new Map<string, Session>();
+  /** Number of sessions by tenant, including those whose interpreter is starting. */
+  readonly #held = new Map<string, number>();
+  #isClosed = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#processes = new Processes({ ...options, onCapacity: () => this.#admit() });
+    this.#queue = new SessionQueue(options.waitMs);
+  }
+
+  async acquire(tenant: string, id: string | undefined, signal: AbortSignal): Promise<Lease> {
+    const known = id === undefined ? undefined : this.#sessions.get(id);
     if (known?.tenant === tenant && known.idle !== undefined && known.interpreter.alive) {
       clearTimeout(known.idle);
       known.idle = undefined;
-      return toLease(known, true);
+      return this.#toLease(known, true);
     }
-    const place = takePlace(tenant) ?? (await queue(tenant, signal));
+    const place = this.#reserve(tenant) ?? (await this.#wait(tenant, signal));
     const session: Session = {
-      id: options.newId(),
+      id: this.#options.newId(),
       tenant,
-      interpreter: await fill(tenant, place),
+      interpreter: await this.#fill(tenant, place),
       idle: undefined,
     };
-    sessions.set(session.id, session);
-    replenish();
-    if (signal.aborted || closed) end(session);
+    this.#sessions.set(session.id, session);
+    this.prepare();
+    if (signal.aborted || this.#isClosed) this.#end(session);
     signal.throwIfAborted();
-    return toLease(session, false);
+    return this.#toLease(session, false);
   }
 
-  function takePlace(tenant: string): Place | undefined {
-    if (closed) throw new PythonUnavailable(STOPPED);
-    if (countOf(tenant) >= options.maxPerTenant) return undefined;
-    const interpreter = takeWarm();
-    if (interpreter === undefined) {
-      if (processes >= options.max) return undefined;
-      processes++;
-    }
-    held.set(tenant, countOf(tenant) + 1);
-    return { interpreter };
+  prepare(): void {
+    if (!this.#isClosed && this.#queue.isEmpty) this.#processes.replenish();
   }
 
-  function takeWarm(): Interpreter | undefined {
-    for (let next = warm.shift(); next !== undefined; next = warm.shift()) {
-      if (next.alive) return next;
-      processes--;
-    }
-    return undefined;
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#queue.refuseAll(new PythonUnavailable(STOPPED));
+    const sessions = [...this.#sessions.values()];
+    for (const session of sessions) clearTimeout(session.idle);
+    this.#sessions.clear();
+    await Promise.all([
+      this.#processes.close(),
+      ...sessions.map(({ interpreter }) => interpreter.kill()),
+    ]);
   }
 
-  async function fill(tenant: string, { interpreter }: Place): Promise<Interpreter> {
-    if (interpreter !== undefined) return interpreter;
+  /** Undefined: the tenant or the pool has reached its limit. */
+  #reserve(tenant: string): Place | undefined {
+    if (this.#isClosed) throw new PythonUnavailable(STOPPED);
+    if (this.#countOf(tenant) >= this.#options.maxPerTenant) return undefined;
+    const place = this.#processes.reserve();
+    if (place !== undefined) this.#held.set(tenant, this.#countOf(tenant) + 1);
+    return place;
+  }
+
+  #wait(tenant: string, signal: AbortSignal): Promise<Place> {
+    const place = this.#queue.wait(tenant, signal);
+    this.#makeRoom();
+    return place;
+  }
+
+  async #fill(tenant: string, place: Place): Promise<Interpreter> {
     try {
-      return await options.start();
-    } catch (error) {
-      processes--;
-      leave(tenant);
-      options.onFailure?.(error);
-      admit();
+      return await this.#processes.fill(place);
+    } catch {
+      this.#leave(tenant);
+      this.#admit();
       throw new PythonUnavailable("The Python interpreter did not start. Answer without Python.");
     }
   }
 
-  function queue(tenant: string, signal: AbortSignal): Promise<Place> {
-    if (waiting.filter((each) => each.tenant === tenant).length >= MAX_WAITING) {
-      return Promise.reject(new PythonUnavailable(BUSY));
-    }
-    return new Promise((resolve, reject) => {
-      const stop = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-        waiting = waiting.filter((each) => each !== waiter);
-      };
-      const waiter: Waiter = {
-        tenant,
-        grant(place) {
-          stop();
-          resolve(place);
-        },
-        refuse(error) {
-          stop();
-          reject(error);
-        },
-      };
-      const onAbort = () => waiter.refuse(signal.reason);
-      const timer = setTimeout(() => waiter.refuse(new PythonUnavailable(BUSY)), options.waitMs);
-      signal.addEventListener("abort", onAbort, { once: true });
-      waiting.push(waiter);
-      makeRoom();
-    });
-  }
-
   /** Admits waiting sessions, one tenant after the other, while there is capacity. */
-  function admit(): void {
-    if (closed) return;
-    while (admitOneOfEach());
-    makeRoom();
-    replenish();
+  #admit(): void {
+    if (this.#isClosed) return;
+    while (this.#admitOneOfEach());
+    this.#makeRoom();
+    this.prepare();
   }
 
-  function admitOneOfEach(): boolean {
+  #admitOneOfEach(): boolean {
     let admitted = false;
-    for (const tenant of tenantsWaiting()) {
-      const next = waiting.find((each) => each.tenant === tenant);
-      const place = takePlace(tenant);
-      if (next === undefined || place === undefined) continue;
+    for (const tenant of this.#queue.tenants) {
+      const place = this.#reserve(tenant);
+      if (place === undefined) continue;
       admitted = true;
-      next.grant(place);
-      const others = waiting.filter((each) => each.tenant !== tenant);
-      waiting = [...others, ...waiting.filter((each) => each.tenant === tenant)];
+      this.#queue.grantFirst(tenant, place);
     }
     return admitted;
   }
 
   /** Ends as many idle sessions as there are waiting sessions that could use their capacity. */
-  function makeRoom(): void {
+  #makeRoom(): void {
+    const { maxPerTenant } = this.#options;
     let needed = 0;
-    for (const tenant of tenantsWaiting()) {
-      const count = waiting.filter((each) => each.tenant === tenant).length;
-      while (options.maxPerTenant - countOf(tenant) < count) {
-        const own = findIdle((session) => session.tenant === tenant);
+    for (const tenant of this.#queue.tenants) {
+      const count = this.#queue.countOf(tenant);
+      while (maxPerTenant - this.#countOf(tenant) < count) {
+        const own = this.#findIdle((session) => session.tenant === tenant);
         if (own === undefined) break;
-        end(own);
+        this.#end(own);
       }
-      needed += Math.min(count, options.maxPerTenant - countOf(tenant));
+      needed += Math.min(count, maxPerTenant - this.#countOf(tenant));
     }
-    while (options.max - processes + ending < needed && endIdleOfAnybody());
+    while (this.#processes.capacity < needed && this.#endIdleOfAnybody());
   }
 
-  function tenantsWaiting(): ReadonlySet<string> {
-    return new Set(waiting.map((each) => each.tenant));
-  }
-
-  function replenish(): void {
-    if (closed || waiting.length > 0) return;
-    while (warm.length + warming < options.warm && processes < options.max) {
-      processes++;
-      warming++;
-      void warmUp();
-    }
-  }
-
-  async function warmUp(): Promise<void> {
-    try {
-      const interpreter = await options.start();
-      if (closed) await interpreter.kill();
-      else warm.push(interpreter);
-    } catch (error) {
-      // Not retried before the next session: it would most likely fail again.
-      processes--;
-      options.onFailure?.(error);
-      return;
-    } finally {
-      warming--;
-    }
-    admit();
-  }
-
-  function toLease(session: Session, resumed: boolean): Lease {
+  #toLease(session: Session, resumed: boolean): Lease {
     const { id, interpreter } = session;
-    return { id, resumed, interpreter, release: () => release(session) };
+    return { id, resumed, interpreter, release: () => this.#release(session) };
   }
 
-  function release(session: Session): void {
-    if (sessions.get(session.id) !== session || session.idle !== undefined) return;
+  #release(session: Session): void {
+    if (this.#sessions.get(session.id) !== session || session.idle !== undefined) return;
     if (!session.interpreter.alive) {
-      end(session);
+      this.#end(session);
       return;
     }
-    session.idle = setTimeout(() => end(session), options.idleMs);
+    session.idle = setTimeout(() => this.#end(session), this.#options.idleMs);
     session.idle.unref();
-    sessions.delete(session.id);
-    sessions.set(session.id, session);
-    admit();
+    this.#sessions.delete(session.id);
+    this.#sessions.set(session.id, session);
+    this.#admit();
   }
 
-  /** Its slot is free when the process has exited. */
-  function end(session: Session): void {
+  /** Its capacity is free when the process has exited. */
+  #end(session: Session): void {
     clearTimeout(session.idle);
-    if (!sessions.delete(session.id)) return;
-    leave(session.tenant);
-    void endProcess(session.interpreter);
-  }
-
-  async function endProcess(interpreter: Interpreter): Promise<void> {
-    ending++;
-    await interpreter.kill();
-    ending--;
-    processes--;
-    admit();
+    if (!this.#sessions.delete(session.id)) return;
+    this.#leave(session.tenant);
+    void this.#processes.end(session.interpreter);
   }
 
   /** Ends the session that has been idle longest, of the tenant with the most sessions. False: none is idle. */
-  function endIdleOfAnybody(): boolean {
-    const most = Math.max(
-      ...[...sessions.values()].filter((each) => each.idle).map((each) => countOf(each.tenant)),
-    );
-    const oldest = findIdle((session) => countOf(session.tenant) === most);
-    if (oldest) end(oldest);
+  #endIdleOfAnybody(): boolean {
+    const idle = [...this.#sessions.values()].filter((each) => each.idle);
+    const most = Math.max(...idle.map((each) => this.#countOf(each.tenant)));
+    const oldest = this.#findIdle((session) => this.#countOf(session.tenant) === most);
+    if (oldest) this.#end(oldest);
     return oldest !== undefined;
   }
 
-  function findIdle(matches: (session: Session) => boolean): Session | undefined {
-    for (const session of sessions.values()) {
+  #findIdle(matches: (session: Session) => boolean): Session | undefined {
+    for (const session of this.#sessions.values()) {
       if (session.idle !== undefined && matches(session)) return session;
     }
     return undefined;
   }
 
-  function countOf(tenant: string): number {
-    return held.get(tenant) ?? 0;
+  #countOf(tenant: string): number {
+    return this.#held.get(tenant) ?? 0;
   }
 
-  function leave(tenant: string): void {
-    const left = countOf(tenant) - 1;
-    if (left > 0) held.set(tenant, left);
-    else held.delete(tenant);
+  #leave(tenant: string): void {
+    const left = this.#countOf(tenant) - 1;
+    if (left > 0) this.#held.set(tenant, left);
+    else this.#held.delete(tenant);
   }
-
-  return {
-    acquire,
-    prepare: replenish,
-    async close() {
-      closed = true;
-      for (const waiter of waiting) waiter.refuse(new PythonUnavailable(STOPPED));
-      const interpreters = [...warm, ...[...sessions.values()].map((each) => each.interpreter)];
-      for (const session of sessions.values()) clearTimeout(session.idle);
-      sessions.clear();
-      await Promise.all(interpreters.map((interpreter) => interpreter.kill()));
-    },
-  };
 }
-
-const BUSY = "All Python interpreters are in use. Answer without Python, or try again later.";
-const STOPPED = "The gateway is being shut down.";

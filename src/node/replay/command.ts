@@ -33,7 +33,7 @@ export interface ReplayOutput {
   readonly exitCode: 0 | 1;
 }
 
-/** Throws an error in words for a file that is no record, or one that cannot be run. */
+/** Throws an error for people if the file is not a record, or cannot be run. */
 export async function runReplay(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -57,7 +57,7 @@ export async function runReplay(
   };
 }
 
-/** Everything that is not its own is a setting of an engine. */
+/** All flags other than its own are settings of an engine. */
 function splitArgs(args: readonly string[]) {
   const flags = new Set(OWN_FLAGS.filter((name) => args.includes(`--${name}`)));
   const rest = args.filter((arg) => !OWN_FLAGS.some((name) => arg === `--${name}`));

@@ -1,4 +1,4 @@
-/** Compares a turn with the same turn run again: what differs, in sentences. */
+/** Compares a turn with the same turn run again, and describes the differences in sentences. */
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import type {
   RecordedAnswer,
@@ -49,7 +49,7 @@ export function compareTurns(before: TurnRecord, replayed: Replayed): Comparison
   } else if (before.cut.some(({ what }) => what === "events" || what === "answer")) {
     skipped.push("answer: the record has only its beginning");
   } else if (before.request?.method === "WEBSOCKET") {
-    skipped.push("answer: it was sent on a WebSocket");
+    check("answer", compareTexts("event", messagesOf(before.answer), messagesOf(after.answer)));
   } else if (before.answer?.body === undefined && before.answer?.events === undefined) {
     skipped.push("answer: the record has none");
   } else {
@@ -59,8 +59,8 @@ export function compareTurns(before: TurnRecord, replayed: Replayed): Comparison
 }
 
 /**
- * What the request is converted to now, without what it did not bring: the system message, and reasoning that was
- * decrypted or stored.
+ * The conversation that the request is converted to now, without what the gateway adds: the system message, and
+ * reasoning that was decrypted or stored.
  */
 function compareConversations(
   before: TurnRecord["conversation"],
@@ -158,14 +158,28 @@ function endOf({ end }: TurnRecord): string {
   return JSON.stringify({ outcome, usage, failure, error });
 }
 
-/** Without ids and times, which are new each time, and what is encrypted with a new key. */
 function answerOf(answer: RecordedAnswer | null): string[] {
   if (answer === null) return [];
   const text =
     answer.body === undefined
       ? (answer.events ?? []).map((event) => shown(event.text)).join("")
       : shown(answer.body);
-  const stable = text
+  return [`${answer.status}`, ...toStable(text).split("\n\n")];
+}
+
+/** The events as messages of a WebSocket: those of a stream of server-sent events hold the same. */
+function messagesOf(answer: RecordedAnswer | null): string[] {
+  return (answer?.events ?? []).flatMap(({ text }) =>
+    toStable(shown(text))
+      .split("\n\n")
+      .map((frame) => /^data: (.*)$/m.exec(frame)?.[1] ?? frame)
+      .filter((message) => message !== "" && message !== "[DONE]"),
+  );
+}
+
+/** Without ids and times, which are new each time, and what is encrypted with a new key. */
+function toStable(text: string): string {
+  return text
     .replaceAll(/^: .*\n\n/gm, "")
     .replaceAll(/"(encrypted_content|signature|data|obfuscation)":"[^"]*"/g, '"$1":"…"')
     .replaceAll(/"(created|created_at|completed_at)":\d+/g, '"$1":0')
@@ -173,7 +187,6 @@ function answerOf(answer: RecordedAnswer | null): string[] {
       /\b(gen-\d+|gen|resp|msg|rs|fc|ctc|ws|ci|mcp|req|call|chatcmpl)[-_][\w-]{6,}/g,
       "$1_…",
     );
-  return [`${answer.status}`, ...stable.split("\n\n")];
 }
 
 function shown(text: RecordedText): string {

@@ -1,4 +1,4 @@
-/** Makes a test fixture of a record: what is needed to run the turn again, without who sent it and when. */
+/** Makes a test fixture from a record: all that is needed to run the turn again, without the sender and the time. */
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
 
 /** Headers that change how a request is read. */
@@ -30,7 +30,7 @@ export function toFixture(record: TurnRecord): TurnRecord {
       reads: call.reads.map((read) => ({ ...read, ms: 0 })),
     })),
     parts: record.parts.map((part) => ({ ...part, started: undefined, ended: undefined })),
-    // An API's answers gain fields over time. What a fixture guards is the turn.
+    // An API's answers gain fields over time. A fixture tests the turn, so the answer's body is left out.
     answer: answer && { status: answer.status, contentType: answer.contentType, headers: {} },
     times: { accepted: 0, queued: null, asked: null, firstByte: null, firstToken: null, end: null },
   };

@@ -1,4 +1,4 @@
-/** An engine that gives what another one gave, call by call, as a record has it. */
+/** An engine that returns the recorded output of another engine, call by call. */
 import { EngineError, type EngineErrorKind } from "../../engines/engine-error.ts";
 import {
   ALL_SAMPLING,
@@ -74,7 +74,7 @@ const KINDS: readonly EngineErrorKind[] = [
   "closed",
 ];
 
-/** From the sentence in the record, which ends with the kind. */
+/** The kind of error, read from the end of the sentence in the record. */
 function toError(sentence: string): EngineError {
   const [, message = sentence, name] = /^(.*) \(([a-z-]+)\)$/s.exec(sentence) ?? [];
   const kind = KINDS.find((each) => each === name);

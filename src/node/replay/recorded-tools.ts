@@ -1,11 +1,11 @@
-/** Stands in for the tools that the gateway ran in a recorded turn: each call gets the result it got then. */
+/** Stands in for the tools that the gateway ran in a recorded turn: each call gets its recorded result. */
 import type { BuiltinTool } from "../../tools/builtin-tool.ts";
 import type { TurnRecord } from "../../telemetry/record/schema.ts";
 import type { TurnBuiltins } from "../../turn/turn.ts";
 import { toFailedCall } from "../../turn/builtin-runs.ts";
 import { contentText } from "./read-record.ts";
 
-/** Undefined: no such tools were offered. `current`: what the request makes of them now. */
+/** Undefined: no such tools were offered. `current`: the tools that the request is converted to now. */
 export function toRecordedTools(
   record: TurnRecord,
   current: TurnBuiltins | undefined,

@@ -1,8 +1,8 @@
-/** Takes out of a request what only the gateway that served it can resolve: stored responses and encrypted reasoning. */
+/** Removes from a request what only the gateway that served it can resolve: stored responses and encrypted reasoning. */
 
 export interface ReplayableBody {
   readonly body: string;
-  /** False: something was taken out, so that the body alone is not the whole conversation. */
+  /** False: something was removed, so the body is not the whole conversation. */
   readonly isComplete: boolean;
 }
 
@@ -28,7 +28,7 @@ export function toReplayable(body: string): ReplayableBody {
       fields.set("input", kept.length > 0 ? kept : "(items that were stored)");
     }
   }
-  // The text stays as it came where it can: the order of keys and the spelling of numbers matter in schemas.
+  // The text is kept unchanged where possible: the order of keys and the spelling of numbers matter in schemas.
   const isChanged = !isComplete || fields.size < Object.keys(value).length;
   return { body: isChanged ? JSON.stringify(Object.fromEntries(fields)) : body, isComplete };
 }

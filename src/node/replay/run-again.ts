@@ -42,7 +42,10 @@ export async function runAgain(
   }
   const settings = toSettings(record);
   const { path, headers } = record.request;
-  const { body, isComplete } = toReplayable(contentText(record.request.body));
+  const { body: replayable, isComplete } = toReplayable(contentText(record.request.body));
+  // A message of a WebSocket is a request like any other, whose response is always streamed.
+  const isMessage = record.request.method === "WEBSOCKET";
+  const body = isMessage ? replayable.replace("{", '{"stream":true,') : replayable;
   let converted: ConvertedMessage[] | undefined;
   const recorder = createRecorder({
     limits: { maxRecordBytes: 2 ** 30, maxTotalBytes: 2 ** 30, maxRecords: 1000 },
@@ -79,7 +82,6 @@ export async function runAgain(
     randomId,
   });
   const response = await app.request(path, {
-    // A message of a WebSocket is a request like any other.
     method: "POST",
     headers: { ...headers, "content-type": "application/json", "x-request-id": record.id },
     body,
@@ -87,10 +89,10 @@ export async function runAgain(
   await response.text();
   const [entry] = recorder.entries;
   if (entry === undefined) throw new Error(`There is no API at ${path} that makes turns.`);
-  return { record: entry.record(), converted: isComplete ? converted : undefined };
+  return { record: await entry.record(), converted: isComplete ? converted : undefined };
 }
 
-/** What shaped the turn. Everything else is the default. */
+/** The settings that affect the turn. All others have their default. */
 function toSettings({ settings, model }: TurnRecord): Settings {
   const resolved = resolveSettings([], { public: false });
   if (settings === null) return resolved;

@@ -1,6 +1,7 @@
 /** The request of a client and the answer it got, as a record keeps them. */
 import type { RecordBudget } from "./limits.ts";
-import { TextLog } from "./text-log.ts";
+import type { ReadTimes } from "./read-times.ts";
+import { TextLog, type TextLogOptions } from "./text-log.ts";
 import { withoutToolKeys } from "./tool-keys.ts";
 
 export type RecordedApi = "chat-completions" | "responses" | "messages";
@@ -48,7 +49,12 @@ const KEPT_ANSWER_HEADERS = [
 
 /** Longest header value that is kept. */
 const MAX_HEADER_LENGTH = 512;
-const EVENT_BYTES = 16;
+
+export interface ExchangeDeps {
+  readonly budget: RecordBudget;
+  readonly times: ReadTimes;
+  readonly allocate: TextLogOptions["allocate"];
+}
 
 export class Exchange {
   readonly id: string;
@@ -64,14 +70,13 @@ export class Exchange {
   status: number | undefined;
   answerHeaders: Readonly<Record<string, string>> = {};
   answerBody: string | undefined;
-  readonly events = new TextLog();
+  readonly events: TextLog;
   /** Why the request was refused before any turn. */
   error: string | undefined;
   readonly budget: RecordBudget;
-  readonly #now: () => number;
-  #isFull = false;
+  readonly #times: ReadTimes;
 
-  constructor(request: ExchangeRequest, at: Date, budget: RecordBudget, now: () => number) {
+  constructor(request: ExchangeRequest, at: Date, { budget, times, allocate }: ExchangeDeps) {
     this.id = request.id;
     this.api = request.api;
     this.tenant = request.tenant;
@@ -82,8 +87,9 @@ export class Exchange {
     const body = withoutToolKeys(request.body);
     this.body = budget.take(body.length * 2, "request body", body.length) ? body : "";
     this.at = at;
+    this.events = new TextLog({ take: (bytes) => budget.take(bytes, "events", 0), allocate });
     this.budget = budget;
-    this.#now = now;
+    this.#times = times;
   }
 
   /** The head of the answer. */
@@ -96,12 +102,12 @@ export class Exchange {
     if (this.budget.take(body.length * 2, "answer", body.length)) this.answerBody = body;
   }
 
+  /** The client has no room: what comes next is written later than it was read. */
+  readonly noteWaiting = (): void => this.#times.pass();
+
   /** Events as they are written, several at once where one read gave several. */
   readonly noteEvents = (text: string): void => {
-    if (this.#isFull) return this.budget.leaveOut("events", 1);
-    this.#isFull = !this.budget.take(EVENT_BYTES + text.length, "events", 1);
-    if (this.#isFull) return;
-    this.events.add(text, this.#now());
+    if (!this.events.add(text, this.#times.written())) this.budget.leaveOut("events", 1);
   };
 }
 

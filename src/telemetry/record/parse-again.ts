@@ -8,7 +8,9 @@ import { isSpecial, o200kHarmony, specialTokenName, type TokenId } from "../../t
 import type { ParsingOptions } from "../../turn/facts.ts";
 import { oneByOne } from "../../turn/token-units.ts";
 import { createTurnParser, type TurnParser } from "../../turn/turn-parser.ts";
-import type { ParserNote } from "./recording.ts";
+import type { ReadLog } from "./read-log.ts";
+import type { ParserNote, TurnRecording } from "./recording.ts";
+import { SLICE, type Sliced } from "./slices.ts";
 
 export interface ParsedPart {
   readonly kind: PartKind;
@@ -46,45 +48,79 @@ export interface ParsedTurn {
 /** Characters of the text that a recovery shows. */
 const MAX_WAS = 160;
 
-/**
- * @param reads the reads of each call, in order
- * @param notes what the parser was given
- */
-export function parseAgain(
-  reads: readonly (readonly EngineTokens[])[],
-  notes: readonly ParserNote[],
-  options: ParsingOptions,
-): ParsedTurn {
-  const pass = new ParserPass(options);
-  const units = reads.map((call) => unitsOfCall(call));
-  for (const note of notes) {
-    switch (note.type) {
-      case "markers":
-        pass.readAs(note.markers);
-        break;
-      case "header":
-        pass.header(note.ids);
-        break;
-      case "end":
-        pass.end(note.reason);
-        break;
-      case "restart":
-        pass.restart();
-        break;
-      case "read": {
-        const call = units[note.call];
-        if (call !== undefined) pass.units(note.call, call, note.units);
-        break;
+/** The parts of a turn as far as it has come. May be continued while it runs: each token is parsed once. */
+export class ParsedAgain {
+  readonly #recording: TurnRecording;
+  #pass: ParserPass | undefined;
+  readonly #calls: CallUnits[] = [];
+  /** What the parser was given next, and how many of its units have been parsed. */
+  #note = 0;
+  #units = 0;
+
+  constructor(recording: TurnRecording) {
+    this.#recording = recording;
+  }
+
+  get parsed(): ParsedTurn {
+    return this.#pass ?? NOTHING_PARSED;
+  }
+
+  /** Parses what has come since the last time. Must end before it is called again. */
+  *advance(): Sliced<void> {
+    const { parser: notes, rendered } = this.#recording;
+    if (rendered === undefined) return;
+    const pass = (this.#pass ??= new ParserPass(rendered.parsing));
+    let inSlice = 0;
+    for (let note = notes[this.#note]; note !== undefined; note = notes[this.#note]) {
+      if (note.type !== "read") {
+        pass.apply(note);
+      } else {
+        const { call } = note;
+        const units = this.#unitsOf(call);
+        while (this.#units < note.units) {
+          const unit = units?.next();
+          this.#units += 1;
+          // Reads that the record has no room for are missing.
+          if (unit !== undefined) pass.unit(call, unit);
+          if (++inSlice % SLICE === 0) yield;
+        }
+        // It may grow yet.
+        if (this.#note === notes.length - 1) return;
       }
-      default:
-        note satisfies never;
+      this.#note += 1;
+      this.#units = 0;
     }
   }
-  return pass;
+
+  #unitsOf(call: number): CallUnits | undefined {
+    const note = this.#recording.calls[call];
+    if (note === undefined) return undefined;
+    return (this.#calls[call] ??= new CallUnits(note.reads));
+  }
 }
 
-function* unitsOfCall(reads: readonly EngineTokens[]): Generator<EngineTokens> {
-  for (const tokens of reads) yield* oneByOne(tokens);
+const NOTHING_PARSED: ParsedTurn = { parts: [], recoveries: [] };
+
+/** The units of a call, one by one, also those that come after the last one was taken. */
+class CallUnits {
+  readonly #log: ReadLog;
+  #position = 0;
+  #units: Iterator<EngineTokens> = [].values();
+
+  constructor(log: ReadLog) {
+    this.#log = log;
+  }
+
+  next(): EngineTokens | undefined {
+    for (;;) {
+      const unit = this.#units.next();
+      if (!unit.done) return unit.value;
+      const [read] = this.#log.reads(this.#position);
+      if (read === undefined) return undefined;
+      this.#position = read.next;
+      this.#units = oneByOne(read.tokens);
+    }
+  }
 }
 
 class ParserPass implements ParsedTurn {
@@ -109,7 +145,22 @@ class ParserPass implements ParsedTurn {
     this.#options = options;
   }
 
-  readAs(markers: "shown" | "hidden"): void {
+  apply(note: Exclude<ParserNote, { type: "read" }>): void {
+    switch (note.type) {
+      case "markers":
+        return this.#readAs(note.markers);
+      case "header":
+        return this.#header(note.ids);
+      case "end":
+        return this.#end(note.reason);
+      case "restart":
+        return this.#restart();
+      default:
+        note satisfies never;
+    }
+  }
+
+  #readAs(markers: "shown" | "hidden"): void {
     const reading = { markers, allowHiddenMarkers: true, onShownMarker: () => undefined };
     if (this.#parser === undefined) {
       this.#parser = createTurnParser(this.#tokenizer, { ...this.#options, ...reading });
@@ -118,16 +169,7 @@ class ParserPass implements ParsedTurn {
     }
   }
 
-  /** Reads so many units of a call, or as many as there are. */
-  units(call: number, all: Generator<EngineTokens>, count: number): void {
-    for (let left = count; left > 0; left--) {
-      const unit = all.next();
-      if (unit.done) return;
-      this.#unit(call, unit.value);
-    }
-  }
-
-  #unit(call: number, tokens: EngineTokens): void {
+  unit(call: number, tokens: EngineTokens): void {
     if (call !== this.#call) {
       this.#call = call;
       this.#at = 0;
@@ -139,18 +181,18 @@ class ParserPass implements ParsedTurn {
     if (this.#parser?.position === "between") this.#beginMessage();
   }
 
-  header(ids: readonly TokenId[]): void {
+  #header(ids: readonly TokenId[]): void {
     this.#headerBy = ids.length > 0 ? "gateway" : this.#headerBy;
     this.#take(this.#parser?.pushIds(ids) ?? []);
   }
 
-  end(reason: "stop" | "length" | "cut"): void {
+  #end(reason: "stop" | "length" | "cut"): void {
     this.#take(this.#parser?.end(reason) ?? []);
     for (const each of this.#unexplained) each.became = "nothing";
     this.#unexplained = [];
   }
 
-  restart(): void {
+  #restart(): void {
     this.#parser?.restart();
     this.#headerBy = "model";
     this.#beginMessage();

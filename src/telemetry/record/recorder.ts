@@ -5,15 +5,17 @@
  */
 import { consume, createPushStream } from "../../streams/push-stream.ts";
 import { type Models, withTurnHook } from "../../models/models.ts";
+import { createPause, type Pause } from "../../turn/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
 import { RecordBudget, type RecordLimits, RecordMemory } from "./limits.ts";
-import { redact } from "./redact.ts";
-import { TurnRecording } from "./recording.ts";
+import { type Begun, Entry, type EntryOptions } from "./entry.ts";
+import type { RecordChanges } from "./changes.ts";
+import { ReadTimes } from "./read-times.ts";
+import type { SeenRecord } from "./seen-record.ts";
 import type { TurnRecord } from "./schema.ts";
 import { createSources, type Sources } from "./sources.ts";
-import { toRecord } from "./to-record.ts";
-import { toSummary } from "./summary.ts";
+import type { TextLogOptions } from "./text-log.ts";
 import type { TurnSummary } from "./turn-summary.ts";
 
 export interface Recorder {
@@ -41,8 +43,10 @@ export interface RecordEntry {
   readonly number: number;
   readonly isComplete: boolean;
   summary(): TurnSummary;
-  /** Made when it is asked for, as far as the turn has come. */
-  record(): TurnRecord;
+  /** Made when it is asked for, as far as the turn has come; in slices, so that it keeps nobody waiting. */
+  record(): Promise<TurnRecord>;
+  /** What is new of a running turn. Of one that has ended it is the whole record. */
+  changes(since: SeenRecord): Promise<RecordChanges>;
 }
 
 /** The exchange of a request that is being answered. */
@@ -51,6 +55,8 @@ export interface OpenExchange {
   respondWith(body: string): void;
   /** Server-sent events, or messages of a WebSocket. */
   readonly noteEvents: (text: string) => void;
+  /** The client has no room for more. */
+  readonly noteWaiting: () => void;
   refused(reason: string): void;
   /** The answer has been written, or the client has left. Idempotent. */
   end(): void;
@@ -65,6 +71,10 @@ export interface RecorderOptions {
   readonly now: () => Date;
   /** Milliseconds; only differences are used. */
   readonly clock: () => number;
+  /** Yields to the event loop. Default: by a timer, which every runtime has. */
+  readonly pause?: Pause;
+  /** Memory for texts, if the runtime has a faster way to write them than `TextEncoder`. */
+  readonly allocate?: TextLogOptions["allocate"];
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
@@ -77,11 +87,14 @@ class TurnRecorder implements Recorder {
   readonly #open = new Map<string, Running>();
   readonly #memory: RecordMemory;
   readonly #sources = createSources();
+  readonly #entryOptions: EntryOptions;
   #kept: Entry[] = [];
   #count = 0;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
+    const { keepsContent, gateway, pause = createPause() } = options;
+    this.#entryOptions = { keepsContent, gateway, pause, findSource: this.#sources.find };
     this.#memory = new RecordMemory(options.limits.maxTotalBytes, () => this.#dropOldest());
   }
 
@@ -116,10 +129,12 @@ class TurnRecorder implements Recorder {
     const { clock, now } = this.#options;
     const started = clock();
     const sinceStart = () => Math.round((clock() - started) * 10) / 10;
+    const times = new ReadTimes(sinceStart);
     const budget = this.#createBudget();
-    const exchange = new Exchange(request, now(), budget, sinceStart);
+    const { allocate } = this.#options;
+    const exchange = new Exchange(request, now(), { budget, times, allocate });
     const key = keyOf(request.tenant, request.id);
-    const running: Running = { exchange, budget, sinceStart, turns: 0, first: undefined };
+    const running: Running = { exchange, budget, times, turns: 0, first: undefined };
     running.first = this.#add({
       id: request.id,
       at: exchange.at,
@@ -138,6 +153,7 @@ class TurnRecorder implements Recorder {
       },
       respondWith: (body) => exchange.respondWith(body),
       noteEvents: exchange.noteEvents,
+      noteWaiting: exchange.noteWaiting,
       refused: (reason) => {
         exchange.error = reason;
       },
@@ -157,10 +173,7 @@ class TurnRecorder implements Recorder {
       return createPushStream<TurnEvent>(async (consumer) => {
         const { entry, recording } = this.#beginTurn(turn, model.id);
         try {
-          await consume(run(turn, signal, recording.note), (event) => {
-            recording.noteEvent(event);
-            return consumer(event);
-          });
+          await consume(run(turn, signal, recording.note), consumer);
           recording.noteFailure({ outcome: "cancelled", error: undefined });
         } catch (error) {
           recording.noteFailure({ outcome: signal.aborted ? "cancelled" : "failed", error });
@@ -177,7 +190,7 @@ class TurnRecorder implements Recorder {
     const running = this.#open.get(keyOf(turn.tenant, turn.id));
     const { clock, now } = this.#options;
     const started = clock();
-    const sinceStart = running?.sinceStart ?? (() => Math.round((clock() - started) * 10) / 10);
+    const times = running?.times ?? new ReadTimes(() => Math.round((clock() - started) * 10) / 10);
     const isFirst = running !== undefined && running.turns === 0;
     if (running) running.turns += 1;
     const entry =
@@ -189,7 +202,7 @@ class TurnRecorder implements Recorder {
         budget: this.#createBudget(),
         exchange: running?.exchange,
       });
-    const recording = entry.beginTurn(model, sinceStart);
+    const recording = entry.beginTurn(model, times);
     this.#tell(entry);
     return { entry, recording };
   }
@@ -199,7 +212,7 @@ class TurnRecorder implements Recorder {
   }
 
   #add(begun: Begun): Entry {
-    const entry = new Entry(++this.#count, begun, this.#options, this.#sources);
+    const entry = new Entry(++this.#count, begun, this.#entryOptions);
     this.#kept.push(entry);
     if (this.#kept.length > this.#options.limits.maxRecords) this.#dropOldest();
     return entry;
@@ -220,90 +233,9 @@ class TurnRecorder implements Recorder {
 interface Running {
   readonly exchange: Exchange;
   readonly budget: RecordBudget;
-  readonly sinceStart: () => number;
+  readonly times: ReadTimes;
   turns: number;
   first: Entry | undefined;
-}
-
-interface Begun {
-  readonly id: string;
-  readonly at: Date;
-  readonly tenant: string;
-  readonly budget: RecordBudget;
-  readonly exchange: Exchange | undefined;
-}
-
-class Entry implements RecordEntry {
-  readonly number: number;
-  #begun: Begun;
-  readonly #options: RecorderOptions;
-  readonly #sources: Sources;
-  #model: string | undefined;
-  #recording: TurnRecording | undefined;
-  #isTurnOver = true;
-  #isExchangeOver: boolean;
-  /** Made once where content is not kept. */
-  #redacted: { readonly record: TurnRecord; readonly summary: TurnSummary } | undefined;
-
-  constructor(number: number, begun: Begun, options: RecorderOptions, sources: Sources) {
-    this.number = number;
-    this.#begun = begun;
-    this.#options = options;
-    this.#sources = sources;
-    this.#isExchangeOver = begun.exchange === undefined;
-  }
-
-  get isComplete(): boolean {
-    return this.#isTurnOver && this.#isExchangeOver;
-  }
-
-  beginTurn(model: string, sinceStart: () => number): TurnRecording {
-    this.#model = model;
-    this.#isTurnOver = false;
-    this.#recording = new TurnRecording(this.#begun.budget, sinceStart);
-    return this.#recording;
-  }
-
-  turnEnded(): void {
-    this.#isTurnOver = true;
-    this.#settle();
-  }
-
-  exchangeEnded(): void {
-    this.#isExchangeOver = true;
-    this.#settle();
-  }
-
-  release(): void {
-    this.#begun.budget.release();
-  }
-
-  summary(): TurnSummary {
-    return this.#redacted?.summary ?? toSummary(this.#input(), this.#options.keepsContent);
-  }
-
-  record(): TurnRecord {
-    if (this.#redacted) return this.#redacted.record;
-    const record = toRecord(this.#input());
-    return this.#options.keepsContent ? record : redact(record);
-  }
-
-  #settle(): void {
-    if (this.#options.keepsContent || !this.isComplete) return;
-    this.#redacted = { record: this.record(), summary: this.summary() };
-    this.#recording = undefined;
-    this.#begun = { ...this.#begun, exchange: undefined };
-  }
-
-  #input() {
-    return {
-      ...this.#begun,
-      gateway: this.#options.gateway,
-      model: this.#model,
-      recording: this.#recording,
-      findSource: this.#sources.find,
-    };
-  }
 }
 
 function keyOf(tenant: string, id: string): string {

@@ -1,5 +1,5 @@
 /**
- * What is collected of a turn while it runs. Per token it costs two array entries: everything else is made from it when
+ * What is collected of a turn while it runs. Per token it costs a time and an id: everything else is made from them when
  * somebody reads the record (`to-record.ts`).
  */
 import type { CompletionRequest, EngineFinish, EngineTokens } from "../../engines/engine.ts";
@@ -7,8 +7,10 @@ import type { InputEnd } from "../../harmony/parse.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { TurnFact, TurnRendered } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/next-step.ts";
-import type { BuiltinCallResult, Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
+import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
 import type { RecordBudget } from "./limits.ts";
+import { ReadLog, unitsOf } from "./read-log.ts";
+import type { ReadTimes } from "./read-times.ts";
 
 export interface DecisionNote {
   readonly ms: number;
@@ -23,10 +25,7 @@ export interface CallNote {
   readonly request: CompletionRequest;
   readonly asked: number;
   readonly attempts: { readonly ms: number; readonly backend: string; error?: unknown }[];
-  /** Parallel to `reads`. */
-  readonly times: number[];
-  /** A single plain id, as most reads are, or what came. */
-  readonly reads: (TokenId | EngineTokens)[];
+  readonly reads: ReadLog;
   engine: string | undefined;
   backend: string | undefined;
   opened: number | undefined;
@@ -37,8 +36,6 @@ export interface CallNote {
   finish: EngineFinish | undefined;
   cachedTokens: number | undefined;
   error: unknown;
-  /** The bound has been reached: further reads are left out. */
-  isFull: boolean;
 }
 
 export type ParserNote =
@@ -65,9 +62,11 @@ export interface Failure {
   readonly error: unknown;
 }
 
-/** Estimated bytes of a read that is a plain id, and of one that is not, without its ids or text. */
-const ID_BYTES = 24;
-const READ_BYTES = 160;
+type EmittedEvent = Extract<TurnFact, { type: "emitted" }>["event"];
+
+/** Estimated bytes of a note, and of each id in it. */
+const NOTE_BYTES = 160;
+const PARSER_NOTE_BYTES = 24;
 const TOKEN_BYTES = 12;
 
 export class TurnRecording {
@@ -80,39 +79,44 @@ export class TurnRecording {
   end: TurnEnd | undefined;
   failure: Failure | undefined;
   ended: number | undefined;
-  readonly #now: () => number;
+  readonly #times: ReadTimes;
   readonly #budget: RecordBudget;
+  #call: CallNote | undefined;
+  /** The last of `parser`, while reads of this call are added to it. */
+  #parsing: Extract<ParserNote, { type: "read" }> | undefined;
 
-  /** @param now milliseconds since the request was accepted. */
-  constructor(budget: RecordBudget, now: () => number) {
+  constructor(budget: RecordBudget, times: ReadTimes) {
     this.#budget = budget;
-    this.#now = now;
+    this.#times = times;
   }
 
   /** Called for every fact of the turn, each read included. Never throws. */
   readonly note = (fact: TurnFact): void => {
-    const call = this.calls.at(-1);
+    const call = this.#call;
     switch (fact.type) {
       case "ids":
       case "pieces":
       case "text":
-        return call && this.#read(call, fact);
+        if (call !== undefined) this.#read(call, fact);
+        return;
       case "parsed":
-        return call && this.#parsed(call, unitsOf(fact.tokens));
+        if (call !== undefined) this.#parsed(call, unitsOf(fact.tokens));
+        return;
       case "open":
         if (call === undefined) return;
-        call.opened ??= this.#now();
+        call.opened ??= this.#times.now();
         call.engine = fact.engine?.name ?? call.engine;
         return;
       case "finish":
         if (call === undefined) return;
+        this.#times.pass();
         call.finish = fact;
-        call.ended = this.#now();
+        call.ended = this.#times.now();
         return;
       case "called":
         return this.#called(fact.stage, fact.request);
       case "attempt":
-        call?.attempts.push({ ms: this.#now(), backend: fact.backend });
+        call?.attempts.push({ ms: this.#times.now(), backend: fact.backend });
         if (call) call.backend = fact.backend;
         return;
       case "attempt-failed": {
@@ -123,7 +127,7 @@ export class TurnRecording {
       case "call-failed":
         if (call === undefined) return;
         call.error = fact.error;
-        call.ended = this.#now();
+        call.ended = this.#times.now();
         return;
       case "rendered":
         if (this.#budget.take(fact.prompt.length * TOKEN_BYTES, "prompt", fact.prompt.length)) {
@@ -132,107 +136,114 @@ export class TurnRecording {
         return;
       case "decided":
         return this.#decided(fact.decision, fact.outcome);
+      case "emitted":
+        return this.#emitted(fact.event);
       case "parsed-header":
-        return this.#parser({ type: "header", ids: fact.ids }, fact.ids.length * TOKEN_BYTES);
+        this.#parser({ type: "header", ids: fact.ids }, fact.ids.length * TOKEN_BYTES);
+        return;
       case "message-ended":
-        return this.#parser({ type: "end", reason: fact.reason });
+        this.#parser({ type: "end", reason: fact.reason });
+        return;
       case "restarted":
-        return this.#parser({ type: "restart" });
+        this.#parser({ type: "restart" });
+        return;
       case "read-as":
-        return this.#parser({ type: "markers", markers: fact.markers });
+        this.#parser({ type: "markers", markers: fact.markers });
+        return;
       default:
         fact satisfies never;
     }
   };
 
-  /** Called for every event of the turn. */
-  readonly noteEvent = (event: TurnEvent): void => {
+  #emitted(event: EmittedEvent): void {
+    this.#times.pass();
     switch (event.type) {
       case "part-start":
-        if (this.#budget.take(READ_BYTES, "parts", 1)) {
-          this.emitted.push({ part: event.part, started: this.#now(), ended: undefined });
+        if (this.#budget.take(NOTE_BYTES, "parts", 1)) {
+          this.emitted.push({ part: event.part, started: this.#times.now(), ended: undefined });
         }
         return;
       case "part-end": {
         const last = this.emitted.at(-1);
-        if (last) last.ended = this.#now();
+        if (last) last.ended = this.#times.now();
         return;
       }
       case "builtin-result": {
         const bytes = event.messages.reduce((sum, { content }) => sum + content.length * 2, 0);
-        if (this.#budget.take(READ_BYTES + bytes, "tool results", 1)) {
-          this.results.push({ ms: this.#now(), result: event });
+        if (this.#budget.take(NOTE_BYTES + bytes, "tool results", 1)) {
+          this.results.push({ ms: this.#times.now(), result: event });
         }
         return;
       }
       case "end":
         this.end = event;
-        this.ended = this.#now();
+        this.ended = this.#times.now();
         return;
       case "start":
-      case "part-delta":
         return;
       default:
         event satisfies never;
     }
-  };
+  }
 
   noteFailure(failure: Failure): void {
     if (this.end !== undefined) return;
     this.failure = failure;
-    this.ended = this.#now();
+    this.ended = this.#times.now();
     const call = this.calls.at(-1);
     if (call) call.ended ??= this.ended;
   }
 
   #read(call: CallNote, tokens: EngineTokens): void {
-    const ms = this.#now();
+    const ms = this.#times.read();
     call.firstToken ??= ms;
     if (tokens.type === "ids" && tokens.cachedTokens !== undefined) {
       call.cachedTokens = tokens.cachedTokens;
     }
-    if (call.isFull) return this.#budget.leaveOut("reads", unitsOf(tokens));
-    // What was parsed of a read that is missing could not be placed: once one is left out, the rest is.
-    call.isFull = !this.#budget.take(sizeOf(tokens), "reads", unitsOf(tokens));
-    if (call.isFull) return;
-    call.times.push(ms);
-    call.reads.push(plainId(tokens) ?? tokens);
+    call.reads.add(tokens, ms);
   }
 
   #parsed(call: CallNote, units: number): void {
     call.used += units;
-    const index = this.calls.length - 1;
-    const last = this.parser.at(-1);
-    if (last?.type === "read" && last.call === index) last.units += units;
-    else this.#parser({ type: "read", call: index, units });
+    if (this.#parsing !== undefined) {
+      this.#parsing.units += units;
+      return;
+    }
+    const note: ParserNote = { type: "read", call: this.calls.length - 1, units };
+    if (this.#parser(note)) this.#parsing = note;
   }
 
-  #parser(note: ParserNote, bytes = 0): void {
-    if (this.#budget.take(ID_BYTES + bytes, "parsing", 1)) this.parser.push(note);
+  /** False: there is no room for it. */
+  #parser(note: ParserNote, bytes = 0): boolean {
+    this.#parsing = undefined;
+    const hasRoom = this.#budget.take(PARSER_NOTE_BYTES + bytes, "parsing", 1);
+    if (hasRoom) this.parser.push(note);
+    return hasRoom;
   }
 
   #decided(decision: Decision, outcome: Outcome): void {
     const call = this.calls.at(-1);
     // A call that is cut has no finish: the next decision comes directly after it.
-    if (call) call.ended ??= this.#now();
-    if (this.#budget.take(READ_BYTES, "decisions", 1)) {
-      this.decisions.push({ ms: this.#now(), decision, outcome });
+    if (call) call.ended ??= this.#times.now();
+    if (this.#budget.take(NOTE_BYTES, "decisions", 1)) {
+      this.decisions.push({ ms: this.#times.now(), decision, outcome });
     }
   }
 
   #called(stage: Stage, request: CompletionRequest): void {
-    const ms = this.#now();
+    const ms = this.#times.now();
     const before = this.calls.at(-1);
     if (before) before.ended ??= ms;
-    if (!this.#budget.take(READ_BYTES * 4, "calls", 1)) return;
-    this.calls.push({
+    this.#call = undefined;
+    this.#parsing = undefined;
+    if (!this.#budget.take(NOTE_BYTES * 4, "calls", 1)) return;
+    this.#call = {
       decision: this.decisions.length - 1,
       stage,
       request,
       asked: ms,
       attempts: [],
-      times: [],
-      reads: [],
+      reads: new ReadLog(this.#budget),
       engine: undefined,
       backend: undefined,
       opened: undefined,
@@ -242,47 +253,7 @@ export class TurnRecording {
       finish: undefined,
       cachedTokens: undefined,
       error: undefined,
-      isFull: false,
-    });
-  }
-}
-
-/** In what a call is counted: ids, pieces or characters. */
-export function unitsOf(tokens: EngineTokens): number {
-  switch (tokens.type) {
-    case "ids":
-      return tokens.ids.length;
-    case "pieces":
-      return tokens.pieces.length;
-    case "text":
-      return tokens.text.length;
-    default:
-      return tokens satisfies never;
-  }
-}
-
-function plainId(tokens: EngineTokens): TokenId | undefined {
-  if (tokens.type !== "ids" || tokens.ids.length !== 1 || tokens.logprobs) return undefined;
-  return tokens.ids[0];
-}
-
-function sizeOf(tokens: EngineTokens): number {
-  switch (tokens.type) {
-    case "ids": {
-      const { ids, logprobs = [] } = tokens;
-      if (ids.length === 1 && logprobs.length === 0) return ID_BYTES;
-      let bytes = READ_BYTES + ids.length * TOKEN_BYTES;
-      for (const { top } of logprobs) bytes += READ_BYTES + top.length * READ_BYTES;
-      return bytes;
-    }
-    case "pieces":
-      return tokens.pieces.reduce(
-        (sum, piece) => sum + READ_BYTES + ("text" in piece ? piece.text.length * 2 : 0),
-        READ_BYTES,
-      );
-    case "text":
-      return READ_BYTES + tokens.text.length * 2;
-    default:
-      return tokens satisfies never;
+    };
+    this.calls.push(this.#call);
   }
 }

@@ -2,37 +2,47 @@
 import type { Constraint, EngineTokens, Sampling } from "../../engines/engine.ts";
 import { o200kHarmony, type TokenId } from "../../tokenizer/index.ts";
 import { describeError } from "./describe-error.ts";
+import type { ReadLog, TimedRead } from "./read-log.ts";
 import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";
+import { collectSliced, type Sliced } from "./slices.ts";
 
-/** What each read of a call gave, plain ids included. */
-export function toReads({ reads }: CallNote): EngineTokens[] {
-  return reads.map((each) => (typeof each === "number" ? { type: "ids", ids: [each] } : each));
-}
-
-/** @param reads of each call, as {@link toReads} gives them. */
-export function toCalls(
+/** The calls from one on; of the first of them, the reads from a position on. */
+export function* toCalls(
   { calls, rendered }: TurnRecording,
-  reads: readonly (readonly EngineTokens[])[],
-): RecordedCall[] {
+  since: { readonly call: number; readonly read: number },
+): Sliced<RecordedCall[]> {
+  const recorded: RecordedCall[] = [];
   let before: readonly TokenId[] = rendered?.prompt.ids ?? [];
   let written: readonly TokenId[] = [];
-  return calls.map((call, index) => {
-    const ids = call.request.prompt.ids;
-    const kept = commonLength(before, ids);
-    const appended = ids.slice(kept);
-    const own = commonLength(written, appended);
+  for (const [index, call] of calls.entries()) {
+    const { ids } = call.request.prompt;
+    if (index >= since.call) {
+      const kept = commonLength(before, ids);
+      const appended = ids.slice(kept);
+      const from = index === since.call ? since.read : 0;
+      const reads = yield* collectSliced(toReads(call.reads, from));
+      recorded.push(
+        toCall(call, reads, { kept, appended, written: commonLength(written, appended) }),
+      );
+    }
     before = ids;
-    written = writtenIds(reads[index] ?? [], call.used);
-    return toCall(call, reads[index] ?? [], { kept, appended, written: own });
-  });
+    // Only what comes after it needs it.
+    written = index + 1 < calls.length ? writtenIds(call.reads.reads(), call.used) : [];
+    yield;
+  }
+  return recorded;
+}
+
+function* toReads(log: ReadLog, from: number): Generator<RecordedRead> {
+  for (const { ms, tokens } of log.reads(from)) yield toRead(tokens, ms);
 }
 
 type Continued = Pick<RecordedCall, "kept" | "written"> & { readonly appended: TokenId[] };
 
 function toCall(
   call: CallNote,
-  reads: readonly EngineTokens[],
+  reads: RecordedRead[],
   { kept, appended, written }: Continued,
 ): RecordedCall {
   const { request, finish } = call;
@@ -62,7 +72,7 @@ function toCall(
     opened: call.opened ?? null,
     firstToken: call.firstToken ?? null,
     ended: call.ended ?? null,
-    reads: reads.map((tokens, index) => toRead(tokens, call.times[index] ?? 0)),
+    reads,
     used: call.used,
     finish: finish?.reason ?? null,
     nativeReason: finish?.nativeReason ?? null,
@@ -134,12 +144,12 @@ function commonLength(a: readonly TokenId[], b: readonly TokenId[]): number {
 }
 
 /** The ids of the used units, text encoded as the transcript does it. */
-function writtenIds(reads: readonly EngineTokens[], used: number): TokenId[] {
+function writtenIds(reads: Iterable<TimedRead>, used: number): TokenId[] {
   const tokenizer = o200kHarmony();
   const ids: TokenId[] = [];
   let text = "";
   let left = used;
-  for (const tokens of reads) {
+  for (const { tokens } of reads) {
     if (left <= 0) break;
     switch (tokens.type) {
       case "ids":

@@ -1,7 +1,6 @@
 /** The parts and recoveries of a recorded turn: what was made of what the model wrote. */
-import type { EngineTokens } from "../../engines/engine.ts";
 import type { ParsedPart, ParsedTurn } from "./parse-again.ts";
-import { type TurnRecording, unitsOf } from "./recording.ts";
+import type { TurnRecording } from "./recording.ts";
 import type { RecordedPart, RecordedRecovery } from "./schema.ts";
 
 export function toParts(recording: TurnRecording, { parts }: ParsedTurn): RecordedPart[] {
@@ -72,7 +71,6 @@ function matchEmitted({ emitted }: TurnRecording, parts: readonly ParsedPart[]) 
 export function toRecoveries(
   recording: TurnRecording,
   { recoveries }: ParsedTurn,
-  reads: readonly (readonly EngineTokens[])[],
 ): RecordedRecovery[] {
   const own = recording.decisions.flatMap(({ decision }, index): RecordedRecovery[] => {
     if (!("repair" in decision) || decision.repair === undefined) return [];
@@ -80,17 +78,15 @@ export function toRecoveries(
       0,
       recording.calls.findLastIndex((each) => each.decision < index),
     );
-    const at = (reads[call] ?? []).reduce((sum, tokens) => sum + unitsOf(tokens), 0);
-    const used = recording.calls[call]?.used ?? at;
+    const { used = 0, reads } = recording.calls[call] ?? {};
+    const at = Math.min(used, reads?.units ?? 0);
     const problem =
       decision.type === "retry-answer"
         ? decision.problem
         : decision.type === "retry-call"
           ? decision.wrong.problem
           : "";
-    return [
-      { name: decision.repair, call, at: Math.min(at, used), was: problem, became: decision.type },
-    ];
+    return [{ name: decision.repair, call, at, was: problem, became: decision.type }];
   });
   return [...recoveries.map((each) => ({ ...each })), ...own].toSorted(
     (a, b) => a.call - b.call || a.at - b.at,

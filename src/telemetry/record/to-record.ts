@@ -8,11 +8,11 @@ import type { Decision } from "../../turn/next-step.ts";
 import type { Steering } from "../../turn/steering.ts";
 import { describeError } from "./describe-error.ts";
 import type { Exchange } from "./exchange.ts";
-import { type ParsedTurn, parseAgain } from "./parse-again.ts";
-import { toCalls, toReads } from "./to-calls.ts";
+import type { ParsedAgain } from "./parse-again.ts";
+import { toCalls } from "./to-calls.ts";
 import { toParts, toRecoveries } from "./to-parts.ts";
 import { outcomeWithoutTurn, type RecordInput } from "./record-input.ts";
-import type { DecisionNote } from "./recording.ts";
+import type { DecisionNote, TurnRecording } from "./recording.ts";
 import {
   RECORD_VERSION,
   type RecordedAnswer,
@@ -20,18 +20,34 @@ import {
   type RecordedMessage,
   type TurnRecord,
 } from "./schema.ts";
+import type { RecordPosition } from "./seen-record.ts";
+import { collectSliced, type Sliced } from "./slices.ts";
+import type { TimedText } from "./text-log.ts";
 
-const NOTHING_PARSED: ParsedTurn = { parts: [], recoveries: [] };
-
-export function toRecord(input: RecordInput): TurnRecord {
+/**
+ * The record of a turn as far as it has come.
+ *
+ * @param parsed continues where it stopped the last time
+ * @param since what of the lists is left out: the calls before the last one that is known, and what of this one is known.
+ *   Parts are always there, as far as they have come.
+ */
+export function* toRecord(
+  input: RecordInput,
+  parsed: ParsedAgain | undefined,
+  since: RecordPosition,
+): Sliced<TurnRecord> {
   const { exchange, recording } = input;
   const rendered = recording?.rendered;
-  const reads = (recording?.calls ?? []).map((call) => toReads(call));
-  const parsed =
-    recording && rendered ? parseAgain(reads, recording.parser, rendered.parsing) : NOTHING_PARSED;
-  const calls = recording === undefined ? [] : toCalls(recording, reads);
+  const isNew = rendered !== undefined && !since.prompt;
+  // First, so that a running turn has at least the reads that these notes are about.
+  const parsing = since.prompt ? [] : toParsing(recording);
+  if (parsed) yield* parsed.advance();
+  const calls = recording === undefined ? [] : yield* toCalls(recording, since);
+  const events =
+    exchange === undefined ? [] : yield* collectSliced(exchange.events.texts(since.events));
   const [first] = recording?.calls ?? [];
   const last = recording?.calls.at(-1);
+  const { parts, recoveries } = toParsed(recording, parsed);
   return {
     version: RECORD_VERSION,
     gateway: input.gateway,
@@ -44,15 +60,15 @@ export function toRecord(input: RecordInput): TurnRecord {
     backend: last?.backend ?? null,
     content: true,
     reasoningFrom: reasoningFrom(exchange),
-    request: exchange === undefined ? null : toRequest(exchange),
-    settings: rendered === undefined ? null : toSettings(rendered, exchange),
-    conversation: rendered === undefined ? [] : toConversation(rendered, input),
-    prompt: rendered === undefined ? null : toPrompt(rendered, first?.cachedTokens),
-    decisions: (recording?.decisions ?? []).map((note) => toDecision(note)),
+    request: exchange === undefined || since.prompt ? null : toRequest(exchange),
+    settings: isNew ? toSettings(rendered, exchange) : null,
+    conversation: isNew ? toConversation(rendered, input) : [],
+    prompt: isNew ? toPrompt(rendered, first?.cachedTokens) : null,
+    decisions: (recording?.decisions ?? []).slice(since.decisions).map((note) => toDecision(note)),
     calls,
-    parts: recording === undefined ? [] : toParts(recording, parsed),
-    recoveries: recording === undefined ? [] : toRecoveries(recording, parsed, reads),
-    answer: exchange === undefined ? null : toAnswer(exchange),
+    parts,
+    recoveries: recoveries.slice(since.recoveries),
+    answer: exchange === undefined ? null : toAnswer(exchange, events),
     end: toEnd(input),
     times: {
       accepted: 0,
@@ -62,24 +78,34 @@ export function toRecord(input: RecordInput): TurnRecord {
       firstToken: first?.firstToken ?? null,
       end: recording?.ended ?? null,
     },
-    parsing: (recording?.parser ?? []).map((note) => {
-      switch (note.type) {
-        case "read":
-          return { read: { call: note.call, units: note.units } };
-        case "header":
-          return { header: [...note.ids] };
-        case "end":
-          return { end: note.reason };
-        case "restart":
-          return { restart: true };
-        case "markers":
-          return { markers: note.markers };
-        default:
-          return note satisfies never;
-      }
-    }),
+    parsing,
     cut: [...input.budget.cut],
   };
+}
+
+function toParsed(recording: TurnRecording | undefined, again: ParsedAgain | undefined) {
+  if (recording === undefined || again === undefined) return { parts: [], recoveries: [] };
+  const { parsed } = again;
+  return { parts: toParts(recording, parsed), recoveries: toRecoveries(recording, parsed) };
+}
+
+function toParsing(recording: TurnRecording | undefined): TurnRecord["parsing"] {
+  return (recording?.parser ?? []).map((note) => {
+    switch (note.type) {
+      case "read":
+        return { read: { call: note.call, units: note.units } };
+      case "header":
+        return { header: [...note.ids] };
+      case "end":
+        return { end: note.reason };
+      case "restart":
+        return { restart: true };
+      case "markers":
+        return { markers: note.markers };
+      default:
+        return note satisfies never;
+    }
+  });
 }
 
 function modelOf(body: string): string {
@@ -252,8 +278,10 @@ function detailsOf(decision: Decision): Partial<RecordedDecision> {
   }
 }
 
-function toAnswer(exchange: Exchange): RecordedAnswer | null {
-  const { status, answerHeaders, answerBody, events } = exchange;
+function toAnswer(
+  { status, answerHeaders, answerBody }: Exchange,
+  events: TimedText[],
+): RecordedAnswer | null {
   if (status === undefined) return null;
   const { "content-type": contentType = "", ...headers } = answerHeaders;
   return {
@@ -261,7 +289,7 @@ function toAnswer(exchange: Exchange): RecordedAnswer | null {
     contentType,
     headers,
     ...(answerBody !== undefined && { body: answerBody }),
-    ...(!events.isEmpty && { events: events.entries() }),
+    ...(events.length > 0 && { events }),
   };
 }
 

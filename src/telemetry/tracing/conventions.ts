@@ -5,6 +5,7 @@
 export const HTTP_METHOD = "http.request.method";
 export const HTTP_ROUTE = "http.route";
 export const HTTP_STATUS = "http.response.status_code";
+export const PROTOCOL = "network.protocol.name";
 export const ERROR_TYPE = "error.type";
 
 export const OPERATION = "gen_ai.operation.name";

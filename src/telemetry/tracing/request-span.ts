@@ -12,10 +12,11 @@ import {
   HTTP_METHOD,
   HTTP_ROUTE,
   HTTP_STATUS,
+  PROTOCOL,
   REASONING,
   REQUEST_ID,
 } from "./conventions.ts";
-import { extractContext, failSpan, tracer } from "./tracer.ts";
+import { extractContext, failSpan, hasTracer, tracer } from "./tracer.ts";
 
 export interface TracedRequest {
   readonly id: string;
@@ -54,6 +55,43 @@ export async function traceRequest(
   }
 }
 
+/** A message of a WebSocket that is answered. */
+export interface TracedMessage {
+  readonly id: string;
+  readonly route: string;
+  /** Of the request that opened the connection. */
+  readonly headers: Headers;
+}
+
+/**
+ * Runs what answers a message within its span, in the trace that the connection's client has sent.
+ *
+ * @param answer resolves with the status that an HTTP request would have got
+ */
+export async function traceMessage(
+  { id, route, headers }: TracedMessage,
+  answer: () => Promise<number>,
+): Promise<void> {
+  if (!hasTracer()) {
+    await answer();
+    return;
+  }
+  const parent = extractContext(headers);
+  const span = tracer().startSpan(`WEBSOCKET ${route}`, { kind: SpanKind.SERVER }, parent);
+  const open = new OpenRequest(span);
+  try {
+    const own = trace.setSpan(parent, span).setValue(OPEN_REQUEST, open);
+    const status = await context.with(own, answer);
+    span.setAttributes({ [HTTP_ROUTE]: route, [PROTOCOL]: "websocket", [REQUEST_ID]: id });
+    markFailed(span, status);
+  } catch (error) {
+    failSpan(span, error);
+    throw error;
+  } finally {
+    open.answered(false);
+  }
+}
+
 function describe(
   span: Span,
   { id, method }: TracedRequest,
@@ -68,6 +106,10 @@ function describe(
     [REQUEST_ID]: id,
     ...(reasoning !== undefined && { [REASONING]: reasoning }),
   });
+  markFailed(span, status);
+}
+
+function markFailed(span: Span, status: number): void {
   if (status < 500) return;
   span.setAttribute(ERROR_TYPE, String(status));
   span.setStatus({ code: SpanStatusCode.ERROR });

@@ -27,7 +27,7 @@ export function hasTracer(): boolean {
   return provider.getDelegateTracer("harmony-gateway") !== undefined;
 }
 
-/** Forgets the SDK that was registered: spans made from now on are nobody's. */
+/** Forgets the registered SDK: spans made from now on are not exported. */
 export function unregisterTracer(): void {
   trace.disable();
   context.disable();

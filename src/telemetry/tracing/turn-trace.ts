@@ -78,6 +78,7 @@ export class TurnTrace {
         return;
       case "rendered":
       case "open":
+      case "emitted":
       case "parsed":
       case "parsed-header":
       case "message-ended":

@@ -32,7 +32,7 @@ test("a turn is recorded from the request to the answer", async () => {
     "x-request-id": "req-1",
   });
   const answer = await response.text();
-  const [record] = app.records();
+  const [record] = await app.records();
   expect(record).toMatchObject({
     version: 1,
     gateway: "0.0.0-test",
@@ -75,7 +75,7 @@ test.each(["ids", "pieces", "text"] as const)(
     const engine = scriptedEngine([THINK + answer], { form, batch: 3 });
     const app = createRecordedApp({ engine });
     await (await app.post("/v1/chat/completions", HELLO)).text();
-    const [record] = app.records();
+    const [record] = await app.records();
     expect(record?.parts.map(({ kind, text, sent, header }) => [kind, text, sent, header])).toEqual(
       [
         ["reasoning", "Let me think.", true, "model"],
@@ -97,7 +97,7 @@ test("each engine call says why it was made, what was appended, and what of it t
   const tool = { ...STEP_TOOL, function: { ...STEP_TOOL.function, strict: true } };
   const body = { ...HELLO, tools: [tool], tool_choice: "required" };
   await (await app.post("/v1/chat/completions", body)).text();
-  const [record] = app.records();
+  const [record] = await app.records();
   const decided = record?.calls.map(({ decision }) => record.decisions[decision ?? -1]?.type);
   expect(decided).toEqual(["open-reasoning", "open-call", "retry-call"]);
   const tokenizer = o200kHarmony();
@@ -124,7 +124,7 @@ test("a recovery has the place where it was made", async () => {
   ]);
   const app = createRecordedApp({ engine });
   await (await app.post("/v1/chat/completions", HELLO)).text();
-  const [record] = app.records();
+  const [record] = await app.records();
   const [recovery] = record?.recoveries ?? [];
   expect(recovery).toEqual({
     name: "implicit-close",
@@ -144,7 +144,7 @@ test("analysis that is left out is marked with the answer that finished it", asy
     { role: "user", content: "Again" },
   ];
   await (await app.post("/v1/chat/completions", { ...HELLO, messages })).text();
-  const [record] = app.records();
+  const [record] = await app.records();
   const dropped = record?.conversation.filter((message) => message.dropped);
   expect(dropped).toMatchObject([
     { channel: "analysis", text: "old reasoning", dropped: { reason: "finished", finishedBy: 3 } },
@@ -170,7 +170,7 @@ test.each([
   messages.push(policy === "sealed" ? { ...first, reasoning_details: details } : first);
   messages.push({ role: "tool", tool_call_id: first.tool_calls?.[0].id, content: "ok" });
   await ask();
-  const record = app.records().at(-1);
+  const record = (await app.records()).at(-1);
   expect(record?.reasoningFrom).toBe(source);
   const analysis = record?.conversation.find(({ channel }) => channel === "analysis");
   expect(analysis).toMatchObject({ text: "plan 1", source });
@@ -183,7 +183,7 @@ test("streamed answers are kept event by event, and the record is complete after
   expect(app.entries[0]?.isComplete).toBe(false);
   const streamed = await response.text();
   await eventually(() => expect(app.entries[0]?.isComplete).toBe(true));
-  const [record] = app.records();
+  const [record] = await app.records();
   const events = (record?.answer?.events ?? []).map(({ text }) => {
     return typeof text === "string" ? text : "";
   });
@@ -197,7 +197,7 @@ test.each([
   const engine = scriptedEngine([THINK + FINAL]);
   const app = createRecordedApp({ engine });
   await (await app.post(path, body)).text();
-  const [record] = app.records();
+  const [record] = await app.records();
   expect(record).toMatchObject({ api, request: { path }, end: { outcome: "stop" } });
 });
 
@@ -207,7 +207,7 @@ test("each choice of a request is a record of its own", async () => {
   await (
     await app.post("/v1/chat/completions", { ...HELLO, n: 2 }, { "x-request-id": "r" })
   ).text();
-  expect(app.records().map(({ id, end }) => [id, end?.outcome])).toEqual([
+  expect((await app.records()).map(({ id, end }) => [id, end?.outcome])).toEqual([
     ["r", "stop"],
     ["r-2", "stop"],
   ]);
@@ -216,7 +216,7 @@ test("each choice of a request is a record of its own", async () => {
 test("a request that is refused is recorded with the reason", async () => {
   const app = createRecordedApp({ engine: scriptedEngine([]) });
   await app.post("/v1/chat/completions", { model: HELLO.model, messages: [] });
-  const [record] = app.records();
+  const [record] = await app.records();
   expect(record).toMatchObject({ calls: [], end: { outcome: "refused" }, answer: { status: 400 } });
   expect(record?.end?.error).toContain("messages");
 });
@@ -232,7 +232,7 @@ test("backends that failed are named, and the one that answered", async () => {
   for (let turn = 0; turn < 2; turn++) {
     await (await app.post("/v1/chat/completions", HELLO)).text();
   }
-  const failed = app.records().find(({ calls }) => (calls[0]?.attempts.length ?? 0) > 1);
+  const failed = (await app.records()).find(({ calls }) => (calls[0]?.attempts.length ?? 0) > 1);
   expect(failed).toMatchObject({ backend: "second" });
   expect(failed?.calls[0]?.attempts).toMatchObject([
     { backend: "first", error: "down (unavailable)" },
@@ -245,7 +245,7 @@ test("an engine that fails leaves a record of how far it came", async () => {
   const engine = scriptedEngine([{ write: "<|channel|>analysis<|message|>Let me", fail }]);
   const app = createRecordedApp({ engine });
   await (await app.post("/v1/chat/completions", { ...HELLO, stream: true })).text();
-  const [record] = app.records();
+  const [record] = await app.records();
   expect(record?.end).toMatchObject({ outcome: "failed", error: "connection lost (closed)" });
   expect(record?.calls[0]).toMatchObject({ error: "connection lost (closed)", used: 5 });
   expect(record?.parts).toMatchObject([{ kind: "reasoning", text: "Let me" }]);
@@ -256,7 +256,7 @@ test("where content is not kept, texts and ids are only counted", async () => {
   const app = createRecordedApp({ engine, recorder: { keepsContent: false } });
   const body = { ...HELLO, messages: [{ role: "user", content: "a very private question" }] };
   await (await app.post("/v1/chat/completions", body)).text();
-  const [record] = app.records();
+  const [record] = await app.records();
   const json = JSON.stringify([record, app.entries[0]?.summary()]);
   for (const word of ["private", "Let me think", "Hello"]) expect(json).not.toContain(word);
   expect(record).toMatchObject({
@@ -275,7 +275,7 @@ test("a record that would be too large is cut and says so", async () => {
   const limits = { maxRecordBytes: 20_000, maxTotalBytes: 1_000_000, maxRecords: 10 };
   const app = createRecordedApp({ engine, recorder: { limits } });
   await (await app.post("/v1/chat/completions", HELLO)).text();
-  const [record] = app.records();
+  const [record] = await app.records();
   const total = record?.end?.usage?.completionTokens;
   const cut = record?.cut.find(({ what }) => what === "reads");
   const kept = record?.calls[0]?.reads.length ?? 0;
@@ -322,7 +322,7 @@ test("two tenants that choose the same request id at the same time have records 
       await (await app.post("/v1/chat/completions", body, headers)).text();
     }),
   );
-  const known = app.records().map(({ tenant, id, conversation, request }) => {
+  const known = (await app.records()).map(({ tenant, id, conversation, request }) => {
     return [tenant, id, conversation.at(-1)?.text, JSON.stringify(request).includes(tenant)];
   });
   expect(known).toEqual([
@@ -349,7 +349,7 @@ test("keys of MCP servers are left out of the body", async () => {
   };
   const body = { model: HELLO.model, input: "Hi", tools: [server] };
   await app.post("/v1/responses", body);
-  const [record] = app.records();
+  const [record] = await app.records();
   expect(JSON.stringify(record)).not.toContain("tok/en");
   expect(record?.request?.body).toContain("left out of the record");
 });

@@ -1,0 +1,25 @@
+/** Reads what a page says it has of a turn. */
+import * as z from "zod";
+import { NOTHING_SEEN, type SeenRecord } from "../telemetry/record/seen-record.ts";
+
+const count = z.int().min(0);
+const seen = z.object({
+  prompt: z.boolean(),
+  decisions: count,
+  call: count,
+  read: count,
+  recoveries: count,
+  events: count,
+  parts: count,
+  characters: count,
+});
+
+/** What cannot be read is nothing: then the whole record is sent. */
+export function toSeen(text: string | undefined): SeenRecord {
+  if (text === undefined) return NOTHING_SEEN;
+  try {
+    return seen.parse(JSON.parse(text));
+  } catch {
+    return NOTHING_SEEN;
+  }
+}

@@ -1,0 +1,43 @@
+/** Leaves out of the record of a running turn what somebody has of it already. */
+import type { TurnRecording } from "./recording.ts";
+import type { RecordedPart, TurnRecord } from "./schema.ts";
+import type { SeenRecord } from "./seen-record.ts";
+
+export interface RecordChanges {
+  /** With what is new only: the reads of the first call, and the text of the first part, go on where they stopped. */
+  readonly record: TurnRecord;
+  /** For the next time. Undefined: the turn has ended, and the record is the whole one. */
+  readonly seen: SeenRecord | undefined;
+}
+
+/** Leaves out parts that are known, and the known text of the last of them. */
+export function withoutSeen(record: TurnRecord, since: SeenRecord): TurnRecord {
+  const from = Math.max(0, since.parts - 1);
+  const parts = record.parts.slice(from).map((part, index): RecordedPart => {
+    if (index > 0 || since.parts === 0 || typeof part.text !== "string") return part;
+    return { ...part, text: part.text.slice(since.characters) };
+  });
+  return { ...record, parts };
+}
+
+/** @param record before {@link withoutSeen} and redaction */
+export function seenOf(
+  record: TurnRecord,
+  since: SeenRecord,
+  recording: TurnRecording | undefined,
+): SeenRecord {
+  const text = record.parts.at(-1)?.text ?? "";
+  const call = Math.max(0, since.call + record.calls.length - 1);
+  const reads = record.calls.at(-1)?.reads.length ?? 0;
+  return {
+    prompt: since.prompt || record.prompt !== null,
+    decisions: since.decisions + record.decisions.length,
+    call,
+    read:
+      recording?.calls[call]?.reads.positionAfter(call === since.call ? since.read : 0, reads) ?? 0,
+    recoveries: since.recoveries + record.recoveries.length,
+    events: since.events + (record.answer?.events?.length ?? 0),
+    parts: record.parts.length,
+    characters: typeof text === "string" ? text.length : 0,
+  };
+}

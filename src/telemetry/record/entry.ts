@@ -1,0 +1,141 @@
+/** One kept turn: what was collected of it, until somebody asks for its record. */
+import type { Pause } from "../../turn/slices.ts";
+import { type RecordChanges, seenOf, withoutSeen } from "./changes.ts";
+import type { Exchange } from "./exchange.ts";
+import type { RecordBudget } from "./limits.ts";
+import { ParsedAgain } from "./parse-again.ts";
+import type { RecordInput } from "./record-input.ts";
+import type { ReadTimes } from "./read-times.ts";
+import { TurnRecording } from "./recording.ts";
+import { redact } from "./redact.ts";
+import type { TurnRecord } from "./schema.ts";
+import { NOTHING_SEEN, type SeenRecord } from "./seen-record.ts";
+import { runSliced } from "./slices.ts";
+import type { FindSource } from "./sources.ts";
+import { toSummary } from "./summary.ts";
+import { toRecord } from "./to-record.ts";
+import type { TurnSummary } from "./turn-summary.ts";
+
+export interface EntryOptions {
+  /** Whether texts and ids may be kept. */
+  readonly keepsContent: boolean;
+  /** Version of the package. */
+  readonly gateway: string;
+  readonly findSource: FindSource;
+  /** Yields to the event loop between slices. */
+  readonly pause: Pause;
+}
+
+export interface Begun {
+  readonly id: string;
+  readonly at: Date;
+  readonly tenant: string;
+  readonly budget: RecordBudget;
+  readonly exchange: Exchange | undefined;
+}
+
+export class Entry {
+  readonly number: number;
+  #begun: Begun;
+  readonly #options: EntryOptions;
+  #model: string | undefined;
+  #recording: TurnRecording | undefined;
+  #isTurnOver = true;
+  #isExchangeOver: boolean;
+  /** Made once where content is not kept. */
+  #redacted: { readonly record: Promise<TurnRecord>; readonly summary: TurnSummary } | undefined;
+  /** Of a running turn that somebody looks at: then each token is parsed once, however often they look. */
+  #parsed: ParsedAgain | undefined;
+  /** Looks at a running turn come one after the other, because they share what is parsed. */
+  #looking: Promise<unknown> = Promise.resolve();
+
+  constructor(number: number, begun: Begun, options: EntryOptions) {
+    this.number = number;
+    this.#begun = begun;
+    this.#options = options;
+    this.#isExchangeOver = begun.exchange === undefined;
+  }
+
+  get isComplete(): boolean {
+    return this.#isTurnOver && this.#isExchangeOver;
+  }
+
+  beginTurn(model: string, times: ReadTimes): TurnRecording {
+    this.#model = model;
+    this.#isTurnOver = false;
+    this.#recording = new TurnRecording(this.#begun.budget, times);
+    return this.#recording;
+  }
+
+  turnEnded(): void {
+    this.#isTurnOver = true;
+    this.#settle();
+  }
+
+  exchangeEnded(): void {
+    this.#isExchangeOver = true;
+    this.#settle();
+  }
+
+  release(): void {
+    this.#begun.budget.release();
+  }
+
+  summary(): TurnSummary {
+    return this.#redacted?.summary ?? toSummary(this.#input(), this.#options.keepsContent);
+  }
+
+  async record(): Promise<TurnRecord> {
+    if (this.#redacted) return this.#redacted.record;
+    const parsed = this.#recording && new ParsedAgain(this.#recording);
+    const steps = toRecord(this.#input(), parsed, NOTHING_SEEN);
+    return this.#toKept(await runSliced(steps, this.#options.pause));
+  }
+
+  async changes(since: SeenRecord): Promise<RecordChanges> {
+    const look = this.#looking.then(() => this.#look(since));
+    this.#looking = look.catch(() => undefined);
+    return look;
+  }
+
+  async #look(since: SeenRecord): Promise<RecordChanges> {
+    if (this.isComplete) return { record: await this.record(), seen: undefined };
+    this.#parsed ??= this.#recording && new ParsedAgain(this.#recording);
+    const steps = toRecord(this.#input(), this.#parsed, since);
+    const record = await runSliced(steps, this.#options.pause);
+    return {
+      record: this.#toKept(withoutSeen(record, since)),
+      seen: seenOf(record, since, this.#recording),
+    };
+  }
+
+  #toKept(record: TurnRecord): TurnRecord {
+    return this.#options.keepsContent ? record : redact(record);
+  }
+
+  #settle(): void {
+    if (!this.isComplete) return;
+    this.#parsed = undefined;
+    if (this.#options.keepsContent) return;
+    const summary = this.summary();
+    const record = this.record();
+    this.#redacted = { record, summary };
+    const forget = (): void => {
+      this.#recording = undefined;
+      this.#begun = { ...this.#begun, exchange: undefined };
+    };
+    // Who asks for the record is told what has failed.
+    record.then(forget, forget);
+  }
+
+  #input(): RecordInput {
+    const { gateway, findSource } = this.#options;
+    return {
+      ...this.#begun,
+      gateway,
+      model: this.#model,
+      recording: this.#recording,
+      findSource,
+    };
+  }
+}

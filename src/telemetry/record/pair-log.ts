@@ -1,0 +1,66 @@
+/**
+ * Pairs of numbers, appended one by one. They are written into arrays outside the garbage collector's heap: kept as objects,
+ * those of many streams would be copied by it twice before it leaves them alone.
+ */
+
+/** In pairs. */
+const FIRST_CHUNK = 32;
+const LARGEST_CHUNK = 4096;
+const PAIR_BYTES = 8;
+
+export class PairLog {
+  readonly #take: (bytes: number) => boolean;
+  readonly #full: Uint32Array[] = [];
+  #chunk = new Uint32Array(0);
+  #fullPairs = 0;
+  /** Numbers in the last chunk. */
+  #at = 0;
+  #isFull = false;
+
+  /** @param take whether there is memory for so many bytes. Once there is not, nothing more is appended. */
+  constructor(take: (bytes: number) => boolean) {
+    this.#take = take;
+  }
+
+  /** Both are integers of 32 bits without sign. False: there is no room. */
+  add(first: number, second: number): boolean {
+    if (this.#at === this.#chunk.length && !this.#grow()) return false;
+    this.#chunk[this.#at] = first;
+    this.#chunk[this.#at + 1] = second;
+    this.#at += 2;
+    return true;
+  }
+
+  get length(): number {
+    return this.#fullPairs + this.#at / 2;
+  }
+
+  /** Those from an index on, in order. */
+  *pairs(from = 0): Generator<readonly [first: number, second: number]> {
+    let skip = from * 2;
+    for (const chunk of this.#full) {
+      if (skip < chunk.length) yield* pairsOf(chunk, skip, chunk.length);
+      skip = Math.max(0, skip - chunk.length);
+    }
+    yield* pairsOf(this.#chunk, skip, this.#at);
+  }
+
+  #grow(): boolean {
+    const pairs = Math.min(LARGEST_CHUNK, Math.max(FIRST_CHUNK, this.#chunk.length));
+    this.#isFull ||= !this.#take(pairs * PAIR_BYTES);
+    if (this.#isFull) return false;
+    if (this.#at > 0) this.#full.push(this.#chunk);
+    this.#fullPairs += this.#at / 2;
+    this.#chunk = new Uint32Array(pairs * 2);
+    this.#at = 0;
+    return true;
+  }
+}
+
+function* pairsOf(
+  chunk: Uint32Array,
+  from: number,
+  to: number,
+): Generator<readonly [number, number]> {
+  for (let at = from; at < to; at += 2) yield [chunk[at] ?? 0, chunk[at + 1] ?? 0];
+}
