@@ -29,6 +29,8 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
         "file is downloaded (12 GB for the 20b model, 63 GB for the 120b); until then, requests get 503.",
       "Serves several conversations at a time. A prompt that begins like an earlier one of the same tenant costs only its new part.",
       "`--context-length` limits its memory.",
+      "A bias on a token that ends the generation (`<|return|>`, `<|call|>`, `<|endoftext|>`) has no effect: node-llama-cpp " +
+        "3 leaves these tokens out of its biases. llama-server and the other engines obey it.",
     ],
   },
   vllm: {
@@ -59,6 +61,8 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "Do not set `--reasoning-parser` or `--tool-call-parser`: the latter can drop the id that ends a call.",
       "It rejects streaming requests with an error frame under status 200; clients still get a proper error status.",
       "A seed has an effect only on a server started with `--enable-deterministic-inference`.",
+      "Under a JSON schema the model may write white space between JSON tokens without end. " +
+        "`--constrained-json-disable-any-whitespace` forbids it.",
       "`extra_key` separates the prefix caches of tenants.",
     ],
   },
@@ -255,18 +259,31 @@ A single engine is treated as a list of one.
 
 ## What this was tested with
 
-llama.cpp was run for real, in process, with a tiny model of gpt-oss' architecture and vocabulary; its tokens were also
-sent by simulated servers in the formats of vLLM and llama-server. **No real vLLM, SGLang, llama-server, Ollama, TensorRT-LLM or
-Fireworks was available**, and no gpt-oss weights. For those, \`test/fixtures/engines\` has responses written field by field from the servers'
-sources and documentation, which the tests split at every byte; the command lines above are the vendors'. Two hundred
-streams over three simulated servers, one of them killed, hung, slowed down or sending garbage, are in
+Real servers, but no weights of gpt-oss:
+
+| engine | version | model | what was run |
+| --- | --- | --- | --- |
+| vllm | vLLM 0.32.0 on a processor, \`/v1/completions\` and \`/inference/v1/generate\` | a tiny gpt-oss without training | recordings, contract, doctor, [scorecard](comparison.md) |
+| llama-cpp | llama-server v0.5.0 of llama.cpp | the same | recordings, contract, doctor, scorecard |
+| llama | node-llama-cpp, as \`npm ci\` installs it | the same | doctor, and \`test/node/llama\` in every run of the tests |
+| sglang | SGLang 0.5.23 on a processor | a Llama of random weights with gpt-oss' vocabulary | recordings, the parts of contract and doctor that need no trained model |
+| demo | built in | none | everything |
+| trtllm, ollama, fireworks, completions | not run | – | – |
+
+Recordings are in \`test/fixtures/recorded\`, byte for byte as the servers sent them, and replayed by the tests. For all
+engines \`test/fixtures/engines\` has responses written field by field from the servers' sources and documentation, which
+the tests split at every byte. [real/README.md](../real/README.md) has the set-up scripts, what the contract found, and
+how the recordings differ from those responses: in nothing that an adapter reads. The command lines above are the vendors'.
+
+Two hundred streams over three simulated servers, one of them killed, hung, slowed down or sending garbage, are in
 \`test/node/load.test.ts\`.
 `;
 
 const DOCTOR_HEAD = `## What the doctor says
 
 What [the doctor](doctor.md) found on the engines that could be run, on a machine busy with other things: the times are
-no figures. The llama.cpp is real and its model a toy of 40 MB, which writes valid Harmony and knows one tool.
+no figures. The model is a toy of 40 MB, which writes valid Harmony and knows one tool; that of SGLang writes random
+words, so \`--checks\` asked it only for what does not depend on them.
 Add the report of another engine as \`scripts/doctor-reports/<name>.md\`, as \`doctor --markdown\` prints it.
 `;
 

@@ -1,4 +1,4 @@
-/** One completion as the doctor sees it: bounded, whatever the engine sends. */
+/** Collects one completion for the doctor. Its size is bounded, whatever the engine sends. */
 import type { Clock } from "../engines/clock.ts";
 import type {
   CompletionRequest,
@@ -12,22 +12,22 @@ import { isSpecial, o200kHarmony, specialTokenName, type TokenId } from "../toke
 import { countTokens } from "./prompts.ts";
 
 export interface Completion {
-  /** Of the tokens that came. `none`: there were no tokens. */
+  /** The form of the tokens received. `none`: there were no tokens. */
   readonly form: EngineTokens["type"] | "none";
-  /** Sampled ids, where they come; of `pieces`, those of control tokens. */
+  /** Sampled ids, if the engine returns them; with `pieces`, those of control tokens only. */
   readonly ids: readonly TokenId[];
-  /** All that came as text, control tokens spelled out. */
+  /** Everything received as text, with control tokens spelled out. */
   readonly text: string;
-  /** How many tokens came: counted by ids or by the server, for bare text by our own tokenizer. */
+  /** Number of tokens: counted by ids or by the server; for plain text, by our tokenizer. */
   readonly tokens: number;
   readonly logprobs: readonly TokenLogprob[];
-  /** The deliveries: milliseconds since the call, and their tokens. */
+  /** The reads: milliseconds since the call, and the number of tokens in each. */
   readonly reads: readonly Read[];
-  /** Absent if the reader left before the end. */
+  /** Absent if reading stopped before the end. */
   readonly finish: EngineFinish | undefined;
-  /** It sent far more than was asked for, and was cut. */
+  /** The engine sent far more than was requested and was stopped. */
   readonly overran: boolean;
-  /** Milliseconds from the call to its end. */
+  /** Duration of the call in milliseconds. */
   readonly ms: number;
 }
 
@@ -36,13 +36,13 @@ export interface Read {
   readonly tokens: number;
 }
 
-/** Tokens beyond the limit after which an engine that does not stop is left. */
+/** Tokens beyond the limit after which the doctor disconnects from an engine that does not stop. */
 const TOLERATED_TOKENS = 64;
 /** The same for text, in characters per token of the limit, and at least. */
 const CHARACTERS_PER_TOKEN = 64;
 const LEAST_CHARACTERS = 8192;
 
-/** @param leaveAfter stop reading after so many tokens. */
+/** @param leaveAfter number of tokens after which reading stops. */
 export async function complete(
   engine: Engine,
   request: CompletionRequest,
@@ -119,7 +119,7 @@ class Collector {
       form: this.#form,
       ids: this.#ids,
       text: this.#form === "ids" ? toText(this.#ids) : this.#text,
-      // A server that counts knows better than the sum over pieces of text.
+      // A server's count is more accurate than the sum over pieces of text.
       tokens: this.#form === "text" ? (said ?? countTokens(this.#text)) : this.#tokens,
       logprobs: this.#logprobs,
       reads: this.#reads,
@@ -151,7 +151,7 @@ function isToken(id: number): boolean {
   return Number.isInteger(id) && id >= 0 && id <= 201_087;
 }
 
-/** Of a control token at the end. */
+/** The name of a control token at the end. */
 const CONTROL_AT_END = /(?:<\|\w+\|>)+\s*$/;
 
 /** The text without the control tokens that end it. */

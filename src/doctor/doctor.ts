@@ -1,6 +1,6 @@
 /**
- * The doctor: asks an engine the questions that the gateway's adapters rely on, and says what each answer means for users
- * and what to change. Bounded in time and tokens, whatever the engine does.
+ * The doctor: checks the properties of an engine that the gateway's adapters rely on, and reports what each result
+ * means for users and what to change. Time and tokens are bounded, whatever the engine does.
  */
 import { EngineError } from "../engines/engine-error.ts";
 import { withTimeout } from "../engines/pool/with-timeout.ts";
@@ -24,7 +24,7 @@ import {
 import { printable } from "./printable.ts";
 import { recommend, type Recommendation } from "./recommend.ts";
 
-/** In the order in which they are asked: later ones rely on earlier ones. */
+/** In the order in which they run: later checks rely on earlier ones. */
 export const CHECKS: readonly Check[] = [
   REACHABLE,
   ...IDENTITY_CHECKS,
@@ -44,21 +44,21 @@ export const CHECKS: readonly Check[] = [
 export interface DoctorOptions extends ExaminationOptions {
   /** Ids of the checks to run. Absent: all. `reachable` always runs. */
   readonly only?: readonly string[];
-  /** Leave out the slow ones: speed and turns. */
+  /** Leave out the slow checks: speed and turns. */
   readonly isQuick?: boolean;
-  /** For all checks together. What does not fit is not asked. */
+  /** Maximum time in milliseconds for all checks together. Checks that do not fit are skipped. */
   readonly budgetMs: number;
-  /** The URL as it may be shown. Absent for engines without a server. */
+  /** The URL without credentials. Absent for engines without a server. */
   readonly url?: string;
   readonly onResult?: (result: CheckResult) => void;
 }
 
 export interface DoctorReport {
-  /** The kind of engine; `auto` if it could not be found out. */
+  /** The kind of engine; `auto` if it could not be detected. */
   readonly engine: string;
   readonly url?: string;
   readonly model: string;
-  /** Its own description. */
+  /** The server's own description. */
   readonly description?: string;
   /** In tokens. */
   readonly contextLength?: number;
@@ -91,7 +91,7 @@ export async function examine(options: DoctorOptions, signal: AbortSignal): Prom
   return toReport(examination, options, results, (clock.now() - startedAt) / 1000);
 }
 
-/** Before it answers nothing else can be asked, except what it is, if it is not what was expected. */
+/** Until the engine answers, no other check makes sense, except detecting its kind if that was unexpected. */
 function canBeAsked(check: Check, examination: Examination): boolean {
   if (check === REACHABLE || isReachable(examination)) return true;
   return examination.probeError?.kind === "not-found" && IDENTITY_CHECKS.includes(check);
@@ -145,7 +145,7 @@ function explainFailure(error: unknown): Finding {
   };
 }
 
-/** What the server sent made something of ours fail: the doctor goes on. */
+/** The server's response caused an error in our own code. The doctor continues. */
 function describe(error: unknown): string {
   return error instanceof Error ? printable(`${error.name}: ${error.message}`, 300) : "It failed.";
 }
@@ -171,7 +171,7 @@ function toReport(
   };
 }
 
-/** For somebody who reads nothing else. */
+/** The summary, for readers who read nothing else. */
 function summarize(checks: readonly CheckResult[]): string {
   const asked = checks.filter(({ verdict }) => verdict !== "not-applicable");
   const broken = checks.filter(({ verdict }) => verdict === "broken");

@@ -1,4 +1,4 @@
-/** The engine under examination: what is known of it so far, and how checks ask it. */
+/** The engine under examination: what is known about it so far, and how checks send it requests. */
 import { type Clock, systemClock } from "../engines/clock.ts";
 import { ENGINE_KINDS, type EngineKind } from "../engines/create-engine.ts";
 import type {
@@ -22,13 +22,13 @@ export interface ExaminationOptions {
   readonly model: string;
   /** As configured, in tokens. */
   readonly contextLength?: number;
-  /** Asks the server's other paths. Absent for engines without a server. */
+  /** Requests other paths of the server. Absent for engines without a server. */
   readonly query?: ServerQuery;
-  /** Finds out which kind of server answers. Absent for engines without a server. */
+  /** Detects which kind of server answers. Absent for engines without a server. */
   readonly findKind?: (signal: AbortSignal) => Promise<FoundServer>;
-  /** Turns of the corpus to run. */
+  /** Number of corpus turns to run. */
   readonly turns: number;
-  /** Streams at a time of the speed check. */
+  /** Numbers of concurrent streams in the speed check. */
   readonly streams: readonly number[];
   /** How long an abandoned completion may keep its slot. Default: {@link PATIENCE_MS}. */
   readonly patienceMs?: number;
@@ -43,7 +43,7 @@ export interface CallOptions {
   readonly constraint?: Constraint;
   readonly topLogprobs?: number;
   readonly cacheSalt?: string;
-  /** Stop reading after so many tokens. */
+  /** Number of tokens after which reading stops. */
   readonly leaveAfter?: number;
   /** Default: {@link CALL_MS}. */
   readonly timeoutMs?: number;
@@ -77,7 +77,7 @@ export class Examination {
   probe: EngineProbe | undefined;
   /** Why the probe failed. */
   probeError: EngineError | undefined;
-  /** The most concurrent streams that the server did not queue, if that was found out. */
+  /** The largest number of concurrent streams that the server did not queue, if known. */
   comfortableStreams: number | undefined;
   #bias: Promise<boolean> | undefined;
   #calls = 0;
@@ -99,7 +99,7 @@ export class Examination {
     return ENGINE_KINDS.find((kind) => kind === this.engine.name);
   }
 
-  /** In tokens. Undefined if nobody says. */
+  /** In tokens. Undefined if neither the settings nor the server say. */
   get contextLength(): number | undefined {
     const probed = this.probe?.contextLength;
     const configured = this.configuredContext;
@@ -127,7 +127,7 @@ export class Examination {
     );
   }
 
-  /** Whether the engine samples what a bias of 100 forces: many checks make it write a certain token. */
+  /** Whether a bias of 100 forces a token. Many checks use that to make the engine write a certain token. */
   obeysBias(signal: AbortSignal): Promise<boolean> {
     return (this.#bias ??= this.#tryBias(signal));
   }
@@ -144,5 +144,5 @@ export class Examination {
   }
 }
 
-/** One token that no model says to that. */
+/** A token that no model would answer with. */
 const FORCED = " banana";

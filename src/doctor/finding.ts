@@ -1,16 +1,16 @@
-/** What a check of the doctor asks, and what it found. */
+/** A check of the doctor, and its finding. */
 import type { Examination } from "./examination.ts";
 
-/** `degraded`: it works and costs something. `broken`: users get wrong answers or none. */
+/** `degraded`: it works, at a cost. `broken`: users get wrong answers or none. */
 export type Verdict = "ok" | "degraded" | "broken" | "not-applicable";
 
 export interface Finding {
   readonly verdict: Verdict;
-  /** What the engine did, in one line; for `not-applicable`, why nothing was asked. */
+  /** What the engine did, in one line; for `not-applicable`, why the check did not run. */
   readonly came: string;
-  /** What it means for users. Absent: the check's own line. */
+  /** What it means for users. Absent: `means` of the check applies. */
   readonly means?: string;
-  /** What to change, in one line. Absent if nothing has to be. */
+  /** What to change, in one line. Absent if nothing needs to change. */
   readonly change?: string;
   /** Figures, with their unit in the name. */
   readonly measured?: Readonly<Record<string, number>>;
@@ -19,11 +19,11 @@ export interface Finding {
 export interface Check {
   /** As in `--checks`: `stop-token`. */
   readonly id: string;
-  /** A few words. */
+  /** A title of a few words. */
   readonly title: string;
-  /** What is asked of the engine, in one line. */
+  /** What is tested, in one line. */
   readonly asked: string;
-  /** What it means for users if it does not hold, in one line. */
+  /** What it means for users if the check fails, in one line. */
   readonly means: string;
   /** Left out by `--quick`. */
   readonly isSlow?: true;
@@ -38,11 +38,11 @@ export interface CheckResult extends Finding {
   readonly title: string;
   readonly asked: string;
   readonly means: string;
-  /** How long it took. */
+  /** Duration in milliseconds. */
   readonly ms: number;
 }
 
-/** The most a check may take unless it says otherwise. */
+/** Default time limit of a check. */
 export const CHECK_MS = 90_000;
 
 export function ok(came: string, measured?: Finding["measured"]): Finding {
@@ -55,7 +55,7 @@ export function notApplicable(why: string): Finding {
 
 const ORDER: readonly Verdict[] = ["not-applicable", "ok", "degraded", "broken"];
 
-/** The worst of them; `ok` if nothing applied. */
+/** The worst verdict; `ok` if no check applied. */
 export function worst(verdicts: readonly Verdict[]): Exclude<Verdict, "not-applicable"> {
   let found: Exclude<Verdict, "not-applicable"> = "ok";
   for (const verdict of verdicts) {

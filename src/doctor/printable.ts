@@ -1,6 +1,6 @@
-/** Text of a server or a model in a line for people: without control characters, and not too long. */
+/** Makes text from a server or a model safe to print on one line: without control characters, and shortened. */
 
-/** @param most characters; what is longer is cut. */
+/** @param most maximum characters; longer text is cut. */
 export function printable(text: string, most = 200): string {
   // Control characters and bidirectional marks could rewrite what a terminal shows.
   const clean = text.replaceAll(
@@ -20,7 +20,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Milliseconds as they are read: `0.4 ms`, `12 ms`, `3.4 s`. */
+/** A duration for people: `0.4 ms`, `12 ms`, `3.4 s`. */
 export function duration(ms: number): string {
   if (ms >= 10_000) return `${Math.round(ms / 1000)} s`;
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;

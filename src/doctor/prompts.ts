@@ -4,6 +4,7 @@ import { developerMessage, systemMessage, userMessage } from "../harmony/message
 import { toPromptText } from "../harmony/prompt-text.ts";
 import { createRenderer } from "../harmony/render.ts";
 import type { Prompt } from "../engines/engine.ts";
+import { toIdsJson } from "../tokenizer/ids-json.ts";
 import { o200kHarmony, SPECIAL_TOKENS, type TokenId } from "../tokenizer/index.ts";
 
 /** Special tokens by id, and text between them. */
@@ -17,7 +18,10 @@ export function toIds(parts: readonly Part[]): TokenId[] {
   return parts.flatMap((part) => (typeof part === "string" ? o200kHarmony().encode(part) : part));
 }
 
-/** A question of a user, up to where the model continues: in a message that `opened` begins, or before any header. */
+/**
+ * A user's question, up to the point where the model continues: in a message that `opened` begins, or before any
+ * header.
+ */
 export function conversation(
   question: string,
   opened: readonly Part[] = [],
@@ -33,7 +37,7 @@ export function conversation(
 }
 
 export function toPrompt(ids: readonly TokenId[]): Prompt {
-  return { ids, idsJson: () => ids.join(","), text: () => toPromptText(ids).text };
+  return { ids, idsJson: () => [toIdsJson(ids)], text: () => toPromptText(ids).text };
 }
 
 const SPECIAL_IDS = new Map<string, TokenId>(Object.entries(SPECIAL_TOKENS));
@@ -41,7 +45,7 @@ const SPELLED = new RegExp(
   `(${[...SPECIAL_IDS.keys()].map((name) => name.replaceAll("|", "\\|")).join("|")})`,
 );
 
-/** How many tokens a text is in which control tokens are spelled out. */
+/** Number of tokens in a text whose control tokens are spelled out. */
 export function countTokens(text: string): number {
   let tokens = 0;
   for (const part of text.split(SPELLED)) {

@@ -1,4 +1,4 @@
-/** The gateway's settings for an engine, after what was found out about it. */
+/** Recommends gateway settings for an engine from what the checks found. */
 import type { Examination } from "./examination.ts";
 import type { CheckResult } from "./finding.ts";
 

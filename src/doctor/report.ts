@@ -1,9 +1,9 @@
-/** The doctor's report for people: as lines of a terminal, and as a section of a page. */
+/** The doctor's report for people: as lines for a terminal, and as a section of a page. */
 import type { DoctorReport } from "./doctor.ts";
 import type { CheckResult, Verdict } from "./finding.ts";
 import { toCommand } from "./recommend.ts";
 
-/** Colours a verdict, or leaves it alone. */
+/** Colours a verdict, or returns it unchanged. */
 export type PaintVerdict = (verdict: Verdict, text: string) => string;
 
 const WORDS: Readonly<Record<Verdict, string>> = {
@@ -15,7 +15,7 @@ const WORDS: Readonly<Record<Verdict, string>> = {
 
 const WIDTH = "degraded  ".length;
 
-/** A check as lines: what was asked and what came; what to do only where something is to be done. */
+/** A check as lines: its question, its result, and what to change if anything needs to change. */
 export function toLines(result: CheckResult, paint: PaintVerdict): string {
   const { verdict, title, id, asked, came, means, change } = result;
   const head = `${paint(verdict, WORDS[verdict].padEnd(WIDTH))}${title} (${id})`;
@@ -36,7 +36,7 @@ export function toHead({ engine, url, model, description }: DoctorReport): strin
   return `${description ?? engine}${where}, model ${model}`;
 }
 
-/** What follows the checks. */
+/** The lines after the checks. */
 export function toClosing(report: DoctorReport, paint: PaintVerdict): string {
   const { verdict, summary, settings, seconds } = report;
   return [
@@ -47,7 +47,7 @@ export function toClosing(report: DoctorReport, paint: PaintVerdict): string {
   ].join("\n");
 }
 
-/** A section for a page, without the time it took: that differs each time. */
+/** A section for a page. Durations are left out, because they differ between runs. */
 export function toMarkdown(report: DoctorReport): string {
   const rows = report.checks.map(({ title, verdict, came }) =>
     [title, WORDS[verdict], came].map(toCell),

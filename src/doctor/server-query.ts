@@ -19,7 +19,7 @@ export interface ServerQueryOptions {
 }
 
 const TIMEOUTS: Timeouts = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 };
-/** Metrics of a busy server are some hundred kilobytes. */
+/** The metrics of a busy server take some hundred kilobytes. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 export function createServerQuery(options: ServerQueryOptions): ServerQuery {

@@ -1,4 +1,4 @@
-/** The turns of the doctor: a small corpus of what clients ask for. */
+/** The doctor's turns: a small corpus of typical requests. */
 import { fromPlainJson } from "../harmony/json.ts";
 import { developerMessage, systemMessage, userMessage } from "../harmony/messages.ts";
 import { compileSchema } from "../json-schema/index.ts";

@@ -1,4 +1,4 @@
-/** An engine of each kind, whole and broken in one way at a time: the fault is named by the check that is about it. */
+/** An engine of each kind, intact and with one defect at a time: the check for that defect reports it. */
 import { describe, expect, test } from "vitest";
 import { type DoctorOptions, type DoctorReport, examine } from "../../src/doctor/doctor.ts";
 import { createServerQuery } from "../../src/doctor/server-query.ts";
@@ -18,7 +18,7 @@ const DEFECTS: readonly Defect[] = [
   "kept-slots",
 ];
 
-/** The check that names a defect, and what it says. */
+/** The check that reports a defect, and its verdict. */
 const NAMED_BY: Readonly<Record<Defect, readonly [check: string, verdict: string]>> = {
   "no-ids": ["ids-out", "degraded"],
   "wrong-specials": ["special-tokens", "broken"],
@@ -29,7 +29,7 @@ const NAMED_BY: Readonly<Record<Defect, readonly [check: string, verdict: string
   "kept-slots": ["abort", "broken"],
 };
 
-/** What cannot be broken in a kind, since it is so by nature. */
+/** Other verdicts of a kind. Undefined: the kind cannot have the defect. */
 const EXCEPTIONS: Partial<Record<ServerKind, Partial<Record<Defect, string | undefined>>>> = {
   "llama-cpp": { "no-ids": "broken" },
   ollama: { "no-ids": "broken", "hidden-stop": undefined },
@@ -70,7 +70,7 @@ function verdictsOf({ checks }: DoctorReport): Record<string, string> {
   );
 }
 
-/** What a whole engine of a kind does without. */
+/** Checks that an intact engine of a kind does not pass: all of them are `degraded`. */
 const BY_NATURE: Readonly<Record<ServerKind, readonly string[]>> = {
   vllm: [],
   sglang: [],
@@ -82,10 +82,10 @@ const BY_NATURE: Readonly<Record<ServerKind, readonly string[]>> = {
 };
 
 describe.each(SERVER_KINDS)("%s", (kind) => {
-  // Of all checks, only this one is about time: a machine that is busy may deliver unevenly.
+  // The only check that depends on time: a busy machine may deliver tokens unevenly.
   const untimed = { patienceMs: 60_000 };
 
-  test("is not faulted where it is whole", async () => {
+  test("intact, fails no check but those that its kind cannot pass", async () => {
     const report = await examineKind(kind, undefined, untimed);
     const faults = verdictsOf(report);
     delete faults["streaming"];
@@ -95,7 +95,7 @@ describe.each(SERVER_KINDS)("%s", (kind) => {
 
   const exceptions = EXCEPTIONS[kind] ?? {};
   const defects = DEFECTS.filter((defect) => !(defect in exceptions) || exceptions[defect]);
-  test.concurrent.each(defects)("with %s is named by the check about it", async (defect) => {
+  test.concurrent.each(defects)("with %s fails the check for it", async (defect) => {
     const [check, usual] = NAMED_BY[defect];
     const report = await examineKind(kind, defect, { only: [check] });
     const result = report.checks.find(({ id }) => id === check);

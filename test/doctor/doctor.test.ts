@@ -1,4 +1,4 @@
-/** Engines that fail in ways of their own, and what bounds the doctor itself. */
+/** Engines with unusual failures, and the limits of the doctor itself. */
 import { expect, test } from "vitest";
 import { CHECKS, type DoctorOptions, examine } from "../../src/doctor/doctor.ts";
 import { toLines, toMarkdown } from "../../src/doctor/report.ts";
@@ -30,7 +30,7 @@ function examineEngine(engine: Engine, options: Partial<DoctorOptions> = {}) {
   );
 }
 
-/** The toy with another stream. */
+/** The test engine with another stream. */
 function withStream(stream: (signal: AbortSignal) => AsyncIterable<EngineEvent>): Engine {
   return { ...createToyEngine(), complete: (_, signal) => stream(signal) };
 }
@@ -40,7 +40,7 @@ test("the names of checks are all different", () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("an engine of which all is asked and all is right is ok", async () => {
+test("an engine that passes every check is ok", async () => {
   const report = await examineEngine(createToyEngine());
   expect(report.checks.filter(({ verdict }) => verdict === "broken")).toEqual([]);
   expect(report).toMatchObject({
@@ -50,19 +50,19 @@ test("an engine of which all is asked and all is right is ok", async () => {
   });
 });
 
-test("the demo engine is ok as far as it goes", async () => {
+test("the demo engine passes all checks that apply to it", async () => {
   const report = await examineEngine(createDemoEngine());
   expect(report.verdict).toBe("ok");
 });
 
-test("a server that is not there is the only thing that is reported", async () => {
+test("an unreachable server is the only finding", async () => {
   const engine = createVllmEngine({ url: "http://127.0.0.1:9", model: TOY_MODEL });
   const report = await examineEngine(engine);
   expect(report.checks.map(({ id, verdict }) => [id, verdict])).toEqual([["reachable", "broken"]]);
   expect(report.checks[0]?.change).toBe("Start the server, or correct --url.");
 });
 
-test("a server that wants a key is told from one that is not there", async () => {
+test("a server that requires a key is distinguished from an unreachable one", async () => {
   const upstream = await startFakeUpstream((exchange) =>
     exchange.reply(401, '{"error":"Unauthorized"}'),
   );
@@ -74,7 +74,7 @@ test("a server that wants a key is told from one that is not there", async () =>
   await upstream.close();
 });
 
-test("a model that the server does not have is named", async () => {
+test("a model that the server does not have is reported by name", async () => {
   const server = await startToyServer({ kind: "vllm" });
   const report = await examineEngine(createVllmEngine({ url: server.url, model: "llama-3" }));
   expect(report.checks.map(({ id, verdict }) => [id, verdict])).toEqual([
@@ -86,7 +86,7 @@ test("a model that the server does not have is named", async () => {
   await server.close();
 });
 
-test("a server of another kind than configured is named", async () => {
+test("a server of another kind than configured is reported", async () => {
   const server = await startToyServer({ kind: "llama-cpp" });
   const { url } = server;
   const report = await examineEngine(createEngine("completions", { url, model: TOY_MODEL }), {
@@ -101,7 +101,7 @@ test("a server of another kind than configured is named", async () => {
   await server.close();
 });
 
-test("a context that is longer in the settings than at the server is broken", async () => {
+test("a configured context longer than the server's is reported as broken", async () => {
   const report = await examineEngine(createToyEngine(), {
     contextLength: 200_000,
     only: ["context"],
@@ -112,7 +112,7 @@ test("a context that is longer in the settings than at the server is broken", as
   });
 });
 
-test("a stream without an end is left, and named by the check of the limit", async () => {
+test("an endless stream is aborted, and reported by the check of the limit", async () => {
   let open = 0;
   const report = await examineEngine(
     withStream(async function* endless() {
@@ -133,7 +133,7 @@ test("a stream without an end is left, and named by the check of the limit", asy
   expect(open).toBe(0);
 });
 
-test("an engine that answers nothing costs its share of time, even if it ignores that it was left", async () => {
+test("an engine that does not answer uses no more than its time, even if it ignores the abort", async () => {
   const report = await examineEngine(
     withStream(() => ({
       [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
@@ -147,7 +147,7 @@ test("an engine that answers nothing costs its share of time, even if it ignores
   });
 });
 
-test("garbage breaks the check that met it, and no other code", async () => {
+test("garbage fails the check that received it, and nothing else", async () => {
   const report = await examineEngine(
     withStream(async function* garbage() {
       yield { type: "open" };
@@ -161,7 +161,7 @@ test("garbage breaks the check that met it, and no other code", async () => {
   expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThan(400);
 });
 
-test("a check that throws something unexpected is broken, and the next one runs", async () => {
+test("a check that throws an unexpected error is broken, and the next one runs", async () => {
   const report = await examineEngine(
     withStream(() => {
       throw new TypeError("undefined is not a function");
@@ -175,7 +175,7 @@ test("a check that throws something unexpected is broken, and the next one runs"
   ]);
 });
 
-test("--quick leaves out what takes long, unless it is asked for by name", async () => {
+test("--quick skips slow checks, unless they are requested by name", async () => {
   const quick = await examineEngine(createDemoEngine(), { isQuick: true });
   const left = quick.checks.filter(({ came }) => came === "Left out by --quick.");
   expect(left.map(({ id }) => id)).toEqual(["speed", "turns"]);
@@ -199,7 +199,7 @@ test("a repaired turn is counted, with the repair's name", async () => {
     ...toy,
     async *complete() {
       yield { type: "open" };
-      // `<|channel|>` twice: a slip that the parser repairs.
+      // `<|channel|>` twice: a mistake that the parser repairs.
       yield { type: "ids", ids: [200005, 200005, 17196, 200008, 13225, 200002] };
       yield { type: "finish", reason: "stop", nativeReason: "stop" };
     },
@@ -212,7 +212,7 @@ test("a repaired turn is counted, with the repair's name", async () => {
   });
 });
 
-test("a page's section keeps bars and brackets out of its table", async () => {
+test("a page's section escapes bars and brackets in its table", async () => {
   const report = await examineEngine(createToyEngine(), {
     only: ["stop-return", "special-tokens"],
   });

@@ -4,7 +4,7 @@ import type { Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { printable, quoted } from "../printable.ts";
 
-/** Every other check needs this one. */
+/** All other checks depend on this one. */
 export const REACHABLE: Check = {
   id: "reachable",
   title: "It answers",
@@ -28,7 +28,7 @@ function explainProbeError(error: EngineError): Finding {
   const came = printable(error.message, 300);
   switch (error.kind) {
     case "not-found":
-      // It answered: what it does not have is the next checks' business.
+      // It answered. Missing features are reported by later checks.
       return ok("It answered.");
     case "auth":
       return {
@@ -107,13 +107,13 @@ const MODEL: Check = {
     return {
       verdict: "degraded",
       came: `It offers ${offer}, and answers for ${quoted(model)} all the same.`,
-      means: "Nobody has said that this model is gpt-oss.",
+      means: "Nothing shows that this model is gpt-oss.",
       change: `--model ${models[0] ?? "<name>"}`,
     };
   },
 };
 
-/** Instructions, tools and a few results of a coding agent. */
+/** A prompt like a coding agent's: instructions, tools and a few results. */
 const ENOUGH_TOKENS = 32_768;
 
 const CONTEXT: Check = {
@@ -171,7 +171,7 @@ const HEALTH: Check = {
   },
 };
 
-/** Those that may still be asked when the probe has failed. */
+/** Checks that still apply when the probe has failed. */
 export const IDENTITY_CHECKS: readonly Check[] = [IDENTITY, MODEL];
 export const CONNECTION_CHECKS: readonly Check[] = [CONTEXT, HEALTH];
 

@@ -1,4 +1,4 @@
-/** Whether each constraint really holds: the model is asked for something that would break it. */
+/** Whether each constraint is enforced: the model is asked for output that would violate it. */
 import type { Constraint } from "../../engines/engine.ts";
 import { EngineError } from "../../engines/engine-error.ts";
 import { fromPlainJson } from "../../harmony/json.ts";
@@ -19,7 +19,7 @@ type ConstraintType = Constraint["type"];
 const QUESTION = "Write one sentence about the sea. Plain words only: no JSON, no code.";
 const JSON_FINAL: readonly Part[] = [CHANNEL, "final ", CONSTRAIN, "json", MESSAGE];
 
-/** Everything in it is one of a few values, so that it ends soon whatever the model would like to write. */
+/** Every value comes from a short list, so the output is short whatever the model prefers. */
 const SCHEMA = {
   type: "object",
   properties: {
@@ -35,7 +35,7 @@ const CHECKER = compileSchema(SCHEMA);
 const OPTIONS = ["kelp-417", "coral-952"];
 const CODE = /^(?:kelp|coral)-[0-9]{3}$/;
 const TOKENS = 96;
-/** An object of the model's own ends later. */
+/** A free-form object takes more tokens. */
 const OBJECT_TOKENS = 256;
 /** Reasoning comes first. */
 const TURN_TOKENS = 768;
@@ -216,7 +216,7 @@ async function runTurn(examination: Examination, signal: AbortSignal): Promise<F
   };
 }
 
-/** What the gateway streams under the engine's word is broken if the word is. */
+/** A violation of the former is `broken`: the gateway streams such output unchecked, so it reaches the client. */
 function grade(type: ConstraintType): "broken" | "degraded" {
   return type === "json-schema" || type === "json-object" || type === "grammar"
     ? "broken"
@@ -250,7 +250,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What other models' templates use as stop strings, and agents' prompts. */
+/** Strings that other models' templates and agents' prompts use as stop strings. */
 const OTHERS_STOPS = "one </s> two <|im_end|> three ### four User: five Observation: six";
 
 const STOP_STRINGS: Check = {
@@ -291,7 +291,7 @@ const STOP_STRINGS: Check = {
   },
 };
 
-/** The end of `text`, if it is a prefix of what was expected. */
+/** The rest of `text`, if it begins with what was expected. */
 function commonEnd(text: string, expected: string): string | undefined {
   for (let length = Math.min(text.length, expected.length); length > 2; length--) {
     if (text.endsWith(expected.slice(0, length))) return expected.slice(0, length);

@@ -10,9 +10,9 @@ import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { counted, printable } from "../printable.ts";
 import { CORPUS, turnOf } from "../turns.ts";
 
-/** Turns at a time. */
+/** Concurrent turns. */
 const AT_ONCE = 4;
-/** More malformed turns than this is more than a model's slips. */
+/** A larger share of malformed turns is unusual even for a model that makes mistakes. */
 const TOLERATED_SHARE = 0.1;
 
 const TURNS: Check = {

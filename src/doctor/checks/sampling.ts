@@ -1,11 +1,11 @@
-/** Whether sampling parameters do what they say. */
+/** Whether sampling parameters have their documented effect. */
 import type { Completion } from "../completion.ts";
 import type { CallOptions, Examination } from "../examination.ts";
 import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { quoted } from "../printable.ts";
 import { conversation, FINAL } from "../prompts.ts";
 
-/** Answers differ from the first token on, unless something holds them together. */
+/** A prompt whose answers differ from the first token on, unless sampling is made deterministic. */
 const ANYTHING = conversation("Write a random number of 40 digits and nothing else.", FINAL);
 const TOKENS = 16;
 
@@ -78,7 +78,7 @@ const VARIES: Check = {
 const BIAS: Check = {
   id: "logit-bias",
   title: "A logit bias is obeyed",
-  asked: "A token that nobody expects, at a bias of 100.",
+  asked: "An unlikely token, at a bias of 100.",
   means: "The gateway cannot keep control tokens out of strings of a constrained answer.",
   async run(examination, signal) {
     if (!examination.engine.capabilities.sampling.includes("logitBias")) {
@@ -106,7 +106,7 @@ const MAX_TOKENS: Check = {
       came.push(`${tokens} for ${maxTokens}${finish?.reason === "stop" ? " (it ended)" : ""}`);
       if (overran || tokens > maxTokens) worst = "broken";
       else if (finish?.reason === "length" && tokens < maxTokens && worst === "ok") {
-        // Text may hide half a character, and usage may be missing.
+        // Text may lack part of a character, and usage may be missing.
         worst = completion.form === "ids" ? "degraded" : worst;
       }
     }
@@ -179,7 +179,7 @@ async function alike(
   };
 }
 
-/** One after the other, so that no batch differs from the next by our doing. */
+/** Sequentially, so that the doctor itself does not change the batches. */
 async function several(
   examination: Examination,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** What the engine keeps between calls: slots of clients that have left, and prompts it has read. */
+/** What the engine keeps between calls: slots of disconnected clients, and cached prompts. */
 import { asList, asObject, parseJson } from "../../engines/untyped-json.ts";
 import { sleep } from "../../streams/timers.ts";
 import { firstTokenMs } from "../completion.ts";
@@ -7,19 +7,19 @@ import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { duration } from "../printable.ts";
 import { conversation, FINAL } from "../prompts.ts";
 
-/** Streams that are opened and left. */
+/** Streams that are opened and abandoned. */
 const LEFT_STREAMS = 8;
-/** What they would go on to write if nobody stopped them. */
+/** The tokens each would generate if it were not stopped. */
 const LONG_TOKENS = 4096;
 const POLL_MS = 50;
-/** Until the server says that nothing runs any more. */
+/** The server should report within this time that no requests are running. */
 const FREED_OK_MS = 2_000;
 
 const ABORT: Check = {
   id: "abort",
   title: "Leaving frees the slot",
   asked: `${LEFT_STREAMS} long answers whose reader leaves at the first token; then a short one.`,
-  means: "Answers nobody reads any more keep the machine busy, and the next client waits for them.",
+  means: "Abandoned answers keep the machine busy, and the next client waits for them.",
   maxMs: 60_000,
   async run(examination, signal) {
     const short = conversation("Say hello.", FINAL);
@@ -53,12 +53,12 @@ const ABORT: Check = {
 
 interface AbortTimes {
   readonly patienceMs: number;
-  /** To the first token, in milliseconds: before, and after the streams were left. */
+  /** Time to the first token in milliseconds, before and after the streams were abandoned. */
   readonly baseline: number;
   readonly next: number | undefined;
-  /** Streams that got no token in time. */
+  /** Streams that received no token in time. */
   readonly waiting: number;
-  /** Until the server counted no more than before. */
+  /** Time until the server reported no more running requests than before. */
   readonly freedMs: number | undefined;
   readonly isCounted: boolean;
 }
@@ -104,7 +104,10 @@ async function timeFirstToken(
   return firstTokenMs(completion) ?? completion.ms;
 }
 
-/** When no more requests ran than before, by the clock. Undefined if that did not happen or is not said. */
+/**
+ * The time at which no more requests were running than before. Undefined if that did not happen or the server does
+ * not report it.
+ */
 async function awaitIdle(
   examination: Examination,
   before: number | undefined,
@@ -120,7 +123,7 @@ async function awaitIdle(
   return undefined;
 }
 
-/** Completions that the server says it is working on. Undefined if it does not say. */
+/** Running completions, as reported by the server. Undefined if it does not report them. */
 async function countRunning(
   { engine, query }: Examination,
   signal: AbortSignal,
@@ -219,7 +222,7 @@ const CACHE_ISOLATION: Check = {
     if (own === undefined || others === undefined || own < ids.length / 2) {
       return notApplicable("It caches nothing, or does not say so.");
     }
-    // What all prompts begin with may be shared: it tells nothing.
+    // The common beginning of all prompts may be shared, so it proves nothing.
     if (others < ids.length / 2) {
       return ok(`${own} of ${ids.length} tokens for the same tenant, ${others} for another.`);
     }

@@ -1,4 +1,4 @@
-/** Whether tokens come as they are sampled, and how fast, alone and together. */
+/** Whether tokens are streamed as they are sampled, and how fast, in one stream and in several. */
 import { EngineError } from "../../engines/engine-error.ts";
 import { type Completion, firstTokenMs } from "../completion.ts";
 import type { Examination } from "../examination.ts";
@@ -7,7 +7,7 @@ import { counted, duration, printable } from "../printable.ts";
 import { conversation, FINAL } from "../prompts.ts";
 
 const STREAMED_TOKENS = 96;
-/** Below, nobody sees a difference. */
+/** Shorter delays are not noticeable. */
 const SHORT_MS = 400;
 
 const STREAMING: Check = {
@@ -33,7 +33,7 @@ function judge({ ms, reads, tokens }: Completion): Finding {
     `the last after ${duration(last)}, the longest gap ${duration(longest)}.`;
   const measured = { reads: reads.length, longestGapMs: Math.round(longest) };
   if (last < SHORT_MS) return ok(came, measured);
-  // Of a steady stream the first token comes early, and no gap is a large part of the whole.
+  // In a steady stream the first token arrives early, and no gap is a large share of the total time.
   const isHeld = reads.length <= 2 || first > last * 0.8;
   const isBursty = longest > (last - first) / 2 && longest > SHORT_MS;
   if (!isHeld && !isBursty) return ok(came, measured);
@@ -54,7 +54,7 @@ const LEVEL_MS = 20_000;
 interface Level {
   readonly streams: number;
   readonly failures: readonly string[];
-  /** Medians and totals of those that ended. */
+  /** Medians and totals of the streams that ended. */
   readonly firstMs: number;
   readonly streamMs: number;
   readonly tokensPerSecond: number;
@@ -130,7 +130,7 @@ function judgeSpeed(levels: readonly Level[], examination: Examination): Finding
     ]),
   );
   const worst = levels.findIndex(({ failures }) => failures.length > 0);
-  // Those that wait for a whole stream to end are queued in the server.
+  // A stream whose first token comes only after another stream has ended was queued in the server.
   const queued = levels.findIndex(
     (level, index) =>
       level.firstMs > SHORT_MS &&

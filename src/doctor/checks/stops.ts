@@ -1,4 +1,4 @@
-/** Whether completions end where they should, where they should not, and whether the end is seen. */
+/** Whether completions end where they should, do not end where they should not, and report the end. */
 import { CALL, END, RETURN } from "../../harmony/tokens.ts";
 import { specialTokenName, type TokenId } from "../../tokenizer/index.ts";
 import type { Completion } from "../completion.ts";
@@ -7,7 +7,7 @@ import { type Check, type Finding, notApplicable, ok } from "../finding.ts";
 import { quoted } from "../printable.ts";
 import { conversation, FINAL } from "../prompts.ts";
 
-/** Enough to see that it goes on. */
+/** Enough tokens to see that the completion continues. */
 const ROOM = 4;
 
 const STOP_RETURN: Check = {
@@ -34,7 +34,7 @@ async function expectStop(
   const name = specialTokenName(id) ?? "";
   if (!(await examination.obeysBias(signal))) return expectEnd(examination, id, signal);
   const completion = await forced(examination, id, [], signal);
-  // Some engines bias no token that ends a completion: they wrote something else.
+  // Some engines do not apply a bias to tokens that end a completion, and write something else.
   const isForced = completion.text === "" || completion.text.includes(name);
   if (!isForced) return expectEnd(examination, id, signal);
   if (completion.finish?.reason !== "stop" || completion.tokens > 1) {
@@ -50,7 +50,7 @@ async function expectStop(
 
 const END_IDS = "Its generation_config.json (or GGUF) must list 199999, 200002 and 200012 as ends.";
 
-/** Without a bias that forces it: an answer that ends by itself. */
+/** Without a bias that forces the end: an answer that ends on its own. */
 async function expectEnd(
   examination: Examination,
   id: TokenId,
@@ -133,7 +133,7 @@ const STOP_IDS: Check = {
   },
 };
 
-/** One token over and over, unless it ends the completion. */
+/** The same token repeatedly, unless it ends the completion. */
 function forced(
   examination: Examination,
   id: TokenId,

@@ -1,4 +1,4 @@
-/** Whether server and gateway mean the same tokens, on the way in and on the way out. */
+/** Whether server and gateway use the same token ids, in prompts and in completions. */
 import { END, START } from "../../harmony/tokens.ts";
 import { userMessage } from "../../harmony/messages.ts";
 import { createRenderer } from "../../harmony/render.ts";
@@ -13,7 +13,7 @@ import { conversation, countTokens, FINAL, toIds, toPrompt } from "../prompts.ts
 
 const SPECIALS = Object.entries(SPECIAL_TOKENS).filter(([name]) => name !== "<|startoftext|>");
 
-/** How the kinds that tokenize on request are asked, at `/tokenize`. */
+/** The request to `/tokenize`, for the kinds of engines that have it. */
 const TOKENIZE: Readonly<Record<string, (text: string, model: string) => object>> = {
   vllm: (prompt, model) => ({ model, prompt, add_special_tokens: false }),
   sglang: (prompt, model) => ({ model, prompt, add_special_tokens: false }),
@@ -78,7 +78,7 @@ function list(ids: readonly TokenId[]): string {
   return `[${ids.slice(0, 12).join(", ")}${ids.length > 12 ? ", …" : ""}]`;
 }
 
-/** A model that reads `<|start|>assistant` as a header goes on with a channel. */
+/** A model that reads `<|start|>assistant` as a header continues with a channel. */
 async function continueHeader(examination: Examination, signal: AbortSignal): Promise<Finding> {
   const prompt = conversation("Hello");
   const completion = await examination.call(prompt, { maxTokens: 3 }, signal);
@@ -92,7 +92,7 @@ async function continueHeader(examination: Examination, signal: AbortSignal): Pr
   };
 }
 
-/** A server of text counts the tokens it has read. */
+/** A server that takes text reports how many tokens it has read. */
 async function countPrompt(examination: Examination, signal: AbortSignal): Promise<Finding> {
   const prompt = conversation("Hello");
   const completion = await examination.call(prompt, { maxTokens: 3 }, signal);
@@ -205,7 +205,7 @@ const RETURN_IDS: Readonly<Record<string, string>> = {
   fireworks: "Leave return_token_ids in the request; check extraBody.",
 };
 
-/** One character of several tokens, none of which is text alone. */
+/** One character that takes several tokens, none of which is text by itself. */
 const CHARACTER = "👩‍🚀";
 
 const IDS_SPLIT: Check = {
@@ -233,7 +233,7 @@ const IDS_SPLIT: Check = {
   },
 };
 
-/** Without bias the model has to be willing. */
+/** Without a bias, this depends on what the model chooses to write. */
 async function echo(examination: Examination, signal: AbortSignal): Promise<Finding> {
   const prompt = conversation(`Repeat exactly, nothing else: ${CHARACTER} ${CHARACTER}`, FINAL);
   const completion = await examination.call(prompt, { maxTokens: 64 }, signal);
@@ -271,7 +271,7 @@ const INJECTION: Check = {
     if (counted === undefined) {
       return ok(`They are sent as ${how}; it does not say how many tokens it read.`);
     }
-    // One more: a token at the beginning, which another check reports.
+    // One more is a token at the beginning, which another check reports.
     if (Math.abs(counted - expected) <= 1 && counted > forged) {
       return ok(`They are sent as ${how}; it counts ${counted} of ${expected} tokens.`);
     }
