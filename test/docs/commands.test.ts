@@ -1,4 +1,4 @@
-/** The blocks of the pages, as far as that is quick: `npm run docs:check` runs them. */
+/** Quick checks of the blocks of the pages. `npm run docs:check` runs them. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -73,12 +73,12 @@ describe("a page", () => {
     ]);
   });
 
-  test("a comment further above is none of its notes", () => {
+  test("a comment that is not directly above a block is not a note", () => {
     const [other] = toFences("x.md", "<!-- not run: x -->\n\nText.\n\n```json\n{}\n```\n");
     expect(other?.notes).toEqual([]);
   });
 
-  test("blocks are read as commands, and a note concerns those that begin with its words", () => {
+  test("blocks are split into commands, and a note applies to those that begin with its words", () => {
     const commands = fence === undefined ? [] : toCommands(fence);
     expect(commands).toEqual([
       "vllm serve x",
@@ -110,14 +110,14 @@ test.each([
   ["harmony-gateway", undefined],
   ["npm run no-such-script", "there is no script no-such-script"],
   ["node examples/none.ts", "there is no examples/none.ts"],
-])("of %s, without running it, the check says: %s", async (command, problem) => {
+])("without running %s, the check reports: %s", async (command, problem) => {
   expect(await checkStatically(ROOT, command)).toBe(problem);
 });
 
 describe("running a page", () => {
   const run = (text: string) => runPage(ROOT, toFences("x.md", text));
 
-  test("a question is sent to the gateway that the page starts, and its answer is looked at", async () => {
+  test("a request is sent to the gateway that the page starts, and its answer is checked", async () => {
     const ask = (body: string) =>
       `curl http://127.0.0.1:8787/v1/chat/completions -d '${JSON.stringify({ messages: body })}'`;
     const reports = await run(
@@ -126,7 +126,7 @@ describe("running a page", () => {
     expect(reports.map(({ outcome }) => outcome.kind)).toEqual(["ok", "wrong", "ok"]);
   });
 
-  test("what is wrong is found", async () => {
+  test("failures are reported", async () => {
     const reports = await run(
       [
         "```sh\nharmony-gateway render none.json\nnpm ci\nharmony-gateway --prot 1\n```",

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { checkTypes } from "../../scripts/docs/snippets.ts";
 import { OPERATIONS } from "../../src/api/pages/operations.ts";
@@ -77,20 +77,71 @@ test.each([
   expect(settings).toMatchObject({ engine: "vllm", url: "http://vllm:8000" });
 });
 
+test.each([
+  "package.json",
+  "Dockerfile",
+  "deploy/harmony-gateway.service",
+  "deploy/harmony-gateway@.service",
+])("%s starts Node with a small young generation", (file) => {
+  expect(read(file)).toContain("--max-semi-space-size=8");
+});
+
+const composed = z.object({
+  services: z.record(
+    z.string(),
+    z.looseObject({ environment: z.record(z.string(), z.string()).optional() }),
+  ),
+});
+
+test("the gateways of compose.cores.yaml share everything but the port for metrics", () => {
+  const file = parse(read("deploy/compose.cores.yaml"), { merge: true });
+  const gateways = Object.entries(composed.parse(file).services)
+    .filter(([name]) => name.startsWith("gateway"))
+    .map(([, { environment = {} }]) => {
+      const HARMONY_GATEWAY_URL = environment["HARMONY_GATEWAY_URL"]?.replace(
+        /^\$\{.*:-(.*)\}$/,
+        "$1",
+      );
+      return loadSettings([], { ...environment, HARMONY_GATEWAY_URL });
+    });
+  expect(gateways.map(({ warnings }) => warnings)).toEqual([[], []]);
+  const [first, second] = gateways.map(({ settings }) => settings);
+  expect(first).toMatchObject({ reusePort: true, port: 8787, metricsPort: 9461 });
+  expect(second).toEqual({ ...first, metricsPort: 9462 });
+});
+
+test("a process of the systemd template shares the port, and is reached by its instance's name", () => {
+  const unit = read("deploy/harmony-gateway@.service").replaceAll("%i", "9461");
+  const variables = Array.from(unit.matchAll(/^Environment=(\w+)=(.*)$/gm), ([, name, value]) => [
+    name,
+    value,
+  ]);
+  const store = { HARMONY_GATEWAY_STORE: "redis://127.0.0.1:6379" };
+  const { settings, warnings } = loadSettings([], { ...Object.fromEntries(variables), ...store });
+  expect(warnings).toEqual([]);
+  expect(settings).toMatchObject({ reusePort: true, metricsPort: 9461 });
+  expect(unit).toContain("http://127.0.0.1:9461/health");
+  // Processes of different users cannot share a port.
+  expect(unit).toMatch(/^User=harmony-gateway$/m);
+});
+
 const HAS_SYSTEMD = spawnSync("systemd-analyze", ["--version"]).status === 0;
 
-test.runIf(HAS_SYSTEMD)("systemd accepts the unit (skipped without systemd-analyze)", () => {
-  const folder = mkdtempSync(join(tmpdir(), "unit-"));
-  try {
-    const unit = join(folder, "harmony-gateway.service");
-    // Where it is not installed, systemd complains of that first.
-    const text = read("deploy/harmony-gateway.service").replace(/^(ExecStart=).*$/m, "$1/bin/true");
-    writeFileSync(unit, text);
-    expect(execFileSync("systemd-analyze", ["verify", unit], { encoding: "utf8" })).toBe("");
-    writeFileSync(unit, text.replace("TimeoutStopSec=35", "TimeoutStopSec=soon"));
-    const { stderr } = spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" });
-    expect(stderr).toContain("soon");
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
+test.runIf(HAS_SYSTEMD).each(["harmony-gateway.service", "harmony-gateway@.service"])(
+  "systemd accepts %s (skipped without systemd-analyze)",
+  (name) => {
+    const folder = mkdtempSync(join(tmpdir(), "unit-"));
+    try {
+      const unit = join(folder, name.replace("@", "@9461"));
+      // Where a program is not installed, systemd complains of that first.
+      const text = read(`deploy/${name}`).replaceAll(/^(ExecStart(?:Post)?=).*$/gm, "$1/bin/true");
+      writeFileSync(unit, text);
+      expect(execFileSync("systemd-analyze", ["verify", unit], { encoding: "utf8" })).toBe("");
+      writeFileSync(unit, text.replace("TimeoutStopSec=35", "TimeoutStopSec=soon"));
+      const { stderr } = spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" });
+      expect(stderr).toContain("soon");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);

@@ -11,7 +11,7 @@ const pages = [
     .map((name) => join("docs", name)),
 ];
 
-test.each(pages)("every file that %s links to or names is there", (page) => {
+test.each(pages)("every file that %s links to or names exists", (page) => {
   const text = readFileSync(join(ROOT, page), "utf8");
   const linked = [...text.matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(([, path = ""]) =>
     join(dirname(page), path),
