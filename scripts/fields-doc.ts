@@ -12,7 +12,7 @@ export function toFieldsDocument(): string {
   return `# Fields of \`POST /v1/chat/completions\`
 
 Generated from \`src/api/chat-completions/fields.ts\` by \`node scripts/write-fields-doc.ts\`. A test sends every field and
-sees what happens.
+checks its effect.
 
 ${treatments.join("\n")}
 

@@ -4,6 +4,7 @@
  */
 const { spawn } = require("node:child_process");
 const { existsSync } = require("node:fs");
+const { enableCompileCache } = require("node:module");
 const path = require("node:path");
 
 const [major, minor] = process.versions.node.split(".").map(Number);
@@ -14,12 +15,15 @@ if (!existsSync(path.join(root, "node_modules", "hono"))) {
   console.error("The dependencies are not installed yet. Run: npm ci --omit=dev");
   process.exitCode = 1;
 } else if (major > 22 || (major === 22 && minor >= 19)) {
+  // Without it a start compiles everything anew, and strips the types: 1.36 instead of 0.60 s of CPU.
+  enableCompileCache(path.join(root, "node_modules", ".cache", "harmony-gateway"));
   void import("../src/node.ts");
 } else {
   console.error(
     `This is Node ${process.versions.node}, and the gateway needs 22.19 or newer: it is started with Node 24 by npx.`,
   );
-  const args = ["--yes", "--package", "node@24", "--", "node", entry, ...process.argv.slice(2)];
+  const command = ["node", ...process.execArgv, entry, ...process.argv.slice(2)];
+  const args = ["--yes", "--package", "node@24", "--", ...command];
   const child = spawn("npx", args, { stdio: "inherit", shell: process.platform === "win32" });
   // The signal reaches both from a terminal; this one waits for the other's end.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {

@@ -56,7 +56,7 @@ afterAll(() => rm(folder, { recursive: true }));
 async function copyCheckout(target: string): Promise<string> {
   await mkdir(target);
   const files = (await readdir(ROOT, { withFileTypes: true })).filter((entry) => entry.isFile());
-  for (const name of ["src", ...files.map((entry) => entry.name)]) {
+  for (const name of ["src", "scripts/bundle.ts", ...files.map((entry) => entry.name)]) {
     await cp(join(ROOT, name), join(target, name), { recursive: true });
   }
   await symlink(join(ROOT, "node_modules"), join(target, "node_modules"));
@@ -68,21 +68,46 @@ test("it holds what runs and its types, and nothing they were made with", async 
   const files = entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
-  const others = files.filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path));
+  const others = files.filter((path) => !/^dist\/.+\.(js|d\.ts|css)$/.test(path));
   expect(others.toSorted()).toEqual([
     "CHANGELOG.md",
     "LICENSE",
     "README.md",
-    "dist/inspect/page/style.css",
+    "dist/THIRD-PARTY-NOTICES",
     "package.json",
   ]);
   expect(files).toContain("dist/inspect/page/app.js");
+  const styles = await readdir(join(ROOT, "src/inspect/page/style"));
+  expect(files.filter((path) => path.endsWith(".css")).toSorted()).toEqual(
+    styles.map((name) => `dist/inspect/page/style/${name}`).toSorted(),
+  );
   const targets = Object.values(manifest.exports).flatMap((each) =>
     typeof each === "string" ? [each] : Object.values(each),
   );
   for (const path of [...targets, ...Object.values(manifest.bin)]) {
     expect(files).toContain(path.replace("./", ""));
   }
+});
+
+test("its command has the notices of the packages bundled in it", async () => {
+  const names = (await readdir(join(installed, "dist/command"))).filter((name) =>
+    name.endsWith(".js"),
+  );
+  const code = await Promise.all(
+    names.map((name) => readFile(join(installed, "dist/command", name), "utf8")),
+  );
+  // esbuild writes the file above each module.
+  const bundled = new Set(
+    Array.from(
+      code.join("\n").matchAll(/^\s*\/\/ \S*node_modules\/((?:@[^/]+\/)?[^/]+)\//gm),
+      ([, name]) => name ?? "",
+    ),
+  );
+  expect(bundled).toContain("hono");
+  const notices = await readFile(join(installed, "dist/THIRD-PARTY-NOTICES"), "utf8");
+  const noticed = Array.from(notices.matchAll(/^--- (\S+) /gm), ([, name]) => name);
+  // Those of which nothing was left by tree shaking are named as well.
+  expect(noticed).toEqual(expect.arrayContaining([...bundled]));
 });
 
 const CONSUMER = `
@@ -179,6 +204,13 @@ test("its command serves", async () => {
       body: JSON.stringify({ messages: [{ role: "user", content: "Hello!" }] }),
     });
     expect(await response.json()).toMatchObject({ choices: [{ finish_reason: "stop" }] });
+    // Found from the bundle, though the files are not in it.
+    const page = await Promise.all(
+      ["app.js", "style.css", "lit-html.js"].map((name) =>
+        fetch(new URL(`/inspect/app/${name}`, baseUrl)),
+      ),
+    );
+    expect(page.map(({ status }) => status)).toEqual([200, 200, 200]);
   } finally {
     child.kill("SIGKILL");
   }

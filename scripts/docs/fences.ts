@@ -22,12 +22,12 @@ export interface Fence {
 
 export interface Note {
   readonly kind: "not run" | "output" | "file" | "with";
-  /** Of `not run`: the words its commands begin with. Empty: all of the block. */
+  /** For `not run`: the first words of the commands concerned. Empty: the whole block. */
   readonly prefix: string;
   readonly text: string;
 }
 
-/** The pages of the root, the docs, and beside the programs: everything but what was recorded. */
+/** The pages in the root, in docs and beside programs, except recorded ones. */
 export function findPages(root: string): string[] {
   const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" });
   const pages = [

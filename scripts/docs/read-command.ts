@@ -8,7 +8,7 @@ export interface ReadCommand {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** What readers replace by their own. */
+/** Placeholders that readers replace. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   "<hash>": "0".repeat(64),
   "<sealing-keys>": "0".repeat(43),
@@ -43,12 +43,12 @@ export function readCommand(command: string): ReadCommand {
   return { kind: "serve", args: args.filter((arg) => arg !== "serve"), variables };
 }
 
-/** As a shell reads them: what stands in single quotes is one word. */
+/** Split as a shell does: text in single quotes is one word. */
 function toWords(command: string): readonly string[] {
   return [...command.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ""));
 }
 
-/** Undefined if it is not the gateway. */
+/** Undefined if the command is not the gateway's. */
 function gatewayArgs(words: readonly string[]): readonly string[] | undefined {
   const [program, ...args] = words;
   if (program === "harmony-gateway") return args;

@@ -1,4 +1,4 @@
-/** Runs the commands of one page in their order, as a reader does, in a folder of their own. */
+/** Runs the commands of one page in order, as a reader would, in a temporary folder. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ export type Outcome =
 /** Where the gateway listens in the pages. */
 const DOCUMENTED_ORIGIN = "http://127.0.0.1:8787";
 
-/** Nothing else is run: what installs packages, for one, would change the checkout. */
+/** Other programs are not run. Installing packages, for example, would change the checkout. */
 const RUN = /^(curl |node |npm run |eval "\$\(harmony-gateway )/;
 
 /** Whether the check can run a command at all. */
@@ -76,7 +76,7 @@ class Page {
     const where = `${fence.page}:${fence.line}`;
     const file = noteOf(fence, "file");
     if (file !== undefined) {
-      // One value in a line, however it is laid out on the page.
+      // A value on one line, however it is laid out on the page.
       const written = file.endsWith(".jsonl") ? `${JSON.stringify(JSON.parse(body))}\n` : body;
       writeFileSync(join(this.#home, file), written);
     }

@@ -10,7 +10,7 @@ import type { ReadCommand } from "./read-command.ts";
 
 export interface Served {
   readonly origin: string;
-  /** What was seen of it, for the report. */
+  /** What happened, for the report. */
   readonly seen: string;
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export async function serve(
         ...Object.fromEntries(own),
         ...variables,
         HOME: home,
-        // A free one, which the gateway's log names.
+        // A free port, which the gateway's log names.
         HARMONY_GATEWAY_PORT: "0",
       },
       stdio: ["ignore", "pipe", "pipe"],
@@ -74,7 +74,7 @@ export async function serve(
 
 type StandIn = Pick<EngineServer, "url" | "close">;
 
-/** It speaks vLLM's wire format. In place of other servers nothing answers, and the gateway is not asked. */
+/** It speaks vLLM's wire format. In place of another kind of server it answers 404, and the gateway is sent no request. */
 async function startStandIn(isAsked: boolean, model: string | undefined): Promise<StandIn> {
   return isAsked
     ? startEngineServer(createDemoEngine(), model)
@@ -109,7 +109,7 @@ function flagOf(args: readonly string[], name: string): string | undefined {
   return at < 0 ? undefined : args[at + 1];
 }
 
-/** With the stand-in's URL instead of the one that is named, or that the kind of server has by default. */
+/** Replaces the named URL, or the default URL of that kind of server, by the stand-in's. */
 function withUrl(args: readonly string[], url: string | undefined): readonly string[] {
   if (url === undefined) return args;
   const at = args.indexOf("--url");

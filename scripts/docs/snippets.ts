@@ -1,4 +1,4 @@
-/** Checks the blocks that are no commands: data is parsed, programs are checked by their compilers. */
+/** Checks the blocks that are not commands: data is parsed, programs are checked by their compilers. */
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,10 @@ import { type Fence, noteOf } from "./fences.ts";
 
 const run = promisify(execFile);
 
-/** Languages that are checked one by one. The rest needs a note why it is not. */
+/**
+ * Languages that are checked block by block. Blocks in other languages need a note that says why they are not
+ * checked.
+ */
 export const SNIPPET_CHECKS: Readonly<Record<string, (fence: Fence) => string | undefined>> = {
   json: ({ body }) => problemOf(() => JSON.parse(body)),
   yaml: ({ body }) => parseAllDocuments(body).flatMap(({ errors }) => errors)[0]?.message,
@@ -43,6 +46,8 @@ export async function checkTypes(
   root: string,
   fences: readonly Fence[],
 ): Promise<Map<number, string>> {
+  // Without inputs the compiler fails.
+  if (fences.length === 0) return new Map();
   const folder = mkdtempSync(join(tmpdir(), "docs-types-"));
   try {
     for (const [index, fence] of fences.entries()) {
@@ -70,7 +75,7 @@ function toConfig(root: string) {
   return {
     extends: join(root, "tsconfig.json"),
     compilerOptions: {
-      // Snippets show how values are made, not what is done with all of them.
+      // Snippets may leave variables unused.
       noUnusedLocals: false,
       noUnusedParameters: false,
       typeRoots: [join(root, "node_modules/@types")],

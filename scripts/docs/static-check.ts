@@ -1,4 +1,4 @@
-/** What can be said of a command that is not run: its flags, and that the scripts and files it names are there. */
+/** Checks a command without running it: its flags, and that the scripts and files it names exist. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
@@ -6,9 +6,9 @@ import { readDoctorFlags } from "../../src/node/doctor/options.ts";
 import { main } from "../../src/node/main.ts";
 import { readCommand } from "./read-command.ts";
 
-/** What is wrong with a command; undefined if nothing is. */
+/** The problem of a command; undefined if there is none. */
 export async function checkStatically(root: string, command: string): Promise<string | undefined> {
-  // Where the output goes does not matter here.
+  // Redirections of the output do not matter here.
   const words = command.replace(/\s+[|>].*$/, "");
   const { kind, args, variables } = readCommand(words);
   if (kind === "serve") return checkSettings(args, variables);
@@ -21,19 +21,19 @@ export async function checkStatically(root: string, command: string): Promise<st
   return missing.length > 0 ? `there is no ${missing.join(", ")}` : undefined;
 }
 
-/** `config` reads and checks the same settings, and ends. */
+/** `config` reads and checks the same settings, and exits. */
 async function checkSettings(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {
-  const complaints: string[] = [];
+  const errors: string[] = [];
   await main(["config", ...args], {
     environment,
     print: () => {},
-    complain: (text) => void complaints.push(text),
+    printError: (text) => void errors.push(text),
     fail: () => {},
   });
-  return complaints.length > 0 ? complaints.join(" ") : undefined;
+  return errors.length > 0 ? errors.join(" ") : undefined;
 }
 
 const manifest = z.object({ scripts: z.record(z.string(), z.string()) });

@@ -1,4 +1,4 @@
-/** `docs/first-answer.md`, from what was recorded. */
+/** Writes `docs/first-answer.md` from the recordings. */
 import type { Recording } from "./record.ts";
 
 export interface PageFacts {
@@ -43,13 +43,13 @@ ${text.trimEnd()}
 ${after}`;
 }
 
-/** What was recorded under each title. */
+/** The recording for each title. */
 export function readSessionPage(page: string): ReadonlyMap<string, string> {
   const sections = page.matchAll(/^## (.*)\n(?:(?!^## )[\s\S])*?^```text\n([\s\S]*?)^```/gm);
   return new Map(Array.from(sections, ([, title = "", text = ""]) => [title, text]));
 }
 
-/** Without what differs from one time to the next. */
+/** Without the parts that differ between recordings. */
 export function withoutTimes(text: string): string {
   return text
     .trimEnd()

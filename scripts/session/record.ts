@@ -1,4 +1,4 @@
-/** Records scenarios: types their commands at terminals, and writes down what is printed. */
+/** Records scenarios: types their commands in terminals and records the output. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,13 +12,13 @@ import { typeCommand } from "./terminal.ts";
 
 export interface Recording {
   readonly scenario: Scenario;
-  /** What was typed and printed, as the page shows it. */
+  /** Commands and output, as the page shows them. */
   readonly text: string;
-  /** From typing to the first answer. Undefined where none is asked for. */
+  /** Time from the first command to the first answer. Undefined if the scenario requests none. */
   readonly seconds: number | undefined;
 }
 
-/** In characters. Answers are long, and always much the same. */
+/** Maximum characters of a line on the page. Answers are long and much alike. */
 const LONGEST_LINE = 420;
 
 /** @param root the checkout that is tried. */
@@ -103,7 +103,7 @@ async function record(
   return { scenario, text: blocks.join("\n"), seconds };
 }
 
-/** As a user's: without settings, and with the command where a global installation puts it. */
+/** The environment of a user: no settings, and the command where a global installation puts it. */
 function toEnvironment(root: string, folder: string, ports: Ports) {
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
@@ -118,19 +118,19 @@ function toEnvironment(root: string, folder: string, ports: Ports) {
     ...Object.fromEntries(own),
     PATH: [bin, process.env["PATH"]].join(delimiter),
     HARMONY_GATEWAY_PORT: String(ports["8787"]),
-    // It draws over its own lines, which is nothing to read.
+    // It redraws its own lines, which cannot be read in a recording.
     npm_config_progress: "false",
   };
 }
 
-/** With the ports that are free here. */
+/** With ports that are free on this machine. */
 function toReal(command: string, ports: Ports): string {
   return command.replaceAll(/127\.0\.0\.1:(\d+)/g, (whole, port: string) =>
     ports[port] === undefined ? whole : `127.0.0.1:${ports[port]}`,
   );
 }
 
-/** With the ports of the page, and without the folders of this machine and tokens. */
+/** With the ports of the page, and without this machine's folders and tokens. */
 function toShown(printed: string, ports: Ports, folder: string): string {
   let shown = printed.replaceAll(folder, "~");
   for (const [port, real] of Object.entries(ports)) {

@@ -1,20 +1,20 @@
-/** What is tried at the terminal for `docs/first-answer.md`, in the order of the page. */
+/** The scenarios of `docs/first-answer.md`, in the order of the page. */
 
 export interface Scenario {
   readonly title: string;
-  /** Before what was recorded. */
+  /** Text before the recording. */
   readonly text?: string;
-  /** Where it is typed. Default: a folder with nothing in it. */
+  /** The working directory. Default: an empty folder. */
   readonly folder?: "clone" | "app";
   /** Commands that end, before the gateway is started. */
   readonly before?: readonly string[];
   /** Starts the gateway. */
   readonly serve?: string;
-  /** Printed when it can be asked. */
+  /** Text that is printed when the gateway is ready. */
   readonly until?: RegExp;
   /** Typed in another terminal, while the gateway serves. */
   readonly asked?: readonly string[];
-  /** It takes long, downloads something or depends on time: it is not recorded again to check the page. */
+  /** Slow, downloads something or depends on time: not recorded again when the page is checked. */
   readonly isSlow?: boolean;
 }
 

@@ -1,11 +1,11 @@
-/** Commands at a terminal: in a pseudo-terminal made by `script` of util-linux, which gives what a person sees. */
+/** Runs commands in a pseudo-terminal made by `script` of util-linux, so that the output is what a person sees. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 
 export interface Typed {
-  /** What has been printed so far: plain text, without colours. */
+  /** The output so far, as plain text without colours. */
   readonly printed: string;
   /** Resolves when the text is there. Rejects when the command ends without it, or when it takes too long. */
   waitFor(pattern: RegExp): Promise<void>;
