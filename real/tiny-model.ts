@@ -4,6 +4,7 @@ import type { EngineKind } from "../src/engines/create-engine.ts";
 import type { CompletionRequest, Prompt } from "../src/engines/engine.ts";
 import { o200kHarmony } from "../src/tokenizer/index.ts";
 import { spelledIds } from "../test/helpers/spelled.ts";
+import { toIdsJson } from "../src/tokenizer/ids-json.ts";
 
 const ASKED = "<|start|>user<|message|>Hi<|end|><|start|>assistant";
 
@@ -38,7 +39,7 @@ export function inFinal(): Prompt {
 }
 
 export function toPrompt(ids: readonly number[]): Prompt {
-  return { ids, idsJson: () => ids.join(","), text: () => o200kHarmony().decode(ids) };
+  return { ids, idsJson: () => [toIdsJson(ids)], text: () => o200kHarmony().decode(ids) };
 }
 
 /** Number of requests the server is computing. Undefined if it does not report it. */

@@ -10,7 +10,10 @@ export interface Verdict {
    * model from saying what the case is about.
    */
   readonly right?: boolean;
-  /** Control tokens, or reasoning, in what the user sees; control tokens in reasoning or calls. */
+  /**
+   * Control tokens, or reasoning, in what the user sees; control tokens in reasoning or calls. Not counted where a grammar
+   * left the tiny model to itself: the words are its own.
+   */
   readonly leaks: boolean;
   /** Status 500 and above, or an error inside a stream. */
   readonly fails: boolean;
@@ -24,7 +27,7 @@ export interface Verdict {
 
 /**
  * @param prompts of the engine's calls for this turn, as ids.
- * @param isRefused a grammar forbade a token of the completion.
+ * @param refusal a grammar forbade a token of the completion. `excused`: it keeps any model from what the case is about.
  * @param neutral the prompt of the same request with its control tokens' spellings taken apart.
  */
 export function judge(
@@ -32,17 +35,17 @@ export function judge(
   outcome: Outcome,
   prompts: readonly (readonly number[])[],
   neutral: readonly number[] | undefined,
-  isRefused: boolean,
+  refusal: "excused" | "counts" | undefined,
 ): Verdict {
   const { answer, status, error } = outcome;
   const [prompt = []] = prompts;
   const [expected] = turn.accept;
   const promptText = o200kHarmony().decode(prompt);
-  const leaks = leaksIn(answer, turn.accept);
   const carried = turn.prompt_contains?.every((text) => promptText.includes(text));
   const injected = neutral === undefined ? undefined : countSpecial(prompt) > countSpecial(neutral);
   const isAccepted = turn.accept.some((each) => isSame(answer, each));
-  if (isRefused && !isAccepted) return { leaks, fails: false };
+  if (refusal === "excused" && !isAccepted) return { leaks: false, fails: false };
+  const leaks = (refusal === undefined || isAccepted) && leaksIn(answer, turn.accept);
   return {
     right: isAccepted && error === undefined && !leaks && carried !== false && injected !== true,
     leaks,

@@ -31,8 +31,8 @@ if (state === undefined) throw new Error("--state: the folder that serve.sh was 
 const folder = state;
 const scriptFile = join(folder, "script.txt");
 const MODEL = "openai/gpt-oss-20b";
-/** Ends what goes on without end, as a model may under a grammar that forbids what it wants to say. */
-const ENOUGH = 400;
+/** Twice the longest completion. Ends what goes on without end, as a model may under a grammar that forbids what it wants to say. */
+const ENOUGH = 120;
 let number = Date.now();
 
 const corpus = readCorpus().filter(({ kind }) => values.kind === undefined || kind === values.kind);
@@ -51,7 +51,7 @@ for (const engine of ["vllm", "llama-cpp"] as const) {
 rmSync(scriptFile, { force: true });
 console.log(printScores(scores, KINDS));
 
-/** Until it has asked the server for its context length, it does not clamp the token limit. */
+/** Until its probe has ended. */
 async function waitUntilReady(baseURL: string): Promise<void> {
   while (!(await fetch(new URL("/ready", baseURL))).ok) {
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -91,8 +91,8 @@ async function playLine(
         ? (await playTurn(baseURL, takeApart(request), turn)).prompts[0]
         : undefined;
     // A schema of the client's is no excuse: what it asks for can be said.
-    const isExcused = isRefused && line.kind === "completion";
-    const verdict = judge(turn, outcome, prompts, neutral, isExcused);
+    const refusal = isRefused ? (line.kind === "completion" ? "excused" : "counts") : undefined;
+    const verdict = judge(turn, outcome, prompts, neutral, refusal);
     if (verdict.right === false) report(target, line, stream, turn, outcome, verdict);
     verdicts.push(verdict);
     outcomes.push(outcome);

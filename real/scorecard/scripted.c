@@ -26,10 +26,10 @@ static struct tokens turn;       /* the prompt up to where the model's turn begi
 static struct tokens completion; /* of this turn */
 static char number[32];          /* of the script */
 static int calls;
-static int at;          /* in `completion` */
+static llama_token wanted; /* the token that was forced, or -1 */
 static bool is_scripted;
 static bool is_request; /* a prompt has come since the last token */
-static bool is_sampled; /* the token at `at` has been asked for */
+static bool is_sampled; /* the next token has been asked for */
 
 static FILE *open_state(const char *name, const char *mode) {
   char path[4096];
@@ -37,8 +37,6 @@ static FILE *open_state(const char *name, const char *mode) {
   snprintf(path, sizeof path, "%s/%s", folder ? folder : ".", name);
   return fopen(path, mode);
 }
-
-static llama_token next_token(void) { return at < completion.count ? completion.ids[at] : RETURN; }
 
 /* The sampler took another token: a grammar forbids this one. */
 static void record_refusal(void) {
@@ -63,19 +61,33 @@ static int count(const llama_token *ids, int n, llama_token id) {
   return found;
 }
 
-/* Where to go on in the completion after what the context has of it; -1 if that is none of this completion. */
-static int find_rest(void) {
+/* Whether the context is that of the last request with more of the answer. */
+static bool is_known(void) {
   int begun = context.count - turn.count;
   const llama_token *said = context.ids + turn.count;
-  if (begun < 0 || memcmp(context.ids, turn.ids, turn.count * sizeof *turn.ids)) return -1;
-  if (begun <= completion.count && !memcmp(said, completion.ids, begun * sizeof *said)) return begun;
-  if (begun >= 2 && said[begun - 2] == START && said[begun - 1] == ASSISTANT) return -1;
-  int messages = count(said, begun, MESSAGE);
-  /* The gateway has opened the message that it demands. */
-  if (messages == 1 && !count(said, begun, ANALYSIS)) messages = count(completion.ids, completion.count, MESSAGE);
-  for (int i = 0; messages > 0 && i < completion.count; i++)
-    if (completion.ids[i] == MESSAGE && --messages == 0) return i + 1;
-  return -1;
+  if (begun < 0 || memcmp(context.ids, turn.ids, turn.count * sizeof *turn.ids)) return false;
+  if (begun < 2 || said[begun - 2] != START || said[begun - 1] != ASSISTANT) return true;
+  return begun <= completion.count && !memcmp(said, completion.ids, begun * sizeof *said);
+}
+
+/* What the completion says next; -1 in a header that is not the completion's own. After its last message, the end. */
+static llama_token next_token(void) {
+  int begun = context.count - turn.count;
+  int at = begun;
+  const llama_token *said = context.ids + turn.count;
+  if (begun > completion.count || memcmp(said, completion.ids, begun * sizeof *said)) {
+    int messages = count(said, begun, MESSAGE);
+    /* The gateway has opened the message that it demands. */
+    if (messages == 1 && !count(said, begun, ANALYSIS)) messages = count(completion.ids, completion.count, MESSAGE);
+    int body = 0;
+    while (body < begun && said[begun - 1 - body] != MESSAGE) body++;
+    for (at = 0; messages > 0 && at < completion.count; at++) messages -= completion.ids[at] == MESSAGE;
+    if (messages > 0) return RETURN;
+    if (body == begun || at + body > completion.count) return -1;
+    if (memcmp(said + begun - body, completion.ids + at, body * sizeof *said)) return -1;
+    at += body;
+  }
+  return at < completion.count ? completion.ids[at] : RETURN;
 }
 
 static void find_turn(void) {
@@ -109,13 +121,10 @@ static void begin_request(void) {
       calls = 0;
     }
     record_prompt();
-    at = is_new ? -1 : find_rest();
-    if (at < 0) {
+    if (is_new || !is_known()) {
       fgetc(file);
       read_completion(file, calls++);
       find_turn();
-      at = find_rest();
-      if (at < 0) at = 0;
     }
   }
   if (file) fclose(file);
@@ -125,8 +134,7 @@ int32_t llama_decode(struct llama_context *ctx, struct llama_batch batch) {
   int32_t (*decode)(struct llama_context *, struct llama_batch) = dlsym(RTLD_NEXT, "llama_decode");
   bool continues = batch.n_tokens == 1 && batch.pos && batch.pos[0] == context.count && is_sampled;
   if (!continues) is_request = true;
-  else if (is_scripted && batch.token[0] != next_token()) record_refusal();
-  at++;
+  else if (is_scripted && wanted >= 0 && batch.token[0] != wanted) record_refusal();
   is_sampled = false;
   for (int i = 0; batch.token && batch.pos && i < batch.n_tokens; i++) {
     if (batch.pos[i] >= MOST) continue;
@@ -144,6 +152,7 @@ float *llama_get_logits_ith(struct llama_context *ctx, int32_t i) {
     begin_request();
   }
   is_sampled = true;
-  if (logits && is_scripted) logits[next_token()] = FORCED;
+  wanted = is_scripted ? next_token() : -1;
+  if (logits && wanted >= 0) logits[wanted] = FORCED;
   return logits;
 }

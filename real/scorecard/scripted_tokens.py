@@ -33,7 +33,7 @@ class ScriptedTokens(LogitsProcessor):
         # The prompt up to where the model's turn begins.
         self.turn: list[int] = []
         self.completion: list[int] = []
-        # By row of the batch: the ids to say, and those said so far (the engine's own list, which grows).
+        # By row of the batch: what its prompt has of the answer, and what was said since (the engine's own, growing list).
         self.rows: dict[int, tuple[list[int], list[int]]] = {}
 
     def is_argmax_invariant(self) -> bool:
@@ -46,9 +46,9 @@ class ScriptedTokens(LogitsProcessor):
             self.rows.pop(row, None)
         for row, _, prompt, said in batch_update.added:
             self.rows.pop(row, None)
-            script = self.choose(prompt or [])
-            if script is not None:
-                self.rows[row] = (script, said)
+            begun = self.begin(prompt or [])
+            if begun is not None:
+                self.rows[row] = (begun, said)
         for source, target, direction in batch_update.moved:
             moved, replaced = self.rows.pop(source, None), self.rows.pop(target, None)
             if moved is not None:
@@ -56,8 +56,8 @@ class ScriptedTokens(LogitsProcessor):
             if replaced is not None and direction == MoveDirectionality.SWAP:
                 self.rows[source] = replaced
 
-    def choose(self, prompt: list[int]) -> list[int] | None:
-        """The ids to say after this prompt. None while there is no script: the model answers by itself."""
+    def begin(self, prompt: list[int]) -> list[int] | None:
+        """What this prompt has of the answer. None while there is no script: the model answers by itself."""
         try:
             number, *lines = (self.state / "script.txt").read_text().split("\n")
         except FileNotFoundError:
@@ -66,32 +66,44 @@ class ScriptedTokens(LogitsProcessor):
             file.write(" ".join(map(str, [number, *prompt])) + "\n")
         if number != self.number:
             self.number, self.calls = number, 0
-        elif prompt[: len(self.turn)] == self.turn:
-            rest = self.rest(prompt[len(self.turn) :])
-            if rest is not None:
-                return rest
+        elif prompt[: len(self.turn)] == self.turn and self.is_known(prompt[len(self.turn) :]):
+            return prompt[len(self.turn) :]
         line = lines[self.calls] if self.calls < len(lines) else ""
         self.calls += 1
         self.turn, self.completion = turn_of(prompt), [int(token) for token in line.split()]
-        rest = self.rest(prompt[len(self.turn) :])
-        return self.completion if rest is None else rest
+        return prompt[len(self.turn) :]
 
-    def rest(self, begun: list[int]) -> list[int] | None:
-        """What is left to say of the completion after this beginning. None if it is none of this completion."""
-        if begun == self.completion[: len(begun)]:
-            return self.completion[len(begun) :]
-        if begun[-2:] == OPENING:
-            return None
-        messages = [at for at, token in enumerate(self.completion) if token == MESSAGE]
-        said = begun.count(MESSAGE)
-        if said == 1 and ANALYSIS not in begun:
-            # The gateway has opened the message that it demands.
-            said = len(messages)
-        return self.completion[messages[said - 1] + 1 :] if 0 < said <= len(messages) else None
+    def is_known(self, begun: list[int]) -> bool:
+        return begun[-2:] != OPENING or begun == self.completion[: len(begun)]
+
+    def next_token(self, begun: list[int]) -> int | None:
+        """What the completion says after this beginning. None in a header that is not the completion's own.
+
+        After its last message, the end.
+        """
+        completion = self.completion
+        at = len(begun)
+        if begun != completion[:at]:
+            bodies = [at + 1 for at, token in enumerate(completion) if token == MESSAGE]
+            said = begun.count(MESSAGE)
+            if said == 1 and ANALYSIS not in begun:
+                # The gateway has opened the message that it demands.
+                said = len(bodies)
+            if said > len(bodies):
+                return RETURN
+            if said == 0:
+                return None
+            body = begun[len(begun) - begun[::-1].index(MESSAGE) :]
+            at = bodies[said - 1] + len(body)
+            if body != completion[bodies[said - 1] : at]:
+                return None
+        return completion[at] if at < len(completion) else RETURN
 
     def apply(self, logits: torch.Tensor) -> torch.Tensor:
-        for row, (script, said) in self.rows.items():
-            token = script[len(said)] if len(said) < len(script) else RETURN
+        for row, (begun, said) in self.rows.items():
+            token = self.next_token(begun + said)
+            if token is None:
+                continue
             if logits[row, token] > float("-inf"):
                 logits[row, token] = FORCED
             else:
