@@ -5,7 +5,7 @@ import type {
   Engine,
   EngineEvent,
   EngineTokens,
-  Piece,
+  EnginePiece,
 } from "../../src/engines/engine.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import { isSpecial, o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
@@ -194,9 +194,9 @@ export function createTokenWriter(wire: Wire, request: CompletionRequest): Token
       // A token that is part of a character has no event: the next one counts it.
       let waiting = 0;
       return (ids, isLast) => {
-        const pieces: Piece[] = [];
+        const pieces: EnginePiece[] = [];
         const counts: number[] = [];
-        const push = (piece: Piece): void => {
+        const push = (piece: EnginePiece): void => {
           pieces.push(piece);
           counts.push(waiting);
           waiting = 0;

@@ -8,6 +8,7 @@ import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import type { Models } from "../../src/models/models.ts";
 import type { Turn, TurnEvent } from "../../src/turn/turn.ts";
 import { spelledIds, spelledPrompt } from "../../test/helpers/spelled.ts";
+import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 
 export interface Fault {
   /** The defect, as a sentence for the table. */
@@ -197,7 +198,7 @@ function withKind(kind: string, map: MapEvent): MapEvent {
 }
 
 function toPrompt(ids: readonly number[]): CompletionRequest["prompt"] {
-  return { ...spelledPrompt(""), ids, idsJson: () => ids.join(",") };
+  return { ...spelledPrompt(""), ids, idsJson: () => [toIdsJson(ids)] };
 }
 
 export function withFault(models: Models, { turn: change, events: changeEvents }: Fault): Models {

@@ -15,13 +15,14 @@ import {
 import { spelledRequest } from "../../test/helpers/spelled.ts";
 import type { Wire } from "./case.ts";
 import { beginCall, createTokenWriter, type Session, shownIds } from "./engine.ts";
+import { requestText } from "../../test/helpers/request-text.ts";
 
 /** `sessions` has only the request in flight: not every server is told the request's id. */
 export function createHttpEngine(wire: Wire, sessions: ReadonlyMap<string, Session>): Engine {
   const transport: Transport = (request) => {
     const [session] = sessions.values();
     if (session === undefined) throw new Error("no request is under way");
-    return Promise.resolve(answer(session, JSON.parse(request.body ?? "null"), request.signal));
+    return Promise.resolve(answer(session, JSON.parse(requestText(request.body)), request.signal));
   };
   const options = { url: "http://fuzz.test", model: SERVED_MODEL, transport };
   switch (wire) {

@@ -1,6 +1,5 @@
 /** The gateway as an operator starts it: a process of its own, with arguments. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import type { Post } from "./tool-loop.ts";
 
@@ -10,16 +9,22 @@ export interface GatewayProcess {
   /** `http://127.0.0.1:<port>/v1` */
   readonly baseURL: string;
   readonly post: Post;
-  /** Resolves when it has ended. */
+  /** What it has printed so far. */
+  output(): string;
+  /** Ends it as a supervisor does. Resolves with its exit code. */
+  terminate(): Promise<number | null>;
+  /** Kills it. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
-/** On a free port, with nothing from this process's own environment. */
+/** On a free port unless `args` name one, with nothing from this process's own environment. */
 export async function startGatewayProcess(args: readonly string[]): Promise<GatewayProcess> {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_")),
   );
-  const child = spawn(process.execPath, [ENTRY, "--port", "0", ...args], { env });
+  const port = args.includes("--port") ? [] : ["--port", "0"];
+  const child = spawn(process.execPath, [ENTRY, ...port, ...args], { env });
+  const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
   let out = "";
   let err = "";
   child.stderr.on("data", (data) => (err += data));
@@ -39,8 +44,12 @@ export async function startGatewayProcess(args: readonly string[]): Promise<Gate
         headers: { "content-type": "application/json", ...headers },
         body: JSON.stringify(body),
       }),
+    output: () => out,
+    terminate() {
+      child.kill("SIGTERM");
+      return closed;
+    },
     async stop() {
-      const closed = once(child, "close");
       child.kill("SIGKILL");
       await closed;
     },

@@ -35,7 +35,7 @@ test("the catalogue has each model once, with its shortest context", () => {
   ]);
 });
 
-/** What Codex 0.169.0 refuses a catalogue without. */
+/** Fields without which Codex 0.169.0 refuses a catalogue. */
 test("an entry has every field that Codex requires", () => {
   const { models } = JSON.parse(toCodexCatalogue(testSettings({})));
   expect(Object.keys(models[0])).toEqual(

@@ -49,7 +49,7 @@ async function listening(started: Started): Promise<string> {
   });
 }
 
-/** A server that takes requests and never answers. */
+/** A server that accepts requests and never answers. */
 async function silentServer(): Promise<{ url: string; requests: () => number }> {
   let requests = 0;
   const server = createServer(() => (requests += 1));

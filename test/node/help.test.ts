@@ -27,7 +27,7 @@ test("no line of the help is wider than a terminal", () => {
 test("an entry says what the value is, what it means and what it is by default", () => {
   expect(toFullHelp()).toContain(`\
   --max-body-bytes <bytes>
-      Largest request body. [33554432]
+      Maximum bytes of a request body. [33554432]
 `);
   expect(toFullHelp()).toContain(`\
   --open

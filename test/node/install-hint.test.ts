@@ -17,7 +17,7 @@ test.each([
     "npx --package harmony-gateway --package ioredis harmony-gateway",
   ],
   ["as a clone", "/srv/harmony-gateway/src/node/x.ts", "npm install --no-save ioredis"],
-])("installed %s, a package is added by the command for that", (_, own, command) => {
+])("installed %s, the hint names the command that adds a package", (_, own, command) => {
   const exists = (file: string) => file === path("/app/package.json");
   expect(toInstallCommand("ioredis", path(own), exists)).toBe(command);
 });

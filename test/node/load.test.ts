@@ -1,4 +1,4 @@
-/** A gateway over three servers under load, one of which falls ill in the middle of it. */
+/** A gateway over three servers under load, one of which starts to fail. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -10,9 +10,9 @@ import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 const STREAMS = 200;
 const TOKEN_MS = 10;
 const TEXT = Array.from({ length: 14 }, (_, n) => ` word${n}`).join("");
-/** No stream may be silent for as long, not even while all of them begin on a machine that is busy. */
+/** Longer than any stream is silent, even while all of them begin on a busy machine. */
 const PATIENT_MS = 120_000;
-/** Where a server hangs. So few streams begin that none of the others is silent for as long. */
+/** For the test with a hanging server. With so few streams, no other one is silent for as long. */
 const IMPATIENT_MS = 4_000;
 const FEW_STREAMS = 30;
 
@@ -58,7 +58,7 @@ async function expectRest(): Promise<void> {
   await expect.poll(leftBehind).toEqual(NOTHING);
 }
 
-/** What is in flight once everybody has been answered. */
+/** What is in flight after all requests have been answered. */
 const NOTHING = { inFlight: [0, 0, 0], open: [0, 0, 0], turns: 0 };
 
 interface Outcome {
@@ -66,7 +66,7 @@ interface Outcome {
   readonly status: number;
   readonly text: string;
   readonly finish: string | undefined;
-  /** Of the error in the stream. */
+  /** The type of the error in the stream. */
   readonly error: z.infer<typeof streamError> | undefined;
   readonly done: boolean;
 }
@@ -116,7 +116,7 @@ async function ask(prompt: number, signal?: AbortSignal): Promise<Outcome> {
   };
 }
 
-/** Half of the streams are in their middle when the first server falls ill; of the others none has got a token. */
+/** When the first server fails, half of the streams have received tokens, and the others none. */
 async function runThrough(
   fault: (server: FaultyVllm) => void,
   streams = STREAMS,
@@ -133,7 +133,7 @@ async function runThrough(
 }
 
 interface StopStreams {
-  /** Waits until so many streams have come to where they stop. */
+  /** Waits until this many streams have stopped. */
   until(count: number): Promise<void>;
   release(): void;
 }
@@ -165,7 +165,7 @@ function isWhole(outcome: Outcome): boolean {
   return status === 200 && text === TEXT && finish === "stop" && error === undefined && done;
 }
 
-/** What became of the streams that were not answered whole. */
+/** The outcome of the streams that were not completed. */
 function lossesOf(outcomes: readonly Outcome[]) {
   const [ill] = servers;
   const failed = outcomes.filter((outcome) => !isWhole(outcome));
@@ -174,13 +174,13 @@ function lossesOf(outcomes: readonly Outcome[]) {
   );
   return {
     some: failed.length > 0,
-    /** The ill server had not written a token for them: another one could have answered. */
+    /** The failing server had sent them no token, so another one could have answered. */
     needless: failed.filter(({ prompt }) => ill?.begun.has(prompt) !== true),
     ends: [...new Set(ends)].map((end): unknown => JSON.parse(end)),
   };
 }
 
-/** Only what the ill server had begun is lost, and each ends with this error. */
+/** Only streams that the failing server had begun are lost, each with this error. */
 function begunOnly(error: z.infer<typeof streamError>) {
   const end = { status: 200, finish: "error", error, done: false, beginsWell: true };
   return { some: true, needless: [], ends: [end] };

@@ -38,7 +38,7 @@ test("a key's quota in memory is that of the settings, or its own", async () => 
   };
   expect(await fill("a")).toEqual([undefined, "x", "x"]);
   expect(await fill("b")).toEqual([undefined, undefined, "x"]);
-  // What one has filled has cost the other nothing.
+  // Filling one quota does not evict entries of the other.
   expect(await store.get("a3")).toBe("x");
   await store.set("large", "x".repeat(1_000), 60, "a");
   expect(await store.get("large")).toBeUndefined();
@@ -50,7 +50,7 @@ test("KV is on Workers only", async () => {
   );
 });
 
-test("a Redis that cannot be reached is opened all the same, and says why it does not answer", async () => {
+test("an unreachable Redis can be opened, and operations report why they fail", async () => {
   const store = await open({ store: "redis://alice:secret@127.0.0.1:1", storeTimeoutMs: 30_000 });
   const reason =
     "Cannot reach Redis at redis://127.0.0.1:1 (connection refused). " +

@@ -132,6 +132,20 @@ describe("variables", () => {
     ]);
   });
 
+  test("processes that share a port and nothing else start with a warning", () => {
+    const sealed = {
+      HARMONY_GATEWAY_REASONING_POLICY: "sealed",
+      HARMONY_GATEWAY_SEALING_KEYS: "A".repeat(43),
+    };
+    const warningsOf = (...args: string[]) => loadSettings(args, sealed).warnings;
+    expect(warningsOf("--reuse-port")).toEqual([
+      "reusePort: stored responses, conversations and background responses are found only by the process that made them. " +
+        "Clients must send store: false. A shared store such as Redis removes this limit.",
+    ]);
+    expect(warningsOf("--reuse-port", "--store", "redis://a")).toEqual([]);
+    expect(warningsOf()).toEqual([]);
+  });
+
   test("variables that Kubernetes sets for a service of our name are ignored", () => {
     const links = {
       HARMONY_GATEWAY_PORT: "tcp://10.0.0.1:8787",

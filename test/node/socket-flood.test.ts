@@ -14,7 +14,7 @@ const SHA256_OF_B = "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59
 const MESSAGES = 12;
 const BYTES = 3_000_000;
 
-/** Answers nobody before it is let go. */
+/** Answers no request before it is released. */
 function heldEngine(go: Promise<void>): Engine {
   const engine = createDemoEngine();
   return {
@@ -48,7 +48,7 @@ test("messages sent ahead on one socket wait at the client, not in the gateway",
     const create = { type: "response.create", model: "openai/gpt-oss-20b", input: "Hi" };
     const message = JSON.stringify({ ...create, store: false, strays });
     for (let n = 0; n < MESSAGES; n += 1) socket.send(message);
-    // Time enough to read all of it, if it were read.
+    // Long enough to read everything, if the gateway did not stop reading.
     for (let n = 0; n < 100; n += 1) {
       expect((await fetch(`${gateway.origin}/health`)).status).toBe(200);
     }

@@ -1,4 +1,4 @@
-/** What somebody may type wrong, and the sentence that answers it. None of these starts anything. */
+/** Mistakes in command lines, and the messages they cause. None of them starts anything. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -147,15 +147,15 @@ const WRONG: readonly (readonly [args: string, sentence: string])[] = [
 
 async function answerTo(args: readonly string[], environment = {}) {
   const printed: string[] = [];
-  const complaints: string[] = [];
+  const errors: string[] = [];
   const codes: number[] = [];
   await main(args, {
     environment,
     print: (text) => void printed.push(text),
-    complain: (text) => void complaints.push(text),
+    printError: (text) => void errors.push(text),
     fail: (code) => void codes.push(code),
   });
-  return { printed, complaints, codes };
+  return { printed, errors, codes };
 }
 
 test("there are at least forty wrong invocations", () => {
@@ -166,14 +166,14 @@ test.each(WRONG)("%s", async (line, sentence) => {
   const args = line.split(" ").map((arg) => arg.replace("~/", `${folder}/`));
   expect(await answerTo(args)).toEqual({
     printed: [],
-    complaints: [sentence.replace("~/", `${folder}/`)],
+    errors: [sentence.replace("~/", `${folder}/`)],
     codes: [2],
   });
 });
 
-test.each(["claude", "codex"])("%s needs not know where the model runs", async (command) => {
-  const { complaints, printed } = await answerTo([command, "--model", "my-model"]);
-  expect(complaints).toEqual([]);
+test.each(["claude", "codex"])("%s does not need to know where the model runs", async (command) => {
+  const { errors, printed } = await answerTo([command, "--model", "my-model"]);
+  expect(errors).toEqual([]);
   expect(printed.join()).toContain("my-model");
 });
 
@@ -181,6 +181,6 @@ test.each([
   ["HARMONY_GATEWAY_PORT", "x", 'expected a whole number from 0 to 65535, got "x".'],
   ["HARMONY_GATEWAY_URL", "gpu", 'expected a URL that begins with http:// or https://, got "gpu".'],
 ])("the variable %s=%s", async (name, value, problem) => {
-  const { complaints } = await answerTo([], { [name]: value });
-  expect(complaints).toEqual([`${name}: ${problem}`]);
+  const { errors } = await answerTo([], { [name]: value });
+  expect(errors).toEqual([`${name}: ${problem}`]);
 });

@@ -35,7 +35,7 @@ interface Outcome {
 
 type Step = Pick<ConvertOptions, "from" | "to">;
 
-/** Through these steps, one after the other, until one refuses. */
+/** Runs these conversions in sequence, until one refuses. */
 function through(line: string, steps: readonly Step[]): Outcome {
   let current = line;
   const losses: string[] = [];
@@ -58,7 +58,7 @@ const pairs = FORMATS.flatMap((from) => FORMATS.map((to) => [from, to] as const)
 /** Bodies of several parts, each of which was encoded alone: the same text in other ids. */
 const SEVERAL_PARTS = new Set(["hr-0158", "hr-0170"]);
 
-/** What `docs/formats.md` names. */
+/** The losses that `docs/formats.md` lists. */
 const documented = new Set(
   [...readFileSync("docs/formats.md", "utf8").matchAll(/`([a-z][\w.-]*|E-[A-Z-]+)`/g)].map(
     ([, name = ""]) => name.replace(/^header\..*/, "header."),

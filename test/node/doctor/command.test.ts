@@ -6,17 +6,15 @@ import { DOCTOR_USAGE } from "../../../src/node/doctor/usage.ts";
 import { readDoctorFlags } from "../../../src/node/doctor/options.ts";
 import { startToyServer, type ToyServer } from "../../helpers/toy-servers.ts";
 
-async function run(
-  ...args: string[]
-): Promise<{ printed: string; complained: string; code: number }> {
-  let [printed, complained, code] = ["", "", 0];
+async function run(...args: string[]): Promise<{ printed: string; errors: string; code: number }> {
+  let [printed, errors, code] = ["", "", 0];
   await main(["doctor", ...args], {
     environment: { NO_COLOR: "1" },
     print: (text) => (printed += `${text}\n`),
-    complain: (text) => (complained += `${text}\n`),
+    printError: (text) => (errors += `${text}\n`),
     fail: (exitCode) => (code = exitCode),
   });
-  return { printed, complained, code };
+  return { printed, errors, code };
 }
 
 test("the demo engine is examined without any settings", async () => {
@@ -47,7 +45,7 @@ describe("a server", () => {
     await Promise.all([whole.close(), broken.close()]);
   });
 
-  test("is found out and examined; credentials do not show", async () => {
+  test("is detected and examined, and its credentials are not shown", async () => {
     const url = whole.url.replace("//", "//user:geheim@");
     const { printed, code } = await run("--url", url, "--checks", "identity,special-tokens");
     expect(code).toBe(0);
@@ -93,7 +91,7 @@ describe("a server", () => {
     ]);
   });
 
-  test("is one of several: the worst of them counts", async () => {
+  test("is one of several: the worst result counts", async () => {
     const backends = [
       { engine: "vllm", url: whole.url },
       { engine: "vllm", url: broken.url },
@@ -112,7 +110,7 @@ describe("a server", () => {
     ]);
   });
 
-  test("that only costs something ends with 1", async () => {
+  test("that is only degraded ends with 1", async () => {
     const { code } = await run("--engine", "completions", "--url", whole.url, "--checks", "ids-in");
     expect(code).toBe(1);
   });
@@ -126,8 +124,8 @@ test.each([
   ["--json --markdown", "--markdown: choose one of --json and --markdown."],
   ["--qick", "--qick: there is no such flag."],
 ])("%s is answered with a sentence", async (args, sentence) => {
-  const { complained, code } = await run(...args.split(" "));
-  expect(complained).toBe(`${sentence}\n`);
+  const { errors, code } = await run(...args.split(" "));
+  expect(errors).toBe(`${sentence}\n`);
   expect(code).toBe(2);
 });
 

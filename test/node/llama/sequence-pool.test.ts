@@ -8,7 +8,7 @@ interface Held extends Sequence {
 }
 
 function holding(name: string, ids: readonly TokenId[]): Held {
-  return { name, ids, nextTokenIndex: ids.length };
+  return { name, ids, nextTokenIndex: () => ids.length };
 }
 
 /** How many of the tokens it holds the prompt begins with. */

@@ -1,4 +1,4 @@
-/** The official client against real servers of the project, and against servers that die, flood or do not answer. */
+/** The official client against real servers of the MCP project, and against servers that die, flood or do not answer. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
@@ -63,14 +63,14 @@ describe.skipIf(!HAS_MCP_SERVER)(`a real server${WITHOUT_MCP_SERVER}`, () => {
       await server.close();
     });
 
-    test("what the model cannot read is named", async () => {
+    test("results that the model cannot read are named", async () => {
       const server = open();
       const { text } = await server.callTool("get-tiny-image", "", never);
       expect(text).toContain("[image left out: the model reads only text]");
       await server.close();
     });
 
-    test("wrong calls are outcomes", async () => {
+    test("invalid calls are results, not exceptions", async () => {
       const server = open();
       expect(await server.callTool("get-sum", '{"a":"x"}', never)).toHaveProperty("error");
       expect(await server.callTool("no-such-tool", "{}", never)).toHaveProperty("error");
@@ -176,7 +176,7 @@ describe("a server that", () => {
     await stop();
   });
 
-  test("is no program is told as such", async () => {
+  test("is not a program is reported as such", async () => {
     const missing = createMcpServer({
       label: "none",
       target: { type: "stdio", command: "/no/such/program", args: [], env: {} },
@@ -186,7 +186,7 @@ describe("a server that", () => {
     await missing.close();
   });
 
-  test("never starts does not keep the gateway from closing", async () => {
+  test("never starts does not prevent shutdown", async () => {
     const silent = stdioServer(["-e", "setInterval(() => {}, 1000)"]);
     const leaving = new AbortController();
     const listing = silent.listTools(leaving.signal);
@@ -195,7 +195,7 @@ describe("a server that", () => {
     await silent.close();
   });
 
-  test("ends at once is told as such, and started again for the next call", async () => {
+  test("exits immediately is reported as such, and is started again for the next call", async () => {
     const dying = stdioServer(["-e", "process.exit(1)"]);
     await expect(dying.listTools(never)).rejects.toThrow("cannot be used");
     expect(await dying.callTool("echo", "{}", never)).toHaveProperty("error");

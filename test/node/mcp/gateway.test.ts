@@ -1,4 +1,4 @@
-/** A gateway with MCP servers of its own: real ones of the project, and a program that tells when it runs. */
+/** A gateway with configured MCP servers: real ones, and a program that shows whether it is running. */
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

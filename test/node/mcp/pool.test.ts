@@ -1,4 +1,4 @@
-/** Connections to MCP servers: who shares one, how many there are, and when they end. */
+/** Connections to MCP servers: sharing, limits, and when they are closed. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createMcpPool, type McpPoolOptions } from "../../../src/node/mcp/pool.ts";
 import { type McpServer, type McpTool, McpUnavailable } from "../../../src/tools/mcp/connection.ts";
@@ -41,7 +41,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("one key is one connection, closed when nobody has used it for a while", async () => {
+test("a key has one connection, which is closed when it is idle", async () => {
   const { pool, open, log } = setup();
   await open("a").listTools(never);
   await open("a").listTools(never);
@@ -79,7 +79,7 @@ test("a retired pool closes what is idle, and the rest when it has ended", async
   expect(pool.size).toBe(0);
 });
 
-test("a list counts for a minute, and one answer serves all who wait for it", async () => {
+test("a list of tools is cached for a minute, and concurrent requests share one", async () => {
   const { open, log } = setup({ idleMs: 600_000, listingMs: 60_000 });
   await Promise.all([open("a").listTools(never), open("a").listTools(never)]);
   await vi.advanceTimersByTimeAsync(59_000);
@@ -90,7 +90,7 @@ test("a list counts for a minute, and one answer serves all who wait for it", as
   expect(log).toEqual(["open a", "list a", "list a"]);
 });
 
-test("a failed list delays no second request, and is asked for again after a few seconds", async () => {
+test("a failed list does not delay the next request, and is requested again after a few seconds", async () => {
   const { open, log } = setup({ idleMs: 600_000 }, () =>
     Promise.reject(new McpUnavailable("down")),
   );
@@ -102,7 +102,7 @@ test("a failed list delays no second request, and is asked for again after a few
   expect(log).toEqual(["open a", "list a", "list a"]);
 });
 
-test("where there are too many, the one that was not used for longest makes room", async () => {
+test("beyond the maximum, the least recently used connection is closed", async () => {
   const { pool, open, log } = setup({ maxOfGroup: 2 });
   await open("a").listTools(never);
   await open("b").listTools(never);
@@ -111,12 +111,12 @@ test("where there are too many, the one that was not used for longest makes room
   expect(log.at(-2)).not.toBe("close a");
   expect(log).toContain("close b");
   expect(pool.size).toBe(2);
-  // Other tenants have their own share.
+  // Other tenants have limits of their own.
   await open("d", "other").listTools(never);
   expect(pool.size).toBe(3);
 });
 
-test("where all of them are in use, a further server is told to be unavailable", async () => {
+test("if all connections are in use, a further server is reported as unavailable", async () => {
   const { open, finishCalls } = setup({ maxOfGroup: 1 });
   const call = open("a").callTool("t", "{}", never);
   await expect(open("b").listTools(never)).rejects.toThrow("Too many MCP servers are in use.");

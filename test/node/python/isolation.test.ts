@@ -1,6 +1,6 @@
 /**
- * Attempts to get out of the interpreter, from Python and, one step further, from the JavaScript below it. The latter
- * meet only the wall itself, Deno without permissions. A new Pyodide or Deno that opens a hole fails here.
+ * Attempts to escape from the interpreter, from Python and from the JavaScript below it. The latter are stopped only
+ * by Deno's permissions. A version of Pyodide or Deno that allows an escape fails here.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -43,7 +43,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Runs code in which FILE, FOLDER and PORT stand for what must not be reached. */
+  /** Runs code in which FILE, FOLDER and PORT stand for resources that must be unreachable. */
   function probe(code: string) {
     return session.run(fill(code), never);
   }
@@ -124,7 +124,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
   });
 
   describe("from JavaScript, which Python can reach by any of its objects", () => {
-    /** How Deno refuses. Another error may be one of the probe itself. */
+    /** Deno's refusals. Any other error may be a mistake in the probe itself. */
     const REFUSED =
       /NotCapable|Requires (?:read|import) access|NotADirectory|create cache storage|--no-(?:npm|remote) is specified|Error: denied/;
     const evaluate = (script: string) =>

@@ -29,7 +29,7 @@ async function start(options: FakeMcpOptions = {}) {
   return { server, runtime, call, reasons };
 }
 
-test("code goes to the tool that takes it, and what it prints comes back", async () => {
+test("code is sent to the tool that accepts it, and its output is returned", async () => {
   const { server, call } = await start({
     tools: () => [{ name: "other", inputSchema: { type: "object" } }, codeTool("run")],
     answer: () => "55\n",
@@ -47,13 +47,13 @@ test("code goes to the tool that takes it, and what it prints comes back", async
   expect(server.requests[0]?.headers.authorization).toBe("Bearer secret");
 });
 
-test("of several tools for code, it is the one called python", async () => {
+test("of several tools for code, the one named python is used", async () => {
   const { server, call } = await start({ tools: () => [codeTool("bash"), codeTool("python")] });
   await call("1");
   expect(server.calls).toMatchObject([{ name: "python" }]);
 });
 
-test("each turn has a session of the server's of its own, and is told that nothing is kept", async () => {
+test("each turn has its own session at the server, and the model is told that nothing is kept", async () => {
   const { server, call, runtime } = await start();
   await call("x = 1");
   const { text } = await call("x", "session-1");
@@ -64,7 +64,7 @@ test("each turn has a session of the server's of its own, and is told that nothi
 });
 
 describe("what goes wrong", () => {
-  test("what the code raises is its output", async () => {
+  test("an exception in the code is output", async () => {
     const { call } = await start({
       answer: () => ({ isError: true, content: [{ type: "text", text: "NameError: x" }] }),
     });
@@ -91,7 +91,7 @@ describe("what goes wrong", () => {
     });
   });
 
-  test("why it failed is told to the operator", async () => {
+  test("the reason for a failure is logged", async () => {
     const { call, reasons } = await start({
       intercept: (_, response) => {
         response.writeHead(500).end();
