@@ -40,6 +40,13 @@ export interface Listening {
  */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
+/**
+ * Connections that wait to be accepted: as many as the system allows (Linux: `net.core.somaxconn`), instead of Node's 511.
+ * libuv accepts one connection per iteration of its loop. Clients beyond the limit connect a second later or more, and
+ * are reset after a minute.
+ */
+const BACKLOG = 65_535;
+
 /** How often idle connections are closed during shutdown. */
 const SWEEP_MS = 50;
 
@@ -77,7 +84,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     const fail = (error: Error) =>
       reject(explainListenError(error, { host, port, flag, reusePort }));
     server.once("error", fail);
-    server.listen({ host, port, reusePort }, () => {
+    server.listen({ host, port, reusePort, backlog: BACKLOG }, () => {
       server.off("error", fail);
       resolve();
     });
