@@ -44,10 +44,14 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   app.use("/inspect/*", checkOrigin(options));
 
   app.get("/inspect", async (c) => c.html(await assets.page(), 200, PAGE_HEADERS));
-  app.get("/inspect/app/:name", async (c) => {
-    const file = await assets.file(c.req.param("name"));
+  app.get("/inspect/app/:version/:name", async (c) => {
+    const file = await assets.file(c.req.param("version"), c.req.param("name"));
     if (file === undefined) return c.notFound();
-    return c.body(file.text, 200, { ...PAGE_HEADERS, "content-type": file.type });
+    return c.body(file.text, 200, {
+      ...PAGE_HEADERS,
+      "content-type": file.type,
+      "cache-control": "private, max-age=31536000, immutable",
+    });
   });
 
   app.use("/inspect/api/*", checkToken(options));
@@ -73,7 +77,10 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     return c.body(stream, 200, { ...PAGE_HEADERS, "content-type": "text/event-stream" });
   });
   app.get("/inspect/api/turns/:number", async (c) => {
-    const entry = recorder.find(Number(c.req.param("number")));
+    const number = c.req.param("number");
+    const newest = recorder.entries.at(-1);
+    if (number === "newest" && newest === undefined) return c.body(null, 204, PAGE_HEADERS);
+    const entry = number === "newest" ? newest : recorder.find(Number(number));
     if (entry === undefined) return c.json({ error: "This turn is no longer kept." }, 404);
     // Before the record: a turn that ends meanwhile is then asked for once more.
     const row = toRow(entry);

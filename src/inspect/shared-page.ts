@@ -12,7 +12,7 @@ const RECORD_ID = "shared-turn";
  */
 export async function toSharedPage(assets: Assets, turn: string): Promise<string> {
   const scripts = await assets.scripts();
-  const style = (await assets.file("style.css"))?.text ?? "";
+  const style = await assets.style();
   const imports: Record<string, string> = {};
   for (const [name, text] of scripts) {
     imports[moduleName(name)] = `data:text/javascript;base64,${toBase64(withModuleNames(text))}`;

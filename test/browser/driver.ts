@@ -10,6 +10,7 @@ import { join } from "node:path";
 export interface Page {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
+  addInitScript(script: string): Promise<unknown>;
   url(): string;
   getByRole(role: string, options?: { name?: string | RegExp; exact?: boolean }): Locator;
   getByText(text: string | RegExp, options?: { exact?: boolean }): Locator;

@@ -96,6 +96,27 @@ describe.skipIf(MISSING !== undefined)(
       expect(problems).toEqual([]);
     });
 
+    test("what is painted first waits for the style sheet only, and is replaced by the page", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      const html = await (await fetch(`${gateway.origin}/inspect`)).text();
+      const script = /src="([^"]+)app\.[jt]s"/.exec(html)?.[1];
+      const alone = await browser.newPage({ javaScriptEnabled: false });
+      onTestFinished(() => alone.close());
+      await alone.goto(`${gateway.origin}/inspect`);
+      await alone.getByText("Loading …").waitFor();
+      await post(gateway, HELLO);
+      const { page, requested } = await show();
+      await page.getByRole("heading", { name: "What it wrote" }).waitFor();
+      expect(await page.getByText("Loading …").count()).toBe(0);
+      expect(await page.locator("header.top").count()).toBe(1);
+      // Asked for while modules were loading, and not again.
+      const asked = requested.map((url) => url.slice(gateway.origin.length));
+      expect(asked.filter((path) => path.startsWith("/inspect/api/turns/"))).toEqual([
+        "/inspect/api/turns/newest",
+      ]);
+      expect(asked.filter((path) => path === `${script}app.ts`)).toHaveLength(1);
+    });
+
     test("without the token nothing is shown but a field for it", async () => {
       const { gateway } = await openInspected(scriptedEngine(() => FINAL));
       await post(gateway, HELLO);

@@ -55,7 +55,7 @@ test("the page contains no data, and its policy forbids other origins and inline
 
 test("records require the token", async () => {
   const { get } = createInspected();
-  const paths = ["turns", "turns/1", "turns/1/file", "changes"].map(
+  const paths = ["turns", "turns/1", "turns/newest", "turns/1/file", "changes"].map(
     (each) => `/inspect/api/${each}`,
   );
   for (const path of paths) {
@@ -81,7 +81,7 @@ describe("requests whose host or origin is not a name of this machine", () => {
 
   test.each(FOREIGN)("%s is refused, even with the right token", async (_, headers) => {
     const { get } = createInspected();
-    for (const path of ["/inspect", "/inspect/app/style.css", "/inspect/api/turns"]) {
+    for (const path of ["/inspect", "/inspect/app/any/style.css", "/inspect/api/turns"]) {
       const response = await get(path, { ...OWN, ...headers });
       expect(response.status).toBe(403);
     }
@@ -127,14 +127,50 @@ test("a turn is served with the texts of its tokens, and as a file that loads no
   expect((await get("/inspect/api/turns/99")).status).toBe(404);
 });
 
-test("only the page's own files are served", async () => {
+/** The addresses in the page's HTML. */
+async function namedFiles(get: ReturnType<typeof createInspected>["get"]): Promise<string[]> {
+  const html = await (await get("/inspect")).text();
+  return Array.from(html.matchAll(/(?:src|href)="([^"]+)"/g), ([, address = ""]) => address);
+}
+
+test("the page names every module that it will import, once, so that all are loaded at the same time", async () => {
   const { get } = createInspected();
-  for (const name of ["app.ts", "style.css", "lit-html.js"]) {
-    expect((await get(`/inspect/app/${name}`)).status).toBe(200);
+  const named = await namedFiles(get);
+  expect(new Set(named).size).toBe(named.length);
+  const scripts = named.filter((address) => !address.endsWith(".css"));
+  expect(scripts.length).toBeGreaterThan(15);
+  for (const address of scripts) {
+    const text = await (await get(address)).text();
+    for (const [, name = ""] of text.matchAll(/from\s*"\.\/([^"]+)"/g)) {
+      expect(named).toContain(address.replace(/[^/]+$/, name));
+    }
   }
+});
+
+test("only the page's own files are served, and may be kept: their address has a hash of them", async () => {
+  const { get } = createInspected();
+  const named = await namedFiles(get);
+  for (const address of named) {
+    const response = await get(address);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
+  }
+  const base = named[0]?.replace(/[^/]+$/, "");
   for (const name of ["tsconfig.json", "..%2Froutes.ts", "..%2f..%2fapp.ts", "none.js", "."]) {
-    expect((await get(`/inspect/app/${name}`)).status).toBe(404);
+    expect((await get(`${base}${name}`)).status).toBe(404);
   }
+  expect((await get("/inspect/app/another-version/style.css")).status).toBe(404);
+});
+
+test("the newest turn can be asked for before its number is known", async () => {
+  const { recorded, get } = createInspected();
+  expect((await get("/inspect/api/turns/newest")).status).toBe(204);
+  for (const content of ["first", "second"]) {
+    const body = { ...HELLO, messages: [{ role: "user", content }] };
+    await (await recorded.post("/v1/chat/completions", body)).text();
+  }
+  const newest = await (await get("/inspect/api/turns/newest")).json();
+  expect(newest).toMatchObject({ row: { number: 2, words: "second" } });
 });
 
 test("the scripts are JavaScript without types, below 60 KB after gzip", async () => {

@@ -36,6 +36,14 @@ export async function loadOverview(): Promise<Overview> {
   return overview;
 }
 
+/** Undefined: there is no turn yet. */
+export async function loadNewest(): Promise<LoadedTurn | undefined> {
+  const response = await request("turns/newest");
+  if (response.status === 204) return undefined;
+  const turn: LoadedTurn = await response.json();
+  return turn;
+}
+
 /** @param known of a running turn: only what is new is sent, and added to what is known. */
 export async function loadTurn(number: number, known?: LoadedTurn): Promise<LoadedTurn> {
   const since = known?.row.number === number ? known.seen : undefined;

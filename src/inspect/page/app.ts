@@ -4,15 +4,16 @@ import { answerPane, linkParts } from "./answer.ts";
 import {
   followChanges,
   keepToken,
+  loadNewest,
   loadOverview,
   loadTurn,
-  readToken,
   saveTurn,
   TokenRefused,
 } from "./api.ts";
 import { cameBand } from "./came.ts";
 import { comparePane } from "./compare.ts";
 import { conversationBand } from "./conversation.ts";
+import { type FirstLoad, firstLoad, sharedTurn } from "./first-load.ts";
 import { toCount, toMs, toOutcome } from "./format.ts";
 import { listPane, ROW_HEIGHT } from "./list.ts";
 import { outputBand } from "./output.ts";
@@ -96,7 +97,7 @@ function mainPane(turn: LoadedTurn | undefined): TemplateResult {
     case "compare":
       return comparePane(pickOther);
     case "turn":
-      return turn === undefined ? empty() : turnView(turn);
+      return turn === undefined ? noTurn() : turnView(turn);
     default:
       return state.pane satisfies never;
   }
@@ -138,6 +139,14 @@ function turnView(turn: LoadedTurn): TemplateResult {
     }
     ${cameBand(turn)} ${conversationBand(turn)} ${outputBand(turn)}
   </div>`;
+}
+
+/** No turn is shown: the list or the selected turn has not come yet, or there is none. */
+function noTurn(): TemplateResult {
+  const { overview, rows, selected } = state;
+  if (overview !== undefined && rows.length === 0) return empty();
+  const isComing = overview === undefined || selected !== undefined;
+  return html`${isComing ? html`<p class="quiet pad" role="status">Loading …</p>` : nothing}`;
 }
 
 function empty(): TemplateResult {
@@ -240,12 +249,15 @@ async function refresh(number: number): Promise<void> {
   clearTimeout(nextRefresh);
   const started = performance.now();
   const turn = await loadTurn(number, state.turn);
-  if (state.selected !== number) return;
+  if (state.selected === number) show(turn, performance.now() - started);
+}
+
+/** @param cost milliseconds that it took to load */
+function show(turn: LoadedTurn, cost: number): void {
   update({ turn });
   if (turn.row.isComplete) return;
-  const cost = performance.now() - started;
   nextRefresh = setTimeout(
-    () => void attempt(() => refresh(number)),
+    () => void attempt(() => refresh(turn.row.number)),
     Math.max(REFRESH_MS, cost * 10),
   );
 }
@@ -320,12 +332,12 @@ function onKey(event: KeyboardEvent): void {
   }
 }
 
-async function start(): Promise<void> {
+/** @param first what has been asked for already */
+async function start(first?: FirstLoad): Promise<void> {
   await attempt(async () => {
-    const overview = await loadOverview();
+    const overview = await (first?.overview ?? loadOverview());
     update({ overview, rows: overview.turns.toReversed() });
-    const newest = overview.turns.at(-1);
-    if (newest !== undefined && state.selected === undefined) select(newest.number);
+    void attempt(() => showNewest(first));
     await followChanges(merge, (isConnected) => {
       update({ isConnected });
       if (isConnected) void attempt(async () => merge((await loadOverview()).turns));
@@ -333,20 +345,23 @@ async function start(): Promise<void> {
   });
 }
 
-/** A turn embedded in the page. There is no gateway then. */
-function readSharedTurn(): LoadedTurn | undefined {
-  const text = document.querySelector("#shared-turn")?.textContent;
-  if (text === undefined || text === null) return undefined;
-  const turn: LoadedTurn = JSON.parse(text);
-  return turn;
+async function showNewest(first?: FirstLoad): Promise<void> {
+  const turn = await (first?.newest ?? loadNewest());
+  if (turn === undefined || state.selected !== undefined) return;
+  update({ selected: turn.row.number, isListOpen: false });
+  show(turn, 0);
 }
 
-const root = document.createElement("div");
+const frame = document.querySelector("#app");
+const root = frame instanceof HTMLElement ? frame : document.createElement("div");
 root.id = "app";
-const shared = readSharedTurn();
 document.body.append(root);
+let isDrawn = false;
 let wasHelpOpen = false;
 onChange(() => {
+  // What the page came with, drawn anew with its contents.
+  if (!isDrawn) root.replaceChildren();
+  isDrawn = true;
   render(page(), root);
   if (state.isHelpOpen && !wasHelpOpen) {
     const close = document.querySelector("#close-help");
@@ -356,10 +371,11 @@ onChange(() => {
 });
 linkParts(root);
 document.addEventListener("keydown", onKey);
-if (shared === undefined) {
-  readToken();
-  update({});
-  void start();
+if (sharedTurn !== undefined) {
+  const turn: LoadedTurn = JSON.parse(sharedTurn);
+  update({ turn, selected: turn.row.number, isShared: true });
+} else if (firstLoad === undefined) {
+  update({ isRefused: true });
 } else {
-  update({ turn: shared, selected: shared.row.number, isShared: true });
+  void start(firstLoad);
 }

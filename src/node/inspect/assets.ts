@@ -1,14 +1,17 @@
 /**
- * Reads the page's files. In a clone they are TypeScript, and their types are stripped when they are first asked for, as
- * Node does with the gateway's own sources; in the package they have been compiled.
+ * Reads the page's files, when they are first asked for. In a clone they are TypeScript, whose types are stripped, as Node does
+ * with the gateway's own sources; in the package they have been compiled.
  */
-import { readdir, readFile } from "node:fs/promises";
-import type { Asset, Assets } from "../../inspect/assets.ts";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { Assets } from "../../inspect/assets.ts";
+import { toPageHtml } from "../../inspect/page-html.ts";
 
 const FOLDER = new URL("../../inspect/page/", import.meta.url);
 /** `.ts` in a clone, `.js` in the package. */
 const EXTENSION = import.meta.url.slice(import.meta.url.lastIndexOf("."));
 const ENTRY = `app${EXTENSION}`;
+const EARLY = `first-load${EXTENSION}`;
 const LIBRARY = "lit-html.js";
 /** The files of `style/`, joined in this order: later rules override earlier ones. */
 const STYLE = "style.css";
@@ -25,49 +28,76 @@ const STYLES = [
   "narrow",
 ];
 
-const SCRIPT = "text/javascript; charset=utf-8";
-
 export function createAssets(): Assets {
-  const known = new Map<string, Promise<Asset | undefined>>();
-  let names: Promise<readonly string[]> | undefined;
-
-  const listNames = (): Promise<readonly string[]> => (names ??= readNames());
-
-  async function file(name: string): Promise<Asset | undefined> {
-    // Only names that are in the folder: nothing can be asked for by a path.
-    if (name !== LIBRARY && !(await listNames()).includes(name)) return undefined;
-    let asset = known.get(name);
-    if (asset === undefined) known.set(name, (asset = readAsset(name)));
-    return asset;
-  }
-
+  let read: Promise<Files> | undefined;
+  const files = (): Promise<Files> => {
+    read ??= readFiles().catch((error: unknown) => {
+      // Read again when they are asked for again.
+      read = undefined;
+      throw error;
+    });
+    return read;
+  };
   return {
-    file,
     async page() {
-      return toPage();
+      const { version, scripts } = await files();
+      const modules = [...scripts.keys()].filter((name) => name !== ENTRY && name !== EARLY);
+      const base = `/inspect/app/${version}/`;
+      return toPageHtml({ base, style: STYLE, early: EARLY, entry: ENTRY, modules });
+    },
+    async file(asked, name) {
+      const { version, style, scripts } = await files();
+      if (asked !== version) return undefined;
+      if (name === STYLE) return { text: style, type: "text/css; charset=utf-8" };
+      const text = scripts.get(name);
+      return text === undefined ? undefined : { text, type: "text/javascript; charset=utf-8" };
+    },
+    async style() {
+      return (await files()).style;
     },
     async scripts() {
-      const found = new Map<string, string>();
-      const scripts = (await listNames()).filter((name) => name.endsWith(EXTENSION));
-      for (const name of [ENTRY, ...scripts, LIBRARY]) {
-        const asset = await file(name);
-        if (asset !== undefined) found.set(name, asset.text);
-      }
-      return found;
+      const { scripts } = await files();
+      return new Map([[ENTRY, scripts.get(ENTRY) ?? ""], ...scripts]);
     },
   };
 }
 
-async function readNames(): Promise<readonly string[]> {
-  const names = await readdir(FOLDER);
-  return [...names.filter((name) => name.endsWith(EXTENSION)), STYLE];
+interface Files {
+  readonly version: string;
+  readonly style: string;
+  /** Only what the entry imports: nothing else in the folder can be asked for. */
+  readonly scripts: ReadonlyMap<string, string>;
 }
 
-async function readAsset(name: string): Promise<Asset> {
-  if (name === STYLE) return { text: await readStyle(), type: "text/css; charset=utf-8" };
+async function readFiles(): Promise<Files> {
+  const [style, scripts] = await Promise.all([readStyle(), readScripts()]);
+  const hash = createHash("sha256").update(style);
+  for (const [name, text] of scripts) hash.update(name).update(text);
+  return { version: hash.digest("base64url").slice(0, 16), style, scripts };
+}
+
+/** The modules of the page, found by their imports. Those of the first load come before all others. */
+async function readScripts(): Promise<Map<string, string>> {
+  const scripts = new Map<string, string>();
+  for (const start of [EARLY, ENTRY]) {
+    let level = [start];
+    while (level.length > 0) {
+      const texts = await Promise.all(level.map((name) => readScript(name)));
+      for (const [index, name] of level.entries()) scripts.set(name, texts[index] ?? "");
+      const imported = new Set(texts.flatMap((text) => importsOf(text)));
+      level = [...imported].filter((name) => !scripts.has(name));
+    }
+  }
+  return scripts;
+}
+
+function importsOf(text: string): string[] {
+  return Array.from(text.matchAll(/\b(?:from|import)\s*"\.\/([\w.-]+)"/g), ([, name = ""]) => name);
+}
+
+async function readScript(name: string): Promise<string> {
   const url = name === LIBRARY ? findLibrary() : new URL(name, FOLDER);
-  const text = await readFile(url, "utf8");
-  return { text: await toScript(name, text), type: SCRIPT };
+  return toScript(name, await readFile(url, "utf8"));
 }
 
 async function readStyle(): Promise<string> {
@@ -85,24 +115,6 @@ async function toScript(name: string, text: string): Promise<string> {
   return plain
     .replaceAll(/from\s*"lit-html"/g, `from "./${LIBRARY}"`)
     .replaceAll(/^\/\/# sourceMappingURL=.*$/gm, "");
-}
-
-function toPage(): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Inspector · harmony-gateway</title>
-<link rel="stylesheet" href="/inspect/app/${STYLE}">
-<script type="module" src="/inspect/app/${ENTRY}"></script>
-</head>
-<body>
-<noscript>The inspector needs JavaScript.</noscript>
-</body>
-</html>
-`;
 }
 
 /** Imported here, because not every runtime that is like Node has it. */
