@@ -13,6 +13,7 @@ import type { BuiltinName, InputEnd } from "../harmony/parse.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
 import type { Layout } from "../harmony/render.ts";
 import type { TokenId } from "../tokenizer/index.ts";
+import type { CitedLines, CitedSource } from "../tools/builtin-tool.ts";
 import type { Decision, Outcome, Stage } from "./next-step.ts";
 import type { Steering } from "./steering.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
@@ -30,9 +31,18 @@ export type TurnFact =
   /** What the engine has sent, before anything reads it. */
   | EngineEvent
   | { readonly type: "call-failed"; readonly error: unknown }
+  | TurnCited
   /** An event is given out. */
   | { readonly type: "emitted"; readonly event: Exclude<TurnEvent, { type: "part-delta" }> }
   | ParserFact;
+
+/** The model cited what a tool of the gateway has found. */
+export interface TurnCited {
+  readonly type: "cited";
+  readonly cursor: number;
+  readonly lines: CitedLines | undefined;
+  readonly source: CitedSource;
+}
 
 /** The conversation has become a prompt. Comes first. */
 export interface TurnRendered {

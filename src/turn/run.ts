@@ -191,7 +191,9 @@ function prepare(
       omits: toOmittedParts(turn),
       refuses: refusedCalls(turn, steering),
       checks: (name) => findCheckedTool(turn, name) !== undefined,
-      ...(turn.builtins && { builtins: toEmitted(turn, turn.builtins, builtins, repairs) }),
+      ...(turn.builtins && {
+        builtins: toEmitted(turn, turn.builtins, { runs: builtins, repairs, onFact }),
+      }),
     }),
     usage: createUsageCounter(),
     builtins,
@@ -235,12 +237,17 @@ function toBuiltinNames(builtins: TurnBuiltins | undefined): BuiltinName[] {
   );
 }
 
+interface EmittedDeps {
+  readonly runs: BuiltinRuns | undefined;
+  readonly repairs: Map<string, number>;
+  readonly onFact: OnFact | undefined;
+}
+
 /** How calls to these tools and citations of what they found are given out. */
 function toEmitted(
   { answer }: Turn,
   { tools, citations }: TurnBuiltins,
-  runs: BuiltinRuns | undefined,
-  repairs: Map<string, number>,
+  { runs, repairs, onFact }: EmittedDeps,
 ): EmittedBuiltins {
   const recipients = new Map(
     tools.flatMap(({ functions = [] }) => functions.map((each) => [each.name, each.recipient])),
@@ -255,7 +262,11 @@ function toEmitted(
     },
     onWrappedCode: () => void repairs.set("wrapped-code", (repairs.get("wrapped-code") ?? 0) + 1),
     citations: answer.type === "text" ? citations : "cut",
-    cite: (cursor, lines) => runs?.cite(cursor, lines),
+    cite: (cursor, lines) => {
+      const source = runs?.cite(cursor, lines);
+      if (source !== undefined) onFact?.({ type: "cited", cursor, lines, source });
+      return source;
+    },
   };
 }
 

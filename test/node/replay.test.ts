@@ -12,6 +12,7 @@ import { createRecordedEngine } from "../../src/node/replay/recorded-engine.ts";
 import { runAgain } from "../../src/node/replay/run-again.ts";
 import type { TurnRecord } from "../../src/telemetry/record/schema.ts";
 import { BROWSER } from "../helpers/browsing-app.ts";
+import { fakeTool } from "../helpers/fake-tool.ts";
 import { createRecordedApp, type RecordedApp } from "../helpers/recorded-app.ts";
 import { type Script, type ScriptedOptions, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { loopScripts, STEP_TOOL } from "../helpers/tool-loop.ts";
@@ -164,10 +165,114 @@ test("a turn in which the gateway ran a tool has its result, and is run again wi
   const result = record?.parts[2];
   expect(result).toMatchObject({ name: "browser.search", failed: false, sent: true });
   expect(result?.ended).toBeGreaterThanOrEqual(result?.started ?? Infinity);
-  expect(await compareAgain(app)).toMatchObject({
+  expect(await compareAgain(app)).toMatchObject({ differences: [], skipped: [] });
+  // A record of an earlier version has no more of a result than what the model read.
+  const older = reread({
+    ...reread(record),
+    parts: reread(record).parts.map((part) => ({ ...part, shown: undefined })),
+  });
+  const again = compareTurns(older, await runAgain(older, createRecordedEngine(older)));
+  expect(again).toMatchObject({
     differences: [],
     skipped: [expect.stringContaining("it shows what tools found")],
   });
+});
+
+const SEARCHED =
+  "<|channel|>analysis<|message|>I search.<|end|><|start|>assistant" +
+  '<|channel|>analysis to=browser.search<|message|>{"query":"rate"}<|call|>';
+const OPENED = '<|channel|>analysis to=browser.open<|message|>{"id":0}<|call|>';
+const LOST = '<|channel|>analysis to=browser.open<|message|>{"id":99}<|call|>';
+const CITED = "<|channel|>final<|message|>It is 0.5%【1†L0-L2】, it was 0.25%【7†L1】.<|return|>";
+const CODED = "<|channel|>analysis to=python code<|message|>print(6 * 7)<|call|>";
+
+/** A turn with tools: what the model writes, the API, the request. */
+const WITH_TOOLS: readonly (readonly [
+  name: string,
+  scripts: readonly string[],
+  path: string,
+  body: object,
+])[] = [
+  [
+    "a response with a search, a page, a page that is not there and citations",
+    [SEARCHED, OPENED, LOST, CITED],
+    "/v1/responses",
+    { input: "The rate?", tools: [{ type: "web_search" }], include: ["web_search_call.results"] },
+  ],
+  [
+    "a streamed response with them",
+    [SEARCHED, OPENED, CITED],
+    "/v1/responses",
+    { input: "The rate?", tools: [{ type: "web_search" }], stream: true },
+  ],
+  [
+    "a response with code",
+    [CODED, "<|channel|>final<|message|>42<|return|>"],
+    "/v1/responses",
+    {
+      input: "6 times 7?",
+      tools: [{ type: "code_interpreter", container: { type: "auto" } }],
+      include: ["code_interpreter_call.outputs"],
+    },
+  ],
+  [
+    "a chat completion with citations",
+    [SEARCHED, OPENED, CITED],
+    "/v1/chat/completions",
+    { ...HELLO, tools: [{ type: "browser_search" }], stream: true },
+  ],
+  [
+    "a message with a search and code",
+    [SEARCHED, CODED, CITED],
+    "/v1/messages",
+    {
+      max_tokens: 500,
+      messages: HELLO.messages,
+      tools: [
+        { type: "web_search_20250305", name: "web_search" },
+        { type: "code_execution_20250825", name: "code_execution" },
+      ],
+    },
+  ],
+  [
+    "a response whose limit of calls is reached",
+    [SEARCHED, OPENED, CITED],
+    "/v1/responses",
+    { input: "The rate?", tools: [{ type: "web_search" }], max_tool_calls: 1 },
+  ],
+];
+
+test.each(WITH_TOOLS.map(([name, scripts, path, body]) => ({ name, scripts, path, body })))(
+  "$name is compared whole, without running a tool",
+  async ({ scripts, path, body }) => {
+    const python = fakeTool({ answer: () => "42\n" });
+    const app = createRecordedApp({
+      engine: scriptedEngine(scripts),
+      toolbox: { browser: BROWSER, python: () => python },
+      settings: { citations: "annotate" },
+    });
+    await (await app.post(path, { model: MODEL, ...body })).text();
+    const [record] = await app.records();
+    expect(record?.parts.map(({ kind }) => kind)).toContain("tool-result");
+    const ran = python.calls.length;
+    const comparison = await compareAgain(app);
+    expect(comparison).toMatchObject({ differences: [], skipped: [] });
+    expect(comparison.same).toContain("answer");
+    expect(python.calls.length).toBe(ran);
+  },
+);
+
+test("what tools found is content: without content it is not in a record", async () => {
+  const app = createRecordedApp({
+    engine: scriptedEngine([SEARCHED, OPENED, CITED]),
+    toolbox: { browser: BROWSER },
+    recorder: { keepsContent: false },
+  });
+  const body = { model: MODEL, input: "The rate?", tools: [{ type: "web_search" }] };
+  await (await app.post("/v1/responses", body)).text();
+  const [record] = await app.records();
+  expect(record?.cited).toHaveLength(1);
+  expect(JSON.stringify(record)).not.toMatch(/Policy rate|rates\.md|January/);
 });
 
 test("differences are reported with their place", async () => {

@@ -1,8 +1,21 @@
-/** Stands in for the tools that the gateway ran in a recorded turn: each call gets its recorded result. */
-import type { BuiltinTool } from "../../tools/builtin-tool.ts";
-import type { TurnRecord } from "../../telemetry/record/schema.ts";
+/**
+ * Stands in for the tools that the gateway ran in a recorded turn: each call gets its recorded result, and each citation its
+ * recorded source.
+ */
+import * as z from "zod";
+import type {
+  BuiltinResult,
+  BuiltinTool,
+  CitedLines,
+  CitedSource,
+  FailureReason,
+  ShownCall,
+  ToolOrigin,
+} from "../../tools/builtin-tool.ts";
+import type { Toolbox } from "../../tools/toolbox.ts";
+import type { RecordedPart, TurnRecord } from "../../telemetry/record/schema.ts";
 import type { TurnBuiltins } from "../../turn/turn.ts";
-import { toFailedCall } from "../../turn/builtin-runs.ts";
+import { type RequestedCall, toFailedCall } from "../../turn/builtin-runs.ts";
 import { contentText } from "./read-record.ts";
 
 /** Undefined: no such tools were offered. `current`: the tools that the request is converted to now. */
@@ -18,11 +31,9 @@ export function toRecordedTools(
     Promise.resolve({
       run(call) {
         const result = results[next++];
-        const text =
-          result === undefined ? "The record has no further result." : contentText(result.text);
-        const failed = result?.failed ?? true;
-        return Promise.resolve({ text, failed, shown: toFailedCall(call, text) });
+        return Promise.resolve(toResult(call, result));
       },
+      cite: (cursor, lines) => findCited(record, cursor, lines),
       save: () => undefined,
       close: () => Promise.resolve(),
     });
@@ -47,6 +58,7 @@ export function toRecordedTools(
         shown: { name, description: "" },
       })),
       rawBody: false,
+      origin: (recipient) => toOrigin(recipient, results),
       accepts: (recipient) =>
         gatewayTools.some((name) => [recipientOf(name), flatRecipientOf(name)].includes(recipient)),
       open,
@@ -56,10 +68,72 @@ export function toRecordedTools(
   const { forced } = current ?? {};
   return {
     tools,
-    maxCalls: results.length + 1,
-    citations: current?.citations ?? "link",
+    maxCalls: settings.toolRuns?.maxCalls ?? results.length + 1,
+    citations: current?.citations ?? settings.toolRuns?.citations ?? "link",
     ...(forced !== undefined && { forced }),
   };
+}
+
+/** Those of them that a request asks for by their kind. */
+export function toRecordedToolbox(record: TurnRecord): Toolbox {
+  const { tools = [] } = toRecordedTools(record, undefined) ?? {};
+  const browser = tools.find(({ name }) => name === "browser");
+  const python = tools.find(({ name }) => name === "python");
+  return { ...(browser && { browser: () => browser }), ...(python && { python: () => python }) };
+}
+
+function toResult(call: RequestedCall, result: RecordedPart | undefined): BuiltinResult {
+  if (result === undefined) {
+    const text = "The record has no further result.";
+    return { text, failed: true, shown: toFailedCall(call, text) };
+  }
+  const text = contentText(result.text);
+  const reason = REASONS.find((each) => each === result.reason);
+  return {
+    text,
+    failed: result.failed ?? true,
+    shown: readShown(result) ?? toFailedCall(call, text),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+const REASONS: readonly FailureReason[] = ["invalid-input", "limit", "timeout"];
+
+/** Undefined: an older record, without it. */
+function readShown({ shown }: RecordedPart): ShownCall | undefined {
+  return shown === undefined ? undefined : shownCall.parse(JSON.parse(contentText(shown)));
+}
+
+/** Written by the gateway itself, so only the type is looked at. */
+const shownCall = z.custom<ShownCall>(
+  (value) =>
+    z.looseObject({ type: z.enum(["search", "open", "find", "code", "mcp"]) }).safeParse(value)
+      .success,
+  "the details of a tool's result are not those of a tool of the gateway",
+);
+
+function findCited({ cited = [] }: TurnRecord, cursor: number, lines: CitedLines | undefined) {
+  const found = cited.find(
+    (each) =>
+      each.cursor === cursor &&
+      each.lines?.first === lines?.first &&
+      each.lines?.last === lines?.last,
+  );
+  return found && citedSource.parse(JSON.parse(contentText(found.source)));
+}
+
+const citedSource: z.ZodType<CitedSource> = z
+  .object({ url: z.string(), title: z.string(), text: z.string().optional() })
+  .transform(({ text, ...source }) => ({ ...source, ...(text !== undefined && { text }) }));
+
+/** As its server calls it, where a result says so. */
+function toOrigin(recipient: string, results: readonly RecordedPart[]): ToolOrigin {
+  for (const result of results) {
+    const shown = result.name === recipient ? readShown(result) : undefined;
+    if (shown?.type === "mcp") return { server: shown.server, tool: shown.tool };
+  }
+  const [server = "", ...tool] = recipient.split(".");
+  return { server, tool: tool.join(".") };
 }
 
 /** `label.tool`, or `functions.tool` without a label. */

@@ -16,7 +16,7 @@ import type { TurnRecord } from "../../telemetry/record/schema.ts";
 import { randomId } from "../random-id.ts";
 import { readVersion } from "../version.ts";
 import { contentText } from "./read-record.ts";
-import { toRecordedTools } from "./recorded-tools.ts";
+import { toRecordedToolbox, toRecordedTools } from "./recorded-tools.ts";
 import { toReplayable } from "./replayable-body.ts";
 
 export interface Replayed {
@@ -76,6 +76,7 @@ export async function runAgain(
       return run({ ...turn, messages: toMessages(record), ...(builtins && { builtins }) }, signal);
     }),
     recorder,
+    toolbox: toRecordedToolbox(record),
     host: "127.0.0.1",
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
     now: () => new Date(record.at),
@@ -96,7 +97,7 @@ export async function runAgain(
 function toSettings({ settings, model }: TurnRecord): Settings {
   const resolved = resolveSettings([], { public: false });
   if (settings === null) return resolved;
-  const { layout, reasoningPolicy, steering, builtins } = settings;
+  const { layout, reasoningPolicy, steering, builtins, toolRuns } = settings;
   const policies = ["raw", "sealed", "summary", "none"] as const;
   return {
     ...resolved,
@@ -105,6 +106,7 @@ function toSettings({ settings, model }: TurnRecord): Settings {
     servedName: model,
     layout,
     reasoningPolicy: policies.find((each) => each === reasoningPolicy) ?? "raw",
+    citations: toolRuns?.citations ?? resolved.citations,
     builtinTools: resolved.builtinTools.filter((each) =>
       builtins.some(({ name }) => name === each),
     ),

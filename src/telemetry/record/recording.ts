@@ -5,7 +5,7 @@
 import type { CompletionRequest, EngineFinish, EngineTokens } from "../../engines/engine.ts";
 import type { InputEnd } from "../../harmony/parse.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
-import type { TurnFact, TurnRendered } from "../../turn/facts.ts";
+import type { TurnCited, TurnFact, TurnRendered } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/next-step.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
 import type { RecordBudget } from "./limits.ts";
@@ -62,6 +62,16 @@ export interface Failure {
   readonly error: unknown;
 }
 
+/** Bytes of an object's texts, at least: a tool may have found much. */
+function sizeOf(value: object): number {
+  let bytes = 0;
+  for (const member of Object.values(value) as unknown[]) {
+    if (typeof member === "string") bytes += member.length * 2;
+    else if (typeof member === "object" && member !== null) bytes += sizeOf(member);
+  }
+  return bytes;
+}
+
 type EmittedEvent = Extract<TurnFact, { type: "emitted" }>["event"];
 
 /** Estimated bytes of a note, and of each id in it. */
@@ -76,6 +86,7 @@ export class TurnRecording {
   readonly parser: ParserNote[] = [];
   readonly emitted: EmittedNote[] = [];
   readonly results: ResultNote[] = [];
+  readonly cited: TurnCited[] = [];
   end: TurnEnd | undefined;
   failure: Failure | undefined;
   ended: number | undefined;
@@ -147,6 +158,11 @@ export class TurnRecording {
       case "restarted":
         this.#parser({ type: "restart" });
         return;
+      case "cited":
+        if (this.#budget.take(NOTE_BYTES + sizeOf(fact.source), "citations", 1)) {
+          this.cited.push(fact);
+        }
+        return;
       case "read-as":
         this.#parser({ type: "markers", markers: fact.markers });
         return;
@@ -170,7 +186,7 @@ export class TurnRecording {
       }
       case "builtin-result": {
         const bytes = event.messages.reduce((sum, { content }) => sum + content.length * 2, 0);
-        if (this.#budget.take(NOTE_BYTES + bytes, "tool results", 1)) {
+        if (this.#budget.take(NOTE_BYTES + bytes + sizeOf(event.shown), "tool results", 1)) {
           this.results.push({ ms: this.#times.now(), result: event });
         }
         return;

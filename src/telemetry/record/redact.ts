@@ -26,7 +26,14 @@ export function redact(record: TurnRecord): TurnRecord {
       ...(problem !== undefined && { problem: textLength(problem) }),
     })),
     calls: record.calls.map((call) => redactCall(call)),
-    parts: record.parts.map((part) => ({ ...part, text: textLength(part.text) })),
+    parts: record.parts.map(({ shown, ...part }) => ({
+      ...part,
+      text: textLength(part.text),
+      ...(shown !== undefined && { shown: textLength(shown) }),
+    })),
+    ...(record.cited && {
+      cited: record.cited.map((each) => ({ ...each, source: textLength(each.source) })),
+    }),
     recoveries: record.recoveries.map((each) => ({ ...each, was: textLength(each.was) })),
     answer: answer && {
       ...answer,

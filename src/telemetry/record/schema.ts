@@ -83,6 +83,10 @@ const settings = lazy(() =>
       )
       .describe("Tools that the gateway runs."),
     gatewayTools: z.array(z.string()).describe("Functions that the gateway runs."),
+    toolRuns: z
+      .strictObject({ maxCalls: count(), citations: z.enum(["link", "annotate", "raw"]) })
+      .optional()
+      .describe("Of these tools: the limit of calls, and what becomes of citations."),
     answer: z.string().describe("`text`, `json-object` or `json-schema`."),
     reasoning: z.strictObject({ enabled: z.boolean(), maxTokens: count().optional() }),
     maxOutputTokens: count().nullable(),
@@ -231,6 +235,10 @@ const part = lazy(() =>
     spans: z.array(span()),
     sent: z.boolean().describe("False: not given out, such as an answer that was rejected."),
     failed: z.boolean().optional().describe("Of a tool's result."),
+    reason: z.string().optional().describe("Of a tool's result: why it failed, if that is known."),
+    shown: recordedText()
+      .optional()
+      .describe("Of a tool's result: what clients are told of it, as JSON."),
     started: ms().optional().describe("Of a tool's result: when the tool was run."),
     ended: ms().optional(),
   }),
@@ -308,6 +316,16 @@ export const turnRecordSchema = lazy(() =>
     calls: z.array(call()),
     parts: z.array(part()),
     recoveries: z.array(recovery()),
+    cited: z
+      .array(
+        z.strictObject({
+          cursor: count(),
+          lines: z.strictObject({ first: count(), last: count() }).optional(),
+          source: recordedText().describe("Address, title and quoted text, as JSON."),
+        }),
+      )
+      .optional()
+      .describe("Citations of what tools of the gateway found, by the numbers the model wrote."),
     answer: answer().nullable(),
     end: end().nullable().describe("Null: the turn has not ended."),
     times: z.strictObject({

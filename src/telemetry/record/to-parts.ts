@@ -23,6 +23,8 @@ export function toParts(recording: TurnRecording, { parts }: ParsedTurn): Record
       spans: [],
       sent: true,
       failed: note.result.failed,
+      ...(note.result.reason !== undefined && { reason: note.result.reason }),
+      shown: JSON.stringify(note.result.shown),
       ...(emitted?.ended !== undefined && { started: emitted.ended }),
       ended: note.ms,
     };

@@ -68,6 +68,7 @@ export function* toRecord(
     calls,
     parts,
     recoveries: recoveries.slice(since.recoveries),
+    ...toCited(recording),
     answer: exchange === undefined ? null : toAnswer(exchange, events),
     end: toEnd(input),
     times: {
@@ -87,6 +88,17 @@ function toParsed(recording: TurnRecording | undefined, again: ParsedAgain | und
   if (recording === undefined || again === undefined) return { parts: [], recoveries: [] };
   const { parsed } = again;
   return { parts: toParts(recording, parsed), recoveries: toRecoveries(recording, parsed) };
+}
+
+function toCited(recording: TurnRecording | undefined): Pick<TurnRecord, "cited"> {
+  if (recording === undefined || recording.cited.length === 0) return {};
+  return {
+    cited: recording.cited.map(({ cursor, lines, source }) => ({
+      cursor,
+      ...(lines && { lines: { ...lines } }),
+      source: JSON.stringify(source),
+    })),
+  };
 }
 
 function toParsing(recording: TurnRecording | undefined): TurnRecord["parsing"] {
@@ -149,6 +161,9 @@ function toSettings(
       rawBody,
     })),
     gatewayTools: parsing.toolNames.filter((name) => !own.includes(name)),
+    ...(turn.builtins && {
+      toolRuns: { maxCalls: turn.builtins.maxCalls, citations: turn.builtins.citations },
+    }),
     answer: turn.answer.type,
     reasoning: { ...turn.reasoning },
     maxOutputTokens: turn.maxOutputTokens ?? null,

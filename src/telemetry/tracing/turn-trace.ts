@@ -84,6 +84,7 @@ export class TurnTrace {
       case "message-ended":
       case "restarted":
       case "read-as":
+      case "cited":
         return;
       default:
         fact satisfies never;
