@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config";
 
 /** Limits for a machine that is busy with something else; no test measures time by them. */
 const patience = {
-  testTimeout: 120_000,
-  hookTimeout: 240_000,
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
   expect: { poll: { timeout: 60_000, interval: 20 } },
 };
 

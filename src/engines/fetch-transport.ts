@@ -162,7 +162,16 @@ class SilenceWatch {
       if (this.#since === undefined) return;
       const left = this.#since + this.#ms - Date.now();
       if (left > 0) this.#schedule(left);
-      else this.#onSilence();
+      else this.#confirm(this.#since);
     }, afterMs);
+  }
+
+  /** An event loop that was blocked runs timers before it reads what has arrived meanwhile. */
+  #confirm(since: number): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#since === since) this.#onSilence();
+      else if (this.#since !== undefined) this.#schedule(this.#ms);
+    }, 0);
   }
 }

@@ -76,6 +76,8 @@ class Connection implements ExchangeController {
   #hasHead = false;
   #idleMs = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** Nothing has arrived since the timer has fired. */
+  #isSilent = false;
 
   /** Connects for an exchange. {@link send} is called with its request once the connection is established. */
   constructor(client: HttpClient, url: URL, exchange: Exchange, buffer: Buffer) {
@@ -149,7 +151,7 @@ class Connection implements ExchangeController {
   abort(error = new Error("closed")): void {
     const exchange = this.#exchange;
     this.#exchange = undefined;
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     if (this.isOpen) {
       this.isOpen = false;
       this.#socket.destroy();
@@ -171,6 +173,7 @@ class Connection implements ExchangeController {
       exchange.onResponseStart(this, response.status, response.headers);
     }
     if (content.length > 0) {
+      this.#isSilent = false;
       this.#timer?.refresh();
       exchange.onResponseData(this, content);
     }
@@ -194,7 +197,7 @@ class Connection implements ExchangeController {
 
   #finish(exchange: Exchange, keepAliveMs: number): void {
     this.#exchange = undefined;
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     // A server that answers early may not have read all of the request.
     if (keepAliveMs <= 0 || this.#socket.writableLength > 0) this.abort();
     else {
@@ -205,11 +208,23 @@ class Connection implements ExchangeController {
     exchange.onResponseEnd();
   }
 
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
   #startTimer(ms: number, code: string): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      if (!this.paused) this.abort(Object.assign(new Error("timeout"), { code }));
+    const timer = setTimeout(() => {
+      if (this.paused) return;
+      this.#isSilent = true;
+      // An event loop that was blocked runs timers before it reads what has arrived meanwhile.
+      setImmediate(() => {
+        if (this.#timer !== timer || !this.#isSilent) return;
+        this.abort(Object.assign(new Error("timeout"), { code }));
+      });
     }, ms);
+    this.#timer = timer;
   }
 }
 

@@ -5,11 +5,13 @@ import { toLines, toMarkdown } from "../../src/doctor/report.ts";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
 import type { Engine, EngineEvent } from "../../src/engines/engine.ts";
+import { systemClock } from "../../src/engines/clock.ts";
 import { createEngine } from "../../src/engines/create-engine.ts";
 import { findServer } from "../../src/engines/find-kind.ts";
 import { createFetchTransport } from "../../src/engines/fetch-transport.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { startFakeUpstream } from "../helpers/fake-upstream.ts";
+import { STOPPED } from "../helpers/stopped-clock.ts";
 import { createToyEngine } from "../helpers/toy-engine.ts";
 import { startToyServer, TOY_MODEL } from "../helpers/toy-servers.ts";
 
@@ -22,8 +24,9 @@ function examineEngine(engine: Engine, options: Partial<DoctorOptions> = {}) {
       model: TOY_MODEL,
       turns: 1,
       streams: [1],
-      budgetMs: 60_000,
-      patienceMs: 200,
+      budgetMs: 600_000,
+      patienceMs: 60_000,
+      clock: STOPPED,
       ...options,
     },
     never,
@@ -138,7 +141,7 @@ test("an engine that does not answer uses no more than its time, even if it igno
     withStream(() => ({
       [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
     })),
-    { budgetMs: 300 },
+    { budgetMs: 300, clock: systemClock },
   );
   expect(report.verdict).toBe("broken");
   expect(report.checks.at(-1)).toMatchObject({

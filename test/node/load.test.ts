@@ -194,7 +194,7 @@ const BROKEN = {
 
 const LATE = { code: 504, type: "server_error", metadata: { error_type: "timeout" } };
 
-describe(`of ${STREAMS} streams`, { timeout: 240_000 }, () => {
+describe(`of ${STREAMS} streams`, () => {
   test("a killed server loses the streams it had begun, and is used again when it is back", async () => {
     const [ill] = servers;
     const outcomes = await runThrough((server) => void server.kill());

@@ -20,7 +20,7 @@ const SEALED = [
 /** Where the system does not distribute connections, the gateway says so and does not start. */
 const CAN_SHARE = process.platform === "linux";
 
-describe.runIf(CAN_SHARE)("processes that share a port", { timeout: 240_000 }, () => {
+describe.runIf(CAN_SHARE)("processes that share a port", () => {
   let engine: HoldingVllm;
   let port: number;
   const gateways: GatewayProcess[] = [];
@@ -35,7 +35,7 @@ describe.runIf(CAN_SHARE)("processes that share a port", { timeout: 240_000 }, (
   });
 
   async function start(): Promise<GatewayProcess> {
-    const flags = `--port ${port} --reuse-port --metrics-port 0 --engine vllm --url ${engine.url}`;
+    const flags = `--port ${port} --reuse-port --metrics-port 0 --shutdown-grace-ms 240000 --engine vllm --url ${engine.url}`;
     const gateway = await startGatewayProcess([...flags.split(" "), ...SEALED]);
     gateways.push(gateway);
     await eventually(async () => expect((await fetch(ownUrl(gateway, "/ready"))).status).toBe(200));

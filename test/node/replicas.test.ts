@@ -49,7 +49,6 @@ describe("gateways with the same engines", () => {
 
 describe.skipIf(!HAS_NGINX || !HAS_REDIS)(
   "two gateways behind nginx over one Redis (skipped if nginx or redis-server is not installed)",
-  { timeout: 240_000 },
   () => {
     let engine: HoldingVllm;
     let redis: TestRedis;

@@ -196,7 +196,7 @@ describe("a failing store fails no request, and the loss is reported", () => {
   });
 });
 
-describe("processes", { timeout: 120_000 }, () => {
+describe("processes", () => {
   let vllm: FakeVllm;
   const gateways: GatewayProcess[] = [];
 

@@ -273,7 +273,7 @@ describe("what goes wrong", () => {
   test("a call that takes too long ends as a result", async () => {
     const { url } = await startMcpServer({ intercept: (method) => method === "tools/call" });
     const engine = scriptedEngine([LOOK, FINAL]);
-    const { client } = createMcpApp({ engine, settings: operators(url, { timeoutMs: 300 }) });
+    const { client } = createMcpApp({ engine, settings: operators(url, { timeoutMs: 5000 }) });
     const { output } = await client.responses.create({ model: MODEL, input: "?", tools: [WORDS] });
     expect(output[1]).toMatchObject({
       type: "mcp_call",

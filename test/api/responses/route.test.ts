@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../../src/api/auth.ts";
 import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
@@ -138,17 +137,19 @@ describe("an engine that fails later", () => {
   });
 
   test("after a long wait for its first token, fails the stream with an event", async () => {
+    const begun = Promise.withResolvers<void>();
     const engine = {
       ...scriptedEngine([]),
       // oxlint-disable-next-line require-yield -- it fails before there is anything to yield
       async *complete() {
-        await pause(50);
+        await begun.promise;
         throw new EngineError("unreachable", "why");
       },
     };
     const app = responsesApp({ engine, settings: { keepAliveMs: 10 } });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
     expect(response.status).toBe(200);
+    begun.resolve();
     const text = (await response.text()).replaceAll(/^: .*\n\n/gm, "");
     const events = await readEvents(new Response(text, { headers: response.headers }));
     expect(consume(events).status).toBe("failed");

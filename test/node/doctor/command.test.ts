@@ -1,5 +1,5 @@
 /** The command: its flags, its output, its exit codes. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { main } from "../../../src/node/main.ts";
 import { DOCTOR_USAGE } from "../../../src/node/doctor/usage.ts";
@@ -18,6 +18,9 @@ async function run(...args: string[]): Promise<{ printed: string; errors: string
 }
 
 test("the demo engine is examined without any settings", async () => {
+  // What is measured does not depend on a busy machine.
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
   const { printed, code } = await run("--quick");
   expect(code).toBe(0);
   expect(printed).toContain(`\

@@ -61,7 +61,7 @@ describe.skipIf(!HAS_PYTHON)(`a whole turn${WITHOUT_PYTHON}`, () => {
 
   afterAll(() => python.close());
 
-  test("is what docs/tools-session.md says, on all APIs", { timeout: 360_000 }, async () => {
+  test("is what docs/tools-session.md says, on all APIs", async () => {
     const sections: string[] = [];
     for (const { name, client, record } of APIS) {
       const app = createBrowsingApp({
@@ -79,7 +79,7 @@ describe.skipIf(!HAS_PYTHON)(`a whole turn${WITHOUT_PYTHON}`, () => {
     );
   });
 
-  test("variables stay from one call to the next", { timeout: 180_000 }, async () => {
+  test("variables stay from one call to the next", async () => {
     const again = " to=python<|channel|>analysis code<|message|>len(rates)<|call|>";
     const { client } = createBrowsingApp({
       engine: scriptedEngine([...SCRIPT.slice(3, 4), again, ...SCRIPT.slice(4)]),
