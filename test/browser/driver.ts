@@ -26,6 +26,7 @@ export interface Page {
   on(event: "pageerror", listener: (error: Error) => void): void;
   on(event: "request", listener: (request: { url(): string }) => void): void;
   on(event: "dialog", listener: (dialog: { dismiss(): Promise<void> }) => void): void;
+  setDefaultTimeout(milliseconds: number): void;
   close(): Promise<void>;
 }
 
@@ -68,6 +69,9 @@ export const MISSING =
       ? undefined
       : "npm install --prefix test/browser has not been run";
 
+/** For a machine that is busy with something else: the driver itself gives up after 30 seconds. */
+export const PATIENCE_MS = 300_000;
+
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -84,6 +88,7 @@ export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: CHROMIUM,
     args: FLAGS,
+    timeout: PATIENCE_MS,
     env: { ...process.env, HOME: home },
   });
 }

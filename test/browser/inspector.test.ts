@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Engine } from "../../src/engines/engine.ts";
+import { sleep } from "../../src/streams/timers.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { STEP_TOOL } from "../helpers/tool-loop.ts";
 import { eventually } from "../helpers/eventually.ts";
-import { AXE, type Browser, launchBrowser, MISSING, type Page } from "./driver.ts";
+import { AXE, type Browser, launchBrowser, MISSING, type Page, PATIENCE_MS } from "./driver.ts";
 import { takeScreenshots } from "./screenshots.ts";
 import {
   pacedEngine,
@@ -42,6 +43,7 @@ interface Opened {
 async function open(url: string, viewport = { width: 1440, height: 900 }): Promise<Opened> {
   const page = await browser.newPage({ viewport, reducedMotion: "reduce" });
   onTestFinished(() => page.close());
+  page.setDefaultTimeout(PATIENCE_MS);
   const problems: string[] = [];
   const requested: string[] = [];
   let dialogs = 0;
@@ -131,13 +133,18 @@ describe.skipIf(MISSING !== undefined)(
 
     test("a turn appears while the page is open, and fills as it is written", async () => {
       const words = "word ".repeat(40);
-      const engine = pacedEngine([`<|channel|>final<|message|>${words}<|return|>`], 20);
+      const seen = Promise.withResolvers<void>();
+      let tokens = 0;
+      const engine = pacedEngine([`<|channel|>final<|message|>${words}<|return|>`], () =>
+        ++tokens < 10 ? sleep(20) : seen.promise,
+      );
       const { gateway, show } = await openInspected(engine);
       const { page } = await show();
       await page.getByText("No turns yet").waitFor();
       const answered = post(gateway, { ...HELLO, stream: true });
       await page.getByText("Good evening").first().click();
       await page.getByText("running").first().waitFor();
+      seen.resolve();
       await page.getByText("answered").first().waitFor();
       await eventually(async () => {
         expect((await page.locator(".part .text").innerText()).trim()).toBe(words.trim());

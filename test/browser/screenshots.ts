@@ -1,4 +1,5 @@
 /** Takes the pictures in `docs/images`: `SCREENSHOTS=1 npx vitest run --project node test/browser`. */
+import { sleep } from "../../src/streams/timers.ts";
 import { mkdirSync } from "node:fs";
 import { eventually } from "../helpers/eventually.ts";
 import type { Browser, Page } from "./driver.ts";
@@ -18,7 +19,7 @@ const MS_PER_TOKEN = 12;
 export async function takeScreenshots(browser: Browser): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   const scripts = [...TOOL_LOOP.scripts, ...RECOVERED.scripts, ...STEERED.scripts];
-  const gateway = await startInspected(pacedEngine(scripts, MS_PER_TOKEN));
+  const gateway = await startInspected(pacedEngine(scripts, () => sleep(MS_PER_TOKEN)));
   const page = await browser.newPage({
     viewport: { width: 1360, height: 860 },
     deviceScaleFactor: 1.25,

@@ -7,15 +7,15 @@ import { STEP_TOOL } from "../helpers/tool-loop.ts";
 export const TOKEN = "token-of-the-browser-test";
 export const MODEL = "openai/gpt-oss-20b";
 
-/** Writes a token every few milliseconds. */
-export function pacedEngine(scripts: readonly Script[], msPerToken: number): Engine {
+/** An engine that waits for `pace` before each read of tokens. */
+export function pacedEngine(scripts: readonly Script[], pace: () => Promise<void>): Engine {
   const engine = scriptedEngine(scripts);
   return {
     ...engine,
     name: "vllm",
     async *complete(request, signal) {
       for await (const event of engine.complete(request, signal)) {
-        if (event.type === "ids") await new Promise((resolve) => setTimeout(resolve, msPerToken));
+        if (event.type === "ids") await pace();
         yield event;
       }
     },

@@ -1,5 +1,6 @@
 /** Connections to MCP servers: sharing, limits, and when they are closed. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { eventually } from "../../helpers/eventually.ts";
 import { createMcpPool, type McpPoolOptions } from "../../../src/node/mcp/pool.ts";
 import { type McpServer, type McpTool, McpUnavailable } from "../../../src/tools/mcp/connection.ts";
 
@@ -72,7 +73,7 @@ test("a retired pool closes what is idle, and the rest when it has ended", async
   expect(log).toEqual(["open idle", "list idle", "open busy", "close idle"]);
   finishCalls();
   await call;
-  await vi.waitFor(() => expect(log.at(-1)).toBe("close busy"));
+  await eventually(() => expect(log.at(-1)).toBe("close busy"));
   // A turn that is still running gets a connection for its call alone.
   await open("late").listTools(never);
   expect(log.slice(-3)).toEqual(["open late", "list late", "close late"]);

@@ -176,7 +176,7 @@ describe("connections", () => {
     });
     return {
       asked,
-      fetch: (url: string, signal = AbortSignal.timeout(5000)) => fetchPage(url, OPEN, signal),
+      fetch: (url: string, signal = new AbortController().signal) => fetchPage(url, OPEN, signal),
     };
   }
 
