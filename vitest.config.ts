@@ -28,6 +28,7 @@ export default defineConfig({
           name: "node",
           include: ["test/**/*.test.ts"],
           isolate,
+          globalSetup: "test/helpers/command-folder.ts",
           env: { NODE_COMPILE_CACHE },
           ...patience,
         },

@@ -1,6 +1,7 @@
 /** The short way of ordinary frames gives what the long way gives: on every recorded stream, wherever it is cut. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
@@ -46,12 +47,15 @@ function decode(pieces: readonly Uint8Array[], isShort: boolean) {
   return { outcome: { events, ended, failure, finish }, count };
 }
 
-const readShort = (pieces: readonly Uint8Array[]) => decode(pieces, true).outcome;
-const readLong = (pieces: readonly Uint8Array[]) => decode(pieces, false).outcome;
+/** Both outcomes if they differ. Vitest's own comparison takes longer than the decoding. */
+function differenceIn(pieces: readonly Uint8Array[]) {
+  const [short, long] = [true, false].map((isShort) => decode(pieces, isShort).outcome);
+  return isDeepStrictEqual(short, long) ? undefined : { short, long };
+}
 
 describe("the same as the long way, cut anywhere", () => {
   test.each(streams)("%s", (_, stream) => {
-    for (const pieces of cuts(stream)) expect(readShort(pieces)).toEqual(readLong(pieces));
+    for (const pieces of cuts(stream)) expect(differenceIn(pieces)).toBeUndefined();
   });
 });
 
@@ -93,7 +97,7 @@ test.each([
   ["no blank line behind it", sent(" d", 4).slice(0, -1)],
 ])("%s, after ordinary frames and before others, cut anywhere", (_, odd) => {
   const stream = new TextEncoder().encode(LEARNED + odd + sent(" e", 5) + DONE);
-  for (const pieces of cuts(stream)) expect(readShort(pieces)).toEqual(readLong(pieces));
+  for (const pieces of cuts(stream)) expect(differenceIn(pieces)).toBeUndefined();
 });
 
 test("any texts and ids, split anywhere", () => {
@@ -114,7 +118,7 @@ test("any texts and ids, split anywhere", () => {
           pieces.push(stream.subarray(at, at + size));
           at += size;
         }
-        expect(readShort(pieces)).toEqual(readLong(pieces));
+        expect(differenceIn(pieces)).toBeUndefined();
       },
     ),
     { numRuns: 100 },

@@ -1,9 +1,7 @@
 /** The gateway as an operator starts it: a process of its own, with arguments. */
 import { spawn } from "node:child_process";
-import { join } from "node:path";
+import { gatewayCommand } from "./gateway-command.ts";
 import type { Post } from "./tool-loop.ts";
-
-const ENTRY = join(import.meta.dirname, "../../src/node.ts");
 
 export interface GatewayProcess {
   /** `http://127.0.0.1:<port>/v1` */
@@ -19,11 +17,9 @@ export interface GatewayProcess {
 
 /** On a free port unless `args` name one, with nothing from this process's own environment. */
 export async function startGatewayProcess(args: readonly string[]): Promise<GatewayProcess> {
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_")),
-  );
+  const { script, env } = await gatewayCommand();
   const port = args.includes("--port") ? [] : ["--port", "0"];
-  const child = spawn(process.execPath, [ENTRY, ...port, ...args], { env });
+  const child = spawn(process.execPath, [script, ...port, ...args], { env });
   const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
   let out = "";
   let err = "";

@@ -3,11 +3,15 @@ import { createServer, type Server } from "node:http";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../helpers/eventually.ts";
+import { type GatewayCommand, gatewayCommand } from "../helpers/gateway-command.ts";
 import { listenAnywhere } from "../helpers/listen.ts";
 
-const ENTRY = join(import.meta.dirname, "../../src/node.ts");
+let command: GatewayCommand;
+beforeAll(async () => {
+  command = await gatewayCommand();
+});
 
 const processes: ChildProcess[] = [];
 const servers: Server[] = [];
@@ -26,10 +30,8 @@ interface Started {
 }
 
 function run(args: readonly string[], nodeArgs: readonly string[] = []): Started {
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_")),
-  );
-  const child = spawn(process.execPath, [...nodeArgs, ENTRY, ...args], { env });
+  const { script, env } = command;
+  const child = spawn(process.execPath, [...nodeArgs, script, ...args], { env });
   processes.push(child);
   let out = "";
   let err = "";

@@ -33,11 +33,12 @@ test("a piece always ends where a window does", () => {
   fc.assert(
     fc.property(timelessTexts, timelessTexts, (before, after) => {
       const text = "x".repeat(WINDOW - before.length) + before + after + "x".repeat(WINDOW);
-      const end = windowEnd(text, 0);
-      const ends = new Set([0]);
-      let sum = 0;
-      for (const piece of referencePieces(text)) ends.add((sum += piece.length));
-      expect(ends).toContain(end);
+      // A run of one letter, however long, is part of one piece: short runs have the same pieces.
+      const pieces = referencePieces(`xx${before}${after}xx`).slice(0, -1);
+      const ends = new Set([text.length]);
+      let sum = WINDOW - before.length - 2;
+      for (const piece of pieces) ends.add((sum += piece.length));
+      expect(ends).toContain(windowEnd(text, 0));
     }),
     { numRuns: 2000 },
   );

@@ -5,6 +5,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { createTestApp } from "../../helpers/app.ts";
 import { type FakeVllm, startFakeVllm } from "../../helpers/fake-vllm.ts";
 import { type GatewayProcess, startGatewayProcess } from "../../helpers/gateway-process.ts";
+import { ON_WORKERS } from "../../helpers/gateway.ts";
 import { HAS_REDIS, startRedis, type TestRedis } from "../../helpers/redis.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import {
@@ -196,7 +197,8 @@ describe("a failing store fails no request, and the loss is reported", () => {
   });
 });
 
-describe("processes", () => {
+// On Node in either project.
+describe.skipIf(ON_WORKERS)("processes", () => {
   let vllm: FakeVllm;
   const gateways: GatewayProcess[] = [];
 

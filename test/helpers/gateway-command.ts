@@ -1,0 +1,72 @@
+/** The command in one bundle, much like the published one: a start from 500 files takes more than twice the CPU. */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build, type Plugin } from "esbuild";
+import { inject } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+
+const ROOT = join(import.meta.dirname, "../..");
+
+export interface GatewayCommand {
+  /** Path of a script for `node`. */
+  readonly script: string;
+  /** The variables of this process, without its settings of the gateway. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+let bundled: Promise<string> | undefined;
+
+export async function gatewayCommand(): Promise<GatewayCommand> {
+  const folder = inject("commandFolder");
+  const script = await (bundled ??= bundle(join(folder, "bundle")));
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith("HARMONY_GATEWAY_")),
+  );
+  // Compiled code is found by the script's path, which is another one in each run.
+  return { script, env: { ...env, NODE_COMPILE_CACHE: join(folder, "compiled") } };
+}
+
+async function bundle(target: string): Promise<string> {
+  const script = join(target, "node.js");
+  if (existsSync(script)) return script;
+  // Processes of tests run in parallel: the first one's is used, and nobody reads half a bundle.
+  const unfinished = `${target}-${randomUUID()}`;
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ["src/node.ts"],
+    outdir: unfinished,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node22",
+    external: [
+      ...Object.keys(manifest.peerDependencies),
+      "@opentelemetry/api",
+      "bufferutil",
+      "utf-8-validate",
+    ],
+    banner: {
+      js: 'import { createRequire as toRequire } from "node:module";\nconst require = toRequire(import.meta.url);',
+    },
+    plugins: [sourceUrls],
+    logLevel: "warning",
+  });
+  await rename(unfinished, target).catch(() => rm(unfinished, { recursive: true }));
+  return script;
+}
+
+/** Other files are found from the source's place. */
+const sourceUrls: Plugin = {
+  name: "source-urls",
+  setup(building) {
+    building.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
+      const url = JSON.stringify(pathToFileURL(path).href);
+      const text = await readFile(path, "utf8");
+      return { contents: text.replaceAll("import.meta.url", url), loader: "ts" };
+    });
+  },
+};
