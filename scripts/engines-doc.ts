@@ -14,6 +14,11 @@ interface Guide {
   readonly notes: readonly string[];
 }
 
+/** Of the servers that use xgrammar. */
+const TAGS =
+  "Structural tags (`singleCallConstraint`) do not know that setting: in them the gateway limits white space to 64 characters, " +
+  "which xgrammar obeys from 0.2.4.";
+
 const GUIDES: Readonly<Record<EngineKind, Guide>> = {
   demo: {
     gateway: "harmony-gateway",
@@ -44,7 +49,9 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "`--token-endpoint` uses `/inference/v1/generate` if the server has it. Version 0.32 has it only with `--enable-scale-out`; " +
         "without, the gateway uses `/v1/completions`.",
       "Under a JSON schema the model may write white space between JSON tokens without end. " +
-        '`--structured-outputs-config \'{"backend":"xgrammar","disable_any_whitespace":true}\'` forbids it.',
+        '`--structured-outputs-config \'{"backend":"xgrammar","disable_any_whitespace":true}\'` forbids it; it has to name the ' +
+        "backend. " +
+        TAGS,
       "Version 0.32 refuses a schema that it cannot use inside the stream, after status 200; the gateway reads it as the refusal it is.",
       "`cache_salt` separates the prefix caches of tenants.",
     ],
@@ -62,7 +69,8 @@ const GUIDES: Readonly<Record<EngineKind, Guide>> = {
       "It rejects streaming requests with an error frame under status 200; clients still get a proper error status.",
       "A seed has an effect only on a server started with `--enable-deterministic-inference`.",
       "Under a JSON schema the model may write white space between JSON tokens without end. " +
-        "`--constrained-json-disable-any-whitespace` forbids it.",
+        "`--constrained-json-disable-any-whitespace` forbids it. " +
+        TAGS,
       "`extra_key` separates the prefix caches of tenants.",
     ],
   },

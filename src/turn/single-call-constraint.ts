@@ -66,6 +66,13 @@ const ANY_OBJECT = '{"type":"object"}';
 
 // xgrammar: vLLM, SGLang
 
+/**
+ * Longest white space between the tokens of a document. Without a limit, a model can write nothing else until its tokens are
+ * used up; indented JSON needs far less. xgrammar obeys it from 0.2.4, and ignored the member before. The servers' own
+ * settings against white space do not concern structural tags.
+ */
+const MAX_WHITE_SPACE = 64;
+
 function toStructuralTag({ answer, calls }: Endings): Constraint {
   const json = "<|constrain|>json<|message|>";
   const endings = [
@@ -85,7 +92,8 @@ function toStructuralTag({ answer, calls }: Endings): Constraint {
 }
 
 function document(begin: string, schema: string): string {
-  const content = `{"type":"json_schema","json_schema":${schema}}`;
+  const format = `"json_schema":${schema},"max_whitespace_cnt":${MAX_WHITE_SPACE}`;
+  const content = `{"type":"json_schema",${format}}`;
   // xgrammar accepts stop tokens once the document is complete, so a tag cannot end with one.
   return `{"type":"tag","begin":${JSON.stringify(begin)},"content":${content},"end":["<|end|>",""]}`;
 }

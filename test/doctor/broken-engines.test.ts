@@ -13,6 +13,7 @@ const DEFECTS: readonly Defect[] = [
   "no-ids",
   "wrong-specials",
   "ignored-constraints",
+  "endless-white-space",
   "hidden-stop",
   "buffered",
   "ignored-temperature",
@@ -24,6 +25,7 @@ const NAMED_BY: Readonly<Record<Defect, readonly [check: string, verdict: string
   "no-ids": ["ids-out", "degraded"],
   "wrong-specials": ["special-tokens", "broken"],
   "ignored-constraints": ["json-schema", "broken"],
+  "endless-white-space": ["json-schema", "degraded"],
   "hidden-stop": ["stop-return", "degraded"],
   buffered: ["streaming", "broken"],
   "ignored-temperature": ["temperature", "broken"],
@@ -34,7 +36,12 @@ const NAMED_BY: Readonly<Record<Defect, readonly [check: string, verdict: string
 const EXCEPTIONS: Partial<Record<ServerKind, Partial<Record<Defect, string | undefined>>>> = {
   "llama-cpp": { "no-ids": "broken" },
   ollama: { "no-ids": "broken", "hidden-stop": undefined },
-  completions: { "no-ids": "broken", "hidden-stop": undefined, "ignored-constraints": undefined },
+  completions: {
+    "no-ids": "broken",
+    "hidden-stop": undefined,
+    "ignored-constraints": undefined,
+    "endless-white-space": undefined,
+  },
 };
 
 async function examineKind(
@@ -100,4 +107,26 @@ describe.each(SERVER_KINDS)("%s", (kind) => {
     expect(result?.change).toBeTruthy();
     expect(report.summary).toContain(check);
   });
+});
+
+test.each([
+  [
+    "vllm",
+    `Forbid white space between JSON tokens: vllm serve … --structured-outputs-config '{"backend":"xgrammar","disable_any_whitespace":true}'.`,
+  ],
+  [
+    "sglang",
+    "Forbid white space between JSON tokens: launch_server … --constrained-json-disable-any-whitespace.",
+  ],
+] as const)("%s that writes white space without end gets advice against it", async (kind, flag) => {
+  const only = ["json-schema", "structural-tag"];
+  const { checks } = await examineKind(kind, "endless-white-space", { only });
+  const advice = checks.filter(({ id }) => only.includes(id));
+  expect(advice.map(({ id, change }) => [id, change])).toEqual([
+    ["json-schema", flag],
+    [
+      "structural-tag",
+      "Update the server: xgrammar 0.2.4 or newer limits white space in structural tags.",
+    ],
+  ]);
 });

@@ -20,6 +20,8 @@ export type Defect =
   /** Control tokens are ordinary text to it. */
   | "wrong-specials"
   | "ignored-constraints"
+  /** Under a constraint of JSON it writes white space until its tokens are used up. */
+  | "endless-white-space"
   /** The token that ends a completion is not returned. */
   | "hidden-stop"
   /** Everything is sent at the end. */
@@ -50,12 +52,21 @@ export async function writeToy(
     : { ids: written.slice(0, request.maxTokens), reason: "length" };
 }
 
+const JSON_CONSTRAINTS: ReadonlySet<Constraint["type"]> = new Set([
+  "json-schema",
+  "json-object",
+  "structural-tag",
+]);
+
 async function chooseIds(request: CompletionRequest, defect: Defect | undefined) {
   const { constraint, maxTokens, sampling } = request;
   const forced = [...(sampling.logitBias ?? [])].find(([, bias]) => bias >= 100)?.[0];
   if (forced !== undefined) return Array.from({ length: maxTokens }, () => forced);
   if (defect === "wrong-specials") return spelledIds("How can I help you today?<|return|>");
   if (constraint !== undefined && defect !== "ignored-constraints") {
+    if (defect === "endless-white-space" && JSON_CONSTRAINTS.has(constraint.type)) {
+      return spelledIds(`{${" \n".repeat(maxTokens)}`);
+    }
     return constrained(request, constraint);
   }
   const plain = { ...request };

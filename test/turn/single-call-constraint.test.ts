@@ -39,7 +39,7 @@ describe("one call for a whole turn", () => {
     const ending = (begin: string) => ({
       type: "tag",
       begin,
-      content: { type: "json_schema", json_schema: JSON.parse(CITY) },
+      content: { type: "json_schema", json_schema: JSON.parse(CITY), max_whitespace_cnt: 64 },
       end: ["<|end|>", ""],
     });
     expect(JSON.parse(tag)).toEqual({

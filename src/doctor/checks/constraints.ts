@@ -180,8 +180,13 @@ async function runSample(
     ...(isCut && {
       means: "Such answers run into their limit, and are cut before they are whole.",
     }),
-    change: adviceFor(examination.engine.name),
+    change: adviceFor(examination.engine.name, isCut && endsInWhiteSpace(text)),
   };
+}
+
+/** The model writes white space without end, which JSON allows between any two tokens. */
+function endsInWhiteSpace(text: string): boolean {
+  return /\s{20}$/.test(text);
 }
 
 /** What the gateway sends with `singleCallConstraint`. */
@@ -212,7 +217,10 @@ async function runTurn(examination: Examination, signal: AbortSignal): Promise<F
     came: isCut
       ? `No answer within ${maxTokens} tokens: ${quoted(completion.text.slice(-60))}.`
       : `It ended with ${quoted(completion.text.slice(-60))}.`,
-    change: adviceFor(engine.name),
+    change:
+      isCut && constraint.type === "structural-tag" && endsInWhiteSpace(completion.text)
+        ? "Update the server: xgrammar 0.2.4 or newer limits white space in structural tags."
+        : adviceFor(engine.name),
   };
 }
 
@@ -233,7 +241,16 @@ const ADVICE: Readonly<Record<string, string>> = {
   fireworks: "Ask Fireworks whether this model takes response_format.",
 };
 
-function adviceFor(name: string): string {
+/** For servers whose grammars of JSON schemas can do without white space. */
+const COMPACT: Readonly<Record<string, string>> = {
+  vllm: `vllm serve … --structured-outputs-config '{"backend":"xgrammar","disable_any_whitespace":true}'`,
+  sglang: "launch_server … --constrained-json-disable-any-whitespace",
+};
+
+/** @param hasLooped the model wrote white space without end. */
+function adviceFor(name: string, hasLooped = false): string {
+  const compact = hasLooped ? COMPACT[name] : undefined;
+  if (compact !== undefined) return `Forbid white space between JSON tokens: ${compact}.`;
   return ADVICE[name] ?? "Update the server, or see which flag turns structured outputs on.";
 }
 
