@@ -17,6 +17,8 @@ import { toTokenTexts } from "./token-texts.ts";
 export interface InspectorOptions extends AccessOptions {
   readonly recorder: Recorder;
   readonly assets: Assets;
+  /** Writes a complete turn into the folder for captures. Resolves with the file's path. Absent: there is no folder. */
+  readonly capture?: (entry: RecordEntry) => Promise<string>;
   readonly models: () => Models;
   /** Clients need a key. */
   readonly hasKeys: boolean;
@@ -60,6 +62,7 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
       {
         version: options.version,
         hasKeys: options.hasKeys,
+        hasCapture: options.capture !== undefined,
         models: options.models().all.map(({ id }) => id),
         turns: recorder.entries.map((entry) => toRow(entry)),
       },
@@ -99,6 +102,19 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
       ...PAGE_HEADERS,
       "content-type": "application/octet-stream",
     });
+  });
+  app.post("/inspect/api/turns/:number/capture", async (c) => {
+    const { capture } = options;
+    if (capture === undefined) return c.json({ error: "No folder for captures is set." }, 404);
+    const entry = recorder.find(Number(c.req.param("number")));
+    if (entry === undefined) return c.json({ error: "This turn is no longer kept." }, 404);
+    if (!entry.isComplete) return c.json({ error: "The turn has not ended yet." }, 409);
+    try {
+      return c.json({ path: await capture(entry) }, 200, PAGE_HEADERS);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return c.json({ error: `The turn could not be saved: ${reason}.` }, 500);
+    }
   });
   return app;
 }

@@ -1,4 +1,4 @@
-/** `--capture`: writes every recorded turn into a folder, one JSON file each, within a bound. */
+/** `--capture`: writes every recorded turn into a folder, one JSON file each, within a bound; or one that is asked for. */
 import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SettingsError } from "../config/resolve.ts";
@@ -14,6 +14,12 @@ export interface CaptureOptions {
 }
 
 export interface Capture {
+  /**
+   * Writes a complete turn, again if it has been written. Resolves with the path of its file.
+   *
+   * @throws if it cannot be written
+   */
+  save(entry: RecordEntry): Promise<string>;
   /** Stops recording, and resolves when everything is written. */
   close(): Promise<void>;
 }
@@ -36,27 +42,40 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
     if (!isFailing) options.log.warn("capture failing", { message: String(error) });
     isFailing = true;
   };
-  const write = async (before: Promise<void>, entry: RecordEntry): Promise<void> => {
-    await before;
-    try {
+  /** One after the other. */
+  const save = (entry: RecordEntry): Promise<string> => {
+    const before = writing;
+    const saved = (async () => {
+      await before;
       const text = await stringifySliced(await entry.record());
-      await files.write(toFileName(entry), `${text}\n`);
-      isFailing = false;
-    } catch (error) {
-      report(error);
-    } finally {
-      waiting -= 1;
-    }
+      return files.write(toFileName(entry), `${text}\n`);
+    })();
+    waiting += 1;
+    writing = saved.then(
+      () => {
+        waiting -= 1;
+        isFailing = false;
+      },
+      (error: unknown) => {
+        waiting -= 1;
+        report(error);
+      },
+    );
+    return saved;
   };
   const stop = recorder.listen((entry) => {
     if (!entry.isComplete || seen.has(entry)) return;
     seen.add(entry);
     if (waiting >= MAX_WAITING)
       return report(new Error("the disk is too slow: a turn was skipped"));
-    waiting += 1;
-    writing = write(writing, entry);
+    // A failure is reported.
+    save(entry).catch(() => undefined);
   });
   return {
+    async save(entry) {
+      if (waiting >= MAX_WAITING) throw new Error("the disk is too slow");
+      return save(entry);
+    },
     async close() {
       stop();
       await writing;
@@ -72,7 +91,8 @@ export function toFileName(entry: RecordEntry): string {
 }
 
 interface Folder {
-  write(name: string, text: string): Promise<void>;
+  /** Resolves with the file's path. */
+  write(name: string, text: string): Promise<string>;
 }
 
 async function openFolder({ folder, maxBytes }: CaptureOptions): Promise<Folder> {
@@ -102,12 +122,15 @@ async function openFolder({ folder, maxBytes }: CaptureOptions): Promise<Folder>
     async write(name, text) {
       const bytes = Buffer.byteLength(text);
       if (bytes > maxBytes) throw new Error("a turn is larger than captureMaxBytes");
+      // Replaced if it is there.
+      sizes.delete(name);
       await makeRoom(bytes);
       // Renamed when complete, so that readers never see half a file.
       const path = join(folder, name);
       await writeFile(`${path}.part`, text, { mode: 0o600, flag: "wx" });
       await rename(`${path}.part`, path);
       sizes.set(name, bytes);
+      return path;
     },
   };
 }

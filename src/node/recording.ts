@@ -64,6 +64,6 @@ export async function startRecording(
       ? undefined
       : await startCapture(recorder, { folder, maxBytes: captureMaxBytes, log });
   if (inspected) recorder.listen(() => {});
-  const inspector = inspected ? openInspector(settings, recorder) : undefined;
+  const inspector = inspected ? openInspector(settings, recorder, capture?.save) : undefined;
   return { recorder, inspector, close: async () => capture?.close() };
 }

@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Engine } from "../../src/engines/engine.ts";
+import { readRecord } from "../../src/node/replay/read-record.ts";
 import { sleep } from "../../src/streams/timers.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { STEP_TOOL } from "../helpers/tool-loop.ts";
@@ -189,6 +190,13 @@ describe.skipIf(MISSING !== undefined)(
       const { page } = await show();
       await page.getByText("left out: finished by message 5").waitFor();
       expect(await page.locator(".card.dropped").count()).toBe(1);
+      // In the request, too, where it stands; in words, not by a line through it alone.
+      expect(await page.locator(".json del").allInnerTexts()).toEqual([
+        '"That is 42, as everybody knows."',
+      ]);
+      expect(await page.locator(".json .why").allInnerTexts()).toEqual([
+        "left out: the answer in message 5 finished its turn",
+      ]);
       expect(await page.locator("article.card.analysis .text").allInnerTexts()).toEqual([
         "The first step comes first.",
         "Now the second one.",
@@ -272,6 +280,34 @@ describe.skipIf(MISSING !== undefined)(
       expect(await shared.page.locator(".call .cell").count()).toBeGreaterThan(20);
       expect(shared.requested.filter((url) => /^https?:/.test(url))).toEqual([]);
       expect(shared.problems).toEqual([]);
+    });
+
+    test("a turn is saved into the capture folder where there is one", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "capture-"));
+      const gateway = await startInspected(
+        scriptedEngine(() => FINAL),
+        { capture: folder },
+      );
+      onTestFinished(() => gateway.close());
+      await post(gateway, HELLO);
+      const { page } = await open(`${gateway.origin}/inspect#token=${TOKEN}`);
+      await page.getByRole("button", { name: "Save for replay" }).click();
+      await page.getByText(/^Saved as /).waitFor();
+      const [file = ""] = readdirSync(folder);
+      expect(await page.locator(".actions [role=status]").innerText()).toBe(
+        `Saved as ${join(folder, file)}`,
+      );
+    });
+
+    test("a turn is downloaded where there is no capture folder", async () => {
+      const { gateway, show } = await openInspected(scriptedEngine(() => FINAL));
+      await post(gateway, HELLO);
+      const { page } = await show();
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Save for replay" }).click();
+      const file = join(mkdtempSync(join(tmpdir(), "saved-")), "turn.json");
+      await (await download).saveAs(file);
+      expect(readRecord(readFileSync(file, "utf8"))?.end?.outcome).toBe("stop");
     });
 
     test("what users, tools and models write is shown as text, in every view", async () => {

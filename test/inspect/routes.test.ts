@@ -2,9 +2,11 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { Hono } from "hono";
 import * as z from "zod";
-import { inspectorRoutes } from "../../src/inspect/routes.ts";
+import { type InspectorOptions, inspectorRoutes } from "../../src/inspect/routes.ts";
+import type { Engine } from "../../src/engines/engine.ts";
 import { createModels } from "../../src/models/models.ts";
 import { createAssets } from "../../src/node/inspect/assets.ts";
+import { eventually } from "../helpers/eventually.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
@@ -13,9 +15,12 @@ const FINAL = "<|channel|>final<|message|></script><script>alert(1)</script><|re
 const HELLO = { model: "openai/gpt-oss-20b", messages: [{ role: "user", content: "Hi" }] };
 const OWN = { host: "127.0.0.1:8787", "x-inspect-token": TOKEN };
 
-function createInspected(isChosen = false) {
+function createInspected(
+  isChosen = false,
+  capture?: InspectorOptions["capture"],
+  engine: Engine = scriptedEngine(() => FINAL),
+) {
   const closing = new AbortController();
-  const engine = scriptedEngine(() => FINAL);
   const recorded = createRecordedApp({ engine });
   const models = createModels([{ id: "openai/gpt-oss-20b", engine }], {
     newCallId: () => "call_1",
@@ -24,6 +29,7 @@ function createInspected(isChosen = false) {
     "/",
     inspectorRoutes({
       recorder: recorded.recorder,
+      ...(capture && { capture }),
       assets: createAssets(),
       models: () => models,
       hasKeys: false,
@@ -145,6 +151,50 @@ test("the page names every module that it will import, once, so that all are loa
       expect(named).toContain(address.replace(/[^/]+$/, name));
     }
   }
+});
+
+async function postCapture(path: string, app: Hono): Promise<Response> {
+  const address = `http://127.0.0.1:8787/inspect/api/turns/${path}/capture`;
+  return app.request(address, { method: "POST", headers: OWN });
+}
+
+test("a turn that has ended is written into the folder for captures, where there is one", async () => {
+  const without = createInspected();
+  await (await without.recorded.post("/v1/chat/completions", HELLO)).text();
+  expect((await postCapture("1", without.app)).status).toBe(404);
+
+  const asked: number[] = [];
+  const { recorded, app, get } = createInspected(false, ({ number }) => {
+    asked.push(number);
+    return number === 1 ? Promise.resolve("turns/1.json") : Promise.reject(new Error("no space"));
+  });
+  expect(await (await get("/inspect/api/turns")).json()).toMatchObject({ hasCapture: true });
+  for (let turn = 0; turn < 2; turn++) {
+    await (await recorded.post("/v1/chat/completions", HELLO)).text();
+  }
+  expect(await (await postCapture("1", app)).json()).toEqual({ path: "turns/1.json" });
+  const failed = await postCapture("2", app);
+  expect(failed.status).toBe(500);
+  expect(await failed.json()).toEqual({ error: "The turn could not be saved: no space." });
+  expect((await postCapture("3", app)).status).toBe(404);
+  expect(asked).toEqual([1, 2]);
+});
+
+test("a turn that has not ended is not written yet", async () => {
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  const engine = scriptedEngine(() => FINAL);
+  const { recorded, app } = createInspected(false, () => Promise.resolve("never"), {
+    ...engine,
+    async *complete(request, signal) {
+      await end;
+      yield* engine.complete(request, signal);
+    },
+  });
+  const answered = recorded.post("/v1/chat/completions", HELLO);
+  await eventually(() => expect(recorded.entries).toHaveLength(1));
+  expect((await postCapture("1", app)).status).toBe(409);
+  resolve();
+  await (await answered).text();
 });
 
 test("only the page's own files are served, and may be kept: their address has a hash of them", async () => {

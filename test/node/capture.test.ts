@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -39,6 +48,42 @@ test("each turn is a file that only its owner can read, and that can be read aga
     const record = readRecord(readFileSync(join(folder, name), "utf8"));
     expect(record?.end?.outcome).toBe("stop");
   }
+});
+
+test("a turn can be written again when it is asked for, into the same file", async () => {
+  const folder = newFolder();
+  const log = createLog({ level: "silent", now: Date.now, write: () => undefined });
+  const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });
+  const writer = await startCapture(app.recorder, { folder, maxBytes: 1_000_000, log });
+  await (await app.post("/v1/chat/completions", HELLO)).text();
+  const [entry] = app.entries;
+  if (entry === undefined) throw new Error("no entry");
+  const path = await writer.save(entry);
+  const names = readdirSync(folder);
+  expect(names).toHaveLength(1);
+  expect(path).toBe(join(folder, names[0] ?? ""));
+  rmSync(path);
+  expect(await writer.save(entry)).toBe(path);
+  expect(readRecord(readFileSync(path, "utf8"))?.end?.outcome).toBe("stop");
+  await writer.close();
+});
+
+test("a turn that cannot be written is reported to whoever asked for it, and the next one is written", async () => {
+  const folder = newFolder();
+  const warned: string[] = [];
+  const log = createLog({ level: "warn", now: Date.now, write: (line) => warned.push(line) });
+  const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });
+  const writer = await startCapture(app.recorder, { folder, maxBytes: 1_000_000, log });
+  await (await app.post("/v1/chat/completions", HELLO)).text();
+  const [entry] = app.entries;
+  if (entry === undefined) throw new Error("no entry");
+  const path = await writer.save(entry);
+  mkdirSync(`${path}.part`);
+  await expect(writer.save(entry)).rejects.toThrow(/EEXIST|EISDIR/);
+  expect(warned).toHaveLength(1);
+  rmdirSync(`${path}.part`);
+  expect(await writer.save(entry)).toBe(path);
+  await writer.close();
 });
 
 test("a request id cannot leave the folder", async () => {

@@ -67,6 +67,13 @@ export async function saveTurn(row: Row, as: "html" | "json"): Promise<void> {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+/** Writes a turn into the gateway's folder for captures. Resolves with the file's path. */
+export async function captureTurn({ number }: Row): Promise<string> {
+  const response = await request(`turns/${number}/capture`, { method: "POST" });
+  const { path }: { path: string } = await response.json();
+  return path;
+}
+
 /** Calls back for every turn that begins, changes or ends. Reconnects when the gateway is back. */
 export async function followChanges(
   onRows: (rows: readonly Row[]) => void,

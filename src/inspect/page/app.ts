@@ -2,6 +2,7 @@
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { answerPane, linkParts } from "./answer.ts";
 import {
+  captureTurn,
   followChanges,
   keepToken,
   loadNewest,
@@ -120,12 +121,17 @@ function turnView(turn: LoadedTurn): TemplateResult {
         state.isShared
           ? nothing
           : html`<p class="actions">
-              <button type="button" class="plain" @click=${() => save(row, "html")}>
+              <button
+                type="button"
+                class="plain"
+                @click=${() => attempt(() => saveTurn(row, "html"))}
+              >
                 Save as a page
               </button>
-              <button type="button" class="plain" @click=${() => save(row, "json")}>
+              <button type="button" class="plain" @click=${() => attempt(() => saveForReplay(row))}>
                 Save for replay
               </button>
+              <span role="status">${state.notice}</span>
             </p>`
       }
     </header>
@@ -217,8 +223,10 @@ function closeHelp(): void {
   update({ isHelpOpen: false });
 }
 
-async function save(row: Row, as: "html" | "json"): Promise<void> {
-  await attempt(() => saveTurn(row, as));
+/** Into the gateway's folder for captures, or by the browser. */
+async function saveForReplay(row: Row): Promise<void> {
+  if (!state.overview?.hasCapture) return saveTurn(row, "json");
+  update({ notice: `Saved as ${await captureTurn(row)}`, problem: "" });
 }
 
 /** Shows what went wrong instead of failing. */
@@ -235,6 +243,7 @@ function select(number: number): void {
   update({
     selected: number,
     problem: "",
+    notice: "",
     isListOpen: false,
     pane: state.pane === "compare" ? "turn" : state.pane,
   });

@@ -1,14 +1,15 @@
 /** The request as the client sent it, and the parts of it that could not be used. */
 import { html, nothing, type TemplateResult } from "lit-html";
+import type { TurnRecord } from "../../telemetry/record/schema.ts";
 import { shown } from "./format.ts";
+import { type BodyPiece, type Thought, toMarkedBody, type Unused } from "./request-body.ts";
 import type { LoadedTurn } from "./types.ts";
 
 export function cameBand({ record }: LoadedTurn): TemplateResult {
-  const { request, conversation, answer, reasoningFrom } = record;
-  const skipped = answer?.headers["x-harmony-skipped"]?.split(", ") ?? [];
-  const dropped = conversation.flatMap((message, index) =>
-    message.dropped ? [{ index, finishedBy: message.dropped.finishedBy }] : [],
-  );
+  const { request, reasoningFrom } = record;
+  const { pieces, missing } = readRequest(record);
+  const { thoughts, kinds } = missing;
+  const isMarked = pieces.some(({ why }) => why !== undefined);
   return html`<section class="band" aria-labelledby="band-came">
     <header class="band-head">
       <h2 id="band-came">What came</h2>
@@ -16,26 +17,20 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
       ${reasoningFrom === null ? nothing : reasoningNote(reasoningFrom)}
     </header>
     ${
-      skipped.length + dropped.length > 0
+      thoughts.length + kinds.length > 0
         ? html`<ul class="unused-list" aria-label="Not used">
-            ${skipped.map(
-              (kind) => html`<li><s>${kind}</s> <span>left out: cannot be served here</span></li>`,
-            )}
-            ${dropped.map(
-              ({ index, finishedBy }) =>
-                html`<li>
-                  <s>reasoning in message ${index + 1}</s>
-                  <span>left out: the answer in message ${finishedBy + 1} finished its turn</span>
-                </li>`,
-            )}
+            ${kinds.map(({ kind, why }) => html`<li><s>${kind}</s> <span>${why}</span></li>`)}
+            ${thoughts.map(({ place, why }) => html`<li><s>${place}</s> <span>${why}</span></li>`)}
           </ul>`
         : nothing
     }
     ${
       request === null
         ? html`<p class="quiet">The gateway made this turn itself.</p>`
-        : html`<details>
-            <summary>Request as sent</summary>
+        : html`<details ?open=${isMarked}>
+            <summary>
+              Request as sent${isMarked ? ", what was left out is struck through" : nothing}
+            </summary>
             <dl class="headers">
               ${Object.entries(request.headers).map(
                 ([name, value]) =>
@@ -43,11 +38,44 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
                     <dd>${value}</dd>`,
               )}
             </dl>
-            <pre class="json" tabindex="0">${pretty(shown(request.body))}</pre>
+            <pre class="json" tabindex="0">${pieces.map((piece) => bodyPiece(piece))}</pre>
           </details>`
     }
   </section>`;
 }
+
+/** What is left out says so in words: being struck through and grey can be overlooked, or not be heard. */
+function bodyPiece({ text, why }: BodyPiece): TemplateResult {
+  if (why === undefined) return html`${text}`;
+  return html`<span class="left-out"><del>${text}</del> <span class="why">${why}</span></span>`;
+}
+
+interface PlacedThought extends Thought {
+  readonly place: string;
+}
+
+interface Found extends Unused {
+  readonly thoughts: readonly PlacedThought[];
+}
+
+function findUnused({ conversation, answer }: TurnRecord): Found {
+  const headers = answer?.headers ?? {};
+  const kinds = SKIPPED_HEADERS.flatMap((name) => headers[name]?.split(", ") ?? []);
+  return {
+    thoughts: conversation.flatMap(({ channel, dropped, text }, index) =>
+      channel === "analysis" && typeof text === "string"
+        ? { text, why: dropped && whyDropped(dropped), place: `reasoning in message ${index + 1}` }
+        : [],
+    ),
+    kinds: [...new Set(kinds)].map((kind) => ({ kind, why: "left out: cannot be served here" })),
+  };
+}
+
+function whyDropped({ finishedBy }: { readonly finishedBy: number }): string {
+  return `left out: the answer in message ${finishedBy + 1} finished its turn`;
+}
+
+const SKIPPED_HEADERS = ["x-harmony-skipped", "x-harmony-skipped-tools", "x-harmony-skipped-items"];
 
 function reasoningNote(from: string): TemplateResult {
   const words: Record<string, string> = {
@@ -62,11 +90,39 @@ function reasoningNote(from: string): TemplateResult {
 /** Characters of a body that are shown. */
 const MAX_SHOWN = 200_000;
 
-function pretty(text: string): string {
+interface ShownBody {
+  readonly pieces: readonly BodyPiece[];
+  readonly missing: Found;
+}
+
+/** Of records that have been shown: the page is drawn anew with each change. */
+const known = new WeakMap<TurnRecord, ShownBody>();
+
+function readRequest(record: TurnRecord): ShownBody {
+  const body = known.get(record) ?? read(shown(record.request?.body), findUnused(record));
+  known.set(record, body);
+  return body;
+}
+
+function read(body: string, unused: Found): ShownBody {
   try {
-    const body = JSON.stringify(JSON.parse(text), undefined, 2);
-    return body.length > MAX_SHOWN ? `${body.slice(0, MAX_SHOWN)}\n…` : body;
+    const { pieces, missing } = toMarkedBody(body, unused);
+    const left = new Set<object>(missing.thoughts);
+    const thoughts = unused.thoughts.filter((each) => left.has(each));
+    return { pieces: cut(pieces), missing: { kinds: missing.kinds, thoughts } };
   } catch {
-    return text.slice(0, MAX_SHOWN);
+    const thoughts = unused.thoughts.filter(({ why }) => why !== undefined);
+    return { pieces: cut([{ text: body, why: undefined }]), missing: { ...unused, thoughts } };
   }
+}
+
+function cut(pieces: readonly BodyPiece[]): BodyPiece[] {
+  const kept: BodyPiece[] = [];
+  let left = MAX_SHOWN;
+  for (const piece of pieces) {
+    if (left <= 0) return [...kept, { text: "\n…", why: undefined }];
+    kept.push({ ...piece, text: piece.text.slice(0, left) });
+    left -= piece.text.length;
+  }
+  return left < 0 ? [...kept, { text: "\n…", why: undefined }] : kept;
 }

@@ -20,6 +20,8 @@ export interface State {
   isConnected: boolean;
   isRefused: boolean;
   problem: string;
+  /** What has been done, such as the name of a file. */
+  notice: string;
   /** The page is a file with one turn in it. */
   isShared: boolean;
   /** On a narrow screen: which side is shown. */
@@ -40,6 +42,7 @@ export const state: State = {
   isConnected: true,
   isRefused: false,
   problem: "",
+  notice: "",
   isShared: false,
   isListOpen: true,
 };

@@ -22,6 +22,8 @@ export interface LoadedTurn {
 export interface Overview {
   readonly version: string;
   readonly hasKeys: boolean;
+  /** Turns can be written into a folder of the gateway. */
+  readonly hasCapture: boolean;
   readonly models: readonly string[];
   readonly turns: readonly Row[];
 }

@@ -4,7 +4,7 @@ import type { ApiEnv } from "../../api/client.ts";
 import type { Settings } from "../../config/settings.ts";
 import { inspectorRoutes } from "../../inspect/routes.ts";
 import type { Models } from "../../models/models.ts";
-import type { Recorder } from "../../telemetry/record/recorder.ts";
+import type { RecordEntry, Recorder } from "../../telemetry/record/recorder.ts";
 import { randomId } from "../random-id.ts";
 import { readVersion } from "../version.ts";
 import { createAssets } from "./assets.ts";
@@ -15,7 +15,12 @@ export interface Inspector {
   routes(models: Models, settings: Settings, closing: AbortSignal): Hono<ApiEnv>;
 }
 
-export function openInspector(settings: Settings, recorder: Recorder): Inspector {
+/** @param capture writes a turn into the folder for captures; undefined: there is none */
+export function openInspector(
+  settings: Settings,
+  recorder: Recorder,
+  capture?: (entry: RecordEntry) => Promise<string>,
+): Inspector {
   const { inspectKey } = settings;
   const token = inspectKey ?? randomId();
   const assets = createAssets();
@@ -27,6 +32,7 @@ export function openInspector(settings: Settings, recorder: Recorder): Inspector
       inspectorRoutes({
         closing,
         recorder,
+        ...(capture && { capture }),
         assets,
         models: () => models,
         hasKeys: keys.length > 0,

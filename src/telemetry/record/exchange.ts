@@ -44,6 +44,9 @@ const KEPT_ANSWER_HEADERS = [
   "x-harmony-cot",
   "x-harmony-reasoning-effort",
   "x-harmony-skipped",
+  "x-harmony-skipped-items",
+  "x-harmony-skipped-tools",
+  "x-harmony-unenforced-tools",
   "x-request-id",
 ];
 
