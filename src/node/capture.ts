@@ -35,32 +35,34 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
   const files = await openFolder(options);
   const seen = new WeakSet<RecordEntry>();
   let waiting = 0;
-  let writing = Promise.resolve();
+  let writing: Promise<unknown> = Promise.resolve();
   let isFailing = false;
 
   const report = (error: unknown): void => {
     if (!isFailing) options.log.warn("capture failing", { message: String(error) });
     isFailing = true;
   };
+  const write = async (entry: RecordEntry, before: Promise<unknown>): Promise<string> => {
+    waiting += 1;
+    try {
+      await before;
+      const text = await stringifySliced(await entry.record());
+      const path = await files.write(toFileName(entry), `${text}\n`);
+      isFailing = false;
+      return path;
+    } catch (error) {
+      report(error);
+      throw error;
+    } finally {
+      waiting -= 1;
+    }
+  };
   /** One after the other. */
   const save = (entry: RecordEntry): Promise<string> => {
     const before = writing;
-    const saved = (async () => {
-      await before;
-      const text = await stringifySliced(await entry.record());
-      return files.write(toFileName(entry), `${text}\n`);
-    })();
-    waiting += 1;
-    writing = saved.then(
-      () => {
-        waiting -= 1;
-        isFailing = false;
-      },
-      (error: unknown) => {
-        waiting -= 1;
-        report(error);
-      },
-    );
+    const saved = write(entry, before);
+    // The next one is written also after a failure.
+    writing = Promise.allSettled([saved]);
     return saved;
   };
   const stop = recorder.listen((entry) => {
@@ -68,7 +70,7 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
     seen.add(entry);
     if (waiting >= MAX_WAITING)
       return report(new Error("the disk is too slow: a turn was skipped"));
-    // A failure is reported.
+    // A failure has been reported.
     save(entry).catch(() => undefined);
   });
   return {

@@ -9,6 +9,7 @@ import { toErrorType } from "./tracing/tracer.ts";
 
 export interface GenAiMeters {
   readonly requestSeconds: Histogram;
+  readonly toolSeconds: Histogram;
   /** By provider and model: a few, whose labels are the same with every turn. */
   readonly byModel: Map<string, ModelMeters>;
   bind(labels: Labels): ModelMeters;
@@ -23,6 +24,7 @@ interface ModelMeters {
   readonly output: (tokens: number) => void;
 }
 
+/** Of requests, and of tools. */
 const REQUEST_SECONDS = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];
@@ -37,6 +39,11 @@ export function createGenAiMeters(registry: Registry): GenAiMeters {
   const requestSeconds = registry.histogram(
     "gen_ai_server_request_duration_seconds",
     "From a turn's start to its last token.",
+    REQUEST_SECONDS,
+  );
+  const toolSeconds = registry.histogram(
+    "gen_ai_execute_tool_duration_seconds",
+    "From the end of a call to its result, of tools that the gateway runs.",
     REQUEST_SECONDS,
   );
   const firstTokenSeconds = registry.histogram(
@@ -56,6 +63,7 @@ export function createGenAiMeters(registry: Registry): GenAiMeters {
   );
   return {
     requestSeconds,
+    toolSeconds,
     byModel: new Map(),
     bind: (labels) => ({
       labels,
@@ -89,6 +97,17 @@ export function observeGenAi(meters: GenAiMeters, model: Model, turn: EndedTurn)
   }
   own.input(usage.promptTokens);
   own.output(usage.completionTokens);
+}
+
+/** @param name one of a few: whatever MCP servers call their tools */
+export function observeTool(
+  meters: GenAiMeters,
+  name: string,
+  seconds: number,
+  failed: boolean,
+): void {
+  const labels = { gen_ai_tool_name: name, gen_ai_tool_type: "extension" };
+  meters.toolSeconds.observe({ ...labels, ...(failed && { error_type: "tool_error" }) }, seconds);
 }
 
 function metersOf(meters: GenAiMeters, { id, provider }: Model): ModelMeters {

@@ -1,7 +1,12 @@
 /** Metrics and log lines of requests and turns. Observes only: nothing else depends on it. */
 import { EngineError } from "../engines/engine-error.ts";
 import { createPushStream, consume, type Consumer } from "../streams/push-stream.ts";
-import { createGenAiMeters, type GenAiMeters, observeGenAi } from "./gen-ai-metrics.ts";
+import {
+  createGenAiMeters,
+  type GenAiMeters,
+  observeGenAi,
+  observeTool,
+} from "./gen-ai-metrics.ts";
 import { hashWords } from "./hash-words.ts";
 import type { Log, LogFields } from "./log.ts";
 import type { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
@@ -118,6 +123,8 @@ class TurnObserver {
   /** The output by parts; only kept if content is logged. */
   readonly #written: { kind: string; text: string }[] = [];
   #isOver = false;
+  /** Of the last part: if that is a call to a tool of the gateway, the tool runs from then on. */
+  #partEndedAt = 0;
 
   constructor(model: Model, turn: Turn, deps: ObserveDeps) {
     this.#model = model;
@@ -148,7 +155,12 @@ class TurnObserver {
   #see(event: TurnEvent): void {
     if (event.type === "builtin-result") {
       const outcome = event.failed ? "failed" : "completed";
-      this.#deps.meters.builtinCalls.add({ tool: TOOL_LABELS[event.shown.type], outcome });
+      const { meters, now } = this.#deps;
+      const tool = TOOL_LABELS[event.shown.type];
+      meters.builtinCalls.add({ tool, outcome });
+      observeTool(meters.genAi, tool, (now() - this.#partEndedAt) / 1000, event.failed);
+    } else if (event.type === "part-end") {
+      this.#partEndedAt = this.#deps.now();
     } else if (event.type === "end") {
       countEnd(this.#model, event, this.#deps.meters);
       this.#end(event.finish, toEndFields(event), { usage: event.usage });

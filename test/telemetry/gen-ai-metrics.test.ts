@@ -2,7 +2,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
-import { createGenAiMeters, observeGenAi } from "../../src/telemetry/gen-ai-metrics.ts";
+import {
+  createGenAiMeters,
+  observeGenAi,
+  observeTool,
+} from "../../src/telemetry/gen-ai-metrics.ts";
 import { createModels } from "../../src/models/models.ts";
 import { startTestGateway } from "../helpers/gateway.ts";
 import { fakeEngine } from "../helpers/fake-engine.ts";
@@ -66,6 +70,22 @@ test("a turn of one token has no time per token", () => {
   expect(registry.toText()).not.toContain("time_per_output_token_seconds_count");
 });
 
+test("a tool that the gateway runs has the time from its call to its result", () => {
+  const registry = createRegistry();
+  const meters = createGenAiMeters(registry);
+  observeTool(meters, "python", 0.3, false);
+  observeTool(meters, "python", 9, true);
+  const labels = 'gen_ai_tool_name="python",gen_ai_tool_type="extension"';
+  const name = "gen_ai_execute_tool_duration_seconds";
+  expect(registry.toText().split("\n")).toEqual(
+    expect.arrayContaining([
+      `${name}_bucket{${labels},le="0.16"} 0`,
+      `${name}_bucket{${labels},le="0.32"} 1`,
+      `${name}_sum{${labels},error_type="tool_error"} 9`,
+    ]),
+  );
+});
+
 test("every metric that the dashboard shows exists", async () => {
   const gateway = await startTestGateway({ settings: { metrics: "open" } });
   const text = await (await fetch(new URL("/metrics", gateway.baseURL))).text();
@@ -85,7 +105,8 @@ test("every metric that the dashboard shows exists", async () => {
   const unknown = named.filter((name) => {
     const family = name.replace(/_(bucket|sum|count)$/, "");
     // Labels of the conventions begin like their metrics.
-    if (/^gen_ai_(request_model|token_type|operation_name|provider_name)$/.test(name)) return false;
+    if (/^gen_ai_(request_model|token_type|operation_name|provider_name|tool_name)$/.test(name))
+      return false;
     return !known.has(name) && known.get(family) !== "histogram";
   });
   expect(unknown).toEqual([]);
