@@ -27,6 +27,7 @@ export default defineConfig({
         test: {
           name: "node",
           include: ["test/**/*.test.ts"],
+          exclude: ["**/node_modules/**", "test/runtime/worker.test.ts"],
           isolate,
           globalSetup: "test/helpers/command-folder.ts",
           env: { NODE_COMPILE_CACHE },
@@ -42,7 +43,7 @@ export default defineConfig({
             "test/api/messages/route.test.ts",
             "test/api/responses/{background,reasoning,route,stored}.test.ts",
             "test/clients/*.test.ts",
-            "test/runtime/{leaving,requests}.test.ts",
+            "test/runtime/*.test.ts",
           ],
           isolate,
           globalSetup: "test/helpers/bundle-worker.ts",

@@ -209,13 +209,13 @@ export function textOf({ ids, pieces, text = "" }: Collected): string {
 /**
  * The stream split in two at every byte, and byte by byte.
  *
- * A long stream repeats events of one layout. Splitting it at every 11th byte splits eleven consecutive events at every
- * offset, unless their length is a multiple of 11. Its first and last events, characters outside ASCII and escapes are
+ * A long stream repeats events of one layout. Splitting it at every 17th byte splits 17 consecutive events at every
+ * offset, unless their length is a multiple of 17. Its first and last events, characters outside ASCII and escapes are
  * split at every byte all the same.
  */
 export function* cuts(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
   for (let at = 1; at < bytes.length; at += 1) {
-    if (bytes.length < 2000 || at % 11 === 0 || isUnusual(bytes, at)) {
+    if (bytes.length < 2000 || at % 17 === 0 || isUnusual(bytes, at)) {
       yield [bytes.subarray(0, at), bytes.subarray(at)];
     }
   }
@@ -226,7 +226,7 @@ function isUnusual(bytes: Uint8Array, at: number): boolean {
   const [before = 0, after = 0] = bytes.subarray(at - 1, at + 1);
   const BACKSLASH = 0x5c;
   return (
-    at < 400 || at > bytes.length - 400 || before >= 0x80 || after >= 0x80 || before === BACKSLASH
+    at < 250 || at > bytes.length - 250 || before >= 0x80 || after >= 0x80 || before === BACKSLASH
   );
 }
 

@@ -1,15 +1,14 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import { z } from "zod";
 import { createDemoEngine } from "../../src/engines/demo.ts";
 import { CLIENTS } from "../clients/loops.ts";
 import { type EngineServer, startEngineServer } from "../helpers/engine-server.ts";
-import { type RecordingEngine, recordingEngine } from "../helpers/recording-engine.ts";
+import { recordingEngine } from "../helpers/recording-engine.ts";
 import { type ScriptedEngine, scriptedEngine } from "../helpers/scripted-engine.ts";
 import { forgetful, loopScripts, type Post, runLoop, analysisIn } from "../helpers/tool-loop.ts";
 import { startWorker, type TestWorker } from "../helpers/worker.ts";
-import { type Bundle, bundleWorker } from "../helpers/workerd.ts";
 import { toVariables } from "../helpers/worker-variables.ts";
 import { testRequests } from "./requests.ts";
 
@@ -34,29 +33,6 @@ describe("with the committed wrangler.toml", () => {
   });
 });
 
-describe("with reasoning stored in KV no client's tool loop loses reasoning", () => {
-  let engine: RecordingEngine;
-  let server: EngineServer;
-  let worker: TestWorker;
-  beforeAll(async () => {
-    engine = recordingEngine(createDemoEngine());
-    server = await startEngineServer(engine);
-    worker = await startWorker({ engine: "vllm", url: server.url, open: true });
-  });
-  afterAll(() => Promise.all([worker.close(), server.close()]));
-
-  test.each(Object.entries(CLIENTS))("%s", async (_, connect) => {
-    engine.prompts.length = 0;
-    const say = connect(`${worker.origin}/v1`);
-    expect(await say("For Oslo: get_weather, then search_flights, then book_hotel.")).toContain(
-      "Booked in Oslo",
-    );
-    // Strict tools take a second engine call, which goes on from the call's header.
-    const prompts = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant"));
-    expect(prompts.map((prompt) => analysisIn(prompt).length)).toEqual([0, 1, 2, 3]);
-  });
-});
-
 /** How requests reach one of two Workers. */
 type Send = (path: string, body: object) => Promise<Response>;
 
@@ -78,19 +54,19 @@ const PAIRS = {
   "nothing-shared": { namespaces: ["mine", "yours"], settings: {} },
 };
 
-describe("two Workers", () => {
-  let bundle: Bundle;
+describe("Workers with an engine", () => {
   let server: EngineServer;
   let harness: ReturnType<typeof createTestHarness>;
+  /** Of the first Worker. */
+  let origin: string;
 
   // All of them at once, because each start of the harness takes seconds.
   beforeAll(async () => {
-    bundle = await bundleWorker();
     server = await startEngineServer(scriptedEngine([]));
     const toConfig = (name: string, namespace: string, settings: object) => ({
       config: {
         name,
-        main: join(bundle.folder, "worker.js"),
+        main: join(inject("workerBundle"), "worker.js"),
         no_bundle: true,
         compatibility_date: "2026-10-01",
         compatibility_flags: ["enable_request_signal"],
@@ -105,13 +81,31 @@ describe("two Workers", () => {
       },
     });
     harness = createTestHarness({
-      workers: Object.entries(PAIRS).flatMap(([name, { namespaces, settings }]) =>
-        namespaces.map((namespace, at) => toConfig(`${name}-${at}`, namespace, settings)),
-      ),
+      workers: [
+        toConfig("single", "single", {}),
+        ...Object.entries(PAIRS).flatMap(([name, { namespaces, settings }]) =>
+          namespaces.map((namespace, at) => toConfig(`${name}-${at}`, namespace, settings)),
+        ),
+      ],
     });
-    await harness.listen();
+    ({ origin } = (await harness.listen()).url);
   });
-  afterAll(() => Promise.all([harness.close(), server.close(), bundle.remove()]));
+  afterAll(() => Promise.all([harness.close(), server.close()]));
+
+  test.each(Object.entries(CLIENTS))(
+    "with reasoning stored in KV no client's tool loop loses reasoning: %s",
+    async (_, connect) => {
+      const engine = recordingEngine(createDemoEngine());
+      server.serve(engine);
+      const say = connect(`${origin}/v1`);
+      expect(await say("For Oslo: get_weather, then search_flights, then book_hotel.")).toContain(
+        "Booked in Oslo",
+      );
+      // Strict tools take a second engine call, which goes on from the call's header.
+      const prompts = engine.prompts.filter((prompt) => prompt.endsWith("<|start|>assistant"));
+      expect(prompts.map((prompt) => analysisIn(prompt).length)).toEqual([0, 1, 2, 3]);
+    },
+  );
 
   function connectTwo(pair: keyof typeof PAIRS): TwoWorkers {
     const engine = scriptedEngine([...loopScripts("one"), ...loopScripts("two")]);
@@ -132,14 +126,14 @@ describe("two Workers", () => {
     return sends.map((send) => (body) => send("/v1/chat/completions", body));
   }
 
-  test("with one KV namespace restore each other's reasoning", async () => {
+  test("two with one KV namespace restore each other's reasoning", async () => {
     const { engine, sends } = connectTwo("shared-namespace");
     const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
     expect(outcomes).toEqual([null, "stored", "stored", "stored"]);
     expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
   });
 
-  test("with one KV namespace continue each other's responses", async () => {
+  test("two with one KV namespace continue each other's responses", async () => {
     const { engine, sends } = connectTwo("shared-namespace");
     const tools = [{ type: "function", name: "step", parameters: { type: "object" } }];
     let previous: z.infer<typeof StoredResponse> | undefined;
@@ -159,14 +153,14 @@ describe("two Workers", () => {
     expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
   });
 
-  test("that share only a sealing key decrypt what clients carry between them", async () => {
+  test("two that share only a sealing key decrypt what clients carry between them", async () => {
     const { engine, sends } = connectTwo("shared-key");
     const { outcomes } = await runLoop(toPosts(sends));
     expect(outcomes).toEqual([null, "sealed", "sealed", "sealed"]);
     expect(engine.prompts.map((prompt) => analysisIn(prompt))).toEqual(WHOLE);
   });
 
-  test("that share nothing lose reasoning that clients do not send back, and report it", async () => {
+  test("two that share nothing lose reasoning that clients do not send back, and report it", async () => {
     const { sends } = connectTwo("nothing-shared");
     const { outcomes } = await runLoop(toPosts(sends), { remember: forgetful });
     expect(outcomes).toEqual([null, "lost", "lost", "lost"]);

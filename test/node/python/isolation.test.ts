@@ -32,7 +32,8 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     process.env["ISOLATION_CANARY"] = SECRET;
     server = createServer().on("connection", () => connections++);
     port = await listenAnywhere(server);
-    python = createTestPython();
+    // Two sessions are open at a time: with more room, an interpreter would be started ahead for nobody.
+    python = createTestPython({ maxInterpreters: 2 });
     session = await python.open({ tenant: "acme" }, never);
   }, START_MS);
 
