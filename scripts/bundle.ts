@@ -23,21 +23,26 @@ const manifestSchema = z.object({
   peerDependencies: z.record(z.string(), z.string()).optional(),
 });
 
+/** Reads the text of the largest module on first use: as a module, a tenth of each start would be parsing it. */
+const READ_VOCABULARY = `import { readFileSync } from "node:fs";
+export function vocabulary() {
+  const module = readFileSync(new URL("../tokenizer/vocabulary.js", import.meta.url), "latin1");
+  const [, text = ""] = module.split('"');
+  if (text === "") throw new Error("tokenizer/vocabulary.js contains no text");
+  return text;
+}`;
+
 /** The URL of a module as the compiler writes it: other files are found from there. */
 const ownUrls: Plugin = {
   name: "own-urls",
   setup(bundle) {
+    bundle.onLoad({ filter: /\/vocabulary\.ts$/ }, () => ({ contents: READ_VOCABULARY }));
     bundle.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const file = relative(SOURCES, path).replaceAll("\\", "/").replace(/\.ts$/, ".js");
       const url = `new URL(${JSON.stringify(`../${file}`)}, import.meta.url).href`;
       const contents = readFileSync(path, "utf8").replaceAll("import.meta.url", url);
       return { contents, loader: "ts" };
     });
-    // The largest module, which the exports need as well.
-    bundle.onResolve({ filter: /\/vocabulary\.ts$/ }, () => ({
-      path: "../tokenizer/vocabulary.js",
-      external: true,
-    }));
   },
 };
 

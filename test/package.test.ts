@@ -190,6 +190,22 @@ describe("a program that uses each of its exports", () => {
   });
 });
 
+test("its command starts without undici", async () => {
+  const loaded = new Map<string, string>();
+  const waiting = ["main.js"];
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (loaded.has(name)) continue;
+    const code = await readFile(join(installed, "dist/command", name), "utf8");
+    loaded.set(name, code);
+    const imports = code.matchAll(/^(?:import|\} from) (?:.* from )?"\.\/([^"]+)";$/gm);
+    for (const [, imported = ""] of imports) waiting.push(imported);
+  }
+  expect(loaded.size).toBeGreaterThan(1);
+  const code = [...loaded.values()].join("\n");
+  expect(code).toContain("node_modules/zod/");
+  expect(code).not.toContain("node_modules/undici/");
+});
+
 test("its command serves", async () => {
   const command = join(installed, manifest.bin["harmony-gateway"] ?? "");
   const child = spawn(process.execPath, [command, "--port", "0"], { cwd: folder });

@@ -6,7 +6,8 @@
 import { lookup as resolveName } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 import { Readable } from "node:stream";
-import { Agent, type Dispatcher, request } from "undici";
+import type { Agent, Dispatcher } from "undici";
+import { lazy } from "../lazy.ts";
 import { isPublicAddress } from "../tools/browser/addresses.ts";
 import { PAGE_HEADERS, type RequestPage } from "../tools/browser/fetch-page.ts";
 import { FetchRefused } from "../tools/browser/url-policy.ts";
@@ -31,16 +32,10 @@ export interface SafeRequest {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 export function createSafeRequest(options: SafeRequestOptions = {}): SafeRequest {
-  const agent = createAgent(options);
+  const client = createClient(options);
   return {
     async requestPage(url, signal) {
-      const response = await request(url, {
-        dispatcher: agent,
-        headers: PAGE_HEADERS,
-        signal,
-      }).catch((error: unknown) => {
-        throw toFetchError(error);
-      });
+      const response = await client.request(url, { headers: PAGE_HEADERS, signal });
       const { body, headers } = response;
       // Without a listener, an error after the last read would be an uncaught exception.
       body.on("error", () => undefined);
@@ -54,7 +49,7 @@ export function createSafeRequest(options: SafeRequestOptions = {}): SafeRequest
         cancel: () => void body.destroy(),
       };
     },
-    close: () => agent.close(),
+    close: () => client.close(),
   };
 }
 
@@ -63,22 +58,45 @@ export function createSafeRequest(options: SafeRequestOptions = {}): SafeRequest
  * address in a URL is the caller's to refuse.
  */
 export function createSafeFetch(options: SafeRequestOptions = {}) {
-  const dispatcher = createAgent(options);
+  const client = createClient(options);
   return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
     const { method = "GET", headers, body = null, signal = null } = init;
     if (body !== null && typeof body !== "string") throw new TypeError("a body is a text here");
     const given = Object.fromEntries(new Headers(headers));
-    const response = await request(url, { dispatcher, method, headers: given, body, signal }).catch(
-      (error: unknown) => {
+    return toResponse(await client.request(url, { method, headers: given, body, signal }));
+  };
+}
+
+type RequestOptions = Omit<Dispatcher.RequestOptions, "origin" | "path" | "method"> & {
+  readonly method?: string;
+};
+
+/** undici is loaded with the first request: a third of the command's code, which most gateways do without. */
+function createClient(options: SafeRequestOptions) {
+  let wasUsed = false;
+  const open = lazy(async () => {
+    wasUsed = true;
+    const { Agent, request } = await import("undici");
+    return { agent: new Agent(toAgentOptions(options)), request };
+  });
+  return {
+    async request(url: string | URL, given: RequestOptions): Promise<Dispatcher.ResponseData> {
+      const { agent, request } = await open();
+      return request(url, { ...given, dispatcher: agent }).catch((error: unknown) => {
         throw toFetchError(error);
-      },
-    );
-    return toResponse(response);
+      });
+    },
+    async close(): Promise<void> {
+      if (wasUsed) await (await open()).agent.close();
+    },
   };
 }
 
 /** Connects to public addresses only. */
-function createAgent({ isPublic = isPublicAddress, resolve = resolveAll }: SafeRequestOptions) {
+function toAgentOptions({
+  isPublic = isPublicAddress,
+  resolve = resolveAll,
+}: SafeRequestOptions): Agent.Options {
   const findAddresses = async (host: string): Promise<readonly ResolvedAddress[]> => {
     const addresses = await resolve(host);
     // One private address among public ones is an attack, or a mistake that would look like one.
@@ -88,12 +106,12 @@ function createAgent({ isPublic = isPublicAddress, resolve = resolveAll }: SafeR
   const lookup: LookupFunction = (host, { all }, callback) => {
     void answerLookup(findAddresses(host), all ?? false, callback);
   };
-  return new Agent({
+  return {
     connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
     // Of many pages, a few per server: connections are not kept for later.
     keepAliveTimeout: 1000,
     maxResponseSize: -1,
-  });
+  };
 }
 
 function toResponse({ statusCode: status, headers, body }: Dispatcher.ResponseData): Response {

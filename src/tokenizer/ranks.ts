@@ -110,19 +110,38 @@ export function createRanks(tokens: TokenBytes): Ranks {
   return { find, rankOf };
 }
 
-/**
- * One loop with hardly any calls, and an inlined copy of `hashOfWords`: it runs once, so most of its 15 ms
- * pass before it is compiled, when calls are most expensive.
- */
-function fillTables({ view, ends }: TokenBytes): Tables {
-  const short = new Int32Array(SHORT_MASK + 1);
-  const long = new Int32Array(LONG_MASK + 1);
-  const seen = new Int32Array(1 << (SEEN_BITS - 5));
-  const pairs = new Int32Array(0x10000).fill(NO_RANK);
-  const { HIGH_MASKS, hashOf, LOW_MASKS } = byteWords;
+/** Tokens per call of `fillPart`. */
+const PART = 1024;
 
-  let start = 0;
-  for (let id = 0; id < ends.length - 1; id++) {
+/**
+ * In parts: the first calls are interpreted, then V8 compiles the function and uses the result from the next call on.
+ * One loop over all tokens takes 1.5 times as long: it can change to compiled code only in its middle (on-stack
+ * replacement), and returns to the interpreter at the first token of a kind it has not met.
+ */
+function fillTables(tokens: TokenBytes): Tables {
+  const tables = {
+    short: new Int32Array(SHORT_MASK + 1),
+    long: new Int32Array(LONG_MASK + 1),
+    seen: new Int32Array(1 << (SEEN_BITS - 5)),
+    pairs: new Int32Array(0x10000).fill(NO_RANK),
+  };
+  const count = tokens.ends.length - 1;
+  for (let id = 0; id < count; id += PART) {
+    fillPart(tables, tokens, id, Math.min(id + PART, count));
+  }
+  return tables;
+}
+
+/** With an inlined copy of `hashOfWords`: calls are expensive before the function is compiled. */
+function fillPart(
+  { short, long, seen, pairs }: Tables,
+  { view, ends }: TokenBytes,
+  from: TokenId,
+  to: TokenId,
+): void {
+  const { HIGH_MASKS, hashOf, LOW_MASKS } = byteWords;
+  let start = ends[from]!;
+  for (let id = from; id < to; id++) {
     const end = ends[id + 1]!;
     const length = end - start;
     let hash;
@@ -147,7 +166,6 @@ function fillTables({ view, ends }: TokenBytes): Tables {
     seen[hash >>> (32 - SEEN_BITS + 5)]! |= 1 << (hash >>> (32 - SEEN_BITS));
     start = end;
   }
-  return { short, long, seen, pairs };
 }
 
 function shortSlot(hash: number): number {

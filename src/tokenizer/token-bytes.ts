@@ -41,10 +41,12 @@ const BYTE_TOKENS: readonly (readonly [first: number, last: number])[] = [
 ];
 const BYTE_COUNT = 256;
 const TOTAL_BYTES = 1_397_670;
+/** Tokens per call of `unpackPart`. */
+const PART = 1024;
+const DIGIT_VALUES = base64Values();
 
 /** Unpacks the tokens. Takes 7 ms. */
 export function unpackTokenBytes(): TokenBytes {
-  const values = base64Values();
   // Converted to UTF-8 first: reading a typed array is twice as fast as `charCodeAt` in cold code.
   const digits = new TextEncoder().encode(vocabulary());
   const merged = ORDINARY_COUNT - BYTE_COUNT;
@@ -59,27 +61,44 @@ export function unpackTokenBytes(): TokenBytes {
       ends[++id] = id;
     }
   }
-  // One loop without calls: it runs once and is compiled while it runs.
-  let length = BYTE_COUNT;
-  for (let at = 0; at < merged; at++) {
-    for (let digit = at; digit < digits.length; digit += 3 * merged) {
+  for (let at = 0; at < merged; at += PART) {
+    unpackPart(view, ends, digits, at, Math.min(at + PART, merged));
+  }
+  return { bytes, view, ends };
+}
+
+/**
+ * Unpacks the merged tokens `from … to`. In parts, so that compiled code takes over early; see `fillTables` in
+ * `ranks.ts`.
+ */
+function unpackPart(
+  view: DataView,
+  ends: Int32Array,
+  digits: Uint8Array,
+  from: number,
+  to: number,
+): void {
+  const values = DIGIT_VALUES;
+  const merged = ORDINARY_COUNT - BYTE_COUNT;
+  let length = ends[BYTE_COUNT + from]!;
+  for (let at = from; at < to; at++) {
+    for (let digit = at; digit < 6 * merged; digit += 3 * merged) {
       const half =
         (values[digits[digit]!]! << 12) |
         (values[digits[digit + merged]!]! << 6) |
         values[digits[digit + 2 * merged]!]!;
-      const from = ends[half]!;
-      const halfLength = ends[half + 1]! - from;
+      const start = ends[half]!;
+      const halfLength = ends[half + 1]! - start;
       // Copies at least eight bytes, so that most tokens need no loop. The next token overwrites the excess.
-      view.setInt32(length, view.getInt32(from, true), true);
-      view.setInt32(length + 4, view.getInt32(from + 4, true), true);
+      view.setInt32(length, view.getInt32(start, true), true);
+      view.setInt32(length + 4, view.getInt32(start + 4, true), true);
       for (let i = 8; i < halfLength; i += 4) {
-        view.setInt32(length + i, view.getInt32(from + i, true), true);
+        view.setInt32(length + i, view.getInt32(start + i, true), true);
       }
       length += halfLength;
     }
-    ends[++id] = length;
+    ends[BYTE_COUNT + at + 1] = length;
   }
-  return { bytes, view, ends };
 }
 
 /** A view of a token's bytes; do not write to it. Empty if `id` is not an ordinary token. */
