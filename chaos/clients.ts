@@ -51,7 +51,7 @@ export type ClientKind = (typeof CLIENT_KINDS)[number];
 const MODEL = "openai/gpt-oss-20b";
 
 /** Longer than any answer may take, faults included: a client that waits this long was forgotten. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 type Ended = Pick<Outcome, "end" | "status" | "detail">;
 

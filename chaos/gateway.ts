@@ -34,7 +34,7 @@ export interface Occupied {
   readonly up: number;
 }
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 /** `key` is one of the settings' keys, to read the metrics with. */
 export async function startChaosGateway(

@@ -8,7 +8,7 @@ const { origin, slowest } = z
   .parse(workerData);
 
 const EVERY_MS = 200;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 const slowestMs = new Float64Array(slowest);
 

@@ -22,12 +22,11 @@ export const PHASES: readonly Phase[] = [
   {
     name: "calm",
     says: "every kind of client, no fault: all are served",
-    // No engine fails here, so slowness of the machine must not count as a hanging engine.
     run: (random) =>
       onStage({ engines: 2, settings: UNHURRIED }, async (stage) => {
         const outcomes = await crowd(stage, random, 60);
         stage.expect(notWhole(outcomes).length === 0, tell(notWhole(outcomes)));
-        await expectQuiet(stage);
+        await expectQuiet(stage, 60_000);
         return undefined;
       }),
   },
@@ -96,13 +95,14 @@ export const PHASES: readonly Phase[] = [
 
 type Kind = Parameters<Stage["ask"]>[0];
 
-/** Many clients of all tenants, a few milliseconds apart. */
-const UNHURRIED = {
+/** For engines that do not hang: slowness of the machine is no fault of theirs. */
+export const UNHURRIED = {
   connectTimeoutMs: 60_000,
   firstTokenTimeoutMs: 60_000,
   idleTimeoutMs: 60_000,
 };
 
+/** Many clients of all tenants, a few milliseconds apart. */
 async function crowd(
   stage: Stage,
   random: Random,

@@ -38,7 +38,7 @@ export interface RequestFuzzer {
 }
 
 /** Longest time for one request; requests here are at most some ten kilobytes. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 export function createRequestFuzzer(seed: number): RequestFuzzer {
   const statuses = new Map<number, number>();

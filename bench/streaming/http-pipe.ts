@@ -4,7 +4,7 @@ import { Agent, createServer, request } from "node:http";
 const [enginePort, ownPort] = process.argv.slice(2).map(Number);
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
 
-createServer((incoming, outgoing) => {
+const server = createServer((incoming, outgoing) => {
   const { method, url, headers } = incoming;
   const call = request(
     { host: "127.0.0.1", port: enginePort, path: url, method, headers, agent },
@@ -16,4 +16,7 @@ createServer((incoming, outgoing) => {
   );
   call.once("error", () => outgoing.destroy());
   incoming.pipe(call);
-}).listen(ownPort, "127.0.0.1");
+});
+// Its connections wait while another contender answers. Node's own limit of 5 s would close them as a request is written.
+server.keepAliveTimeout = 60_000;
+server.listen(ownPort, "127.0.0.1");

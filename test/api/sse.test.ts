@@ -3,13 +3,19 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ApiEnv } from "../../src/api/client.ts";
 import { sseResponse } from "../../src/api/sse.ts";
 import { createPushStream } from "../../src/streams/push-stream.ts";
+import { countPendingTimers } from "../helpers/pending-timers.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
+
+/** Delays that no other timer of this process has. */
+const KEEP_ALIVE_MS = 15_013;
+const IDLE_MS = 60_013;
 
 /** An endless stream, over a web stream. */
 async function stream() {
@@ -22,8 +28,8 @@ async function stream() {
       state.isStopped = true;
     });
     return sseResponse(c, frames, {
-      keepAliveMs: 15_000,
-      clientIdleTimeoutMs: 60_000,
+      keepAliveMs: KEEP_ALIVE_MS,
+      clientIdleTimeoutMs: IDLE_MS,
       onCancel: (reason) => left.push(reason),
     });
   });
@@ -34,14 +40,16 @@ async function stream() {
 }
 
 test("a client that never reads is disconnected after the idle timeout, and its turn is stopped", async () => {
+  const pendingTimers = countPendingTimers(KEEP_ALIVE_MS, IDLE_MS);
   const { reader, left, state } = await stream();
-  await vi.advanceTimersByTimeAsync(59_999);
+  expect(pendingTimers()).toBe(2);
+  await vi.advanceTimersByTimeAsync(IDLE_MS - 1);
   expect(state.isStopped).toBe(false);
-  await vi.advanceTimersByTimeAsync(60_001);
+  await vi.advanceTimersByTimeAsync(IDLE_MS + 1);
   expect(state).toEqual({ taken: state.taken, isStopped: true });
   expect(left).toHaveLength(1);
   await expect(reader.read()).rejects.toThrow("the client has read nothing");
-  expect(vi.getTimerCount()).toBe(0);
+  expect(pendingTimers()).toBe(0);
 });
 
 test("a client that reads slowly is not disconnected", async () => {

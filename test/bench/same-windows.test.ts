@@ -28,7 +28,8 @@ test("all contenders that can be measured have a number in each window", async (
   expect(requests?.["direct"]?.["cpuPerRequest"]?.median).toBeNaN();
   for (const pipe of ["http-pipe", "another"]) {
     expect(requests?.[pipe]?.["cpuPerRequest"]?.rounds).toHaveLength(3);
-    expect(requests?.[pipe]?.["cpuPerRequest"]?.min).toBeGreaterThan(0);
+    // 0 where the kernel counts a process's time in ticks of 10 ms.
+    expect(requests?.[pipe]?.["cpuPerRequest"]?.min).toBeGreaterThanOrEqual(0);
     // In windows this short there need not be a token.
     expect(paced["paced-1"]?.[pipe]?.["cpuPerToken"]?.rounds).toHaveLength(3);
   }

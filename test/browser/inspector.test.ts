@@ -84,15 +84,18 @@ describe.skipIf(MISSING !== undefined)(
         await page.getByRole("heading", { name: band }).waitFor();
       }
       await page.getByText("answered").first().waitFor();
-      expect(await page.locator(".card.user .text").innerText()).toBe("Why is the sky blue?");
-      expect(await page.locator(".part .text").innerText()).toBe("Hello!");
+      await expect
+        .poll(async () => page.locator(".card.user .text").innerText())
+        .toBe("Why is the sky blue?");
+      await expect.poll(async () => page.locator(".part .text").innerText()).toBe("Hello!");
       await page.keyboard.press("t");
       await page.locator(".call .cell").first().waitFor();
-      const cells = await page.locator(".call .cell").allInnerTexts();
-      expect(cells).toEqual(["channel", "final", "message", "Hello", "!", "return"]);
-      expect(await page.locator(".call .cell").nth(3).getAttribute("title")).toMatch(
-        /^id 13225 · /,
-      );
+      await expect
+        .poll(async () => page.locator(".call .cell").allInnerTexts())
+        .toEqual(["channel", "final", "message", "Hello", "!", "return"]);
+      await expect
+        .poll(async () => page.locator(".call .cell").nth(3).getAttribute("title"))
+        .toMatch(/^id 13225 · /);
       await page.reload();
       await page.getByText("answered").first().waitFor();
       expect(requested.every((url) => url.startsWith(gateway.origin))).toBe(true);
@@ -111,7 +114,7 @@ describe.skipIf(MISSING !== undefined)(
       const { page, requested } = await show();
       await page.getByRole("heading", { name: "What it wrote" }).waitFor();
       expect(await page.getByText("Loading …").count()).toBe(0);
-      expect(await page.locator("header.top").count()).toBe(1);
+      await expect.poll(async () => page.locator("header.top").count()).toBe(1);
       // Asked for while modules were loading, and not again.
       const asked = requested.map((url) => url.slice(gateway.origin.length));
       expect(asked.filter((path) => path.startsWith("/inspect/api/turns/"))).toEqual([
@@ -158,19 +161,20 @@ describe.skipIf(MISSING !== undefined)(
       await post(gateway, STEERED.body);
       const { page } = await show();
       await page.getByRole("heading", { name: "What it wrote" }).waitFor();
-      const heads = await page.locator(".call .card-head strong").allInnerTexts();
-      expect(heads).toEqual([
-        "opened a reasoning message; a call is forced after it",
-        "opened a call",
-        "rejected the arguments and asked for others",
-      ]);
+      await expect
+        .poll(async () => page.locator(".call .card-head strong").allInnerTexts())
+        .toEqual([
+          "opened a reasoning message; a call is forced after it",
+          "opened a call",
+          "rejected the arguments and asked for others",
+        ]);
       await page
         .getByText("Rejected: #/guests: must be integer, not string", { exact: true })
         .waitFor();
-      expect(await page.locator(".by-gateway").count()).toBe(3);
-      expect(await page.locator(".part.unsent .text").allInnerTexts()).toEqual([
-        '{"restaurant":"Maaemo","guests":"four"}',
-      ]);
+      await expect.poll(async () => page.locator(".by-gateway").count()).toBe(3);
+      await expect
+        .poll(async () => page.locator(".part.unsent .text").allInnerTexts())
+        .toEqual(['{"restaurant":"Maaemo","guests":"four"}']);
     });
 
     test("a recovery is shown where it was made, with the original text and the result", async () => {
@@ -179,9 +183,9 @@ describe.skipIf(MISSING !== undefined)(
       const { page } = await show();
       const pin = page.locator(".pin").first();
       await pin.waitFor();
-      expect(await pin.innerText()).toContain("implicit-close");
+      await expect.poll(async () => pin.innerText()).toContain("implicit-close");
       await page.locator(".pin summary").first().click();
-      expect(await pin.innerText()).toContain("<|channel|>analysis<|message|>");
+      await expect.poll(async () => pin.innerText()).toContain("<|channel|>analysis<|message|>");
     });
 
     test("reasoning that was left out says why; the rest of the loop was kept", async () => {
@@ -189,18 +193,17 @@ describe.skipIf(MISSING !== undefined)(
       await post(gateway, TOOL_LOOP.body);
       const { page } = await show();
       await page.getByText("left out: finished by message 5").waitFor();
-      expect(await page.locator(".card.dropped").count()).toBe(1);
+      await expect.poll(async () => page.locator(".card.dropped").count()).toBe(1);
       // In the request, too, where it stands; in words, not by a line through it alone.
-      expect(await page.locator(".json del").allInnerTexts()).toEqual([
-        '"That is 42, as everybody knows."',
-      ]);
-      expect(await page.locator(".json .why").allInnerTexts()).toEqual([
-        "left out: the answer in message 5 finished its turn",
-      ]);
-      expect(await page.locator("article.card.analysis .text").allInnerTexts()).toEqual([
-        "The first step comes first.",
-        "Now the second one.",
-      ]);
+      await expect
+        .poll(async () => page.locator(".json del").allInnerTexts())
+        .toEqual(['"That is 42, as everybody knows."']);
+      await expect
+        .poll(async () => page.locator(".json .why").allInnerTexts())
+        .toEqual(["left out: the answer in message 5 finished its turn"]);
+      await expect
+        .poll(async () => page.locator("article.card.analysis .text").allInnerTexts())
+        .toEqual(["The first step comes first.", "Now the second one."]);
     });
 
     test("pointing at a part highlights its tokens", async () => {
@@ -209,8 +212,9 @@ describe.skipIf(MISSING !== undefined)(
       const { page } = await show();
       await page.locator(".part").first().hover();
       await page.locator(".run.lit").first().waitFor();
-      const lit = await page.locator(".run.lit").allInnerTexts();
-      expect(lit).toEqual(["analysis", expect.stringContaining("greeting in Norwegian")]);
+      await expect
+        .poll(async () => page.locator(".run.lit").allInnerTexts())
+        .toEqual(["analysis", expect.stringContaining("greeting in Norwegian")]);
     });
 
     test("the keys move between turns, filter, change the view and show help", async () => {
@@ -277,7 +281,7 @@ describe.skipIf(MISSING !== undefined)(
       await shared.page.getByRole("heading", { name: "What it wrote" }).waitFor();
       await shared.page.keyboard.press("t");
       await shared.page.locator(".call .cell").first().waitFor();
-      expect(await shared.page.locator(".call .cell").count()).toBeGreaterThan(20);
+      await expect.poll(async () => shared.page.locator(".call .cell").count()).toBeGreaterThan(20);
       expect(shared.requested.filter((url) => /^https?:/.test(url))).toEqual([]);
       expect(shared.problems).toEqual([]);
     });
@@ -377,13 +381,16 @@ describe.skipIf(MISSING !== undefined)(
       await post(gateway, { messages: [{ role: "user", content: "typed <|end|> here" }] });
       const { page } = await show();
       await page.locator(".card.user").waitFor();
-      expect(await page.locator(".card.user .text").innerText()).toBe("typed <|end|> here");
+      await expect
+        .poll(async () => page.locator(".card.user .text").innerText())
+        .toBe("typed <|end|> here");
       expect(await page.locator(".card.user .chip").count()).toBe(0);
       await page.keyboard.press("t");
       await page.keyboard.press("t");
       await page.locator(".band:has(#band-saw) .chip").first().waitFor();
-      const chips = await page.locator(".band:has(#band-saw) .chip").allInnerTexts();
-      expect(chips).toEqual(["start", "message", "end", "start", "message", "end", "start"]);
+      await expect
+        .poll(async () => page.locator(".band:has(#band-saw) .chip").allInnerTexts())
+        .toEqual(["start", "message", "end", "start", "message", "end", "start"]);
     });
 
     test("a thousand turns and a hundred thousand tokens keep the document small", async () => {
@@ -396,7 +403,7 @@ describe.skipIf(MISSING !== undefined)(
       }
       const { page } = await show();
       await page.locator(".row").first().waitFor();
-      expect(await page.locator(".list-foot span").innerText()).toBe("991 turns");
+      await expect.poll(async () => page.locator(".list-foot span").innerText()).toBe("991 turns");
       expect(await page.locator(".row").count()).toBeLessThan(60);
       await page.evaluate("document.querySelector('.list-box').scrollTop = 1e6");
       // Clicked once: each click asks for the turn anew, and this one takes its time.
@@ -406,7 +413,7 @@ describe.skipIf(MISSING !== undefined)(
       await page.locator("lazy-block").first().waitFor({ state: "attached" });
       await page.evaluate("document.querySelector('.call').scrollIntoView()");
       await page.locator(".call .cell").first().waitFor();
-      expect(await page.locator("lazy-block").count()).toBeGreaterThan(100);
+      await expect.poll(async () => page.locator("lazy-block").count()).toBeGreaterThan(100);
       expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(12_000);
     });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { onStage } from "../../chaos/phase.ts";
-import { PHASES } from "../../chaos/phases.ts";
+import { PHASES, UNHURRIED } from "../../chaos/phases.ts";
 import { createRandom } from "../../fuzz/random.ts";
 
 /** Durations depend on other load on the machine: `npm run chaos` checks them, the tests do not. */
@@ -17,7 +17,7 @@ describe("a phase of chaos, `npm run chaos` has all of them", () => {
   });
 
   test("violations are reported: a cut answer, and a wrong one", async () => {
-    const { violations } = await onStage({ engines: 1 }, async (stage) => {
+    const { violations } = await onStage({ engines: 1, settings: UNHURRIED }, async (stage) => {
       // The client expects two words more than the engine writes.
       await stage.ask("chat", "a", "words 10 ", 12);
       const told = await stage.ask("chat-stream", "b", "fault cut ");
