@@ -24,7 +24,7 @@ export interface ApiEnv {
   Variables: {
     client: Client;
     requestId: string;
-    /** Set while the exchange is recorded. Returns the same frames. */
+    /** Set while the exchange is recorded. */
     watchFrames?: WatchFrames;
   };
 }

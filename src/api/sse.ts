@@ -21,10 +21,16 @@ export interface SseOptions {
 /** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */
 export interface SseSource extends SseOptions {
   readonly frames: PushStream<string>;
+  /** Told of each frame before it is written. */
+  readonly onFrame?: ((frame: string) => void) | undefined;
+  /** Told when the client has no room for more. */
+  readonly onWaiting?: (() => void) | undefined;
 }
 
-/** Passes the frames of a response on unchanged. */
-export type WatchFrames = (frames: PushStream<string>) => PushStream<string>;
+/** Frames of a response, the same ones, and who is told of them. */
+export type WatchFrames = (
+  frames: PushStream<string>,
+) => Pick<SseSource, "frames" | "onFrame" | "onWaiting">;
 
 type GetWatchFrames = (name: "watchFrames") => WatchFrames | undefined;
 
@@ -52,7 +58,7 @@ export function sseResponse(
   options: SseOptions,
 ): Response {
   const watch = c.get?.("watchFrames");
-  const source = { ...options, frames: watch === undefined ? frames : watch(frames) };
+  const source = { ...options, ...(watch === undefined ? { frames } : watch(frames)) };
   // `env` is undefined where a test or a runtime passes none.
   const takeFrames = c.env?.takeFrames;
   takeFrames?.(source);
@@ -74,6 +80,8 @@ export function toFrame(keepAlive: string | (() => string)): string {
 function toStream(source: SseSource): ReadableStream {
   const {
     frames,
+    onFrame,
+    onWaiting,
     keepAliveMs,
     keepAlive: ping = KEEP_ALIVE,
     clientIdleTimeoutMs,
@@ -112,8 +120,10 @@ function toStream(source: SseSource): ReadableStream {
         await frames.pushTo((frame) => {
           if (left) return false;
           quiet = false;
+          onFrame?.(frame);
           controller.enqueue(encoder.encode(frame));
           if (hasRoom()) return true;
+          onWaiting?.();
           room = Promise.withResolvers();
           return room.promise;
         });

@@ -35,7 +35,7 @@ export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
 async function writeFrames(
   outgoing: ServerResponse,
   headers: Headers,
-  { frames, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
+  { frames, onFrame, onWaiting, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
 ): Promise<void> {
   const client = openClient(outgoing, headers);
   let quiet = false;
@@ -50,7 +50,10 @@ async function writeFrames(
     await frames.pushTo((frame) => {
       if (outgoing.destroyed) return false;
       quiet = false;
-      return client.write(frame) || client.drained();
+      onFrame?.(frame);
+      if (client.write(frame)) return true;
+      onWaiting?.();
+      return client.drained();
     });
     client.end();
   } catch (error) {

@@ -1,4 +1,5 @@
 /** Decides who listens to turns in this process: the page at /inspect, and capture to files. */
+import { performance } from "node:perf_hooks";
 import { isLoopback } from "../config/resolve.ts";
 import { toBackends } from "../config/backends.ts";
 import type { Settings } from "../config/settings.ts";

@@ -34,7 +34,8 @@ export function recordExchange(recorder: Recorder): MiddlewareHandler<ApiEnv> {
     let isStreamed = false;
     c.set("watchFrames", (frames) => {
       isStreamed = true;
-      return noteFrames(frames, exchange);
+      const { noteEvents: onFrame, noteWaiting: onWaiting } = exchange;
+      return { frames: endWith(frames, exchange), onFrame, onWaiting };
     });
     try {
       await next();
@@ -57,17 +58,12 @@ function apiOf(c: Context<ApiEnv>): RecordedApi | undefined {
   return APIS.find(([end]) => c.req.path.endsWith(end))?.[1];
 }
 
-/** Returns the same frames, and records them as they are written. */
-function noteFrames(frames: PushStream<string>, exchange: OpenExchange): PushStream<string> {
+/** The same frames; when they end, the exchange does. */
+function endWith(frames: PushStream<string>, exchange: OpenExchange): PushStream<string> {
   return createPushStream(
     async (consumer) => {
       try {
-        await frames.pushTo((frame) => {
-          exchange.noteEvents(frame);
-          const demand = consumer(frame);
-          if (demand !== true) exchange.noteWaiting();
-          return demand;
-        });
+        await frames.pushTo(consumer);
       } finally {
         exchange.end();
       }

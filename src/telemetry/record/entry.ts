@@ -2,10 +2,11 @@
 import type { Pause } from "../../turn/slices.ts";
 import { type RecordChanges, seenOf, withoutSeen } from "./changes.ts";
 import type { Exchange } from "./exchange.ts";
+import type { ExchangeClock } from "./exchange-clock.ts";
+import type { Journal } from "./journal.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ParsedAgain } from "./parse-again.ts";
 import type { RecordInput } from "./record-input.ts";
-import type { ReadTimes } from "./read-times.ts";
 import { TurnRecording } from "./recording.ts";
 import { redact } from "./redact.ts";
 import type { TurnRecord } from "./schema.ts";
@@ -22,6 +23,8 @@ export interface EntryOptions {
   /** Version of the package. */
   readonly gateway: string;
   readonly findSource: FindSource;
+  /** Has what came last. */
+  readonly journal: Journal;
   /** Yields to the event loop between slices. */
   readonly pause: Pause;
 }
@@ -60,10 +63,14 @@ export class Entry {
     return this.#isTurnOver && this.#isExchangeOver;
   }
 
-  beginTurn(model: string, times: ReadTimes): TurnRecording {
+  beginTurn(model: string, clock: ExchangeClock): TurnRecording {
     this.#model = model;
     this.#isTurnOver = false;
-    this.#recording = new TurnRecording(this.#begun.budget, times);
+    this.#recording = new TurnRecording({
+      budget: this.#begun.budget,
+      journal: this.#options.journal,
+      clock,
+    });
     return this.#recording;
   }
 
@@ -114,6 +121,7 @@ export class Entry {
   }
 
   #settle(): void {
+    this.#options.journal.handOn();
     if (!this.isComplete) return;
     this.#parsed = undefined;
     if (this.#options.keepsContent) return;
@@ -129,6 +137,7 @@ export class Entry {
   }
 
   #input(): RecordInput {
+    this.#options.journal.handOn();
     const { gateway, findSource } = this.#options;
     return {
       ...this.#begun,

@@ -1,6 +1,7 @@
 /** The request of a client and the answer it got, as a record keeps them. */
+import type { ExchangeClock } from "./exchange-clock.ts";
+import type { Journal, TextSink } from "./journal.ts";
 import type { RecordBudget } from "./limits.ts";
-import type { ReadTimes } from "./read-times.ts";
 import { TextLog, type TextLogOptions } from "./text-log.ts";
 import { withoutToolKeys } from "./tool-keys.ts";
 
@@ -55,11 +56,15 @@ const MAX_HEADER_LENGTH = 512;
 
 export interface ExchangeDeps {
   readonly budget: RecordBudget;
-  readonly times: ReadTimes;
+  readonly journal: Journal;
+  readonly clock: ExchangeClock;
   readonly allocate: TextLogOptions["allocate"];
 }
 
-export class Exchange {
+export class Exchange implements TextSink {
+  readonly events: TextLog;
+  readonly #journal: Journal;
+  readonly #clock: ExchangeClock;
   readonly id: string;
   readonly api: RecordedApi;
   readonly tenant: string;
@@ -73,13 +78,15 @@ export class Exchange {
   status: number | undefined;
   answerHeaders: Readonly<Record<string, string>> = {};
   answerBody: string | undefined;
-  readonly events: TextLog;
   /** Why the request was refused before any turn. */
   error: string | undefined;
   readonly budget: RecordBudget;
-  readonly #times: ReadTimes;
 
-  constructor(request: ExchangeRequest, at: Date, { budget, times, allocate }: ExchangeDeps) {
+  constructor(request: ExchangeRequest, at: Date, deps: ExchangeDeps) {
+    const { budget, allocate } = deps;
+    this.events = new TextLog({ take: (bytes) => budget.take(bytes, "events", 0), allocate });
+    this.#journal = deps.journal;
+    this.#clock = deps.clock;
     this.id = request.id;
     this.api = request.api;
     this.tenant = request.tenant;
@@ -90,9 +97,7 @@ export class Exchange {
     const body = withoutToolKeys(request.body);
     this.body = budget.take(body.length * 2, "request body", body.length) ? body : "";
     this.at = at;
-    this.events = new TextLog({ take: (bytes) => budget.take(bytes, "events", 0), allocate });
     this.budget = budget;
-    this.#times = times;
   }
 
   /** The head of the answer. */
@@ -106,12 +111,16 @@ export class Exchange {
   }
 
   /** The client has no room: what comes next is written later than it was read. */
-  readonly noteWaiting = (): void => this.#times.pass();
+  readonly noteWaiting = (): void => this.#journal.pass(this.#clock);
 
   /** Events as they are written, several at once where one read gave several. */
   readonly noteEvents = (text: string): void => {
-    if (!this.events.add(text, this.#times.written())) this.budget.leaveOut("events", 1);
+    this.#journal.text(this, this.#clock, text);
   };
+
+  takeText(text: string, at: number): void {
+    if (!this.events.add(text, this.#clock.since(at))) this.budget.leaveOut("events", 1);
+  }
 }
 
 function pick(headers: Headers, names: readonly string[]): Record<string, string> {

@@ -2,6 +2,7 @@
 import type { EngineTokens } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { RecordBudget } from "./limits.ts";
+import { arePlain, LEAST_UNUSUAL } from "./journal.ts";
 import { PairLog } from "./pair-log.ts";
 import { fromTenths, toTenths } from "./tenths.ts";
 
@@ -16,7 +17,7 @@ export interface TimedRead {
 /** In place of a time: the id belongs to the read of the one before it. */
 const SAME_READ = 0xff_ff_ff_ff;
 /** In place of an id, with an index in `others` added: a read of anything but plain ids. */
-const OTHER = 0x80_00_00_00;
+const OTHER = LEAST_UNUSUAL;
 
 /** Estimated bytes of a read that is kept as an object, without its ids or text. */
 const READ_BYTES = 160;
@@ -45,6 +46,12 @@ export class ReadLog {
     } else {
       this.#addOther(tokens, toTenths(ms));
     }
+  }
+
+  /** An id of a read. @param ms since the request was accepted. Undefined: the read is that of the id before it. */
+  addId(id: TokenId, ms: number | undefined): void {
+    this.#isFull ||= !this.#ids.add(ms === undefined ? SAME_READ : toTenths(ms), id);
+    if (this.#isFull) this.#budget.leaveOut("reads", 1);
   }
 
   /** Ids, pieces and characters of all reads. */
@@ -105,12 +112,6 @@ export class ReadLog {
     this.#others.push(tokens);
     this.#unitsOfOthers += unitsOf(tokens);
   }
-}
-
-/** Whether they can be told from {@link OTHER}: what a server sends as an id can be any number. */
-function arePlain(ids: readonly TokenId[]): boolean {
-  for (const id of ids) if (!(id >= 0 && id < OTHER)) return false;
-  return ids.length > 0;
 }
 
 /** In what a call is counted: ids, pieces or characters. */

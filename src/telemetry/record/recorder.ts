@@ -7,11 +7,12 @@ import { consume, createPushStream } from "../../streams/push-stream.ts";
 import { type Models, withTurnHook } from "../../models/models.ts";
 import { createPause, type Pause } from "../../turn/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
+import { ExchangeClock } from "./exchange-clock.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
 import { RecordBudget, type RecordLimits, RecordMemory } from "./limits.ts";
 import { type Begun, Entry, type EntryOptions } from "./entry.ts";
 import type { RecordChanges } from "./changes.ts";
-import { ReadTimes } from "./read-times.ts";
+import { Journal } from "./journal.ts";
 import type { SeenRecord } from "./seen-record.ts";
 import type { TurnRecord } from "./schema.ts";
 import { createSources, type Sources } from "./sources.ts";
@@ -87,6 +88,7 @@ class TurnRecorder implements Recorder {
   readonly #open = new Map<string, Running>();
   readonly #memory: RecordMemory;
   readonly #sources = createSources();
+  readonly #journal: Journal;
   readonly #entryOptions: EntryOptions;
   #kept: Entry[] = [];
   #count = 0;
@@ -94,7 +96,9 @@ class TurnRecorder implements Recorder {
   constructor(options: RecorderOptions) {
     this.#options = options;
     const { keepsContent, gateway, pause = createPause() } = options;
-    this.#entryOptions = { keepsContent, gateway, pause, findSource: this.#sources.find };
+    this.#journal = new Journal(options.clock);
+    const { find: findSource } = this.#sources;
+    this.#entryOptions = { keepsContent, gateway, pause, findSource, journal: this.#journal };
     this.#memory = new RecordMemory(options.limits.maxTotalBytes, () => this.#dropOldest());
   }
 
@@ -126,15 +130,13 @@ class TurnRecorder implements Recorder {
 
   begin(request: ExchangeRequest): OpenExchange | undefined {
     if (!this.isListening) return undefined;
-    const { clock, now } = this.#options;
-    const started = clock();
-    const sinceStart = () => Math.round((clock() - started) * 10) / 10;
-    const times = new ReadTimes(sinceStart);
+    const { now, allocate } = this.#options;
+    const clock = new ExchangeClock(this.#options.clock);
     const budget = this.#createBudget();
-    const { allocate } = this.#options;
-    const exchange = new Exchange(request, now(), { budget, times, allocate });
+    const journal = this.#journal;
+    const exchange = new Exchange(request, now(), { budget, journal, clock, allocate });
     const key = keyOf(request.tenant, request.id);
-    const running: Running = { exchange, budget, times, turns: 0, first: undefined };
+    const running: Running = { exchange, budget, clock, turns: 0, first: undefined };
     running.first = this.#add({
       id: request.id,
       at: exchange.at,
@@ -188,9 +190,8 @@ class TurnRecorder implements Recorder {
 
   #beginTurn(turn: Turn, model: string) {
     const running = this.#open.get(keyOf(turn.tenant, turn.id));
-    const { clock, now } = this.#options;
-    const started = clock();
-    const times = running?.times ?? new ReadTimes(() => Math.round((clock() - started) * 10) / 10);
+    const { now } = this.#options;
+    const clock = running?.clock ?? new ExchangeClock(this.#options.clock);
     const isFirst = running !== undefined && running.turns === 0;
     if (running) running.turns += 1;
     const entry =
@@ -202,7 +203,7 @@ class TurnRecorder implements Recorder {
         budget: this.#createBudget(),
         exchange: running?.exchange,
       });
-    const recording = entry.beginTurn(model, times);
+    const recording = entry.beginTurn(model, clock);
     this.#tell(entry);
     return { entry, recording };
   }
@@ -233,7 +234,7 @@ class TurnRecorder implements Recorder {
 interface Running {
   readonly exchange: Exchange;
   readonly budget: RecordBudget;
-  readonly times: ReadTimes;
+  readonly clock: ExchangeClock;
   turns: number;
   first: Entry | undefined;
 }

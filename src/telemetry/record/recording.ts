@@ -8,9 +8,10 @@ import type { TokenId } from "../../tokenizer/index.ts";
 import type { TurnCited, TurnFact, TurnRendered } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/next-step.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
+import type { ExchangeClock } from "./exchange-clock.ts";
+import type { Journal, ReadSink } from "./journal.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ReadLog, unitsOf } from "./read-log.ts";
-import type { ReadTimes } from "./read-times.ts";
 
 export interface DecisionNote {
   readonly ms: number;
@@ -79,7 +80,16 @@ const NOTE_BYTES = 160;
 const PARSER_NOTE_BYTES = 24;
 const TOKEN_BYTES = 12;
 
-export class TurnRecording {
+export interface RecordingDeps {
+  readonly budget: RecordBudget;
+  readonly journal: Journal;
+  readonly clock: ExchangeClock;
+}
+
+export class TurnRecording implements ReadSink {
+  #call: CallNote | undefined;
+  readonly #journal: Journal;
+  readonly #clock: ExchangeClock;
   rendered: TurnRendered | undefined;
   readonly decisions: DecisionNote[] = [];
   readonly calls: CallNote[] = [];
@@ -90,19 +100,37 @@ export class TurnRecording {
   end: TurnEnd | undefined;
   failure: Failure | undefined;
   ended: number | undefined;
-  readonly #times: ReadTimes;
   readonly #budget: RecordBudget;
-  #call: CallNote | undefined;
   /** The last of `parser`, while reads of this call are added to it. */
   #parsing: Extract<ParserNote, { type: "read" }> | undefined;
 
-  constructor(budget: RecordBudget, times: ReadTimes) {
+  constructor({ budget, journal, clock }: RecordingDeps) {
     this.#budget = budget;
-    this.#times = times;
+    this.#journal = journal;
+    this.#clock = clock;
   }
 
   /** Called for every fact of the turn, each read included. Never throws. */
   readonly note = (fact: TurnFact): void => {
+    if (fact.type === "ids") {
+      if (this.#call === undefined || this.#journal.read(this, this.#clock, fact)) return;
+    } else if (fact.type === "parsed") {
+      if (this.#journal.parsed(this, unitsOf(fact.tokens))) return;
+    }
+    this.#journal.handOn();
+    this.#note(fact);
+  };
+
+  takeId(id: TokenId, at: number | undefined, isParsed: boolean): void {
+    const call = this.#call;
+    if (call === undefined) return;
+    const ms = at === undefined ? undefined : this.#clock.since(at);
+    call.firstToken ??= ms;
+    call.reads.addId(id, ms);
+    if (isParsed) this.#parsed(call, 1);
+  }
+
+  #note(fact: TurnFact): void {
     const call = this.#call;
     switch (fact.type) {
       case "ids":
@@ -115,19 +143,19 @@ export class TurnRecording {
         return;
       case "open":
         if (call === undefined) return;
-        call.opened ??= this.#times.now();
+        call.opened ??= this.#clock.now();
         call.engine = fact.engine?.name ?? call.engine;
         return;
       case "finish":
         if (call === undefined) return;
-        this.#times.pass();
+        this.#journal.pass(this.#clock);
         call.finish = fact;
-        call.ended = this.#times.now();
+        call.ended = this.#clock.now();
         return;
       case "called":
         return this.#called(fact.stage, fact.request);
       case "attempt":
-        call?.attempts.push({ ms: this.#times.now(), backend: fact.backend });
+        call?.attempts.push({ ms: this.#clock.now(), backend: fact.backend });
         if (call) call.backend = fact.backend;
         return;
       case "attempt-failed": {
@@ -138,7 +166,7 @@ export class TurnRecording {
       case "call-failed":
         if (call === undefined) return;
         call.error = fact.error;
-        call.ended = this.#times.now();
+        call.ended = this.#clock.now();
         return;
       case "rendered":
         if (this.#budget.take(fact.prompt.length * TOKEN_BYTES, "prompt", fact.prompt.length)) {
@@ -169,31 +197,31 @@ export class TurnRecording {
       default:
         fact satisfies never;
     }
-  };
+  }
 
   #emitted(event: EmittedEvent): void {
-    this.#times.pass();
+    this.#journal.pass(this.#clock);
     switch (event.type) {
       case "part-start":
         if (this.#budget.take(NOTE_BYTES, "parts", 1)) {
-          this.emitted.push({ part: event.part, started: this.#times.now(), ended: undefined });
+          this.emitted.push({ part: event.part, started: this.#clock.now(), ended: undefined });
         }
         return;
       case "part-end": {
         const last = this.emitted.at(-1);
-        if (last) last.ended = this.#times.now();
+        if (last) last.ended = this.#clock.now();
         return;
       }
       case "builtin-result": {
         const bytes = event.messages.reduce((sum, { content }) => sum + content.length * 2, 0);
         if (this.#budget.take(NOTE_BYTES + bytes + sizeOf(event.shown), "tool results", 1)) {
-          this.results.push({ ms: this.#times.now(), result: event });
+          this.results.push({ ms: this.#clock.now(), result: event });
         }
         return;
       }
       case "end":
         this.end = event;
-        this.ended = this.#times.now();
+        this.ended = this.#clock.now();
         return;
       case "start":
         return;
@@ -203,15 +231,16 @@ export class TurnRecording {
   }
 
   noteFailure(failure: Failure): void {
+    this.#journal.handOn();
     if (this.end !== undefined) return;
     this.failure = failure;
-    this.ended = this.#times.now();
+    this.ended = this.#clock.now();
     const call = this.calls.at(-1);
     if (call) call.ended ??= this.ended;
   }
 
   #read(call: CallNote, tokens: EngineTokens): void {
-    const ms = this.#times.read();
+    const ms = this.#clock.since(this.#journal.readTime(this.#clock));
     call.firstToken ??= ms;
     if (tokens.type === "ids" && tokens.cachedTokens !== undefined) {
       call.cachedTokens = tokens.cachedTokens;
@@ -240,14 +269,14 @@ export class TurnRecording {
   #decided(decision: Decision, outcome: Outcome): void {
     const call = this.calls.at(-1);
     // A call that is cut has no finish: the next decision comes directly after it.
-    if (call) call.ended ??= this.#times.now();
+    if (call) call.ended ??= this.#clock.now();
     if (this.#budget.take(NOTE_BYTES, "decisions", 1)) {
-      this.decisions.push({ ms: this.#times.now(), decision, outcome });
+      this.decisions.push({ ms: this.#clock.now(), decision, outcome });
     }
   }
 
   #called(stage: Stage, request: CompletionRequest): void {
-    const ms = this.#times.now();
+    const ms = this.#clock.now();
     const before = this.calls.at(-1);
     if (before) before.ended ??= ms;
     this.#call = undefined;

@@ -1,7 +1,8 @@
 /**
- * Texts with their times, as bytes outside the garbage collector's heap: frames are joined from several strings, and kept
- * as such the collector would copy all of them.
+ * Events with their times, as bytes outside the garbage collector's heap: they are joined from several strings, and kept as
+ * such the collector would copy all of them. Of most, only what differs from the one before is kept.
  */
+import { type EventForm, learnForm, LONGEST_LEARNED } from "./event-form.ts";
 import { PairLog } from "./pair-log.ts";
 import { fromTenths, toTenths } from "./tenths.ts";
 
@@ -31,20 +32,40 @@ const LARGEST_CHUNK = 65_536;
 const MAX_BYTES_PER_CHARACTER = 3;
 /** In place of a length: the text is the next one of those that are kept as they are. */
 const LONG = 0xff_ff_ff_ff;
+/** Added to a length: what differs from the event before. */
+const IN_FORM = 0x80_00_00_00;
 /** In characters. */
 const LONGEST = LARGEST_CHUNK / 8;
+/** Estimated bytes of a form, without its characters. */
+const FORM_BYTES = 256;
+/** So many times in succession a form is looked for at each event; then ever more rarely, where there seems to be none. */
+const FIRST_TRIES = 4;
+const FIRST_NOT_ASCII = 0x80;
+/** In characters: so short a text is written faster here than by the runtime. */
+const LONGEST_LOOP = 64;
+
+interface UsedForm {
+  readonly form: EventForm;
+  /** Index of the first event it may be of. */
+  readonly from: number;
+}
 
 export class TextLog {
   readonly #take: (bytes: number) => boolean;
   readonly #allocate: (size: number) => TextBytes;
+  #form: EventForm | undefined;
   /** The time of a text, and its length in bytes. */
   readonly #index: PairLog;
   readonly #long: string[] = [];
+  readonly #forms: UsedForm[] = [];
   /** Chunks before the last one, as far as they are used. A text is never in two. */
   readonly #full: Uint8Array[] = [];
   #chunk = NO_BYTES;
   /** Bytes in the last chunk. */
   #at = 0;
+  /** Bytes of the last text, if it is a whole one that a form could be learned from. */
+  #wholeBytes = 0;
+  #tries = 0;
   #isFull = false;
 
   constructor({ take, allocate = allocateBytes }: TextLogOptions) {
@@ -60,9 +81,10 @@ export class TextLog {
   /** False: there is no room for it, nor for any later one. */
   add(text: string, ms: number): boolean {
     if (this.#isFull) return false;
-    const hasRoom = text.length > LONGEST ? this.#addLong(text, ms) : this.#addShort(text, ms);
-    this.#isFull = !hasRoom;
-    return hasRoom;
+    const form = this.#form;
+    const length = form === undefined ? -1 : form.match(text);
+    if (form !== undefined && length >= 0) return this.#addPart(text, form.from, length, ms);
+    return text.length > LONGEST ? this.#addLong(text, ms) : this.#addWhole(text, ms);
   }
 
   /** Those from an index on, in order. */
@@ -72,37 +94,101 @@ export class TextLog {
     let at = 0;
     let long = 0;
     let index = 0;
-    for (const [tenths, length] of this.#index.pairs()) {
+    let used = -1;
+    let ofForm = 0;
+    for (const [tenths, size] of this.#index.pairs()) {
+      while ((this.#forms[used + 1]?.from ?? Infinity) <= index) {
+        used += 1;
+        ofForm = 0;
+      }
       const isWanted = index++ >= from;
       const ms = fromTenths(tenths);
-      if (length === LONG) {
+      if (size === LONG) {
         const text = this.#long[long++] ?? "";
         if (isWanted) yield { ms, text };
         continue;
       }
-      if (at === chunk.length) {
+      const isPart = size >= IN_FORM;
+      const length = isPart ? size - IN_FORM : size;
+      if (at === chunk.length && length > 0) {
         chunk = chunks.next().value ?? chunk;
         at = 0;
       }
       const bytes = chunk.subarray(at, at + length);
       at += length;
-      if (isWanted) yield { ms, text: decoder.decode(bytes) };
+      const before = isPart ? ofForm++ : 0;
+      if (!isWanted) continue;
+      const text = decoder.decode(bytes);
+      const form = isPart ? this.#forms[used]?.form : undefined;
+      yield { ms, text: form === undefined ? text : form.toEvent(text, before) };
     }
   }
 
-  #addShort(text: string, ms: number): boolean {
-    const most = text.length * MAX_BYTES_PER_CHARACTER;
-    if (this.#at + most > this.#chunk.bytes.length && !this.#grow(most)) return false;
-    const length = this.#chunk.write(text, this.#at);
-    if (!this.#index.add(toTenths(ms), length)) return false;
-    this.#at += length;
-    return true;
+  /** What differs from the text before: `length` characters from an index on. */
+  #addPart(text: string, from: number, length: number, ms: number): boolean {
+    const { bytes } = this.#chunk;
+    let at = this.#at;
+    if (length <= LONGEST_LOOP && at + length <= bytes.length) {
+      const end = from + length;
+      let index = from;
+      for (; index < end; index++) {
+        const code = text.charCodeAt(index);
+        if (code >= FIRST_NOT_ASCII) break;
+        bytes[at++] = code;
+      }
+      if (index === end) return this.#written(length, IN_FORM + length, ms);
+    }
+    const written = this.#write(text.slice(from, from + length));
+    return written >= 0 && this.#written(written, IN_FORM + written, ms);
+  }
+
+  #addWhole(text: string, ms: number): boolean {
+    const isLearned = text.length <= LONGEST_LEARNED;
+    if (isLearned) this.#learn(text);
+    const length = this.#isFull ? -1 : this.#write(text);
+    const hasRoom = length >= 0 && this.#written(length, length, ms);
+    if (isLearned && hasRoom) this.#wholeBytes = length;
+    return hasRoom;
   }
 
   #addLong(text: string, ms: number): boolean {
-    const hasRoom = this.#take(text.length * 2) && this.#index.add(toTenths(ms), LONG);
-    if (hasRoom) this.#long.push(text);
-    return hasRoom;
+    if (!this.#take(text.length * 2)) this.#isFull = true;
+    else if (this.#written(0, LONG, ms)) this.#long.push(text);
+    return !this.#isFull;
+  }
+
+  /** The number of bytes; -1: there is no room. */
+  #write(text: string): number {
+    const most = text.length * MAX_BYTES_PER_CHARACTER;
+    if (this.#at + most <= this.#chunk.bytes.length || this.#grow(most)) {
+      return this.#chunk.write(text, this.#at);
+    }
+    this.#isFull = true;
+    return -1;
+  }
+
+  #written(length: number, size: number, ms: number): boolean {
+    this.#wholeBytes = 0;
+    this.#isFull = !this.#index.add(toTenths(ms), size);
+    if (!this.#isFull) this.#at += length;
+    return !this.#isFull;
+  }
+
+  /** Looks for what this text, which is of no known form, has in common with the one before. */
+  #learn(text: string): void {
+    if (this.#wholeBytes === 0) return;
+    this.#tries += 1;
+    const isRare = this.#tries > FIRST_TRIES && (this.#tries & (this.#tries - 1)) !== 0;
+    if (isRare) return;
+    const before = decoder.decode(
+      this.#chunk.bytes.subarray(this.#at - this.#wholeBytes, this.#at),
+    );
+    const form = learnForm(before, text);
+    if (form === undefined) return;
+    this.#isFull = !this.#take(FORM_BYTES + form.size * 2);
+    this.#tries = 0;
+    this.#form = form;
+    this.#forms.push({ form, from: this.#index.length });
   }
 
   /** @param least bytes that must fit. */
