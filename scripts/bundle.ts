@@ -1,6 +1,6 @@
 /**
  * Bundles the command with what it depends on, into `dist/command`: a start from 500 files takes twice the CPU. The modules of
- * the package's exports stay as the compiler wrote them. Part of `npm run build`.
+ * the package's exports stay as the compiler wrote them. The inspector's page becomes three files. Part of `npm run build`.
  *
  * Bun and Deno run the modules: Bun replaces some packages with its own, which are no longer there in a bundle.
  *
@@ -73,15 +73,33 @@ const { metafile } = await build({
   logLevel: "warning",
 });
 
+/** In a clone, without a build, the browser loads its modules one by one. */
+const page = await build({
+  absWorkingDir: ROOT,
+  entryPoints: ["app.ts", "first-load.ts"].map((name) => join(SOURCES, "inspect/page", name)),
+  outdir: join(ROOT, "dist/inspect/page"),
+  chunkNames: "shared-[hash]",
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: "esm",
+  platform: "browser",
+  target: "es2024",
+  legalComments: "none",
+  metafile: true,
+  logLevel: "warning",
+});
+
+const inputs = [...Object.keys(metafile.inputs), ...Object.keys(page.metafile.inputs)];
 const packages = new Set(
-  Object.keys(metafile.inputs).flatMap(
+  inputs.flatMap(
     (file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(resolve(ROOT, file))?.[0] ?? [],
   ),
 );
 const notices = Array.from(packages, toNotice).toSorted();
 writeFileSync(
   join(ROOT, "dist/THIRD-PARTY-NOTICES"),
-  `The command of harmony-gateway, in ${FOLDER}/, contains these packages.\n\n${notices.join("\n")}`,
+  `The command of harmony-gateway, in ${FOLDER}/, and its page, in inspect/page/, contain these packages.\n\n${notices.join("\n")}`,
 );
 
 const command = join(ROOT, "dist/node.js");
