@@ -4,18 +4,12 @@
  * Assigns call ids, ends the answer at a stop string, and holds parts back until they have been checked.
  */
 import type { TokenLogprob } from "../engines/engine.ts";
-import type { ParseEvent, PartHeader } from "../harmony/parse.ts";
+import type { ParseEvent } from "../harmony/parse.ts";
 import { FIRST_SPECIAL_ID } from "../tokenizer/index.ts";
-import {
-  type CitationFilter,
-  type CitationMode,
-  type CitedText,
-  createCitationFilter,
-  type FindSource,
-} from "./citations.ts";
-import { type CodeBody, createCodeBody } from "./code-body.ts";
+import { type CitationFilter, type CitedText, createCitationFilter } from "./citations.ts";
 import { GrowingText } from "./growing-text.ts";
 import { HeldEvents, type HeldPart } from "./held-events.ts";
+import { type EmittedBuiltins, OpenCall, toBuiltinPart, type WrittenCall } from "./open-call.ts";
 import { PartStops } from "./part-stops.ts";
 import type { ApprovedCall, Part, TurnEvent } from "./turn.ts";
 
@@ -66,28 +60,6 @@ export interface PartEmitter {
   readonly stopSequence: string | undefined;
 }
 
-/** A call that the gateway runs, as the model wrote it. */
-export interface WrittenCall {
-  readonly part: Extract<Part, { kind: "builtin-call" }>;
-  /** Code or arguments. */
-  readonly body: string;
-  /** The same as it stands in the transcript. */
-  readonly raw: string;
-  readonly header: PartHeader | undefined;
-}
-
-/** How calls that the gateway runs, and citations of what they found, are given out. */
-export interface EmittedBuiltins {
-  /** Who calls of a function that the gateway runs are addressed to. Undefined: it is the client's. */
-  readonly recipientOf: (name: string) => string | undefined;
-  /** What of the tool's own is told with the call. */
-  readonly describe: (recipient: string) => Pick<WrittenCall["part"], "origin" | "awaitsApproval">;
-  /** Code came as a JSON argument. */
-  readonly onWrappedCode: () => void;
-  readonly citations: CitationMode;
-  readonly cite: FindSource;
-}
-
 interface PartEmitterOptions {
   readonly stop: readonly string[];
   /** Text between preamble and answer, for clients that read both as one text. */
@@ -106,13 +78,6 @@ interface PartEmitterOptions {
   readonly checks: (name: string) => boolean;
   /** Absent: the gateway runs no tools. */
   readonly builtins?: EmittedBuiltins;
-}
-
-/** The call that is being written. */
-interface OpenCall {
-  readonly header: PartHeader | undefined;
-  readonly code: CodeBody | undefined;
-  raw: string;
 }
 
 export function createPartEmitter(options: PartEmitterOptions): PartEmitter {
@@ -274,7 +239,7 @@ class Emitter implements PartEmitter {
     this.#counts[part.kind]++;
     this.#stops.start(part.kind, this.#counts.content > 0);
     this.#citations = part.kind === "content" ? this.#createCitations() : undefined;
-    this.#call = part.kind === "builtin-call" ? toOpenCall(event) : undefined;
+    this.#call = part.kind === "builtin-call" ? new OpenCall(event) : undefined;
     this.#started = false;
   }
 
@@ -303,15 +268,7 @@ class Emitter implements PartEmitter {
   }
 
   #toBuiltinCall(id: string, name: string): Part {
-    const { origin, awaitsApproval } = this.#options.builtins?.describe(name) ?? {};
-    return {
-      kind: "builtin-call",
-      id,
-      name,
-      ...(origin && { origin }),
-      ...(awaitsApproval && !this.approved && { awaitsApproval }),
-      ...(this.approved?.requestId !== undefined && { approvalRequestId: this.approved.requestId }),
-    };
+    return toBuiltinPart({ id, name }, this.#options.builtins, this.approved);
   }
 
   #createCitations(): CitationFilter | undefined {
@@ -324,7 +281,7 @@ class Emitter implements PartEmitter {
     if (text !== "") {
       this.#stops.remember(this.part?.kind, text);
       if (this.#citations) this.#writeCited(this.#citations.push(text), out);
-      else if (this.#call) this.#writeCall(this.#call, text, out);
+      else if (this.#call) this.#writeCall(this.#call.push(text), out);
       else this.#show(text, out);
     }
     const { found } = this.#stops;
@@ -341,9 +298,8 @@ class Emitter implements PartEmitter {
     if (text !== "") this.#show(text, out);
   }
 
-  #writeCall(call: OpenCall, text: string, out: TurnEvent[]): void {
-    call.raw += text;
-    const proven = call.code?.push(text) ?? text;
+  /** @param proven the text of a call that is certain. */
+  #writeCall(proven: string, out: TurnEvent[]): void {
     if (proven !== "") this.#show(proven, out);
   }
 
@@ -392,14 +348,14 @@ class Emitter implements PartEmitter {
     this.#omitting = false;
   }
 
-  #endCall({ code, header, raw }: OpenCall, out: TurnEvent[]): void {
+  #endCall(call: OpenCall, out: TurnEvent[]): void {
     const { part } = this;
-    const rest = code?.end() ?? "";
-    if (code?.wasWrapped()) this.#options.builtins?.onWrappedCode();
+    const rest = call.end();
+    if (call.wasWrapped) this.#options.builtins?.onWrappedCode();
     // Also a call without a body is shown, because it will be run: not where it is held, and will be forgotten.
     const isRun = part !== undefined && !this.#isHeld(part);
     if (rest !== "" || (isRun && !this.#started)) this.#show(rest, out);
-    if (part?.kind === "builtin-call") this.#completeCall = { part, body: this.text, raw, header };
+    if (part?.kind === "builtin-call") this.#completeCall = call.toWritten(part, this.text);
     this.#call = undefined;
   }
 
@@ -418,9 +374,4 @@ class Emitter implements PartEmitter {
     // Calls without a check are not held: parts after them would be emitted first.
     return part.kind !== "tool-call" || this.#options.checks(part.name);
   }
-}
-
-function toOpenCall(event: PartStart): OpenCall {
-  const isCode = event.part === "builtin-call" && event.rawBody;
-  return { header: event.header, code: isCode ? createCodeBody() : undefined, raw: "" };
 }
