@@ -21,7 +21,7 @@ export async function untilBegun<T>(
   events: AsyncIterable<T>,
   options: BegunOptions,
 ): Promise<PushStream<T>> {
-  const held = hold(events, options.signal);
+  const held = new Held(events, options.signal);
   await firstToBegin([held], options.patienceMs);
   return held.stream;
 }
@@ -35,45 +35,58 @@ export async function untilAnyBegun<T>(
   all: readonly AsyncIterable<T>[],
   options: BegunOptions,
 ): Promise<PushStream<T>[]> {
-  const held = all.map((events) => hold(events, options.signal));
+  const held = all.map((events) => new Held(events, options.signal));
   await firstToBegin(held, options.patienceMs);
   return held.map(({ stream }) => stream);
 }
 
-interface Held<T> {
+/** Starts reading. The producer waits with the first event until a consumer is attached or the signal is aborted. */
+class Held<T> {
   readonly begun: Promise<void>;
   readonly stream: PushStream<T>;
-}
+  readonly #signal: AbortSignal;
+  /** Undefined once it has. */
+  #beginning: PromiseWithResolvers<void> | undefined;
+  #consumer: Consumer<T> | undefined;
+  /** The producer waits with the first event. Undefined before it, and once a consumer is attached. */
+  #waiting: PromiseWithResolvers<void> | undefined;
 
-/** Starts reading. The producer waits with the first event until a consumer is attached or the signal is aborted. */
-function hold<T>(events: AsyncIterable<T>, signal: AbortSignal): Held<T> {
-  const begun = Promise.withResolvers<void>();
-  const attached = Promise.withResolvers<void>();
-  let consumer: Consumer<T> | undefined;
-  const attach = (next: Consumer<T>): void => {
-    signal.removeEventListener("abort", drop);
-    consumer ??= next;
-    attached.resolve();
-  };
-  const drop = (): void => attach(() => false);
-  signal.addEventListener("abort", drop, { once: true });
-  if (signal.aborted) drop();
+  constructor(events: AsyncIterable<T>, signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#drop, { once: true });
+    if (signal.aborted) this.#drop();
+    const beginning = Promise.withResolvers<void>();
+    this.#beginning = beginning;
+    this.begun = beginning.promise;
+    const ended = consume(events, (event) => {
+      if (this.#consumer !== undefined) return this.#consumer(event);
+      this.#beginning?.resolve();
+      this.#beginning = undefined;
+      this.#waiting ??= Promise.withResolvers();
+      return this.#waiting.promise.then(() => this.#consumer?.(event) ?? false);
+    });
+    ended.then(
+      () => this.#beginning?.resolve(),
+      (error) => this.#beginning?.reject(error),
+    );
+    this.stream = createPushStream<T>((next) => {
+      this.#attach(next);
+      return ended;
+    }, this.#drop);
+  }
 
-  const ended = consume(events, (event) => {
-    if (consumer !== undefined) return consumer(event);
-    begun.resolve();
-    return attached.promise.then(() => consumer?.(event) ?? false);
-  });
-  ended.then(begun.resolve, begun.reject);
-  const stream = createPushStream<T>((next) => {
-    attach(next);
-    return ended;
-  }, drop);
-  return { begun: begun.promise, stream };
+  #attach(next: Consumer<T>): void {
+    this.#signal.removeEventListener("abort", this.#drop);
+    this.#consumer ??= next;
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  }
+
+  readonly #drop = (): void => this.#attach(() => false);
 }
 
 async function firstToBegin(
-  held: readonly Pick<Held<never>, "begun">[],
+  held: readonly { readonly begun: Promise<void> }[],
   patienceMs: number,
 ): Promise<void> {
   const patience = Promise.withResolvers<void>();

@@ -16,7 +16,7 @@ export interface CompletionReader {
    */
   push(event: string): void;
   /** Reads a whole event from the text of the stream, if it can be read faster than by {@link push}. */
-  readonly readWhole?: ReadWholeEvent;
+  readonly readWhole?: ReadWholeEvent | undefined;
   /** Returns the tokens read since the last call, merged, and clears them. */
   drain(): EngineTokens | undefined;
   /** The end of the completion, once it is known. Later events may still add the usage. */
@@ -47,45 +47,62 @@ export interface CompletionDecoderOptions {
   readonly openAtFirstEvent: boolean;
 }
 
-export function createCompletionDecoder({
-  serverName,
-  reader,
-  splitter,
-  openAtFirstEvent,
-}: CompletionDecoderOptions): CompletionDecoder {
-  let opened = !openAtFirstEvent;
-  let ended = false;
-  let failure: EngineError | undefined;
+export function createCompletionDecoder(options: CompletionDecoderOptions): CompletionDecoder {
+  return new Decoder(options);
+}
 
-  const readEvent = (event: string): void => {
-    if (event === "[DONE]") ended = true;
-    else reader.push(event);
-  };
+class Decoder implements CompletionDecoder {
+  readonly #serverName: string;
+  readonly #reader: CompletionReader;
+  readonly #splitter: Splitter;
+  #opened: boolean;
+  #ended = false;
+  #failure: EngineError | undefined;
+
+  constructor({ serverName, reader, splitter, openAtFirstEvent }: CompletionDecoderOptions) {
+    this.#serverName = serverName;
+    this.#reader = reader;
+    this.#splitter = splitter;
+    this.#opened = !openAtFirstEvent;
+  }
+
+  push(bytes: Uint8Array): readonly EngineEvent[] {
+    const hasEvents = this.#readEvents(bytes);
+    // Tokens before an error in the same read were sampled: they are still emitted.
+    const tokens = this.#reader.drain();
+    this.#ended ||= this.#failure !== undefined || this.#reader.isDone?.() === true;
+    if (this.#opened) return tokens === undefined ? NO_EVENTS : [tokens];
+    if (!hasEvents && tokens === undefined) return NO_EVENTS;
+    this.#opened = true;
+    return tokens === undefined ? [OPEN] : [OPEN, tokens];
+  }
+
+  hasEnded(): boolean {
+    return this.#ended;
+  }
+
+  failure(): EngineError | undefined {
+    return this.#failure;
+  }
+
+  finish(): EngineFinish | undefined {
+    return this.#reader.finish();
+  }
 
   /** Returns whether the bytes completed at least one event without an error. */
-  const readEvents = (bytes: Uint8Array): boolean => {
+  #readEvents(bytes: Uint8Array): boolean {
     try {
-      return splitter.push(bytes, readEvent);
+      return this.#splitter.push(bytes, this.#readEvent);
     } catch (error) {
-      failure = error instanceof EngineError ? error : toProtocolError(serverName, error);
+      const isReported = error instanceof EngineError;
+      this.#failure = isReported ? error : toProtocolError(this.#serverName, error);
       return false;
     }
-  };
+  }
 
-  return {
-    push(bytes) {
-      const hasEvents = readEvents(bytes);
-      // Tokens before an error in the same read were sampled: they are still emitted.
-      const tokens = reader.drain();
-      ended ||= failure !== undefined || reader.isDone?.() === true;
-      if (opened) return tokens === undefined ? NO_EVENTS : [tokens];
-      if (!hasEvents && tokens === undefined) return NO_EVENTS;
-      opened = true;
-      return tokens === undefined ? [OPEN] : [OPEN, tokens];
-    },
-    hasEnded: () => ended,
-    failure: () => failure,
-    finish: () => reader.finish(),
+  readonly #readEvent = (event: string): void => {
+    if (event === "[DONE]") this.#ended = true;
+    else this.#reader.push(event);
   };
 }
 

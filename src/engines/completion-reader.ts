@@ -20,6 +20,7 @@ import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
 import { OrdinaryFrames } from "./ordinary-frames.ts";
 import type { Server } from "./server.ts";
+import type { ReadWholeEvent } from "./sse.ts";
 
 /** Only the fields that are used. Null means absent everywhere. */
 const completionFrame = z.lazy(() =>
@@ -56,82 +57,95 @@ type Choice = NonNullable<CompletionFrame["choices"]>[number];
 
 /** @param topLogprobs how many alternatives were asked for; undefined when no log probabilities were. */
 export function createCompletionReader(server: Server, topLogprobs?: number): CompletionReader {
-  let ids: TokenId[] = [];
-  let logprobs: TokenLogprob[] = [];
-  let text = "";
-  let givesIds = false;
-  let lastId: TokenId | undefined;
-  let finish: EngineFinish | undefined;
+  return new Reader(server, topLogprobs);
+}
 
-  const pushChoice = (choice: Choice): void => {
+class Reader implements CompletionReader {
+  readonly readWhole: ReadWholeEvent | undefined;
+  readonly #server: Server;
+  readonly #topLogprobs: number | undefined;
+  readonly #ordinary: OrdinaryFrames;
+  #ids: TokenId[] = [];
+  #logprobs: TokenLogprob[] | undefined;
+  #text = "";
+  #givesIds = false;
+  #lastId: TokenId | undefined;
+  #finish: EngineFinish | undefined;
+
+  constructor(server: Server, topLogprobs: number | undefined) {
+    this.#server = server;
+    this.#topLogprobs = topLogprobs;
+    this.#ordinary = new OrdinaryFrames((sample, text, ids) => isPlain(sample, text, ids, server));
+    if (topLogprobs === undefined) {
+      this.readWhole = (stream, at) => this.#ordinary.read(stream, at, this.#ids);
+    }
+  }
+
+  push(event: string): void {
+    if (this.#topLogprobs === undefined && readOrdinaryIds(event, this.#ids)) {
+      this.#givesIds = true;
+      this.#ordinary.learn(event);
+      return;
+    }
+    const { choices, usage } = readFrame(event, completionFrame, this.#server);
+    const choice = choices?.[0];
+    if (choice !== undefined) this.#pushChoice(choice);
+    if (this.#finish !== undefined && usage != null) {
+      this.#finish = { ...this.#finish, usage: toUsage(usage) };
+    }
+  }
+
+  drain(): EngineTokens | undefined {
+    const ids = this.#ids;
+    if (ids.length > 0) {
+      const logprobs = this.#logprobs;
+      this.#lastId = ids.at(-1);
+      this.#ids = [];
+      this.#logprobs = undefined;
+      // Omitted if the server gave none or not one for each token.
+      return logprobs?.length === ids.length
+        ? { type: "ids", ids, logprobs }
+        : { type: "ids", ids };
+    }
+    if (this.#text === "") return undefined;
+    const tokens: EngineTokens = { type: "text", text: this.#text };
+    this.#text = "";
+    return tokens;
+  }
+
+  finish(): EngineFinish | undefined {
+    return this.#finish;
+  }
+
+  #pushChoice(choice: Choice): void {
+    const topLogprobs = this.#topLogprobs;
     const tokens = topLogprobs === undefined ? [] : toLogprobs(choice, topLogprobs);
-    logprobs.push(...tokens);
+    if (tokens.length > 0) (this.#logprobs ??= []).push(...tokens);
     // With log probabilities, tokens are named by id: this gives ids from servers without `return_token_ids`.
     const sampled = choice.token_ids ?? tokens.map(({ id }) => id);
-    ids.push(...sampled);
-    givesIds ||= choice.token_ids != null || tokens.length > 0;
-    if (!givesIds) text += choice.text ?? "";
+    this.#ids.push(...sampled);
+    this.#givesIds ||= choice.token_ids != null || tokens.length > 0;
+    if (!this.#givesIds) this.#text += choice.text ?? "";
     if (choice.finish_reason == null) return;
 
     const { finish_reason: reason, stop_reason: stopReason } = choice;
     // Some servers omit the stop token from the ids and report it only in `stop_reason`.
-    if (givesIds && typeof stopReason === "number" && (ids.at(-1) ?? lastId) !== stopReason) {
-      ids.push(stopReason);
+    const lastId = this.#ids.at(-1) ?? this.#lastId;
+    if (this.#givesIds && typeof stopReason === "number" && lastId !== stopReason) {
+      this.#ids.push(stopReason);
       // A placeholder that no client sees: it keeps the list parallel to the ids.
-      if (topLogprobs !== undefined)
-        logprobs.push({ id: stopReason, logprob: NO_LOGPROB, top: [] });
+      if (topLogprobs !== undefined) {
+        (this.#logprobs ??= []).push({ id: stopReason, logprob: NO_LOGPROB, top: [] });
+      }
     }
     if (reason === "abort" || reason === "error") {
-      throw server.toError({
+      throw this.#server.toError({
         message: `the completion ended with "${reason}"`,
         isOurs: true,
       });
     }
-    finish = { type: "finish", reason: mapFinishReason(reason), nativeReason: reason };
-  };
-
-  const ordinary = new OrdinaryFrames((sample, sampleText, sampleIds) =>
-    isPlain(sample, sampleText, sampleIds, server),
-  );
-
-  return {
-    ...(topLogprobs === undefined && {
-      readWhole: (stream: string, at: number) => ordinary.read(stream, at, ids),
-    }),
-
-    push(event) {
-      if (topLogprobs === undefined && readOrdinaryIds(event, ids)) {
-        givesIds = true;
-        ordinary.learn(event);
-        return;
-      }
-      const { choices, usage } = readFrame(event, completionFrame, server);
-      const choice = choices?.[0];
-      if (choice !== undefined) pushChoice(choice);
-      if (finish !== undefined && usage != null) finish = { ...finish, usage: toUsage(usage) };
-    },
-
-    drain(): EngineTokens | undefined {
-      if (ids.length > 0) {
-        const tokens: EngineTokens = {
-          type: "ids",
-          ids,
-          // Omitted if the server gave none or not one for each token.
-          ...(logprobs.length === ids.length && { logprobs }),
-        };
-        lastId = ids.at(-1);
-        ids = [];
-        logprobs = [];
-        return tokens;
-      }
-      if (text === "") return undefined;
-      const tokens: EngineTokens = { type: "text", text };
-      text = "";
-      return tokens;
-    },
-
-    finish: () => finish,
-  };
+    this.#finish = { type: "finish", reason: mapFinishReason(reason), nativeReason: reason };
+  }
 }
 
 /**

@@ -138,11 +138,17 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     post: async (path, body, signal) =>
       readAnswer(identity, await post(path, body, signal, queryTimeouts)),
     check: async (path, signal) => expectHealthy(identity, await get(path, signal)),
-    complete: (call, signal) =>
-      createPushStream(async (consumer) => {
-        const response = await post(call.path, call.body, signal, timeouts, call.headers);
-        await readCompletion(identity, response, call, { signal, consumer, clock });
-      }),
+    complete({ path, body, headers: more, ...reading }, signal) {
+      // Forgotten once it is sent: the body of a long prompt would be held as long as the answer lasts.
+      let unsent: RequestBody = body;
+      return createPushStream((consumer) => {
+        const answered = post(path, unsent, signal, timeouts, more);
+        unsent = "";
+        return answered.then((response) =>
+          readCompletion(identity, response, reading, { signal, consumer, clock }),
+        );
+      });
+    },
   };
 }
 
@@ -160,7 +166,7 @@ async function readCompletion(
     reader,
     splitter = createSseSplitter(reader.readWhole),
     openAtFirstEvent = false,
-  }: CompletionCall,
+  }: Pick<CompletionCall, "reader" | "splitter" | "openAtFirstEvent">,
   { signal, consumer, clock }: CompletionDeps,
 ): Promise<void> {
   const serverName = identity.name;
@@ -169,7 +175,8 @@ async function readCompletion(
   let wanted = true;
   /** Settles when the consumer has accepted the last event: nothing more may be delivered before. */
   let hasRoom = Promise.resolve(true);
-  const usageIsLate = Promise.withResolvers<void>();
+  /** Settles with the body, or when the usage is late. */
+  const over = Promise.withResolvers<void>();
   let stopWaiting: (() => void) | undefined;
   let isAbandoned = false;
 
@@ -185,7 +192,7 @@ async function readCompletion(
     if (stopWaiting === undefined && decoder.finish() !== undefined) {
       stopWaiting = clock.after(USAGE_WAIT_MS, () => {
         isAbandoned = true;
-        usageIsLate.resolve();
+        over.resolve();
       });
     }
     return decoder.hasEnded() ? andThen(more, no) : more;
@@ -195,7 +202,8 @@ async function readCompletion(
     await expectStream(identity, response);
     if (!openAtFirstEvent && !(await consumer({ type: "open" }))) return;
     try {
-      await Promise.race([response.pump(consumeBytes), usageIsLate.promise]);
+      response.pump(consumeBytes).then(over.resolve, over.reject);
+      await over.promise;
       await hasRoom;
     } catch (error) {
       // A connection that breaks after the finish has cost the usage at most.

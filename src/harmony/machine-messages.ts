@@ -35,11 +35,14 @@ type Closer = Terminator | "next" | "cut";
 /** What passes from a header to its body: tokens already read, and whether a complete call came before. */
 type Carried = Pick<OpenHeader, "tokens" | "isAfterCall">;
 
+/** Shared: most completions need no repair. */
+const NONE: ReadonlyMap<Recovery, number> = new Map();
+
 export class MachineMessages {
   readonly options: MachineOptions;
   readonly parts: Parts;
-  readonly recoveries = new Map<Recovery, number>();
   state: State;
+  #recoveries: Map<Recovery, number> | undefined;
 
   constructor(options: MachineOptions) {
     this.options = options;
@@ -47,8 +50,13 @@ export class MachineMessages {
     this.state = firstHeader(options.maxHeaderLength);
   }
 
+  get recoveries(): ReadonlyMap<Recovery, number> {
+    return this.#recoveries ?? NONE;
+  }
+
   recover(recovery: Recovery): void {
-    this.recoveries.set(recovery, (this.recoveries.get(recovery) ?? 0) + 1);
+    this.#recoveries ??= new Map();
+    this.#recoveries.set(recovery, (this.#recoveries.get(recovery) ?? 0) + 1);
   }
 
   /** Opens a header. `marker`: the role's section is over, because this marker has followed it. */

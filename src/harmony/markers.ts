@@ -43,28 +43,27 @@ export type Scanned =
   | { readonly type: "marker"; readonly marker: Marker; readonly spelling: string }
   | { readonly type: "reserved"; readonly spelling: string };
 
-interface MarkerScanner {
-  /** Adds text. Returns the items that are certain; text that could begin a marker is held back. */
-  push(text: string): Scanned[];
-  /** Returns the text held back: the beginning of a marker that was not completed. */
-  end(): string;
-}
-
 /** Finds spelled markers in text split anywhere. */
 export function createMarkerScanner(): MarkerScanner {
-  let waiting = "";
-  return {
-    push(text) {
-      const { found, rest } = scan(waiting + text);
-      waiting = rest;
-      return found;
-    },
-    end() {
-      const rest = waiting;
-      waiting = "";
-      return rest;
-    },
-  };
+  return new MarkerScanner();
+}
+
+class MarkerScanner {
+  #waiting = "";
+
+  /** Adds text. Returns the items that are certain; text that could begin a marker is held back. */
+  push(text: string): Scanned[] {
+    const { found, rest } = scan(this.#waiting + text);
+    this.#waiting = rest;
+    return found;
+  }
+
+  /** Returns the text held back: the beginning of a marker that was not completed. */
+  end(): string {
+    const rest = this.#waiting;
+    this.#waiting = "";
+    return rest;
+  }
 }
 
 /** Whether held-back text is almost certainly an incomplete marker: `<|mess`, not `<`. */

@@ -94,7 +94,7 @@ export function createParser(tokenizer: Tokenizer, options: ParserOptions = {}):
   } = options;
   return new HarmonyParser(tokenizer, {
     offered: createOfferedNames(toolNames, builtins),
-    textTools: new Set(textTools),
+    textTools: textTools.length === 0 ? NO_TOOLS : new Set(textTools),
     hidesMarkers: markers === "hidden",
     maxHeaderLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength),
     maxHeldLength: Math.max(MIN_HEADER_LENGTH, maxHeaderLength, maxHeldLength),
@@ -109,6 +109,8 @@ export function toFinishReason(
   if (reason === "length") return "length";
   return hasToolCall ? "tool-calls" : "stop";
 }
+
+const NO_TOOLS: ReadonlySet<string> = new Set();
 
 /** Room for a channel, a recipient with a name of 64 characters and a content type. */
 const MIN_HEADER_LENGTH = 128;

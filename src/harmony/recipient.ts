@@ -35,6 +35,7 @@ export function createOfferedNames(
   names: readonly string[],
   builtins: readonly BuiltinName[] = [],
 ): OfferedNames {
+  if (names.length === 0) return builtins.length === 0 ? NO_NAMES : { ...NO_NAMES, builtins };
   const known = new Set(names.filter((name) => name !== ""));
   const spaced = [...known].filter((name) => name.includes("."));
   const joined = uniqueSpellings(spaced, (name) => name.replaceAll(".", "__"), known);
@@ -50,6 +51,14 @@ export function createOfferedNames(
       known.has(spelling) ? spelling : (joined.get(spelling) ?? short.get(spelling) ?? spelling),
   };
 }
+
+const NO_NAMES: OfferedNames = {
+  longestFirst: [],
+  recipients: [],
+  builtins: [],
+  has: () => false,
+  resolve: (spelling) => spelling,
+};
 
 /** The names by another spelling of them, without those that are taken or that two names share. */
 function uniqueSpellings(

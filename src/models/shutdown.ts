@@ -53,7 +53,7 @@ export function createShutdown(): Shutdown {
   };
 
   /** A controller for each turn instead of a listener on a shared signal: removing one from a set costs nothing. */
-  async function runStoppable(
+  function runStoppable(
     run: Model["run"],
     turn: Turn,
     signal: AbortSignal,
@@ -65,20 +65,22 @@ export function createShutdown(): Shutdown {
     else signal.addEventListener("abort", leave, { once: true });
     if (stopping.signal.aborted) abort.abort(shutdownError());
     turns.add(abort);
-    const isStopped = () => stopping.signal.aborted && !signal.aborted;
     let hasEnded = false;
-    try {
-      await consume(run(turn, abort.signal), (event) => {
-        hasEnded ||= event.type === "end";
-        return consumer(event);
-      });
-    } catch (error) {
-      throw isStopped() && !hasEnded ? shutdownError() : error;
-    } finally {
+    /** Throws if the turn has been stopped before its end. */
+    const settle = () => {
       turns.delete(abort);
       signal.removeEventListener("abort", leave);
-    }
-    if (isStopped() && !hasEnded) throw shutdownError();
+      if (stopping.signal.aborted && !signal.aborted && !hasEnded) throw shutdownError();
+    };
+    const ended = consume(run(turn, abort.signal), (event) => {
+      hasEnded ||= event.type === "end";
+      return consumer(event);
+    });
+    // Not `await`, whose frame would be held as long as the turn runs.
+    return ended.then(settle, (error) => {
+      settle();
+      throw error;
+    });
   }
 }
 

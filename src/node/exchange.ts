@@ -23,14 +23,20 @@ const HIGH_WATER_BYTES = 64 * 1024;
 
 type ExchangeTarget = Pick<TransportRequest, "url" | "timeouts" | "signal">;
 
+/** Names are in lower case. */
+type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
 /** The handler of one request: turns the client's calls into a {@link TransportResponse}. */
 export class Exchange {
   /** Without its body, which would be kept as long as the response lasts. */
   readonly #request: ExchangeTarget;
   readonly #isBufferShared: boolean;
-  readonly #response = Promise.withResolvers<TransportResponse>();
+  /** Undefined once the response has begun. */
+  #response: PromiseWithResolvers<TransportResponse> | undefined;
   readonly #onAbort = (): void => this.#giveUp(this.#request.signal.reason);
   #connectTimer: NodeJS.Timeout | undefined;
+  #headers: ResponseHeaders | undefined;
+  #isSuccess = false;
   #controller: ExchangeController | undefined;
   /** `head` until the response begins; `over` once it has ended, failed or was aborted by us. */
   #stage: "head" | "body" | "over" = "head";
@@ -59,13 +65,15 @@ export class Exchange {
   start(dispatch: () => void): Promise<TransportResponse> {
     const { timeouts, signal } = this.#request;
     signal.throwIfAborted();
+    const response = Promise.withResolvers<TransportResponse>();
+    this.#response = response;
     signal.addEventListener("abort", this.#onAbort, { once: true });
     this.#connectTimer = setTimeout(
       () => this.#giveUp(toTimeoutError("connection", this.#request)),
       timeouts.connectMs,
     );
     dispatch();
-    return this.#response.promise;
+    return response.promise;
   }
 
   /** Nothing more will be accepted. */
@@ -79,30 +87,25 @@ export class Exchange {
   }
 
   onRequestStart(controller: ExchangeController): void {
-    clearTimeout(this.#connectTimer);
+    this.#stopConnectTimer();
     this.#controller = controller;
     // Aborted before there was a connection.
     if (this.#stage === "over") controller.abort(new Error("given up"));
   }
 
-  onResponseStart(
-    _controller: ExchangeController,
-    status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
-  ): void {
+  onResponseStart(_controller: ExchangeController, status: number, headers: ResponseHeaders): void {
     if (status < 200 || this.#stage !== "head") return;
     this.#stage = "body";
-    this.#response.resolve({
-      status,
-      headers: {
-        get: (name) => {
-          const value = headers[name.toLowerCase()];
-          return (Array.isArray(value) ? value.join(", ") : value) ?? null;
-        },
-      },
-      pump: (consumer) => this.#pump(consumer),
-      close: (graceMs) => this.#close(graceMs),
-    });
+    this.#headers = headers;
+    this.#isSuccess = status < 300;
+    this.#response?.resolve(new ExchangeResponse(this, status));
+    this.#response = undefined;
+  }
+
+  /** Of the response; see {@link TransportResponse.headers}. */
+  header(name: string): string | null {
+    const value = this.#headers?.[name.toLowerCase()];
+    return (Array.isArray(value) ? value.join(", ") : value) ?? null;
   }
 
   onResponseData(controller: ExchangeController, bytes: Uint8Array): void {
@@ -131,7 +134,10 @@ export class Exchange {
     if (stage !== "over") this.#finish({ error: this.#toError(error, stage) });
   }
 
-  #pump(consumer: Consumer<Uint8Array>): Promise<void> {
+  /** See {@link TransportResponse.pump}. */
+  pump(consumer: Consumer<Uint8Array>): Promise<void> {
+    // A failure is described by its headers too; those of a stream would be kept as long as it is open.
+    if (this.#isSuccess) this.#headers = undefined;
     this.#consumer = consumer;
     this.#pumped = Promise.withResolvers();
     this.#flushing = true;
@@ -186,7 +192,8 @@ export class Exchange {
     return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
   }
 
-  #close(graceMs: number | undefined): void {
+  /** See {@link TransportResponse.close}. */
+  close(graceMs: number | undefined): void {
     if (this.#stage === "over") return;
     if (graceMs === undefined) return this.#giveUp(new Error("response closed"));
     this.#discarding = true;
@@ -208,9 +215,9 @@ export class Exchange {
   }
 
   #finish(failure?: { readonly error: unknown }): void {
-    clearTimeout(this.#connectTimer);
+    this.#stopConnectTimer();
     this.#request.signal.removeEventListener("abort", this.#onAbort);
-    if (this.#stage === "head") this.#response.reject(failure?.error);
+    if (this.#stage === "head") this.#response?.reject(failure?.error);
     this.#stage = "over";
     this.#failure = failure;
     // Its connection may serve another request from now on.
@@ -218,10 +225,37 @@ export class Exchange {
     if (this.#consumer !== undefined && !this.#flushing) this.#flush();
   }
 
+  #stopConnectTimer(): void {
+    clearTimeout(this.#connectTimer);
+    this.#connectTimer = undefined;
+  }
+
   #toError(error: Error, stage: "head" | "body"): Error {
     const code = "code" in error ? error.code : undefined;
     if (code === TIMEOUT_CODES.head) return toTimeoutError("head", this.#request);
     if (code === TIMEOUT_CODES.body) return toTimeoutError("body", this.#request);
     return toTransportError(error, stage, this.#request);
+  }
+}
+
+class ExchangeResponse implements TransportResponse {
+  readonly status: number;
+  readonly #exchange: Exchange;
+
+  constructor(exchange: Exchange, status: number) {
+    this.#exchange = exchange;
+    this.status = status;
+  }
+
+  get headers(): TransportResponse["headers"] {
+    return { get: (name) => this.#exchange.header(name) };
+  }
+
+  pump(consumer: Consumer<Uint8Array>): Promise<void> {
+    return this.#exchange.pump(consumer);
+  }
+
+  close(graceMs?: number): void {
+    this.#exchange.close(graceMs);
   }
 }

@@ -170,7 +170,7 @@ class Connection implements ExchangeController {
     if (!this.#hasHead && response.status !== 0) {
       this.#hasHead = true;
       this.#startTimer(this.#idleMs, TIMEOUT_CODES.body);
-      exchange.onResponseStart(this, response.status, response.headers);
+      exchange.onResponseStart(this, response.status, response.takeHeaders());
     }
     if (content.length > 0) {
       this.#isSilent = false;

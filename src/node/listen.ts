@@ -123,11 +123,12 @@ function createConnections(clientIdleTimeoutMs: number): Connections {
     watch(server) {
       server.on("connection", (socket) => {
         inFlight.set(socket, 0);
-        socket.once("close", () => inFlight.delete(socket));
+        // Not `once`, which holds three more objects as long as the connection is open.
+        socket.on("close", () => inFlight.delete(socket));
       });
       server.on("request", ({ socket }, response) => {
         count(socket, 1);
-        response.once("close", () => count(socket, -1));
+        response.on("close", () => count(socket, -1));
         // Node's own socket timer. It restarts whenever pending bytes were written, and after the response with the
         // keep-alive timeout.
         socket.setTimeout(clientIdleTimeoutMs);

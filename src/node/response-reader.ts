@@ -22,6 +22,8 @@ const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) =>
   "0123456789abcdef".indexOf(String.fromCharCode(byte).toLowerCase()),
 );
 
+const NO_HEADERS: Record<string, string> = Object.freeze(Object.create(null));
+
 type State =
   | "status"
   | "header"
@@ -39,14 +41,13 @@ type State =
 export class ResponseReader {
   /** 0 until the head is complete. */
   status = 0;
-  /** Names are in lower case. The values of a repeated header are joined. */
-  headers: Record<string, string> = Object.create(null);
   hasEnded = false;
   failure: Error | undefined;
   /** The response does not end with the connection. */
   isPersistent = false;
   /** How long the connection may be kept after the response. */
   keepAliveMs = 0;
+  #headers: Record<string, string> = Object.create(null);
   #state: State = "status";
   /** The beginning of an incomplete line. */
   #line = "";
@@ -109,6 +110,16 @@ export class ResponseReader {
     // More than one response: the connection is not used again.
     if (at < length) this.keepAliveMs = 0;
     return bytes.subarray(begin, end);
+  }
+
+  /**
+   * The headers, once. Names are in lower case. The values of a repeated header are joined. Not kept, because the reader
+   * lasts as long as the response.
+   */
+  takeHeaders(): Record<string, string> {
+    const headers = this.#headers;
+    this.#headers = NO_HEADERS;
+    return headers;
   }
 
   /** Called when the connection ends. Returns why the response is incomplete, if it is. */
@@ -181,14 +192,14 @@ export class ResponseReader {
     if (this.#headerChars >= maxHeaderSize) throw toOverflowError();
     const name = field.toLowerCase();
     if (this.#state === "header") {
-      const former = this.headers[name];
-      this.headers[name] = former === undefined ? value : `${former}, ${value}`;
+      const former = this.#headers[name];
+      this.#headers[name] = former === undefined ? value : `${former}, ${value}`;
     } else if (name === "content-length") throw toLengthError();
   }
 
   #endHead(): void {
     const status = this.#nextStatus;
-    const { "transfer-encoding": encoding, "content-length": length } = this.headers;
+    const { "transfer-encoding": encoding, "content-length": length } = this.#headers;
     if (encoding !== undefined && length !== undefined) throw toLengthError();
     if (length !== undefined && !(LENGTH.test(length) && Number.isSafeInteger(Number(length)))) {
       throw toProtocolError("Invalid Content-Length");
@@ -197,7 +208,7 @@ export class ResponseReader {
     // Nobody asked to continue or to switch protocols.
     if (status < 102) throw new Error("bad response");
     if (status < 200) {
-      this.headers = Object.create(null);
+      this.#headers = Object.create(null);
       this.#state = "status";
       return;
     }
@@ -212,12 +223,12 @@ export class ResponseReader {
       hasLength = encoding === undefined && this.#left <= 0;
     } else if (this.#left === 0) this.hasEnded = true;
     this.isPersistent = hasLength && this.#isKept();
-    if (this.isPersistent) this.keepAliveMs = toKeepAliveMs(this.headers["keep-alive"]);
+    if (this.isPersistent) this.keepAliveMs = toKeepAliveMs(this.#headers["keep-alive"]);
   }
 
   /** Whether the server keeps the connection, as far as its `Connection` header says. */
   #isKept(): boolean {
-    const tokens = (this.headers["connection"] ?? "").toLowerCase().split(/[ \t]*,[ \t]*/);
+    const tokens = (this.#headers["connection"] ?? "").toLowerCase().split(/[ \t]*,[ \t]*/);
     return this.#isHttp11 ? !tokens.includes("close") : tokens.includes("keep-alive");
   }
 }

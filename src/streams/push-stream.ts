@@ -27,39 +27,69 @@ export function createPushStream<T>(
   pushTo: (consumer: Consumer<T>) => Promise<void>,
   drop?: () => void,
 ): PushStream<T> {
-  return { pushTo, [Symbol.asyncIterator]: () => new PushStreamIterator(pushTo, drop) };
+  return new ProducedStream(pushTo, drop);
+}
+
+/** A class, because an open stream holds several: closures of each would take five times the memory. */
+class ProducedStream<T> implements PushStream<T> {
+  readonly #produce: (consumer: Consumer<T>) => Promise<void>;
+  readonly #drop: (() => void) | undefined;
+
+  constructor(produce: (consumer: Consumer<T>) => Promise<void>, drop: (() => void) | undefined) {
+    this.#produce = produce;
+    this.#drop = drop;
+  }
+
+  pushTo(consumer: Consumer<T>): Promise<void> {
+    return this.#produce(consumer);
+  }
+
+  [Symbol.asyncIterator](): PushStreamIterator<T> {
+    return new PushStreamIterator(this.#produce, this.#drop);
+  }
 }
 
 /** Reads to the end, or until the consumer stops. Rejects with the error of the producer or of the consumer. */
-export async function consume<T>(events: AsyncIterable<T>, consumer: Consumer<T>): Promise<void> {
-  if (isPushStream(events)) return events.pushTo(consumer);
+export function consume<T>(events: AsyncIterable<T>, consumer: Consumer<T>): Promise<void> {
+  // The producer's own promise: one around it would be held as long as the stream is open.
+  return isPushStream(events) ? events.pushTo(consumer) : consumeEach(events, consumer);
+}
+
+async function consumeEach<T>(events: AsyncIterable<T>, consumer: Consumer<T>): Promise<void> {
   for await (const event of events) if (!(await consumer(event))) return;
 }
 
 /** Hides a consumer's exception from the producer, which would mistake it for its own: the producer only sees a stop. */
-export function guard<T>(consumer: Consumer<T>): {
-  readonly consumer: Consumer<T>;
+export function guard<T>(consumer: Consumer<T>): Guard<T> {
+  return new Guard(consumer);
+}
+
+class Guard<T> {
+  readonly #guarded: Consumer<T>;
+  #thrown: { readonly error: unknown } | undefined;
+
+  constructor(guarded: Consumer<T>) {
+    this.#guarded = guarded;
+  }
+
+  readonly consumer: Consumer<T> = (event) => {
+    try {
+      const demand = this.#guarded(event);
+      return typeof demand === "boolean" ? demand : demand.catch((error) => this.#fail(error));
+    } catch (error) {
+      return this.#fail(error);
+    }
+  };
+
   /** Rethrows the consumer's exception, if there was one. */
-  check(): void;
-} {
-  const thrown: unknown[] = [];
-  const fail = (error: unknown): false => {
-    thrown.push(error);
+  check(): void {
+    if (this.#thrown !== undefined) throw this.#thrown.error;
+  }
+
+  #fail(error: unknown): false {
+    this.#thrown ??= { error };
     return false;
-  };
-  return {
-    consumer(event) {
-      try {
-        const demand = consumer(event);
-        return typeof demand === "boolean" ? demand : demand.catch(fail);
-      } catch (error) {
-        return fail(error);
-      }
-    },
-    check() {
-      if (thrown.length > 0) throw thrown[0];
-    },
-  };
+  }
 }
 
 /** Maps each event, synchronously unless `map` returns a promise. */

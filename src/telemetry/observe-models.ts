@@ -133,23 +133,25 @@ class TurnObserver {
     this.#startedAt = deps.now();
   }
 
-  async watch(
+  watch(
     events: AsyncIterable<TurnEvent>,
     signal: AbortSignal,
     consumer: Consumer<TurnEvent>,
   ): Promise<void> {
     this.#deps.meters.turnsInFlight.add(1);
-    try {
-      await consume(events, (event) => {
-        this.#see(event);
-        return consumer(event);
-      });
-      this.#end("cancelled", {});
-    } catch (error) {
-      if (signal.aborted) this.#end("cancelled", {});
-      else this.#end("failed", describeForLog(error, this.#deps), { level: "warn", error });
-      throw error;
-    }
+    const ended = consume(events, (event) => {
+      this.#see(event);
+      return consumer(event);
+    });
+    // Not `await`, whose frame would be held as long as the turn runs.
+    return ended.then(
+      () => this.#end("cancelled", {}),
+      (error) => {
+        if (signal.aborted) this.#end("cancelled", {});
+        else this.#end("failed", describeForLog(error, this.#deps), { level: "warn", error });
+        throw error;
+      },
+    );
   }
 
   #see(event: TurnEvent): void {

@@ -6,7 +6,7 @@ import { EngineError } from "../engines/engine-error.ts";
 import type { CompletionRequest, Engine, EngineEvent, EngineTokens } from "../engines/engine.ts";
 import { consume, type Demand, guard } from "../streams/push-stream.ts";
 import { toMarkerReading } from "./shown-markers.ts";
-import { createTextMeter } from "./text-meter.ts";
+import { createTextMeter, type TextMeter } from "./text-meter.ts";
 import { type CountedPrompt, sentLength } from "./transcript.ts";
 import { emitStart, type TurnState } from "./turn-state.ts";
 
@@ -25,7 +25,8 @@ export type CountTokens = (tokens: EngineTokens) => void;
 /** Consumes the tokens of one read. Returns false to end the call. */
 type ConsumeTokens = (tokens: EngineTokens, count: CountTokens) => Demand;
 
-type CallEnd =
+/** How an engine call has ended. */
+export type CallEnd =
   | {
       readonly type: "finished";
       readonly reason: "stop" | "length";
@@ -52,55 +53,7 @@ export async function callEngine(
   const left = tokensLeft(state, promptLength);
   if (left < 1) return { type: "no-tokens-left" };
 
-  const meter = createTextMeter(state.tokenizer);
-  const count: CountTokens = (tokens) => {
-    switch (tokens.type) {
-      case "ids":
-        return usage.add(tokens.ids.length);
-      case "pieces":
-        return usage.add(sum(tokens.counts));
-      case "text":
-        return tokens.tokens === undefined ? meter.push(tokens.text) : usage.add(tokens.tokens);
-      default:
-        tokens satisfies never;
-    }
-  };
-
-  let end: CallEnd | undefined;
-  const noteCut = (more: boolean): boolean => {
-    if (!more) end ??= { type: "cut" };
-    return more;
-  };
-  const readTokens = (tokens: EngineTokens): Demand => {
-    const more = consumeTokens(tokens, count);
-    return typeof more === "boolean" ? noteCut(more) : more.then(noteCut);
-  };
-  const reading = guard((event: EngineEvent): Demand => {
-    onFact?.(event);
-    switch (event.type) {
-      case "open":
-        if (event.engine) readAs(state, event.engine);
-        return emitStart(state);
-      case "finish":
-        usage.endCall(event.usage);
-        end = {
-          type: "finished",
-          reason: event.reason,
-          nativeReason: event.nativeReason,
-          isTurnLimit: left <= maxTokens,
-        };
-        return false;
-      case "ids":
-        if (event.cachedTokens !== undefined) usage.addCached(event.cachedTokens);
-        return readTokens(event);
-      case "pieces":
-      case "text":
-        return readTokens(event);
-      default:
-        return event satisfies never;
-    }
-  });
-
+  const reading = new Reading(state, consumeTokens, left <= maxTokens);
   const request: CompletionRequest = {
     ...call,
     prompt,
@@ -114,21 +67,96 @@ export async function callEngine(
   };
   onFact?.({ type: "called", stage: state.stage, request });
   state.nativeReason = null;
-  usage.beginCall(promptLength, {
-    // Text that ends within a token is encoded as several. The engine samples no more than was requested.
-    tokens: () => Math.min(meter.tokens(), request.maxTokens),
-  });
+  usage.beginCall(promptLength, reading.startMeter(request.maxTokens));
   try {
-    await consume(engine.complete(request, state.signal), reading.consumer);
-    reading.check();
+    const guarded = guard((event: EngineEvent) => reading.take(event));
+    await consume(engine.complete(request, state.signal), guarded.consumer);
+    guarded.check();
   } catch (error) {
     onFact?.({ type: "call-failed", error });
     throw error;
   }
-  if (end === undefined) {
+  if (reading.end === undefined) {
     throw new EngineError("closed", `${engine.name} ended its stream without a finish`);
   }
-  return end;
+  return reading.end;
+}
+
+/** Reads the events of one engine call. */
+class Reading {
+  end: CallEnd | undefined;
+  readonly #state: TurnState;
+  readonly #consumeTokens: ConsumeTokens;
+  readonly #isTurnLimit: boolean;
+  /** Absent: no text has arrived. */
+  #meter: TextMeter | undefined;
+
+  constructor(state: TurnState, consumeTokens: ConsumeTokens, isTurnLimit: boolean) {
+    this.#state = state;
+    this.#consumeTokens = consumeTokens;
+    this.#isTurnLimit = isTurnLimit;
+  }
+
+  /** Counts the text that arrives. */
+  startMeter(maxTokens: number): { tokens(): number } {
+    // Text that ends within a token is encoded as several. The engine samples no more than was requested.
+    return { tokens: () => Math.min(this.#meter?.tokens() ?? 0, maxTokens) };
+  }
+
+  take(event: EngineEvent): Demand {
+    const { usage, onFact } = this.#state;
+    onFact?.(event);
+    switch (event.type) {
+      case "open":
+        if (event.engine) readAs(this.#state, event.engine);
+        return emitStart(this.#state);
+      case "finish":
+        usage.endCall(event.usage);
+        this.end = {
+          type: "finished",
+          reason: event.reason,
+          nativeReason: event.nativeReason,
+          isTurnLimit: this.#isTurnLimit,
+        };
+        return false;
+      case "ids":
+        if (event.cachedTokens !== undefined) usage.addCached(event.cachedTokens);
+        return this.#takeTokens(event);
+      case "pieces":
+      case "text":
+        return this.#takeTokens(event);
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #takeTokens(tokens: EngineTokens): Demand {
+    const more = this.#consumeTokens(tokens, this.#count);
+    return typeof more === "boolean"
+      ? this.#noteCut(more)
+      : more.then((wanted) => this.#noteCut(wanted));
+  }
+
+  #noteCut(more: boolean): boolean {
+    if (!more) this.end ??= { type: "cut" };
+    return more;
+  }
+
+  readonly #count: CountTokens = (tokens) => {
+    const { usage, tokenizer } = this.#state;
+    switch (tokens.type) {
+      case "ids":
+        return usage.add(tokens.ids.length);
+      case "pieces":
+        return usage.add(sum(tokens.counts));
+      case "text":
+        if (tokens.tokens !== undefined) return usage.add(tokens.tokens);
+        this.#meter ??= createTextMeter(tokenizer);
+        return this.#meter.push(tokens.text);
+      default:
+        tokens satisfies never;
+    }
+  };
 }
 
 /** Another engine of a pool answers. */

@@ -8,17 +8,19 @@ export interface HeldPart {
   readonly text: string;
 }
 
+const NOTHING: readonly PartKind[] = [];
+
 export class HeldEvents {
-  #holding: ReadonlySet<PartKind> = new Set();
+  #holding: readonly PartKind[] = NOTHING;
   #held: { readonly kind: PartKind; readonly event: TurnEvent }[] = [];
 
   /** Holds further parts of these kinds, and no others. */
   hold(kinds: readonly PartKind[]): void {
-    this.#holding = new Set(kinds);
+    this.#holding = kinds.length === 0 ? NOTHING : kinds;
   }
 
   holds(kind: PartKind): boolean {
-    return this.#holding.has(kind);
+    return this.#holding.includes(kind);
   }
 
   /** Holds an event of a part of this kind. */
@@ -30,7 +32,7 @@ export class HeldEvents {
   release(): TurnEvent[] {
     const released = this.#held.map(({ event }) => event);
     this.#held = [];
-    this.#holding = new Set();
+    this.#holding = NOTHING;
     return released;
   }
 

@@ -9,13 +9,19 @@ export type ConsumeIndexed = (event: TurnEvent, index: number) => Demand;
  * Reads all turns concurrently and passes their events on in order of arrival. If one fails, the others are
  * cancelled and its error is thrown.
  */
-export async function mergeTurns(
+export function mergeTurns(
   turns: readonly AsyncIterable<TurnEvent>[],
   consumeEvent: ConsumeIndexed,
 ): Promise<void> {
   const [only] = turns;
-  if (only !== undefined && turns.length === 1)
-    return consume(only, (event) => consumeEvent(event, 0));
+  if (only === undefined || turns.length > 1) return mergeAll(turns, consumeEvent);
+  return consume(only, (event) => consumeEvent(event, 0));
+}
+
+async function mergeAll(
+  turns: readonly AsyncIterable<TurnEvent>[],
+  consumeEvent: ConsumeIndexed,
+): Promise<void> {
   const queue = new SerialQueue();
   try {
     await Promise.all(

@@ -30,7 +30,7 @@ import { createTranscript, sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
 import { toMarkerReading } from "./shown-markers.ts";
 import { createTurnParser } from "./turn-parser.ts";
-import type { TurnState } from "./turn-state.ts";
+import { countRepair, type TurnState } from "./turn-state.ts";
 import type {
   FinishReason,
   Part,
@@ -153,7 +153,6 @@ function prepare(
   if (contextLength !== undefined && length >= contextLength) throw tooLong(contextLength, length);
   const reading = toMarkerReading(engine, steering);
   const parsing = toParsingOptions(turn);
-  const repairs = new Map<string, number>();
   if (turn.topLogprobs !== undefined && !engine.capabilities.logprobs) {
     throw new TurnError(
       "unsupported",
@@ -162,6 +161,7 @@ function prepare(
   }
   const builtins = turn.builtins && createBuiltinRuns(turn, turn.builtins, signal);
   const parser = createTurnParser(tokenizer, { ...parsing, ...reading });
+  const onWrappedCode = () => countRepair(state, "wrapped-code");
   const { onFact, layout } = deps;
   if (onFact) {
     const { name, capabilities } = engine;
@@ -193,7 +193,7 @@ function prepare(
       refuses: refusedCalls(turn, steering),
       checks: (name) => findCheckedTool(turn, name) !== undefined,
       ...(turn.builtins && {
-        builtins: toEmitted(turn, turn.builtins, { runs: builtins, repairs, onFact }),
+        builtins: toEmitted(turn, turn.builtins, { runs: builtins, onWrappedCode, onFact }),
       }),
     }),
     usage: createUsageCounter(),
@@ -209,10 +209,12 @@ function prepare(
     approvedRun: 0,
     started: false,
     nativeReason: null,
-    repairs,
+    repairs: NO_REPAIRS,
   };
   return state;
 }
+
+const NO_REPAIRS: ReadonlyMap<string, number> = new Map();
 
 function toParsingOptions(turn: Turn): ParsingOptions {
   return {
@@ -240,7 +242,8 @@ function toBuiltinNames(builtins: TurnBuiltins | undefined): BuiltinName[] {
 
 interface EmittedDeps {
   readonly runs: BuiltinRuns | undefined;
-  readonly repairs: Map<string, number>;
+  /** Code came as a JSON argument. */
+  readonly onWrappedCode: () => void;
   readonly onFact: OnFact | undefined;
 }
 
@@ -248,7 +251,7 @@ interface EmittedDeps {
 function toEmitted(
   { answer }: Turn,
   { tools, citations }: TurnBuiltins,
-  { runs, repairs, onFact }: EmittedDeps,
+  { runs, onWrappedCode, onFact }: EmittedDeps,
 ): EmittedBuiltins {
   const recipients = new Map(
     tools.flatMap(({ functions = [] }) => functions.map((each) => [each.name, each.recipient])),
@@ -261,7 +264,7 @@ function toEmitted(
       const awaitsApproval = tool?.needsApproval?.(recipient) ?? false;
       return { awaitsApproval, ...(origin && { origin }) };
     },
-    onWrappedCode: () => void repairs.set("wrapped-code", (repairs.get("wrapped-code") ?? 0) + 1),
+    onWrappedCode,
     citations: answer.type === "text" ? citations : "cut",
     cite: (cursor, lines) => {
       const source = runs?.cite(cursor, lines);
@@ -307,12 +310,14 @@ function refusedCalls(turn: Turn, steering: Steering): (name: string) => boolean
   if (toolChoice.type === "allowed" || toolChoice.type === "required") {
     return (name) => !toolChoice.names.includes(name);
   }
+  if (builtins === undefined && !steering.refuseUnofferedTools) return refuseNone;
   const offered = new Set(turn.tools.map((tool) => tool.name));
   if (steering.refuseUnofferedTools) return (name) => !offered.has(name);
-  if (builtins === undefined) return () => false;
   // A client that has left its tools to the gateway cannot run one that the model was trained with.
   return (name) => !offered.has(name) && (offered.size === 0 || isBuiltInTool(name));
 }
+
+const refuseNone = (): boolean => false;
 
 function toFinishReason(conclusion: Conclusion, calls: number): FinishReason {
   if (conclusion.type === "fail") return "error";

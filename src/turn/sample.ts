@@ -1,8 +1,9 @@
 /** Continues the transcript until the model ends, a limit is reached, or enough has been read. */
 import type { Constraint, EngineTokens, Sampling } from "../engines/engine.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
+import type { Demand } from "../streams/push-stream.ts";
 import { isSpecial, type TokenId } from "../tokenizer/index.ts";
-import { callEngine, type CountTokens } from "./engine-call.ts";
+import { type CallEnd, callEngine, type CountTokens } from "./engine-call.ts";
 import { passOrdinary } from "./ordinary.ts";
 import { endsWithin, oneByOne } from "./token-units.ts";
 import { TurnError } from "./turn-error.ts";
@@ -25,7 +26,7 @@ export interface SampleOptions<Cut extends string> {
   readonly exact?: boolean;
 }
 
-type SampleEnd<Cut extends string> =
+export type SampleEnd<Cut extends string> =
   /** The model ended, or its remaining output would not count. */
   | { readonly why: "stop" }
   /** The request or context limit was reached. */
@@ -34,69 +35,13 @@ type SampleEnd<Cut extends string> =
   | { readonly why: "stop-sequence" }
   | { readonly why: "cut"; readonly cut: Cut };
 
-export async function sample<Cut extends string = never>(
+export function sample<Cut extends string = never>(
   state: TurnState,
   options: SampleOptions<Cut>,
 ): Promise<SampleEnd<Cut>> {
-  const { turn, engine, emitter, parser } = state;
-  const readsEach = options.exact === true || turn.topLogprobs !== undefined;
-  let end: SampleEnd<Cut> | undefined;
-  // A cut on the last token of a turn waits for the finish event, which carries the engine's own token
-  // counts.
-  let atLastToken: SampleEnd<Cut> | undefined;
-
-  /** Whether enough of this call has been read. */
-  const isEnough = (tokens: EngineTokens): boolean => {
-    const cut = options.cut?.();
-    let found: SampleEnd<Cut> | undefined;
-    if (emitter.stopSequence !== undefined) found = { why: "stop-sequence" };
-    else if (cut !== undefined) found = { why: "cut", cut };
-    if (found === undefined) return parser.done;
-    if (endsGeneration(tokens)) atLastToken = found;
-    else end = found;
-    return true;
-  };
-
-  /** The same for ordinary ids, none of which is the last token of a turn. */
-  const isCut = (): boolean => {
-    const cut = options.cut?.();
-    if (cut !== undefined) end = { why: "cut", cut };
-    return cut !== undefined;
-  };
-
-  /** Reads all tokens at once if none before the last can end the turn. */
-  const readAll = (tokens: EngineTokens, count: CountTokens): TurnEvent[] => {
-    const { repetition } = state;
-    const isLong = repetition !== undefined && !repetition.hasRoomFor(tokens);
-    // Output after a stop string is neither counted nor judged.
-    const mayStop = turn.stop.length > 0;
-    // A piece is read as a whole: cutting inside it would leave part of a token in the transcript.
-    if (mayStop || endsWithin(tokens) || (isLong && tokens.type === "pieces")) {
-      return readEach(oneByOne(tokens), count);
-    }
-    if (isLong && tokens.type !== "pieces") return readEach(repetition.split(tokens), count);
-    const events = read(state, tokens, count);
-    isEnough(tokens);
-    return events;
-  };
-
-  const readEach = (units: Iterable<EngineTokens>, count: CountTokens): TurnEvent[] => {
-    const events: TurnEvent[] = [];
-    for (const unit of units) {
-      if (isOver()) break;
-      events.push(...read(state, unit, count));
-      if (isEnough(unit) && end !== undefined) break;
-    }
-    return joinDeltas(events);
-  };
-
-  /** Whether all further output is irrelevant. */
-  const isOver = (): boolean => {
-    if (atLastToken || parser.done) end = atLastToken ?? { why: "stop" };
-    return end !== undefined;
-  };
-
-  const finish = await callEngine(
+  const { turn, engine } = state;
+  const sampler = new Sampler(state, options);
+  const end = callEngine(
     state,
     {
       prompt: state.transcript.prompt(),
@@ -105,22 +50,105 @@ export async function sample<Cut extends string = never>(
       ...(options.constraint && { constraint: options.constraint }),
       ...(turn.topLogprobs !== undefined && { topLogprobs: turn.topLogprobs }),
     },
-    (tokens, count) => {
-      if (isOver()) return false;
-      const passed = readsEach ? undefined : passOrdinary(state, tokens, isCut);
-      if (passed !== undefined) return end === undefined && passed;
-      const events = readsEach ? readEach(oneByOne(tokens), count) : readAll(tokens, count);
-      const more = state.emit(events);
-      return end === undefined && more;
-    },
+    (tokens, count) => sampler.take(tokens, count),
   );
-  if (finish.type === "no-tokens-left") return { why: "length" };
-  if (end !== undefined) return end;
-  // The consumer is gone, so `runTurn` drops this error.
-  if (finish.type === "cut") throw new Error("the turn's consumer wants no more events");
-  // For a stop string, the native reason would depend on how tokens were grouped.
-  if (atLastToken?.why !== "stop-sequence") state.nativeReason = finish.nativeReason;
-  return atLastToken ?? { why: finish.reason };
+  // Not `await`, whose frame would be held as long as the model samples.
+  return end.then((finish) => sampler.end(finish));
+}
+
+/** Reads the tokens of one engine call until enough of it has been read. */
+class Sampler<Cut extends string> {
+  readonly #state: TurnState;
+  readonly #cut: (() => Cut | undefined) | undefined;
+  readonly #readsEach: boolean;
+  #end: SampleEnd<Cut> | undefined;
+  /**
+   * A cut on the last token of a turn waits for the finish event, which carries the engine's own token
+   * counts.
+   */
+  #atLastToken: SampleEnd<Cut> | undefined;
+
+  constructor(state: TurnState, { cut, exact }: SampleOptions<Cut>) {
+    this.#state = state;
+    this.#cut = cut;
+    this.#readsEach = exact === true || state.turn.topLogprobs !== undefined;
+  }
+
+  take(tokens: EngineTokens, count: CountTokens): Demand {
+    if (this.#isOver()) return false;
+    const passed = this.#readsEach ? undefined : passOrdinary(this.#state, tokens, this.#isCut);
+    if (passed !== undefined) return this.#end === undefined && passed;
+    const events = this.#readsEach
+      ? this.#readEach(oneByOne(tokens), count)
+      : this.#readAll(tokens, count);
+    const more = this.#state.emit(events);
+    return this.#end === undefined && more;
+  }
+
+  /** How the call has ended. */
+  end(finish: CallEnd): SampleEnd<Cut> {
+    if (finish.type === "no-tokens-left") return { why: "length" };
+    if (this.#end !== undefined) return this.#end;
+    // The consumer is gone, so `runTurn` drops this error.
+    if (finish.type === "cut") throw new Error("the turn's consumer wants no more events");
+    // For a stop string, the native reason would depend on how tokens were grouped.
+    if (this.#atLastToken?.why !== "stop-sequence") this.#state.nativeReason = finish.nativeReason;
+    return this.#atLastToken ?? { why: finish.reason };
+  }
+
+  /** Whether all further output is irrelevant. */
+  #isOver(): boolean {
+    if (this.#atLastToken || this.#state.parser.done) {
+      this.#end = this.#atLastToken ?? { why: "stop" };
+    }
+    return this.#end !== undefined;
+  }
+
+  /** Whether enough of this call has been read. */
+  #isEnough(tokens: EngineTokens): boolean {
+    const { emitter, parser } = this.#state;
+    const cut = this.#cut?.();
+    let found: SampleEnd<Cut> | undefined;
+    if (emitter.stopSequence !== undefined) found = { why: "stop-sequence" };
+    else if (cut !== undefined) found = { why: "cut", cut };
+    if (found === undefined) return parser.done;
+    if (endsGeneration(tokens)) this.#atLastToken = found;
+    else this.#end = found;
+    return true;
+  }
+
+  /** The same for ordinary ids, none of which is the last token of a turn. */
+  readonly #isCut = (): boolean => {
+    const cut = this.#cut?.();
+    if (cut !== undefined) this.#end = { why: "cut", cut };
+    return cut !== undefined;
+  };
+
+  /** Reads all tokens at once if none before the last can end the turn. */
+  #readAll(tokens: EngineTokens, count: CountTokens): TurnEvent[] {
+    const { repetition, turn } = this.#state;
+    const isLong = repetition !== undefined && !repetition.hasRoomFor(tokens);
+    // Output after a stop string is neither counted nor judged.
+    const mayStop = turn.stop.length > 0;
+    // A piece is read as a whole: cutting inside it would leave part of a token in the transcript.
+    if (mayStop || endsWithin(tokens) || (isLong && tokens.type === "pieces")) {
+      return this.#readEach(oneByOne(tokens), count);
+    }
+    if (isLong && tokens.type !== "pieces") return this.#readEach(repetition.split(tokens), count);
+    const events = read(this.#state, tokens, count);
+    this.#isEnough(tokens);
+    return events;
+  }
+
+  #readEach(units: Iterable<EngineTokens>, count: CountTokens): TurnEvent[] {
+    const events: TurnEvent[] = [];
+    for (const unit of units) {
+      if (this.#isOver()) break;
+      events.push(...read(this.#state, unit, count));
+      if (this.#isEnough(unit) && this.#end !== undefined) break;
+    }
+    return joinDeltas(events);
+  }
 }
 
 function read(state: TurnState, tokens: EngineTokens, count: CountTokens): TurnEvent[] {

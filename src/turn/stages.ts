@@ -5,18 +5,23 @@ import type { TokenId } from "../tokenizer/index.ts";
 import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
 import { findCut, needsExactCuts } from "./cuts.ts";
 import type { Cut, Outcome, Stage } from "./next-step.ts";
-import { sample, type SampleOptions } from "./sample.ts";
+import { sample, type SampleEnd, type SampleOptions } from "./sample.ts";
 import type { Part } from "./turn.ts";
 import { cutMessage, endMessage, type TurnState } from "./turn-state.ts";
 
 /** Samples until the model ends, a limit is reached, or the stage has read enough. */
-export async function sampleStage(state: TurnState, stage: Stage): Promise<Outcome> {
+export function sampleStage(state: TurnState, stage: Stage): Promise<Outcome> {
   leaveStage(state);
   state.stage = stage;
   state.callsBefore = state.emitter.count("tool-call");
   const constraint = toConstraint(state);
   holdUnchecked(state, constraint !== undefined);
-  const end = await sample(state, toSampleOptions(state, constraint));
+  const end = sample(state, toSampleOptions(state, constraint));
+  // Not `await`, whose frame would be held as long as the model samples.
+  return end.then((ended) => toOutcome(state, ended));
+}
+
+function toOutcome(state: TurnState, end: SampleEnd<Cut>): Outcome {
   switch (end.why) {
     case "stop":
       endMessage(state);

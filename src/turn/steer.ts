@@ -75,10 +75,8 @@ function toSteeringState(state: TurnState, demands: Demands): SteeringState {
   };
 }
 
-async function carryOut(
-  state: TurnState,
-  decision: Exclude<Decision, Conclusion>,
-): Promise<Outcome> {
+/** Not async: its frame would be held as long as the model samples. */
+function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Promise<Outcome> {
   const { turn, prefixes, emitter } = state;
   if ("repair" in decision && decision.repair) countRepair(state, decision.repair);
   switch (decision.type) {
@@ -101,7 +99,7 @@ async function carryOut(
       return sampleStage(state, "answer");
     case "check-answer":
       endMessage(state);
-      return { type: "answer-checked", problem: await whyAnswerIsWrong(state) };
+      return checkAnswer(state);
     case "retry-answer":
       emitter.discard("content");
       appendMessage(state, prefixes.end, {
@@ -121,7 +119,7 @@ async function carryOut(
       return sampleStage(state, "arguments");
     case "check-calls":
       endMessage(state);
-      return { type: "calls-checked", wrong: await findWrongCall(state) };
+      return checkCalls(state);
     case "retry-call": {
       const { tool, problem } = decision.wrong;
       const error = `Error: the arguments were rejected: ${problem}. Call the function again.`;
@@ -141,15 +139,8 @@ async function carryOut(
     case "open-builtin-call":
       openMessage(state, prefixes.builtinCall(decision.recipient));
       return sampleStage(state, "free");
-    case "write-approved-call": {
-      const approved = turn.builtins?.approved?.[state.approvedRun++];
-      // Nothing is sampled for it, so no engine says that the turn has begun.
-      const demand = emitStart(state);
-      if (!(demand === true || (await demand)))
-        throw new Error("the turn's consumer wants no more events");
-      if (approved) writeBuiltinCall(state, approved);
-      return runBuiltinCall(state);
-    }
+    case "write-approved-call":
+      return writeApprovedCall(state);
     case "run-tool":
       return runBuiltinCall(state);
     case "ask-for-more-calls":
@@ -159,6 +150,24 @@ async function carryOut(
     default:
       return decision satisfies never;
   }
+}
+
+async function checkAnswer(state: TurnState): Promise<Outcome> {
+  return { type: "answer-checked", problem: await whyAnswerIsWrong(state) };
+}
+
+async function checkCalls(state: TurnState): Promise<Outcome> {
+  return { type: "calls-checked", wrong: await findWrongCall(state) };
+}
+
+async function writeApprovedCall(state: TurnState): Promise<Outcome> {
+  const approved = state.turn.builtins?.approved?.[state.approvedRun++];
+  // Nothing is sampled for it, so no engine says that the turn has begun.
+  const demand = emitStart(state);
+  if (!(demand === true || (await demand)))
+    throw new Error("the turn's consumer wants no more events");
+  if (approved) writeBuiltinCall(state, approved);
+  return runBuiltinCall(state);
 }
 
 /** Opens the answer. A prefill goes into the prompt and is not emitted. */

@@ -15,30 +15,41 @@ export interface TextMeter {
 /** Length in characters at which text without spaces is counted as it stands. */
 const MAX_REST = 256;
 
+export function createTextMeter(tokenizer: Tokenizer): TextMeter {
+  return new Meter(tokenizer);
+}
+
 /**
  * The tokenizer always splits at a space after a non-space. Text before the last such space is final and is
  * counted once.
  */
-export function createTextMeter(tokenizer: Tokenizer): TextMeter {
-  let settled = 0;
-  let rest = "";
+class Meter implements TextMeter {
+  readonly #tokenizer: Tokenizer;
+  #settled = 0;
+  #rest = "";
 
-  function settle(end: number): void {
-    settled += count(rest.slice(0, end), tokenizer);
-    rest = rest.slice(end);
+  constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer;
   }
 
-  return {
-    push(text) {
-      rest += text;
-      const end = settledEnd(rest);
-      if (end > 0) settle(end);
-    },
-    cut() {
-      settle(rest.length);
-    },
-    tokens: () => settled + count(rest, tokenizer),
-  };
+  push(text: string): void {
+    this.#rest += text;
+    const end = settledEnd(this.#rest);
+    if (end > 0) this.#settle(end);
+  }
+
+  cut(): void {
+    this.#settle(this.#rest.length);
+  }
+
+  tokens(): number {
+    return this.#settled + count(this.#rest, this.#tokenizer);
+  }
+
+  #settle(end: number): void {
+    this.#settled += count(this.#rest.slice(0, end), this.#tokenizer);
+    this.#rest = this.#rest.slice(end);
+  }
 }
 
 function settledEnd(rest: string): number {

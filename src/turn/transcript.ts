@@ -43,97 +43,113 @@ export function sentLength(prompt: CountedPrompt, { idsIn }: Capabilities): numb
 }
 
 export function createTranscript(base: CountedPrompt, tokenizer: Tokenizer): Transcript {
+  return new GrowingTranscript(base, tokenizer);
+}
+
+class GrowingTranscript implements Transcript {
+  readonly #base: CountedPrompt;
+  readonly #tokenizer: Tokenizer;
   /** Runs of ids, or of text if the engine returned no ids. Converted to the other form on demand. */
-  const runs: (TokenId[] | string)[] = [];
-  let atMessageStart = true;
+  readonly #runs: (TokenId[] | string)[] = [];
+  #atMessageStart = true;
   /** Finds markers spelled in text. They are stored as ids, as for any other engine. */
-  const scanner = createMarkerScanner();
+  readonly #scanner = createMarkerScanner();
 
-  function appendIds(ids: readonly TokenId[]): void {
-    appendText(scanner.end());
-    pushIds(ids);
+  constructor(base: CountedPrompt, tokenizer: Tokenizer) {
+    this.#base = base;
+    this.#tokenizer = tokenizer;
   }
 
-  function pushIds(ids: readonly TokenId[]): void {
-    if (ids.length > 0) atMessageStart = false;
-    const last = runs.at(-1);
-    if (typeof last === "object") for (const id of ids) last.push(id);
-    else runs.push([...ids]);
+  appendIds(ids: readonly TokenId[]): void {
+    this.#appendText(this.#scanner.end());
+    this.#pushIds(ids);
   }
 
-  function appendSpelled(text: string): void {
-    for (const item of scanner.push(text)) {
-      if (item.type === "marker") pushIds([idOfMarker(item.marker)]);
-      else appendText(item.type === "text" ? item.text : item.spelling);
+  append(tokens: EngineTokens): void {
+    switch (tokens.type) {
+      case "ids":
+        return this.appendIds(tokens.ids);
+      case "pieces":
+        for (const piece of tokens.pieces) {
+          if ("special" in piece) this.appendIds([piece.special]);
+          else this.#appendText(piece.text);
+        }
+        return;
+      case "text":
+        return this.#appendSpelled(tokens.text);
+      default:
+        tokens satisfies never;
     }
   }
 
-  function appendText(text: string): void {
+  dropHalfMarker(): void {
+    this.#scanner.end();
+  }
+
+  closeMessage(terminator = END): void {
+    const waiting = this.#scanner.end();
+    // An incomplete marker is dropped: the following text could complete it.
+    if (!isHalfMarker(waiting)) this.#appendText(waiting);
+    const ids = this.#runs.at(-1);
+    const last = lastIdOf(ids);
+    if (typeof ids === "object" && (last === RETURN || last === END_OF_TEXT)) ids.pop();
+    if (this.#endsWithStart()) this.#atMessageStart = true;
+    else if (last !== END && last !== CALL) this.appendIds([terminator]);
+  }
+
+  openMessage(start: readonly TokenId[]): void {
+    this.appendIds(start);
+    this.#atMessageStart = true;
+  }
+
+  isAtMessageStart(): boolean {
+    return this.#atMessageStart;
+  }
+
+  prompt(): CountedPrompt {
+    this.#appendText(this.#scanner.end());
+    if (this.#runs.length === 0) return this.#base;
+    return new ExtendedPrompt(this.#base, this.#runs, this.#tokenizer);
+  }
+
+  #pushIds(ids: readonly TokenId[]): void {
+    if (ids.length > 0) this.#atMessageStart = false;
+    const last = this.#runs.at(-1);
+    if (typeof last === "object") for (const id of ids) last.push(id);
+    else this.#runs.push([...ids]);
+  }
+
+  #appendSpelled(text: string): void {
+    for (const item of this.#scanner.push(text)) {
+      if (item.type === "marker") this.#pushIds([idOfMarker(item.marker)]);
+      else this.#appendText(item.type === "text" ? item.text : item.spelling);
+    }
+  }
+
+  #appendText(text: string): void {
     if (text === "") return;
-    atMessageStart = false;
-    const last = runs.at(-1);
-    if (typeof last === "string") runs[runs.length - 1] = last + text;
-    else runs.push(text);
+    this.#atMessageStart = false;
+    const last = this.#runs.at(-1);
+    if (typeof last === "string") this.#runs[this.#runs.length - 1] = last + text;
+    else this.#runs.push(text);
   }
 
   /** Whether the last message is only `<|start|>assistant`. */
-  function endsWithStart(): boolean {
+  #endsWithStart(): boolean {
     let header = "";
-    for (const run of runs.toReversed()) {
+    for (const run of this.#runs.toReversed()) {
       if (typeof run === "string") {
         header = run.slice(-ROLE.length - 1) + header;
       } else {
         for (const id of run.toReversed()) {
           if (id === START) return header === ROLE;
           if (isSpecial(id) || header.length > ROLE.length) return false;
-          header = tokenizer.decode([id]) + header;
+          header = this.#tokenizer.decode([id]) + header;
         }
       }
     }
     return header === "";
   }
-
-  return {
-    appendIds,
-    append(tokens) {
-      switch (tokens.type) {
-        case "ids":
-          return appendIds(tokens.ids);
-        case "pieces":
-          for (const piece of tokens.pieces) {
-            if ("special" in piece) appendIds([piece.special]);
-            else appendText(piece.text);
-          }
-          return;
-        case "text":
-          return appendSpelled(tokens.text);
-        default:
-          tokens satisfies never;
-      }
-    },
-    dropHalfMarker() {
-      scanner.end();
-    },
-    closeMessage(terminator = END) {
-      const waiting = scanner.end();
-      // An incomplete marker is dropped: the following text could complete it.
-      if (!isHalfMarker(waiting)) appendText(waiting);
-      const ids = runs.at(-1);
-      const last = lastIdOf(ids);
-      if (typeof ids === "object" && (last === RETURN || last === END_OF_TEXT)) ids.pop();
-      if (endsWithStart()) atMessageStart = true;
-      else if (last !== END && last !== CALL) appendIds([terminator]);
-    },
-    openMessage(start) {
-      appendIds(start);
-      atMessageStart = true;
-    },
-    isAtMessageStart: () => atMessageStart,
-    prompt: () => {
-      appendText(scanner.end());
-      return runs.length === 0 ? base : new ExtendedPrompt(base, runs, tokenizer);
-    },
-  };
 }
 
 const ROLE = "assistant";

@@ -62,7 +62,8 @@ class MessageParsers implements TurnParser {
   readonly #tokenizer: Tokenizer;
   #options: TurnParserOptions;
   readonly #textMeter: TextMeter;
-  readonly #earlierRecoveries = new Map<string, number>();
+  /** Absent: the first parser is still in use. */
+  #earlierRecoveries: ReadonlyMap<string, number> | undefined;
   #earlierTokens = 0;
   /** The engine returns text only. */
   #isText = false;
@@ -160,7 +161,7 @@ class MessageParsers implements TurnParser {
   }
 
   restart(): void {
-    this.#addRecoveries(this.#earlierRecoveries);
+    this.#earlierRecoveries = this.recoveries;
     this.#earlierTokens += analysisTokens(this.#parser);
     this.#parser = createParser(this.#tokenizer, this.#options);
     this.#expectsHeader = true;
@@ -184,10 +185,7 @@ class MessageParsers implements TurnParser {
   }
 
   get recoveries(): ReadonlyMap<string, number> {
-    return this.#addRecoveries(new Map(this.#earlierRecoveries));
-  }
-
-  #addRecoveries(counts: Map<string, number>): Map<string, number> {
+    const counts = new Map(this.#earlierRecoveries);
     for (const [name, count] of this.#parser.recoveries) {
       counts.set(name, (counts.get(name) ?? 0) + count);
     }

@@ -59,12 +59,12 @@ export interface TurnState {
   started: boolean;
   nativeReason: string | null;
   /** The turn's own repairs, by name. The parser counts its own. */
-  readonly repairs: Map<string, number>;
+  repairs: ReadonlyMap<string, number>;
 }
 
 /** Counts a repair made by the turn. */
 export function countRepair(state: TurnState, name: string): void {
-  state.repairs.set(name, (state.repairs.get(name) ?? 0) + 1);
+  state.repairs = new Map(state.repairs).set(name, (state.repairs.get(name) ?? 0) + 1);
 }
 
 /** Emits `start`. Must precede all other events. Idempotent. */

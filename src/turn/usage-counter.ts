@@ -26,55 +26,75 @@ export interface UsageCounter {
 }
 
 export function createUsageCounter(): UsageCounter {
-  let engineCalls = 0;
-  let promptTokens = 0;
-  let cachedTokens = 0;
-  let finished = 0;
-  let toolOutputTokens = 0;
-  let current = 0;
-  let text: { tokens(): number } | undefined;
+  return new Counter();
+}
 
-  const completionTokens = () => finished + current + (text?.tokens() ?? 0);
+class Counter implements UsageCounter {
+  #engineCalls = 0;
+  #promptTokens = 0;
+  #cachedTokens = 0;
+  /** Of the calls before the current one. */
+  #finished = 0;
+  #toolOutputTokens = 0;
+  #current = 0;
+  #text: { tokens(): number } | undefined;
 
-  return {
-    beginCall(sent, arriving) {
-      finished = completionTokens();
-      current = 0;
-      text = arriving;
-      engineCalls++;
-      if (engineCalls === 1) promptTokens = sent;
-    },
-    addCached(tokens) {
-      if (engineCalls === 1) cachedTokens = Math.min(toCount(tokens) ?? 0, promptTokens);
-    },
-    add(tokens) {
-      current += tokens;
-    },
-    endCall(usage) {
-      const completion = toCount(usage?.completionTokens);
-      if (completion !== undefined) {
-        current = completion;
-        text = undefined;
-      }
-      if (engineCalls > 1) return;
-      promptTokens = toCount(usage?.promptTokens) ?? promptTokens;
-      cachedTokens = Math.min(toCount(usage?.cachedTokens) ?? cachedTokens, promptTokens);
-    },
-    addToolOutput(tokens) {
-      toolOutputTokens += tokens;
-    },
-    toolOutputTokens: () => toolOutputTokens,
-    promptTokens: () => promptTokens,
-    completionTokens,
-    toUsage: (reasoningTokens) => ({
-      promptTokens,
-      cachedTokens,
-      completionTokens: completionTokens(),
+  beginCall(sent: number, arriving?: { tokens(): number }): void {
+    this.#finished = this.completionTokens();
+    this.#current = 0;
+    this.#text = arriving;
+    this.#engineCalls++;
+    if (this.#engineCalls === 1) this.#promptTokens = sent;
+  }
+
+  addCached(tokens: number): void {
+    if (this.#engineCalls !== 1) return;
+    this.#cachedTokens = Math.min(toCount(tokens) ?? 0, this.#promptTokens);
+  }
+
+  add(tokens: number): void {
+    this.#current += tokens;
+  }
+
+  endCall(usage: EngineUsage | undefined): void {
+    const completion = toCount(usage?.completionTokens);
+    if (completion !== undefined) {
+      this.#current = completion;
+      this.#text = undefined;
+    }
+    if (this.#engineCalls > 1) return;
+    this.#promptTokens = toCount(usage?.promptTokens) ?? this.#promptTokens;
+    const cached = toCount(usage?.cachedTokens) ?? this.#cachedTokens;
+    this.#cachedTokens = Math.min(cached, this.#promptTokens);
+  }
+
+  addToolOutput(tokens: number): void {
+    this.#toolOutputTokens += tokens;
+  }
+
+  toolOutputTokens(): number {
+    return this.#toolOutputTokens;
+  }
+
+  promptTokens(): number {
+    return this.#promptTokens;
+  }
+
+  completionTokens(): number {
+    return this.#finished + this.#current + (this.#text?.tokens() ?? 0);
+  }
+
+  toUsage(reasoningTokens: number): TurnUsage {
+    const completionTokens = this.completionTokens();
+    return {
+      promptTokens: this.#promptTokens,
+      cachedTokens: this.#cachedTokens,
+      completionTokens,
       // Estimated separately where an engine returns text.
-      reasoningTokens: Math.min(reasoningTokens, completionTokens()),
-      engineCalls,
-    }),
-  };
+      reasoningTokens: Math.min(reasoningTokens, completionTokens),
+      engineCalls: this.#engineCalls,
+    };
+  }
 }
 
 /** More than any context length: larger counts are ignored as wrong. */

@@ -269,10 +269,10 @@ function readPieces(sent: readonly Buffer[]): Record<string, unknown> {
     const buffer = Buffer.concat([piece, latin1("\n2\r\nold\r\n")]);
     body += reader.decode(buffer, piece.length).toString("latin1");
   }
-  const { status, headers, hasEnded, failure, isPersistent, keepAliveMs } = reader;
+  const { status, hasEnded, failure, isPersistent, keepAliveMs } = reader;
   return {
     status,
-    headers: { ...headers },
+    headers: { ...reader.takeHeaders() },
     hasEnded,
     failure: failure?.message,
     isPersistent,

@@ -45,6 +45,8 @@ interface Failed {
   readonly isBudgeted: boolean;
 }
 
+const NONE: ReadonlySet<Backend> = new Set();
+
 /** Attempts that never reached a backend are cheap; the limit only prevents an endless loop. */
 const MAX_UNREACHED = 8;
 
@@ -53,7 +55,7 @@ class Completion {
   readonly #signal: AbortSignal;
   readonly #consumer: Consumer<EngineEvent>;
   readonly #deps: FailoverDeps;
-  readonly #tried = new Set<Backend>();
+  #tried: ReadonlySet<Backend> = NONE;
   #attempts = 0;
   #unreached = 0;
   /** One of its failures has counted against a backend; further ones do not count. */
@@ -76,27 +78,29 @@ class Completion {
 
   /** Runs it at one backend. Returns a failure that may be retried and throws any other. */
   async attempt(): Promise<Failed | undefined> {
-    const { tenant = "", affinity } = this.#request;
-    const place = await this.#deps.admission.enter(
-      {
-        affinity,
-        tried: this.#tried,
-        source: { tenant, affinity: affinity ?? "" },
-        isRetry: this.#attempts > 0,
-      },
-      this.#signal,
-    );
-    this.#attempts += 1;
+    const place = await this.#enter();
     const onAbort = (): void => {
       place.attempt.abort(this.#signal.reason);
       // At once, even if the consumer has not returned from its last event: the connection is already closed.
       place.release();
     };
+    let sampled = false;
     try {
       this.#signal.throwIfAborted();
       this.#request.onAttempt?.({ type: "attempt", backend: place.backend.id });
       this.#signal.addEventListener("abort", onAbort, { once: true });
-      return await this.#runAt(place);
+      const { backend, attempt } = place;
+      await consume(backend.engine.complete(this.#request, attempt.signal), (event) => {
+        if (event.type === "open") return this.#consumer({ type: "open", engine: backend.engine });
+        if (!sampled) {
+          sampled = true;
+          this.#begin(place);
+        }
+        return this.#consumer(event);
+      });
+      return undefined;
+    } catch (error) {
+      return this.#judge(place, error, sampled);
     } finally {
       this.#signal.removeEventListener("abort", onAbort);
       place.release();
@@ -115,34 +119,36 @@ class Completion {
     this.#releaseRetry?.();
   }
 
-  async #runAt({ backend, attempt }: Place): Promise<Failed | undefined> {
-    let sampled = false;
-    try {
-      await consume(backend.engine.complete(this.#request, attempt.signal), (event) => {
-        if (event.type === "open") return this.#consumer({ type: "open", engine: backend.engine });
-        if (!sampled) {
-          sampled = true;
-          attempt.begin();
-          this.#releaseRetry?.();
-          // The first token of a trial allows more trials.
-          this.#deps.admission.dispatch();
-        }
-        return this.#consumer(event);
-      });
-      return undefined;
-    } catch (error) {
-      if (this.#signal.aborted) throw error;
-      // The engine may only report that it was aborted.
-      const failure: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
-      if (failure instanceof EngineError) failure.backend ??= backend.id;
-      const verdict = judge(failure, sampled);
-      const speaks = verdict === "unreached" || verdict === "failed";
-      attempt.fail(failure, !(speaks && this.#hasSpoken));
-      this.#hasSpoken ||= speaks;
-      this.#request.onAttempt?.({ type: "attempt-failed", backend: backend.id, error: failure });
-      if (sampled || !this.#mayRetry(backend, failure, verdict)) throw failure;
-      return { error: failure, isBudgeted: isAnswered(failure, verdict) };
-    }
+  #enter(): Promise<Place> {
+    const { tenant = "", affinity } = this.#request;
+    const isRetry = this.#attempts > 0;
+    this.#attempts += 1;
+    const source = { tenant, affinity: affinity ?? "" };
+    const wish = { affinity, tried: this.#tried, source, isRetry };
+    return this.#deps.admission.enter(wish, this.#signal);
+  }
+
+  /** The first token has arrived. */
+  #begin({ attempt }: Place): void {
+    attempt.begin();
+    this.#releaseRetry?.();
+    // The first token of a trial allows more trials.
+    this.#deps.admission.dispatch();
+  }
+
+  /** Returns a failure that may be retried and throws any other. */
+  #judge({ backend, attempt }: Place, error: unknown, sampled: boolean): Failed {
+    if (this.#signal.aborted) throw error;
+    // The engine may only report that it was aborted.
+    const failure: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+    if (failure instanceof EngineError) failure.backend ??= backend.id;
+    const verdict = judge(failure, sampled);
+    const speaks = verdict === "unreached" || verdict === "failed";
+    attempt.fail(failure, !(speaks && this.#hasSpoken));
+    this.#hasSpoken ||= speaks;
+    this.#request.onAttempt?.({ type: "attempt-failed", backend: backend.id, error: failure });
+    if (sampled || !this.#mayRetry(backend, failure, verdict)) throw failure;
+    return { error: failure, isBudgeted: isAnswered(failure, verdict) };
   }
 
   #mayRetry(backend: Backend, failure: unknown, verdict: Verdict): boolean {
@@ -174,8 +180,8 @@ class Completion {
     const others = this.#deps.backends.filter((each) => each !== failed && isLeft(each));
     if (others.length === 0) return false;
     // If all have been tried, one may have recovered.
-    if (others.every((each) => this.#tried.has(each))) this.#tried.clear();
-    this.#tried.add(failed);
+    if (others.every((each) => this.#tried.has(each))) this.#tried = NONE;
+    this.#tried = new Set(this.#tried).add(failed);
     return true;
   }
 
