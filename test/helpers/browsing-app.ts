@@ -25,8 +25,8 @@ export const BROWSER: NonNullable<Toolbox["browser"]> = (options) =>
       fetchPage: SITE.fetchPage,
       policy: { allow: [], deny: [] },
       tokenizer: o200kHarmony(),
-      searchTimeoutMs: 1000,
-      openTimeoutMs: 1000,
+      searchTimeoutMs: 60_000,
+      openTimeoutMs: 60_000,
     },
     options,
   );

@@ -227,11 +227,11 @@ test("the streams of many connections share a buffer, and get their own bytes", 
 
 test("silence is measured from when the consumer has room again", async () => {
   onData = ({ socket }) => void socket.write(`${CHUNKED}30000\r\n${"x".repeat(0x30000)}\r\n`);
-  const response = await send({ timeouts: { connectMs: 5000, firstByteMs: 5000, idleMs: 200 } });
+  const response = await send({ timeouts: { connectMs: 5000, firstByteMs: 5000, idleMs: 1000 } });
   let size = 0;
   const pumped = response.pump(async (bytes) => {
     size += bytes.length;
-    await pause(size === bytes.length ? 500 : 0);
+    await pause(size === bytes.length ? 1500 : 0);
     return true;
   });
   await expect(pumped).rejects.toMatchObject({ kind: "timeout" });

@@ -149,7 +149,7 @@ describe("parse", () => {
 });
 
 describe("the record of a turn", () => {
-  const turn = new URL("../fixtures/turns/call-retried.json", import.meta.url).pathname;
+  const turn = join(import.meta.dirname, "../fixtures/turns/call-retried.json");
 
   test("is rendered as the prompt that was sent", () => {
     const printed = runRender([turn, "--no-color"], {});

@@ -82,8 +82,7 @@ describe.skipIf(!HAS_REDIS)("Redis (skipped where redis-server is not installed)
     const store = await open({ store: redis.url });
     await store.set("reasoning:0af", "x", 3600, "alice");
     const ttls = await redis.ttls();
-    expect(Object.keys(ttls)).toEqual(["harmony-gateway:reasoning:0af"]);
-    const [ttl = 0] = Object.values(ttls);
+    const ttl = ttls["harmony-gateway:reasoning:0af"];
     expect(ttl).toBeGreaterThan(3_590_000);
     expect(ttl).toBeLessThanOrEqual(3_600_000);
   });

@@ -120,8 +120,8 @@ describe("errors of the browser", () => {
           : fail,
       policy: { allow: [], deny: [] },
       tokenizer: o200kHarmony(),
-      searchTimeoutMs: 1000,
-      openTimeoutMs: 1000,
+      searchTimeoutMs: 60_000,
+      openTimeoutMs: 60_000,
     });
     const { signal } = new AbortController();
     const run = await tool.open({ tenant: "t", turnId: "1", saved: undefined, signal });

@@ -23,8 +23,8 @@ function open(saved?: string, options: BrowserOptions = {}): Promise<BuiltinRun>
       fetchPage: SITE.fetchPage,
       policy: { allow: [], deny: [] },
       tokenizer: o200kHarmony(),
-      searchTimeoutMs: 1000,
-      openTimeoutMs: 1000,
+      searchTimeoutMs: 60_000,
+      openTimeoutMs: 60_000,
     },
     options,
   );
