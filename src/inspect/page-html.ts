@@ -15,7 +15,10 @@ export interface PageFiles {
 }
 
 export function toPageHtml({ base, style, early, entry, modules }: PageFiles): string {
-  const preloads = modules.map((name) => `<link rel="modulepreload" href="${base}${name}">`);
+  // Lower than what the first of them asks for, which would wait for a connection until all others are there.
+  const preloads = modules.map(
+    (name) => `<link rel="modulepreload" fetchpriority="low" href="${base}${name}">`,
+  );
   return `<!doctype html>
 <html lang="en">
 <head>
