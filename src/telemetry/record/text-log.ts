@@ -50,6 +50,22 @@ interface UsedForm {
   readonly from: number;
 }
 
+/** Where a text is. */
+interface Place {
+  /** Index of its chunk, and of its first byte in it. */
+  readonly chunk: number;
+  readonly at: number;
+  /** Numbers of texts before it: of long ones, and of parts since the form that is used. */
+  readonly long: number;
+  readonly parts: number;
+  /** Index of the form that is used. */
+  readonly form: number;
+}
+
+const START: Place = { chunk: 0, at: 0, long: 0, parts: 0, form: -1 };
+/** The place of one in so many texts is remembered: who follows a running turn does not read all of it again each time. */
+const PLACE_EVERY = 4096;
+
 export class TextLog {
   readonly #take: (bytes: number) => boolean;
   readonly #allocate: (size: number) => TextBytes;
@@ -63,6 +79,10 @@ export class TextLog {
   #chunk = NO_BYTES;
   /** Bytes in the last chunk. */
   #at = 0;
+  /** Texts of which only a part is kept, since the last form was learned. */
+  #parts = 0;
+  /** Of every text whose index is a multiple of {@link PLACE_EVERY}, except the first. */
+  readonly #places: Place[] = [];
   /** Bytes of the last text, if it is a whole one that a form could be learned from. */
   #wholeBytes = 0;
   #tries = 0;
@@ -81,6 +101,8 @@ export class TextLog {
   /** False: there is no room for it, nor for any later one. */
   add(text: string, ms: number): boolean {
     if (this.#isFull) return false;
+    const { length: index } = this.#index;
+    if (index > 0 && index % PLACE_EVERY === 0) this.#keepPlace();
     const form = this.#form;
     const length = form === undefined ? -1 : form.match(text);
     if (form !== undefined && length >= 0) return this.#addPart(text, form.from, length, ms);
@@ -89,14 +111,15 @@ export class TextLog {
 
   /** Those from an index on, in order. */
   *texts(from = 0): Generator<TimedText> {
-    const chunks = [...this.#full, this.#chunk.bytes.subarray(0, this.#at)].values();
+    const whole = Math.min(Math.floor(from / PLACE_EVERY), this.#places.length);
+    const place = this.#places[whole - 1] ?? START;
+    const chunks = [...this.#full, this.#chunk.bytes.subarray(0, this.#at)]
+      .slice(place.chunk)
+      .values();
     let chunk = chunks.next().value ?? NO_BYTES.bytes;
-    let at = 0;
-    let long = 0;
-    let index = 0;
-    let used = -1;
-    let ofForm = 0;
-    for (const [tenths, size] of this.#index.pairs()) {
+    let { at, long, form: used, parts: ofForm } = place;
+    let index = whole * PLACE_EVERY;
+    for (const [tenths, size] of this.#index.pairs(index)) {
       while ((this.#forms[used + 1]?.from ?? Infinity) <= index) {
         used += 1;
         ofForm = 0;
@@ -157,6 +180,16 @@ export class TextLog {
     return !this.#isFull;
   }
 
+  #keepPlace(): void {
+    this.#places.push({
+      chunk: this.#full.length,
+      at: this.#at,
+      long: this.#long.length,
+      parts: this.#parts,
+      form: this.#forms.length - 1,
+    });
+  }
+
   /** The number of bytes; -1: there is no room. */
   #write(text: string): number {
     const most = text.length * MAX_BYTES_PER_CHARACTER;
@@ -170,8 +203,10 @@ export class TextLog {
   #written(length: number, size: number, ms: number): boolean {
     this.#wholeBytes = 0;
     this.#isFull = !this.#index.add(toTenths(ms), size);
-    if (!this.#isFull) this.#at += length;
-    return !this.#isFull;
+    if (this.#isFull) return false;
+    this.#at += length;
+    if (size >= IN_FORM && size !== LONG) this.#parts += 1;
+    return true;
   }
 
   /** Looks for what this text, which is of no known form, has in common with the one before. */
@@ -188,6 +223,7 @@ export class TextLog {
     this.#isFull = !this.#take(FORM_BYTES + form.size * 2);
     this.#tries = 0;
     this.#form = form;
+    this.#parts = 0;
     this.#forms.push({ form, from: this.#index.length });
   }
 

@@ -81,6 +81,22 @@ test.each([...EVENTS.keys()].slice(0, 5))(
   },
 );
 
+test("who goes on where one has stopped gets the rest, also in the middle of a long answer", () => {
+  const log = new TextLog({ take: () => true });
+  const events = Array.from({ length: 13_000 }, (_, index) => {
+    if (index % 1500 === 7) return "x".repeat(9000);
+    const kind = Math.floor(index / 3100) % EVENTS.length;
+    return EVENTS[kind]?.(index % 11 === 0 ? `é${index}` : ` word${index}`, index) ?? "";
+  });
+  for (const [index, text] of events.entries()) log.add(text, index);
+  for (const from of [0, 1, 4095, 4096, 4097, 8191, 8192, 9300, 12_288, 12_999, 13_000, 14_000]) {
+    expect([from, Array.from(log.texts(from), ({ text }) => text)]).toEqual([
+      from,
+      events.slice(from),
+    ]);
+  }
+});
+
 test("an event that differs in anything else is of another form", () => {
   const [, event] = EVENTS;
   if (event === undefined) throw new Error("no events");
