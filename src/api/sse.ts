@@ -14,8 +14,16 @@ export interface SseOptions {
   /** How long a client may read nothing before it is disconnected. A runtime that writes by itself enforces this too. */
   readonly clientIdleTimeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Absent: nothing says that the end is near. */
+  readonly ending?: Ending;
   /** Called when the client disconnects before the end. */
   readonly onCancel: (reason: unknown) => void;
+}
+
+/** Set by who produces the frames of a response. */
+export interface Ending {
+  /** The stream ends with this frame or soon after: what is left may be sent together. */
+  isNear: boolean;
 }
 
 /** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */

@@ -5,6 +5,7 @@
  * while the socket is full, and a client that disconnects cancels the turn.
  */
 import { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { createAdaptorServer } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { KEEP_ALIVE, toFrame, type SseSource } from "../api/sse.ts";
@@ -35,12 +36,20 @@ export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
 async function writeFrames(
   outgoing: ServerResponse,
   headers: Headers,
-  { frames, onFrame, onWaiting, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
+  {
+    frames,
+    ending,
+    onFrame,
+    onWaiting,
+    keepAliveMs,
+    keepAlive: ping = KEEP_ALIVE,
+    onCancel,
+  }: SseSource,
 ): Promise<void> {
-  const client = openClient(outgoing, headers);
+  const client = new Client(outgoing, headers);
   let quiet = false;
   const keepAlive = setInterval(() => {
-    if (quiet && !client.isFull()) client.write(toFrame(ping));
+    if (quiet && !client.isFull) client.write(toFrame(ping));
     quiet = true;
   }, keepAliveMs);
   const cancel = () => onCancel(new Error("the client has disconnected"));
@@ -51,6 +60,7 @@ async function writeFrames(
       if (outgoing.destroyed) return false;
       quiet = false;
       onFrame?.(frame);
+      if (ending?.isNear === true) client.gather();
       if (client.write(frame)) return true;
       onWaiting?.();
       return client.drained();
@@ -63,52 +73,122 @@ async function writeFrames(
   }
 }
 
-/** Writes the body of a response. */
-interface Client {
-  /** False: wait for `drained` before the next write. */
-  write(frame: string): boolean;
-  isFull(): boolean;
-  /** Resolves when there is room again, or with false when the client has disconnected. */
-  drained(): Exclude<Demand, boolean>;
-  end(): void;
-}
+/** Characters that are gathered at most. */
+const MAX_GATHERED = 16_384;
 
 /**
- * Sends the head. HTTP chunks are framed here: `node:http` writes each as four buffers (size, line end, bytes, line end)
- * instead of one string, which costs 3 to 4 µs of CPU per token.
+ * Writes a response: the head, and each frame as an HTTP chunk. Chunks are framed here: `node:http` writes each as four
+ * buffers (size, line end, bytes, line end) instead of one string, which costs 3 to 4 µs of CPU per token.
+ *
+ * The head and the frames of the first turn of the event loop that has any are gathered, and so are the last frames
+ * and the end: a short answer leaves in one write instead of five. Nothing waits beyond the turn of the event loop in which
+ * it was produced. In between each frame is written at once: to gather them as well costs more than it saves where each
+ * token arrives alone.
  */
-function openClient(outgoing: ServerResponse, headers: Headers): Client {
-  const head = Object.fromEntries(headers);
-  const takesChunks = outgoing.useChunkedEncodingByDefault;
-  const { socket } = outgoing;
-  // Sent immediately. Waiting for the first frame saved a system call and cost 0.1 ms.
-  outgoing
-    .writeHead(200, takesChunks ? { ...head, "transfer-encoding": "chunked" } : head)
-    .flushHeaders();
-  // `node:http` must not frame the body again.
-  outgoing.chunkedEncoding = false;
-  // A pipelined response has no socket until the one before it has ended.
-  const writable = socket ?? outgoing;
-  const writeText = (text: string, encoding: BufferEncoding) =>
-    socket === null ? outgoing.write(text, encoding) : socket.write(text, encoding);
-  return {
-    write(frame) {
-      const bytes = Buffer.byteLength(frame);
-      // ASCII, as most text is, needs no encoding.
-      const encoding = bytes === frame.length ? "latin1" : "utf8";
-      return writeText(takesChunks ? `${bytes.toString(16)}\r\n${frame}\r\n` : frame, encoding);
-    },
-    isFull: () => writable.writableNeedDrain,
-    drained: () =>
-      new Promise((resolve) => {
-        const settle = () => {
-          writable.off("drain", settle);
-          outgoing.off("close", settle);
-          resolve(!outgoing.destroyed);
-        };
-        writable.on("drain", settle);
-        outgoing.on("close", settle);
-      }),
-    end: () => void (takesChunks ? outgoing.end("0\r\n\r\n") : outgoing.end()),
-  };
+class Client {
+  readonly #outgoing: ServerResponse;
+  /** A pipelined response has no socket until the one before it has ended. */
+  readonly #socket: Socket | null;
+  readonly #takesChunks: boolean;
+  #hasHead = false;
+  /** Until a frame has been written, and near the end. */
+  #isGathering = true;
+  #gathered = "";
+  #isAscii = true;
+  #isScheduled = false;
+
+  constructor(outgoing: ServerResponse, headers: Headers) {
+    this.#outgoing = outgoing;
+    this.#socket = outgoing.socket;
+    this.#takesChunks = outgoing.useChunkedEncodingByDefault;
+    const head = Object.fromEntries(headers);
+    outgoing.writeHead(200, this.#takesChunks ? { ...head, "transfer-encoding": "chunked" } : head);
+    // `node:http` must not frame the body again.
+    outgoing.chunkedEncoding = false;
+    this.#schedule();
+  }
+
+  get isFull(): boolean {
+    return (this.#socket ?? this.#outgoing).writableNeedDrain;
+  }
+
+  /** False: wait for `drained` before the next write. */
+  write(frame: string): boolean {
+    if (!this.#isGathering) return this.#writeNow(this.#toChunk(frame));
+    this.#gathered += this.#toChunk(frame);
+    if (this.#gathered.length > MAX_GATHERED) return this.#flush();
+    this.#schedule();
+    return true;
+  }
+
+  /** Gathers the frames of this turn of the event loop, which the end will probably follow. */
+  gather(): void {
+    this.#isGathering = true;
+  }
+
+  /** Resolves when there is room again, or with false when the client has disconnected. */
+  drained(): Exclude<Demand, boolean> {
+    const outgoing = this.#outgoing;
+    const writable = this.#socket ?? outgoing;
+    return new Promise((resolve) => {
+      const settle = () => {
+        writable.off("drain", settle);
+        outgoing.off("close", settle);
+        resolve(!outgoing.destroyed);
+      };
+      writable.on("drain", settle);
+      outgoing.on("close", settle);
+    });
+  }
+
+  end(): void {
+    if (this.#takesChunks) this.#gathered += "0\r\n\r\n";
+    this.#flush();
+    this.#outgoing.end();
+  }
+
+  #toChunk(frame: string): string {
+    const bytes = Buffer.byteLength(frame);
+    if (bytes !== frame.length) this.#isAscii = false;
+    return this.#takesChunks ? `${bytes.toString(16)}\r\n${frame}\r\n` : frame;
+  }
+
+  /** A tick runs when all promises that can settle have settled, and before the event loop goes on. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    process.nextTick(() => {
+      this.#isScheduled = false;
+      if (this.#isGathering) this.#flush();
+    });
+  }
+
+  /** Writes what is gathered: the head alone if there is no frame. */
+  #flush(): boolean {
+    const text = this.#gathered;
+    this.#gathered = "";
+    if (this.#outgoing.destroyed) return false;
+    if (text !== "") {
+      this.#isGathering = false;
+      return this.#writeNow(text);
+    }
+    if (!this.#hasHead) this.#outgoing.flushHeaders();
+    this.#hasHead = true;
+    return true;
+  }
+
+  #writeNow(text: string): boolean {
+    // ASCII, as most text is, needs no encoding.
+    const encoding = this.#isAscii ? "latin1" : "utf8";
+    this.#isAscii = true;
+    const socket = this.#socket;
+    if (socket === null) return this.#outgoing.write(text, encoding);
+    if (this.#hasHead) return socket.write(text, encoding);
+    this.#hasHead = true;
+    // `node:http` puts the head before the first text. It would cork the socket until the next tick.
+    socket.cork();
+    const hasRoom = this.#outgoing.write(text, encoding);
+    socket.uncork();
+    return hasRoom;
+  }
 }

@@ -1,16 +1,17 @@
 import { once } from "node:events";
+import { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { Hono } from "hono";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ApiEnv } from "../../src/api/client.ts";
-import { sseResponse } from "../../src/api/sse.ts";
+import { type Ending, sseResponse } from "../../src/api/sse.ts";
 import { createPushStream, type Consumer } from "../../src/streams/push-stream.ts";
 import type { FetchHandler } from "../../src/node/direct-sse.ts";
 import { listen } from "../../src/node/listen.ts";
 import { createShutdown } from "../../src/models/shutdown.ts";
 
-type Write = (take: Consumer<string>) => Promise<void>;
+type Write = (take: Consumer<string>, ending: Ending) => Promise<void>;
 
 /** More than the sockets of both sides hold. */
 const LONG_TEXT = 50_000_000;
@@ -24,27 +25,39 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
     await next();
     c.header("x-from-middleware", "yes");
   });
-  app.post("/", (c) =>
-    sseResponse(c, createPushStream(write), {
+  app.post("/", (c) => {
+    const ending: Ending = { isNear: false };
+    const frames = createPushStream<string>((take) => write(take, ending));
+    return sseResponse(c, frames, {
+      ending,
       keepAliveMs,
       clientIdleTimeoutMs,
       headers: { "x-generation-id": "gen-1" },
       onCancel: (reason) => left.push(reason),
-    }),
-  );
-  app.post("/refused", (c) => {
-    sseResponse(c, createPushStream(write), {
-      keepAliveMs,
-      clientIdleTimeoutMs,
-      onCancel: (reason) => left.push(reason),
     });
+  });
+  app.post("/refused", (c) => {
+    sseResponse(
+      c,
+      createPushStream<string>((take) => write(take, { isNear: false })),
+      {
+        keepAliveMs,
+        clientIdleTimeoutMs,
+        onCancel: (reason) => left.push(reason),
+      },
+    );
     return c.text("no", 418);
   });
   app.post("/text", (c) => c.text("x".repeat(LONG_TEXT)));
   /** Resolves when a response has closed. */
   const closed = Promise.withResolvers<void>();
+  /** The text of each write to a client's socket. */
+  const writes: string[] = [];
   const fetch: FetchHandler = (request, env) => {
     env.outgoing.once("close", () => closed.resolve());
+    if (env.outgoing instanceof ServerResponse && env.outgoing.socket) {
+      noteWrites(env.outgoing.socket, writes);
+    }
     return app.fetch(request, env);
   };
   const server = await listen(fetch, {
@@ -54,7 +67,21 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
     shutdown: createShutdown(),
   });
   onTestFinished(() => server.close(0));
-  return { port: server.port, left, closed: closed.promise };
+  return { port: server.port, left, writes, closed: closed.promise };
+}
+
+/** Each call of these is one system call. */
+function noteWrites(socket: Socket, writes: string[]): void {
+  const write = socket._write.bind(socket);
+  const writeAll = socket._writev?.bind(socket);
+  socket._write = (chunk: string | Buffer, ...rest) => {
+    writes.push(chunk.toString());
+    write(chunk, ...rest);
+  };
+  socket._writev = (chunks, callback) => {
+    writes.push(chunks.map(({ chunk }) => String(chunk)).join(""));
+    writeAll?.(chunks, callback);
+  };
 }
 
 async function open(port: number, request: string): Promise<Socket> {
@@ -99,6 +126,74 @@ test("frames arrive in well-formed chunks, with the headers of the middleware", 
     `b\r\ndata: one\n\n\r\n${second.length.toString(16)}\r\n${second.toString("latin1")}\r\n0\r\n\r\n`,
   );
   expect(left).toEqual([]);
+});
+
+describe("writes to the socket", () => {
+  const REQUEST = `POST / HTTP/1.1\r\n${HEAD}\r\n`;
+
+  test("an answer that is there at once leaves in one", async () => {
+    const { port, writes } = await serve(TWO);
+    await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
+    expect(writes).toEqual([expect.stringMatching(/^HTTP.*data: one\n.*\r\n0\r\n\r\n$/s)]);
+  });
+
+  test("the head does not wait for a frame, nor a frame in the middle for the next", async () => {
+    const { port, writes } = await serve(async (take) => {
+      await nextTurn();
+      await take("data: one\n\n");
+      await nextTurn();
+      await take("data: two\n\n");
+      await take("data: three\n\n");
+      await nextTurn();
+    });
+    await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
+    expect(writes).toEqual([
+      expect.stringMatching(/^HTTP.*\r\n\r\n$/s),
+      "b\r\ndata: one\n\n\r\n",
+      "b\r\ndata: two\n\n\r\n",
+      "d\r\ndata: three\n\n\r\n",
+      "0\r\n\r\n",
+    ]);
+  });
+
+  test("the last frames and the end leave in one", async () => {
+    const { port, writes } = await serve(async (take, ending) => {
+      await take("data: one\n\n");
+      await nextTurn();
+      await take("data: two\n\n");
+      ending.isNear = true;
+      await take("data: zwölf\n\n");
+      await take("data: [DONE]\n\n");
+    });
+    await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
+    expect(writes).toEqual([
+      expect.stringMatching(/^HTTP.*b\r\ndata: one\n\n\r\n$/s),
+      "b\r\ndata: two\n\n\r\n",
+      "e\r\ndata: zwölf\n\n\r\ne\r\ndata: [DONE]\n\n\r\n0\r\n\r\n",
+    ]);
+  });
+
+  test("the last frames do not wait for an end that comes later", async () => {
+    const { port, writes } = await serve(async (take, ending) => {
+      ending.isNear = true;
+      await take("data: one\n\n");
+      await nextTurn();
+      await take("data: [DONE]\n\n");
+      await nextTurn();
+    });
+    await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
+    expect(writes.slice(1)).toEqual(["e\r\ndata: [DONE]\n\n\r\n", "0\r\n\r\n"]);
+  });
+
+  test("gathered frames are bounded", async () => {
+    const frame = `data: ${"x".repeat(6_000)}\n\n`;
+    const { port, writes } = await serve(async (take, ending) => {
+      ending.isNear = true;
+      for (let count = 0; count < 20; count++) await take(frame);
+    });
+    await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
+    expect(Math.max(...writes.map(({ length }) => length))).toBeLessThan(20_000);
+  });
 });
 
 test("the connection serves the next request", async () => {

@@ -16,7 +16,7 @@ import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
 import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
-import { sseFrame, sseResponse } from "../sse.ts";
+import { type Ending, sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
 import { CODE_TOOL } from "../client-builtins.ts";
@@ -123,7 +123,9 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
         patienceMs: deps.keepAliveMs,
         signal: abort.signal,
       });
-      return sseResponse(c, toFrames(begun, options, abort), {
+      const ending: Ending = { isNear: false };
+      return sseResponse(c, toFrames(begun, options, abort, ending), {
+        ending,
         keepAliveMs: deps.keepAliveMs,
         clientIdleTimeoutMs: deps.clientIdleTimeoutMs,
         headers,
@@ -173,6 +175,7 @@ function toFrames(
   turns: readonly AsyncIterable<TurnEvent>[],
   options: ReplyOptions,
   abort: AbortController,
+  ending: Ending,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
     const writers = turns.map((_, index) => createChunkWriter(options, index));
@@ -180,7 +183,10 @@ function toFrames(
     try {
       await mergeTurns(turns, (event, index) => {
         const frames = writers[index]?.push(event) ?? "";
-        if (event.type === "end") ended.set(index, event.usage);
+        if (event.type === "end") {
+          ended.set(index, event.usage);
+          ending.isNear = ended.size === turns.length;
+        }
         return frames === "" || consumer(frames);
       });
       await consumer(

@@ -12,7 +12,7 @@ import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
-import { sseResponse } from "../sse.ts";
+import { type Ending, sseResponse } from "../sse.ts";
 import { createStages, type Stages } from "../stages.ts";
 import { untilBegun } from "../until-begun.ts";
 import type { MediaInput } from "./block-text.ts";
@@ -91,7 +91,9 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     }
     // Until the engine has accepted the request, its error can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: deps.keepAliveMs, signal });
-    return sseResponse(c, toFrames(begun, options), {
+    const ending: Ending = { isNear: false };
+    return sseResponse(c, toFrames(begun, options, ending), {
+      ending,
       keepAlive: PING,
       keepAliveMs: deps.keepAliveMs,
       clientIdleTimeoutMs: deps.clientIdleTimeoutMs,
@@ -195,11 +197,16 @@ function toSkippedKinds(kinds: readonly string[]): readonly string[] {
 const MAX_SKIPPED_KINDS = 20;
 
 /** Never fails: a failure is the last frame. */
-function toFrames(events: AsyncIterable<TurnEvent>, options: ReplyOptions): PushStream<string> {
+function toFrames(
+  events: AsyncIterable<TurnEvent>,
+  options: ReplyOptions,
+  ending: Ending,
+): PushStream<string> {
   return createPushStream(async (consumer) => {
     const writer = createEventWriter(options);
     try {
       await consume(events, (event) => {
+        ending.isNear = event.type === "end";
         const frames = writer.push(event);
         return frames === "" || consumer(frames);
       });

@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
-import { sseResponse } from "../sse.ts";
+import { type Ending, sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
 import type { WebSocketOptions } from "../web-sockets.ts";
 import { isCodex } from "./codex.ts";
@@ -45,7 +45,9 @@ export function responses(
     const events = streamResponse(streamed, context, signal);
     // Until the engine has accepted the request, an error can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
-    return sseResponse(c, toFrames(withFailure(begun, streamed, context, signal)), {
+    const ending: Ending = { isNear: false };
+    return sseResponse(c, toFrames(withFailure(begun, streamed, context, signal), ending), {
+      ending,
       keepAliveMs: context.keepAliveMs,
       keepAlive: keepAliveFrames(streamed.writer, context.keepAliveMs),
       clientIdleTimeoutMs: context.clientIdleTimeoutMs,
@@ -74,7 +76,9 @@ async function answerInBackground(
   if (!request.stream) return c.json(queued, 200, toHeaders(pending));
   const abort = createAbort(c.req.raw.signal);
   const events = background.follow(caller.client.tenant, id, -1, abort.signal);
-  return sseResponse(c, toFrames(events), {
+  const ending: Ending = { isNear: false };
+  return sseResponse(c, toFrames(events, ending), {
+    ending,
     keepAliveMs: context.keepAliveMs,
     clientIdleTimeoutMs: context.clientIdleTimeoutMs,
     headers: toHeaders(pending),

@@ -5,7 +5,7 @@ import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import { parseWith } from "../parse-request.ts";
-import { sseResponse } from "../sse.ts";
+import { type Ending, sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
 import { type Background, unknownResponse } from "./background.ts";
 import type { ResponsesContext } from "./context.ts";
@@ -39,15 +39,15 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
     const abort = createAbort(c.req.raw.signal);
     const after = query.starting_after ?? -1;
     const events = background.follow(c.get("client").tenant, response.id, after, abort.signal);
-    return sseResponse(
-      c,
-      toFrames(await untilBegun(events, { patienceMs: context.keepAliveMs, signal: abort.signal })),
-      {
-        keepAliveMs: context.keepAliveMs,
-        clientIdleTimeoutMs: context.clientIdleTimeoutMs,
-        onCancel: (reason) => abort.abort(reason),
-      },
-    );
+    const { signal } = abort;
+    const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
+    const ending: Ending = { isNear: false };
+    return sseResponse(c, toFrames(begun, ending), {
+      ending,
+      keepAliveMs: context.keepAliveMs,
+      clientIdleTimeoutMs: context.clientIdleTimeoutMs,
+      onCancel: (reason) => abort.abort(reason),
+    });
   });
 
   app.delete("/responses/:id", async (c) => {
