@@ -5,6 +5,7 @@ import { createAuthenticate } from "./api/auth.ts";
 import { chatCompletionsApi } from "./api/chat-completions/api.ts";
 import type { ApiEnv } from "./api/client.ts";
 import { describeError } from "./api/errors.ts";
+import { FixedPathRouter } from "./api/fixed-path-router.ts";
 import { healthRoutes } from "./api/health.ts";
 import { checkHost } from "./api/middleware/check-host.ts";
 import { identify } from "./api/middleware/identify.ts";
@@ -94,7 +95,7 @@ export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const services = createServices(deps, registry);
   const authenticate = createAuthenticate(settings);
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });
-  const app = new Hono<ApiEnv>();
+  const app = new Hono<ApiEnv>({ router: new FixedPathRouter() });
 
   app.use(identify(deps.randomId), traced(), record(services));
   app.use(checkHost(settings, deps.host), webPages(settings));

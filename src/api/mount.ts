@@ -25,19 +25,23 @@ export function createApiErrorHandler(apis: readonly Api[], reader?: ErrorReader
     toErrorResponse(error, findApi(apis, c.req).errorEnvelope, c.get("requestId"), reader);
 }
 
-/** Answers unknown paths, and known paths with an unsupported method. Must precede all routes. */
+/** Answers unknown paths, and known paths with an unsupported method. */
 export function refuseUnknown(app: Hono<ApiEnv>, toResponse: ApiErrorHandler): void {
-  app.use(
-    methodNotAllowed({
-      app,
-      onMethodNotAllowed(c, methods) {
-        const response = toResponse(wrongMethod(methods), c);
-        response.headers.set("allow", methods.join(", "));
-        return response;
-      },
-    }),
-  );
-  app.notFound((c) => toResponse(notFound(c.req.path), c));
+  // A middleware, but only requests without a route need it.
+  const refuseMethod = methodNotAllowed({
+    app,
+    onMethodNotAllowed(c, methods) {
+      const response = toResponse(wrongMethod(methods), c);
+      response.headers.set("allow", methods.join(", "));
+      return response;
+    },
+  });
+  app.notFound(async (c) => {
+    await refuseMethod(c, async () => {
+      c.res = toResponse(notFound(c.req.path), c);
+    });
+    return c.res;
+  });
 }
 
 export function mountApis(
@@ -53,7 +57,9 @@ export function mountApis(
   for (const prefix of new Set(mounts.map((each) => each.prefix))) {
     app.use(`${prefix}/*`, async (c, next) => {
       const api = findApi(apis, c.req);
-      c.set("client", await authenticate(c.req, api.authentication));
+      const client = authenticate(c.req, api.authentication);
+      // `await` costs a microtask even for a plain value.
+      c.set("client", client instanceof Promise ? await client : client);
       return bodyLimits.get(api)?.(c, next);
     });
   }

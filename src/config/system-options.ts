@@ -7,6 +7,17 @@ export function systemOptions(settings: Settings, now: Date): Omit<SystemOptions
   return {
     identity,
     knowledgeCutoff,
-    ...(date !== "none" && { date: date === "today" ? now.toISOString().slice(0, 10) : date }),
+    ...(date !== "none" && { date: date === "today" ? toDay(now) : date }),
   };
+}
+
+const DAY_MS = 86_400_000;
+/** Printed once: it is the same for all requests of a day. */
+let lastDay = { number: Number.NaN, text: "" };
+
+/** `2026-11-22`, in UTC. */
+function toDay(now: Date): string {
+  const number = Math.floor(now.getTime() / DAY_MS);
+  if (number !== lastDay.number) lastDay = { number, text: now.toISOString().slice(0, 10) };
+  return lastDay.text;
 }

@@ -51,6 +51,8 @@ export interface Pool extends Engine {
   readonly backends: readonly Backend[];
   /** A snapshot for `/ready`, logs and metrics. */
   readonly state: PoolState;
+  /** That of the state. It is needed with each request, and the rest of the state is not. */
+  readonly contextLength: number | undefined;
   /** @param onContextLength called as soon as the context length of a backend is known. */
   probe(signal: AbortSignal, onContextLength?: () => void): Promise<EngineProbe>;
   check(signal: AbortSignal): Promise<void>;
@@ -147,6 +149,9 @@ export function createPool(
     },
     get state() {
       return readState();
+    },
+    get contextLength() {
+      return shortestContext(backends);
     },
     async probe(signal, onContextLength) {
       const probe = async (backend: Backend): Promise<EngineProbe> => {

@@ -182,7 +182,7 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
     },
     get contextLength() {
       const probed = status.state === "ready" ? status.probe.contextLength : undefined;
-      return options.contextLength ?? pool?.state.contextLength ?? probed;
+      return options.contextLength ?? pool?.contextLength ?? probed;
     },
     get pool() {
       return pool?.state;

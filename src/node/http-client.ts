@@ -12,10 +12,15 @@ import { type Exchange, type ExchangeController, TIMEOUT_CODES } from "./exchang
 import { ResponseReader } from "./response-reader.ts";
 
 const READ_BUFFER_BYTES = 64 * 1024;
+const MAX_URLS = 256;
+/** Bodies up to this size are copied behind the head. */
+const SMALL_BODY_BYTES = 16 * 1024;
 
 export class HttpClient {
   readonly #buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
   readonly #connections = new Set<Connection>();
+  /** Those of the engines: a few, with which every request is sent. */
+  readonly #urls = new Map<string, URL>();
   /** The last used at the end. */
   readonly #idle: Connection[] = [];
   #isDestroyed = false;
@@ -25,7 +30,7 @@ export class HttpClient {
     if (this.#isDestroyed) {
       return exchange.onResponseError(undefined, new Error("The client is destroyed"));
     }
-    const url = new URL(request.url);
+    const url = this.#toUrl(request.url);
     const at = this.#idle.findLastIndex((connection) => connection.host === url.host);
     const [idle] = at === -1 ? [] : this.#idle.splice(at, 1);
     if (idle === undefined) {
@@ -40,6 +45,15 @@ export class HttpClient {
         else this.dispatch(request, exchange);
       } else if (idle.isOpen) this.keep(idle);
     });
+  }
+
+  #toUrl(text: string): URL {
+    const known = this.#urls.get(text);
+    if (known !== undefined) return known;
+    const url = new URL(text);
+    if (this.#urls.size >= MAX_URLS) this.#urls.clear();
+    this.#urls.set(text, url);
+    return url;
   }
 
   /** Closes all connections. Requests in flight and new ones fail. */
@@ -126,6 +140,7 @@ class Connection implements ExchangeController {
     const head = toHead(request, url);
     const { body = "", timeouts } = request;
     if (typeof body === "string") this.#socket.write(head + body);
+    else if (body.byteLength <= SMALL_BODY_BYTES) this.#socket.write(joinBytes(head, body));
     else {
       this.#socket.cork();
       this.#socket.write(head);
@@ -226,6 +241,14 @@ class Connection implements ExchangeController {
     }, ms);
     this.#timer = timer;
   }
+}
+
+/** One buffer instead of two: to gather them costs the system more than the copy. `head` is ASCII. */
+function joinBytes(head: string, body: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(head.length + body.byteLength);
+  bytes.write(head, 0, "latin1");
+  bytes.set(body, head.length);
+  return bytes;
 }
 
 function toHead({ method, headers, body = "" }: TransportRequest, url: URL): string {

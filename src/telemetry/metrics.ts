@@ -47,12 +47,14 @@ export function createRegistry(): Registry {
     counter(name, help) {
       const known = counters.get(name);
       if (known !== undefined) return known;
-      const values = new Map<string, number>();
-      families.set(name, () => toFamily(name, help, "counter", toSamples(name, values)));
+      const series = new SeriesTree(() => ({ value: 0 }));
+      families.set(name, () => {
+        const values = [...series.all].map(([key, { value }]) => [key, value] as const);
+        return toFamily(name, help, "counter", toSamples(name, values));
+      });
       const counter: Counter = {
         add(labels, amount = 1) {
-          const key = toLabels(labels);
-          values.set(key, (values.get(key) ?? 0) + amount);
+          series.find(labels).value += amount;
         },
       };
       counters.set(name, counter);
@@ -76,9 +78,14 @@ export function createRegistry(): Registry {
     histogram(name, help, bounds) {
       const known = histograms.get(name);
       if (known !== undefined) return known;
-      const series = new Map<string, Buckets>();
+      const series = new SeriesTree<Buckets>((labels) => ({
+        labels,
+        counts: bounds.map(() => 0),
+        sum: 0,
+        count: 0,
+      }));
       families.set(name, () => {
-        const samples = [...series.values()].flatMap((each) => toBuckets(name, each, bounds));
+        const samples = [...series.all.values()].flatMap((each) => toBuckets(name, each, bounds));
         return toFamily(name, help, "histogram", samples);
       });
       const histogram = createHistogram(series, bounds);
@@ -89,7 +96,7 @@ export function createRegistry(): Registry {
     readings(name, help, type, read) {
       families.set(name, () => {
         const values = new Map(read().map(([labels, value]) => [toLabels(labels), value]));
-        return toFamily(name, help, type, toSamples(name, values));
+        return toFamily(name, help, type, toSamples(name, [...values]));
       });
     },
 
@@ -97,25 +104,60 @@ export function createRegistry(): Registry {
   };
 }
 
-function createHistogram(series: Map<string, Buckets>, bounds: readonly number[]): Histogram {
-  const observe = (key: string, labels: Labels, value: number): void => {
-    let buckets = series.get(key);
-    if (buckets === undefined) {
-      buckets = { labels, counts: bounds.map(() => 0), sum: 0, count: 0 };
-      series.set(key, buckets);
-    }
+function createHistogram(series: SeriesTree<Buckets>, bounds: readonly number[]): Histogram {
+  const observe = (buckets: Buckets, value: number): void => {
     const index = bounds.findIndex((bound) => value <= bound);
     if (index !== -1) buckets.counts[index] = (buckets.counts[index] ?? 0) + 1;
     buckets.sum += value;
     buckets.count += 1;
   };
   return {
-    observe: (labels, value) => observe(toLabels(labels), labels, value),
-    bind(labels) {
-      const key = toLabels(labels);
-      return (value) => observe(key, labels, value);
-    },
+    observe: (labels, value) => observe(series.find(labels), value),
+    bind: (labels) => (value) => observe(series.find(labels), value),
   };
+}
+
+interface Branch<T> {
+  readonly next: Map<string, Branch<T>>;
+  series: T | undefined;
+}
+
+/**
+ * The series of a family. They are found by names and values one after the other, without printing them: that runs for
+ * every recorded value, a dozen times per request, with the same few labels.
+ */
+class SeriesTree<T> {
+  /** By printed labels, in the order in which they were first used. */
+  readonly all = new Map<string, T>();
+  readonly #create: (labels: Labels) => T;
+  readonly #root: Branch<T> = { next: new Map(), series: undefined };
+
+  constructor(create: (labels: Labels) => T) {
+    this.#create = create;
+  }
+
+  find(labels: Labels): T {
+    let branch = this.#root;
+    for (const name of Object.keys(labels)) {
+      branch = this.#follow(this.#follow(branch, name), labels[name] ?? "");
+    }
+    branch.series ??= this.#add(labels);
+    return branch.series;
+  }
+
+  #follow({ next }: Branch<T>, text: string): Branch<T> {
+    const known = next.get(text);
+    if (known !== undefined) return known;
+    const made: Branch<T> = { next: new Map(), series: undefined };
+    next.set(text, made);
+    return made;
+  }
+
+  #add(labels: Labels): T {
+    const made = this.#create(labels);
+    this.all.set(toLabels(labels), made);
+    return made;
+  }
 }
 
 interface Buckets {
@@ -141,8 +183,8 @@ function toBuckets(name: string, buckets: Buckets, bounds: readonly number[]): s
   ];
 }
 
-function toSamples(name: string, values: ReadonlyMap<string, number>): string[] {
-  return [...values].map(([labels, value]) => `${name}${labels} ${value}`);
+function toSamples(name: string, values: readonly (readonly [string, number])[]): string[] {
+  return values.map(([labels, value]) => `${name}${labels} ${value}`);
 }
 
 function toFamily(name: string, help: string, type: string, samples: readonly string[]): string {
@@ -150,7 +192,6 @@ function toFamily(name: string, help: string, type: string, samples: readonly st
 }
 
 function toLabels(labels: Labels): string {
-  // Runs for every recorded value, eight times per request.
   let pairs = "";
   for (const name of Object.keys(labels)) {
     pairs += `${pairs === "" ? "" : ","}${name}="${escape(labels[name] ?? "")}"`;

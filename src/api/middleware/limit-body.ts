@@ -14,7 +14,7 @@ export function limitBody(maxBytes: number): MiddlewareHandler<ApiEnv> {
   };
   // Hono's middleware touches the body stream even when the length is announced, which makes reading slow on Node.
   const limitUnannounced = bodyLimit({ maxSize: maxBytes, onError: refuse });
-  return async (c, next) => {
+  return (c, next) => {
     const length = c.req.header("content-length");
     if (length === undefined || c.req.header("transfer-encoding") !== undefined) {
       return limitUnannounced(c, next);

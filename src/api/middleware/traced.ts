@@ -8,10 +8,10 @@ import type { ApiEnv } from "../client.ts";
 const UNTRACED = new Set(["/health", "/ready", "/metrics"]);
 
 export function traced(): MiddlewareHandler<ApiEnv> {
-  return async (c, next) => {
+  return (c, next) => {
     if (!hasTracer() || UNTRACED.has(c.req.path)) return next();
     const { method, raw } = c.req;
-    await traceRequest({ id: c.get("requestId"), method, headers: raw.headers }, async () => {
+    return traceRequest({ id: c.get("requestId"), method, headers: raw.headers }, async () => {
       await next();
       const pattern = routePath(c, -1);
       const type = c.res.headers.get("content-type") ?? "";

@@ -32,7 +32,7 @@ export function webPages(settings: Settings): MiddlewareHandler<ApiEnv> {
     exposeHeaders: EXPOSED_HEADERS,
     maxAge: 86_400,
   });
-  return async (c, next) => {
+  return (c, next) => {
     const origin = c.req.header("origin");
     if (origin === undefined) return next();
     if (guarded && !isAllowed(origin)) {

@@ -3,12 +3,16 @@ import type { Capabilities, EngineProbe } from "../engine.ts";
 import type { Backend } from "./backend.ts";
 
 export function commonName(backends: readonly Backend[]): string {
+  const [first] = backends;
+  if (first !== undefined && backends.length === 1) return first.engine.name;
   const names = new Set(backends.map(({ engine }) => engine.name));
   return [...names].join("+");
 }
 
 /** The capabilities that all have in common: a request is written before its backend is chosen. */
 export function commonCapabilities(backends: readonly Backend[]): Capabilities {
+  const [first] = backends;
+  if (first !== undefined && backends.length === 1) return first.engine.capabilities;
   return backends.map(({ engine }) => engine.capabilities).reduce(inCommon);
 }
 
