@@ -6,7 +6,6 @@
  * is judged by its requests (`pool/breaker.ts`) and by health checks (`pool/monitor.ts`).
  */
 import { type Clock, systemClock } from "./clock.ts";
-import { createPushStream } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Engine, EngineProbe } from "./engine.ts";
 import {
@@ -142,8 +141,7 @@ export function createPool(
     get name() {
       return commonName(backends);
     },
-    complete: (request, signal) =>
-      createPushStream((consumer) => completeWithFailover(request, signal, consumer, failover)),
+    complete: (request, signal) => completeWithFailover(request, signal, failover),
     get capabilities() {
       return commonCapabilities(backends);
     },

@@ -189,13 +189,14 @@ async function readCompletion(
     }
     if (typeof more === "boolean") wanted = more;
     else more = hasRoom = more.then((answer) => (wanted = answer));
+    if (decoder.hasEnded()) return andThen(more, no);
     if (stopWaiting === undefined && decoder.finish() !== undefined) {
       stopWaiting = clock.after(USAGE_WAIT_MS, () => {
         isAbandoned = true;
         over.resolve();
       });
     }
-    return decoder.hasEnded() ? andThen(more, no) : more;
+    return more;
   };
 
   try {

@@ -63,17 +63,23 @@ export class Exchange {
 
   /** @param dispatch hands the request to the client. */
   start(dispatch: () => void): Promise<TransportResponse> {
-    const { timeouts, signal } = this.#request;
+    const { signal } = this.#request;
     signal.throwIfAborted();
     const response = Promise.withResolvers<TransportResponse>();
     this.#response = response;
     signal.addEventListener("abort", this.#onAbort, { once: true });
-    this.#connectTimer = setTimeout(
-      () => this.#giveUp(toTimeoutError("connection", this.#request)),
-      timeouts.connectMs,
-    );
+    // undici may queue a request until it has a connection. Our client says when it connects.
+    if (!this.#isBufferShared) this.#limitConnecting();
     dispatch();
     return response.promise;
+  }
+
+  #limitConnecting(): void {
+    clearTimeout(this.#connectTimer);
+    this.#connectTimer = setTimeout(
+      () => this.#giveUp(toTimeoutError("connection", this.#request)),
+      this.#request.timeouts.connectMs,
+    );
   }
 
   /** Nothing more will be accepted. */
@@ -84,6 +90,7 @@ export class Exchange {
   /** A connection is being made for this request alone. */
   onConnecting(controller: ExchangeController): void {
     this.#controller = controller;
+    this.#limitConnecting();
   }
 
   onRequestStart(controller: ExchangeController): void {

@@ -2,7 +2,12 @@
  * Runs one completion, with failover between backends. A failure before the first token is retried on another backend;
  * a later one is not, because the client has seen the token.
  */
-import { consume, type Consumer } from "../../streams/push-stream.ts";
+import {
+  consume,
+  type Consumer,
+  createPushStream,
+  type PushStream,
+} from "../../streams/push-stream.ts";
 import { EngineError } from "../engine-error.ts";
 import type { CompletionRequest, EngineEvent } from "../engine.ts";
 import type { Admission, Place } from "./admission.ts";
@@ -19,23 +24,14 @@ export interface FailoverDeps {
   readonly onRetry: () => void;
 }
 
-export async function completeWithFailover(
+/** The request is let go of at its first token: nothing sends it again after that. */
+export function completeWithFailover(
   request: CompletionRequest,
   signal: AbortSignal,
-  consumer: Consumer<EngineEvent>,
   deps: FailoverDeps,
-): Promise<void> {
-  const completion = new Completion(request, signal, consumer, deps);
-  try {
-    for (;;) {
-      const failed = await completion.attempt();
-      if (failed === undefined) return;
-      if (failed.isBudgeted && !(await completion.acquireRetry())) throw failed.error;
-      deps.onRetry();
-    }
-  } finally {
-    completion.end();
-  }
+): PushStream<EngineEvent> {
+  const completion = new Completion(request, signal, deps);
+  return createPushStream((consumer) => completion.run(consumer));
 }
 
 /** A failed attempt that may be retried. */
@@ -51,9 +47,12 @@ const NONE: ReadonlySet<Backend> = new Set();
 const MAX_UNREACHED = 8;
 
 class Completion {
-  readonly #request: CompletionRequest;
+  /** Undefined after the first token. */
+  #request: CompletionRequest | undefined;
+  readonly #tenant: string;
+  readonly #affinity: string | undefined;
+  readonly #onAttempt: CompletionRequest["onAttempt"];
   readonly #signal: AbortSignal;
-  readonly #consumer: Consumer<EngineEvent>;
   readonly #deps: FailoverDeps;
   #tried: ReadonlySet<Backend> = NONE;
   #attempts = 0;
@@ -64,20 +63,30 @@ class Completion {
   #isBudgeted = false;
   #releaseRetry: ReleaseRetry | undefined;
 
-  constructor(
-    request: CompletionRequest,
-    signal: AbortSignal,
-    consumer: Consumer<EngineEvent>,
-    deps: FailoverDeps,
-  ) {
+  constructor(request: CompletionRequest, signal: AbortSignal, deps: FailoverDeps) {
     this.#request = request;
+    this.#tenant = request.tenant ?? "";
+    this.#affinity = request.affinity;
+    this.#onAttempt = request.onAttempt;
     this.#signal = signal;
-    this.#consumer = consumer;
     this.#deps = deps;
   }
 
+  async run(consumer: Consumer<EngineEvent>): Promise<void> {
+    try {
+      for (;;) {
+        const failed = await this.#attempt(consumer);
+        if (failed === undefined) return;
+        if (failed.isBudgeted && !(await this.#acquireRetry())) throw failed.error;
+        this.#deps.onRetry();
+      }
+    } finally {
+      this.#releaseRetry?.();
+    }
+  }
+
   /** Runs it at one backend. Returns a failure that may be retried and throws any other. */
-  async attempt(): Promise<Failed | undefined> {
+  async #attempt(consumer: Consumer<EngineEvent>): Promise<Failed | undefined> {
     const place = await this.#enter();
     const onAbort = (): void => {
       place.attempt.abort(this.#signal.reason);
@@ -87,16 +96,16 @@ class Completion {
     let sampled = false;
     try {
       this.#signal.throwIfAborted();
-      this.#request.onAttempt?.({ type: "attempt", backend: place.backend.id });
+      this.#onAttempt?.({ type: "attempt", backend: place.backend.id });
       this.#signal.addEventListener("abort", onAbort, { once: true });
       const { backend, attempt } = place;
-      await consume(backend.engine.complete(this.#request, attempt.signal), (event) => {
-        if (event.type === "open") return this.#consumer({ type: "open", engine: backend.engine });
+      await consume(this.#completeAt(backend, attempt.signal), (event) => {
+        if (event.type === "open") return consumer({ type: "open", engine: backend.engine });
         if (!sampled) {
           sampled = true;
           this.#begin(place);
         }
-        return this.#consumer(event);
+        return consumer(event);
       });
       return undefined;
     } catch (error) {
@@ -108,28 +117,30 @@ class Completion {
   }
 
   /** Returns whether the retry budget allows a retry, after waiting for one if necessary. */
-  async acquireRetry(): Promise<boolean> {
-    const { tenant = "" } = this.#request;
+  async #acquireRetry(): Promise<boolean> {
     this.#isBudgeted = true;
-    this.#releaseRetry = await this.#deps.budget.acquire(tenant, this.#signal);
+    this.#releaseRetry = await this.#deps.budget.acquire(this.#tenant, this.#signal);
     return this.#releaseRetry !== undefined;
   }
 
-  end(): void {
-    this.#releaseRetry?.();
+  #completeAt(backend: Backend, signal: AbortSignal): AsyncIterable<EngineEvent> {
+    const request = this.#request;
+    if (request === undefined) throw new Error("a completion is sent again after its first token");
+    return backend.engine.complete(request, signal);
   }
 
   #enter(): Promise<Place> {
-    const { tenant = "", affinity } = this.#request;
+    const affinity = this.#affinity;
     const isRetry = this.#attempts > 0;
     this.#attempts += 1;
-    const source = { tenant, affinity: affinity ?? "" };
+    const source = { tenant: this.#tenant, affinity: affinity ?? "" };
     const wish = { affinity, tried: this.#tried, source, isRetry };
     return this.#deps.admission.enter(wish, this.#signal);
   }
 
   /** The first token has arrived. */
   #begin({ attempt }: Place): void {
+    this.#request = undefined;
     attempt.begin();
     this.#releaseRetry?.();
     // The first token of a trial allows more trials.
@@ -146,7 +157,7 @@ class Completion {
     const speaks = verdict === "unreached" || verdict === "failed";
     attempt.fail(failure, !(speaks && this.#hasSpoken));
     this.#hasSpoken ||= speaks;
-    this.#request.onAttempt?.({ type: "attempt-failed", backend: backend.id, error: failure });
+    this.#onAttempt?.({ type: "attempt-failed", backend: backend.id, error: failure });
     if (sampled || !this.#mayRetry(backend, failure, verdict)) throw failure;
     return { error: failure, isBudgeted: isAnswered(failure, verdict) };
   }
