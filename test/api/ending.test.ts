@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import type { SseSource } from "../../src/api/sse.ts";
+import { createApp } from "../../src/app.ts";
+import { createDemoEngine } from "../../src/engines/demo.ts";
+import { createModels } from "../../src/models/models.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { testSettings } from "../helpers/gateway.ts";
+
+const MESSAGES = [{ role: "user", content: "Hello" }];
+
+function createGateway() {
+  return createApp({
+    settings: testSettings(),
+    models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
+    log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
+    now: () => new Date(),
+    randomId: () => "0123456789abcdef",
+  });
+}
+
+test.each([
+  ["/v1/chat/completions", { messages: MESSAGES }, '"finish_reason":"stop"'],
+  ["/v1/chat/completions", { messages: MESSAGES, n: 3 }, undefined],
+  ["/v1/messages", { messages: MESSAGES, max_tokens: 1000 }, "event: message_delta"],
+  ["/v1/responses", { input: "Hello" }, "event: response.completed"],
+])("%s says when its last frames come: %j", async (path, fields, begin) => {
+  const sources: SseSource[] = [];
+  const body = JSON.stringify({ model: "m", stream: true, ...fields });
+  const headers = { "content-type": "application/json" };
+  const takeFrames = (source: SseSource) => void sources.push(source);
+  const request = { method: "POST", body, headers };
+  const response = await createGateway().request(path, request, { takeFrames });
+  expect(response.status).toBe(200);
+  const early: string[] = [];
+  const last: string[] = [];
+  const [source] = sources;
+  await source?.frames.pushTo((frame) => {
+    (source.ending?.isNear === true ? last : early).push(frame);
+    return true;
+  });
+  expect(early.length).toBeGreaterThan(2);
+  expect(last.length).toBeGreaterThan(0);
+  expect(last.join("")).toMatch(/\[DONE\]\n\n$|message_stop"\}\n\n$/);
+  if (begin === undefined) return;
+  expect(last[0]).toContain(begin);
+  expect(early.join("")).not.toContain(begin);
+});
