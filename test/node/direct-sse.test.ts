@@ -51,12 +51,11 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
   app.post("/text", (c) => c.text("x".repeat(LONG_TEXT)));
   /** Resolves when a response has closed. */
   const closed = Promise.withResolvers<void>();
-  /** The text of each write to a client's socket. */
-  const writes: string[] = [];
+  let writes = (): string[] => [];
   const fetch: FetchHandler = (request, env) => {
     env.outgoing.once("close", () => closed.resolve());
     if (env.outgoing instanceof ServerResponse && env.outgoing.socket) {
-      noteWrites(env.outgoing.socket, writes);
+      writes = watchWrites(env.outgoing.socket);
     }
     return app.fetch(request, env);
   };
@@ -67,20 +66,25 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
     shutdown: createShutdown(),
   });
   onTestFinished(() => server.close(0));
-  return { port: server.port, left, writes, closed: closed.promise };
+  return { port: server.port, left, writes: () => writes(), closed: closed.promise };
 }
 
-/** Each call of these is one system call. */
-function noteWrites(socket: Socket, writes: string[]): void {
-  const write = socket._write.bind(socket);
-  const writeAll = socket._writev?.bind(socket);
-  socket._write = (chunk: string | Buffer, ...rest) => {
-    writes.push(chunk.toString());
-    write(chunk, ...rest);
-  };
-  socket._writev = (chunks, callback) => {
-    writes.push(chunks.map(({ chunk }) => String(chunk)).join(""));
-    writeAll?.(chunks, callback);
+/** The text of each write to a socket so far: each call of these methods is one system call. */
+function watchWrites(socket: Socket): () => string[] {
+  const single = vi.spyOn(socket, "_write");
+  const several = vi.spyOn(socket, "_writev");
+  return () => {
+    const all = [
+      ...single.mock.calls.map(([chunk], at) => ({
+        order: single.mock.invocationCallOrder[at] ?? 0,
+        text: String(chunk),
+      })),
+      ...several.mock.calls.map(([chunks], at) => ({
+        order: several.mock.invocationCallOrder[at] ?? 0,
+        text: chunks.map(({ chunk }) => String(chunk)).join(""),
+      })),
+    ];
+    return all.toSorted((a, b) => a.order - b.order).map(({ text }) => text);
   };
 }
 
@@ -134,7 +138,7 @@ describe("writes to the socket", () => {
   test("an answer that is there at once leaves in one", async () => {
     const { port, writes } = await serve(TWO);
     await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
-    expect(writes).toEqual([expect.stringMatching(/^HTTP.*data: one\n.*\r\n0\r\n\r\n$/s)]);
+    expect(writes()).toEqual([expect.stringMatching(/^HTTP.*data: one\n.*\r\n0\r\n\r\n$/s)]);
   });
 
   test("the head does not wait for a frame, nor a frame in the middle for the next", async () => {
@@ -147,7 +151,7 @@ describe("writes to the socket", () => {
       await nextTurn();
     });
     await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
-    expect(writes).toEqual([
+    expect(writes()).toEqual([
       expect.stringMatching(/^HTTP.*\r\n\r\n$/s),
       "b\r\ndata: one\n\n\r\n",
       "b\r\ndata: two\n\n\r\n",
@@ -166,7 +170,7 @@ describe("writes to the socket", () => {
       await take("data: [DONE]\n\n");
     });
     await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
-    expect(writes).toEqual([
+    expect(writes()).toEqual([
       expect.stringMatching(/^HTTP.*b\r\ndata: one\n\n\r\n$/s),
       "b\r\ndata: two\n\n\r\n",
       "e\r\ndata: zwölf\n\n\r\ne\r\ndata: [DONE]\n\n\r\n0\r\n\r\n",
@@ -182,7 +186,7 @@ describe("writes to the socket", () => {
       await nextTurn();
     });
     await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
-    expect(writes.slice(1)).toEqual(["e\r\ndata: [DONE]\n\n\r\n", "0\r\n\r\n"]);
+    expect(writes().slice(1)).toEqual(["e\r\ndata: [DONE]\n\n\r\n", "0\r\n\r\n"]);
   });
 
   test("gathered frames are bounded", async () => {
@@ -192,7 +196,7 @@ describe("writes to the socket", () => {
       for (let count = 0; count < 20; count++) await take(frame);
     });
     await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
-    expect(Math.max(...writes.map(({ length }) => length))).toBeLessThan(20_000);
+    expect(Math.max(...writes().map(({ length }) => length))).toBeLessThan(20_000);
   });
 });
 
