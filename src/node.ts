@@ -9,6 +9,14 @@ if (major < 22 || (major === 22 && minor < 19)) {
   console.error(`harmony-gateway needs Node 22.19 or newer; this is ${process.versions.node}.`);
   process.exitCode = 1;
 } else {
+  // What V8 has compiled is kept in the package's own folder, if that may be written: what others could change there, they
+  // could change in the code as well. Sources are left to `npm start`.
+  const isNode = !("bun" in process.versions || "deno" in process.versions);
+  if (isNode && import.meta.url.endsWith(".js")) {
+    const { fileURLToPath } = process.getBuiltinModule("node:url");
+    const cache = new URL("../node_modules/.cache/harmony-gateway", import.meta.url);
+    process.getBuiltinModule("node:module").enableCompileCache(fileURLToPath(cache));
+  }
   import("./node/main.ts")
     .then(({ main }) => main(process.argv.slice(2)))
     .catch((error) => {

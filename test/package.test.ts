@@ -1,4 +1,5 @@
 import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   cp,
   mkdir,
@@ -210,7 +211,9 @@ test("its command starts without undici", async () => {
 
 test("its command serves", async () => {
   const command = join(installed, manifest.bin["harmony-gateway"] ?? "");
-  const child = spawn(process.execPath, [command, "--port", "0"], { cwd: folder });
+  // The tests' own cache would be used.
+  const env = { ...process.env, NODE_COMPILE_CACHE: undefined };
+  const child = spawn(process.execPath, [command, "--port", "0"], { cwd: folder, env });
   try {
     let baseUrl = "";
     for await (const line of createInterface(child.stdout)) {
@@ -229,6 +232,11 @@ test("its command serves", async () => {
     expect(scripts).toEqual(["first-load.js", "app.js", expect.stringMatching(/^shared-\w+\.js$/)]);
     const files = await Promise.all(names.map((name) => fetch(new URL(name, baseUrl))));
     expect(files.map(({ status }) => status)).toEqual(names.map(() => 200));
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+    // What has been compiled, for the next start.
+    const compiled = await readdir(join(installed, "node_modules/.cache/harmony-gateway"));
+    expect(compiled).not.toEqual([]);
   } finally {
     child.kill("SIGKILL");
   }
