@@ -1,4 +1,4 @@
-/** A tokenizer that remembers what it was asked to encode. */
+/** A tokenizer that records the texts it encodes. */
 
 import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import type { Tokenizer } from "../../src/tokenizer/index.ts";

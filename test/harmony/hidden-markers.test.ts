@@ -1,4 +1,4 @@
-/** Text whose markers an engine is known to hide: what the parser makes of the words that are left. */
+/** Text of engines that are known to hide markers: how the parser reads the remaining words. */
 import { describe, expect, test } from "vitest";
 import { createParser } from "../../src/harmony/parse.ts";
 import { o200kHarmony } from "../../src/tokenizer/index.ts";

@@ -1,8 +1,8 @@
-/** Random JSON values. Numbers are short, so that every reader reads them alike. */
+/** Random JSON values. Numbers have few digits, so that every parser reads the same value. */
 
 import * as fc from "fast-check";
 
-/** Few names, so that they meet; some need escapes, some would move to the front of an object. */
+/** Few names, so that duplicates occur; some need escapes, and JavaScript would move some to the front of an object. */
 export const memberName = fc.constantFrom("a", "b", 'q"', "\\", "é", "tools", "10", "2", "");
 
 const scalar = fc.oneof(

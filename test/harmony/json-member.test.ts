@@ -15,7 +15,7 @@ describe("the raw text of a member", () => {
     ['{"a":{"b":{"c":[{}]}}}', ["a", "b", "c"], "[{}]"],
     ['{"a":{"b":1},"b":2}', ["b"], "2"],
     ['{"a":1}', [], '{"a":1}'],
-    // The last of several counts, as JSON.parse has it.
+    // The last of several members of one name counts, as in JSON.parse.
     ['{"a":1,"a":2}', ["a"], "2"],
     ['{"a":{"b":1},"a":{"c":2}}', ["a", "b"], undefined],
     // Names are compared unescaped.
@@ -23,13 +23,13 @@ describe("the raw text of a member", () => {
     [String.raw`{"tools":1,"t\u006fols":2}`, ["tools"], "2"],
     [String.raw`{"a\"b":1}`, ['a"b'], "1"],
     [String.raw`{"a\\":1,"b":2}`, ["b"], "2"],
-    // What stands inside strings is not structure.
+    // Brackets inside strings are not structure.
     [String.raw`{"m":"\"tools\":[0]","tools":[1]}`, ["tools"], "[1]"],
     [String.raw`{"m":"\\","tools":1}`, ["tools"], "1"],
     [String.raw`{"m":"\\\"","tools":1}`, ["tools"], "1"],
     ['{"m":["}",{"x":"]"}],"tools":1}', ["tools"], "1"],
     ['{"":{"":3}}', ["", ""], "3"],
-    // Nothing there.
+    // No such member.
     ["{}", ["a"], undefined],
     ['{"a":1}', ["b"], undefined],
     ['{"a":1}', ["a", "b"], undefined],

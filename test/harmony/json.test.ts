@@ -9,7 +9,7 @@ import {
 } from "../../src/harmony/json.ts";
 import { jsonValue } from "./json-arbitrary.ts";
 
-/** What the reference prints for a document: read, then written without spaces. */
+/** What the reference prints for a document: parsed, then serialized without spaces. */
 const compact = (text: string) => toCompactJson(parseJson(text));
 
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
@@ -45,7 +45,7 @@ describe("reading", () => {
   });
 
   test.each([
-    // Text, where it stops being JSON, and why.
+    // Text, position of the error, and the reason.
     ["", 0, "nothing"],
     ["  ", 2, "only white space"],
     ["{", 1, "an open object"],
@@ -101,7 +101,7 @@ describe("reading", () => {
       "Nested deeper than 127 at position 127",
     );
     expect(() => parseJson('{"a":'.repeat(1_000_000))).toThrow(JsonSyntaxError);
-    // Depth is that of one place, not a count of all arrays.
+    // Depth is the nesting at one position, not the number of all arrays.
     expect(compact(`[${"[],".repeat(999)}{}]`)).toHaveLength(3001);
   });
 

@@ -38,14 +38,14 @@ export function readCompletionCases(): CompletionCase[] {
   return lines.filter((line) => line !== "").map((line) => caseSchema.parse(JSON.parse(line)));
 }
 
-/** What a parser is fed: one push for each element. */
+/** The parser's input: one push for each element. */
 export type Feed =
   | { readonly form: "ids"; readonly pushes: readonly (readonly TokenId[])[] }
   | { readonly form: "text"; readonly pushes: readonly string[] }
   | { readonly form: "pieces"; readonly pushes: readonly (readonly ParserPiece[])[] };
 
 export interface Reading {
-  /** Parts that came to something: text parts without text are left out. */
+  /** Without text parts that have no text. */
   readonly parts: CompletionCase["expected"]["parts"];
   readonly finish: string;
   readonly events: readonly ParseEvent[];
@@ -176,7 +176,7 @@ export function toPieces(ids: readonly TokenId[]): ParserPiece[] {
   return pieces;
 }
 
-/** Cuts at the given places, which may be in any order and out of range. */
+/** Splits at the given positions, which may be in any order and out of range. */
 export function cutAt<T extends string | readonly unknown[]>(
   whole: T,
   places: readonly number[],

@@ -30,7 +30,7 @@ const prefix = [START, ...o200kHarmony().encode("assistant")];
 const startsAsAssistant = ({ role, token_ids: ids }: Line) =>
   role === "assistant" || prefix.every((id, index) => ids[index] === id);
 
-/** The reference accepts much that is broken; these it reads as they were meant. */
+/** The reference accepts much invalid output; these cases it reads as intended. */
 const wellFormed = lines.filter(
   (line) =>
     line.strict.error === null &&

@@ -32,7 +32,7 @@ const message: fc.Arbitrary<Message> = fc.oneof(
   said.map((content) => ({ role: "assistant" as const, channel: "final", content })),
 );
 
-/** Behind a call nothing but further calls is the model's own. */
+/** After a call, the model itself writes only further calls. */
 const messages = fc
   .tuple(fc.array(message, { maxLength: 6 }), fc.array(message, { maxLength: 3 }))
   .map(([before, after]) => [

@@ -15,7 +15,7 @@ const options = fc.constantFrom(
 );
 const places = fc.array(fc.nat(10_000), { maxLength: 12 });
 
-/** Words that headers, bodies and their breakage are made of. */
+/** Parts of valid and broken headers and bodies. */
 const words = [
   ..."assistant,user,analysis,commentary,final,comment,assistantfinal, to=, to=functions.,functions.f".split(
     ",",
@@ -64,7 +64,7 @@ const idDebris = fc
   )
   .map((lists) => lists.flat());
 
-/** Everything but how the deltas fell. Throws where events are not well nested. */
+/** The events without the boundaries of deltas. Throws where events are not well nested. */
 function readingOf(
   feed: Feed,
   ...rest: Parameters<typeof read> extends [Feed, ...infer R] ? R : never

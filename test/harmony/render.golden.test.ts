@@ -7,7 +7,7 @@ import { o200kHarmony } from "../../src/tokenizer/index.ts";
 import { readRenderCases, toConversation } from "./render-cases.ts";
 import type { RenderCase } from "./render-cases.ts";
 
-/** One that drops and one that does not, for all cases: their caches must not show. */
+/** One that drops and one that does not, shared by all cases: their caches must not affect results. */
 const renderers = (layout: Layout) => ({
   keeping: createRenderer({ layout }),
   dropping: createRenderer({ layout, autoDropAnalysis: true }),

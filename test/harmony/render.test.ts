@@ -320,7 +320,7 @@ describe("cost", () => {
     const cached = createRenderer({ tokenizer });
     cached.renderCompletion({ messages: conversation });
     tokenizer.encoded.length = 0;
-    // Fresh objects and strings, as they come out of the next request's body.
+    // New objects and strings, like those of the next request's body.
     const again: Message[] = structuredClone([...conversation]);
     cached.renderCompletion({
       messages: [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MemoryBudget, rememberByText, textBytes } from "../../src/harmony/text-memory.ts";
 
-/** A memory of lengths, and the texts it had to look at. */
+/** A memory of the lengths of texts, and the texts that were measured for it. */
 function createMemory(budget = new MemoryBudget(1_000_000)) {
   const made: string[] = [];
   const remember = rememberByText(

@@ -24,7 +24,7 @@ function referenceIds(text: string): TokenId[] {
   return referenceMerge(new TextEncoder().encode(text)).ids;
 }
 
-/** Characters that tokens with a part of a character have at their ends or inside. */
+/** Characters of the tokens that contain an incomplete character as well. */
 const straddled = Array.from({ length: ORDINARY_COUNT }, (_, id) => bytesOf(tokens, id))
   .map((bytes) => Buffer.from(bytes).toString("utf8"))
   .filter((text) => text.length > 1 && text.includes("\uFFFD"))
@@ -107,10 +107,10 @@ describe("the work for a long piece", () => {
 
     const bytes = Buffer.byteLength(text);
     expect(ids.length).toBeLessThanOrEqual(bytes);
-    // A rank for each unit and two for each merge, of which there are fewer than units; characters apart.
+    // One rank lookup for each unit and two for each merge; there are fewer merges than units.
     expect(questions).toBeGreaterThan(0);
     expect(questions).toBeLessThan(4 * bytes);
-    // Of the tree: its building, and for each merge three paths to the root at most.
+    // Comparisons in the tree: to build it, and at most three paths to the root for each merge.
     expect(steps).toBeGreaterThan(text.length / 2);
     expect(steps).toBeLessThan(2 * bytes + 3 * bytes * Math.log2(bytes));
   });

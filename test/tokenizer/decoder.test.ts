@@ -66,7 +66,7 @@ describe("a stream", () => {
         let shown = "";
         for (const [index, id] of ids.entries()) {
           shown += decoder.push(id);
-          // What is held back is one unfinished character at most.
+          // At most one incomplete character is held back.
           const all = tokenizer.decode(ids.slice(0, index + 1));
           expect([shown, `${shown}\uFFFD`]).toContain(all);
         }

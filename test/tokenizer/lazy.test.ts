@@ -12,7 +12,7 @@ const { createDecoder, isSpecial, o200kHarmony, tokenText } =
   await import("../../src/tokenizer/index.ts");
 const { unpackTokenBytes } = await import("../../src/tokenizer/token-bytes.ts");
 
-// In order: each test goes on where the one before it ended, and counts its own calls.
+// In order: each test continues from the state of the previous one, and counts its own calls.
 
 test("nothing is built by importing, or by asking for the tokenizer", () => {
   o200kHarmony();

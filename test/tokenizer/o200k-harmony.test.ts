@@ -24,7 +24,7 @@ test("each call returns a new list", () => {
 });
 
 test("earlier texts do not change the ids", () => {
-  // More pieces than the cache has places for, of all lengths it takes, twice.
+  // More pieces than the cache has slots, of all lengths that it stores, twice.
   const pieces = Array.from({ length: 20_000 }, (_, index) => {
     return ` ${"qzjxvkwpbyqzjxvkw".slice(0, index % 17)}${(index * 7919).toString(36).replaceAll(/\d/g, "q")}`;
   });

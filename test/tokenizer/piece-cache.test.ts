@@ -7,7 +7,7 @@ import {
 import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
 
-/** Stands in for encoding: a number for every so many bytes. */
+/** Stands in for encoding: one number for a fixed number of bytes. */
 function numbersOf(bytes: Uint8Array, bytesPerId: number): TokenId[] {
   return Array.from({ length: Math.ceil(bytes.length / bytesPerId) }, (_, i) =>
     bytes
@@ -56,7 +56,7 @@ test.each([
   ["that differ in their length", (index: number) => "\0".repeat(1 + (index % 16))],
   ["short ones", (index: number) => index.toString(36)],
 ])("no piece is taken for another: %s", (_, create) => {
-  // Three times as many as there are places.
+  // Three times as many as there are slots.
   const { encode, expected } = createCounting(6);
   const pieces = Array.from({ length: 24_576 }).map((_each, index) => create(index));
   expect(pieces.map((piece) => encode(piece))).toEqual(pieces.map((piece) => expected(piece)));

@@ -1,6 +1,6 @@
 /**
- * The tokenizer as its definition has it: the pattern as a regular expression, the merge as a loop
- * over all pairs. Slow, and easy to see through.
+ * The tokenizer by its definition: the pattern as a regular expression, the merge as a loop
+ * over all pairs. Slow, and easy to verify.
  */
 
 import o200kBase from "js-tiktoken/ranks/o200k_base";

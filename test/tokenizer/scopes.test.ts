@@ -2,14 +2,14 @@ import { describe, expect, test, vi } from "vitest";
 import { createEncoder } from "../../src/tokenizer/encoder.ts";
 import { unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 
-/** Words that few texts have, each of several tokens or of none that is common. */
+/** Rare words, each of several tokens or of an uncommon one. */
 const RARE = Array.from({ length: 1_000 }, (_, index) =>
   ((index + 1) * 7_919_777).toString(36).replaceAll(/\d/g, "q"),
 ).join(" ");
 
 const tokens = unpackTokenBytes();
 
-/** Runs `work` and counts what it reads of texts, tables and tokens. */
+/** Runs `work` and counts its reads of texts, tables and tokens. */
 function countReads(work: () => unknown): number {
   const spies = (["getUint8", "getUint16", "getInt32"] as const).map((name) =>
     vi.spyOn(DataView.prototype, name),

@@ -1,4 +1,4 @@
-/** Random texts that meet the odd corners of the pattern more often than chance would. */
+/** Random texts with more edge cases of the pattern than uniform ones. */
 
 import * as fc from "fast-check";
 import { ADDED_IN_17, LOWER_UNTIL_16 } from "../../scripts/unicode-classes.ts";
@@ -15,7 +15,7 @@ const loneSurrogate = fc
   .integer({ min: 0xd800, max: 0xdfff })
   .map((unit) => String.fromCharCode(unit));
 
-/** Anything, lone surrogates included. */
+/** Any text, including lone surrogates. */
 export const texts = fc
   .array(
     fc.oneof(
@@ -27,12 +27,12 @@ export const texts = fc
   )
   .map((parts) => parts.join(""));
 
-/** Texts that Unicode 16.0 and the engine's Unicode cut alike. */
+/** Texts that are split alike by Unicode 16.0 and by the engine's version. */
 export const timelessTexts = texts.filter((text) =>
   Array.from(text).every((char) => !isClassedAnew(char.codePointAt(0) ?? 0)),
 );
 
-/** Texts that js-tiktoken cuts as the reference does: JavaScript's `\s` differs, and it does not know `'ſ`. */
+/** Texts that js-tiktoken splits like the reference: JavaScript's `\s` differs, and it lacks `'ſ`. */
 export const oracleTexts = timelessTexts.filter((text) => !/[\u0085\uFEFF]|'ſ/u.test(text));
 
 function isClassedAnew(codePoint: number): boolean {

@@ -34,7 +34,7 @@ test("reports an unfinished character, and can be reused after the end", () => {
   expect(decoder.end()).toBe("\uFFFD");
   expect(decoder.isInsideCharacter).toBe(false);
   expect(decoder.end()).toBe("");
-  // E0 narrows what may follow; that must be forgotten too.
+  // E0 restricts the byte that follows; a reset must clear this restriction, too.
   expect(decoder.push(Uint8Array.of(0xc2, 0x80))).toBe("\u0080");
 });
 

@@ -36,7 +36,7 @@ describe("the tokens' bytes", () => {
   });
 
   test("give themselves when merged, through tokens of rising rank", () => {
-    // What lets a merge begin with whole characters. See character-seams.ts.
+    // So a merge may begin with whole characters. See character-seams.ts.
     const wrong = allIds.filter((id) => {
       const merged = referenceMerge(bytesOf(tokens, id));
       const isRising = merged.ranks.every((rank, i) => rank >= (merged.ranks[i - 1] ?? 0));

@@ -25,7 +25,7 @@ function outline({ parts }: FinishedTurn): string[] {
   );
 }
 
-/** What the last call of the engine was shown besides what the first one was. */
+/** What the prompt of the last engine call adds to that of the first. */
 function added(engine: ScriptedEngine): string {
   const [first = ""] = engine.prompts;
   const last = engine.prompts.at(-1) ?? "";

@@ -29,7 +29,7 @@ const ANSWER =
 
 const TOOLS = [offeredTool("get_weather", LOCATION), offeredTool("get_day", DAY)];
 
-/** An engine and what it was asked. */
+/** An engine that records its requests. */
 function watched(engine: Engine): Engine & { requests: CompletionRequest[] } {
   const requests: CompletionRequest[] = [];
   return {
@@ -71,7 +71,7 @@ async function demo(): Promise<Subject> {
   return { engine: watched(createDemoEngine()), dispose: async () => {} };
 }
 
-/** Loaded once: that takes longer than all that is asked of it. */
+/** Loaded once: loading takes longer than all tests. */
 let loading: Promise<NativeLlama> | undefined;
 afterAll(async () => (await loading)?.close());
 

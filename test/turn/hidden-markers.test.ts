@@ -142,7 +142,7 @@ describe("an answer whose control tokens are hidden", () => {
 describe("with several backends, each is judged separately", () => {
   const good = ["<|channel|>final<|message|>Hi<|return|>"];
 
-  /** Answers with one engine after the other. */
+  /** Uses the engines in order, one for each request. */
   function inTurn(...engines: readonly Engine[]): Engine {
     let calls = 0;
     const [first] = engines;

@@ -1,4 +1,4 @@
-/** The short way of ordinary ids gives what the long way gives: events, usage, repairs, prompts and recorded facts. */
+/** The fast path for ordinary ids has the results of the general path: events, usage, repairs, prompts and records. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -29,7 +29,7 @@ import {
   turnWith,
 } from "../helpers/turns.ts";
 
-/** Everything that a turn does which anybody can see. */
+/** All observable results of a turn. */
 async function observe(engine: Engine, turn: Turn, options: RunOptions) {
   const events: TurnEvent[] = [];
   const facts: unknown[] = [];

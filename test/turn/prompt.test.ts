@@ -15,7 +15,7 @@ interface Counted extends PromptOptions {
 
 let tenants = 0;
 
-/** Each call is another tenant's, so that nothing is remembered. */
+/** Each call has another tenant, so that nothing is cached. */
 function options(contextLength?: number): Counted {
   let pauses = 0;
   return {

@@ -217,7 +217,7 @@ test("a long prompt is sent in its own iteration of the event loop, a short one 
     };
     const content = "many words ".repeat(words);
     const turn = turnWith({ messages: [{ role: "user", content }] });
-    // Encoded before: what is left to pause for is the sending.
+    // Encoded already, so that only sending the request can pause.
     await finishTurn(scriptedEngine([FINAL]), turn);
     await finishTurn(scriptedEngine([FINAL]), turn, { pause });
     return count;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createPause, runInSlices } from "../../src/turn/slices.ts";
 
-/** Work of so many steps. */
+/** Work of the given number of steps. */
 function* work(steps: number): Generator<number, string> {
   for (let step = 1; step < steps; step++) yield step;
   return "done";

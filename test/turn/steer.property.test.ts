@@ -17,7 +17,7 @@ import { finishTurn, formedAnswer, offeredTool, partsOf, turnWith } from "../hel
 
 const SCHEMA = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
 
-/** What a model might write: pieces of Harmony, right and wrong, in any order. */
+/** Random output of a model: valid and invalid parts of Harmony, in any order. */
 const scrap = constantFrom(
   "<|channel|>",
   "<|message|>",
@@ -62,7 +62,7 @@ function isValid(text: string, schema: Json | undefined): boolean {
   return problemWith(text, schema) === undefined;
 }
 
-/** Text that looks as if its markers were hidden is read as well as it can be. */
+/** Text that looks as if the engine had hidden its markers is parsed on a best-effort basis. */
 const ANY_TEXT = { allowHiddenMarkers: true };
 
 describe("whatever the model writes", () => {

@@ -24,7 +24,7 @@ const CONSTRAINS: ScriptedOptions = {
   capabilities: { constraints: ["json-schema", "json-object", "choice"] },
 };
 
-/** Every engine call begins with all of the one before: appended, never rewritten. */
+/** The prompt of each engine call begins with the whole of the previous one: appended to, never rewritten. */
 function expectGrowingPrompts(engine: ScriptedEngine): void {
   for (const [index, { prompt }] of engine.requests.entries()) {
     const before = engine.requests[index - 1]?.prompt.ids ?? [];
@@ -32,7 +32,7 @@ function expectGrowingPrompts(engine: ScriptedEngine): void {
   }
 }
 
-/** What a call was shown besides what the first one was. */
+/** What the prompt of a call adds to that of the first. */
 function addedTo(engine: ScriptedEngine, call: number): string {
   const first = engine.prompts[0] ?? "";
   return (engine.prompts[call] ?? "").slice(first.length);
@@ -439,7 +439,7 @@ describe("the reasoning budget", () => {
   });
 
   test.each([
-    // Whole tokens, because half of one in the prompt would be other tokens.
+    // Whole tokens, because a part of a token is encoded as other tokens.
     ["pieces", /^(?: again and)*(?: again)?$/],
     ["text", /^ again and again/],
   ] as const)("nor on %s", async (form, shape) => {
@@ -821,7 +821,7 @@ describe("several calls", () => {
 });
 
 describe("engine output after the end of a turn", () => {
-  // A message of somebody else ends it; a batch holds more than it.
+  // A message of another role ends it; a batch contains more than the message.
   const made = "<|channel|>final<|message|>Hi.<|end|><|start|>user<|message|>And you?<|end|>";
 
   test.each(["ids", "pieces"] as const)("counts nothing, however it arrives: %s", async (form) => {

@@ -7,7 +7,7 @@ interface Matched {
   readonly matched: string | undefined;
 }
 
-/** What comes of `pieces`, pushed one by one. */
+/** The output for `pieces`, pushed one by one. */
 function match(stop: readonly string[], pieces: readonly string[]): Matched {
   const matcher = createStopMatcher(stop);
   let text = "";
@@ -16,7 +16,7 @@ function match(stop: readonly string[], pieces: readonly string[]): Matched {
   return { text, matched: matcher.matched() };
 }
 
-/** The same by trying every place: the match that ends first; of several that end together, the longest. */
+/** The same by brute force: the match that ends first; of several that end together, the longest. */
 function matchNaively(stop: readonly string[], text: string): Matched {
   for (let end = 1; end <= text.length; end++) {
     const ending = stop.filter((each) => text.slice(0, end).endsWith(each));

@@ -1,4 +1,4 @@
-/** What an engine that knows only text changes about a turn: nothing that a client can count. */
+/** An engine without token ids changes nothing in a turn that is visible to a client. */
 import { describe, expect, test } from "vitest";
 import { userMessage } from "../../src/harmony/messages.ts";
 import { type ScriptedOptions, scriptedEngine } from "../helpers/scripted-engine.ts";

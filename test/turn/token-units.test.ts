@@ -1,4 +1,4 @@
-/** How the token count of one read is divided when the read is taken in parts. */
+/** How the token count of one read is divided when the read is consumed in parts. */
 import { expect, test } from "vitest";
 import type { EngineTokens } from "../../src/engines/engine.ts";
 import { END, START } from "../../src/harmony/tokens.ts";
