@@ -6,6 +6,7 @@
  * `node/settings.ts` and `worker.ts` collect the values, `config/resolve.ts` merges and checks them.
  */
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import { accessSettings } from "./settings/access.ts";
 import { apiSettings } from "./settings/api.ts";
 import { engineSettings } from "./settings/engine.ts";
@@ -19,21 +20,24 @@ import { steeringSettings } from "./settings/steering.ts";
 import { storeSettings } from "./settings/store.ts";
 import { toolSettings } from "./settings/tools.ts";
 
-export const settingsSchema = z.lazy(() =>
-  z.strictObject({
-    ...listeningSettings(),
-    ...engineSettings(),
-    ...harmonySettings(),
-    ...steeringSettings(),
-    ...reasoningSettings(),
-    ...apiSettings(),
-    ...toolSettings(),
-    ...storeSettings(),
-    ...accessSettings(),
-    ...limitSettings(),
-    ...logSettings(),
-    ...inspectSettings(),
-  }),
+// `z.lazy` keeps the schema that it parses with, and makes another one for each `unwrap`.
+export const settingsSchema = z.lazy(
+  lazy(() =>
+    z.strictObject({
+      ...listeningSettings(),
+      ...engineSettings(),
+      ...harmonySettings(),
+      ...steeringSettings(),
+      ...reasoningSettings(),
+      ...apiSettings(),
+      ...toolSettings(),
+      ...storeSettings(),
+      ...accessSettings(),
+      ...limitSettings(),
+      ...logSettings(),
+      ...inspectSettings(),
+    }),
+  ),
 );
 
 export type Settings = z.output<typeof settingsSchema>;

@@ -56,6 +56,10 @@ test("without anything given, the defaults serve the demo engine to this machine
   ]);
 });
 
+test("the schema is built once: at a start it is parsed with and described", () => {
+  expect(settingsSchema.unwrap()).toBe(settingsSchema.unwrap());
+});
+
 test("the steering defaults equal those of the turn", () => {
   expect(resolveSettings([], { public: false })).toMatchObject(DEFAULT_STEERING);
 });

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { type FaultyVllm, startFaultyVllm } from "../helpers/faulty-vllm.ts";
 import { startTestGateway, type TestGateway } from "../helpers/gateway.ts";
 
-const STREAMS = 200;
+const STREAMS = 100;
 const TOKEN_MS = 10;
 const TEXT = Array.from({ length: 14 }, (_, n) => ` word${n}`).join("");
 /** Longer than any stream is silent, even while all of them begin on a busy machine. */
@@ -257,7 +257,7 @@ describe(`of ${STREAMS} streams`, () => {
     await round();
     const before = await heapBytes();
     await round();
-    // Of 200 streams each takes some 100 KB while it is open. The clients' idle connections are closed after seconds.
+    // Each of the streams takes some 100 KB while it is open. The clients' idle connections are closed after seconds.
     await expect.poll(async () => (await heapBytes()) - before).toBeLessThan(2_000_000);
   });
 });

@@ -11,10 +11,18 @@ import { EVERYTHING_SERVER, HAS_MCP_SERVER, WITHOUT_MCP_SERVER } from "../../hel
 const never = new AbortController().signal;
 const TIMEOUT_MS = 40_000;
 
+/** Its modules are compiled once and not at each start. */
+const CACHE = { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "" };
+
 function stdioServer(args: readonly string[] = [EVERYTHING_SERVER, "stdio"]) {
   return createMcpServer({
     label: "everything",
-    target: { type: "stdio", command: process.execPath, args, env: { MCP_CANARY: "set" } },
+    target: {
+      type: "stdio",
+      command: process.execPath,
+      args,
+      env: { ...CACHE, MCP_CANARY: "set" },
+    },
     timeoutMs: TIMEOUT_MS,
   });
 }
@@ -35,7 +43,7 @@ describe.skipIf(!HAS_MCP_SERVER)(`a real server${WITHOUT_MCP_SERVER}`, () => {
     const port = await freePort();
     url = `http://127.0.0.1:${port}/mcp`;
     http = spawn(process.execPath, [EVERYTHING_SERVER, "streamableHttp"], {
-      env: { PORT: String(port) },
+      env: { ...CACHE, PORT: String(port) },
       stdio: "ignore",
     });
     await eventually(async () => {
