@@ -1,6 +1,7 @@
 /**
  * How soon the inspector's page can be read: first paint, and a turn shown, in a browser that has nothing of it yet, after
- * `turns` recorded turns. Needs the Chromium and the packages of test/browser. `node bench/first-paint.ts [loads] [turns]`
+ * `turns` recorded turns. Needs the Chromium and the packages of test/browser. The package's page is measured with the built
+ * command: `node bench/first-paint.ts [loads] [turns] [src/node.ts or dist/node.js]`
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +13,7 @@ import { percentile } from "./statistics.ts";
 const LOADS = Number(process.argv[2] ?? 15);
 const TURNS = Number(process.argv[3] ?? 50);
 const KEY = "token-of-the-benchmark";
-const ENTRY = fileURLToPath(new URL("../src/node.ts", import.meta.url));
+const ENTRY = process.argv[4] ?? fileURLToPath(new URL("../src/node.ts", import.meta.url));
 
 /** Runs in the page before its own scripts. The turn is shown when the frame that has it has been drawn. */
 const WATCH = `window.turnShown = new Promise((resolve) => {

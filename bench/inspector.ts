@@ -23,7 +23,8 @@ function createContender(name: string, flag: string): Contender {
     start(enginePort, ownPort) {
       const url = `http://127.0.0.1:${enginePort}`;
       const settings = ["--engine", "vllm", "--url", url, "--model", MODEL, "--log", "warn"];
-      const args = [ENTRY, ...settings, "--port", String(ownPort), flag];
+      // As `npm start` starts Node: recording and the young generation share the same memory.
+      const args = ["--max-semi-space-size=8", ENTRY, ...settings, "--port", String(ownPort), flag];
       return startProgram(process.execPath, args, `http://127.0.0.1:${ownPort}/ready`);
     },
   };
