@@ -19,7 +19,7 @@ export interface Capture {
    *
    * @throws if it cannot be written
    */
-  save(entry: RecordEntry): Promise<string>;
+  readonly save: (entry: RecordEntry) => Promise<string>;
   /** Stops recording, and resolves when everything is written. */
   close(): Promise<void>;
 }
