@@ -25,23 +25,20 @@ export function createApiErrorHandler(apis: readonly Api[], reader?: ErrorReader
     toErrorResponse(error, findApi(apis, c.req).errorEnvelope, c.get("requestId"), reader);
 }
 
-/** Answers unknown paths, and known paths with an unsupported method. */
+/** Answers unknown paths, and known paths with an unsupported method. Must precede all routes. */
 export function refuseUnknown(app: Hono<ApiEnv>, toResponse: ApiErrorHandler): void {
-  // A middleware, but only requests without a route need it.
-  const refuseMethod = methodNotAllowed({
-    app,
-    onMethodNotAllowed(c, methods) {
-      const response = toResponse(wrongMethod(methods), c);
-      response.headers.set("allow", methods.join(", "));
-      return response;
-    },
-  });
-  app.notFound(async (c) => {
-    await refuseMethod(c, async () => {
-      c.res = toResponse(notFound(c.req.path), c);
-    });
-    return c.res;
-  });
+  // A middleware: whoever mounts this application in another one gets it too, but not what `notFound` answers.
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed(c, methods) {
+        const response = toResponse(wrongMethod(methods), c);
+        response.headers.set("allow", methods.join(", "));
+        return response;
+      },
+    }),
+  );
+  app.notFound((c) => toResponse(notFound(c.req.path), c));
 }
 
 export function mountApis(
