@@ -243,7 +243,10 @@ function overSocket(asking: Asking): Promise<Ended> {
   });
 }
 
-/** Sends arbitrary messages one after the other; each must be answered. Returns a problem, if any. */
+/**
+ * Sends arbitrary messages one after the other; each must be answered, except those of a type that the gateway ignores.
+ * Returns a problem, if any.
+ */
 export function talk(
   asking: Asking,
   sent: readonly (string | Uint8Array<ArrayBuffer>)[],
@@ -254,7 +257,11 @@ export function talk(
   let timer: NodeJS.Timeout | undefined;
   const sendNext = () => {
     clearTimeout(timer);
-    const message = sent[next++];
+    let message = sent[next++];
+    while (message !== undefined && isIgnored(message)) {
+      socket.send(message);
+      message = sent[next++];
+    }
     if (message === undefined) return resolve(undefined);
     timer = setTimeout(() => {
       resolve(`no answer to ${String(message).slice(0, 300)}`);
@@ -276,6 +283,16 @@ export function talk(
     clearTimeout(timer);
     socket.close();
   });
+}
+
+/** A message of another type than the one that creates a response. */
+function isIgnored(message: string | Uint8Array): boolean {
+  try {
+    const { type } = socketEvent.parse(JSON.parse(Buffer.from(message).toString("utf8")));
+    return type !== "response.create";
+  } catch {
+    return false;
+  }
 }
 
 const LAST_EVENTS = new Set([

@@ -13,7 +13,8 @@ const { kind, seed, from, count, seconds, progress } = z
     kind: z.enum(["parser", "requests"]),
     seed: z.int(),
     from: z.int(),
-    count: z.number(),
+    // Infinite for a run that only time limits, which a schema of numbers refuses.
+    count: z.custom<number>((value) => typeof value === "number" && value >= 0),
     seconds: z.number(),
     progress: z.instanceof(SharedArrayBuffer),
   })
