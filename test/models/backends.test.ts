@@ -192,7 +192,12 @@ describe("backends one of which fails", () => {
 
     const ready = await get("/ready");
     expect(ready.status).toBe(200);
-    expect(await ready.json()).toEqual({
+    const told = JSON.parse(await ready.text());
+    // Once in each pause of the breaker: on a busy machine more than one passes.
+    const { failed } = told.models[0].backends[0];
+    expect(failed).toBeGreaterThan(0);
+    expect(failed).toBeLessThan(conversations.length);
+    expect(told).toEqual({
       status: "ready",
       models: [
         {
@@ -207,7 +212,7 @@ describe("backends one of which fails", () => {
               last_failure: { kind: "unreachable", at: expect.any(String) },
               in_flight: 0,
               succeeded: 0,
-              failed: 1,
+              failed,
             },
             {
               id: "vllm-2",
@@ -227,7 +232,7 @@ describe("backends one of which fails", () => {
       `harmony_gateway_backend_up{${labels}"} 0`,
       `harmony_gateway_backend_up{${labels}-2"} 1`,
       `harmony_gateway_backend_completions_in_flight{${labels}-2"} 0`,
-      `harmony_gateway_backend_completions_total{${labels}",outcome="failed"} 1`,
+      `harmony_gateway_backend_completions_total{${labels}",outcome="failed"} ${failed}`,
       `harmony_gateway_backend_completions_total{${labels}-2",outcome="succeeded"} ${conversations.length}`,
     ]) {
       expect(metrics).toContain(`${line}\n`);

@@ -73,7 +73,8 @@ async function serve(given: Readonly<Record<string, unknown>>, transport: Transp
   const keys = await Promise.all(
     ["a", "b"].map(async (name) => ({ name, sha256: await sha256Hex(name) })),
   );
-  const settings = testSettings({ keys, ...given });
+  // No test here is about time in the queue: a busy machine must not end it.
+  const settings = testSettings({ keys, queueTimeoutMs: 600_000, ...given });
   const app = createApp({
     settings,
     models: createModels(toModelOptions(settings, { transport }), { newCallId: () => "call_1" }),
