@@ -13,8 +13,10 @@ export interface BackgroundWriter {
   add(events: readonly ResponseEvent[]): void;
   /** Rejects when the store fails; the events stay for the next flush. */
   flush(): Promise<void>;
-  /** Writes the response as it is. Rejects when the store fails. */
-  keep(): Promise<void>;
+  /** Writes its first events, then the response as queued. Rejects when the store fails. */
+  accept(): Promise<void>;
+  /** Writes the response as ended. Its events must have been written. Rejects when the store fails. */
+  end(): Promise<void>;
   /** Writes the response as a heartbeat, or aborts it if a cancellation was requested. */
   heartbeat(abort: AbortController): Promise<void>;
 }
@@ -33,27 +35,30 @@ export function createBackgroundWriter(
   const { tenant } = pending.caller.client;
   let waiting: ResponseEvent[] = [];
   let pieces = 0;
+  let written = 0;
   let last = Promise.resolve();
   const next = (write: () => Promise<void>) => {
-    const written = last.then(write);
-    last = written.catch(() => {});
-    return written;
+    const done = last.then(write);
+    last = done.catch(() => {});
+    return done;
   };
+  async function flush(): Promise<void> {
+    while (waiting.length > 0) {
+      const events = firstPiece(waiting);
+      await log.write(tenant, pending.id, pieces, events);
+      pieces += 1;
+      written += events.length;
+      waiting = waiting.slice(events.length);
+    }
+  }
 
   return {
     add(events) {
       waiting.push(...events);
     },
-    flush: () =>
-      next(async () => {
-        while (waiting.length > 0) {
-          const events = firstPiece(waiting);
-          await log.write(tenant, pending.id, pieces, events);
-          pieces += 1;
-          waiting = waiting.slice(events.length);
-        }
-      }),
-    keep: () => next(() => keepResponse(pending, context)),
+    flush: () => next(flush),
+    accept: () => next(() => flush().then(() => keepResponse(pending, context))),
+    end: () => next(() => keepResponse(pending, context, written)),
     heartbeat: (abort) =>
       next(async () => {
         if (await isCancelled()) abort.abort();
@@ -65,8 +70,9 @@ export function createBackgroundWriter(
 /** Maximum characters per entry: after an outage many events may be pending. */
 const MAX_PIECE = 1_000_000;
 
+/** A copy, because more events are added while it is written. */
 function firstPiece(events: readonly ResponseEvent[]): readonly ResponseEvent[] {
   let size = 0;
   const end = events.findIndex(({ json }) => (size += json.length) > MAX_PIECE);
-  return end === -1 ? events : events.slice(0, Math.max(end, 1));
+  return end === -1 ? [...events] : events.slice(0, Math.max(end, 1));
 }

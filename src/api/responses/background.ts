@@ -9,6 +9,7 @@ import * as z from "zod";
 import { createEntries, type Entries } from "../../store/entries.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { shutdownError } from "../../models/shutdown.ts";
+import type { Client } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import type { ResponsesContext } from "./context.ts";
 import { ignoreStoreFailure, type PendingResponse } from "./create-response.ts";
@@ -18,6 +19,7 @@ import { createBackgroundWriter } from "./background-writer.ts";
 import { isInFlight, type StoredResponse } from "./response-store.ts";
 import { runInBackground } from "./run-in-background.ts";
 import { withEvents } from "./stream-response.ts";
+import { showResponse } from "./to-client.ts";
 import type { ResponseEvent } from "./to-events.ts";
 import { sleep } from "../../streams/timers.ts";
 
@@ -25,8 +27,6 @@ import { sleep } from "../../streams/timers.ts";
 const DEAD_AFTER_MS = 30_000;
 /** How often a follower polls for new events. */
 const POLL_MS = 100;
-/** Polls for the last event of an ended response before giving up. */
-const POLLS_AFTER_END = 20;
 
 export interface Background {
   /**
@@ -36,9 +36,9 @@ export interface Background {
   start(pending: PendingResponse): Promise<Started>;
   /** The stored response. One without a recent heartbeat is marked as failed first. */
   read(tenant: string, id: string): Promise<StoredResponse | undefined>;
-  /** Its stored and future events, after a sequence number. */
+  /** Its stored and future events, after a sequence number, as the client may see them. */
   follow(
-    tenant: string,
+    client: Client,
     id: string,
     startingAfter: number,
     signal: AbortSignal,
@@ -87,7 +87,7 @@ class BackgroundResponses implements Background {
     const writer = createBackgroundWriter(pending, context, { log: this.#log, isCancelled });
     writer.add(streamed.writer.queue());
     const abort = new AbortController();
-    const accepted = writer.keep();
+    const accepted = writer.accept();
     const ended = accepted
       .then(() => runInBackground(streamed, context, writer, abort))
       .catch((error: unknown) => this.#giveUp(tenant, pending.id, error))
@@ -108,38 +108,31 @@ class BackgroundResponses implements Background {
   }
 
   async *follow(
-    tenant: string,
+    client: Client,
     id: string,
     startingAfter: number,
     signal: AbortSignal,
   ): AsyncGenerator<ResponseEvent> {
+    const { tenant } = client;
     let sequence = 0;
-    let polls = 0;
-    for (let batch = 0; ;) {
-      const events = await this.#log.read(tenant, id, batch);
+    let piece = 0;
+    for (let ended: StoredResponse | undefined; ;) {
+      const events = await this.#log.read(tenant, id, piece);
       if (events !== undefined) {
-        batch++;
-        polls = 0;
-        for (const event of events) {
+        piece++;
+        for (const event of events) if (sequence++ > startingAfter) yield event;
+      } else if (ended !== undefined) {
+        for (const event of lastEvents(ended, sequence, client)) {
           if (sequence++ > startingAfter) yield event;
-          if (TERMINAL.has(event.type)) return;
         }
-        continue;
-      }
-      const entry = await this.read(tenant, id);
-      if (entry === undefined || signal.aborted) return;
-      const { status } = entry.response;
-      if (status === "cancelled" && polls++ > 0) {
-        yield cancellationOf(entry, sequence);
         return;
+      } else {
+        const entry = await this.read(tenant, id);
+        if (entry === undefined || signal.aborted) return;
+        // Its events were stored before its end, but perhaps after they were read here.
+        if (isInFlight(entry.response)) await sleep(POLL_MS, signal);
+        else ended = entry;
       }
-      // The last events are written after the response itself.
-      if (!isInFlight(entry.response) && polls++ >= POLLS_AFTER_END) {
-        if (status !== "failed") throw lostEvents(id);
-        yield* deathOf(entry, sequence);
-        return;
-      }
-      await sleep(POLL_MS, signal);
     }
   }
 
@@ -199,7 +192,7 @@ class BackgroundResponses implements Background {
     changed: Readonly<Record<string, unknown>> & { readonly status: string },
   ): Promise<StoredResponse> {
     const response = { ...entry.response, ...changed };
-    const next = { ...entry, response, storedAt: this.#now() };
+    const next = { ...entry, response, storedAt: this.#now(), events: undefined };
     await this.#context.responses.put(tenant, next, { store: true, earlier: [] });
     return next;
   }
@@ -217,12 +210,6 @@ const TOO_LARGE = {
   message: "The response became too large to be stored.",
 };
 
-const TERMINAL: ReadonlySet<string> = new Set([
-  "response.completed",
-  "response.incomplete",
-  "response.failed",
-]);
-
 export function unknownResponse(id: string): RequestError {
   return new RequestError(`There is no response with the id ${JSON.stringify(id)}.`, {
     status: 404,
@@ -230,6 +217,12 @@ export function unknownResponse(id: string): RequestError {
     errorType: "response_not_found",
   });
 }
+
+const storedFailure = z.lazy(() =>
+  z.object({
+    error: z.object({ code: z.string().nullable(), message: z.string() }).nullish(),
+  }),
+);
 
 function lostEvents(id: string): RequestError {
   return new RequestError(`The events of the response ${id} have expired.`, {
@@ -239,17 +232,25 @@ function lostEvents(id: string): RequestError {
   });
 }
 
-/** The API has no event for a cancellation: the response in this one says `cancelled`, so that no stream just stops. */
-function cancellationOf({ response }: StoredResponse, sequence: number): ResponseEvent {
-  const event = { type: "response.incomplete", sequence_number: sequence, response };
-  return { type: event.type, json: JSON.stringify(event) };
+/**
+ * The events after the stored ones. Throws a {@link RequestError} when stored ones are missing.
+ *
+ * A response that could not write its own end, because its process has died, it became too large or another gateway
+ * cancelled it, has no number of events.
+ */
+function lastEvents(entry: StoredResponse, sequence: number, client: Client): ResponseEvent[] {
+  const { response, events } = entry;
+  if (events !== undefined && events !== sequence) throw lostEvents(response.id);
+  const { status } = response;
+  const { error } = storedFailure.parse(response);
+  // The API has no event for a cancellation. The response in this one says `cancelled`, so that no stream just stops.
+  const type = status === "cancelled" ? "response.incomplete" : `response.${status}`;
+  const shown = { response: showResponse(response, client) };
+  if (events !== undefined || error == null) return [toEvent(type, sequence, shown)];
+  const members = toErrorMembers({ ...error, type: "server_error", param: null });
+  return [toEvent("error", sequence, members), toEvent(type, sequence + 1, shown)];
 }
 
-/** The last events of a response whose process has died before writing them. */
-function deathOf({ response }: StoredResponse, sequence: number): ResponseEvent[] {
-  const members = toErrorMembers({ ...DEATH, type: "server_error", param: null });
-  return [
-    { type: "error", sequence_number: sequence, ...members },
-    { type: "response.failed", sequence_number: sequence + 1, response },
-  ].map((event) => ({ type: event.type, json: JSON.stringify(event) }));
+function toEvent(type: string, sequence: number, members: object): ResponseEvent {
+  return { type, json: JSON.stringify({ type, sequence_number: sequence, ...members }) };
 }

@@ -162,10 +162,15 @@ export async function collectResponse(
   return builder.response();
 }
 
-/** Writes the response as it stands to the store, and into its conversation once it has ended. */
+/**
+ * Writes the response as it stands to the store, and into its conversation once it has ended.
+ *
+ * @param events how many of its events have been stored, if they are.
+ */
 export async function keepResponse(
   pending: PendingResponse,
   deps: ResponsesContext,
+  events?: number,
 ): Promise<void> {
   const { request, context, caller, builder } = pending;
   const { tenant } = caller.client;
@@ -178,6 +183,7 @@ export async function keepResponse(
       input: context.input,
       ancestors: context.ancestors,
       storedAt: deps.now().getTime(),
+      events,
     },
     { store: request.store ?? true, earlier: context.earlier },
   );

@@ -19,6 +19,8 @@ export interface StoredResponse {
   readonly ancestors: readonly string[];
   /** Milliseconds since 1970. */
   readonly storedAt: number;
+  /** Of a background response that has ended: how many events precede its last one. They were stored before. */
+  readonly events?: number | undefined;
 }
 
 export type StoredResource = Readonly<Record<string, unknown>> & {
@@ -57,6 +59,7 @@ const storedResponse = z.lazy(() =>
     input: z.array(wireItem()),
     ancestors: z.array(z.string()),
     storedAt: z.number(),
+    events: z.number().optional(),
   }),
 );
 

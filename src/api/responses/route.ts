@@ -75,7 +75,7 @@ async function answerInBackground(
   waitUntil(c, ended);
   if (!request.stream) return c.json(queued, 200, toHeaders(pending));
   const abort = createAbort(c.req.raw.signal);
-  const events = background.follow(caller.client.tenant, id, -1, abort.signal);
+  const events = background.follow(caller.client, id, -1, abort.signal);
   const ending: Ending = { isNear: false };
   return sseResponse(c, toFrames(events, ending), {
     ending,

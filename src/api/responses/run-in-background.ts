@@ -1,12 +1,17 @@
-/** Runs a background response: writes its events to the store while it runs, and its end when it has ended. */
+/**
+ * Runs a background response: writes its events to the store while it runs, and the response when it has ended.
+ *
+ * The last event is not written. Whoever follows the response makes it from the stored response, which is written after
+ * all other events: a process that is killed at any moment leaves events that end as the response did.
+ */
 import { StoreError } from "../../store/store-error.ts";
 import { consume } from "../../streams/push-stream.ts";
 import { sleep } from "../../streams/timers.ts";
 import { describeError } from "../errors.ts";
 import type { BackgroundWriter } from "./background-writer.ts";
 import type { ResponsesContext } from "./context.ts";
-import { ignoreStoreFailure } from "./create-response.ts";
-import { type StreamedResponse, streamResponse } from "./stream-response.ts";
+import { ignoreStoreFailure, runPending } from "./create-response.ts";
+import type { StreamedResponse } from "./stream-response.ts";
 
 /** How often new events are written. */
 const FLUSH_MS = 200;
@@ -22,8 +27,6 @@ export async function runInBackground(
 ): Promise<void> {
   const { writer, builder } = streamed;
   const { stopping } = context.shutdown;
-  const keep = () => persist(() => backgroundWriter.keep(), stopping);
-  const flush = () => persist(() => backgroundWriter.flush(), stopping);
   let ticks = 0;
   let isBusy = false;
   const timer = setInterval(() => {
@@ -39,19 +42,19 @@ export async function runInBackground(
       .finally(() => (isBusy = false));
   }, FLUSH_MS);
   try {
-    await consume(streamResponse(streamed, context, abort.signal, keep), (event) => {
-      backgroundWriter.add([event]);
+    await consume(runPending(streamed, context, abort.signal), (event) => {
+      const events = writer.push(event);
+      backgroundWriter.add(event.type === "end" ? events.slice(0, -1) : events);
       return true;
     });
   } catch (error) {
     if (abort.signal.aborted) builder.cancel();
-    else backgroundWriter.add(writer.fail(describeError(error)));
-    await flush();
-    await keep();
+    else backgroundWriter.add(writer.fail(describeError(error)).slice(0, -1));
   } finally {
     clearInterval(timer);
   }
-  await flush();
+  await persist(() => backgroundWriter.flush(), stopping);
+  await persist(() => backgroundWriter.end(), stopping);
 }
 
 /** Waits between attempts to write the end of a response. */

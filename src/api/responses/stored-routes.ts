@@ -38,7 +38,7 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
     }
     const abort = createAbort(c.req.raw.signal);
     const after = query.starting_after ?? -1;
-    const events = background.follow(c.get("client").tenant, response.id, after, abort.signal);
+    const events = background.follow(c.get("client"), response.id, after, abort.signal);
     const { signal } = abort;
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
     const ending: Ending = { isNear: false };

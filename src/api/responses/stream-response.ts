@@ -1,4 +1,4 @@
-/** A response as a stream of events: over HTTP, over a WebSocket, or stored for a background response. */
+/** A response as a stream of events: over HTTP or over a WebSocket. */
 import {
   consume,
   createPushStream,
@@ -43,14 +43,13 @@ export function streamResponse(
   streamed: StreamedResponse,
   context: ResponsesContext,
   signal: AbortSignal,
-  keep: () => Promise<void> = () => keepResponse(streamed, context),
 ): PushStream<ResponseEvent> {
   const { writer, builder } = streamed;
   return createPushStream((consumer) =>
     consume(runPending(streamed, context, signal), (event) => {
       const events = writer.push(event);
       if (event.type !== "end") return deliverAll(events, consumer);
-      return keep().then(
+      return keepResponse(streamed, context).then(
         () => deliverAll(events, consumer),
         async (error: unknown) => {
           // A failure is reported whether or not it could be stored. Success is not: it would promise a stored response.

@@ -160,6 +160,21 @@ describe("a background response", () => {
     expect((await follow(app, id)).at(-1)).toMatchObject({ type: "response.incomplete", response });
   });
 
+  test("shows no reasoning to followers that may not see it, however it ends", async () => {
+    const script = { write: ANSWER.replace("Hm.", "Secret.").slice(0, -12), hang: true };
+    const engine = scriptedEngine([script]);
+    const app = responsesApp({ engine, settings: { reasoningPolicy: "none" } });
+    const id = await start(app);
+    await expect.poll(() => engine.open).toBe(1);
+    await app.send("POST", `/v1/responses/${id}/cancel`);
+    const events = await follow(app, id);
+    expect(events.at(-1)).toMatchObject({
+      type: "response.incomplete",
+      response: { status: "cancelled", output: [{ type: "reasoning", content: [] }] },
+    });
+    expect(JSON.stringify(events)).not.toContain("Secret");
+  });
+
   test("that has ended cannot be cancelled", async () => {
     const app = responsesApp({ engine: scriptedEngine([ANSWER]) });
     const id = await start(app);
@@ -193,6 +208,53 @@ describe("through another gateway with the same store", () => {
     const following = follow(other, id);
     open();
     expect(consume(await following)).toEqual(await until(other, id, "completed"));
+  });
+
+  test.each([
+    ["completed", ANSWER],
+    ["incomplete", { write: ANSWER.slice(0, 40), finish: "length" as const }],
+    ["failed", { write: ANSWER.slice(0, 60), fail: new EngineError("closed", "why") }],
+  ])(
+    "it is followed to its end if its gateway dies once it is stored as %s",
+    async (status, script) => {
+      const store = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
+      let isDead = false;
+      const dying: Store = {
+        ...store,
+        set: async (key, value, ...rest) => {
+          if (isDead) return new Promise(() => {});
+          isDead = key.startsWith("response:") && JSON.parse(value).response.status === status;
+          return store.set(key, value, ...rest);
+        },
+      };
+      const one = responsesApp({ engine: scriptedEngine([script]), store: dying });
+      const other = responsesApp({ engine: scriptedEngine([]), store });
+      const id = await start(one);
+      const ended = await until(other, id, status);
+      expect(isDead).toBe(true);
+      const events = await follow(other, id);
+      expect(consume(events)).toEqual(ended);
+      expect(await follow(other, id, events.length - 2)).toEqual(events.slice(-1));
+    },
+  );
+
+  test("it is not followed to an end without its beginning", async () => {
+    const store = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
+    const pieces = new Set<string>();
+    const watched: Store = {
+      ...store,
+      set: async (key, ...rest) => {
+        if (key.startsWith("response-events:")) pieces.add(key);
+        return store.set(key, ...rest);
+      },
+    };
+    const app = responsesApp({ engine: scriptedEngine([ANSWER]), store: watched });
+    const id = await start(app);
+    await until(app, id, "completed");
+    await Promise.all([...pieces].map((key) => store.delete(key)));
+    const response = await app.send("GET", `/v1/responses/${id}?stream=true`);
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain("have expired");
   });
 
   test("it can be cancelled", async () => {
@@ -286,6 +348,41 @@ describe("with a store that fails", () => {
     // Refused requests are not counted.
     state.isDown = false;
     await eventually(() => start(app));
+  });
+
+  test("no event is lost that comes while others are written", async () => {
+    const engine = scriptedEngine([ANSWER]);
+    const writing = Promise.withResolvers<void>();
+    const generated = Promise.withResolvers<void>();
+    const gated: ScriptedEngine = {
+      ...engine,
+      async *complete(request, signal) {
+        let count = 0;
+        try {
+          for await (const event of engine.complete(request, signal)) {
+            yield event;
+            if (++count === 8) await writing.promise;
+          }
+        } finally {
+          generated.resolve();
+        }
+      },
+    };
+    const memory = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
+    const store: Store = {
+      ...memory,
+      set: async (key, value, ...rest) => {
+        if (key.startsWith("response-events:") && value.includes("response.in_progress")) {
+          writing.resolve();
+          await generated.promise;
+        }
+        return memory.set(key, value, ...rest);
+      },
+    };
+    const app = responsesApp({ engine: gated, store });
+    const id = await start(app);
+    const done = await until(app, id, "completed");
+    expect(consume(await follow(app, id))).toEqual(done);
   });
 
   test("a response finished meanwhile is written when the store recovers", async () => {
