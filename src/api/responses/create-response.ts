@@ -163,7 +163,8 @@ export async function collectResponse(
 }
 
 /**
- * Writes the response as it stands to the store, and into its conversation once it has ended.
+ * Writes the response as it stands to the store. Once it has ended, its conversation is extended first, so that whoever
+ * reads the end can continue the conversation.
  *
  * @param events how many of its events have been stored, if they are.
  */
@@ -176,6 +177,16 @@ export async function keepResponse(
   const { tenant } = caller.client;
   const response = builder.response();
   const output = builder.output.map((item) => ({ ...item }));
+  const hasEnded = response.status === "completed" || response.status === "incomplete";
+  if (context.conversation !== undefined && hasEnded) {
+    const added = [...context.input, ...output];
+    await deps.conversations.update(tenant, context.conversation, (conversation) => {
+      const { items } = conversation;
+      // A background response writes its end again if the store did not take all of it.
+      const isThere = items.some(({ id }) => id === added.at(-1)?.id);
+      return isThere ? conversation : { ...conversation, items: [...items, ...added] };
+    });
+  }
   await caller.responses.put(
     tenant,
     {
@@ -187,12 +198,6 @@ export async function keepResponse(
     },
     { store: request.store ?? true, earlier: context.earlier },
   );
-  const hasEnded = response.status === "completed" || response.status === "incomplete";
-  if (context.conversation === undefined || !hasEnded) return;
-  await deps.conversations.update(tenant, context.conversation, (conversation) => ({
-    ...conversation,
-    items: [...conversation.items, ...context.input, ...output],
-  }));
 }
 
 /** Rethrows anything but a store failure, which the store has reported already. */

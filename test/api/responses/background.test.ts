@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { sha256Hex } from "../../../src/api/auth.ts";
 import { EngineError } from "../../../src/engines/engine-error.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
@@ -383,6 +384,34 @@ describe("with a store that fails", () => {
     const id = await start(app);
     const done = await until(app, id, "completed");
     expect(consume(await follow(app, id))).toEqual(done);
+  });
+
+  test("a conversation is extended once, before the response is stored as ended", async () => {
+    const memory = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
+    const ends: number[] = [];
+    let conversation = "";
+    const items = async () => {
+      const read = await app.send("GET", `/v1/conversations/${conversation}/items`);
+      return z.object({ data: z.array(z.object({ type: z.string() })) }).parse(await read.json())
+        .data;
+    };
+    const store: Store = {
+      ...memory,
+      set: async (key, value, ...rest) => {
+        if (key.startsWith("response:") && JSON.parse(value).response.status === "completed") {
+          ends.push((await items()).length);
+          if (ends.length === 1) throw new Error("connection reset");
+        }
+        return memory.set(key, value, ...rest);
+      },
+    };
+    const app = responsesApp({ engine: scriptedEngine([ANSWER]), store });
+    const made = await (await app.send("POST", "/v1/conversations", {})).json();
+    conversation = z.object({ id: z.string() }).parse(made).id;
+    const started = await app.send("POST", "/v1/responses", { ...REQUEST, conversation });
+    await until(app, responseObject.parse(await started.json()).id, "completed");
+    expect(ends).toEqual([3, 3]);
+    expect(await items()).toHaveLength(3);
   });
 
   test("a response finished meanwhile is written when the store recovers", async () => {
