@@ -23,13 +23,13 @@ export interface Outcome {
   readonly number: number;
   readonly kind: ClientKind;
   /**
-   * - `whole`: the complete answer, in order
+   * - `complete`: the complete answer, in order
    * - `refused`: an HTTP error in its envelope, before the response began
-   * - `told`: begun, and ended by an error in the API's format
-   * - `left`: the client disconnected itself
-   * - `untold`: anything else, which is a defect
+   * - `reported`: begun, and ended by an error in the API's format
+   * - `disconnected`: the client disconnected itself
+   * - `defect`: anything else, which is a defect
    */
-  readonly end: "whole" | "refused" | "told" | "left" | "untold";
+  readonly end: "complete" | "refused" | "reported" | "disconnected" | "defect";
   readonly status: number;
   readonly ms: number;
   readonly detail: string;
@@ -59,7 +59,7 @@ export async function ask(kind: ClientKind, asking: Asking): Promise<Outcome> {
   const started = performance.now();
   const ended = await send(kind, asking).catch((error: unknown): Ended => {
     const detail = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    return { end: "untold", status: 0, detail };
+    return { end: "defect", status: 0, detail };
   });
   return { number: asking.number, kind, ms: performance.now() - started, ...ended };
 }
@@ -110,9 +110,10 @@ async function post(asking: Asking, path: string, body: object): Promise<Ended> 
   const text = await response.text();
   const { status } = response;
   if (status !== 200) return refusal(status, text);
-  if (text.includes(answerText(asking.words).trim())) return { end: "whole", status, detail: "" };
-  const isTold = /"finish_reason":"error"|"status":"(failed|incomplete)"/.test(text);
-  return { end: isTold ? "told" : "untold", status, detail: text.slice(0, 300) };
+  if (text.includes(answerText(asking.words).trim()))
+    return { end: "complete", status, detail: "" };
+  const isReported = /"finish_reason":"error"|"status":"(failed|incomplete)"/.test(text);
+  return { end: isReported ? "reported" : "defect", status, detail: text.slice(0, 300) };
 }
 
 async function stream(asking: Asking, path: string, body: object): Promise<Ended> {
@@ -136,8 +137,8 @@ function refusal(status: number, text: string): Ended {
   } catch {
     body = undefined;
   }
-  const isTold = envelope.safeParse(body).success && !text.includes("failed to handle");
-  return { end: isTold ? "refused" : "untold", status, detail: text.slice(0, 300) };
+  const isReported = envelope.safeParse(body).success && !text.includes("failed to handle");
+  return { end: isReported ? "refused" : "defect", status, detail: text.slice(0, 300) };
 }
 
 const streamed = z.object({
@@ -157,25 +158,25 @@ const streamed = z.object({
 
 function streamEnd(text: string, words: number): Ended {
   const problem = findStreamProblem(text);
-  if (problem !== undefined) return { end: "untold", status: 200, detail: problem.slice(0, 300) };
+  if (problem !== undefined) return { end: "defect", status: 200, detail: problem.slice(0, 300) };
   const events = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = ""]) =>
     streamed.parse(JSON.parse(data)),
   );
   const texts = new Map<number, string>();
-  let isTold = false;
+  let isReported = false;
   for (const { type, delta, error, choices = [] } of events) {
-    isTold ||= error != null || type === "response.failed" || type === "response.incomplete";
+    isReported ||= error != null || type === "response.failed" || type === "response.incomplete";
     if (type === "response.output_text.delta") texts.set(0, (texts.get(0) ?? "") + delta);
     for (const choice of choices) {
       const { index, finish_reason: finish } = choice;
-      isTold ||= finish === "error";
+      isReported ||= finish === "error";
       texts.set(index, (texts.get(index) ?? "") + (choice.delta.content ?? ""));
     }
   }
   const expected = answerText(words);
-  const isWhole = texts.size > 0 && [...texts.values()].every((each) => each === expected);
-  const end = isTold ? "told" : isWhole ? "whole" : "untold";
-  return { end, status: 200, detail: end === "whole" ? "" : text.slice(-300) };
+  const isComplete = texts.size > 0 && [...texts.values()].every((each) => each === expected);
+  const end = isReported ? "reported" : isComplete ? "complete" : "defect";
+  return { end, status: 200, detail: end === "complete" ? "" : text.slice(-300) };
 }
 
 const stored = z.looseObject({ id: z.string(), status: z.string() });
@@ -194,11 +195,11 @@ async function inBackground(asking: Asking): Promise<Ended> {
       signal,
     });
     const said = await answer.text();
-    if (answer.status !== 200) return { end: "untold", status: answer.status, detail: said };
+    if (answer.status !== 200) return { end: "defect", status: answer.status, detail: said };
     const { status } = stored.parse(JSON.parse(said));
-    if (status === "completed") return { end: "whole", status: 200, detail: "" };
+    if (status === "completed") return { end: "complete", status: 200, detail: "" };
     if (status !== "queued" && status !== "in_progress") {
-      return { end: "told", status: 200, detail: status };
+      return { end: "reported", status: 200, detail: status };
     }
   }
 }
@@ -210,7 +211,7 @@ function overSocket(asking: Asking): Promise<Ended> {
   const socket = openSocket(asking);
   const { promise, resolve } = Promise.withResolvers<Ended>();
   const timer = setTimeout(() => {
-    resolve({ end: "untold", status: 0, detail: "no end" });
+    resolve({ end: "defect", status: 0, detail: "no end" });
   }, PATIENCE_MS);
   const create = JSON.stringify({
     type: "response.create",
@@ -219,23 +220,27 @@ function overSocket(asking: Asking): Promise<Ended> {
     store: false,
   });
   let responses = 0;
-  let told = "";
+  let error = "";
   socket.addEventListener("open", () => socket.send(create));
   socket.addEventListener("message", ({ data }) => {
     const { type } = socketEvent.parse(JSON.parse(String(data)));
     if (type === "error" || type === "response.failed" || type === "response.incomplete") {
-      told = String(data).slice(0, 300);
+      error = String(data).slice(0, 300);
     } else if (type !== "response.completed") {
       return;
     }
     responses++;
     if (responses < 2) socket.send(create);
-    else resolve({ end: told === "" ? "whole" : "told", status: 101, detail: told });
+    else resolve({ end: error === "" ? "complete" : "reported", status: 101, detail: error });
   });
   socket.addEventListener("close", ({ code, reason }) => {
     // A proper close has a code and a reason.
-    const isTold = code === 1000 || code === 1001 || code === 1012;
-    resolve({ end: isTold ? "told" : "untold", status: 101, detail: `closed ${code} ${reason}` });
+    const isReported = code === 1000 || code === 1001 || code === 1012;
+    resolve({
+      end: isReported ? "reported" : "defect",
+      status: 101,
+      detail: `closed ${code} ${reason}`,
+    });
   });
   return promise.finally(() => {
     clearTimeout(timer);
@@ -316,9 +321,9 @@ async function leave(asking: Asking): Promise<Ended> {
     const asked = request(asking, body, abort.signal);
     const response = await fetch(`${asking.origin}/v1/chat/completions`, asked);
     await response.text();
-    return { end: "left", status: response.status, detail: "" };
+    return { end: "disconnected", status: response.status, detail: "" };
   } catch (error) {
-    if (abort.signal.aborted) return { end: "left", status: 0, detail: "" };
+    if (abort.signal.aborted) return { end: "disconnected", status: 0, detail: "" };
     throw error;
   } finally {
     clearTimeout(timer);

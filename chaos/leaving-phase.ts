@@ -31,13 +31,13 @@ export const leavingPhase: Phase = {
       const ended = await Promise.all(short);
       const cut = await Promise.all(long);
       for (const socket of halves) socket.destroy();
-      const lost = ended.filter(({ end }) => end !== "whole");
+      const lost = ended.filter(({ end }) => end !== "complete");
       stage.expect(lost.length === 0, `could have ended: ${tell(lost)}`);
-      const whole = cut.filter(({ end }) => end === "whole");
-      stage.expect(whole.length === 0, "the long ones were too short to be cut");
+      const complete = cut.filter(({ end }) => end === "complete");
+      stage.expect(complete.length === 0, "the long ones were too short to be cut");
       stage.expect(ms < GRACE_MS + MARGIN_MS, `the process left after ${Math.round(ms)} ms`);
       stage.expect(begunOf(stage) === 40, `only ${begunOf(stage)} had begun`);
-      return `gone after ${Math.round(ms)} ms, ${ended.length - lost.length} ended, ${cut.length} cut and told`;
+      return `gone after ${Math.round(ms)} ms, ${ended.length - lost.length} ended, ${cut.length} cut and reported`;
     }),
 };
 

@@ -133,11 +133,11 @@ export async function onStage(
 const HOLD_LIMIT_MS = 200;
 
 function judge(outcomes: readonly Outcome[], gateway: ChaosGateway): string[] {
-  const untold = outcomes.filter(({ end }) => end === "untold");
-  const violations = untold
+  const defects = outcomes.filter(({ end }) => end === "defect");
+  const violations = defects
     .slice(0, 3)
-    .map(({ kind, status, detail }) => `untold: ${kind} ${status} ${detail}`);
-  if (untold.length > 3) violations.push(`and ${untold.length - 3} more untold`);
+    .map(({ kind, status, detail }) => `defect: ${kind} ${status} ${detail}`);
+  if (defects.length > 3) violations.push(`and ${defects.length - 3} more defects`);
   if (gateway.slowestHealthMs === Infinity) violations.push("/health was not answered");
   if (gateway.longestHoldMs > HOLD_LIMIT_MS) {
     violations.push(`the event loop was held for ${Math.round(gateway.longestHoldMs)} ms`);
@@ -178,7 +178,7 @@ export function anyKind(random: Random): ClientKind {
 }
 
 export function notWhole(outcomes: readonly Outcome[]): Outcome[] {
-  return outcomes.filter(({ end }) => end !== "whole" && end !== "left");
+  return outcomes.filter(({ end }) => end !== "complete" && end !== "disconnected");
 }
 
 export function tell(outcomes: readonly Outcome[]): string {

@@ -53,7 +53,7 @@ export const PHASES: readonly Phase[] = [
   },
   {
     name: "lies",
-    says: "one of two engines lies in every way; the other's answers are whole",
+    says: "one of two engines lies in every way; the other's answers are complete",
     run: (random) => onStage({ engines: 2 }, (stage) => lies(stage, random)),
   },
   {
@@ -210,7 +210,7 @@ async function lies(stage: Stage, random: Random): Promise<string> {
   // These are valid except in form, and each must be served.
   for (const fault of ["no-done", "bad-usage"] as const) {
     const outcome = await stage.ask("chat-stream", "a", `fault ${fault} `);
-    stage.expect(outcome.end === "whole", `${fault}: ${outcome.end} ${outcome.detail}`);
+    stage.expect(outcome.end === "complete", `${fault}: ${outcome.end} ${outcome.detail}`);
     stage.expect(outcome.ms < 3_000, `${fault}: took ${Math.round(outcome.ms)} ms`);
   }
   await expectHealed(stage);

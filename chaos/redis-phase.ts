@@ -53,7 +53,7 @@ async function expectRefused(stage: Stage, name: string): Promise<void> {
 }
 
 function isHonest({ end, status }: Outcome): boolean {
-  return end === "whole" || (end === "refused" && status === 503);
+  return end === "complete" || (end === "refused" && status === 503);
 }
 
 async function expectKept(stage: Stage, when: string): Promise<void> {

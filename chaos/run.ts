@@ -40,7 +40,7 @@ async function runPhases(): Promise<boolean> {
   let violations = 0;
   let round = 0;
   console.log(
-    "| phase | requests | whole | refused | told | left | slowest /health | longest hold | s | |",
+    "| phase | requests | complete | refused | reported | disconnected | slowest /health | longest hold | s | |",
   );
   console.log("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |");
   do {
@@ -72,7 +72,13 @@ async function runPhase(phase: Phase, phaseSeed: number): Promise<number> {
   clearTimeout(stuck);
   const count = (end: Outcome["end"]) => outcomes.filter((each) => each.end === end).length;
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
-  const counts = [outcomes.length, count("whole"), count("refused"), count("told"), count("left")];
+  const counts = [
+    outcomes.length,
+    count("complete"),
+    count("refused"),
+    count("reported"),
+    count("disconnected"),
+  ];
   const verdict = violations.length === 0 ? "ok" : `${violations.length} VIOLATED`;
   const times = `${Math.round(slowestHealthMs)} ms | ${Math.round(longestHoldMs)} ms`;
   console.log(

@@ -95,5 +95,5 @@ export function findStreamProblem(text: string): string | undefined {
   const isTold = last?.error !== undefined || TERMINAL_EVENTS.has(last?.type ?? "");
   // A chat stream ends with [DONE] or an error; a stream of events with one of the terminal ones.
   const isComplete = last?.type === undefined ? hasDone || isTold : isTold;
-  return isComplete ? undefined : `the stream ends untold: ${text.slice(-300)}`;
+  return isComplete ? undefined : `the stream ends without an end or an error: ${text.slice(-300)}`;
 }

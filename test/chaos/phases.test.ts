@@ -20,13 +20,13 @@ describe("a phase of chaos, `npm run chaos` has all of them", () => {
     const { violations } = await onStage({ engines: 1, settings: UNHURRIED }, async (stage) => {
       // The client expects two words more than the engine writes.
       await stage.ask("chat", "a", "words 10 ", 12);
-      const told = await stage.ask("chat-stream", "b", "fault cut ");
-      stage.expect(told.end === "whole", `it was ${told.end}`);
+      const cut = await stage.ask("chat-stream", "b", "fault cut ");
+      stage.expect(cut.end === "complete", `it was ${cut.end}`);
       return undefined;
     });
     expect(violations.filter((violation) => !isTimed(violation))).toEqual([
-      "it was told",
-      expect.stringMatching(/^untold: chat 200 /),
+      "it was reported",
+      expect.stringMatching(/^defect: chat 200 /),
     ]);
   });
 });
