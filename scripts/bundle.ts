@@ -10,6 +10,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import * as z from "zod";
+import { COMMAND_BUNDLE } from "./command-bundle.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SOURCES = join(ROOT, "src");
@@ -20,7 +21,6 @@ const manifestSchema = z.object({
   name: z.string(),
   version: z.string(),
   license: z.string().optional(),
-  peerDependencies: z.record(z.string(), z.string()).optional(),
 });
 
 /** Reads the text of the largest module on first use: as a module, a tenth of each start would be parsing it. */
@@ -46,31 +46,14 @@ const ownUrls: Plugin = {
   },
 };
 
-const { peerDependencies = {} } = readManifest(ROOT);
 const { metafile } = await build({
+  ...COMMAND_BUNDLE,
   absWorkingDir: ROOT,
   entryPoints: [join(SOURCES, "node/main.ts")],
   outdir: join(ROOT, "dist", FOLDER),
-  bundle: true,
-  splitting: true,
-  format: "esm",
-  platform: "node",
-  target: "node22",
-  // The API of OpenTelemetry has to be the one that its SDK finds.
-  external: [
-    ...Object.keys(peerDependencies),
-    "@opentelemetry/api",
-    "bufferutil",
-    "utf-8-validate",
-  ],
-  // For packages in CommonJS.
-  banner: {
-    js: 'import { createRequire as toRequire } from "node:module";\nconst require = toRequire(import.meta.url);',
-  },
   plugins: [ownUrls],
   legalComments: "none",
   metafile: true,
-  logLevel: "warning",
 });
 
 /** In a clone, without a build, the browser loads its modules one by one. */

@@ -57,7 +57,7 @@ afterAll(() => rm(folder, { recursive: true }));
 async function copyCheckout(target: string): Promise<string> {
   await mkdir(target);
   const files = (await readdir(ROOT, { withFileTypes: true })).filter((entry) => entry.isFile());
-  for (const name of ["src", "scripts/bundle.ts", ...files.map((entry) => entry.name)]) {
+  for (const name of ["src", "scripts", ...files.map((entry) => entry.name)]) {
     await cp(join(ROOT, name), join(target, name), { recursive: true });
   }
   await symlink(join(ROOT, "node_modules"), join(target, "node_modules"));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { inject } from "vitest";
-import manifest from "../../package.json" with { type: "json" };
+import { COMMAND_BUNDLE } from "../../scripts/command-bundle.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -35,25 +35,11 @@ async function bundle(target: string): Promise<string> {
   // Processes of tests run in parallel: the first one's is used, and nobody reads half a bundle.
   const unfinished = `${target}-${randomUUID()}`;
   await build({
+    ...COMMAND_BUNDLE,
     absWorkingDir: ROOT,
     entryPoints: ["src/node.ts"],
     outdir: unfinished,
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node22",
-    external: [
-      ...Object.keys(manifest.peerDependencies),
-      "@opentelemetry/api",
-      "bufferutil",
-      "utf-8-validate",
-    ],
-    banner: {
-      js: 'import { createRequire as toRequire } from "node:module";\nconst require = toRequire(import.meta.url);',
-    },
     plugins: [sourceUrls],
-    logLevel: "warning",
   });
   await rename(unfinished, target).catch(() => rm(unfinished, { recursive: true }));
   return script;
