@@ -53,16 +53,30 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Packing builds: `dist` of the checkout itself may be in use. */
+/**
+ * Packing builds: `dist` of the checkout itself may be in use. The copy has what an image is built from, so what the
+ * Dockerfile forgets is missing here.
+ */
 async function copyCheckout(target: string): Promise<string> {
   await mkdir(target);
-  const files = (await readdir(ROOT, { withFileTypes: true })).filter((entry) => entry.isFile());
-  for (const name of ["src", "scripts", ...files.map((entry) => entry.name)]) {
+  for (const name of [...(await copiedByDocker()), "CHANGELOG.md", "README.md"]) {
     await cp(join(ROOT, name), join(target, name), { recursive: true });
   }
   await symlink(join(ROOT, "node_modules"), join(target, "node_modules"));
   return target;
 }
+
+async function copiedByDocker(): Promise<Set<string>> {
+  const dockerfile = await readFile(join(ROOT, "Dockerfile"), "utf8");
+  const copies = dockerfile.matchAll(/^COPY (?!--)(.+) \S+$/gm);
+  return new Set(Array.from(copies, ([, names = ""]) => names.split(" ")).flat());
+}
+
+test("an image is built from no more than the Dockerfile copies", async () => {
+  const ignored = await readFile(join(ROOT, ".dockerignore"), "utf8");
+  const sent = Array.from(ignored.matchAll(/^!(.+)$/gm), ([, name]) => name);
+  expect(new Set(sent)).toEqual(await copiedByDocker());
+});
 
 test("it holds what runs and its types, and nothing they were made with", async () => {
   const entries = await readdir(installed, { recursive: true, withFileTypes: true });
