@@ -40,7 +40,7 @@ import { traceModels } from "./telemetry/tracing/trace-models.ts";
 import { limitCalls } from "./tools/call-quota.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import { createPause, type Pause } from "./turn/slices.ts";
-import { DEFAULT_TEXT_CACHE_BYTES, TEXT_BUDGET } from "./turn/text-budget.ts";
+import { BODY_BUDGET, DEFAULT_TEXT_CACHE_BYTES, TEXT_BUDGET } from "./turn/text-budget.ts";
 
 /** The first API that claims a request handles it. The last one claims every request. */
 const APIS: readonly Api[] = [responsesApi, messagesApi, chatCompletionsApi];
@@ -91,7 +91,9 @@ export interface AppDeps {
 
 export function createApp(deps: AppDeps): Hono<ApiEnv> {
   const { settings, log, registry = createRegistry() } = deps;
-  TEXT_BUDGET.resize(settings.textCacheBytes ?? deps.textCacheBytes ?? DEFAULT_TEXT_CACHE_BYTES);
+  const cacheBytes = settings.textCacheBytes ?? deps.textCacheBytes ?? DEFAULT_TEXT_CACHE_BYTES;
+  TEXT_BUDGET.resize(0.75 * cacheBytes);
+  BODY_BUDGET.resize(0.25 * cacheBytes);
   const services = createServices(deps, registry);
   const authenticate = createAuthenticate(settings);
   const toErrorResponse = createApiErrorHandler(APIS, { isOperator: isPrivate(deps) });

@@ -40,7 +40,12 @@ export function toRequest(path: string, body: string): Request {
     headers: { "content-type": "application/json", "content-length": String(bytes.length) },
   });
   const text = async (): Promise<string> => new TextDecoder().decode(bytes);
-  return Object.defineProperty(request, "text", { value: text });
+  const arrayBuffer = async (): Promise<ArrayBuffer> =>
+    bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+  return Object.defineProperties(request, {
+    text: { value: text },
+    arrayBuffer: { value: arrayBuffer },
+  });
 }
 
 /** A transport that answers every completion with these reads. `onRequest` gets the body sent to the engine. */

@@ -5,14 +5,14 @@ import { RequestError } from "./errors.ts";
 import { checkLimits, type CountedLists, type RequestLimits } from "./limits.ts";
 import type { Stages } from "./stages.ts";
 
-/** Parses and validates a request's body. Throws a {@link RequestError}. */
+/** Parses and validates a request's body: its text, or what it was parsed to. Throws a {@link RequestError}. */
 export async function readRequest<S extends z.ZodType>(
-  text: string,
+  read: string | object,
   schema: S,
   limits: RequestLimits & CountedLists,
   stages: Stages,
 ): Promise<z.infer<S>> {
-  const body = parseBody(text);
+  const body = typeof read === "string" ? parseBody(read) : read;
   checkLimits(body, limits);
   await stages.next();
   const request = parseWith(schema, body);

@@ -68,7 +68,12 @@ class Prompt implements RenderedPrompt {
   }
 
   idsJson(): readonly Uint8Array[] {
-    return this.segments.flatMap((segment) => segmentJson(segment));
+    const parts: Uint8Array[] = [];
+    for (const segment of this.segments) {
+      if (segment.type === "appended") parts.push(toIdsJson(segment.ids));
+      else for (const piece of segment.pieces) parts.push(piece.idsJson());
+    }
+    return parts;
   }
 
   text(): string {
@@ -110,11 +115,6 @@ class Prompt implements RenderedPrompt {
     }
     return this.#text;
   }
-}
-
-function segmentJson(segment: Segment): Uint8Array[] {
-  if (segment.type === "rendered") return segment.pieces.map((piece) => piece.idsJson());
-  return [toIdsJson(segment.ids)];
 }
 
 function writeSegment(segment: Segment, writer: PromptTextWriter): void {

@@ -6,3 +6,6 @@ export const DEFAULT_TEXT_CACHE_BYTES = 16 * 1024 * 1024;
 
 /** The application that was created last sets its size. */
 export const TEXT_BUDGET = new MemoryBudget(DEFAULT_TEXT_CACHE_BYTES);
+
+/** For the beginnings of request bodies. */
+export const BODY_BUDGET = new MemoryBudget(DEFAULT_TEXT_CACHE_BYTES / 4);

@@ -95,7 +95,8 @@ export function toHistory(
  * because a space would end the name.
  */
 function toAuthorName(name: string | null | undefined): string | undefined {
-  const written = (name ?? "").trim().replace(/[^\p{L}\p{N}_.-]+/gu, "_");
+  if (name == null) return undefined;
+  const written = name.trim().replace(/[^\p{L}\p{N}_.-]+/gu, "_");
   return written === "" ? undefined : Array.from(written).slice(0, MAX_NAME_LENGTH).join("");
 }
 

@@ -9,6 +9,7 @@ import type { Model, Models } from "../../models/models.ts";
 import type { Pause } from "../../turn/slices.ts";
 import type { Turn, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
+import { readBody } from "../body-memory.ts";
 import type { ApiEnv, ReasoningPolicy } from "../client.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
@@ -55,11 +56,11 @@ export interface ChatCompletionsDeps {
 export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   app.post("/chat/completions", async (c) => {
-    const bodyText = await c.req.text();
-    const stages = createStages(bodyText.length, deps.pause);
-    const request = await readRequest(bodyText, chatRequest, deps.limits, stages);
-    const model = requireModel(deps.models, request);
     const client = c.get("client");
+    const body = await readBody(c, deps.limits.messageLists);
+    const stages = createStages(body.length, deps.pause);
+    const request = await readRequest(body.value, chatRequest, deps.limits, stages);
+    const model = requireModel(deps.models, request);
     const now = deps.now();
     const { effort, enabled, exclude } = chatReasoning(request);
     const loop = runningSteps(request.messages);
@@ -74,7 +75,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       turnId: c.get("requestId"),
       tenant: client.tenant,
       system: deps.system(now),
-      bodyText,
+      bodyText: body.outline,
       hosted: deps.hosted,
       ...(servers && { servers }),
       restored: new Map([...loop.keys()].map((key, at) => [key, restored[at]?.reasoning ?? []])),

@@ -72,7 +72,7 @@ export interface History {
 
 export interface HistoryOptions {
   /** The request as text, for reading arguments that `JSON.parse` would change. */
-  readonly bodyText: string;
+  readonly bodyText: () => string;
   readonly media: MediaInput;
 }
 
@@ -301,12 +301,12 @@ type ArgumentsReader = (input: unknown, path: readonly (string | number)[]) => s
  * For nearly all arguments `JSON.stringify` reproduces the text that was sent. Only otherwise is the body's
  * text parsed again, which takes 10 ms per megabyte.
  */
-function createArgumentsReader(bodyText: string): ArgumentsReader {
+function createArgumentsReader(bodyText: () => string): ArgumentsReader {
   let messages: { readonly json: Json | undefined } | undefined;
   return (input, path) => {
     const plain = JSON.stringify(input ?? {});
     if (!isChangedByParsing(input)) return plain;
-    messages ??= { json: readMessages(bodyText) };
+    messages ??= { json: readMessages(bodyText()) };
     const json = jsonAt(messages.json, path.slice(1));
     return json === undefined ? plain : toCompactJson(json);
   };

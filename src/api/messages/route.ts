@@ -7,6 +7,7 @@ import { collectTurn } from "../../turn/collect.ts";
 import type { Pause } from "../../turn/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import { createAbort } from "../abort.ts";
+import { type ReadBody, readBody } from "../body-memory.ts";
 import type { ApiEnv } from "../client.ts";
 import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
@@ -59,10 +60,10 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
 
   app.post("/messages", async (c) => {
-    const bodyText = await c.req.text();
-    const stages = createStages(bodyText.length, deps.pause);
-    const request = await readRequest(bodyText, messagesRequest, deps.limits, stages);
-    const { model, turn, headers } = await prepare(c, request, bodyText, stages, deps);
+    const sent = await readBody(c, deps.limits.messageLists);
+    const stages = createStages(sent.length, deps.pause);
+    const request = await readRequest(sent.value, messagesRequest, deps.limits, stages);
+    const { model, turn, headers } = await prepare(c, request, sent, stages, deps);
     const client = c.get("client");
     const options: ReplyOptions = {
       id: `msg_${deps.randomId()}`,
@@ -103,10 +104,10 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
   });
 
   app.post("/messages/count_tokens", async (c) => {
-    const bodyText = await c.req.text();
-    const stages = createStages(bodyText.length, deps.pause);
-    const request = await readRequest(bodyText, countRequest, deps.limits, stages);
-    const { model, turn, headers } = await prepare(c, request, bodyText, stages, deps);
+    const body = await readBody(c, deps.limits.messageLists);
+    const stages = createStages(body.length, deps.pause);
+    const request = await readRequest(body.value, countRequest, deps.limits, stages);
+    const { model, turn, headers } = await prepare(c, request, body, stages, deps);
     const tokens = await model.countTurnTokens(turn, c.req.raw.signal);
     return c.json({ input_tokens: tokens }, 200, headers);
   });
@@ -124,7 +125,7 @@ interface PreparedTurn {
 async function prepare(
   c: Context<ApiEnv>,
   request: CountRequest,
-  bodyText: string,
+  body: ReadBody,
   stages: Stages,
   deps: MessagesDeps,
 ): Promise<PreparedTurn> {
@@ -133,9 +134,10 @@ async function prepare(
   if (model === undefined) throw unknownModel(request.model, deps.models);
   const { tenant } = c.get("client");
   const requestId = c.get("requestId");
-  const history = toHistory(request.messages, { bodyText, media: deps.media });
+  const history = toHistory(request.messages, { bodyText: body.text, media: deps.media });
   const { serverTools, hosted } = deps;
   const { references } = history;
+  const bodyText = body.outline;
   await stages.next();
   const offered = toOfferedFunctions(request, {
     bodyText,

@@ -9,6 +9,7 @@ import { StoreError } from "../../store/store-error.ts";
 import type { Model, Models } from "../../models/models.ts";
 import { TurnError } from "../../turn/turn-error.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
+import type { ReadBody } from "../body-memory.ts";
 import { RequestError } from "../errors.ts";
 import { isHosted } from "../hosted-tools.ts";
 import { listAvailable, UNKNOWN_MODEL_REASON } from "../unknown-model.ts";
@@ -55,24 +56,26 @@ export interface PendingResponse {
 
 /** Everything before the engine call. Throws a {@link RequestError}. */
 export async function prepareResponse(
-  bodyText: string,
+  body: ReadBody,
   caller: Caller,
   deps: ResponsesContext,
 ): Promise<PendingResponse> {
-  const stages = createStages(bodyText.length, deps.pause);
-  const request = await readRequest(bodyText, responsesRequest, deps.limits, stages);
+  const stages = createStages(body.length, deps.pause);
+  const request = await readRequest(body.value, responsesRequest, deps.limits, stages);
   refuseUnsupported(request);
   const model = requireModel(deps.models, request.model);
   const now = deps.now();
   const id = `resp_${deps.randomId()}`;
   if (promisesToKeep(request)) await deps.store.check();
   const context = await loadContext(request, id, caller, deps);
-  refuseUnkeepable(request, model, context, bodyText.length, deps.store.maxEntryBytes);
+  if (promisesToKeep(request)) {
+    refuseUnkeepable(request, model, context, body.text().length, deps.store.maxEntryBytes);
+  }
   await stages.next();
   const prompt = {
     tenant: caller.client.tenant,
     system: deps.system(now),
-    bodyText,
+    bodyText: body.outline,
     unsupported: deps.unsupported,
     tools: deps.tools,
   };

@@ -1,6 +1,7 @@
 /** The Responses API: `POST /v1/responses` (as JSON, as a stream of events or in the background) and related routes. */
 import { type Context, Hono } from "hono";
 import { createAbort } from "../abort.ts";
+import { readBody } from "../body-memory.ts";
 import type { ApiEnv } from "../client.ts";
 import { type Ending, sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
@@ -33,7 +34,8 @@ export function responses(
       isCodex: isCodex((name) => c.req.header(name)),
       responses: context.responses,
     };
-    const pending = await prepareResponse(await c.req.text(), caller, context);
+    const body = await readBody(c, context.limits.messageLists);
+    const pending = await prepareResponse(body, caller, context);
     if (pending.request.background) return answerInBackground(c, pending, context, background);
     const abort = createAbort(c.req.raw.signal);
     const { signal } = abort;

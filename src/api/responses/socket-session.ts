@@ -5,6 +5,7 @@
 import { consume } from "../../streams/push-stream.ts";
 import type { OpenExchange } from "../../telemetry/record/recorder.ts";
 import { traceMessage } from "../../telemetry/tracing/request-span.ts";
+import { readWhole } from "../body-memory.ts";
 import { describeError, RequestError } from "../errors.ts";
 import { untilBegun } from "../until-begun.ts";
 import { type ConnectionStore, createConnectionStore } from "./connection-store.ts";
@@ -164,7 +165,7 @@ class Session implements SocketSession {
     const context = this.#context;
     const { signal } = this.#abort;
     const caller = { ...this.#caller, requestId, responses: this.#responses };
-    const pending = await prepareResponse(message, caller, context);
+    const pending = await prepareResponse(readWhole(message), caller, context);
     const streamed = withEvents(pending, context);
     const produced = streamResponse(streamed, context, signal);
     const begun = await untilBegun(produced, { patienceMs: context.keepAliveMs, signal });

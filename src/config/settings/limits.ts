@@ -68,7 +68,8 @@ export function limitSettings() {
     textCacheBytes: setting("limits", z.int().min(0).optional(), {
       description:
         "Most bytes of cached texts, as an estimate: encoded messages and parsed tools, which a client sends again with every " +
-        "turn. 100,000 tokens of English take about 1.6 MB. 0: none. Absent: 67108864 on Node, 16777216 elsewhere.",
+        "turn, and for a quarter of it the messages of earlier request bodies, which are not parsed again. 100,000 tokens of " +
+        "English take about 1.6 MB, and 1.4 MB of the quarter. 0: none. Absent: 67108864 on Node, 16777216 elsewhere.",
     }),
     keepAliveMs: setting("limits", milliseconds().default(15_000), {
       description: "Idle time of a stream after which the client is sent a keep-alive.",
