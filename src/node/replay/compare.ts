@@ -7,6 +7,7 @@ import type {
   TurnRecord,
 } from "../../telemetry/record/schema.ts";
 import { contentIds } from "./read-record.ts";
+import { listedServers } from "./recorded-servers.ts";
 import type { ConvertedMessage, Replayed } from "./run-again.ts";
 
 export interface Comparison {
@@ -44,13 +45,17 @@ export function compareTurns(before: TurnRecord, replayed: Replayed): Comparison
   check("parts", compareTexts("part", partsOf(before), partsOf(after)));
   check("recoveries", compareTexts("recovery", recoveriesOf(before), recoveriesOf(after)));
   check("end", compareTexts("end", [endOf(before)], [endOf(after)]));
+  const listed = listedServers(before);
+  const unlisted = listedServers(after).find((label) => !listed.includes(label));
   const results = before.parts.filter(({ kind }) => kind === "tool-result");
   if (results.some(({ shown: details }) => details === undefined)) {
     skipped.push(
       "answer: it shows what tools found, which this record has only as the model read it",
     );
-  } else if (results.length > 0 && (before.settings?.gatewayTools.length ?? 0) > 0) {
-    skipped.push("answer: it lists the tools of an MCP server, which a record does not have");
+  } else if (unlisted !== undefined) {
+    skipped.push(
+      `answer: the tools of the MCP server ${unlisted} were listed in an earlier response, which the record does not have`,
+    );
   } else if (before.cut.some(({ what }) => what === "events" || what === "answer")) {
     skipped.push("answer: the record has only its beginning");
   } else if (before.request?.method === "WEBSOCKET") {

@@ -17,6 +17,7 @@ import type { RecordedPart, TurnRecord } from "../../telemetry/record/schema.ts"
 import type { TurnBuiltins } from "../../turn/turn.ts";
 import { type RequestedCall, toFailedCall } from "../../turn/builtin-runs.ts";
 import { contentText } from "./read-record.ts";
+import { toRecordedServers } from "./recorded-servers.ts";
 
 /** Undefined: no such tools were offered. `current`: the tools that the request is converted to now. */
 export function toRecordedTools(
@@ -59,6 +60,9 @@ export function toRecordedTools(
       })),
       rawBody: false,
       origin: (recipient) => toOrigin(recipient, results),
+      needsApproval: (recipient) =>
+        current?.tools.some((tool) => tool.accepts(recipient) && tool.needsApproval?.(recipient)) ??
+        false,
       accepts: (recipient) =>
         gatewayTools.some((name) => [recipientOf(name), flatRecipientOf(name)].includes(recipient)),
       open,
@@ -79,7 +83,12 @@ export function toRecordedToolbox(record: TurnRecord): Toolbox {
   const { tools = [] } = toRecordedTools(record, undefined) ?? {};
   const browser = tools.find(({ name }) => name === "browser");
   const python = tools.find(({ name }) => name === "python");
-  return { ...(browser && { browser: () => browser }), ...(python && { python: () => python }) };
+  const mcp = toRecordedServers(record);
+  return {
+    ...(browser && { browser: () => browser }),
+    ...(python && { python: () => python }),
+    ...(mcp && { mcp }),
+  };
 }
 
 function toResult(call: RequestedCall, result: RecordedPart | undefined): BuiltinResult {

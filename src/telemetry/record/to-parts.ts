@@ -9,7 +9,10 @@ export function toParts(recording: TurnRecording, { parts }: ParsedTurn): Record
   return parts.flatMap((part, index) => {
     const emitted = ids[index];
     const id = emitted !== undefined && "id" in emitted.part ? emitted.part.id : undefined;
-    const own = toPart(part, emitted !== undefined, id);
+    // A function that the gateway runs is written like any other.
+    const isRun = emitted?.part.kind === "builtin-call";
+    const kind = isRun ? "builtin-call" : part.kind;
+    const own = toPart({ ...part, kind }, emitted !== undefined, id);
     const note = id === undefined ? undefined : results.get(id);
     if (note === undefined) return [own];
     const [, message] = note.result.messages;
@@ -61,7 +64,10 @@ function matchEmitted({ emitted }: TurnRecording, parts: readonly ParsedPart[]) 
     if (part === undefined || candidate === undefined) continue;
     const { kind } = candidate.part;
     // Beside an answer that must be a document, preambles are given out as reasoning.
-    const fits = kind === part.kind || (kind === "reasoning" && part.kind === "preamble");
+    const fits =
+      kind === part.kind ||
+      (kind === "reasoning" && part.kind === "preamble") ||
+      (kind === "builtin-call" && part.kind === "tool-call");
     if (!fits) continue;
     matched[index] = candidate;
     next--;
