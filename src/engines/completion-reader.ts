@@ -55,9 +55,16 @@ const completionFrame = z.lazy(() =>
 type CompletionFrame = z.infer<typeof completionFrame>;
 type Choice = NonNullable<CompletionFrame["choices"]>[number];
 
-/** @param topLogprobs how many alternatives were asked for; undefined when no log probabilities were. */
-export function createCompletionReader(server: Server, topLogprobs?: number): CompletionReader {
-  return new Reader(server, topLogprobs);
+/**
+ * @param topLogprobs how many alternatives were asked for; undefined when no log probabilities were.
+ * @param firstLearned see {@link OrdinaryFrames}.
+ */
+export function createCompletionReader(
+  server: Server,
+  topLogprobs?: number,
+  firstLearned?: number,
+): CompletionReader {
+  return new Reader(server, topLogprobs, firstLearned);
 }
 
 class Reader implements CompletionReader {
@@ -72,10 +79,13 @@ class Reader implements CompletionReader {
   #lastId: TokenId | undefined;
   #finish: EngineFinish | undefined;
 
-  constructor(server: Server, topLogprobs: number | undefined) {
+  constructor(server: Server, topLogprobs: number | undefined, firstLearned: number | undefined) {
     this.#server = server;
     this.#topLogprobs = topLogprobs;
-    this.#ordinary = new OrdinaryFrames((sample, text, ids) => isPlain(sample, text, ids, server));
+    this.#ordinary = new OrdinaryFrames(
+      (sample, text, ids) => isPlain(sample, text, ids, server),
+      firstLearned,
+    );
     if (topLogprobs === undefined) {
       this.readWhole = (stream, at) => this.#ordinary.read(stream, at, this.#ids);
     }

@@ -17,11 +17,12 @@ export type IsPlainFrame = (frame: string, text: string, ids: readonly TokenId[]
 /** A longer frame is none to expect again: vLLM's first one repeats the prompt. In characters. */
 const MAX_FRAME_CHARS = 2000;
 /**
- * Frames that one is looked for in: not the first, which is like no other, and not many, in a stream whose frames differ
- * in more than text and ids.
+ * The first frame that is learned from. Learning takes as long as reading fifty frames, and short answers end before it. Not
+ * the very first, which is like no other.
  */
-const FIRST_LEARNED = 2;
-const LAST_LEARNED = 5;
+const FIRST_LEARNED = 16;
+/** No more are learned from, in a stream whose frames differ in more than text and ids. */
+const MOST_LEARNED = 4;
 
 const PREFIX = "data: ";
 const TEXT_KEY = '"text":"';
@@ -37,9 +38,12 @@ export class OrdinaryFrames {
   #middle = "";
   #tail = "";
   #seen = 0;
+  readonly #firstLearned: number;
 
-  constructor(isPlain: IsPlainFrame) {
+  /** @param firstLearned the frame, from 1 on, that is first learned from. */
+  constructor(isPlain: IsPlainFrame, firstLearned = FIRST_LEARNED) {
     this.#isPlain = isPlain;
+    this.#firstLearned = firstLearned;
   }
 
   /**
@@ -64,9 +68,8 @@ export class OrdinaryFrames {
 
   /** Learns the form of an event that has been read in another way: further ones like it need not be. */
   learn(event: string): void {
-    this.#seen++;
-    const isTried = this.#seen >= FIRST_LEARNED && this.#seen <= LAST_LEARNED;
-    if (!isTried || event.length > MAX_FRAME_CHARS) return;
+    const tried = this.#seen++ - this.#firstLearned + 1;
+    if (tried < 0 || tried >= MOST_LEARNED || event.length > MAX_FRAME_CHARS) return;
     const textAt = event.indexOf(TEXT_KEY) + TEXT_KEY.length;
     const textEnd = endOfString(event, textAt);
     const idsAt = event.lastIndexOf(IDS_KEY) + IDS_KEY.length;

@@ -14,7 +14,7 @@ const MIN_REPEATED = 384;
 const INTERVAL = 32;
 const CHARACTERS_PER_TOKEN = 4;
 
-type SplittableTokens = Exclude<EngineTokens, { type: "pieces" }>;
+type TextTokens = Extract<EngineTokens, { type: "text" }>;
 
 export interface RepetitionGuard {
   push(tokens: EngineTokens): void;
@@ -27,10 +27,10 @@ export interface RepetitionGuard {
   /** Whether all of these tokens can be pushed at once without skipping a check. */
   hasRoomFor(tokens: EngineTokens): boolean;
   /**
-   * Splits tokens at each check, so that the result does not depend on how they arrived. Push each part
-   * before requesting the next.
+   * Splits text at each check, so that the result does not depend on how it arrived. Push each part before requesting the
+   * next.
    */
-  split(tokens: SplittableTokens): Iterable<EngineTokens>;
+  split(tokens: TextTokens): Iterable<EngineTokens>;
 }
 
 export function createRepetitionGuard(idsOut: Capabilities["idsOut"]): RepetitionGuard {
@@ -84,24 +84,11 @@ class Guard implements RepetitionGuard {
     return countUnits(tokens) <= this.#untilCheck;
   }
 
-  *split(tokens: SplittableTokens): Generator<EngineTokens> {
-    switch (tokens.type) {
-      case "ids":
-        for (let at = 0; at < tokens.ids.length;) {
-          const ids = tokens.ids.slice(at, at + this.#untilCheck);
-          at += ids.length;
-          yield { type: "ids", ids };
-        }
-        return;
-      case "text":
-        for (let at = 0; at < tokens.text.length;) {
-          const end = Math.min(at + this.#untilCheck, tokens.text.length);
-          yield textUnit(tokens, at, end);
-          at = end;
-        }
-        return;
-      default:
-        tokens satisfies never;
+  *split(tokens: TextTokens): Generator<EngineTokens> {
+    for (let at = 0; at < tokens.text.length;) {
+      const end = Math.min(at + this.#untilCheck, tokens.text.length);
+      yield textUnit(tokens, at, end);
+      at = end;
     }
   }
 

@@ -5,7 +5,7 @@ import type { Demand } from "../streams/push-stream.ts";
 import { isSpecial, type TokenId } from "../tokenizer/index.ts";
 import { type CallEnd, callEngine, type CountTokens } from "./engine-call.ts";
 import { passOrdinary } from "./ordinary.ts";
-import { endsWithin, oneByOne } from "./token-units.ts";
+import { behindControlTokens, endsWithin, oneByOne } from "./token-units.ts";
 import { TurnError } from "./turn-error.ts";
 import type { TurnEvent } from "./turn.ts";
 import type { TurnState } from "./turn-state.ts";
@@ -128,13 +128,18 @@ class Sampler<Cut extends string> {
   #readAll(tokens: EngineTokens, count: CountTokens): TurnEvent[] {
     const { repetition, turn } = this.#state;
     const isLong = repetition !== undefined && !repetition.hasRoomFor(tokens);
+    const mayEnd = endsWithin(tokens);
     // Output after a stop string is neither counted nor judged.
-    const mayStop = turn.stop.length > 0;
-    // A piece is read as a whole: cutting inside it would leave part of a token in the transcript.
-    if (mayStop || endsWithin(tokens) || (isLong && tokens.type === "pieces")) {
-      return this.#readEach(oneByOne(tokens), count);
+    const isExact = turn.stop.length > 0;
+    if (!isExact && (mayEnd || isLong) && tokens.type === "ids" && tokens.logprobs === undefined) {
+      const room = () => repetition?.idsUntilCheck ?? Infinity;
+      return this.#readEach(behindControlTokens(tokens.ids, room), count);
     }
-    if (isLong && tokens.type !== "pieces") return this.#readEach(repetition.split(tokens), count);
+    if (!isExact && !mayEnd && isLong && tokens.type === "text") {
+      return this.#readEach(repetition.split(tokens), count);
+    }
+    // A piece is read as a whole: cutting inside it would leave part of a token in the transcript.
+    if (isExact || mayEnd || isLong) return this.#readEach(oneByOne(tokens), count);
     const events = read(this.#state, tokens, count);
     this.#isEnough(tokens);
     return events;

@@ -1,6 +1,6 @@
 /** Splits engine tokens into the smallest units, and tells whether a turn can end inside a batch. */
 import type { EngineTokens, TokenLogprob } from "../engines/engine.ts";
-import { isSpecial } from "../tokenizer/index.ts";
+import { isSpecial, type TokenId } from "../tokenizer/index.ts";
 
 type TextTokens = Extract<EngineTokens, { type: "text" }>;
 
@@ -20,6 +20,23 @@ export function endsWithin(tokens: EngineTokens): boolean {
     }
     default:
       return tokens satisfies never;
+  }
+}
+
+/**
+ * Splits ids behind each control token, the only ones that end a turn, and into parts of at most `room()` ids, which is
+ * asked before each part. A short answer that arrives in one read is three parts instead of one for each token.
+ */
+export function* behindControlTokens(
+  ids: readonly TokenId[],
+  room: () => number,
+): Generator<EngineTokens> {
+  for (let from = 0; from < ids.length;) {
+    const most = Math.min(ids.length, from + room());
+    let to = from + 1;
+    while (to < most && !isSpecial(ids[to - 1] ?? 0)) to++;
+    yield { type: "ids", ids: ids.slice(from, to) };
+    from = to;
   }
 }
 

@@ -24,9 +24,12 @@ const streams = [...FOLDERS, "recorded/vllm"].flatMap((folder) =>
 
 const server = connectServer("vllm", { url: "http://engine:8000", model: "gpt-oss" });
 
+/** Recorded streams are short: what the gateway learns later is learned from their second frame. */
+const EARLY = 2;
+
 /** What reading these pieces gives, and how many frames were read the short way. */
-function decode(pieces: readonly Uint8Array[], isShort: boolean) {
-  const reader = createCompletionReader(server);
+function decode(pieces: readonly Uint8Array[], isShort: boolean, firstLearned?: number) {
+  const reader = createCompletionReader(server, undefined, firstLearned);
   let count = 0;
   const readWhole: ReadWholeEvent = (text, at) => {
     const end = reader.readWhole?.(text, at) ?? -1;
@@ -49,7 +52,7 @@ function decode(pieces: readonly Uint8Array[], isShort: boolean) {
 
 /** Both outcomes if they differ. Vitest's own comparison takes longer than the decoding. */
 function differenceIn(pieces: readonly Uint8Array[]) {
-  const [short, long] = [true, false].map((isShort) => decode(pieces, isShort).outcome);
+  const [short, long] = [true, false].map((isShort) => decode(pieces, isShort, EARLY).outcome);
   return isDeepStrictEqual(short, long) ? undefined : { short, long };
 }
 
@@ -61,7 +64,8 @@ describe("the same as the long way, cut anywhere", () => {
 
 test("most frames of a long answer are read the short way", () => {
   const stream = new TextEncoder().encode(sent(" a", 1) + sent(" b", 2).repeat(100) + DONE);
-  expect(decode([stream], true).count).toBe(99);
+  expect(decode([stream], true, EARLY).count).toBe(99);
+  expect(decode([stream], true).count).toBe(85);
 });
 
 const HEAD =

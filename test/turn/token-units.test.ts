@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { EngineTokens } from "../../src/engines/engine.ts";
 import { END, START } from "../../src/harmony/tokens.ts";
 import { createRepetitionGuard } from "../../src/turn/repetition.ts";
-import { oneByOne } from "../../src/turn/token-units.ts";
+import { behindControlTokens, oneByOne } from "../../src/turn/token-units.ts";
 
 function countsOf(units: Iterable<EngineTokens>): (number | undefined)[] {
   return Array.from(units, (unit) => {
@@ -45,4 +45,12 @@ test("a text that is split at the checks for repetition carries a share of its c
   expect(sum(counts)).toBe(101);
   // 128 of the 500 characters lie between two checks.
   expect(counts).toEqual([26, 26, 26, 23]);
+});
+
+test("ids are split behind control tokens, and where there is no more room", () => {
+  const ids = [1, 2, END, START, 3, 4, 5, 6, END];
+  const rooms = [10, 10, 2, 1, 10, 10];
+  const units = behindControlTokens(ids, () => rooms.shift() ?? 0);
+  const parts = Array.from(units, (unit) => (unit.type === "ids" ? unit.ids : []));
+  expect(parts).toEqual([[1, 2, END], [START], [3, 4], [5], [6, END]]);
 });
