@@ -13,6 +13,8 @@ const MIN_REPEATED = 384;
 /** A check costs up to `MAX_PERIOD × MIN_REPEATED` comparisons, so it runs only every so many tokens. */
 const INTERVAL = 32;
 const CHARACTERS_PER_TOKEN = 4;
+/** Units are forgotten every so many checks: to move the others at each check costs more than the comparison. */
+const CHECKS_KEPT = 4;
 
 type TextTokens = Extract<EngineTokens, { type: "text" }>;
 
@@ -111,11 +113,14 @@ class Guard implements RepetitionGuard {
     this.looping = this.#isPeriodic();
   }
 
-  /** Keeps the units that a check compares. In place: a copy at each check would be most of the guard's garbage. */
+  /**
+   * Keeps the units that a check compares, and at most those of {@link CHECKS_KEPT} checks before them. In place: a copy
+   * would be most of the guard's garbage.
+   */
   #forget(): void {
     const units = this.#recent;
     const excess = units.length - this.#minRepeated - this.#maxPeriod;
-    if (excess <= 0) return;
+    if (excess < CHECKS_KEPT * this.#interval) return;
     for (let at = excess; at < units.length; at++) units[at - excess] = units[at] ?? 0;
     units.length -= excess;
   }
