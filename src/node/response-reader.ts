@@ -18,6 +18,8 @@ const CR = 13;
 const LF = 10;
 const TAB = 9;
 const SEMICOLON = 59;
+/** Of a chunk's size that is read at once. */
+const MOST_DIGITS = 6;
 const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) =>
   "0123456789abcdef".indexOf(String.fromCharCode(byte).toLowerCase()),
 );
@@ -84,9 +86,12 @@ export class ResponseReader {
             else this.hasEnded = true;
             break;
           }
-          case "chunk-cr":
-            this.#expect(bytes[at++], CR, "chunk-lf");
+          case "chunk-cr": {
+            const next = this.#readFraming(bytes, at, length);
+            if (next !== -1) at = next;
+            else this.#expect(bytes[at++], CR, "chunk-lf");
             break;
+          }
           case "chunk-lf":
             this.#expect(bytes[at++], LF, "chunk-size");
             this.#left = -1;
@@ -128,6 +133,26 @@ export class ResponseReader {
     return this.#state === "length"
       ? new Error("Response body length does not match content-length header")
       : toProtocolError("Invalid EOF state");
+  }
+
+  /**
+   * Reads what usually stands between two chunks at once: a line end, the size, a line end. Returns -1, with nothing read,
+   * where it is cut by the end of the bytes, and for anything else.
+   */
+  #readFraming(bytes: Buffer, from: number, length: number): number {
+    if (bytes[from] !== CR || bytes[from + 1] !== LF) return -1;
+    const most = Math.min(length - 1, from + 2 + MOST_DIGITS);
+    let at = from + 2;
+    let size = 0;
+    for (; at < most; at++) {
+      const digit = HEX_DIGITS[bytes[at] ?? 0] ?? -1;
+      if (digit === -1) break;
+      size = size * 16 + digit;
+    }
+    if (size === 0 || at + 1 >= length || bytes[at] !== CR || bytes[at + 1] !== LF) return -1;
+    this.#left = size;
+    this.#state = "chunk";
+    return at + 2;
   }
 
   #expect(byte: number | undefined, expected: number, next: State): void {
