@@ -1,12 +1,15 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startFakeUpstream } from "./helpers/fake-upstream.ts";
 
 const context = { waitUntil: () => {} };
 
-/** A new isolate: the module keeps its application. */
+let isolates = 0;
+
+/** A new isolate: the module keeps its application, so that each one is a module of its own, by its query. */
 async function startIsolate() {
-  vi.resetModules();
-  return (await import("../src/worker.ts")).default;
+  const path = `../src/worker.ts?isolate=${++isolates}`;
+  const module: typeof import("../src/worker.ts") = await import(path);
+  return module.default;
 }
 
 async function ask(env: Record<string, unknown>, path = "/v1/models"): Promise<Response> {
@@ -19,7 +22,6 @@ vi.spyOn(console, "log").mockImplementation(() => {});
 
 beforeEach(() => logged.mockClear());
 afterEach(() => void vi.useRealTimers());
-afterAll(() => void vi.resetModules());
 
 describe("settings", () => {
   test("without any, the demo engine is served", async () => {

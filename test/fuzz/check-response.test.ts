@@ -44,7 +44,11 @@ describe("an answer of the gateway", () => {
       () => stream('data: {"error":{"message":"The gateway failed to handle this request."}}\n\n'),
       /^an own mistake/,
     ],
-    ["a stream that stops", () => stream('data: {"choices":[]}\n\n'), /^the stream ends untold/],
+    [
+      "a stream that stops",
+      () => stream('data: {"choices":[]}\n\n'),
+      /^the stream ends without an end or an error: /,
+    ],
     ["a line that is no frame", () => stream("oops\n\n"), /^no frame/],
   ])("is wrong: %s", async (_, make, problem) => {
     expect(await findProblem(make(), asked)).toMatch(problem);
