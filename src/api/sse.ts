@@ -5,6 +5,7 @@
  * every runtime (on Workers that is the only sign), which aborts the turn.
  */
 import type { PushStream } from "../streams/push-stream.ts";
+import type { EventForm } from "../telemetry/record/event-form.ts";
 
 export interface SseOptions {
   /** Idle time after which a keep-alive is sent, so that proxies and clients keep the connection open. */
@@ -14,31 +15,40 @@ export interface SseOptions {
   /** How long a client may read nothing before it is disconnected. A runtime that writes by itself enforces this too. */
   readonly clientIdleTimeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Absent: nothing says that the end is near. */
-  readonly ending?: Ending;
+  /** Absent: nothing is known of frames but their text. */
+  readonly hints?: FrameHints;
   /** Called when the client disconnects before the end. */
   readonly onCancel: (reason: unknown) => void;
 }
 
-/** Set by who produces the frames of a response. */
-export interface Ending {
+/** What is known of the frames of a response besides their text. Set by who produces them, but for `watcher`. */
+export interface FrameHints {
   /** The stream ends with this frame or soon after: what is left may be sent together. */
-  isNear: boolean;
+  isEnding: boolean;
+  /** Who is told how frames are made. Set before the first one is asked for, where frames are recorded. */
+  watcher?: FrameWatcher | undefined;
+}
+
+/** Is told of the frames of a response. */
+export interface FrameWatcher {
+  /** Before a frame is written. */
+  noteEvents(frame: string): void;
+  /** The next frame has this form and this text, or contains what has. */
+  noteForm(form: EventForm, text: string): void;
+  /** The client has no room for more. */
+  noteWaiting(): void;
 }
 
 /** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */
 export interface SseSource extends SseOptions {
   readonly frames: PushStream<string>;
-  /** Told of each frame before it is written. */
-  readonly onFrame?: ((frame: string) => void) | undefined;
-  /** Told when the client has no room for more. */
-  readonly onWaiting?: (() => void) | undefined;
+  readonly watcher?: FrameWatcher | undefined;
 }
 
 /** Frames of a response, the same ones, and who is told of them. */
 export type WatchFrames = (
   frames: PushStream<string>,
-) => Pick<SseSource, "frames" | "onFrame" | "onWaiting">;
+) => Required<Pick<SseSource, "frames" | "watcher">>;
 
 type GetWatchFrames = (name: "watchFrames") => WatchFrames | undefined;
 
@@ -66,7 +76,9 @@ export function sseResponse(
   options: SseOptions,
 ): Response {
   const watch = c.get?.("watchFrames");
-  const source = { ...options, ...(watch === undefined ? { frames } : watch(frames)) };
+  const watched = watch?.(frames);
+  if (options.hints) options.hints.watcher = watched?.watcher;
+  const source: SseSource = { ...options, ...(watched ?? { frames }) };
   // `env` is undefined where a test or a runtime passes none.
   const takeFrames = c.env?.takeFrames;
   takeFrames?.(source);
@@ -88,8 +100,7 @@ export function toFrame(keepAlive: string | (() => string)): string {
 function toStream(source: SseSource): ReadableStream {
   const {
     frames,
-    onFrame,
-    onWaiting,
+    watcher,
     keepAliveMs,
     keepAlive: ping = KEEP_ALIVE,
     clientIdleTimeoutMs,
@@ -128,10 +139,10 @@ function toStream(source: SseSource): ReadableStream {
         await frames.pushTo((frame) => {
           if (left) return false;
           quiet = false;
-          onFrame?.(frame);
+          watcher?.noteEvents(frame);
           controller.enqueue(encoder.encode(frame));
           if (hasRoom()) return true;
-          onWaiting?.();
+          watcher?.noteWaiting();
           room = Promise.withResolvers();
           return room.promise;
         });

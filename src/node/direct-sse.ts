@@ -36,15 +36,7 @@ export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
 async function writeFrames(
   outgoing: ServerResponse,
   headers: Headers,
-  {
-    frames,
-    ending,
-    onFrame,
-    onWaiting,
-    keepAliveMs,
-    keepAlive: ping = KEEP_ALIVE,
-    onCancel,
-  }: SseSource,
+  { frames, hints, watcher, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
 ): Promise<void> {
   const client = new Client(outgoing, headers);
   let quiet = false;
@@ -59,10 +51,10 @@ async function writeFrames(
     await frames.pushTo((frame) => {
       if (outgoing.destroyed) return false;
       quiet = false;
-      onFrame?.(frame);
-      if (ending?.isNear === true) client.gather();
+      watcher?.noteEvents(frame);
+      if (hints?.isEnding === true) client.gather();
       if (client.write(frame)) return true;
-      onWaiting?.();
+      watcher?.noteWaiting();
       return client.drained();
     });
     client.end();

@@ -35,7 +35,7 @@ test.each([
   const last: string[] = [];
   const [source] = sources;
   await source?.frames.pushTo((frame) => {
-    (source.ending?.isNear === true ? last : early).push(frame);
+    (source.hints?.isEnding === true ? last : early).push(frame);
     return true;
   });
   expect(early.length).toBeGreaterThan(2);

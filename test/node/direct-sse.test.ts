@@ -5,13 +5,13 @@ import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promi
 import { Hono } from "hono";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ApiEnv } from "../../src/api/client.ts";
-import { type Ending, sseResponse } from "../../src/api/sse.ts";
+import { type FrameHints, sseResponse } from "../../src/api/sse.ts";
 import { createPushStream, type Consumer } from "../../src/streams/push-stream.ts";
 import type { FetchHandler } from "../../src/node/direct-sse.ts";
 import { listen } from "../../src/node/listen.ts";
 import { createShutdown } from "../../src/models/shutdown.ts";
 
-type Write = (take: Consumer<string>, ending: Ending) => Promise<void>;
+type Write = (take: Consumer<string>, hints: FrameHints) => Promise<void>;
 
 /** More than the sockets of both sides hold. */
 const LONG_TEXT = 50_000_000;
@@ -26,10 +26,10 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
     c.header("x-from-middleware", "yes");
   });
   app.post("/", (c) => {
-    const ending: Ending = { isNear: false };
-    const frames = createPushStream<string>((take) => write(take, ending));
+    const hints: FrameHints = { isEnding: false };
+    const frames = createPushStream<string>((take) => write(take, hints));
     return sseResponse(c, frames, {
-      ending,
+      hints,
       keepAliveMs,
       clientIdleTimeoutMs,
       headers: { "x-generation-id": "gen-1" },
@@ -39,7 +39,7 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
   app.post("/refused", (c) => {
     sseResponse(
       c,
-      createPushStream<string>((take) => write(take, { isNear: false })),
+      createPushStream<string>((take) => write(take, { isEnding: false })),
       {
         keepAliveMs,
         clientIdleTimeoutMs,
@@ -161,11 +161,11 @@ describe("writes to the socket", () => {
   });
 
   test("the last frames and the end leave in one", async () => {
-    const { port, writes } = await serve(async (take, ending) => {
+    const { port, writes } = await serve(async (take, hints) => {
       await take("data: one\n\n");
       await nextTurn();
       await take("data: two\n\n");
-      ending.isNear = true;
+      hints.isEnding = true;
       await take("data: zwölf\n\n");
       await take("data: [DONE]\n\n");
     });
@@ -178,8 +178,8 @@ describe("writes to the socket", () => {
   });
 
   test("the last frames do not wait for an end that comes later", async () => {
-    const { port, writes } = await serve(async (take, ending) => {
-      ending.isNear = true;
+    const { port, writes } = await serve(async (take, hints) => {
+      hints.isEnding = true;
       await take("data: one\n\n");
       await nextTurn();
       await take("data: [DONE]\n\n");
@@ -191,8 +191,8 @@ describe("writes to the socket", () => {
 
   test("gathered frames are bounded", async () => {
     const frame = `data: ${"x".repeat(6_000)}\n\n`;
-    const { port, writes } = await serve(async (take, ending) => {
-      ending.isNear = true;
+    const { port, writes } = await serve(async (take, hints) => {
+      hints.isEnding = true;
       for (let count = 0; count < 20; count++) await take(frame);
     });
     await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");

@@ -17,7 +17,7 @@ import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
 import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
-import { type Ending, sseFrame, sseResponse } from "../sse.ts";
+import { type FrameHints, sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
 import { CODE_TOOL } from "../client-builtins.ts";
@@ -124,9 +124,9 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
         patienceMs: deps.keepAliveMs,
         signal: abort.signal,
       });
-      const ending: Ending = { isNear: false };
-      return sseResponse(c, toFrames(begun, options, abort, ending), {
-        ending,
+      const hints: FrameHints = { isEnding: false };
+      return sseResponse(c, toFrames(begun, options, abort, hints), {
+        hints,
         keepAliveMs: deps.keepAliveMs,
         clientIdleTimeoutMs: deps.clientIdleTimeoutMs,
         headers,
@@ -176,17 +176,19 @@ function toFrames(
   turns: readonly AsyncIterable<TurnEvent>[],
   options: ReplyOptions,
   abort: AbortController,
-  ending: Ending,
+  hints: FrameHints,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
-    const writers = turns.map((_, index) => createChunkWriter(options, index));
+    // The forms of several choices would alternate.
+    const watcher = turns.length === 1 ? hints.watcher : undefined;
+    const writers = turns.map((_, index) => createChunkWriter(options, index, watcher));
     const ended = new Map<number, TurnUsage>();
     try {
       await mergeTurns(turns, (event, index) => {
         const frames = writers[index]?.push(event) ?? "";
         if (event.type === "end") {
           ended.set(index, event.usage);
-          ending.isNear = ended.size === turns.length;
+          hints.isEnding = ended.size === turns.length;
         }
         return frames === "" || consumer(frames);
       });

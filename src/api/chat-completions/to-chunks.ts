@@ -8,6 +8,8 @@
 import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
+import { EventForm } from "../../telemetry/record/event-form.ts";
+import type { FrameWatcher } from "../sse.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { CallDeltas } from "./call-deltas.ts";
 import { toErrorBody } from "./errors.ts";
@@ -30,9 +32,16 @@ export interface ChunkWriter {
   fail(error: ErrorDescription): string;
 }
 
-/** `index`: the choice's index among `n`. */
-export function createChunkWriter(options: ReplyOptions, index: number): ChunkWriter {
-  return new ChoiceWriter(options, index);
+/**
+ * @param index the choice's index among `n`
+ * @param watcher is told of frames that only add text.
+ */
+export function createChunkWriter(
+  options: ReplyOptions,
+  index: number,
+  watcher?: FrameWatcher,
+): ChunkWriter {
+  return new ChoiceWriter(options, index, watcher);
 }
 
 /** Encrypted content for the client to send back: analysis, calls that the gateway ran, and their positions. */
@@ -49,11 +58,19 @@ type PartEnd = Extract<TurnEvent, { type: "part-end" }>;
 const DATA = "data: ";
 const END_OF_FRAME = "\n\n";
 const CONTENT = '"content":';
+const REASONING = '"content":"","reasoning":';
+const MIRROR = ',"reasoning_content":';
+const DETAIL = ',"reasoning_details":[{"type":"reasoning.text","text":';
+const DETAIL_END = ',"index":0}]';
+const NO_JOINTS: readonly string[] = [];
 const TAIL = `},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}${END_OF_FRAME}`;
 
 class ChoiceWriter implements ChunkWriter {
   readonly #options: ReplyOptions;
   readonly #index: number;
+  readonly #watcher: FrameWatcher | undefined;
+  /** Of frames that add to the open part only. */
+  #form: EventForm | undefined;
   readonly #calls: CallDeltas;
   /** What all chunks begin with. */
   readonly #top: string;
@@ -79,8 +96,9 @@ class ChoiceWriter implements ChunkWriter {
   #sealedCount = 0;
   #summaries = 0;
 
-  constructor(options: ReplyOptions, index: number) {
+  constructor(options: ReplyOptions, index: number, watcher: FrameWatcher | undefined) {
     this.#options = options;
+    this.#watcher = watcher;
     this.#index = index;
     this.#calls = new CallDeltas(options);
     this.#top = DATA + chunkPrefix(options);
@@ -114,6 +132,7 @@ class ChoiceWriter implements ChunkWriter {
 
   #start({ part, sealed }: PartStart): string {
     this.#open = part;
+    this.#form = undefined;
     if (sealed !== undefined) this.#sealed.push({ text: sealed, isCall: false });
     switch (part.kind) {
       case "reasoning":
@@ -156,20 +175,23 @@ class ChoiceWriter implements ChunkWriter {
     if (this.#options.reasoning !== "text") return "";
     this.#hasReasoning = true;
     const text = JSON.stringify(this.#takeSeparator() + shown);
-    const mirror = this.#options.mirrorReasoning ? `,"reasoning_content":${text}` : "";
+    const { mirrorReasoning } = this.#options;
+    const mirror = mirrorReasoning ? MIRROR + text : "";
     const format = this.#reasoningFormat;
     this.#reasoningFormat = "";
-    return this.#frame(
-      `"content":"","reasoning":${text}${mirror},` +
-        `"reasoning_details":[{"type":"reasoning.text","text":${text}${format},"index":0}]`,
-    );
+    if (format === "") {
+      this.#note(text, REASONING, mirrorReasoning ? [MIRROR, DETAIL] : [DETAIL], DETAIL_END + TAIL);
+    }
+    return this.#frame(REASONING + text + mirror + DETAIL + text + format + DETAIL_END);
   }
 
   #content({ text, logprobs, citations }: Delta): string {
     this.#hasContent = true;
     const shown = this.#takeSeparator() + text;
     this.#length += shown.length;
-    const members = CONTENT + JSON.stringify(shown);
+    const json = JSON.stringify(shown);
+    const members = CONTENT + json;
+    if (!logprobs && !citations) this.#note(json, CONTENT, NO_JOINTS, TAIL);
     const frame = logprobs ? this.#withLogprobs(members, logprobs) : this.#frame(members);
     return citations ? frame + this.#annotations(citations) : frame;
   }
@@ -250,6 +272,14 @@ class ChoiceWriter implements ChunkWriter {
   #frame(members: string | undefined): string {
     if (members === undefined) return "";
     return this.#head + this.#takeRole() + members + TAIL;
+  }
+
+  /** The next frame is this text between the same strings as the one before it. */
+  #note(text: string, member: string, joints: readonly string[], tail: string): void {
+    if (this.#watcher === undefined || this.#role !== "") return;
+    const head = this.#head + member;
+    this.#form ??= new EventForm({ head, number: undefined, joints, tail });
+    this.#watcher.noteForm(this.#form, text);
   }
 
   #takeRole(): string {

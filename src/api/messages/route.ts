@@ -13,7 +13,7 @@ import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
-import { type Ending, sseResponse } from "../sse.ts";
+import { type FrameHints, sseResponse } from "../sse.ts";
 import { createStages, type Stages } from "../stages.ts";
 import { untilBegun } from "../until-begun.ts";
 import type { MediaInput } from "./block-text.ts";
@@ -92,9 +92,9 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     }
     // Until the engine has accepted the request, its error can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: deps.keepAliveMs, signal });
-    const ending: Ending = { isNear: false };
-    return sseResponse(c, toFrames(begun, options, ending), {
-      ending,
+    const hints: FrameHints = { isEnding: false };
+    return sseResponse(c, toFrames(begun, options, hints), {
+      hints,
       keepAlive: PING,
       keepAliveMs: deps.keepAliveMs,
       clientIdleTimeoutMs: deps.clientIdleTimeoutMs,
@@ -202,13 +202,13 @@ const MAX_SKIPPED_KINDS = 20;
 function toFrames(
   events: AsyncIterable<TurnEvent>,
   options: ReplyOptions,
-  ending: Ending,
+  hints: FrameHints,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
     const writer = createEventWriter(options);
     try {
       await consume(events, (event) => {
-        ending.isNear = event.type === "end";
+        hints.isEnding = event.type === "end";
         const frames = writer.push(event);
         return frames === "" || consumer(frames);
       });

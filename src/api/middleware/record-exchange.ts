@@ -34,8 +34,7 @@ export function recordExchange(recorder: Recorder): MiddlewareHandler<ApiEnv> {
     let isStreamed = false;
     c.set("watchFrames", (frames) => {
       isStreamed = true;
-      const { noteEvents: onFrame, noteWaiting: onWaiting } = exchange;
-      return { frames: endWith(frames, exchange), onFrame, onWaiting };
+      return { frames: endWith(frames, exchange), watcher: exchange.watcher };
     });
     try {
       await next();

@@ -1,7 +1,7 @@
 /** Events as server-sent events. */
 import { createPushStream, type PushStream, consume } from "../../streams/push-stream.ts";
 import { describeError } from "../errors.ts";
-import { type Ending, sseFrame } from "../sse.ts";
+import { type FrameHints, sseFrame } from "../sse.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
 import type { ResponseEvent } from "./to-events.ts";
 
@@ -9,11 +9,14 @@ import type { ResponseEvent } from "./to-events.ts";
  * One frame per event, never a part of one: some parsers lose a frame that arrives in two reads. Never rejects: a failure
  * that is not an event yet becomes one.
  */
-export function toFrames(events: AsyncIterable<ResponseEvent>, ending: Ending): PushStream<string> {
+export function toFrames(
+  events: AsyncIterable<ResponseEvent>,
+  hints: FrameHints,
+): PushStream<string> {
   return createPushStream(async (consumer) => {
     try {
       await consume(events, ({ type, json }) => {
-        ending.isNear = LAST_TYPES.has(type);
+        hints.isEnding = LAST_TYPES.has(type);
         return consumer(sseFrame(json, type));
       });
     } catch (error) {

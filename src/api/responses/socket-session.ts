@@ -200,7 +200,7 @@ class Session implements SocketSession {
     const send = async ({ json }: ResponseEvent) => {
       isQuiet = false;
       isSending = true;
-      exchange?.noteEvents(json);
+      exchange?.watcher.noteEvents(json);
       await port.send(json);
       isSending = false;
       return true;

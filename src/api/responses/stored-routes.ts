@@ -5,7 +5,7 @@ import { createAbort } from "../abort.ts";
 import type { ApiEnv } from "../client.ts";
 import { RequestError } from "../errors.ts";
 import { parseWith } from "../parse-request.ts";
-import { type Ending, sseResponse } from "../sse.ts";
+import { type FrameHints, sseResponse } from "../sse.ts";
 import { untilBegun } from "../until-begun.ts";
 import { type Background, unknownResponse } from "./background.ts";
 import type { ResponsesContext } from "./context.ts";
@@ -41,9 +41,9 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
     const events = background.follow(c.get("client"), response.id, after, abort.signal);
     const { signal } = abort;
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
-    const ending: Ending = { isNear: false };
-    return sseResponse(c, toFrames(begun, ending), {
-      ending,
+    const hints: FrameHints = { isEnding: false };
+    return sseResponse(c, toFrames(begun, hints), {
+      hints,
       keepAliveMs: context.keepAliveMs,
       clientIdleTimeoutMs: context.clientIdleTimeoutMs,
       onCancel: (reason) => abort.abort(reason),

@@ -11,7 +11,7 @@ const LEAST_COMMON = 32;
 const LONGEST_TEXT = 8192;
 
 /** An event is the head, the number and what comes after it, the text, and for each joint that and the text again; then the tail. */
-interface Parts {
+export interface FormParts {
   readonly head: string;
   /** Undefined: there is no number, and nothing comes after it. */
   readonly number: { readonly next: number; readonly after: string } | undefined;
@@ -20,7 +20,7 @@ interface Parts {
 }
 
 export class EventForm {
-  readonly #parts: Parts;
+  readonly #parts: FormParts;
   readonly #head: string;
   readonly #tail: string;
   /** Negative: there is none. */
@@ -29,9 +29,11 @@ export class EventForm {
   readonly #joints: readonly string[];
   /** Characters of joints and tail. */
   readonly #rest: number;
+  /** {@link size}, computed once. */
+  readonly #fixed: number;
   #from = 0;
 
-  constructor(parts: Parts) {
+  constructor(parts: FormParts) {
     this.#parts = parts;
     this.#head = parts.head;
     this.#tail = parts.tail;
@@ -39,11 +41,12 @@ export class EventForm {
     this.#after = parts.number?.after ?? "";
     this.#joints = parts.joints;
     this.#rest = this.#joints.reduce((sum, joint) => sum + joint.length, this.#tail.length);
+    this.#fixed = this.#head.length + this.#after.length + this.#rest;
   }
 
   /** Characters that are the same in all. */
   get size(): number {
-    return this.#head.length + this.#after.length + this.#rest;
+    return this.#fixed;
   }
 
   /**
@@ -70,6 +73,16 @@ export class EventForm {
     if (this.#next >= 0) this.#next += 1;
     this.#from = from;
     return length;
+  }
+
+  /** Of an event with a text of this length. Not for forms with a number. */
+  lengthOf(text: number): number {
+    return this.#fixed + text * (this.#joints.length + 1);
+  }
+
+  /** As if the last event had not been asked for: it is asked for again. */
+  unmatch(): void {
+    if (this.#next >= 0) this.#next -= 1;
   }
 
   /** Where the text of the event that has matched begins. */

@@ -1,6 +1,7 @@
 /** The request of a client and the answer it got, as a record keeps them. */
 import type { ExchangeClock } from "./exchange-clock.ts";
-import type { Journal, TextSink } from "./journal.ts";
+import type { EventForm } from "./event-form.ts";
+import { END, type Journal, type JournalEntries, NO_SLOT, type TextSink } from "./journal.ts";
 import type { RecordBudget } from "./limits.ts";
 import { TextLog, type TextLogOptions } from "./text-log.ts";
 import { withoutToolKeys } from "./tool-keys.ts";
@@ -62,6 +63,8 @@ export interface ExchangeDeps {
 }
 
 export class Exchange implements TextSink {
+  slot = NO_SLOT;
+  form: EventForm | undefined;
   readonly events: TextLog;
   readonly #journal: Journal;
   readonly #clock: ExchangeClock;
@@ -111,15 +114,40 @@ export class Exchange implements TextSink {
   }
 
   /** The client has no room: what comes next is written later than it was read. */
-  readonly noteWaiting = (): void => this.#journal.pass(this.#clock);
+  noteWaiting(): void {
+    this.#journal.pass(this.#clock);
+  }
 
   /** Events as they are written, several at once where one read gave several. */
-  readonly noteEvents = (text: string): void => {
+  noteEvents(text: string): void {
     this.#journal.text(this, this.#clock, text);
-  };
+  }
+
+  /** The next event has this form and this text, or contains what has. */
+  noteForm(form: EventForm, text: string): void {
+    this.#journal.made(this, form, text);
+  }
+
+  takeForm(form: EventForm): boolean {
+    const hasRoom = this.events.useForm(form);
+    this.form = this.events.form;
+    return hasRoom;
+  }
+
+  takeEntries(entries: JournalEntries, first: number): void {
+    for (let entry = first; entry !== END; entry = entries.next(entry)) {
+      const ms = this.#clock.since(entries.time(entry));
+      const start = entries.start(entry);
+      const end = start + entries.value(entry);
+      if (!this.events.addPart(entries.characters, start, end, ms))
+        this.budget.leaveOut("events", 1);
+    }
+    this.form = this.events.form;
+  }
 
   takeText(text: string, at: number): void {
     if (!this.events.add(text, this.#clock.since(at))) this.budget.leaveOut("events", 1);
+    this.form = this.events.form;
   }
 }
 

@@ -1,56 +1,119 @@
 /**
- * What all turns have read and written lately, in order, until it is handed to their records. With a token per read, each
- * object that belongs to one turn has left the processor's cache before its next token comes: recorded there, a token costs
- * several times what it does here, where all turns share the same few lines of memory. Handed on are thousands at once.
+ * What all turns have read and written lately, until it is handed to their records. With a token per read, each object that
+ * belongs to one turn has left the processor's cache before its next token comes: recorded there, a token costs several
+ * times what it does here, where all turns append to the same arrays. Handed on are thousands at once, each turn's together.
  */
 import type { EngineTokens } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
+import type { EventForm } from "./event-form.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
 
-/** Receives the ids of a turn. */
-export interface ReadSink {
-  /**
-   * @param at by the clock. Undefined: the id belongs to the read of the one before it.
-   * @param isParsed the turn has parsed it.
-   */
-  takeId(id: TokenId, at: number | undefined, isParsed: boolean): void;
+/** Receives its own entries. */
+export interface JournalSink {
+  /** Used by the journal alone. At first {@link NO_SLOT}. */
+  slot: number;
+  /** @param first its first entry; `next` of each leads to the following one. */
+  takeEntries(entries: JournalEntries, first: number): void;
 }
 
-/** Receives what was written for an exchange. */
-export interface TextSink {
-  /** @param at by the clock. */
+/** Who reads is told by {@link Journal.read} and {@link Journal.parsed} only. */
+export interface TextSink extends JournalSink {
+  /** The form of the events that come. Undefined: none is known. */
+  readonly form: EventForm | undefined;
+  /** Of this form are the next events. False: there is no room for it. */
+  takeForm(form: EventForm): boolean;
+  /** An event that is not of this form. @param at by the clock. */
   takeText(text: string, at: number): void;
 }
 
-/** Entries: an id or a text each. Of so few, hardly any text is still here when the garbage collector comes by. */
-const CAPACITY = 1024;
-/** Of texts. */
-const MAX_CHARACTERS = 524_288;
+export const NO_SLOT = -1;
+/** After the last entry of a sink. */
+export const END = 0xff_ff_ff_ff;
+
+/** An id each, or the text in an event of the sink's form. */
+const CAPACITY = 8192;
 /** What is longer is handed on at once. */
 const LONGEST_READ = 64;
+/** In characters. */
+const LONGEST_TEXT = 64;
+/** Characters of all texts. */
+const TEXT_CAPACITY = 65_536;
 
-const FIRST_OF_READ = 1;
-const PARSED = 2;
+/** Of an id: its turn has parsed it. */
+const PARSED = 1;
+/** Of an id: it belongs to the read of the one before it. */
+const SAME_READ = 2;
+/**
+ * Numbers of 32 bits in an entry: the slot, later the next entry; an id or the length of a text; marks of an id or where a
+ * text begins. Then, after one that is not used, the time in 64 bits.
+ */
+const SIZE = 6;
+/** Numbers of 64 bits in an entry, and before its time. */
+const LONG_SIZE = SIZE / 2;
+const TIME = 2;
 
-/** Takes less than 2 MB, however many turns there are. */
+/** Numbers only: the garbage collector has nothing to do with them. */
+export class JournalEntries {
+  /** {@link SIZE} of each: an entry is in one line of the processor's cache. */
+  readonly numbers = new Uint32Array(CAPACITY * SIZE);
+  readonly times = new Float64Array(this.numbers.buffer);
+  /** Of all texts, as UTF-16. */
+  readonly characters = new Uint16Array(TEXT_CAPACITY);
+
+  /** The next entry of the same sink, or {@link END}. */
+  next(entry: number): number {
+    return this.numbers[entry * SIZE] ?? END;
+  }
+
+  /** By the clock. */
+  time(entry: number): number {
+    return this.times[entry * LONG_SIZE + TIME] ?? 0;
+  }
+
+  /** An id, or the length of a text. */
+  value(entry: number): number {
+    return this.numbers[entry * SIZE + 1] ?? 0;
+  }
+
+  /** Where a text begins in `characters`. */
+  start(entry: number): number {
+    return this.numbers[entry * SIZE + 2] ?? 0;
+  }
+
+  /** An id does not belong to the read of the one before it. */
+  isFirstOfRead(entry: number): boolean {
+    return (this.start(entry) & SAME_READ) === 0;
+  }
+
+  /** The turn has parsed the id. */
+  isParsed(entry: number): boolean {
+    return (this.start(entry) & PARSED) !== 0;
+  }
+}
+
+/** Takes half a megabyte, however many turns there are. */
 export class Journal {
-  /** Of each entry, one is undefined. */
-  readonly #reads: (ReadSink | undefined)[] = Array.from({ length: CAPACITY });
-  readonly #writers: (TextSink | undefined)[] = Array.from({ length: CAPACITY });
-  readonly #texts: string[] = Array.from({ length: CAPACITY }, () => "");
-  readonly #times = new Float64Array(CAPACITY);
-  readonly #ids = new Uint32Array(CAPACITY);
-  /** Of ids. */
-  readonly #marks = new Uint8Array(CAPACITY);
+  readonly #entries = new JournalEntries();
+  readonly #numbers = this.#entries.numbers;
+  readonly #times = this.#entries.times;
+  readonly #texts = this.#entries.characters;
+  readonly #heads = new Uint32Array(CAPACITY);
+  readonly #sinks: JournalSink[] = [];
   readonly #clock: () => number;
+  /** Slots count on for ever. Those from here on have entries. */
+  #firstSlot = 0;
   #length = 0;
   #characters = 0;
   /** Who has read last, and from which entry on it has not been parsed. */
-  #reader: ReadSink | undefined;
+  #reader: JournalSink | undefined;
   #unparsed = 0;
   /** What is written for a read is written at once: both have one time, because asking for it is not cheap. */
   #lastRead: ExchangeClock | undefined;
   #lastTime = 0;
+  /** Whose next event is made of this form, and of the text behind the last character. */
+  #maker: TextSink | undefined;
+  #madeText = 0;
+  #madeEvent = 0;
 
   /** @param clock milliseconds; only differences are used. */
   constructor(clock: () => number) {
@@ -58,7 +121,7 @@ export class Journal {
   }
 
   /** False: nothing has been noted, because only plain ids are kept here. */
-  read(sink: ReadSink, clock: ExchangeClock, tokens: EngineTokens): boolean {
+  read(sink: JournalSink, clock: ExchangeClock, tokens: EngineTokens): boolean {
     if (tokens.type !== "ids" || tokens.logprobs !== undefined) return false;
     const { ids } = tokens;
     const count = ids.length;
@@ -66,40 +129,97 @@ export class Journal {
     if (this.#length + count > CAPACITY) this.handOn();
     const time = this.readTime(clock);
     const first = this.#length;
+    const slot = this.#slotOf(sink);
     for (let index = 0; index < count; index++) {
-      const entry = first + index;
-      this.#reads[entry] = sink;
-      this.#times[entry] = time;
-      this.#ids[entry] = ids[index] ?? 0;
-      this.#marks[entry] = index === 0 ? FIRST_OF_READ : 0;
+      this.#add(slot, time, ids[index] ?? 0, index === 0 ? 0 : SAME_READ);
     }
-    this.#length = first + count;
     this.#reader = sink;
     this.#unparsed = first;
     return true;
   }
 
   /** The turn has parsed so many of the ids that were read last. False: they are no longer here. */
-  parsed(sink: ReadSink, count: number): boolean {
+  parsed(sink: JournalSink, count: number): boolean {
     const to = this.#unparsed + count;
     if (this.#reader !== sink || to > this.#length) return false;
-    for (let entry = this.#unparsed; entry < to; entry++) {
-      this.#marks[entry] = (this.#marks[entry] ?? 0) | PARSED;
+    const numbers = this.#numbers;
+    for (let at = this.#unparsed * SIZE + 2; at < to * SIZE; at += SIZE) {
+      numbers[at] = (numbers[at] ?? 0) | PARSED;
     }
     this.#unparsed = to;
     return true;
   }
 
+  /**
+   * The next event of this sink has this form and this text, or contains what has. Then nothing of it need be compared: it is
+   * the same as long as it has the same length.
+   */
+  made(sink: TextSink, form: EventForm, text: string): void {
+    this.#maker = undefined;
+    const { length } = text;
+    if (length > LONGEST_TEXT) return;
+    if (this.#length === CAPACITY || this.#characters + length > TEXT_CAPACITY) this.handOn();
+    if (sink.form !== form) {
+      this.handOn();
+      if (!sink.takeForm(form)) return;
+    }
+    this.#write(text, 0, length);
+    this.#maker = sink;
+    this.#madeText = length;
+    this.#madeEvent = form.lengthOf(length);
+  }
+
   /** Notes what is written. */
-  text(sink: TextSink, clock: ExchangeClock, text: string): void {
-    if (this.#length === CAPACITY) this.handOn();
-    const entry = this.#length++;
-    this.#writers[entry] = sink;
-    this.#texts[entry] = text;
-    this.#times[entry] = this.#writtenTime(clock);
+  text(sink: TextSink, clock: ExchangeClock, event: string): void {
+    const time = this.#writtenTime(clock);
     this.#reader = undefined;
-    this.#characters += text.length;
-    if (this.#characters > MAX_CHARACTERS) this.handOn();
+    if (this.#maker === sink) {
+      this.#maker = undefined;
+      if (event.length === this.#madeEvent) return this.#addText(sink, this.#madeText, time);
+    }
+    const { form } = sink;
+    const length = form === undefined ? -1 : form.match(event);
+    if (form !== undefined && length >= 0) {
+      const isShort = length <= LONGEST_TEXT;
+      const hasRoom = this.#length < CAPACITY && this.#characters + length <= TEXT_CAPACITY;
+      if (isShort && hasRoom) {
+        this.#write(event, form.from, length);
+        return this.#addText(sink, length, time);
+      }
+      form.unmatch();
+    }
+    this.handOn();
+    sink.takeText(event, time);
+  }
+
+  #write(text: string, from: number, length: number): void {
+    const texts = this.#texts;
+    const at = this.#characters;
+    for (let index = 0; index < length; index++) texts[at + index] = text.charCodeAt(from + index);
+  }
+
+  #addText(sink: TextSink, length: number, time: number): void {
+    this.#add(this.#slotOf(sink), time, length, this.#characters);
+    this.#characters += length;
+  }
+
+  #add(slot: number, time: number, value: number, start: number): void {
+    const numbers = this.#numbers;
+    const entry = this.#length++;
+    const at = entry * SIZE;
+    numbers[at] = slot;
+    numbers[at + 1] = value;
+    numbers[at + 2] = start;
+    this.#times[entry * LONG_SIZE + TIME] = time;
+  }
+
+  #slotOf(sink: JournalSink): number {
+    const slot = sink.slot - this.#firstSlot;
+    if (slot >= 0) return slot;
+    const added = this.#sinks.push(sink) - 1;
+    this.#heads[added] = END;
+    sink.slot = this.#firstSlot + added;
+    return added;
   }
 
   /** The time of a read, by the clock. */
@@ -122,24 +242,24 @@ export class Journal {
 
   /** Hands everything to the records. Before anything else is recorded of a turn, and before somebody looks at one. */
   handOn(): void {
-    const length = this.#length;
+    this.#maker = undefined;
+    if (this.#length === 0) return;
+    const heads = this.#heads;
+    const numbers = this.#numbers;
+    for (let entry = this.#length - 1; entry >= 0; entry--) {
+      const slot = numbers[entry * SIZE] ?? 0;
+      numbers[entry * SIZE] = heads[slot] ?? END;
+      heads[slot] = entry;
+    }
+    const count = this.#sinks.length;
+    for (let slot = 0; slot < count; slot++) {
+      this.#sinks[slot]?.takeEntries(this.#entries, heads[slot] ?? END);
+    }
+    this.#firstSlot += count;
+    this.#sinks.length = 0;
     this.#length = 0;
     this.#characters = 0;
     this.#reader = undefined;
-    for (let entry = 0; entry < length; entry++) {
-      const time = this.#times[entry] ?? 0;
-      const read = this.#reads[entry];
-      if (read === undefined) {
-        this.#writers[entry]?.takeText(this.#texts[entry] ?? "", time);
-      } else {
-        const mark = this.#marks[entry] ?? 0;
-        const isFirst = (mark & FIRST_OF_READ) !== 0;
-        read.takeId(this.#ids[entry] ?? 0, isFirst ? time : undefined, (mark & PARSED) !== 0);
-      }
-    }
-    this.#reads.fill(undefined, 0, length);
-    this.#writers.fill(undefined, 0, length);
-    this.#texts.fill("", 0, length);
   }
 }
 

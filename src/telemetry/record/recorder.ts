@@ -54,14 +54,14 @@ export interface RecordEntry {
 export interface OpenExchange {
   respond(status: number, headers: Headers): void;
   respondWith(body: string): void;
-  /** Server-sent events, or messages of a WebSocket. */
-  readonly noteEvents: (text: string) => void;
-  /** The client has no room for more. */
-  readonly noteWaiting: () => void;
+  /** Is told of server-sent events, or messages of a WebSocket. */
+  readonly watcher: EventWatcher;
   refused(reason: string): void;
   /** The answer has been written, or the client has left. Idempotent. */
   end(): void;
 }
+
+export type EventWatcher = Pick<Exchange, "noteEvents" | "noteForm" | "noteWaiting">;
 
 export interface RecorderOptions {
   readonly limits: RecordLimits;
@@ -136,14 +136,14 @@ class TurnRecorder implements Recorder {
     const journal = this.#journal;
     const exchange = new Exchange(request, now(), { budget, journal, clock, allocate });
     const key = keyOf(request.tenant, request.id);
-    const running: Running = { exchange, budget, clock, turns: 0, first: undefined };
-    running.first = this.#add({
+    const first = this.#add({
       id: request.id,
       at: exchange.at,
       tenant: request.tenant,
       budget,
       exchange,
     });
+    const running: Running = { exchange, budget, clock, turns: 0, entries: [first] };
     // A client may send an id again before its first request has ended: its turns then belong to the first one.
     const isFirst = !this.#open.has(key);
     if (isFirst) this.#open.set(key, running);
@@ -151,11 +151,10 @@ class TurnRecorder implements Recorder {
     return {
       respond: (status, headers) => {
         exchange.respond(status, headers);
-        if (running.first) this.#tell(running.first);
+        this.#tell(first);
       },
       respondWith: (body) => exchange.respondWith(body),
-      noteEvents: exchange.noteEvents,
-      noteWaiting: exchange.noteWaiting,
+      watcher: exchange,
       refused: (reason) => {
         exchange.error = reason;
       },
@@ -163,8 +162,10 @@ class TurnRecorder implements Recorder {
         if (hasEnded) return;
         hasEnded = true;
         if (isFirst) this.#open.delete(key);
-        running.first?.exchangeEnded();
-        if (running.first) this.#tell(running.first);
+        for (const entry of running.entries) {
+          entry.exchangeEnded();
+          this.#tell(entry);
+        }
       },
     };
   }
@@ -195,7 +196,7 @@ class TurnRecorder implements Recorder {
     const isFirst = running !== undefined && running.turns === 0;
     if (running) running.turns += 1;
     const entry =
-      (isFirst ? running.first : undefined) ??
+      (isFirst ? running.entries[0] : undefined) ??
       this.#add({
         id: running && running.turns > 1 ? `${turn.id}-${running.turns}` : turn.id,
         at: running?.exchange.at ?? now(),
@@ -203,6 +204,7 @@ class TurnRecorder implements Recorder {
         budget: this.#createBudget(),
         exchange: running?.exchange,
       });
+    if (running && !isFirst) running.entries.push(entry);
     const recording = entry.beginTurn(model, clock);
     this.#tell(entry);
     return { entry, recording };
@@ -236,7 +238,8 @@ interface Running {
   readonly budget: RecordBudget;
   readonly clock: ExchangeClock;
   turns: number;
-  first: Entry | undefined;
+  /** One for each turn; the first also if there is none. */
+  readonly entries: Entry[];
 }
 
 function keyOf(tenant: string, id: string): string {

@@ -9,7 +9,7 @@ import type { TurnCited, TurnFact, TurnRendered } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/next-step.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
-import type { Journal, ReadSink } from "./journal.ts";
+import { END, type Journal, type JournalEntries, type JournalSink, NO_SLOT } from "./journal.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ReadLog, unitsOf } from "./read-log.ts";
 
@@ -86,7 +86,8 @@ export interface RecordingDeps {
   readonly clock: ExchangeClock;
 }
 
-export class TurnRecording implements ReadSink {
+export class TurnRecording implements JournalSink {
+  slot = NO_SLOT;
   #call: CallNote | undefined;
   readonly #journal: Journal;
   readonly #clock: ExchangeClock;
@@ -121,13 +122,18 @@ export class TurnRecording implements ReadSink {
     this.#note(fact);
   };
 
-  takeId(id: TokenId, at: number | undefined, isParsed: boolean): void {
+  takeEntries(entries: JournalEntries, first: number): void {
     const call = this.#call;
     if (call === undefined) return;
-    const ms = at === undefined ? undefined : this.#clock.since(at);
-    call.firstToken ??= ms;
-    call.reads.addId(id, ms);
-    if (isParsed) this.#parsed(call, 1);
+    let parsed = 0;
+    for (let entry = first; entry !== END; entry = entries.next(entry)) {
+      const isFirst = entries.isFirstOfRead(entry);
+      const ms = isFirst ? this.#clock.since(entries.time(entry)) : undefined;
+      call.firstToken ??= ms;
+      call.reads.addId(entries.value(entry), ms);
+      if (entries.isParsed(entry)) parsed += 1;
+    }
+    if (parsed > 0) this.#parsed(call, parsed);
   }
 
   #note(fact: TurnFact): void {

@@ -109,6 +109,49 @@ export class TextLog {
     return text.length > LONGEST ? this.#addLong(text, ms) : this.#addWhole(text, ms);
   }
 
+  /** What is known of events now: of one that has this form only the text need be added. */
+  get form(): EventForm | undefined {
+    return this.#isFull ? undefined : this.#form;
+  }
+
+  /** Of this form are the next events. False: there is no room for it. */
+  useForm(form: EventForm): boolean {
+    this.#isFull ||= !this.#take(FORM_BYTES + form.size * 2);
+    if (this.#isFull) return false;
+    this.#tries = 0;
+    this.#form = form;
+    this.#parts = 0;
+    this.#wholeBytes = 0;
+    this.#forms.push({ form, from: this.#index.length });
+    return true;
+  }
+
+  /** The text of an event of the form that is used: UTF-16 from `start` to `end`. False: there is no room. */
+  addPart(characters: Uint16Array, start: number, end: number, ms: number): boolean {
+    if (this.#isFull) return false;
+    const length = end - start;
+    const { length: index } = this.#index;
+    if (index > 0 && index % PLACE_EVERY === 0) this.#keepPlace();
+    const most = length * MAX_BYTES_PER_CHARACTER;
+    if (this.#at + most > this.#chunk.bytes.length && !this.#grow(most)) {
+      this.#isFull = true;
+      return false;
+    }
+    const { bytes } = this.#chunk;
+    let at = this.#at;
+    for (let each = start; each < end; each++) {
+      const code = characters[each] ?? 0;
+      if (code >= FIRST_NOT_ASCII) break;
+      bytes[at++] = code;
+    }
+    let written = at - this.#at;
+    if (written < length) {
+      const text = String.fromCharCode(...characters.subarray(start, end));
+      written = this.#chunk.write(text, this.#at);
+    }
+    return this.#written(written, IN_FORM + written, ms);
+  }
+
   /** Those from an index on, in order. */
   *texts(from = 0): Generator<TimedText> {
     const whole = Math.min(Math.floor(from / PLACE_EVERY), this.#places.length);
@@ -220,11 +263,7 @@ export class TextLog {
     );
     const form = learnForm(before, text);
     if (form === undefined) return;
-    this.#isFull = !this.#take(FORM_BYTES + form.size * 2);
-    this.#tries = 0;
-    this.#form = form;
-    this.#parts = 0;
-    this.#forms.push({ form, from: this.#index.length });
+    this.useForm(form);
   }
 
   /** @param least bytes that must fit. */

@@ -211,6 +211,7 @@ test("each choice of a request is a record of its own", async () => {
     ["r", "stop"],
     ["r-2", "stop"],
   ]);
+  expect(app.entries.map(({ isComplete }) => isComplete)).toEqual([true, true]);
 });
 
 test("a request that is refused is recorded with the reason", async () => {

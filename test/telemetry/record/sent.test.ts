@@ -1,0 +1,127 @@
+/** The events of a record, most of which are made anew from their text, are the bytes that were sent. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  array,
+  assert,
+  asyncProperty,
+  constantFrom,
+  integer,
+  oneof,
+  record,
+  string,
+} from "fast-check";
+import { expect, test } from "vitest";
+import { createVllmEngine } from "../../../src/engines/vllm.ts";
+import type { Engine } from "../../../src/engines/engine.ts";
+import { o200kHarmony } from "../../../src/tokenizer/index.ts";
+import { scriptTransport } from "../../engines/support.ts";
+import { eventually } from "../../helpers/eventually.ts";
+import { createRecordedApp } from "../../helpers/recorded-app.ts";
+import { scriptedEngine } from "../../helpers/scripted-engine.ts";
+import { spelledIds } from "../../helpers/spelled.ts";
+
+const MODEL = "openai/gpt-oss-20b";
+const MESSAGES = [{ role: "user", content: "Hi" }];
+const PARAMETERS = { type: "object", properties: { city: { type: "string" } } };
+const CHAT_TOOL = { type: "function", function: { name: "get_weather", parameters: PARAMETERS } };
+
+const REQUESTS: readonly (readonly [path: string, body: object])[] = [
+  ["/v1/chat/completions", { messages: MESSAGES, tools: [CHAT_TOOL] }],
+  ["/v1/chat/completions", { messages: MESSAGES, n: 3 }],
+  ["/v1/responses", { input: "Hi", store: false }],
+  [
+    "/v1/messages",
+    {
+      messages: MESSAGES,
+      max_tokens: 4000,
+      tools: [{ name: "get_weather", input_schema: PARAMETERS }],
+    },
+  ],
+];
+
+const SETTINGS = [{}, { reasoningContentMirror: true }, { reasoningPolicy: "none" }];
+
+/** What each request gets, and what its record says of it. */
+async function exchange(engine: Engine, settings: object, requests = REQUESTS) {
+  const app = createRecordedApp({ engine, settings: { ...settings } });
+  const answers = await Promise.all(
+    requests.map(async ([path, body], index) => {
+      const headers = { "x-request-id": `r${index}` };
+      const answer = await app.post(path, { model: MODEL, stream: true, ...body }, headers);
+      return answer.text();
+    }),
+  );
+  await eventually(() => expect(app.entries.every(({ isComplete }) => isComplete)).toBe(true));
+  const records = await app.records();
+  const recorded = requests.map((_, index) => {
+    const { answer } = records.find(({ id }) => id === `r${index}`) ?? {};
+    return [answer?.body ?? "", ...(answer?.events ?? []).map(({ text }) => text)].join("");
+  });
+  return { answers, recorded };
+}
+
+const FIXTURES = join(import.meta.dirname, "../../fixtures");
+const STREAMS = ["engines/vllm", "recorded/vllm"].flatMap((folder) =>
+  readdirSync(join(FIXTURES, folder))
+    .filter((name) => name.endsWith(".sse"))
+    .map((name) => `${folder}/${name}`),
+);
+
+test.each(STREAMS)("recorded stream %s", async (name) => {
+  const stream = readFileSync(join(FIXTURES, name), "utf8");
+  const events = stream.split(/(?<=\n\n)/).map((event) => new TextEncoder().encode(event));
+  for (const request of REQUESTS) {
+    const engine = createVllmEngine({
+      url: "http://engine:8000",
+      model: MODEL,
+      transport: scriptTransport(() => ({ pieces: events })),
+    });
+    const { answers, recorded } = await exchange(engine, {}, [request]);
+    expect(recorded).toEqual(answers);
+  }
+});
+
+const anyText = oneof(
+  string({ unit: "grapheme", maxLength: 80 }),
+  string({ maxLength: 400 }),
+  constantFrom(
+    ' and "so" on\\\n'.repeat(20),
+    "日本語のテキスト",
+    "👩‍🚀👨‍👩‍👧",
+    "x".repeat(200),
+    "\u2028\u0000",
+  ),
+);
+const anyPart = record({
+  begin: constantFrom(
+    "<|channel|>analysis<|message|>",
+    "<|channel|>commentary<|message|>",
+    "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>",
+    "<|channel|>final<|message|>",
+  ),
+  text: anyText,
+  end: constantFrom("<|end|>", "<|end|><|start|>assistant", "<|call|>", ""),
+});
+
+test("any output, of several requests at once", async () => {
+  const anyRun = record({
+    parts: array(anyPart, { minLength: 1, maxLength: 5 }),
+    batch: integer({ min: 1, max: 7 }),
+    form: constantFrom("ids" as const, "ids" as const, "pieces" as const, "text" as const),
+    settings: constantFrom(...SETTINGS),
+  });
+  await assert(
+    asyncProperty(anyRun, async ({ parts, batch, form, settings }) => {
+      const ids = parts.flatMap(({ begin, text, end }) => [
+        ...spelledIds(begin),
+        ...o200kHarmony().encode(text),
+        ...spelledIds(end),
+      ]);
+      const engine = scriptedEngine(() => ids, { batch, form });
+      const { answers, recorded } = await exchange(engine, settings);
+      expect(recorded).toEqual(answers);
+    }),
+    { numRuns: 20 },
+  );
+});
