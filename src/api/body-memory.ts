@@ -38,6 +38,8 @@ type Beginnings = Map<string, Beginning[]>;
 
 /** Smaller bodies are parsed in a few dozen microseconds. */
 const MIN_BYTES = 16_384;
+/** Larger ones do not fit into the budget, so their bytes are not looked through for nothing. */
+const MAX_BYTES = 4_194_304;
 /** A conversation is looked up by so many first messages: the first one or two are often the same in all. */
 const KEY_MESSAGES = 3;
 /** Bytes of their end that are hashed. */
@@ -69,7 +71,8 @@ export class BodyMemory {
    */
   read(body: ArrayBuffer, names: readonly string[], tenant: string): ReadBody {
     const bytes = new Uint8Array(body);
-    const list = bytes.length < MIN_BYTES ? undefined : findMessageList(bytes, names);
+    const mayBeKept = bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES;
+    const list = mayBeKept ? findMessageList(bytes, names) : undefined;
     return (list && this.#readList(bytes, list, tenant)) ?? readWhole(decode(bytes));
   }
 
@@ -125,8 +128,8 @@ export class BodyMemory {
     this.#mark ??= JSON.stringify(crypto.randomUUID());
     const before = decode(bytes.subarray(0, start)) + this.#mark;
     return knownEnd === undefined
-      ? `${before},${decode(bytes.subarray(start))}`
-      : before + decode(bytes.subarray(knownEnd));
+      ? `${before},${decode(bytes.subarray(start), MIDDLE)}`
+      : before + decode(bytes.subarray(knownEnd), MIDDLE);
   }
 
   /**
@@ -191,9 +194,12 @@ function remove<T>(list: T[] | undefined, entry: T): boolean {
   return at >= 0;
 }
 
+/** A byte order mark is removed at the beginning only. */
+const MIDDLE = { ignoreBOM: true };
+
 /** As `Request.text()` does. */
-function decode(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
+function decode(bytes: Uint8Array, options: { readonly ignoreBOM?: boolean } = {}): string {
+  return new TextDecoder("utf-8", options).decode(bytes);
 }
 
 /** How many first bytes are equal. Four at a time takes a quarter of the time. */

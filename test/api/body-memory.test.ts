@@ -162,6 +162,15 @@ test("text that is no JSON is refused as JSON.parse refuses the whole of it", ()
   }
 });
 
+test("a byte order mark between messages is refused, as everywhere but at the beginning", () => {
+  const memory = createMemory();
+  const text = bodyOf(opening);
+  read(memory, text);
+  const odd = text.replace('"two"}', '"two"}\uFEFF');
+  expect(odd).not.toBe(text);
+  expect(() => read(memory, odd)).toThrow("not valid JSON");
+});
+
 test("bytes that are no UTF-8, and a byte order mark, are read as Request.text() does", async () => {
   const memory = createMemory();
   const [before = "", after = ""] = bodyOf([...opening, user("@")]).split("@");
