@@ -24,6 +24,9 @@ const isolate = false;
  */
 const experimental = { viteModuleRunner: false };
 
+/** Tests that need the bundle. */
+const IN_WORKERD = ["test/runtime/worker.test.ts", "test/store/kv-store.test.ts"];
+
 /** Tests that replace modules of the sources, which only Vitest's own loader lets them do in a process that has loaded them. */
 const MOCKING = ["test/tokenizer/lazy.test.ts"];
 
@@ -37,7 +40,7 @@ export default defineConfig({
         test: {
           name: "node",
           include: ["test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", "test/runtime/worker.test.ts", ...MOCKING],
+          exclude: ["**/node_modules/**", ...IN_WORKERD, ...MOCKING],
           isolate,
           experimental,
           globalSetup: "test/helpers/command-folder.ts",
@@ -51,6 +54,7 @@ export default defineConfig({
         test: {
           name: "workerd",
           include: [
+            ...IN_WORKERD,
             "test/api/chat-completions/{reasoning,reasoning-openai,reasoning-shared}.test.ts",
             "test/api/messages/route.test.ts",
             "test/api/responses/{background,reasoning,route,stored}.test.ts",

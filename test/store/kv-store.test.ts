@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import { z } from "zod";
 import { createKvStore, isKvNamespace, type KvNamespace } from "../../src/store/kv-store.ts";
@@ -9,7 +10,8 @@ const server = createTestHarness({
     {
       config: {
         name: "kv-test",
-        main: "src/worker.ts",
+        main: join(inject("workerBundle"), "worker.js"),
+        no_bundle: true,
         compatibility_date: "2026-10-01",
         kv_namespaces: [{ binding: "KEPT", id: "kept" }],
         vars: {
