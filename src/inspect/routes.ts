@@ -6,13 +6,14 @@ import { type Context, Hono } from "hono";
 import type { ApiEnv } from "../api/client.ts";
 import type { Models } from "../models/models.ts";
 import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
-import { stringifySliced } from "../telemetry/record/slices.ts";
+import type { TurnRecord } from "../telemetry/record/schema.ts";
+import { runSliced, stringifyInChunks, stringifySliced } from "../telemetry/record/slices.ts";
 import { type AccessOptions, checkOrigin, checkToken } from "./access.ts";
 import type { Assets } from "./assets.ts";
 import { streamChanges } from "./changes.ts";
 import { toSeen } from "./to-seen.ts";
 import { toSharedPage } from "./shared-page.ts";
-import { toTokenTexts } from "./token-texts.ts";
+import { type TokenTexts, toTokenTexts } from "./token-texts.ts";
 
 export interface InspectorOptions extends AccessOptions {
   readonly recorder: Recorder;
@@ -88,14 +89,14 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     // Before the record: a turn that ends meanwhile is then asked for once more.
     const row = toRow(entry);
     const { record, seen } = await entry.changes(toSeen(c.req.query("since")));
-    return json(c, { row, record, tokens: toTokenTexts(record), seen });
+    return json(c, { row, record, tokens: await tokensOf(record), seen });
   });
   app.get("/inspect/api/turns/:number/file", async (c) => {
     const entry = recorder.find(Number(c.req.param("number")));
     if (entry === undefined) return c.json({ error: "This turn is no longer kept." }, 404);
-    const record = await entry.record();
+    const record = await entry.lazyRecord();
     if (c.req.query("as") === "json") return json(c, record);
-    const turn = { row: toRow(entry), record, tokens: toTokenTexts(record) };
+    const turn = { row: toRow(entry), record, tokens: await tokensOf(record) };
     const text = await stringifySliced(turn);
     // Sent as a file: the page that asked for it saves it, and no browser shows it under this origin.
     return c.body(await toSharedPage(assets, text), 200, {
@@ -119,10 +120,26 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   return app;
 }
 
-/** As a text that is written in slices: a long turn has some ten megabytes. */
-async function json(c: Context<ApiEnv>, body: object): Promise<Response> {
+/** As a text that is made and encoded in slices, when there is room for it: a long turn has some ten megabytes. */
+function json(c: Context<ApiEnv>, body: object): Response {
   const headers = { ...PAGE_HEADERS, "content-type": "application/json" };
-  return c.body(await stringifySliced(body), 200, headers);
+  const chunks = stringifyInChunks(body);
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    async cancel() {
+      await chunks.return(undefined);
+    },
+  });
+  return c.body(stream, 200, headers);
+}
+
+function tokensOf(record: TurnRecord): Promise<TokenTexts> {
+  return runSliced(toTokenTexts(record));
 }
 
 function toRow(entry: RecordEntry) {

@@ -1,11 +1,13 @@
 /** The texts of all tokens in a record, so that the page needs no vocabulary. */
 import { isSpecial, specialTokenName, tokenBytes, type TokenId } from "../tokenizer/index.ts";
+import { SLICE, type Sliced } from "../telemetry/record/slices.ts";
 import type { RecordedIds, TurnRecord } from "../telemetry/record/schema.ts";
 
 /** By id: the text of a token, or an array of its bytes where they are only part of a character. */
 export type TokenTexts = Record<number, string | readonly number[]>;
 
-export function toTokenTexts(record: TurnRecord): TokenTexts {
+export function* toTokenTexts(record: TurnRecord): Sliced<TokenTexts> {
+  let reads = 0;
   const texts: TokenTexts = {};
   const add = (ids: RecordedIds | undefined): void => {
     if (!Array.isArray(ids)) return;
@@ -19,6 +21,7 @@ export function toTokenTexts(record: TurnRecord): TokenTexts {
       if ("ids" in read) add(read.ids);
       else if ("pieces" in read)
         add(read.pieces.flatMap((piece) => ("special" in piece ? [piece.special] : [])));
+      if (++reads % SLICE === 0) yield;
     }
   }
   return texts;

@@ -46,7 +46,7 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
     waiting += 1;
     try {
       await before;
-      const text = await stringifySliced(await entry.record());
+      const text = await stringifySliced(await entry.lazyRecord());
       const path = await files.write(toFileName(entry), `${text}\n`);
       isFailing = false;
       return path;

@@ -11,7 +11,7 @@ import { TurnRecording } from "./recording.ts";
 import { redact } from "./redact.ts";
 import type { TurnRecord } from "./schema.ts";
 import { NOTHING_SEEN, type SeenRecord } from "./seen-record.ts";
-import { runSliced } from "./slices.ts";
+import { collectLazily, runSliced } from "./slices.ts";
 import type { FindSource } from "./sources.ts";
 import { toSummary } from "./summary.ts";
 import { toRecord } from "./to-record.ts";
@@ -99,6 +99,14 @@ export class Entry {
     return this.#toKept(await runSliced(steps, this.#options.pause));
   }
 
+  /** To be written or iterated only: reads and events of a complete turn are made one by one meanwhile. */
+  async lazyRecord(): Promise<TurnRecord> {
+    if (!this.isComplete || !this.#options.keepsContent) return this.record();
+    const parsed = this.#recording && new ParsedAgain(this.#recording);
+    const steps = toRecord(this.#input(), parsed, NOTHING_SEEN, collectLazily);
+    return runSliced(steps, this.#options.pause);
+  }
+
   async changes(since: SeenRecord): Promise<RecordChanges> {
     const look = this.#looking.then(() => this.#look(since));
     this.#looking = look.catch(() => undefined);
@@ -106,7 +114,7 @@ export class Entry {
   }
 
   async #look(since: SeenRecord): Promise<RecordChanges> {
-    if (this.isComplete) return { record: await this.record(), seen: undefined };
+    if (this.isComplete) return { record: await this.lazyRecord(), seen: undefined };
     this.#parsed ??= this.#recording && new ParsedAgain(this.#recording);
     const steps = toRecord(this.#input(), this.#parsed, since);
     const record = await runSliced(steps, this.#options.pause);

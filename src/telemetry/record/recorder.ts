@@ -46,7 +46,9 @@ export interface RecordEntry {
   summary(): TurnSummary;
   /** Made when it is asked for, as far as the turn has come; in slices, so that it keeps nobody waiting. */
   record(): Promise<TurnRecord>;
-  /** What is new of a running turn. Of one that has ended it is the whole record. */
+  /** The same, to be written by `slices.ts` or iterated only: long lists are never there as a whole. */
+  lazyRecord(): Promise<TurnRecord>;
+  /** What is new of a running turn. Of one that has ended it is the whole record, as by {@link lazyRecord}. */
   changes(since: SeenRecord): Promise<RecordChanges>;
 }
 

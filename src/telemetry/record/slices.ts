@@ -7,7 +7,7 @@ export const SLICE = 1024;
 /** Yields where another slice should begin. */
 export type Sliced<T> = Generator<void, T, void>;
 
-export async function runSliced<T>(steps: Sliced<T>, pause: Pause): Promise<T> {
+export async function runSliced<T>(steps: Sliced<T>, pause: Pause = createPause()): Promise<T> {
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;
@@ -25,18 +25,59 @@ export function* collectSliced<T>(items: Iterable<T>): Sliced<T[]> {
   return list;
 }
 
+/** Makes a list of what may be too much for one slice. */
+export type Collect = <T>(items: () => Iterable<T>) => Sliced<T[]>;
+
+export const collectNow: Collect = (items) => collectSliced(items());
+
+/** Lists in their place that are read, element by element, when they are written. Nothing else can be done with them. */
+export const collectLazily: Collect = function* <T>(items: () => Iterable<T>): Sliced<T[]> {
+  yield;
+  // The only place where it is taken for a list: what is made so is only iterated and written.
+  const list: Iterable<T> = new LazyList(items);
+  return list as T[];
+};
+
+/**
+ * A list that is written as JSON, or read, without being there as a whole: the garbage collector copies long lists of
+ * objects in pauses of tens of milliseconds. What it is read from must not change any more.
+ */
+export class LazyList<T> implements Iterable<T> {
+  readonly #items: () => Iterable<T>;
+
+  constructor(items: () => Iterable<T>) {
+    this.#items = items;
+  }
+
+  [Symbol.iterator](): Iterator<T> {
+    return this.#items()[Symbol.iterator]();
+  }
+}
+
 /** The same text as by `JSON.stringify`, of data that JSON can hold; members that are undefined are left out. */
 export async function stringifySliced(value: object, pause = createPause()): Promise<string> {
   let text = "";
-  let sinceLast = 0;
+  for await (const chunk of stringifyInChunks(value, pause)) text += chunk;
+  return text;
+}
+
+/** The same text in chunks, each made when it is asked for and after a pause. */
+export async function* stringifyInChunks(
+  value: object,
+  pause = createPause(),
+): AsyncGenerator<string> {
+  let text = "";
+  let elements = 0;
   for (const chunk of jsonChunks(value)) {
-    text += chunk;
-    sinceLast += chunk.length;
-    if (sinceLast < CHUNK) continue;
-    sinceLast = 0;
+    text += chunk.text;
+    elements += chunk.elements;
+    if (text.length < CHUNK && elements < SLICE) continue;
+    yield text;
+    text = "";
+    elements = 0;
     await pause();
   }
-  return text;
+  yield text;
 }
 
 /** In characters. */
@@ -44,32 +85,66 @@ const CHUNK = 262_144;
 /** Lists and objects with fewer elements are entered; the others are cut into such slices. */
 const FEW = 64;
 
-function* jsonChunks(value: unknown): Generator<string> {
+/** A part of the text, and how many elements of a long list or object are in it. */
+interface JsonChunk {
+  readonly text: string;
+  readonly elements: number;
+}
+
+function chunkOf(text: string, elements = 0): JsonChunk {
+  return { text, elements };
+}
+
+function* jsonChunks(value: unknown): Generator<JsonChunk> {
   if (Array.isArray(value)) {
-    yield "[";
+    yield chunkOf("[");
     const size = value.length > FEW ? SLICE : 1;
     for (let from = 0; from < value.length; from += size) {
-      if (from > 0) yield ",";
-      if (size > 1) yield JSON.stringify(value.slice(from, from + size)).slice(1, -1);
+      if (from > 0) yield chunkOf(",");
+      if (size > 1) yield elementsChunk(value.slice(from, from + size));
       else yield* jsonChunks(value[from] ?? null);
     }
-    yield "]";
+    yield chunkOf("]");
+  } else if (value instanceof LazyList) {
+    yield* lazyChunks(value);
   } else if (typeof value === "object" && value !== null) {
     const members = Object.entries(value).filter(([, member]) => member !== undefined);
-    yield "{";
+    yield chunkOf("{");
     const size = members.length > FEW ? SLICE : 1;
     for (let from = 0; from < members.length; from += size) {
-      if (from > 0) yield ",";
+      if (from > 0) yield chunkOf(",");
       if (size > 1) {
-        yield JSON.stringify(Object.fromEntries(members.slice(from, from + size))).slice(1, -1);
+        const some = members.slice(from, from + size);
+        const text = JSON.stringify(Object.fromEntries(some)).slice(1, -1);
+        yield chunkOf(text, some.length);
       } else {
         const [name, member] = members[from] ?? [];
-        yield `${JSON.stringify(name)}:`;
+        yield chunkOf(`${JSON.stringify(name)}:`);
         yield* jsonChunks(member);
       }
     }
-    yield "}";
+    yield chunkOf("}");
   } else {
-    yield JSON.stringify(value);
+    yield chunkOf(JSON.stringify(value));
   }
+}
+
+function* lazyChunks(list: Iterable<unknown>): Generator<JsonChunk> {
+  let elements: unknown[] = [];
+  let before = "[";
+  for (const element of list) {
+    elements.push(element);
+    if (elements.length < SLICE) continue;
+    yield chunkOf(before);
+    yield elementsChunk(elements);
+    elements = [];
+    before = ",";
+  }
+  if (elements.length > 0 || before === "[") yield chunkOf(before);
+  if (elements.length > 0) yield elementsChunk(elements);
+  yield chunkOf("]");
+}
+
+function elementsChunk(elements: readonly unknown[]): JsonChunk {
+  return chunkOf(JSON.stringify(elements).slice(1, -1), elements.length);
 }

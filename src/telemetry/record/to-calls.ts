@@ -5,12 +5,13 @@ import { describeError } from "./describe-error.ts";
 import type { ReadLog, TimedRead } from "./read-log.ts";
 import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";
-import { collectSliced, type Sliced } from "./slices.ts";
+import type { Collect, Sliced } from "./slices.ts";
 
 /** The calls from one on; of the first of them, the reads from a position on. */
 export function* toCalls(
   { calls, rendered }: TurnRecording,
   since: { readonly call: number; readonly read: number },
+  collect: Collect,
 ): Sliced<RecordedCall[]> {
   const recorded: RecordedCall[] = [];
   let before: readonly TokenId[] = rendered?.prompt.ids ?? [];
@@ -21,7 +22,7 @@ export function* toCalls(
       const kept = commonLength(before, ids);
       const appended = ids.slice(kept);
       const from = index === since.call ? since.read : 0;
-      const reads = yield* collectSliced(toReads(call.reads, from));
+      const reads = yield* collect(() => toReads(call.reads, from));
       recorded.push(
         toCall(call, reads, { kept, appended, written: commonLength(written, appended) }),
       );

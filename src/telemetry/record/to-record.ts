@@ -21,7 +21,7 @@ import {
   type TurnRecord,
 } from "./schema.ts";
 import type { RecordPosition } from "./seen-record.ts";
-import { collectSliced, type Sliced } from "./slices.ts";
+import { type Collect, collectNow, type Sliced } from "./slices.ts";
 import type { TimedText } from "./text-log.ts";
 
 /**
@@ -30,11 +30,13 @@ import type { TimedText } from "./text-log.ts";
  * @param parsed continues where it stopped the last time
  * @param since what of the lists is left out: the calls before the last one that is known, and what of this one is known.
  *   Parts are always there, as far as they have come.
+ * @param collect makes the lists of reads and events
  */
 export function* toRecord(
   input: RecordInput,
   parsed: ParsedAgain | undefined,
   since: RecordPosition,
+  collect: Collect = collectNow,
 ): Sliced<TurnRecord> {
   const { exchange, recording } = input;
   const rendered = recording?.rendered;
@@ -42,9 +44,12 @@ export function* toRecord(
   // First, so that a running turn has at least the reads that these notes are about.
   const parsing = since.prompt ? [] : toParsing(recording);
   if (parsed) yield* parsed.advance();
-  const calls = recording === undefined ? [] : yield* toCalls(recording, since);
+  const calls = recording === undefined ? [] : yield* toCalls(recording, since, collect);
+  const log = exchange?.events;
   const events =
-    exchange === undefined ? [] : yield* collectSliced(exchange.events.texts(since.events));
+    log === undefined || log.length <= since.events
+      ? []
+      : yield* collect(() => log.texts(since.events));
   const [first] = recording?.calls ?? [];
   const last = recording?.calls.at(-1);
   const { parts, recoveries } = toParsed(recording, parsed);
@@ -304,7 +309,7 @@ function toAnswer(
     contentType,
     headers,
     ...(answerBody !== undefined && { body: answerBody }),
-    ...(events.length > 0 && { events }),
+    ...(events.length !== 0 && { events }),
   };
 }
 

@@ -15,6 +15,7 @@ import { expect, test } from "vitest";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
+import { stringifySliced } from "../../../src/telemetry/record/slices.ts";
 import { scriptTransport } from "../../engines/support.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { createRecordedApp } from "../../helpers/recorded-app.ts";
@@ -54,6 +55,10 @@ async function exchange(engine: Engine, settings: object, requests = REQUESTS) {
   );
   await eventually(() => expect(app.entries.every(({ isComplete }) => isComplete)).toBe(true));
   const records = await app.records();
+  for (const entry of app.entries) {
+    const written = await stringifySliced(await entry.lazyRecord(), async () => {});
+    expect(written).toBe(JSON.stringify(await entry.record()));
+  }
   const recorded = requests.map((_, index) => {
     const { answer } = records.find(({ id }) => id === `r${index}`) ?? {};
     return [answer?.body ?? "", ...(answer?.events ?? []).map(({ text }) => text)].join("");
