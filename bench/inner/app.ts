@@ -41,7 +41,7 @@ export function toRequest(path: string, body: string): Request {
   });
   const text = async (): Promise<string> => new TextDecoder().decode(bytes);
   const arrayBuffer = async (): Promise<ArrayBuffer> =>
-    bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+    bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
   return Object.defineProperties(request, {
     text: { value: text },
     arrayBuffer: { value: arrayBuffer },

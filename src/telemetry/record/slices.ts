@@ -33,8 +33,8 @@ export const collectNow: Collect = (items) => collectSliced(items());
 /** Lists in their place that are read, element by element, when they are written. Nothing else can be done with them. */
 export const collectLazily: Collect = function* <T>(items: () => Iterable<T>): Sliced<T[]> {
   yield;
-  // The only place where it is taken for a list: what is made so is only iterated and written.
   const list: Iterable<T> = new LazyList(items);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is made so is only iterated and written
   return list as T[];
 };
 

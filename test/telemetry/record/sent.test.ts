@@ -12,6 +12,7 @@ import {
   string,
 } from "fast-check";
 import { expect, test } from "vitest";
+import * as z from "zod";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
@@ -61,7 +62,8 @@ async function exchange(engine: Engine, settings: object, requests = REQUESTS) {
   }
   const recorded = requests.map((_, index) => {
     const { answer } = records.find(({ id }) => id === `r${index}`) ?? {};
-    return [answer?.body ?? "", ...(answer?.events ?? []).map(({ text }) => text)].join("");
+    const texts = [answer?.body ?? "", ...(answer?.events ?? []).map(({ text }) => text)];
+    return texts.map((text) => z.string().parse(text)).join("");
   });
   return { answers, recorded };
 }
