@@ -57,6 +57,18 @@ async function follow(app: ResponsesApp, id: string, after?: number) {
   return readEvents(await app.send("GET", `/v1/responses/${id}?stream=true${query}`));
 }
 
+/** Resolves when a follower has been sent such an event: the engine's being asked does not mean that its text has come. */
+async function untilFollowed(app: ResponsesApp, id: string, type: string): Promise<void> {
+  const { body } = await app.send("GET", `/v1/responses/${id}?stream=true`);
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.includes(`event: ${type}\n`)) return;
+  }
+  throw new Error(`the stream has ended without ${type}`);
+}
+
 describe("a background response", () => {
   test("is queued at once, and can be polled until it is done", async () => {
     const { engine, open } = gatedEngine();
@@ -166,7 +178,7 @@ describe("a background response", () => {
     const engine = scriptedEngine([script]);
     const app = responsesApp({ engine, settings: { reasoningPolicy: "none" } });
     const id = await start(app);
-    await expect.poll(() => engine.open).toBe(1);
+    await untilFollowed(app, id, "response.output_item.done");
     await app.send("POST", `/v1/responses/${id}/cancel`);
     const events = await follow(app, id);
     expect(events.at(-1)).toMatchObject({
