@@ -3,6 +3,7 @@
  * because the turn gets its recorded results.
  */
 import * as z from "zod";
+import { readMcpItem } from "../../api/responses/mcp-items.ts";
 import type { ToolFunction } from "../../harmony/conversation.ts";
 import { toCompactJson } from "../../harmony/json.ts";
 import { readDeveloperText } from "../../harmony/read-parts.ts";
@@ -52,35 +53,34 @@ function declaredServers({ request }: TurnRecord) {
   return declarations.safeParse(body).data?.tools.filter((tool) => tool !== null) ?? [];
 }
 
-const listItem = z.object({
+/** A server's tools as the answer listed them, or why they could not be listed. */
+interface Listing {
+  readonly tools: readonly McpTool[];
+  readonly error: string | undefined;
+}
+
+const listItem = z.looseObject({
   type: z.literal("mcp_list_tools"),
   server_label: z.string(),
-  tools: z.array(
-    z.object({
-      name: z.string(),
-      description: z.string(),
-      input_schema: z.record(z.string(), z.unknown()),
-      annotations: z.object({ readOnlyHint: z.boolean() }),
-    }),
-  ),
   error: z.string().optional(),
 });
-
-type ListItem = z.output<typeof listItem>;
 
 const outputs = z.object({ output: z.array(z.unknown()) });
 const doneEvent = z.object({ type: z.literal("response.output_item.done"), item: z.unknown() });
 
 /** The items of the answer in which a server's tools are listed, by its label. */
-function findListings({ answer }: TurnRecord): ReadonlyMap<string, ListItem> {
-  const listings = new Map<string, ListItem>();
+function findListings({ answer }: TurnRecord): ReadonlyMap<string, Listing> {
+  const listings = new Map<string, Listing>();
   for (const message of messagesOf(answer)) {
     const items = outputs.safeParse(message).data?.output ?? [
       doneEvent.safeParse(message).data?.item,
     ];
     for (const item of items) {
-      const listing = listItem.safeParse(item).data;
-      if (listing !== undefined) listings.set(listing.server_label, listing);
+      const found = listItem.safeParse(item).data;
+      if (found === undefined) continue;
+      const read = readMcpItem(found, "answer");
+      const tools = (read?.type === "mcp-list" && read.tools) || [];
+      listings.set(found.server_label, { tools, error: found.error });
     }
   }
   return listings;
@@ -106,7 +106,7 @@ function messagesOf(answer: TurnRecord["answer"]): unknown[] {
 
 function toServer(
   record: TurnRecord,
-  listings: ReadonlyMap<string, ListItem>,
+  listings: ReadonlyMap<string, Listing>,
   label: string,
 ): McpServer {
   return {
@@ -114,20 +114,11 @@ function toServer(
     listTools() {
       const listing = listings.get(label);
       if (listing?.error !== undefined) return Promise.reject(new McpUnavailable(listing.error));
-      return Promise.resolve(listing?.tools.map(toTool) ?? offeredTools(record, label));
+      return Promise.resolve(listing?.tools ?? offeredTools(record, label));
     },
     callTool: () => Promise.reject(new Error("a recorded server is not called")),
     close: () => Promise.resolve(),
   };
-}
-
-function toTool({
-  name,
-  description,
-  input_schema,
-  annotations,
-}: ListItem["tools"][number]): McpTool {
-  return { name, description, inputSchema: input_schema, readOnly: annotations.readOnlyHint };
 }
 
 /** As the model was offered them, without what it is not shown of a schema. */
