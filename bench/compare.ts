@@ -32,6 +32,7 @@ const results = await runStreaming({
   settleMs: 1000,
   sameWindowMs: 800,
   asks: 1000,
+  warmUpRequests: 10_000,
   enginePort: 0,
   onProgress,
   scenarios,

@@ -45,6 +45,7 @@ async function runRound(): Promise<[number, number][]> {
       windowMs: 1000,
       settleMs: 1500,
       asks: 0,
+      warmUpRequests: 0,
     });
     return off.map((each, window) => [costOf(each), costOf(on[window])]);
   } finally {

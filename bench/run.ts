@@ -77,6 +77,7 @@ function streamingOptions() {
     windowMs: given.quick ? 600 : 3000,
     settleMs: given.quick ? 300 : 1000,
     asks: given.quick ? 100 : 1000,
+    warmUpRequests: given.quick ? 1000 : 10_000,
     windows: Number(given.windows ?? (given.quick ? 8 : 5)),
     sameWindowMs: given.quick ? 500 : 800,
     enginePort: Number(given["engine-port"]),

@@ -37,12 +37,22 @@ export class Alternation {
 
   /** Until this many milliseconds have passed and each target has had as many batches as the others. */
   async run(ms: number): Promise<AlternatedTimes[]> {
+    const until = nowMs() + ms;
+    return this.#runWhile(() => nowMs() < until);
+  }
+
+  /** Until each target has answered so many requests. */
+  async warmUp(requests: number): Promise<void> {
+    await this.#runWhile(() => this.#targets.some(({ wholeMs }) => wholeMs.length < requests));
+  }
+
+  async #runWhile(isWanted: () => boolean): Promise<AlternatedTimes[]> {
     for (const target of this.#targets) {
       target.busyMs = 0;
       target.firstMs = [];
       target.wholeMs = [];
     }
-    for (const until = nowMs() + ms; nowMs() < until;) {
+    while (isWanted()) {
       // In another order each time, so that no target always follows the same one.
       for (const target of this.#shuffled()) {
         const askedMs = nowMs();

@@ -37,7 +37,9 @@ export type LoadCommand =
       readonly clients: number;
     }
   /** Sends requests to these targets in turn for so long, and reports the durations for each. */
-  | { readonly do: "alternate"; readonly ms: number };
+  | { readonly do: "alternate"; readonly ms: number }
+  /** Sends requests to these targets in turn until each has answered so many. */
+  | { readonly do: "warm-up"; readonly requests: number };
 
 export interface LoadCounts {
   readonly ms: number;
@@ -107,6 +109,9 @@ async function obey(command: LoadCommand): Promise<unknown> {
       return true;
     case "alternate":
       return alternation?.run(command.ms);
+    case "warm-up":
+      await alternation?.warmUp(command.requests);
+      return true;
     case "ask":
       return ask(command);
     default:

@@ -104,6 +104,11 @@ export class Rig {
     return this.#order({ do: "alternate", ms });
   }
 
+  /** Requests to all of them in turn until each has answered so many. */
+  async warmUp(requests: number): Promise<void> {
+    await this.#order({ do: "warm-up", requests });
+  }
+
   async close(): Promise<void> {
     await this.#order({ do: "stop" });
   }

@@ -6,9 +6,20 @@ import type { Effort, Numbers, SameWindows } from "./scenario.ts";
 import type { Script } from "./upstream.ts";
 
 const BULK_TOKENS = 20_000;
+const CLIENTS = 64;
 const SHORT_ANSWER: Script = { mode: "bulk", shape: "answer", tokens: 4 };
 
 export const SAME_WINDOWS: readonly SameWindows[] = [
+  // First, because each round has new processes.
+  {
+    kind: "same-windows",
+    name: "requests-at-start",
+    title: "Short requests, 64 at a time, in the first seconds of a process",
+    columns: { cpuPerRequest: "µs CPU / request", perSecond: "requests / s" },
+    compared: ["cpuPerRequest"],
+    slow: true,
+    run: (rig, all, effort) => measureRequests(rig, all, { ...effort, warmUpRequests: 0 }, CLIENTS),
+  },
   {
     kind: "same-windows",
     name: "bulk",
@@ -38,7 +49,7 @@ export const SAME_WINDOWS: readonly SameWindows[] = [
       cpuPerRequest: "µs CPU / request",
     },
     compared: ["first", "cpuPerRequest"],
-    run: (rig, all, effort) => alternate(rig, all, effort, { script: SHORT_ANSWER, clients: 1 }),
+    run: (rig, all, effort) => measureRequests(rig, all, effort, 1),
   },
   {
     kind: "same-windows",
@@ -46,9 +57,28 @@ export const SAME_WINDOWS: readonly SameWindows[] = [
     title: "Short requests, 64 at a time, answers of 8 tokens",
     columns: { cpuPerRequest: "µs CPU / request", perSecond: "requests / s" },
     compared: ["cpuPerRequest"],
-    run: (rig, all, effort) => alternate(rig, all, effort, { script: SHORT_ANSWER, clients: 64 }),
+    run: (rig, all, effort) => measureRequests(rig, all, effort, CLIENTS),
   },
 ];
+
+/**
+ * What a short request costs falls for the first ten thousand that a process answers, while the compiler works on code that
+ * has many parts: 1.5 times as much after two seconds as after twelve.
+ */
+async function measureRequests(
+  rig: Rig,
+  all: readonly Running[],
+  effort: Effort,
+  clients: number,
+): Promise<Numbers[][]> {
+  if (effort.warmUpRequests > 0) {
+    await rig.script(SHORT_ANSWER);
+    await rig.connect(all, CLIENTS, false);
+    await rig.warmUp(effort.warmUpRequests);
+    await rig.close();
+  }
+  return alternate(rig, all, effort, { script: SHORT_ANSWER, clients });
+}
 
 /** `count` streams of each contender at once. Contenders whose process cannot be measured are left out. */
 function paced(name: string, count: number, tokensPerSecond: number, slow = false): SameWindows {

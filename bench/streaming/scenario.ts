@@ -42,6 +42,8 @@ export interface Effort {
   readonly windowMs: number;
   readonly settleMs: number;
   readonly asks: number;
+  /** Same windows: short requests that each contender answers before those are measured. */
+  readonly warmUpRequests: number;
   /** Same windows: how many in each round, and how long each. */
   readonly windows: number;
   readonly sameWindowMs: number;

@@ -41,6 +41,7 @@ export async function measureCpu(gateway: Bundle, rounds: number): Promise<Strea
       windowMs: 2000,
       settleMs: 1000,
       asks: 0,
+      warmUpRequests: 5000,
       windows: 5,
       sameWindowMs: 800,
       enginePort: 0,

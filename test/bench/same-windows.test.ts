@@ -17,6 +17,7 @@ test("all contenders that can be measured have a number in each window", async (
     windowMs: 1,
     settleMs: 1,
     asks: 1,
+    warmUpRequests: 130,
     windows: 3,
     sameWindowMs: 1,
     enginePort: 0,

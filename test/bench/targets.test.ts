@@ -1,0 +1,41 @@
+/** Which targets a run meets. */
+import { expect, test } from "vitest";
+import type { Results } from "../../bench/results.ts";
+import { toMeasured } from "../../bench/statistics.ts";
+import { judge } from "../../bench/targets.ts";
+
+const MACHINE = { processor: "test" } as unknown as Results["machine"];
+
+/** @param own milliseconds of the gateway's next turn, beside those of js-tiktoken */
+function judgeNextTurn(own: number, jsTiktoken: number) {
+  const row = { tokens: 100_000, seenMs: own, jsTiktokenMs: jsTiktoken };
+  const conversations = [
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, toMeasured([value])])),
+  ];
+  const verdicts = judge({
+    machine: MACHINE,
+    command: "",
+    rounds: 1,
+    inner: { core: {}, tools: [], conversations } as unknown as NonNullable<Results["inner"]>,
+  });
+  return verdicts.filter(({ measured }) => measured !== undefined);
+}
+
+test("a time with a peer is judged beside what the peer took in the same run", () => {
+  const [fast, ...others] = judgeNextTurn(2.2, 195);
+  expect(others).toEqual([]);
+  expect(fast).toEqual({
+    path: "turn n+1 of 100,000 tokens",
+    target: "≤ 0.0118 × js-tiktoken (2.3 of 195 ms)",
+    measured: "0.0113 × js-tiktoken (2.20 of 195 ms)",
+    met: true,
+  });
+  // The same work on a machine half as fast, and more of it.
+  expect(judgeNextTurn(4.4, 390)).toMatchObject([{ met: true }]);
+  expect(judgeNextTurn(4.7, 390)).toMatchObject([{ met: false }]);
+  expect(judgeNextTurn(2.4, 195)).toMatchObject([{ met: false }]);
+});
+
+test("a target without all of its measurements is not judged", () => {
+  expect(judgeNextTurn(2.2, NaN)).toEqual([]);
+});
