@@ -69,17 +69,23 @@ export function judge(results: Results): Verdict[] {
   const turn = (tokens: number, column: string): number | undefined =>
     results.inner?.conversations.find((each) => each["tokens"]?.median === tokens)?.[column]
       ?.median;
-  const nextTurn = (tokens: number, most: number, of: number): Bound =>
+  const nextTurn = (tokens: number, most: number, peer: number): Bound =>
     share(
       "js-tiktoken",
-      { most, of, unit: "ms" },
+      { most, of: peer, unit: "ms" },
       turn(tokens, "seenMs"),
       turn(tokens, "jsTiktokenMs"),
     );
-  const core = (reads: string, most: number, of: number, name: string): Bound => {
+  const core = (reads: string, most: number, peer: number, name: string): Bound => {
     const times = results.inner?.core;
     const own = times?.[`core, ${reads}`]?.median;
-    return share("naive", { most, of, unit: "µs" }, own, times?.[`naive, ${reads}`]?.median, name);
+    return share(
+      "naive",
+      { most, of: peer, unit: "µs" },
+      own,
+      times?.[`naive, ${reads}`]?.median,
+      name,
+    );
   };
   const added = (scenario: string, column: string, other: string): number | undefined =>
     minus(of(scenario, "gateway", column), of(scenario, other, column));

@@ -1,17 +1,20 @@
 /**
  * Whether a second process on the same port is worth a second core: one process and two, in turn, at full speed.
  *
- *     npm run build && node bench/two-processes.ts [--rounds 5] [--window 3000] [--streams 16]
+ *     npm run build && node bench/two-processes.ts [--rounds 5] [--window 3000] [--streams 16] [--quota 0.5]
  *
  * The engine and the load generator need processor time too, and on two cores two processes have to share with them what
  * one need not. So there is a third row: one process, engine and load generator together on one core. Two processes on
- * two cores against that is what a machine of twice the cores gains.
+ * two cores against that is what a machine of twice the cores gains. With `--quota`, each process of the gateway has only
+ * this share of a core instead, which leaves the rest for the engine and the load generator: what a second process gains
+ * where there are cores enough.
  */
 import { spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { freePort } from "../test/helpers/listen.ts";
 import { cpuMs, type Program, startProgram } from "./child.ts";
+import { limitCpu } from "./cpu-quota.ts";
 import { describeMachine } from "./machine.ts";
 import { estimateRatio, toMeasured } from "./statistics.ts";
 import { gatewayArgs, type Running } from "./streaming/contenders.ts";
@@ -22,8 +25,10 @@ const { values: given } = parseArgs({
     rounds: { type: "string", default: "5" },
     window: { type: "string", default: "3000" },
     streams: { type: "string", default: "16" },
+    quota: { type: "string" },
   },
 });
+const quota = given.quota === undefined ? undefined : Number(given.quota);
 const SETTLE_MS = 700;
 const SEALED = ["--reasoning-policy", "sealed", "--sealing-keys", "A".repeat(43)];
 
@@ -51,16 +56,20 @@ const rig = await Rig.start();
 const one = await startProcesses(1);
 const two = await startProcesses(2);
 const everywhere = `0-${machine.cores - 1}`;
+const ONE_CORE = "one process, everything on one core";
 const setups: readonly Setup[] = [
   { name: "one process", ...one, cores: everywhere },
   { name: "two processes", ...two, cores: everywhere },
-  { name: "one process, everything on one core", ...one, cores: "0" },
+  ...(quota === undefined ? [{ name: ONE_CORE, ...one, cores: "0" }] : []),
 ];
+const programs = [...one.processes, ...two.processes];
+const limits = quota === undefined ? [] : programs.map(({ pid }) => limitCpu(pid, quota));
 const rounds = new Map(setups.map(({ name }): [string, Round[]] => [name, []]));
 for (let round = 0; round < Number(given.rounds); round++) {
   for (const setup of setups) rounds.get(setup.name)?.push(await measure(setup));
 }
-await Promise.all([...one.processes, ...two.processes].map((each) => each.stop()));
+await Promise.all(programs.map((each) => each.stop()));
+for (const end of limits) end();
 await rig.stop();
 print();
 
@@ -125,7 +134,10 @@ function print(): void {
   console.log(
     `${cpu}, ${cores} cores, Node ${node}, ${commit}; load before ${loadBefore.toFixed(1)}`,
   );
-  console.log(`${given.streams} streams at full speed, ${given.rounds} rounds in turn, medians\n`);
+  const each = quota === undefined ? "" : `, ${quota} of a core for each process`;
+  console.log(
+    `${given.streams} streams at full speed${each}, ${given.rounds} rounds in turn, medians\n`,
+  );
   console.log("| | tokens / s | µs CPU / token | cores: gateway | engine and load |");
   console.log("| --- | ---: | ---: | ---: | ---: |");
   for (const { name } of setups) {
@@ -140,7 +152,7 @@ function print(): void {
     console.log(`| ${name} | ${cells.join(" | ")} |`);
   }
   console.log("");
-  for (const other of ["one process", "one process, everything on one core"]) {
+  for (const { name: other } of setups.filter(({ processes: { length } }) => length === 1)) {
     const { value, low, high } = estimateRatio(
       toMeasured(read("two processes", "tokensPerSecond")),
       toMeasured(read(other, "tokensPerSecond")),
