@@ -1,16 +1,16 @@
-/** Leaves out of the record of a running turn what somebody has of it already. */
+/** The changes of a running turn's record since it was last read. */
 import type { TurnRecording } from "./recording.ts";
 import type { RecordedPart, TurnRecord } from "./schema.ts";
 import type { SeenRecord } from "./seen-record.ts";
 
 export interface RecordChanges {
-  /** With what is new only: the reads of the first call, and the text of the first part, go on where they stopped. */
+  /** What is new. The first call's reads and the first part's text continue those that are already known. */
   readonly record: TurnRecord;
-  /** For the next time. Undefined: the turn has ended, and the record is the whole one. */
+  /** Pass it the next time. Undefined if the turn has ended: the record is then complete. */
   readonly seen: SeenRecord | undefined;
 }
 
-/** Leaves out parts that are known, and the known text of the last of them. */
+/** Removes parts that are known, and the known text of the last of these. */
 export function withoutSeen(record: TurnRecord, since: SeenRecord): TurnRecord {
   const from = Math.max(0, since.parts - 1);
   const parts = record.parts.slice(from).map((part, index): RecordedPart => {

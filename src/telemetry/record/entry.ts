@@ -1,4 +1,4 @@
-/** One kept turn: what was collected of it, until somebody asks for its record. */
+/** A recorded turn: what was collected of it, and its record once somebody asks for it. */
 import type { Pause } from "../../turn/slices.ts";
 import { type RecordChanges, seenOf, withoutSeen } from "./changes.ts";
 import type { Exchange } from "./exchange.ts";
@@ -23,7 +23,7 @@ export interface EntryOptions {
   /** Version of the package. */
   readonly gateway: string;
   readonly findSource: FindSource;
-  /** Has what came last. */
+  /** Buffers the latest reads and writes. */
   readonly journal: Journal;
   /** Yields to the event loop between slices. */
   readonly pause: Pause;
@@ -45,11 +45,11 @@ export class Entry {
   #recording: TurnRecording | undefined;
   #isTurnOver = true;
   #isExchangeOver: boolean;
-  /** Made once where content is not kept. */
+  /** Made once, if content is not kept. */
   #redacted: { readonly record: Promise<TurnRecord>; readonly summary: TurnSummary } | undefined;
-  /** Of a running turn that somebody looks at: then each token is parsed once, however often they look. */
+  /** The parse of a running turn that is being followed, so that each token is parsed once. */
   #parsed: ParsedAgain | undefined;
-  /** Looks at a running turn come one after the other, because they share what is parsed. */
+  /** Serializes readers of a running turn, because they share {@link #parsed}. */
   #looking: Promise<unknown> = Promise.resolve();
 
   constructor(number: number, begun: Begun, options: EntryOptions) {
@@ -99,7 +99,7 @@ export class Entry {
     return this.#toKept(await runSliced(steps, this.#options.pause));
   }
 
-  /** To be written or iterated only: reads and events of a complete turn are made one by one meanwhile. */
+  /** Only for iteration or `slices.ts`: reads and events of a complete turn are made while they are iterated. */
   async lazyRecord(): Promise<TurnRecord> {
     if (!this.isComplete || !this.#options.keepsContent) return this.record();
     const parsed = this.#recording && new ParsedAgain(this.#recording);
@@ -140,7 +140,7 @@ export class Entry {
       this.#recording = undefined;
       this.#begun = { ...this.#begun, exchange: undefined };
     };
-    // Who asks for the record is told what has failed.
+    // Whoever asks for the record gets the error.
     record.then(forget, forget);
   }
 

@@ -1,19 +1,19 @@
 /**
- * What the events of a stream have in common. One differs from the next in a text only, which may stand in it several times,
- * and in a number that counts them: the rest is kept once.
+ * The constant parts of a stream's events. Successive events differ only in a text, which may occur several times in each,
+ * and in a sequence number, so that the rest is kept once.
  */
 
-/** In characters. Longer events have nothing to be learned from. */
+/** In characters. No form is learned from longer events. */
 export const LONGEST_LEARNED = 2048;
-/** Events with less in common are kept as they are. */
+/** In characters. Events with less in common are kept as they are. */
 const LEAST_COMMON = 32;
-/** Of a text in them. */
+/** The longest variable text, in characters. */
 const LONGEST_TEXT = 8192;
 
-/** An event is the head, the number and what comes after it, the text, and for each joint that and the text again; then the tail. */
+/** An event is `head`, the sequence number and what follows it, the text, each joint followed by the text again, and `tail`. */
 export interface FormParts {
   readonly head: string;
-  /** Undefined: there is no number, and nothing comes after it. */
+  /** The next sequence number and the constant after it, if events are numbered. */
   readonly number: { readonly next: number; readonly after: string } | undefined;
   readonly joints: readonly string[];
   readonly tail: string;
@@ -23,7 +23,7 @@ export class EventForm {
   readonly #parts: FormParts;
   readonly #head: string;
   readonly #tail: string;
-  /** Negative: there is none. */
+  /** The next sequence number; negative if events are not numbered. */
   #next: number;
   readonly #after: string;
   readonly #joints: readonly string[];
@@ -44,14 +44,14 @@ export class EventForm {
     this.#fixed = this.#head.length + this.#after.length + this.#rest;
   }
 
-  /** Characters that are the same in all. */
+  /** Constant characters. */
   get size(): number {
     return this.#fixed;
   }
 
   /**
-   * The length of the text in the next event, which begins at {@link from}; -1 for an event of another form. Call it for
-   * each event once, in order.
+   * Returns the length of the event's text, which begins at {@link from}, or -1 if the event has another form. Call it once
+   * for each event, in order.
    */
   match(event: string): number {
     const head = this.#head;
@@ -75,22 +75,22 @@ export class EventForm {
     return length;
   }
 
-  /** Of an event with a text of this length. Not for forms with a number. */
+  /** The length of an event with a text of this length. Only for forms without sequence numbers. */
   lengthOf(text: number): number {
     return this.#fixed + text * (this.#joints.length + 1);
   }
 
-  /** As if the last event had not been asked for: it is asked for again. */
+  /** Undoes the last successful {@link match}, so that the same event can be matched again. */
   unmatch(): void {
     if (this.#next >= 0) this.#next -= 1;
   }
 
-  /** Where the text of the event that has matched begins. */
+  /** Offset of the text in the event that was matched last. */
   get from(): number {
     return this.#from;
   }
 
-  /** The event with this text, of those that have matched the one with this index. */
+  /** Makes an event again. @param index its index among the events that matched, from 0 */
   toEvent(text: string, index: number): string {
     const { head, number, joints, tail } = this.#parts;
     const counted = number === undefined ? "" : String(number.next + index) + number.after;
@@ -110,7 +110,7 @@ export class EventForm {
   }
 }
 
-/** The form of an event and the one before it. Undefined: they have none. */
+/** Learns the form of two successive events. Undefined if they have too little in common. */
 export function learnForm(before: string, event: string): EventForm | undefined {
   if (Math.max(before.length, event.length) > LONGEST_LEARNED) return undefined;
   const { common, different } = compare(before, event);
@@ -120,7 +120,7 @@ export function learnForm(before: string, event: string): EventForm | undefined 
   const texts = isCounted ? different.slice(1) : different;
   const [text] = texts;
   if (texts.some((each) => each.before !== text?.before || each.now !== text.now)) return undefined;
-  // Parts of a string keep the whole of it.
+  // Copied, because a slice keeps its whole string in memory.
   const [head = "", ...others]: string[] = JSON.parse(JSON.stringify(common));
   const [after = ""] = isCounted ? others.splice(0, 1) : [];
   const tail = others.pop() ?? "";
@@ -134,7 +134,7 @@ interface Difference {
   readonly now: string;
 }
 
-/** What two events have in common, and between each two parts of it the strings or numbers in which they differ. */
+/** The constant parts of two events, and the strings or numbers between them, in which the events differ. */
 function compare(before: string, event: string) {
   const common: string[] = [];
   const different: Difference[] = [];
@@ -154,14 +154,14 @@ function compare(before: string, event: string) {
     common.push(event.slice(from, start));
     different.push({ before: before.slice(startBefore, atBefore), now: event.slice(start, at) });
     from = at;
-    // Neither has an end of its own there: what follows cannot be compared.
+    // Nothing was skipped in either event: the rest cannot be aligned.
     if (at === start && atBefore === startBefore) return { common: [], different: [] };
   }
   common.push(event.slice(from));
   return { common, different };
 }
 
-/** Where the number or the content of the string begins in which `at` is; at least `from`. */
+/** Start of the number or string content that contains `at`, but not before `from`. */
 function startOfValue(event: string, at: number, from: number): number {
   let start = at;
   while (start > from && isDigit(event.charCodeAt(start - 1))) start--;
@@ -170,7 +170,7 @@ function startOfValue(event: string, at: number, from: number): number {
   return start;
 }
 
-/** Behind a number, or at the end of a string's content. */
+/** End of the number or string content that begins at `start`. */
 function endOfValue(event: string, start: number): number {
   let end = start;
   if (event.charCodeAt(start - 1) === QUOTE) {
@@ -181,7 +181,7 @@ function endOfValue(event: string, start: number): number {
   return end;
 }
 
-/** A quote that begins or ends a string. */
+/** Whether an unescaped quote is at `at`. */
 function isQuote(event: string, at: number): boolean {
   if (event.charCodeAt(at) !== QUOTE) return false;
   let backslashes = 0;

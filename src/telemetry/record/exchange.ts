@@ -1,4 +1,4 @@
-/** The request of a client and the answer it got, as a record keeps them. */
+/** The HTTP exchange of a record: a client's request, and the answer. */
 import type { ExchangeClock } from "./exchange-clock.ts";
 import type { EventForm } from "./event-form.ts";
 import { END, type Journal, type JournalEntries, NO_SLOT, type TextSink } from "./journal.ts";
@@ -19,7 +19,7 @@ export interface ExchangeRequest {
   readonly body: string;
 }
 
-/** Headers that say what the client is and which conversation it continues. No others are kept. */
+/** Request headers that are kept: they identify the client's software and the conversation. */
 const KEPT_HEADERS = [
   "accept",
   "anthropic-beta",
@@ -38,7 +38,7 @@ const KEPT_HEADERS = [
   "x-title",
 ];
 
-/** Of the answer. */
+/** Response headers that are kept. */
 const KEPT_ANSWER_HEADERS = [
   "content-type",
   "retry-after",
@@ -113,17 +113,17 @@ export class Exchange implements TextSink {
     if (this.budget.take(body.length * 2, "answer", body.length)) this.answerBody = body;
   }
 
-  /** The client has no room: what comes next is written later than it was read. */
+  /** The client is slow: the next write is later than the read that caused it. */
   noteWaiting(): void {
     this.#journal.pass(this.#clock);
   }
 
-  /** Events as they are written, several at once where one read gave several. */
+  /** Notes events as they are written; one read may cause several in one write. */
   noteEvents(text: string): void {
     this.#journal.text(this, this.#clock, text);
   }
 
-  /** The next event has this form and this text, or contains what has. */
+  /** Announces that the next event has this form and this text, or contains an event that has. */
   noteForm(form: EventForm, text: string): void {
     this.#journal.made(this, form, text);
   }

@@ -1,97 +1,101 @@
 /**
- * What all turns have read and written lately, until it is handed to their records. With a token per read, each object that
- * belongs to one turn has left the processor's cache before its next token comes: recorded there, a token costs several
- * times what it does here, where all turns append to the same arrays. Handed on are thousands at once, each turn's together.
+ * A buffer of what all turns have recently read and written, before it goes to their records. By the time a turn's next
+ * token arrives, the objects of that turn have left the processor's cache: writing to them costs several times as much as
+ * appending to arrays that all turns share. The buffer is flushed after thousands of entries, turn by turn.
  */
 import type { EngineTokens } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { EventForm } from "./event-form.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
 
-/** Receives its own entries. */
+/** Receives its own entries when the journal is flushed. */
 export interface JournalSink {
-  /** Used by the journal alone. At first {@link NO_SLOT}. */
+  /** Set by the journal only. Initially {@link NO_SLOT}. */
   slot: number;
-  /** @param first its first entry; `next` of each leads to the following one. */
+  /** @param first the sink's first entry; {@link JournalEntries.next} leads to the others. */
   takeEntries(entries: JournalEntries, first: number): void;
 }
 
-/** Who reads is told by {@link Journal.read} and {@link Journal.parsed} only. */
+/** A sink of events that were written. */
 export interface TextSink extends JournalSink {
-  /** The form of the events that come. Undefined: none is known. */
+  /** The form that the next events are expected to have, if one is known. */
   readonly form: EventForm | undefined;
-  /** Of this form are the next events. False: there is no room for it. */
+  /** Sets the form of the next events. Returns false if there is no room for it. */
   takeForm(form: EventForm): boolean;
-  /** An event that is not of this form. @param at by the clock. */
+  /** Receives an event that does not have the form. @param at the journal's clock */
   takeText(text: string, at: number): void;
 }
 
 export const NO_SLOT = -1;
-/** After the last entry of a sink. */
+/** The value of `next` for a sink's last entry. */
 export const END = 0xff_ff_ff_ff;
 
-/** An id each, or the text in an event of the sink's form. */
+/** Entries. Each is a token id that was read, or the text of an event that has its sink's form. */
 const CAPACITY = 8192;
-/** What is longer is handed on at once. */
+/** In ids. Longer reads are not buffered. */
 const LONGEST_READ = 64;
-/** In characters. */
+/** In characters. Longer texts are not buffered. */
 const LONGEST_TEXT = 64;
-/** Characters of all texts. */
+/** Characters of all buffered texts. */
 const TEXT_CAPACITY = 65_536;
 
-/** Of an id: its turn has parsed it. */
+/** Flag of an id that its turn has parsed. */
 const PARSED = 1;
-/** Of an id: it belongs to the read of the one before it. */
+/** Flag of an id that came in the same read as the id before it. */
 const SAME_READ = 2;
 /**
- * Numbers of 32 bits in an entry: the slot, later the next entry; an id or the length of a text; marks of an id or where a
- * text begins. Then, after one that is not used, the time in 64 bits.
+ * 32-bit numbers per entry:
+ * 0: the sink's slot; while the journal is flushed, the sink's next entry
+ * 1: the id, or the length of the text
+ * 2: the flags of the id, or the offset of the text
+ * 3: unused
+ * 4, 5: the time, as a 64-bit float
  */
 const SIZE = 6;
-/** Numbers of 64 bits in an entry, and before its time. */
+/** 64-bit numbers per entry, and the index of the time among them. */
 const LONG_SIZE = SIZE / 2;
 const TIME = 2;
 
-/** Numbers only: the garbage collector has nothing to do with them. */
+/** The entries, as numbers in typed arrays: the garbage collector need not trace them. */
 export class JournalEntries {
-  /** {@link SIZE} of each: an entry is in one line of the processor's cache. */
+  /** All numbers of an entry are adjacent, so that they share a cache line. */
   readonly numbers = new Uint32Array(CAPACITY * SIZE);
   readonly times = new Float64Array(this.numbers.buffer);
-  /** Of all texts, as UTF-16. */
+  /** All texts, one after the other, as UTF-16. */
   readonly characters = new Uint16Array(TEXT_CAPACITY);
 
-  /** The next entry of the same sink, or {@link END}. */
+  /** The same sink's next entry, or {@link END}. */
   next(entry: number): number {
     return this.numbers[entry * SIZE] ?? END;
   }
 
-  /** By the clock. */
+  /** When it was noted, by the journal's clock. */
   time(entry: number): number {
     return this.times[entry * LONG_SIZE + TIME] ?? 0;
   }
 
-  /** An id, or the length of a text. */
+  /** The id, or the length of the text. */
   value(entry: number): number {
     return this.numbers[entry * SIZE + 1] ?? 0;
   }
 
-  /** Where a text begins in `characters`. */
+  /** The offset of the text in `characters`. */
   start(entry: number): number {
     return this.numbers[entry * SIZE + 2] ?? 0;
   }
 
-  /** An id does not belong to the read of the one before it. */
+  /** Whether an id is the first of its read. */
   isFirstOfRead(entry: number): boolean {
     return (this.start(entry) & SAME_READ) === 0;
   }
 
-  /** The turn has parsed the id. */
+  /** Whether the turn has parsed the id. */
   isParsed(entry: number): boolean {
     return (this.start(entry) & PARSED) !== 0;
   }
 }
 
-/** Takes half a megabyte, however many turns there are. */
+/** Takes half a megabyte, however many turns run. */
 export class Journal {
   readonly #entries = new JournalEntries();
   readonly #numbers = this.#entries.numbers;
@@ -100,17 +104,17 @@ export class Journal {
   readonly #heads = new Uint32Array(CAPACITY);
   readonly #sinks: JournalSink[] = [];
   readonly #clock: () => number;
-  /** Slots count on for ever. Those from here on have entries. */
+  /** Slots are never reused. Smaller ones belong to entries that have been flushed. */
   #firstSlot = 0;
   #length = 0;
   #characters = 0;
-  /** Who has read last, and from which entry on it has not been parsed. */
+  /** The sink of the last read, and the read's first entry that has not been parsed. */
   #reader: JournalSink | undefined;
   #unparsed = 0;
-  /** What is written for a read is written at once: both have one time, because asking for it is not cheap. */
+  /** What a read causes to be written is written at once and gets the time of the read, because asking for the time is not cheap. */
   #lastRead: ExchangeClock | undefined;
   #lastTime = 0;
-  /** Whose next event is made of this form, and of the text behind the last character. */
+  /** The sink whose next event was announced by {@link made}, the length of its text and of the event. The text follows the last entry's. */
   #maker: TextSink | undefined;
   #madeText = 0;
   #madeEvent = 0;
@@ -120,7 +124,7 @@ export class Journal {
     this.#clock = clock;
   }
 
-  /** False: nothing has been noted, because only plain ids are kept here. */
+  /** Notes the ids of a read. Returns false, with nothing noted, unless they are few and without log probabilities or usage. */
   read(sink: JournalSink, clock: ExchangeClock, tokens: EngineTokens): boolean {
     if (tokens.type !== "ids" || tokens.logprobs !== undefined) return false;
     const { ids } = tokens;
@@ -138,7 +142,7 @@ export class Journal {
     return true;
   }
 
-  /** The turn has parsed so many of the ids that were read last. False: they are no longer here. */
+  /** Notes that the turn has parsed `count` more ids of its last read. Returns false if that read is not in the journal. */
   parsed(sink: JournalSink, count: number): boolean {
     const to = this.#unparsed + count;
     if (this.#reader !== sink || to > this.#length) return false;
@@ -151,8 +155,8 @@ export class Journal {
   }
 
   /**
-   * The next event of this sink has this form and this text, or contains what has. Then nothing of it need be compared: it is
-   * the same as long as it has the same length.
+   * Announces that this sink's next event has this form and this text, or contains an event that has. If its length is as
+   * expected, it is that event, and need not be compared.
    */
   made(sink: TextSink, form: EventForm, text: string): void {
     this.#maker = undefined;
@@ -169,7 +173,7 @@ export class Journal {
     this.#madeEvent = form.lengthOf(length);
   }
 
-  /** Notes what is written. */
+  /** Notes one or more events that are written at once. */
   text(sink: TextSink, clock: ExchangeClock, event: string): void {
     const time = this.#writtenTime(clock);
     this.#reader = undefined;
@@ -222,25 +226,25 @@ export class Journal {
     return added;
   }
 
-  /** The time of a read, by the clock. */
+  /** The current time by the journal's clock, for a read. */
   readTime(clock: ExchangeClock): number {
     this.#lastRead = clock;
     return (this.#lastTime = this.#clock());
   }
 
-  /** The time of something that is written, perhaps because of the last read. */
+  /** The time of a write: that of the last read if the read caused it. */
   #writtenTime(clock: ExchangeClock): number {
     if (this.#lastRead !== clock) return this.#clock();
     this.#lastRead = undefined;
     return this.#lastTime;
   }
 
-  /** What this exchange writes next comes later than its last read. */
+  /** The next write of this exchange is not caused by its last read. */
   pass(clock: ExchangeClock): void {
     if (this.#lastRead === clock) this.#lastRead = undefined;
   }
 
-  /** Hands everything to the records. Before anything else is recorded of a turn, and before somebody looks at one. */
+  /** Flushes all entries to their sinks: before other facts of a turn are recorded, and before a record is made. */
   handOn(): void {
     this.#maker = undefined;
     if (this.#length === 0) return;
@@ -263,11 +267,11 @@ export class Journal {
   }
 }
 
-/** What a server sends as an id can be any number. */
+/** Whether all are usual ids: a server may send any number. */
 export function arePlain(ids: readonly TokenId[]): boolean {
   for (const id of ids) if (!(id >= 0 && id < LEAST_UNUSUAL)) return false;
   return ids.length > 0;
 }
 
-/** Larger numbers are no ids: they may stand for something else. */
+/** Numbers from here on are not ids; logs use them for other purposes. */
 export const LEAST_UNUSUAL = 0x80_00_00_00;

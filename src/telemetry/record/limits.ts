@@ -1,20 +1,20 @@
-/** Bounds of records in memory. Sizes are estimates in bytes: what the texts and numbers of a record take at least. */
+/** Memory limits of records. Sizes are estimates in bytes, of the texts and numbers in a record. */
 
 export interface RecordLimits {
-  /** Of one record. What comes after is left out, and the record says so. */
+  /** Limit for one record. What exceeds it is left out, and the record says so. */
   readonly maxRecordBytes: number;
-  /** Of all records together, those of running turns included. The oldest that are complete are dropped. */
+  /** Limit for all records, running turns included. The oldest complete ones are dropped. */
   readonly maxTotalBytes: number;
   readonly maxRecords: number;
 }
 
-/** The memory that all records share. */
+/** The memory of all records together. */
 export class RecordMemory {
   #used = 0;
   readonly #max: number;
   readonly #dropOldest: () => boolean;
 
-  /** @param dropOldest frees a complete record. Returns false if there is none. */
+  /** @param dropOldest frees the oldest complete record; returns false if there is none */
   constructor(maxBytes: number, dropOldest: () => boolean) {
     this.#max = maxBytes;
     this.#dropOldest = dropOldest;
@@ -35,7 +35,7 @@ export class RecordMemory {
   }
 }
 
-/** Counts what a record keeps, and what it had to leave out. */
+/** Counts the bytes that a record takes, and what was left out of it. */
 export class RecordBudget {
   #used = 0;
   readonly #max: number;
@@ -55,7 +55,7 @@ export class RecordBudget {
     return [...this.#cut].map(([what, left]) => ({ what, left }));
   }
 
-  /** Whether there is room for `bytes` more. If not, `amount` of `what` is noted as left out. */
+  /** Reserves bytes. If there is no room, notes that `amount` of `what` was left out, and returns false. */
   take(bytes: number, what: string, amount = bytes): boolean {
     if (this.#used + bytes <= this.#max && this.#memory.take(bytes)) {
       this.#used += bytes;
@@ -69,7 +69,7 @@ export class RecordBudget {
     this.#cut.set(what, (this.#cut.get(what) ?? 0) + amount);
   }
 
-  /** The record is gone. */
+  /** Frees the memory when the record is dropped. */
   release(): void {
     this.#memory.release(this.#used);
     this.#used = 0;

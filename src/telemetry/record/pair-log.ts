@@ -1,9 +1,9 @@
 /**
- * Pairs of numbers, appended one by one. They are written into arrays outside the garbage collector's heap: kept as objects,
- * those of many streams would be copied by it twice before it leaves them alone.
+ * An append-only list of pairs of numbers, in typed arrays. The garbage collector would copy objects twice before it
+ * leaves them alone.
  */
 
-/** In pairs. */
+/** Sizes of chunks, in pairs. */
 const FIRST_CHUNK = 32;
 const LARGEST_CHUNK = 4096;
 const PAIR_BYTES = 8;
@@ -13,16 +13,16 @@ export class PairLog {
   readonly #full: Uint32Array[] = [];
   #chunk = new Uint32Array(0);
   #fullPairs = 0;
-  /** Numbers in the last chunk. */
+  /** Numbers that are used of the last chunk. */
   #at = 0;
   #isFull = false;
 
-  /** @param take whether there is memory for so many bytes. Once there is not, nothing more is appended. */
+  /** @param take reserves bytes. Once it returns false, nothing more is appended. */
   constructor(take: (bytes: number) => boolean) {
     this.#take = take;
   }
 
-  /** Both are integers of 32 bits without sign. False: there is no room. */
+  /** Appends two unsigned 32-bit integers. Returns false if there is no room. */
   add(first: number, second: number): boolean {
     if (this.#at === this.#chunk.length && !this.#grow()) return false;
     this.#chunk[this.#at] = first;
@@ -35,7 +35,7 @@ export class PairLog {
     return this.#fullPairs + this.#at / 2;
   }
 
-  /** Those from an index on, in order. */
+  /** The pairs from an index on, in order. */
   *pairs(from = 0): Generator<readonly [first: number, second: number]> {
     let skip = from * 2;
     for (const chunk of this.#full) {

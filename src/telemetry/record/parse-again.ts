@@ -23,7 +23,7 @@ export interface ParsedPart {
   readonly spans: Span[];
 }
 
-/** Units of a call, from inclusive to exclusive. */
+/** A range of a call's units: `from` is inclusive, `to` is not. */
 export interface Span {
   readonly call: number;
   readonly from: number;
@@ -33,7 +33,7 @@ export interface Span {
 export interface ParsedRecovery {
   readonly name: string;
   readonly call: number;
-  /** The unit after which it was certain. */
+  /** The unit at which the parser made the recovery. */
   readonly at: number;
   /** The text of the message so far, or of its end. */
   readonly was: string;
@@ -45,15 +45,15 @@ export interface ParsedTurn {
   readonly recoveries: readonly ParsedRecovery[];
 }
 
-/** Characters of the text that a recovery shows. */
+/** Length of a recovery's excerpt, in characters. */
 const MAX_WAS = 160;
 
-/** The parts of a turn as far as it has come. May be continued while it runs: each token is parsed once. */
+/** The parts of a turn so far. Can be continued while the turn runs, so that each token is parsed once. */
 export class ParsedAgain {
   readonly #recording: TurnRecording;
   #pass: ParserPass | undefined;
   readonly #calls: CallUnits[] = [];
-  /** What the parser was given next, and how many of its units have been parsed. */
+  /** Index of the next parser note, and the number of its units that have been parsed. */
   #note = 0;
   #units = 0;
 
@@ -65,7 +65,7 @@ export class ParsedAgain {
     return this.#pass ?? NOTHING_PARSED;
   }
 
-  /** Parses what has come since the last time. Must end before it is called again. */
+  /** Parses what is new since the last call, which must have ended. */
   *advance(): Sliced<void> {
     const { parser: notes, rendered } = this.#recording;
     if (rendered === undefined) return;
@@ -84,7 +84,7 @@ export class ParsedAgain {
           if (unit !== undefined) pass.unit(call, unit);
           if (++inSlice % SLICE === 0) yield;
         }
-        // It may grow yet.
+        // The last note can still grow.
         if (this.#note === notes.length - 1) return;
       }
       this.#note += 1;
@@ -101,7 +101,7 @@ export class ParsedAgain {
 
 const NOTHING_PARSED: ParsedTurn = { parts: [], recoveries: [] };
 
-/** The units of a call, one by one, also those that come after the last one was taken. */
+/** Iterates over the units of a call, including those that are added while it iterates. */
 class CallUnits {
   readonly #log: ReadLog;
   #position = 0;

@@ -1,4 +1,4 @@
-/** The reads of an engine call: what came, and when. */
+/** An append-only log of an engine call's reads and their times. */
 import type { EngineTokens } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { RecordBudget } from "./limits.ts";
@@ -10,26 +10,26 @@ import { fromTenths, toTenths } from "./tenths.ts";
 export interface TimedRead {
   readonly ms: number;
   readonly tokens: EngineTokens;
-  /** The position of the next one. */
+  /** Position of the next read. */
   readonly next: number;
 }
 
-/** In place of a time: the id belongs to the read of the one before it. */
+/** Instead of a time: the id came in the same read as the id before it. */
 const SAME_READ = 0xff_ff_ff_ff;
-/** In place of an id, with an index in `others` added: a read of anything but plain ids. */
+/** Added to an index in `#others`, instead of an id: a read that is not just plain ids. */
 const OTHER = LEAST_UNUSUAL;
 
-/** Estimated bytes of a read that is kept as an object, without its ids or text. */
+/** Estimated size of a read that is kept as an object, without its ids or text, in bytes. */
 const READ_BYTES = 160;
 const TOKEN_BYTES = 12;
 
 export class ReadLog {
   readonly #budget: RecordBudget;
-  /** The time of a read, and an id. */
+  /** The time and the id of each. */
   readonly #ids: PairLog;
   readonly #others: EngineTokens[] = [];
   #unitsOfOthers = 0;
-  /** What was parsed of a read that is missing could not be placed: once one is left out, the rest is. */
+  /** Once a read is left out, all later ones are: parsed tokens are found by their position among the reads. */
   #isFull = false;
 
   constructor(budget: RecordBudget) {
@@ -48,13 +48,13 @@ export class ReadLog {
     }
   }
 
-  /** An id of a read. @param ms since the request was accepted. Undefined: the read is that of the id before it. */
+  /** Appends one id. @param ms since the request was accepted; undefined if it came in the same read as the id before it */
   addId(id: TokenId, ms: number | undefined): void {
     this.#isFull ||= !this.#ids.add(ms === undefined ? SAME_READ : toTenths(ms), id);
     if (this.#isFull) this.#budget.leaveOut("reads", 1);
   }
 
-  /** Ids, pieces and characters of all reads. */
+  /** The number of units in all reads: ids, pieces or characters. */
   get units(): number {
     return this.#ids.length - this.#others.length + this.#unitsOfOthers;
   }
@@ -81,7 +81,7 @@ export class ReadLog {
     if (ids.length > 0) yield { ms, tokens: { type: "ids", ids }, next };
   }
 
-  /** The position after so many reads from another one. */
+  /** The position that is `reads` reads after `from`. */
   positionAfter(from: number, reads: number): number {
     let position = from;
     let left = reads;
@@ -114,7 +114,7 @@ export class ReadLog {
   }
 }
 
-/** In what a call is counted: ids, pieces or characters. */
+/** The number of units: ids, pieces or characters. */
 export function unitsOf(tokens: EngineTokens): number {
   switch (tokens.type) {
     case "ids":

@@ -1,14 +1,14 @@
-/** What a record is made from. */
+/** The input from which a record is made. */
 import type { Exchange } from "./exchange.ts";
 import type { RecordBudget } from "./limits.ts";
 import type { TurnRecording } from "./recording.ts";
 import type { FindSource } from "./sources.ts";
 
-/** Everything that is known of one turn. */
+/** Everything that was collected of a turn. */
 export interface RecordInput {
   readonly id: string;
   readonly at: Date;
-  /** Of the package. */
+  /** Version of the package. */
   readonly gateway: string;
   readonly model: string | undefined;
   readonly tenant: string;
@@ -17,7 +17,7 @@ export interface RecordInput {
   /** Absent: the request was refused before any turn. */
   readonly recording: TurnRecording | undefined;
   readonly budget: RecordBudget;
-  /** Where the text of a message came from. */
+  /** Finds where the text of a message came from. */
   readonly findSource: FindSource;
 }
 
@@ -27,7 +27,7 @@ export function outcomeOf({ exchange, recording }: RecordInput): string {
   return recording.failure?.outcome ?? recording.end?.finish ?? "running";
 }
 
-/** Of a request that made no turn. */
+/** The input for a request that started no turn. */
 export function outcomeWithoutTurn(status: number | undefined): string {
   if (status === undefined) return "running";
   return status < 400 ? "answered" : "refused";

@@ -1,6 +1,6 @@
 /**
- * What is collected of a turn while it runs. Per token it costs a time and an id: everything else is made from them when
- * somebody reads the record (`to-record.ts`).
+ * Collects the facts of a running turn. Per token, only its id and a time are kept: `to-record.ts` computes the rest when
+ * the record is read.
  */
 import type { CompletionRequest, EngineFinish, EngineTokens } from "../../engines/engine.ts";
 import type { InputEnd } from "../../harmony/parse.ts";
@@ -20,7 +20,7 @@ export interface DecisionNote {
 }
 
 export interface CallNote {
-  /** Index in the decisions. */
+  /** Index of its decision. */
   readonly decision: number;
   readonly stage: Stage;
   readonly request: CompletionRequest;
@@ -32,7 +32,7 @@ export interface CallNote {
   opened: number | undefined;
   firstToken: number | undefined;
   ended: number | undefined;
-  /** Units that the turn has used. */
+  /** The number of units that the turn has parsed. */
   used: number;
   finish: EngineFinish | undefined;
   cachedTokens: number | undefined;
@@ -63,7 +63,7 @@ export interface Failure {
   readonly error: unknown;
 }
 
-/** Bytes of an object's texts, at least: a tool may have found much. */
+/** Estimated size of an object's texts, in bytes. A tool's result may be large. */
 function sizeOf(value: object): number {
   let bytes = 0;
   for (const member of Object.values(value) as unknown[]) {
@@ -75,7 +75,7 @@ function sizeOf(value: object): number {
 
 type EmittedEvent = Extract<TurnFact, { type: "emitted" }>["event"];
 
-/** Estimated bytes of a note, and of each id in it. */
+/** Estimated sizes of a note, and of each id in it, in bytes. */
 const NOTE_BYTES = 160;
 const PARSER_NOTE_BYTES = 24;
 const TOKEN_BYTES = 12;
@@ -102,7 +102,7 @@ export class TurnRecording implements JournalSink {
   failure: Failure | undefined;
   ended: number | undefined;
   readonly #budget: RecordBudget;
-  /** The last of `parser`, while reads of this call are added to it. */
+  /** The last note of `parser`, while it counts units of the current call. */
   #parsing: Extract<ParserNote, { type: "read" }> | undefined;
 
   constructor({ budget, journal, clock }: RecordingDeps) {
@@ -111,7 +111,7 @@ export class TurnRecording implements JournalSink {
     this.#clock = clock;
   }
 
-  /** Called for every fact of the turn, each read included. Never throws. */
+  /** Notes a fact of the turn. Called for each read. Never throws. */
   readonly note = (fact: TurnFact): void => {
     if (fact.type === "ids") {
       if (this.#call === undefined || this.#journal.read(this, this.#clock, fact)) return;
@@ -264,7 +264,7 @@ export class TurnRecording implements JournalSink {
     if (this.#parser(note)) this.#parsing = note;
   }
 
-  /** False: there is no room for it. */
+  /** Returns false if there is no room for the note. */
   #parser(note: ParserNote, bytes = 0): boolean {
     this.#parsing = undefined;
     const hasRoom = this.#budget.take(PARSER_NOTE_BYTES + bytes, "parsing", 1);
@@ -274,7 +274,7 @@ export class TurnRecording implements JournalSink {
 
   #decided(decision: Decision, outcome: Outcome): void {
     const call = this.calls.at(-1);
-    // A call that is cut has no finish: the next decision comes directly after it.
+    // A call that was aborted has no finish. It ended when the next decision was made.
     if (call) call.ended ??= this.#clock.now();
     if (this.#budget.take(NOTE_BYTES, "decisions", 1)) {
       this.decisions.push({ ms: this.#clock.now(), decision, outcome });

@@ -1,4 +1,4 @@
-/** Takes the content out of a record: what is left is its structure, sizes, numbers of tokens and times. */
+/** Removes the content of a record. Its structure, sizes, token counts and times remain. */
 import type {
   RecordedCall,
   RecordedIds,
@@ -49,7 +49,7 @@ export function redact(record: TurnRecord): TurnRecord {
   };
 }
 
-/** What an engine or a validator says can quote the content. */
+/** Messages of engines and validators may quote the content. */
 function redactEnd({ error, ...end }: NonNullable<TurnRecord["end"]>): TurnRecord["end"] {
   const { stopSequence, failure } = end;
   return {
@@ -65,7 +65,7 @@ const LEFT_OUT = "left out, because content is not kept";
 function redactCall({ constraint, error, ...call }: RecordedCall): RecordedCall {
   return {
     ...call,
-    // Ids that are biased can be words of the content.
+    // The biased ids may be words of the content.
     logitBias: undefined,
     appended: idCount(call.appended),
     ...(constraint && { constraint: { ...constraint, text: textLength(constraint.text) } }),

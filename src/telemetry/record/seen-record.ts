@@ -1,11 +1,11 @@
-/** What somebody who looks at a running turn has of its record. */
+/** How much of a running turn's record a reader already has. */
 
-/** How far each list of the record goes. */
+/** The known length of each list of the record. */
 export interface RecordPosition {
-  /** The prompt, and what it was made from. */
+  /** Whether the prompt and the conversation are known. */
   readonly prompt: boolean;
   readonly decisions: number;
-  /** Index of the last call, and how far its reads go. */
+  /** Index of the last call, and the known length of its reads. */
   readonly call: number;
   readonly read: number;
   readonly recoveries: number;

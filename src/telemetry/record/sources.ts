@@ -1,6 +1,6 @@
 /**
- * Who brought each message of a conversation. Reasoning that was decrypted or found in the store is noted when it is found;
- * what a request continues by its id was stored; the rest the client has sent.
+ * Where each message of a conversation came from. Reasoning that was decrypted or found in the store is noted when it is
+ * found. Messages of a response or conversation that the request continues were stored. All others were sent by the client.
  */
 import type { Message } from "../../harmony/conversation.ts";
 import type { Exchange } from "./exchange.ts";
@@ -21,7 +21,7 @@ export interface Sources {
   note(tenant: string, text: string, source: "sealed" | "stored"): void;
 }
 
-/** Texts that are remembered, and characters of all of them. */
+/** Limits of the remembered texts: their number, and their characters together. */
 const MAX_TEXTS = 4096;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
@@ -59,10 +59,10 @@ export function createSources(): Sources {
   };
 }
 
-/** The request continues a response or a conversation by its id, or names stored items. */
+/** Matches requests that continue a response or a conversation by its id, or refer to stored items. */
 const CONTINUES = /"(?:previous_response_id|conversation|item_reference)"/;
 
-/** Every text in a request's body. */
+/** All strings in a request's body. */
 function stringsOf(body: string): ReadonlySet<string> {
   const found = new Set<string>();
   try {
@@ -71,7 +71,7 @@ function stringsOf(body: string): ReadonlySet<string> {
       return value;
     });
   } catch {
-    // Too deep, or cut: then nothing is known to have been sent.
+    // Nested too deeply, or cut off: no text is known to have been sent.
   }
   return found;
 }

@@ -1,4 +1,4 @@
-/** Makes the line of a turn in the list, without making its record. */
+/** The summary of a turn in the list, computed without making its record. */
 import type { Message } from "../../harmony/conversation.ts";
 import type { Decision } from "../../turn/next-step.ts";
 import { outcomeOf, type RecordInput } from "./record-input.ts";
@@ -6,7 +6,7 @@ import type { TurnSummary } from "./turn-summary.ts";
 
 const MAX_WORDS = 120;
 
-/** Decisions that leave the model alone, or only look at what it has written. */
+/** Decisions by which the gateway neither writes nor constrains anything. */
 const UNSTEERED = new Set<Decision["type"]>([
   "continue",
   "finish",

@@ -1,6 +1,6 @@
-/** Times as records keep them: whole tenths of a millisecond, in 32 bits. */
+/** Times in records: tenths of a millisecond as unsigned 32-bit integers. */
 
-/** What five days take; later times are not told apart. */
+/** About five days. Later times are all this one. */
 const MAX = 0xff_ff_ff_fe;
 
 export function toTenths(ms: number): number {

@@ -1,22 +1,22 @@
 /**
- * Events with their times, as bytes outside the garbage collector's heap: they are joined from several strings, and kept as
- * such the collector would copy all of them. Of most, only what differs from the one before is kept.
+ * An append-only log of events and their times. Texts are kept as UTF-8 in typed arrays, which the garbage collector does
+ * not copy. Of most events only the part that differs from the one before is kept.
  */
 import { type EventForm, learnForm, LONGEST_LEARNED } from "./event-form.ts";
 import { PairLog } from "./pair-log.ts";
 import { fromTenths, toTenths } from "./tenths.ts";
 
-/** Memory that texts are written into, as UTF-8. */
+/** Memory that texts are written to as UTF-8. */
 export interface TextBytes {
   readonly bytes: Uint8Array;
-  /** Writes a text from an index on. There is room for three bytes a character. Returns the number of bytes. */
+  /** Writes a text at an offset and returns the number of bytes. The caller ensures room for three bytes per character. */
   write(text: string, at: number): number;
 }
 
 export interface TextLogOptions {
-  /** Whether there is memory for so many bytes. Once there is not, nothing more is appended. */
+  /** Reserves bytes. Once it returns false, nothing more is appended. */
   readonly take: (bytes: number) => boolean;
-  /** Default: written by `TextEncoder`, which every runtime has. */
+  /** Default: memory that `TextEncoder` writes to, which every runtime has. */
   readonly allocate?: ((size: number) => TextBytes) | undefined;
 }
 
@@ -26,64 +26,64 @@ export interface TimedText {
   readonly text: string;
 }
 
-/** In bytes. */
+/** Sizes of chunks, in bytes. */
 const FIRST_CHUNK = 2048;
 const LARGEST_CHUNK = 65_536;
 const MAX_BYTES_PER_CHARACTER = 3;
-/** In place of a length: the text is the next one of those that are kept as they are. */
+/** Instead of a length: the text is the next element of `#long`. */
 const LONG = 0xff_ff_ff_ff;
-/** Added to a length: what differs from the event before. */
+/** Added to the length of a text that is the variable part of an event. */
 const IN_FORM = 0x80_00_00_00;
-/** In characters. */
+/** In characters. Longer texts are kept as strings. */
 const LONGEST = LARGEST_CHUNK / 8;
 /** Estimated bytes of a form, without its characters. */
 const FORM_BYTES = 256;
-/** So many times in succession a form is looked for at each event; then ever more rarely, where there seems to be none. */
+/** The number of events from which a form is learned if possible. After these only the 8th, 16th, 32nd … is tried. */
 const FIRST_TRIES = 4;
 const FIRST_NOT_ASCII = 0x80;
-/** In characters: so short a text is written faster here than by the runtime. */
+/** In characters. A loop writes shorter texts faster than the runtime's encoder. */
 const LONGEST_LOOP = 64;
 
 interface UsedForm {
   readonly form: EventForm;
-  /** Index of the first event it may be of. */
+  /** Index of the first event that may have it. */
   readonly from: number;
 }
 
-/** Where a text is. */
+/** The position of a text, and the state that reading it needs. */
 interface Place {
-  /** Index of its chunk, and of its first byte in it. */
+  /** Index of its chunk, and offset in the chunk. */
   readonly chunk: number;
   readonly at: number;
-  /** Numbers of texts before it: of long ones, and of parts since the form that is used. */
+  /** How many long texts come before it, and how many variable parts since its form was set. */
   readonly long: number;
   readonly parts: number;
-  /** Index of the form that is used. */
+  /** Index of the current form. */
   readonly form: number;
 }
 
 const START: Place = { chunk: 0, at: 0, long: 0, parts: 0, form: -1 };
-/** The place of one in so many texts is remembered: who follows a running turn does not read all of it again each time. */
+/** Places are kept at this interval, so that following a running turn does not start from the beginning each time. */
 const PLACE_EVERY = 4096;
 
 export class TextLog {
   readonly #take: (bytes: number) => boolean;
   readonly #allocate: (size: number) => TextBytes;
   #form: EventForm | undefined;
-  /** The time of a text, and its length in bytes. */
+  /** The time of each text, and its length in bytes. */
   readonly #index: PairLog;
   readonly #long: string[] = [];
   readonly #forms: UsedForm[] = [];
-  /** Chunks before the last one, as far as they are used. A text is never in two. */
+  /** The used parts of all chunks but the last. No text spans two chunks. */
   readonly #full: Uint8Array[] = [];
   #chunk = NO_BYTES;
-  /** Bytes in the last chunk. */
+  /** Bytes that are used of the last chunk. */
   #at = 0;
-  /** Texts of which only a part is kept, since the last form was learned. */
+  /** Variable parts since the current form was set. */
   #parts = 0;
-  /** Of every text whose index is a multiple of {@link PLACE_EVERY}, except the first. */
+  /** The places of texts whose index is a multiple of {@link PLACE_EVERY}, without index 0. */
   readonly #places: Place[] = [];
-  /** Bytes of the last text, if it is a whole one that a form could be learned from. */
+  /** Length of the last text if it is a whole event that a form can be learned from, otherwise 0. */
   #wholeBytes = 0;
   #tries = 0;
   #isFull = false;
@@ -98,7 +98,7 @@ export class TextLog {
     return this.#index.length;
   }
 
-  /** False: there is no room for it, nor for any later one. */
+  /** Appends an event. Returns false if there is no room for it; there is none for later ones either. */
   add(text: string, ms: number): boolean {
     if (this.#isFull) return false;
     const { length: index } = this.#index;
@@ -109,12 +109,12 @@ export class TextLog {
     return text.length > LONGEST ? this.#addLong(text, ms) : this.#addWhole(text, ms);
   }
 
-  /** What is known of events now: of one that has this form only the text need be added. */
+  /** The current form: of events that have it, only the variable text need be added. */
   get form(): EventForm | undefined {
     return this.#isFull ? undefined : this.#form;
   }
 
-  /** Of this form are the next events. False: there is no room for it. */
+  /** Sets the form of the next events. Returns false if there is no room for it. */
   useForm(form: EventForm): boolean {
     this.#isFull ||= !this.#take(FORM_BYTES + form.size * 2);
     if (this.#isFull) return false;
@@ -126,7 +126,7 @@ export class TextLog {
     return true;
   }
 
-  /** The text of an event of the form that is used: UTF-16 from `start` to `end`. False: there is no room. */
+  /** Appends an event of the current form by its variable text: UTF-16 from `start` to `end`. Returns false if there is no room. */
   addPart(characters: Uint16Array, start: number, end: number, ms: number): boolean {
     if (this.#isFull) return false;
     const length = end - start;
@@ -152,7 +152,7 @@ export class TextLog {
     return this.#written(written, IN_FORM + written, ms);
   }
 
-  /** Those from an index on, in order. */
+  /** The events from an index on, in order. */
   *texts(from = 0): Generator<TimedText> {
     const whole = Math.min(Math.floor(from / PLACE_EVERY), this.#places.length);
     const place = this.#places[whole - 1] ?? START;
@@ -190,7 +190,7 @@ export class TextLog {
     }
   }
 
-  /** What differs from the text before: `length` characters from an index on. */
+  /** Appends the variable part of an event: `length` characters from `from` on. */
   #addPart(text: string, from: number, length: number, ms: number): boolean {
     const { bytes } = this.#chunk;
     let at = this.#at;
@@ -233,7 +233,7 @@ export class TextLog {
     });
   }
 
-  /** The number of bytes; -1: there is no room. */
+  /** Returns the number of bytes, or -1 if there is no room. */
   #write(text: string): number {
     const most = text.length * MAX_BYTES_PER_CHARACTER;
     if (this.#at + most <= this.#chunk.bytes.length || this.#grow(most)) {
@@ -252,7 +252,7 @@ export class TextLog {
     return true;
   }
 
-  /** Looks for what this text, which is of no known form, has in common with the one before. */
+  /** Learns a form from the last two events, if they have enough in common. */
   #learn(text: string): void {
     if (this.#wholeBytes === 0) return;
     this.#tries += 1;
@@ -266,7 +266,7 @@ export class TextLog {
     this.useForm(form);
   }
 
-  /** @param least bytes that must fit. */
+  /** Starts a new chunk. @param least bytes that it must have room for */
   #grow(least: number): boolean {
     let size = Math.max(FIRST_CHUNK, this.#chunk.bytes.length * 2);
     while (size < least) size *= 2;

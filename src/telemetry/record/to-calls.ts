@@ -7,7 +7,7 @@ import type { CallNote, TurnRecording } from "./recording.ts";
 import type { RecordedCall, RecordedRead } from "./schema.ts";
 import type { Collect, Sliced } from "./slices.ts";
 
-/** The calls from one on; of the first of them, the reads from a position on. */
+/** The calls from an index on; reads of the first of these from a position on. */
 export function* toCalls(
   { calls, rendered }: TurnRecording,
   since: { readonly call: number; readonly read: number },
@@ -28,7 +28,7 @@ export function* toCalls(
       );
     }
     before = ids;
-    // Only what comes after it needs it.
+    // Needed only for the next call.
     written = index + 1 < calls.length ? writtenIds(call.reads.reads(), call.used) : [];
     yield;
   }

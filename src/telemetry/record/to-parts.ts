@@ -1,4 +1,4 @@
-/** The parts and recoveries of a recorded turn: what was made of what the model wrote. */
+/** The parts and recoveries of a recorded turn. */
 import type { ParsedPart, ParsedTurn } from "./parse-again.ts";
 import type { TurnRecording } from "./recording.ts";
 import type { RecordedPart, RecordedRecovery } from "./schema.ts";
@@ -52,8 +52,8 @@ function toPart(part: ParsedPart, sent: boolean, id: string | undefined): Record
 }
 
 /**
- * For each part, the one that was given out for it. From the end backwards: a part that was rejected comes before the one
- * that replaced it.
+ * Matches each parsed part with the part that was emitted for it. Goes backwards, because a rejected part comes before its
+ * replacement.
  */
 function matchEmitted({ emitted }: TurnRecording, parts: readonly ParsedPart[]) {
   const matched: ((typeof emitted)[number] | undefined)[] = parts.map(() => undefined);
@@ -63,7 +63,7 @@ function matchEmitted({ emitted }: TurnRecording, parts: readonly ParsedPart[]) 
     const candidate = emitted[next];
     if (part === undefined || candidate === undefined) continue;
     const { kind } = candidate.part;
-    // Beside an answer that must be a document, preambles are given out as reasoning.
+    // With a response format, preambles are emitted as reasoning.
     const fits =
       kind === part.kind ||
       (kind === "reasoning" && part.kind === "preamble") ||

@@ -1,4 +1,4 @@
-/** Makes the record of a turn from what was collected of it. Costs nothing until somebody reads the record. */
+/** Makes the record of a turn from what was collected of it, when somebody reads the record. */
 import { dropFinishedAnalysis } from "../../harmony/analysis.ts";
 import { bodyText, offersFunctions } from "../../harmony/body.ts";
 import type { Message } from "../../harmony/conversation.ts";
@@ -25,11 +25,11 @@ import { type Collect, collectNow, type Sliced } from "./slices.ts";
 import type { TimedText } from "./text-log.ts";
 
 /**
- * The record of a turn as far as it has come.
+ * The record of a turn so far.
  *
  * @param parsed continues where it stopped the last time
- * @param since what of the lists is left out: the calls before the last one that is known, and what of this one is known.
- *   Parts are always there, as far as they have come.
+ * @param since what the reader knows already: calls before its last one are left out, and the known reads of that one.
+ *   Parts are always complete.
  * @param collect makes the lists of reads and events
  */
 export function* toRecord(
@@ -41,7 +41,7 @@ export function* toRecord(
   const { exchange, recording } = input;
   const rendered = recording?.rendered;
   const isNew = rendered !== undefined && !since.prompt;
-  // First, so that a running turn has at least the reads that these notes are about.
+  // Before the reads are collected: these notes must not refer to reads that are not in the record.
   const parsing = since.prompt ? [] : toParsing(recording);
   if (parsed) yield* parsed.advance();
   const calls = recording === undefined ? [] : yield* toCalls(recording, since, collect);

@@ -1,11 +1,11 @@
 /**
- * Leaves the keys of MCP servers out of a request's body: clients send them with the tool, as `authorization` or in
- * `headers`. Everything else stays as it came, to the byte.
+ * Removes the keys of MCP servers from a request's body. Clients send them with the tool, as `authorization` or in
+ * `headers`. Every other byte stays as it was sent.
  */
 
 const LEFT_OUT = "[left out of the record]";
 
-/** A body that is no JSON, or that has no such keys, is returned unchanged; one that nests too deeply as nothing. */
+/** Returns a body that is not JSON or has no such keys unchanged, and an empty text for one that is nested too deeply. */
 export function withoutToolKeys(body: string): string {
   if (!/authorization|headers|\\u/.test(body)) return body;
   try {
@@ -27,7 +27,7 @@ function replaceKeys(body: string, value: unknown): string {
     typeof left === "string"
       ? secrets.has(left)
       : isObject(left) && Object.values(left).some(isLeft);
-  // The client may spell a character in another way, such as \u002f.
+  // The client may have escaped characters, such as `\u002f`.
   return isLeft(JSON.parse(text)) ? JSON.stringify(value, replaceSecrets(secrets)) : text;
 }
 
