@@ -65,7 +65,7 @@ function checkLength(list: unknown, param: string, most: number): void {
 interface Bounds {
   readonly maxDepth: number;
   readonly maxValues: number;
-  /** Of all lists together. */
+  /** Limit for the entries of all lists together. */
   readonly maxEntries: number;
 }
 

@@ -45,7 +45,7 @@ export interface SummaryOptions extends WantedSummary {
   /** The turn whose reasoning is summarized. */
   readonly turn: Turn;
   readonly system: Omit<SystemOptions, "effort">;
-  /** Of the turn. */
+  /** The turn's signal. */
   readonly signal: AbortSignal;
 }
 

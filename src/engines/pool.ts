@@ -41,7 +41,7 @@ export interface PoolOptions {
   /** How many more in-flight completions than the least loaded backend a conversation's own backend may have. */
   readonly affinitySlack?: number;
   readonly breaker?: BreakerOptions;
-  /** Those of the model's former pool, which this one continues. Absent: from zero. */
+  /** Counters of the model's former pool, which this one continues. Default: zero. */
   readonly counts?: PoolCounts;
   readonly clock?: Clock;
 }

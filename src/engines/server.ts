@@ -37,7 +37,7 @@ export interface ServerOptions {
   /** Additional fields for every completion, as the server spells them; they override ours. */
   readonly extraBody?: Readonly<Record<string, unknown>>;
   readonly transport?: Transport;
-  /** Of completions. Queries are limited to the smaller of these and {@link QUERY_TIMEOUTS}. */
+  /** Limits for completions. Queries use the smaller of these and {@link QUERY_TIMEOUTS}. */
   readonly timeouts?: Partial<Timeouts>;
   readonly clock?: Clock;
 }

@@ -45,7 +45,7 @@ export function createSglangReader(server: Server, topLogprobs?: number): Comple
   let ids: TokenId[] = [];
   let logprobs: TokenLogprob[] = [];
   let text = "";
-  /** Of the whole completion, including what has been drained. */
+  /** Ids of the whole completion, including those that were drained. */
   let idCount = 0;
   let lastId: TokenId | undefined;
   let textSoFar = "";

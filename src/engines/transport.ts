@@ -40,7 +40,7 @@ export interface Timeouts {
 
 export interface TransportResponse {
   readonly status: number;
-  /** Of a response whose status is not an error, only until `pump`. */
+  /** Available until `pump`, and only if the status is not an error. */
   readonly headers: { get(name: string): string | null };
   /**
    * Delivers the bytes of the body, one network read at a time. May be called once. The bytes are overwritten after the

@@ -22,7 +22,7 @@ export type { Recovery } from "./recoveries.ts";
 export interface ParserOptions {
   /** Names of the offered functions. Empty (the default): the request has no tools, so nothing is a call. */
   readonly toolNames?: readonly string[];
-  /** Those of them whose calls have any text as body: it is passed on as written, not tidied as JSON. */
+  /** Those whose call bodies are free text, which is passed on as written and not repaired as JSON. */
   readonly textTools?: readonly string[];
   /** Tools offered in the system message, such as `browser` and `python`. */
   readonly builtins?: readonly BuiltinName[];

@@ -65,7 +65,7 @@ interface OpenPart {
   readonly start: PartStart;
   /** Anything but white space has been read. */
   isVisible: boolean;
-  /** Of JSON arguments. */
+  /** Repairs JSON arguments. */
   readonly filter: ArgumentsFilter | undefined;
   /** The text so far, while the part may still be discarded. */
   withheld: string | undefined;

@@ -26,7 +26,7 @@ export function qualifiedName(namespace: string | undefined, name: string): stri
   return isPlain(namespace) ? name : `${namespace}.${name}`;
 }
 
-/** Who the calls of a tool are addressed to, and its results come from. */
+/** The recipient of a tool's calls, which is also the author of its results. */
 export function toolRecipient(
   namespace: string | undefined,
   name: string,

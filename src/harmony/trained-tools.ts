@@ -67,7 +67,7 @@ export const BROWSER_NAMESPACE: ToolNamespace = {
   ],
 };
 
-/** Of `python`, from the harmony library (`stateful`, the tool of training) and from gpt-oss's Docker tool (`stateless`). */
+/** Descriptions of `python`: from the harmony library (`stateful`, the tool of training), and from gpt-oss's Docker tool (`stateless`). */
 export const PYTHON_DESCRIPTIONS = {
   stateful: `\
 Use this tool to execute Python code in your chain of thought. The code will not be shown to the user. This tool should be used for internal reasoning, but not for code that is intended to be visible to the user (e.g. when creating plots, tables, or files).

@@ -14,7 +14,7 @@ const seen = z.object({
   characters: count,
 });
 
-/** What cannot be read is nothing: then the whole record is sent. */
+/** If it cannot be read, nothing counts as seen, and the whole record is sent. */
 export function toSeen(text: string | undefined): SeenRecord {
   if (text === undefined) return NOTHING_SEEN;
   try {

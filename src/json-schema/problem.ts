@@ -40,8 +40,7 @@ const MAX_PATH = 500;
 const MAX_MESSAGE = 3000;
 
 /**
- * Of the alternatives that failed, returns the problem of the one that matched furthest: it was likely
- * intended.
+ * Returns the problem of the failed alternative that matched furthest, because it was probably intended.
  */
 export function closest(problems: readonly Problem[]): Problem | undefined {
   const [first] = problems;

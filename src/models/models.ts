@@ -139,7 +139,7 @@ function hookTurns(model: Model, hook: TurnHook): Model {
   };
 }
 
-/** Those of an inner hook and of an outer one are both told. */
+/** Calls both listeners. */
 function joinListeners(inner: OnFact | undefined, outer: OnFact | undefined): OnFact | undefined {
   if (inner === undefined || outer === undefined) return inner ?? outer;
   return (fact) => {

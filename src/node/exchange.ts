@@ -109,7 +109,7 @@ export class Exchange {
     this.#response = undefined;
   }
 
-  /** Of the response; see {@link TransportResponse.headers}. */
+  /** A response header; see {@link TransportResponse.headers}. */
   header(name: string): string | null {
     const value = this.#headers?.[name.toLowerCase()];
     return (Array.isArray(value) ? value.join(", ") : value) ?? null;

@@ -26,7 +26,7 @@ import type { Inspector } from "./inspect/open-inspector.ts";
 import { randomId } from "./random-id.ts";
 import { reportHealth, reportStatus } from "./report.ts";
 
-/** What all generations use together. */
+/** What all generations share. */
 export interface Shared {
   /** Replaces the configured engines. */
   readonly models?: readonly ModelOptions[];
@@ -62,8 +62,8 @@ export interface Generation {
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 /**
- * Of text caches where the settings give no size. A conversation of 400,000 tokens takes 6.5 MB, and some of them have to
- * fit: one that is evicted between its turns is encoded again.
+ * Default size of the text caches. A conversation of 400,000 tokens takes 6.5 MB, and several have to fit: one that is
+ * evicted between its turns is encoded again.
  */
 export const TEXT_CACHE_BYTES = 64 * 1024 * 1024;
 

@@ -19,7 +19,7 @@ const SMALL_BODY_BYTES = 16 * 1024;
 export class HttpClient {
   readonly #buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
   readonly #connections = new Set<Connection>();
-  /** Those of the engines: a few, with which every request is sent. */
+  /** Parsed URLs of the engines. There are few, and every request has one of them. */
   readonly #urls = new Map<string, URL>();
   /** The last used at the end. */
   readonly #idle: Connection[] = [];

@@ -104,7 +104,7 @@ interface ShownPrompt {
   readonly dropped: readonly DroppedMessage[];
 }
 
-/** Of a recorded turn what was sent then; of a request what it would become now. */
+/** The prompt that a recorded turn sent, or that a request would send now. */
 function toPrompt(
   text: string,
   date: string | undefined,

@@ -24,7 +24,7 @@ export function refuseDotSegments(handler: FetchHandler): FetchHandler {
   };
 }
 
-/** What stands before the dot segment, and the headers, say which API the client speaks. */
+/** The path before the dot segment and the headers tell which API the client uses, and thus the envelope of the error. */
 function refuseDotSegment({ headers }: Request, path: string): Response {
   const before = path.slice(0, path.search(DOT_SEGMENT));
   const asked = new HonoRequest(new Request("http://localhost/", { headers }), before);

@@ -18,7 +18,7 @@ const CR = 13;
 const LF = 10;
 const TAB = 9;
 const SEMICOLON = 59;
-/** Of a chunk's size that is read at once. */
+/** Hexadecimal digits of a chunk size that the short way reads. */
 const MOST_DIGITS = 6;
 const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) =>
   "0123456789abcdef".indexOf(String.fromCharCode(byte).toLowerCase()),
@@ -230,7 +230,7 @@ export class ResponseReader {
       throw toProtocolError("Invalid Content-Length");
     }
     this.#headerChars = 0;
-    // Nobody asked to continue or to switch protocols.
+    // `100 Continue` and `101 Switching Protocols` were not asked for.
     if (status < 102) throw new Error("bad response");
     if (status < 200) {
       this.#headers = Object.create(null);

@@ -108,7 +108,7 @@ function toAgentOptions({
   };
   return {
     connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
-    // Of many pages, a few per server: connections are not kept for later.
+    // Pages come from many servers, a few from each: keeping connections open does not pay.
     keepAliveTimeout: 1000,
     maxResponseSize: -1,
   };
@@ -149,7 +149,7 @@ async function resolveAll(host: string): Promise<readonly ResolvedAddress[]> {
   return resolveName(host, { all: true, verbatim: true });
 }
 
-/** What Node says of a failed connection names addresses of the network it runs in. */
+/** Node's messages about failed connections contain addresses of the internal network; these do not. */
 function toFetchError(error: unknown): unknown {
   if (error instanceof FetchRefused) return error;
   if (error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError")) {

@@ -20,7 +20,7 @@ const STEP_PURPOSE = "loop-step";
 
 /** Where everything before a call of the client's stood. The calls at `places` are entries of their own. */
 export interface CarriedStep {
-  /** Of the client's call. */
+  /** The id of the client's call. */
   readonly id: string;
   readonly before: readonly (readonly string[])[];
   readonly places: readonly Pick<PlacedCall, "list" | "at">[];

@@ -61,7 +61,7 @@ export interface RestoredStep {
 export type ReasoningOutcome = "sent" | "sealed" | "stored" | "lost";
 
 export interface ReasoningStoreDeps {
-  /** One that never rejects: see `createForgivingStore`. */
+  /** Must never reject; see `createForgivingStore`. */
   readonly store: Store;
   readonly ttlSeconds: number;
   readonly cipher: ReasoningCipher;
@@ -165,7 +165,7 @@ class CallReasoningStore implements ReasoningStore {
     return { reasoning: confirmCarried(step, steps), outcome: "sent" };
   }
 
-  /** What the client carries in one list: analysis, calls that the gateway ran, and where the client's calls stood. */
+  /** Reads what a stateless client carries: analysis, calls that the gateway ran, and where the client's calls stood. */
   async #readCarried(tenant: string, sealed: readonly string[]): Promise<Carried> {
     return joinCarried(await Promise.all(sealed.map((each) => this.#openCarried(tenant, each))));
   }

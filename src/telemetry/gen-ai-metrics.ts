@@ -24,7 +24,7 @@ interface ModelMeters {
   readonly output: (tokens: number) => void;
 }
 
-/** Of requests, and of tools. */
+/** Buckets for the durations of requests and tool calls. */
 const REQUEST_SECONDS = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];

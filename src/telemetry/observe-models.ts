@@ -123,7 +123,7 @@ class TurnObserver {
   /** The output by parts; only kept if content is logged. */
   readonly #written: { kind: string; text: string }[] = [];
   #isOver = false;
-  /** Of the last part: if that is a call to a tool of the gateway, the tool runs from then on. */
+  /** When the last part ended. If it calls a tool of the gateway, the tool has been running since then. */
   #partEndedAt = 0;
 
   constructor(model: Model, turn: Turn, deps: ObserveDeps) {

@@ -1,6 +1,6 @@
 /**
  * Limits how many calls of browser and python one tenant makes in an hour, because a search service is paid by the call.
- * What was not used is not saved up: after an hour without calls a tenant has its whole quota, never more.
+ * Unused calls are not saved up: after an hour without calls a tenant has its whole quota, but never more.
  */
 import type { BuiltinResult, BuiltinRun, BuiltinTool, ShownCall } from "./builtin-tool.ts";
 import type { Toolbox } from "./toolbox.ts";

@@ -72,7 +72,7 @@ function toText(unit: EngineTokens, decoder: StreamingDecoder): string {
   }
 }
 
-/** What the model has to write for each function, after the namespace that is written for it. */
+/** What the model has to write to choose each function, after the namespace that the gateway writes. */
 function toSpellings(turn: Turn, names: readonly string[]) {
   const recipients = names.map((name) => [recipientOf(turn, name), name] as const);
   const namespaces = new Set(recipients.map(([recipient]) => namespaceOf(recipient)));

@@ -9,11 +9,11 @@ export type FinishedPart = Part & {
   readonly logprobs: readonly TokenLogprob[];
   /** Encrypted reasoning, if the request asked for it; of a tool call, where it stood. */
   readonly sealed?: string;
-  /** Of a reasoning part, if one was made. */
+  /** The summary of a reasoning part, if one was made. */
   readonly summary?: string;
-  /** Of an answer, in order. */
+  /** The citations in an answer, in order. */
   readonly citations?: readonly Citation[];
-  /** Of a call that the gateway has run. */
+  /** The result of a call that the gateway has run. */
   readonly result?: BuiltinCallResult;
 };
 

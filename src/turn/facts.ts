@@ -1,6 +1,5 @@
 /**
- * What happens inside a turn, for whoever records it. Nothing is emitted, and nothing is made for it, unless somebody
- * listens: then a listener is given to `runTurn`.
+ * The facts of a turn, for recorders. They are made only if `runTurn` is given a listener.
  */
 import type {
   Attempt,
@@ -26,9 +25,9 @@ export type TurnFact =
   /** What `nextStep` has decided, and the outcome that led to it. */
   | { readonly type: "decided"; readonly decision: Decision; readonly outcome: Outcome }
   | { readonly type: "called"; readonly stage: Stage; readonly request: CompletionRequest }
-  /** Of a pool of backends. */
+  /** A pool asks one of its backends. */
   | Attempt
-  /** What the engine has sent, before anything reads it. */
+  /** What the engine has sent, before it is parsed. */
   | EngineEvent
   | { readonly type: "call-failed"; readonly error: unknown }
   | TurnCited
@@ -56,18 +55,18 @@ export interface TurnRendered {
   readonly parsing: ParsingOptions;
   /** Name of the engine; of a pool, of all its backends. */
   readonly engine: string;
-  /** Of the engine; of a pool what all its backends can do. */
+  /** The engine's capabilities; for a pool those that all its backends share. */
   readonly capabilities: Capabilities;
 }
 
-/** What the parser needs besides the tokens, to read them again in the same way. */
+/** The options that the parser needs to parse the tokens again in the same way. */
 export interface ParsingOptions {
   readonly toolNames: readonly string[];
   readonly textTools: readonly string[];
   readonly builtins: readonly BuiltinName[];
 }
 
-/** What the parser was given, in order. With the tokens of the calls it can be repeated exactly. */
+/** The parser's input in order. With the calls' tokens, parsing can be repeated exactly. */
 export type ParserFact =
   /** Tokens of the call: of those that came, as many as were read before a cut. */
   | { readonly type: "parsed"; readonly tokens: EngineTokens }

@@ -289,7 +289,7 @@ function afterStop(state: SteeringState): Decision {
 function afterFreeStop(state: SteeringState): Decision {
   const { demands, calls, answers, repairs } = state;
   if (state.uncheckedCall) return { type: "check-calls" };
-  // Behind a call of the client's it could only be run without the client's result.
+  // A builtin call that follows a client's call would run without that call's result.
   if (state.builtinCall && calls === 0 && answers === 0) return RUN_TOOL;
   if (demands.requiredCalls) {
     return calls > 0 ? { type: "check-calls" } : forceCall(demands.requiredCalls);

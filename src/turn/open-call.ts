@@ -16,9 +16,9 @@ export interface WrittenCall {
 
 /** How calls that the gateway runs, and citations of what they found, are given out. */
 export interface EmittedBuiltins {
-  /** Who calls of a function that the gateway runs are addressed to. Undefined: it is the client's. */
+  /** The recipient of a function that the gateway runs. Undefined for a function of the client. */
   readonly recipientOf: (name: string) => string | undefined;
-  /** What of the tool's own is told with the call. */
+  /** Properties of the tool that are reported with the call. */
   readonly describe: (recipient: string) => Pick<WrittenCall["part"], "origin" | "awaitsApproval">;
   /** Code came as a JSON argument. */
   readonly onWrappedCode: () => void;

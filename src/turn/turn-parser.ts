@@ -49,7 +49,7 @@ export interface TurnParser {
 
 interface TurnParserOptions extends MarkerReading {
   readonly toolNames: readonly string[];
-  /** Those of them whose calls have any text as body. */
+  /** Those whose call bodies are free text. */
   readonly textTools: readonly string[];
   readonly builtins: readonly BuiltinName[];
 }

@@ -54,7 +54,7 @@ export interface Turn {
 export interface OfferedTool {
   /** Identifies the tool within the turn: `namespace.name` if it has a namespace of its own (`tool-names.ts`). */
   readonly name: string;
-  /** Who its calls are addressed to. Absent: `functions.` and the name. */
+  /** The recipient of its calls. Default: `functions.` and the name. */
   readonly recipient?: string;
   /**
    * The body of its calls is a text, not JSON arguments: it is passed on as written. `formats`: constraints that hold the
@@ -76,7 +76,7 @@ export interface TurnBuiltins {
   readonly maxCalls: number;
   /** Time for all calls together, from the first one on. Absent: what each tool allows. */
   readonly timeoutMs?: number;
-  /** What becomes of the markers by which the model cites. In an answer of a form they are always cut. */
+  /** What to do with the model's citation markers. In an answer with a response format they are always cut. */
   readonly citations: Exclude<CitationMode, "cut">;
   /** By tool name: what its run in the turn before saved. */
   readonly saved?: ReadonlyMap<string, string>;
@@ -93,14 +93,14 @@ export interface ApprovedCall {
   readonly requestId?: string;
 }
 
-/** What the body of a tool's calls is, and so whether their header says JSON. */
+/** The format of a tool's call bodies, which their header states if it is JSON. */
 export function bodyForm({ tools }: Pick<Turn, "tools">, name: string): "json" | "raw" {
   return tools.find((tool) => tool.name === name)?.text === undefined ? "json" : "raw";
 }
 
 /**
- * Who the calls of the tool with this name are addressed to. A name that is not offered is that of a function. Tools that
- * the gateway runs go by their recipient.
+ * The recipient of calls to the tool with this name. A name that is not offered is taken for a function's. Tools that the
+ * gateway runs are named by their recipient.
  */
 export function recipientOf(
   { tools, builtins }: Pick<Turn, "tools" | "builtins">,
@@ -146,7 +146,7 @@ export type TurnEvent =
   | {
       readonly type: "part-start";
       readonly part: Part;
-      /** Of a tool call, for clients that carry what stood before it: where it stood, encrypted. */
+      /** For tool calls of stateless clients: where the call stood, encrypted. */
       readonly sealed?: string;
     }
   | {
@@ -158,9 +158,9 @@ export type TurnEvent =
     }
   | {
       readonly type: "part-end";
-      /** Of a reasoning part: its text, encrypted, for clients that send it back in the next request. */
+      /** For reasoning: its text, encrypted, for clients that send it back in the next request. */
       readonly sealed?: string;
-      /** Of a reasoning part, for clients that ask for one: a summary of its text. */
+      /** For reasoning, if the client asks for it: a summary of its text. */
       readonly summary?: string;
     }
   /** A `builtin-call` part has been run. Comes after its `part-end`, and before any other part begins. */
@@ -169,7 +169,7 @@ export type TurnEvent =
 
 export interface BuiltinCallResult {
   readonly type: "builtin-result";
-  /** Of the part. */
+  /** The id of the `builtin-call` part. */
   readonly id: string;
   readonly shown: ShownCall;
   readonly failed: boolean;
@@ -177,9 +177,9 @@ export interface BuiltinCallResult {
   readonly reason?: FailureReason;
   /** The call and its result as they stand in the transcript. */
   readonly messages: readonly Message[];
-  /** Of the tool, by its name: what a turn needs that continues from here. */
+  /** The state of the tool that a later turn needs to continue from here. */
   readonly state?: { readonly tool: string; readonly saved: string };
-  /** For clients that carry what they cannot read: messages and state, encrypted. */
+  /** Messages and state, encrypted, for stateless clients. */
   readonly sealed?: string;
 }
 
@@ -195,7 +195,7 @@ export type Part =
       readonly kind: "builtin-call";
       readonly id: string;
       readonly name: string;
-      /** Of a tool that stands for a server's. */
+      /** The server whose tool this one stands for. */
       readonly origin?: ToolOrigin;
       /** It is not run, and the turn ends: the client has to approve of it first. */
       readonly awaitsApproval?: boolean;

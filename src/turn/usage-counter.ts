@@ -19,7 +19,7 @@ export interface UsageCounter {
   /** Tokens of a tool's result. */
   addToolOutput(tokens: number): void;
   toolOutputTokens(): number;
-  /** Of the first engine call; 0 before it. */
+  /** Prompt tokens of the first engine call; 0 before it. */
   promptTokens(): number;
   completionTokens(): number;
   toUsage(reasoningTokens: number): TurnUsage;
@@ -33,7 +33,7 @@ class Counter implements UsageCounter {
   #engineCalls = 0;
   #promptTokens = 0;
   #cachedTokens = 0;
-  /** Of the calls before the current one. */
+  /** Tokens of the calls before the current one. */
   #finished = 0;
   #toolOutputTokens = 0;
   #current = 0;

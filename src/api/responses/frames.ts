@@ -27,7 +27,7 @@ export function toFrames(
   });
 }
 
-/** Of a response's last event. */
+/** Types of a response's last event. */
 const LAST_TYPES: ReadonlySet<string> = new Set([
   "response.completed",
   "response.incomplete",

@@ -95,7 +95,7 @@ export function approvedCalls(
         param,
       });
     }
-    // Of several answers the last one counts.
+    // The last of several answers counts.
     approved.delete(request.id);
     if (!item.approve) continue;
     const recipient = findRecipient(tools, request);

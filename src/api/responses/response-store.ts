@@ -19,7 +19,7 @@ export interface StoredResponse {
   readonly ancestors: readonly string[];
   /** Milliseconds since 1970. */
   readonly storedAt: number;
-  /** Of a background response that has ended: how many events precede its last one. They were stored before. */
+  /** For a background response that has ended: the number of events before its last one. They were stored before it. */
   readonly events?: number | undefined;
 }
 

@@ -39,7 +39,7 @@ const SWITCHING = 101;
 const NO_HEADERS = new Headers();
 
 export interface SocketCaller extends Omit<Caller, "responses"> {
-  /** Of the request that opened the connection. */
+  /** Headers of the request that opened the connection. */
   readonly headers: Headers;
 }
 

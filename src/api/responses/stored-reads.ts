@@ -115,7 +115,7 @@ export function wantedIds(items: readonly InputItem[]): Set<string> {
   const ids = new Set<string>();
   for (const item of items) {
     if ((item.type === "item_reference" || item.type === "reasoning") && item.id) ids.add(item.id);
-    // Of a call that the gateway ran, its result is found by the item's id.
+    // The result of a call that the gateway ran is found by the item's id.
     if (item.type === "unsupported" && typeof item.item["id"] === "string")
       ids.add(item.item["id"]);
   }

@@ -46,7 +46,7 @@ export async function truncateHistory(
   return without(drop);
 }
 
-/** What may be dropped, oldest first: each entry has the indexes that are dropped together. */
+/** The items that may be dropped, oldest first. Each entry has the indexes of items that are dropped together. */
 function dropOrder(history: readonly HistoryItem[]): number[][] {
   const lastQuestion = history.findLastIndex(
     (item) => item.type === "message" && item.role === "user",

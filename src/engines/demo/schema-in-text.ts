@@ -28,7 +28,7 @@ export function findSchema(text: string): SchemaInText | undefined {
   return found;
 }
 
-/** Behind the brace that closes the one at `start`, or the end of the text. */
+/** The offset after the brace that closes the one at `start`, or the end of the text. */
 function endOfObject(text: string, start: number): number {
   const sign = /"(?:[^"\\]|\\.)*"|[{}]/gs;
   sign.lastIndex = start;

@@ -33,7 +33,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-/** Who its calls are addressed to. */
+/** The recipient of its calls. */
 export function addressOf({ name }: { readonly name: string }): string {
   return name.includes(".") ? name : `functions.${name}`;
 }

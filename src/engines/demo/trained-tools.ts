@@ -33,7 +33,7 @@ export function nextTrainedCall({
   return undefined;
 }
 
-/** What the calls brought, with a citation of the page that was opened. Undefined: there was no such call. */
+/** An answer from the results of the calls, citing the page that was opened. Undefined if no such tool was called. */
 export function trainedAnswer({ calls }: DemoPrompt): string | undefined {
   const opened = calls.find(({ tool }) => tool === "browser.open")?.result;
   const printed = calls.find(({ tool }) => tool === "python")?.result;

@@ -368,7 +368,7 @@ document.body.append(root);
 let isDrawn = false;
 let wasHelpOpen = false;
 onChange(() => {
-  // What the page came with, drawn anew with its contents.
+  // Replaces the frame that the HTML came with.
   if (!isDrawn) root.replaceChildren();
   isDrawn = true;
   render(page(), root);

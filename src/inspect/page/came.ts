@@ -44,7 +44,7 @@ export function cameBand({ record }: LoadedTurn): TemplateResult {
   </section>`;
 }
 
-/** What is left out says so in words: being struck through and grey can be overlooked, or not be heard. */
+/** Omitted text is also marked in words: a screen reader does not announce that it is grey and struck through. */
 function bodyPiece({ text, why }: BodyPiece): TemplateResult {
   if (why === undefined) return html`${text}`;
   return html`<span class="left-out"><del>${text}</del> <span class="why">${why}</span></span>`;
@@ -95,7 +95,7 @@ interface ShownBody {
   readonly missing: Found;
 }
 
-/** Of records that have been shown: the page is drawn anew with each change. */
+/** Request bodies that have been read, because each change draws the whole page again. */
 const known = new WeakMap<TurnRecord, ShownBody>();
 
 function readRequest(record: TurnRecord): ShownBody {

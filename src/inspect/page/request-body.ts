@@ -21,7 +21,7 @@ export interface BodyPiece {
 
 export interface MarkedBody {
   readonly pieces: readonly BodyPiece[];
-  /** What is not in the request as such: it came encrypted, or was stored. */
+  /** What is not in the request as plain text: mostly reasoning that came encrypted, or was stored. */
   readonly missing: Unused;
 }
 
@@ -44,7 +44,7 @@ class MarkedWriter {
   readonly #foundKinds = new Set<string>();
   readonly #foundThoughts = new Set<Thought>();
   readonly #pieces: BodyPiece[] = [];
-  /** Of each text, the thoughts that have it, in order. */
+  /** For each text, the indexes of the thoughts with this text, in order. */
   readonly #places: ReadonlyMap<string, number[]>;
   /** The first thought that has not been passed. */
   #next = 0;

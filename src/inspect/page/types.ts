@@ -15,7 +15,7 @@ export interface LoadedTurn {
   readonly row: Row;
   readonly record: TurnRecord;
   readonly tokens: Tokens;
-  /** Of a running turn: how far this goes. */
+  /** For a running turn: how much of it this is. */
   readonly seen?: SeenRecord;
 }
 

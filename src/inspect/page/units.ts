@@ -9,7 +9,7 @@ export interface Unit {
   readonly at: number;
   readonly id: number | undefined;
   readonly text: string;
-  /** Of a token that is only part of a character. */
+  /** Bytes of a token that is only part of a character. */
   readonly bytes: readonly number[] | undefined;
   readonly isSpecial: boolean;
   readonly ms: number;

@@ -54,7 +54,7 @@ const started = z.object({
 
 export type Started = z.infer<typeof started>;
 
-/** What serves, where, with which engine, how to ask, where to look. */
+/** Address, engine, an example request, and where the metrics and the inspector are. */
 function toGreeting(
   { baseUrl, version, keys, seconds, backends, inspect, metrics }: Started,
   painted: Paint,

@@ -10,7 +10,7 @@ import { readVersion } from "../version.ts";
 import { createAssets } from "./assets.ts";
 
 export interface Inspector {
-  /** What is printed: the token is behind `#`, so that neither logs of servers nor other pages see it. */
+  /** The URL to print. The token follows a `#`, so that neither server logs nor other pages see it. */
   toUrl(origin: string): string;
   routes(models: Models, settings: Settings, closing: AbortSignal): Hono<ApiEnv>;
 }

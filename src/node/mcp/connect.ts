@@ -125,7 +125,7 @@ export function createMcpServer(options: McpServerOptions): McpServer {
     async close() {
       closings++;
       const last = client;
-      // One that is still being opened fails by it.
+      // Closing makes a connection that is still being opened fail.
       opened?.catch(() => undefined);
       opened = client = undefined;
       await last?.close();

@@ -78,7 +78,7 @@ export function toRecordedTools(
   };
 }
 
-/** Those of them that a request asks for by their kind. */
+/** The recorded tools that requests name by their type: browser and python. */
 export function toRecordedToolbox(record: TurnRecord): Toolbox {
   const { tools = [] } = toRecordedTools(record, undefined) ?? {};
   const browser = tools.find(({ name }) => name === "browser");

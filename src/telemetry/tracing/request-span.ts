@@ -59,7 +59,7 @@ export async function traceRequest(
 export interface TracedMessage {
   readonly id: string;
   readonly route: string;
-  /** Of the request that opened the connection. */
+  /** Headers of the request that opened the connection. */
   readonly headers: Headers;
 }
 

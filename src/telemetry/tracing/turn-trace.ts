@@ -30,7 +30,7 @@ export class TurnTrace {
   #decision = "";
   #hasOutput = false;
   #isOver = false;
-  /** Of the engine call that is being made. */
+  /** Trace headers for the current engine call. */
   #headers: Readonly<Record<string, string>>;
 
   constructor(options: TurnTraceOptions) {
