@@ -5,6 +5,7 @@ import { o200kHarmony, SPECIAL_TOKENS } from "../../src/tokenizer/index.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import { cutAt, joinDeltas, read, readCompletionCases, readIds, toPieces } from "./parse-cases.ts";
 import type { Feed, Reading } from "./parse-cases.ts";
+import { anyCharacter } from "../helpers/any-character.ts";
 
 const cases = readCompletionCases();
 const reason = fc.constantFrom("stop" as const, "length" as const);
@@ -32,7 +33,7 @@ const spelledDebris = fc
         weight: 2,
         arbitrary: fc.constantFrom(...markers, "<|reserved_200500|>", "<|endofprompt|>"),
       },
-      { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 8 }) },
+      { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 8 }) },
     ),
     { maxLength: 30 },
   )

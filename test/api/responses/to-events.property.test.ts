@@ -3,13 +3,14 @@ import { describe, expect, test } from "vitest";
 import type { FinishReason, Part, TurnEvent } from "../../../src/turn/turn.ts";
 import { consume } from "./consumer.ts";
 import { end, eventWriter, part, responseBuilder, write } from "./turn-events.ts";
+import { anyCharacter } from "../../helpers/any-character.ts";
 
 interface RandomPart {
   readonly kind: Exclude<Part["kind"], "builtin-call">;
   readonly deltas: readonly string[];
 }
 
-const text = fc.string({ minLength: 1, maxLength: 12, unit: "binary" });
+const text = fc.string({ minLength: 1, maxLength: 12, unit: anyCharacter });
 
 const parts: fc.Arbitrary<RandomPart[]> = fc.array(
   fc.record({
