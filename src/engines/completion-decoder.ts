@@ -6,7 +6,7 @@
  */
 import { EngineError } from "./engine-error.ts";
 import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
-import type { ReadWholeEvent, Splitter } from "./sse.ts";
+import type { ReadWholeEvents, Splitter } from "./sse.ts";
 
 /** Interprets the stream events of one completion: the part of decoding that differs between engines. */
 export interface CompletionReader {
@@ -15,8 +15,8 @@ export interface CompletionReader {
    * malformed.
    */
   push(event: string): void;
-  /** Reads a whole event from the text of the stream, if it can be read faster than by {@link push}. */
-  readonly readWhole?: ReadWholeEvent | undefined;
+  /** Reads whole events from the bytes of the stream, where that is faster than {@link push}. */
+  readonly readWhole?: ReadWholeEvents | undefined;
   /** Returns the tokens read since the last call, merged, and clears them. */
   drain(): EngineTokens | undefined;
   /** The end of the completion, once it is known. Later events may still add the usage. */

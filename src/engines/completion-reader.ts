@@ -20,7 +20,7 @@ import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
 import { OrdinaryFrames } from "./ordinary-frames.ts";
 import type { Server } from "./server.ts";
-import type { ReadWholeEvent } from "./sse.ts";
+import type { ReadWholeEvents } from "./sse.ts";
 
 /** Only the fields that are used. Null means absent everywhere. */
 const completionFrame = z.lazy(() =>
@@ -68,7 +68,7 @@ export function createCompletionReader(
 }
 
 class Reader implements CompletionReader {
-  readonly readWhole: ReadWholeEvent | undefined;
+  readonly readWhole: ReadWholeEvents | undefined;
   readonly #server: Server;
   readonly #topLogprobs: number | undefined;
   readonly #ordinary: OrdinaryFrames;
@@ -87,7 +87,7 @@ class Reader implements CompletionReader {
       firstLearned,
     );
     if (topLogprobs === undefined) {
-      this.readWhole = (stream, at) => this.#ordinary.read(stream, at, this.#ids);
+      this.readWhole = (bytes, from) => this.#ordinary.read(bytes, from, this.#ids);
     }
   }
 

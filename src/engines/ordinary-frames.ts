@@ -6,10 +6,12 @@
  *     └───────────────── head ───────────────────────────┘     └──────── middle ────────────┘    └ tail ┘
  *
  * Everything but text and ids is compared, so that nothing a server says beside them is lost: a finish, usage, an error.
- * A frame costs 60 ns this way, where cutting it out and searching its keys takes 300 ns and JSON.parse 900 ns.
+ * Bytes are read, not text, because nothing has to be decoded then: a frame costs 100 ns this way, as text 170, cut out
+ * and searched for its keys 300, and with JSON.parse 900.
  */
 import type { TokenId } from "../tokenizer/tokenizer.ts";
-import { readIdList } from "./id-list.ts";
+import { ByteString, viewOf } from "./byte-string.ts";
+import { readIdListBytes } from "./id-list.ts";
 
 /** Whether a frame says nothing but this text and these ids. */
 export type IsPlainFrame = (frame: string, text: string, ids: readonly TokenId[]) => boolean;
@@ -27,16 +29,24 @@ const MOST_LEARNED = 4;
 const PREFIX = "data: ";
 const TEXT_KEY = '"text":"';
 const IDS_KEY = '"token_ids":[';
+const REST_OF_STRING = /(?:[^"\\]|\\.)*/y;
 /** Stands for any text. */
 const ANY_TEXT = "any text";
 /** Stand for any ids. */
 const ANY_IDS: readonly TokenId[] = [7, 200_005, 11];
 
+/** What all frames of a stream have in common. */
+interface Form {
+  readonly head: ByteString;
+  readonly middle: ByteString;
+  readonly tail: ByteString;
+  /** Between the ids of a frame and the text of the next. */
+  readonly joint: ByteString;
+}
+
 export class OrdinaryFrames {
   readonly #isPlain: IsPlainFrame;
-  #head = "";
-  #middle = "";
-  #tail = "";
+  #form: Form | undefined;
   #seen = 0;
   readonly #firstLearned: number;
 
@@ -47,23 +57,32 @@ export class OrdinaryFrames {
   }
 
   /**
-   * Reads the frame at `at` and adds its ids to `into`. Returns where it ends, or -1, with nothing added, for a frame of
-   * any other form, and until one has been learned.
+   * Reads frames from `from` on, as many as there are, and adds their ids to `into`. Returns where the last one ends: `from`
+   * if a frame of any other form begins there, and until a form has been learned.
    */
-  read(text: string, at: number, into: TokenId[]): number {
-    const { length } = this.#head;
-    // A slice is compared natively; `startsWith` compares so long a text four times slower.
-    if (length === 0 || text.slice(at, at + length) !== this.#head) return -1;
-    const textEnd = endOfString(text, at + length);
-    const idsAt = textEnd + this.#middle.length;
-    if (text.slice(textEnd, idsAt) !== this.#middle) return -1;
-    const before = into.length;
-    const idsEnd = readIdList(text, idsAt, into);
-    if (idsEnd === -1) return -1;
-    const end = idsEnd + this.#tail.length;
-    if (text.slice(idsEnd, end) === this.#tail) return end;
-    into.length = before;
-    return -1;
+  read(bytes: Uint8Array, from: number, into: TokenId[]): number {
+    const form = this.#form;
+    if (form === undefined) return from;
+    const { head, middle, tail, joint } = form;
+    const view = viewOf(bytes);
+    const { byteOffset: start } = bytes;
+    const limit = start + bytes.length;
+    if (!head.isAt(view, start + from, limit)) return from;
+    let frame = from;
+    for (;;) {
+      const textEnd = endOfString(bytes, frame + head.length);
+      if (!middle.isAt(view, start + textEnd, limit)) return frame;
+      const before = into.length;
+      const idsEnd = readIdListBytes(bytes, textEnd + middle.length, into);
+      if (idsEnd === -1) return frame;
+      const hasNext = joint.isAt(view, start + idsEnd, limit);
+      if (!hasNext && !tail.isAt(view, start + idsEnd, limit)) {
+        into.length = before;
+        return frame;
+      }
+      frame = idsEnd + tail.length;
+      if (!hasNext) return frame;
+    }
   }
 
   /** Learns the form of an event that has been read in another way: further ones like it need not be. */
@@ -71,7 +90,8 @@ export class OrdinaryFrames {
     const tried = this.#seen++ - this.#firstLearned + 1;
     if (tried < 0 || tried >= MOST_LEARNED || event.length > MAX_FRAME_CHARS) return;
     const textAt = event.indexOf(TEXT_KEY) + TEXT_KEY.length;
-    const textEnd = endOfString(event, textAt);
+    REST_OF_STRING.lastIndex = textAt;
+    const textEnd = textAt + (REST_OF_STRING.exec(event)?.[0].length ?? 0);
     const idsAt = event.lastIndexOf(IDS_KEY) + IDS_KEY.length;
     const idsEnd = event.indexOf("]", idsAt);
     if (textAt < TEXT_KEY.length || idsAt < textEnd || idsEnd === -1) return;
@@ -81,31 +101,29 @@ export class OrdinaryFrames {
     // Another text in the place of a string is another string, and so with ids: what holds for these holds for any.
     const sample = head + ANY_TEXT + middle + ANY_IDS.join(",") + tail;
     if (!this.#isPlain(sample, ANY_TEXT, ANY_IDS)) return;
-    [this.#head = "", this.#middle = "", this.#tail = ""] = copyOf([
-      PREFIX + head,
-      middle,
-      `${tail}\n\n`,
-    ]);
+    const begin = PREFIX + head;
+    const end = `${tail}\n\n`;
+    this.#form = {
+      head: new ByteString(begin),
+      middle: new ByteString(middle),
+      tail: new ByteString(end),
+      joint: new ByteString(end + begin),
+    };
   }
 }
 
-/** Where a JSON string ends whose content begins at `at`; the length of the text if it does not. */
-function endOfString(text: string, at: number): number {
-  for (let i = at; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === QUOTE) return i;
+/** Where a JSON string ends whose content begins at `at`; the length of the bytes if it does not. */
+function endOfString(bytes: Uint8Array, at: number): number {
+  for (let i = at; i < bytes.length; i++) {
+    const byte = bytes[i] ?? 0;
+    if (byte === QUOTE) return i;
     // Not in JSON, and the end of a line is the end of an event.
-    if (code < SPACE) return text.length;
-    if (code === BACKSLASH) i++;
+    if (byte < SPACE) return bytes.length;
+    if (byte === BACKSLASH) i++;
   }
-  return text.length;
+  return bytes.length;
 }
 
 const QUOTE = 34;
 const SPACE = 32;
 const BACKSLASH = 92;
-
-/** A part of a string keeps the whole of it, here a read of up to 64 KB. */
-function copyOf(texts: readonly string[]): string[] {
-  return JSON.parse(JSON.stringify(texts));
-}

@@ -11,10 +11,10 @@ export interface Splitter {
 }
 
 /**
- * Reads a whole event, from its `data:` to the blank line behind it, that begins at `at`. Returns where it ends, or -1
- * if this is no event that it knows.
+ * Reads whole events, from `data:` to the blank line behind it, as many as it knows from `from` on. Returns where the last of
+ * them ends, `from` if it knows none.
  */
-export type ReadWholeEvent = (text: string, at: number) => number;
+export type ReadWholeEvents = (bytes: Uint8Array, from: number) => number;
 
 /**
  * The most characters of one event. vLLM repeats the prompt as ids in its first event, 8 characters a token;
@@ -26,9 +26,9 @@ export const MAX_EVENT_CHARS = 16 * 1024 * 1024;
  * Passes on the `data` of each event. Comments, which servers send as pings, other fields and an incomplete last event
  * are dropped.
  *
- * @param readWhole is asked first at the beginning of each event. What it reads is not passed on.
+ * @param readWhole is asked at the first event that begins in a read. What it reads is not passed on.
  */
-export function createSseSplitter(readWhole?: ReadWholeEvent): Splitter {
+export function createSseSplitter(readWhole?: ReadWholeEvents): Splitter {
   return new SseSplitter(readWhole);
 }
 
@@ -44,7 +44,7 @@ const STREAM = { stream: true };
  * everything else: events that are cut by a read, comments, other fields, several lines, carriage returns.
  */
 class SseSplitter implements Splitter {
-  readonly #readWhole: ReadWholeEvent | undefined;
+  readonly #readWhole: ReadWholeEvents | undefined;
   /** Only where a read has ended within a character. */
   #decoder: InstanceType<typeof TextDecoder> | undefined;
   #isWithinCharacter = false;
@@ -55,25 +55,50 @@ class SseSplitter implements Splitter {
   #consumer: (event: string) => void = () => {};
   #count = 0;
 
-  constructor(readWhole: ReadWholeEvent | undefined) {
+  constructor(readWhole: ReadWholeEvents | undefined) {
     this.#readWhole = readWhole;
   }
 
   push(bytes: Uint8Array, consumer: (event: string) => void): boolean {
-    const text = this.#decode(bytes);
     this.#consumer = consumer;
     this.#count = 0;
+    const from = this.#readWhole === undefined ? 0 : this.#readBytes(bytes);
+    if (from < bytes.length) this.#readText(from === 0 ? bytes : bytes.subarray(from));
+    return this.#count > 0;
+  }
+
+  /** Reads what need not be decoded, and before it the rest of an event. Returns where it stopped. */
+  #readBytes(bytes: Uint8Array): number {
+    let at = 0;
+    if (this.#isWithinEvent) {
+      at = endOfEvent(bytes);
+      if (at === -1) return 0;
+      this.#parse(this.#decode(bytes.subarray(0, at)), 0);
+    }
+    return this.#isWithinEvent || this.#isWithinCharacter ? at : this.#skipWhole(bytes, at);
+  }
+
+  #readText(bytes: Uint8Array): void {
+    const isWithinCharacter = this.#isWithinCharacter;
+    const text = this.#decode(bytes);
+    // Each byte is a character then.
+    const hasBytes = text.length === bytes.length && !isWithinCharacter;
     let at = this.#isWithinEvent ? this.#parse(text, 0) : 0;
     while (at < text.length) {
-      const end = this.#readWhole?.(text, at) ?? -1;
-      if (end === -1) at = this.#readEvent(text, at);
-      else {
-        this.#count++;
-        at = end;
-      }
+      at = this.#readEvent(text, at);
+      this.#isAtBeginning = false;
+      if (hasBytes && !this.#isWithinEvent) at = this.#skipWhole(bytes, at);
+    }
+  }
+
+  /** Returns where the whole events from `from` on end. */
+  #skipWhole(bytes: Uint8Array, from: number): number {
+    const end = this.#readWhole?.(bytes, from) ?? from;
+    if (end > from) {
+      this.#count++;
       this.#isAtBeginning = false;
     }
-    return this.#count > 0;
+    return end;
   }
 
   /** Without `stream` a decoder is twice as fast, and right unless a character is split. */
@@ -127,4 +152,12 @@ class SseSplitter implements Splitter {
     if (!this.#isAtBeginning) parser.feed("\n");
     return parser;
   }
+}
+
+/** The end of the first blank line, or -1. */
+function endOfEvent(bytes: Uint8Array): number {
+  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) {
+    if (bytes[at + 1] === LINE_FEED) return at + 2;
+  }
+  return -1;
 }

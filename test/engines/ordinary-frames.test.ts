@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { createCompletionDecoder } from "../../src/engines/completion-decoder.ts";
 import { createCompletionReader } from "../../src/engines/completion-reader.ts";
 import { connectServer } from "../../src/engines/server.ts";
-import { createSseSplitter, type ReadWholeEvent } from "../../src/engines/sse.ts";
+import { createSseSplitter, type ReadWholeEvents } from "../../src/engines/sse.ts";
 import { cuts } from "./support.ts";
 import { anyCharacter } from "../helpers/any-character.ts";
 
@@ -28,13 +28,13 @@ const server = connectServer("vllm", { url: "http://engine:8000", model: "gpt-os
 /** Recorded streams are short: what the gateway learns later is learned from their second frame. */
 const EARLY = 2;
 
-/** What reading these pieces gives, and how many frames were read the short way. */
-function decode(pieces: readonly Uint8Array[], isShort: boolean, firstLearned?: number) {
+/** A decoder, and how many frames it has read the short way. */
+function decoderOf(isShort: boolean, firstLearned?: number) {
   const reader = createCompletionReader(server, undefined, firstLearned);
   let count = 0;
-  const readWhole: ReadWholeEvent = (text, at) => {
-    const end = reader.readWhole?.(text, at) ?? -1;
-    if (end !== -1) count++;
+  const readWhole: ReadWholeEvents = (bytes, from) => {
+    const end = reader.readWhole?.(bytes, from) ?? from;
+    count += Buffer.from(bytes.subarray(from, end)).toString().split("\n\n").length - 1;
     return end;
   };
   const decoder = createCompletionDecoder({
@@ -43,12 +43,18 @@ function decode(pieces: readonly Uint8Array[], isShort: boolean, firstLearned?: 
     splitter: createSseSplitter(isShort ? readWhole : undefined),
     openAtFirstEvent: true,
   });
+  return { decoder, count: () => count };
+}
+
+/** What reading these pieces gives, and how many frames were read the short way. */
+function decode(pieces: readonly Uint8Array[], isShort: boolean, firstLearned?: number) {
+  const { decoder, count } = decoderOf(isShort, firstLearned);
   const events = [];
   for (const piece of pieces) {
     if (!decoder.hasEnded()) events.push(decoder.push(piece));
   }
   const [ended, failure, finish] = [decoder.hasEnded(), decoder.failure(), decoder.finish()];
-  return { outcome: { events, ended, failure, finish }, count };
+  return { outcome: { events, ended, failure, finish }, count: count() };
 }
 
 /** Both outcomes if they differ. Vitest's own comparison takes longer than the decoding. */
@@ -67,6 +73,12 @@ test("most frames of a long answer are read the short way", () => {
   const stream = new TextEncoder().encode(sent(" a", 1) + sent(" b", 2).repeat(100) + DONE);
   expect(decode([stream], true, EARLY).count).toBe(99);
   expect(decode([stream], true).count).toBe(85);
+});
+
+test("so are those behind another frame in the same read", () => {
+  const frames = sent(" b", 2).repeat(5);
+  const stream = new TextEncoder().encode(`${LEARNED}${frames}: ping\n\n${frames}${DONE}`);
+  expect(decode([stream], true, EARLY).count).toBe(11);
 });
 
 const HEAD =
@@ -103,6 +115,32 @@ test.each([
 ])("%s, after ordinary frames and before others, cut anywhere", (_, odd) => {
   const stream = new TextEncoder().encode(LEARNED + odd + sent(" e", 5) + DONE);
   for (const pieces of cuts(stream)) expect(differenceIn(pieces)).toBeUndefined();
+});
+
+test("a form that is no ASCII, cut anywhere", () => {
+  const named = (text: string) => text.replaceAll('"model":"m"', '"model":"模型 é👩‍🚀"');
+  const stream = named(LEARNED + sent(" d", 4) + sent(" d", 4).replace('"cmpl-1"', '"2"') + DONE);
+  const bytes = new TextEncoder().encode(stream);
+  expect(decode([bytes.subarray(0, 500), bytes.subarray(500)], true, EARLY).count).toBe(1);
+  for (const pieces of cuts(bytes)) expect(differenceIn(pieces)).toBeUndefined();
+});
+
+test("reads of one buffer that is overwritten", () => {
+  const stream = new TextEncoder().encode(LEARNED + sent(" d", 4).repeat(30) + DONE);
+  const buffer = new Uint8Array(1000).fill(32);
+  for (const size of [150, 193, 700, 1000]) {
+    const decodeReads = (isShort: boolean) => {
+      const { decoder } = decoderOf(isShort, EARLY);
+      const events = [];
+      for (let at = 0; at < stream.length; at += size) {
+        const read = stream.subarray(at, at + size);
+        buffer.set(read);
+        events.push(decoder.push(buffer.subarray(0, read.length)));
+      }
+      return events;
+    };
+    expect(decodeReads(true)).toEqual(decodeReads(false));
+  }
 });
 
 test("any texts and ids, split anywhere", () => {
