@@ -26,11 +26,7 @@ afterEach(async () => {
 });
 
 async function serve(script: Script): Promise<string> {
-  gateway = await startTestGateway({
-    engine: scriptedEngine(() => script),
-    // A Worker serves several tests: the failing engine must not be ejected for the next one.
-    settings: { breakerFailures: 1000 },
-  });
+  gateway = await startTestGateway({ engine: scriptedEngine(() => script) });
   return gateway.baseURL;
 }
 

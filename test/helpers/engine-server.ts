@@ -15,9 +15,11 @@ import { toIdsJson } from "../../src/tokenizer/ids-json.ts";
 
 export interface EngineServer {
   readonly url: string;
-  /** Whether no completion so far was refused, has failed or is in flight. */
-  readonly isClean: boolean;
-  /** Answers with another engine from now on. */
+  /** Completions in flight. */
+  readonly open: number;
+  /** Whether the engine has refused a completion or failed in one. */
+  readonly hasFailed: boolean;
+  /** Answers with another engine from now on, which has not failed. */
   serve(engine: Engine): void;
   close(): Promise<void>;
 }
@@ -30,11 +32,13 @@ const RETURN = 200_002;
 /** @param model the name it is served under. */
 export async function startEngineServer(engine: Engine, model = MODEL): Promise<EngineServer> {
   let served = engine;
-  let unfinished = 0;
+  let open = 0;
+  let hasFailed = false;
   const upstream = await startFakeUpstream(async (exchange) => {
     if (exchange.path === "/v1/completions") {
-      unfinished += 1;
-      if (await complete(exchange, served)) unfinished -= 1;
+      open += 1;
+      if (!(await complete(exchange, served))) hasFailed = true;
+      open -= 1;
       return;
     }
     const models = { data: [{ id: model, max_model_len: CONTEXT_LENGTH }] };
@@ -42,11 +46,15 @@ export async function startEngineServer(engine: Engine, model = MODEL): Promise<
   });
   return {
     url: upstream.url,
-    get isClean() {
-      return unfinished === 0;
+    get open() {
+      return open;
+    },
+    get hasFailed() {
+      return hasFailed;
     },
     serve(other) {
       served = other;
+      hasFailed = false;
     },
     close: () => upstream.close(),
   };

@@ -2,8 +2,8 @@
  * What `startTestGateway` gives in the project `workerd`: the engine stays in this process, behind HTTP.
  *
  * To start a runtime, load the bundle and build the tokenizer's tables takes longer than most tests. So a runtime whose
- * engine is at rest and has never failed is kept for the next gateway with the same settings, in this file or a
- * later one. Ids are random: what it has stored is found by nobody else.
+ * engine is at rest is kept for the next gateway with the same settings, in this file or a later one. Ids are random: what
+ * it has stored is found by nobody else.
  */
 import { randomUUID } from "node:crypto";
 import { inject } from "vitest";
@@ -12,6 +12,7 @@ import { readCounter } from "./counter.ts";
 import { type EngineServer, startEngineServer } from "./engine-server.ts";
 import { eventually } from "./eventually.ts";
 import type { TestGateway } from "./gateway.ts";
+import { scriptedEngine } from "./scripted-engine.ts";
 import { startWorkerd, type Workerd } from "./workerd.ts";
 
 interface Runtime {
@@ -27,7 +28,7 @@ interface Idle {
 
 /** Runtimes that wait for another gateway, the longest unused first. */
 const idle: Idle[] = [];
-const MAX_IDLE = 4;
+const MAX_IDLE = 6;
 
 // Vitest ends its processes by this signal, which by itself runs no exit handlers: runtimes would stay.
 process.once("SIGTERM", () => process.exit());
@@ -59,8 +60,9 @@ export async function startWorkerGateway(
       // Without an engine here nobody knows whether it is at rest. Lines below `info` would not show where a gateway begins.
       const isReusable =
         engines.length > 0 &&
-        engines.every(({ isClean }) => isClean) &&
-        [undefined, "info", "debug"].some((level) => settings["log"] === level);
+        engines.every((each) => each.open === 0) &&
+        [undefined, "info", "debug"].some((level) => settings["log"] === level) &&
+        (await hasRecovered(worker, engines));
       if (isReusable) idle.push({ key, runtime: { worker, engines } });
       const surplus = isReusable ? idle.splice(0, idle.length - MAX_IDLE) : [];
       const ending = isReusable ? surplus.map((each) => each.runtime) : [{ worker, engines }];
@@ -87,6 +89,27 @@ async function startRuntime(
     { open: true, ...settings, ...(backends.length > 0 && { backends }) },
   );
   return { worker, engines };
+}
+
+/**
+ * A gateway remembers that an engine has failed. Its only engine gets requests nevertheless, and is trusted
+ * again once it has answered one; of several, one may be out for longer.
+ */
+async function hasRecovered(
+  { origin }: Workerd,
+  engines: readonly EngineServer[],
+): Promise<boolean> {
+  const [only] = engines;
+  if (!engines.some(({ hasFailed }) => hasFailed)) return true;
+  if (engines.length > 1 || only === undefined) return false;
+  only.serve(scriptedEngine(() => "<|channel|>final<|message|>Well.<|return|>"));
+  const response = await fetch(`${origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ messages: [{ role: "user", content: "Are you well?" }] }),
+  });
+  await response.text();
+  return response.ok;
 }
 
 async function closeRuntime({ worker, engines }: Runtime): Promise<void> {
