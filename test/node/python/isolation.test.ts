@@ -24,6 +24,7 @@ let port: number;
 let connections = 0;
 let python: LocalPython;
 let session: PythonSession;
+let companion: PythonSession | undefined;
 
 describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
   beforeAll(async () => {
@@ -43,6 +44,11 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     delete process.env["ISOLATION_CANARY"];
     rmSync(folder, { recursive: true });
   });
+
+  /** A session beside the other, the same for all tests: to start an interpreter takes longer than most of them. */
+  async function secondSession(): Promise<PythonSession> {
+    return (companion ??= await python.open({ tenant: "acme" }, never));
+  }
 
   /** Runs code in which FILE, FOLDER and PORT stand for resources that must be unreachable. */
   function probe(code: string) {
@@ -227,7 +233,7 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     test.runIf(process.platform === "linux")(
       "memory taken past Python's limit ends the interpreter",
       async () => {
-        const bombed = await python.open({ tenant: "acme" }, never);
+        const bombed = await secondSession();
         const script =
           // Past the limit, and no further: the whole machine must not run out of memory before it is looked at.
           "const all = []; for (;;) { if (all.length < 60) all.push(new Uint8Array(2e7).fill(1)); await new Promise((r) => setTimeout(r)); }";
@@ -236,28 +242,34 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
           `await to_js([1]).constructor.constructor("f", "return eval(f)()")(${JSON.stringify(`async () => { ${fill(script)} }`)})`;
         expect(await bombed.run(code, never)).toMatchObject({ status: "memory" });
         expect(await bombed.run("1 + 1", never)).toMatchObject({ output: "2\n", restarted: true });
-        await bombed.release();
       },
     );
 
-    test("an endless loop is stopped, and the session starts again", async () => {
-      const quick = createTestPython({ timeoutMs: 3000, maxInterpreters: 1 });
-      const looping = await quick.open({ tenant: "acme" }, never);
-      expect(await looping.run("print('begun')\nwhile True: pass", never)).toMatchObject({
-        status: "timeout",
-      });
-      const after = await looping.run("'x' in globals()", never);
-      expect(after).toMatchObject({ output: "False\n", restarted: true });
-      await quick.close();
-    });
+    describe("that never end", () => {
+      let quick: LocalPython;
+      let looping: PythonSession;
 
-    test("an abort kills the code", async () => {
-      const aborted = await python.open({ tenant: "acme" }, never);
-      const leaving = new AbortController();
-      const running = aborted.run("while True: pass", leaving.signal);
-      leaving.abort(new Error("the client left"));
-      await expect(running).rejects.toThrow("the client left");
-      await aborted.release();
+      beforeAll(async () => {
+        quick = createTestPython({ timeoutMs: 3000, maxInterpreters: 1 });
+        looping = await quick.open({ tenant: "acme" }, never);
+      }, START_MS);
+
+      afterAll(() => quick.close());
+
+      test("an endless loop is stopped, and the session starts again", async () => {
+        expect(await looping.run("print('begun')\nwhile True: pass", never)).toMatchObject({
+          status: "timeout",
+        });
+        const after = await looping.run("'x' in globals()", never);
+        expect(after).toMatchObject({ output: "False\n", restarted: true });
+      });
+
+      test("an abort kills the code", async () => {
+        const leaving = new AbortController();
+        const running = looping.run("while True: pass", leaving.signal);
+        leaving.abort(new Error("the client left"));
+        await expect(running).rejects.toThrow("the client left");
+      });
     });
   });
 
@@ -302,12 +314,11 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     });
 
     test("no two interpreters draw the same random numbers", async () => {
-      const other = await python.open({ tenant: "acme" }, never);
+      const other = await secondSession();
       const draw = "import random; random.random()";
       const [a, b] = [await session.run(draw, never), await other.run(draw, never)];
       expect(a.output).toMatch(/^0\.\d+\n$/);
       expect(a.output).not.toBe(b.output);
-      await other.release();
     });
 
     test("wheels of the operator's folder can be imported, and nothing else", async () => {
@@ -321,12 +332,14 @@ describe.skipIf(!HAS_PYTHON)(`python in Deno${WITHOUT_PYTHON}`, () => {
     });
 
     test("a session is resumed", async () => {
-      const first = await python.open({ tenant: "acme" }, never);
+      const first = await secondSession();
       await first.run("mark = 'here'", never);
       await first.release();
-      const again = await python.open({ tenant: "acme", id: first.id }, never);
-      expect([again.resumed, (await again.run("mark", never)).output]).toEqual([true, "'here'\n"]);
-      await again.release();
+      companion = await python.open({ tenant: "acme", id: first.id }, never);
+      expect([companion.resumed, (await companion.run("mark", never)).output]).toEqual([
+        true,
+        "'here'\n",
+      ]);
     });
   });
 });
