@@ -1,6 +1,6 @@
 /**
  * Bundles the command with what it depends on, into `dist/command`: a start from 500 files takes twice the CPU. The modules of
- * the package's exports stay as the compiler wrote them. The inspector's page becomes three files. Part of `npm run build`.
+ * the package's exports stay as the compiler wrote them. The inspector's page becomes two files. Part of `npm run build`.
  *
  * Bun and Deno run the modules: Bun replaces some packages with its own, which are no longer there in a bundle.
  *
@@ -56,24 +56,34 @@ const { metafile } = await build({
   metafile: true,
 });
 
-/** In a clone, without a build, the browser loads its modules one by one. */
-const page = await build({
-  absWorkingDir: ROOT,
-  entryPoints: ["app.ts", "first-load.ts"].map((name) => join(SOURCES, "inspect/page", name)),
-  outdir: join(ROOT, "dist/inspect/page"),
-  chunkNames: "shared-[hash]",
-  bundle: true,
-  splitting: true,
-  minify: true,
-  format: "esm",
-  platform: "browser",
-  target: "es2024",
-  legalComments: "none",
-  metafile: true,
-  logLevel: "warning",
-});
+/**
+ * The page's first file asks for data, and runs without waiting for the other. In a clone, without a build, the browser loads
+ * all modules one by one.
+ */
+const FIRST = "first-load";
+const pageFiles = { "app.ts": [importedFirst()], [`${FIRST}.ts`]: [] };
+const pages = await Promise.all(
+  Object.entries(pageFiles).map(([name, plugins]) =>
+    build({
+      absWorkingDir: ROOT,
+      entryPoints: [join(SOURCES, "inspect/page", name)],
+      outdir: join(ROOT, "dist/inspect/page"),
+      plugins,
+      bundle: true,
+      minify: true,
+      format: "esm",
+      platform: "browser",
+      target: "es2024",
+      legalComments: "none",
+      metafile: true,
+      logLevel: "warning",
+    }),
+  ),
+);
 
-const inputs = [...Object.keys(metafile.inputs), ...Object.keys(page.metafile.inputs)];
+const inputs = [metafile, ...pages.map((page) => page.metafile)].flatMap((meta) =>
+  Object.keys(meta.inputs),
+);
 const packages = new Set(
   inputs.flatMap(
     (file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(resolve(ROOT, file))?.[0] ?? [],
@@ -91,6 +101,19 @@ const parts = readFileSync(command, "utf8").split(MODULES);
 if (parts.length !== 2) throw new Error(`dist/node.js imports ${MODULES} in another way`);
 const isOther = '"bun" in process.versions || "deno" in process.versions';
 writeFileSync(command, parts.join(`${isOther} ? ${MODULES} : "./${FOLDER}/main.js"`));
+
+/** A module has its state once: it is imported, not bundled again. */
+function importedFirst(): Plugin {
+  return {
+    name: "imported-first",
+    setup(bundle) {
+      const filter = new RegExp(`/${FIRST}\\.ts$`);
+      bundle.onResolve({ filter }, ({ kind }) =>
+        kind === "entry-point" ? undefined : { path: `./${FIRST}.js`, external: true },
+      );
+    },
+  };
+}
 
 function readManifest(folder: string): z.infer<typeof manifestSchema> {
   return manifestSchema.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));

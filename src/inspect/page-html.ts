@@ -26,8 +26,8 @@ export function toPageHtml({ base, style, early, entry, modules }: PageFiles): s
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Inspector · harmony-gateway</title>
+<script type="module" async fetchpriority="high" src="${base}${early}"></script>
 <link rel="stylesheet" href="${base}${style}">
-<script type="module" async src="${base}${early}"></script>
 <script type="module" src="${base}${entry}"></script>
 ${preloads.join("\n")}
 </head>

@@ -1,10 +1,12 @@
 /** Decides who listens to turns in this process: the page at /inspect, and capture to files. */
 import { performance } from "node:perf_hooks";
+import { setImmediate } from "node:timers/promises";
 import { isLoopback } from "../config/resolve.ts";
 import { toBackends } from "../config/backends.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createRecorder, type Recorder } from "../telemetry/record/recorder.ts";
+import { createPause } from "../turn/slices.ts";
 import { startCapture } from "./capture.ts";
 import { type Inspector, openInspector } from "./inspect/open-inspector.ts";
 import { readVersion } from "./version.ts";
@@ -54,6 +56,7 @@ export async function startRecording(
     gateway: readVersion(),
     now: () => new Date(),
     clock: () => performance.now(),
+    pause: createPause(setImmediate),
     // Half of what `TextEncoder` takes, which needs a view for each text.
     allocate(size) {
       const bytes = Buffer.alloc(size);

@@ -1,48 +1,7 @@
-/** Requests to the gateway. The token comes from the printed address, and is kept in this tab only. */
+/** Requests to the gateway. */
+import { request, TokenRefused } from "./first-load.ts";
 import { addNews } from "./news.ts";
-import type { LoadedTurn, Overview, Row } from "./types.ts";
-
-const TOKEN_HEADER = "x-inspect-token";
-const STORED = "harmony-gateway-inspect";
-
-export class TokenRefused extends Error {}
-
-export function readToken(): string {
-  const given = location.hash.startsWith("#token=") ? location.hash.slice("#token=".length) : "";
-  if (given !== "") {
-    sessionStorage.setItem(STORED, given);
-    // The token should not be in bookmarks or screenshots.
-    history.replaceState(null, "", location.pathname);
-  }
-  return sessionStorage.getItem(STORED) ?? "";
-}
-
-export function keepToken(token: string): void {
-  sessionStorage.setItem(STORED, token);
-}
-
-async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = { [TOKEN_HEADER]: sessionStorage.getItem(STORED) ?? "" };
-  const response = await fetch(`/inspect/api/${path}`, { ...init, headers });
-  if (response.ok) return response;
-  const body: unknown = await response.json().catch(() => ({}));
-  const reason: unknown = typeof body === "object" && body ? Reflect.get(body, "error") : undefined;
-  const message = typeof reason === "string" ? reason : `The gateway answered ${response.status}.`;
-  throw response.status === 401 ? new TokenRefused(message) : new Error(message);
-}
-
-export async function loadOverview(): Promise<Overview> {
-  const overview: Overview = await (await request("turns")).json();
-  return overview;
-}
-
-/** Undefined: there is no turn yet. */
-export async function loadNewest(): Promise<LoadedTurn | undefined> {
-  const response = await request("turns/newest");
-  if (response.status === 204) return undefined;
-  const turn: LoadedTurn = await response.json();
-  return turn;
-}
+import type { LoadedTurn, Row } from "./types.ts";
 
 /** @param known of a running turn: only what is new is sent, and added to what is known. */
 export async function loadTurn(number: number, known?: LoadedTurn): Promise<LoadedTurn> {

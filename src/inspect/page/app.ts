@@ -1,25 +1,31 @@
 /** The inspector's page: the list of turns, the selected one, the playground and the comparison. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { answerPane, linkParts } from "./answer.ts";
-import {
-  captureTurn,
-  followChanges,
-  keepToken,
-  loadNewest,
-  loadOverview,
-  loadTurn,
-  saveTurn,
-  TokenRefused,
-} from "./api.ts";
+import { captureTurn, followChanges, loadTurn, saveTurn } from "./api.ts";
 import { cameBand } from "./came.ts";
 import { comparePane } from "./compare.ts";
 import { conversationBand } from "./conversation.ts";
-import { type FirstLoad, firstLoad, sharedTurn } from "./first-load.ts";
+import {
+  type FirstLoad,
+  firstLoad,
+  loadOverview,
+  loadWith,
+  sharedTurn,
+  TokenRefused,
+} from "./first-load.ts";
 import { toCount, toMs, toOutcome } from "./format.ts";
 import { listPane, ROW_HEIGHT } from "./list.ts";
 import { outputBand } from "./output.ts";
 import { playgroundPane, sendSample, wanted } from "./playground.ts";
-import { onChange, type Pane, state, type TokenView, update, visibleRows } from "./store.ts";
+import {
+  drawNow,
+  onChange,
+  type Pane,
+  state,
+  type TokenView,
+  update,
+  visibleRows,
+} from "./store.ts";
 import type { LoadedTurn, Row } from "./types.ts";
 import { revealRow } from "./windowed.ts";
 
@@ -180,10 +186,10 @@ function askForToken(): TemplateResult {
         event.preventDefault();
         if (!(event.target instanceof HTMLFormElement)) return;
         const token = new FormData(event.target).get("token");
-        if (typeof token !== "string") return;
-        keepToken(token);
+        const first = typeof token === "string" ? loadWith(token) : undefined;
+        if (first === undefined) return;
         update({ isRefused: false });
-        void start();
+        void start(first);
       }}
     >
       <label>Token <input name="token" type="password" autocomplete="off" required /></label>
@@ -341,12 +347,18 @@ function onKey(event: KeyboardEvent): void {
   }
 }
 
+/** Milliseconds for which the list waits for the newest turn: drawing both at once takes less time than one after the other. */
+const MOMENT_MS = 100;
+
 /** @param first what has been asked for already */
-async function start(first?: FirstLoad): Promise<void> {
+async function start(first: FirstLoad): Promise<void> {
   await attempt(async () => {
-    const overview = await (first?.overview ?? loadOverview());
+    const moment = new Promise((resolve) => setTimeout(resolve, MOMENT_MS));
+    const overview = await first.overview;
+    await Promise.race([first.newest.catch(() => undefined), moment]);
     update({ overview, rows: overview.turns.toReversed() });
     void attempt(() => showNewest(first));
+    await moment;
     await followChanges(merge, (isConnected) => {
       update({ isConnected });
       if (isConnected) void attempt(async () => merge((await loadOverview()).turns));
@@ -354,11 +366,12 @@ async function start(first?: FirstLoad): Promise<void> {
   });
 }
 
-async function showNewest(first?: FirstLoad): Promise<void> {
-  const turn = await (first?.newest ?? loadNewest());
+async function showNewest({ newest }: FirstLoad): Promise<void> {
+  const turn = await newest;
   if (turn === undefined || state.selected !== undefined) return;
   update({ selected: turn.row.number, isListOpen: false });
   show(turn, 0);
+  drawNow();
 }
 
 const frame = document.querySelector("#app");
@@ -380,6 +393,7 @@ onChange(() => {
 });
 linkParts(root);
 document.addEventListener("keydown", onKey);
+addEventListener("resize", () => update({}));
 if (sharedTurn !== undefined) {
   const turn: LoadedTurn = JSON.parse(sharedTurn);
   update({ turn, selected: turn.row.number, isShared: true });

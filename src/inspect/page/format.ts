@@ -8,12 +8,17 @@ export function toMs(ms: number | null): string {
   return ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
+/** `12,345`. The browser's own formats are made anew for each number and time: half of what drawing a list of turns took. */
 export function toCount(count: number | null | undefined): string {
-  return count === null || count === undefined ? "–" : count.toLocaleString("en");
+  if (count === null || count === undefined) return "–";
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
+/** `23:59:59`, in the time zone of the browser. */
 export function toTime(at: string): string {
-  return new Date(at).toLocaleTimeString("en-GB");
+  const time = new Date(at);
+  const parts = [time.getHours(), time.getMinutes(), time.getSeconds()];
+  return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
 
 /** Text, or its length if content is not recorded. */

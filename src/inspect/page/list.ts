@@ -1,6 +1,7 @@
 /** The list of recent turns. */
 import { html, nothing, type TemplateResult } from "lit-html";
-import { clearTurns, loadOverview } from "./api.ts";
+import { clearTurns } from "./api.ts";
+import { loadOverview } from "./first-load.ts";
 import { toCount, toMs, toOutcome, toTime } from "./format.ts";
 import { state, update, visibleRows } from "./store.ts";
 import type { Row } from "./types.ts";

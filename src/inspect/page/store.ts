@@ -48,7 +48,8 @@ export const state: State = {
 };
 
 let draw: () => void = () => undefined;
-let isWaiting = false;
+/** The frame that will draw what has changed. */
+let frame: number | undefined;
 
 /** @param redraw called once per frame after changes. */
 export function onChange(redraw: () => void): void {
@@ -57,12 +58,15 @@ export function onChange(redraw: () => void): void {
 
 export function update(changes: Partial<State>): void {
   Object.assign(state, changes);
-  if (isWaiting) return;
-  isWaiting = true;
-  requestAnimationFrame(() => {
-    isWaiting = false;
-    draw();
-  });
+  frame ??= requestAnimationFrame(drawNow);
+}
+
+/** Draws what has changed without waiting for the next frame. */
+export function drawNow(): void {
+  if (frame === undefined) return;
+  cancelAnimationFrame(frame);
+  frame = undefined;
+  draw();
 }
 
 /** Rows that pass the filter. */

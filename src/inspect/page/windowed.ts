@@ -1,6 +1,6 @@
 /** Long content, of which only the visible part is in the document. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
-import { state, update } from "./store.ts";
+import { update } from "./store.ts";
 
 /** Renders its content when it comes near the screen, and keeps its height afterwards. */
 class LazyBlock extends HTMLElement {
@@ -60,15 +60,14 @@ export function inBlocks<T>(
   })}`;
 }
 
-/** Rows of one height in a box that scrolls: only those that can be seen are in the document. */
+/** Rows of one height in a box that scrolls, at most as high as the window: only those that can be seen are in the document. */
 export function fixedRows<T>(
   items: readonly T[],
   rowHeight: number,
   row: (item: T, index: number) => TemplateResult,
 ): TemplateResult {
-  const { scrollTop, height } = listBox;
   const first = Math.max(0, Math.floor(scrollTop / rowHeight) - 5);
-  const last = Math.min(items.length, Math.ceil((scrollTop + height) / rowHeight) + 5);
+  const last = Math.min(items.length, Math.ceil((scrollTop + innerHeight) / rowHeight) + 5);
   return html`<div class="spacer" .style=${`height:${items.length * rowHeight}px`}>
     <div class="rows" .style=${`transform:translateY(${first * rowHeight}px)`}>
       ${items.slice(first, last).map((item, index) => row(item, first + index))}
@@ -76,14 +75,13 @@ export function fixedRows<T>(
   </div>`;
 }
 
-const listBox = { scrollTop: 0, height: 1200 };
+let scrollTop = 0;
 
 /** For the box around {@link fixedRows}. */
 export function onListScroll(event: Event): void {
   if (!(event.currentTarget instanceof HTMLElement)) return;
-  listBox.scrollTop = event.currentTarget.scrollTop;
-  listBox.height = event.currentTarget.clientHeight;
-  update({ rows: state.rows });
+  ({ scrollTop } = event.currentTarget);
+  update({});
 }
 
 /** Scrolls the box so that a row can be seen. */
