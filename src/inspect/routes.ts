@@ -7,7 +7,7 @@ import type { ApiEnv } from "../api/client.ts";
 import type { Models } from "../models/models.ts";
 import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
 import type { TurnRecord } from "../telemetry/record/schema.ts";
-import { runSliced, stringifyInChunks, stringifySliced } from "../telemetry/record/slices.ts";
+import { runSliced, stringifyInChunks } from "../telemetry/record/slices.ts";
 import { type AccessOptions, checkOrigin, checkToken } from "./access.ts";
 import type { Assets } from "./assets.ts";
 import { streamChanges } from "./changes.ts";
@@ -97,12 +97,8 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
     const record = await entry.lazyRecord();
     if (c.req.query("as") === "json") return json(c, record);
     const turn = { row: toRow(entry), record, tokens: await tokensOf(record) };
-    const text = await stringifySliced(turn);
     // Sent as a file: the page that asked for it saves it, and no browser shows it under this origin.
-    return c.body(await toSharedPage(assets, text), 200, {
-      ...PAGE_HEADERS,
-      "content-type": "application/octet-stream",
-    });
+    return send(c, "application/octet-stream", toSharedPage(assets, stringifyInChunks(turn)));
   });
   app.post("/inspect/api/turns/:number/capture", async (c) => {
     const { capture } = options;
@@ -120,10 +116,13 @@ export function inspectorRoutes(options: InspectorOptions): Hono<ApiEnv> {
   return app;
 }
 
-/** As a text that is made and encoded in slices, when there is room for it: a long turn has some ten megabytes. */
 function json(c: Context<ApiEnv>, body: object): Response {
-  const headers = { ...PAGE_HEADERS, "content-type": "application/json" };
-  const chunks = stringifyInChunks(body);
+  return send(c, "application/json", stringifyInChunks(body));
+}
+
+/** Chunks are made and encoded when there is room for them: a long turn has some ten megabytes. */
+function send(c: Context<ApiEnv>, type: string, chunks: AsyncGenerator<string>): Response {
+  const headers = { ...PAGE_HEADERS, "content-type": type };
   const encoder = new TextEncoder();
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {

@@ -5,12 +5,15 @@ import type { Assets } from "./assets.ts";
 const RECORD_ID = "shared-turn";
 
 /**
- * HTML that loads nothing. Scripts are data URLs named by an import map, because modules cannot be loaded from
+ * HTML that loads nothing, in chunks. Scripts are data URLs named by an import map, because modules cannot be loaded from
  * files. The record is JSON without `<`, so its text cannot end the script element.
  *
  * @param turn as JSON
  */
-export async function toSharedPage(assets: Assets, turn: string): Promise<string> {
+export async function* toSharedPage(
+  assets: Assets,
+  turn: AsyncIterable<string>,
+): AsyncGenerator<string> {
   const scripts = await assets.scripts();
   const style = await assets.style();
   const imports: Record<string, string> = {};
@@ -23,14 +26,18 @@ export async function toSharedPage(assets: Assets, turn: string): Promise<string
   const policy =
     `default-src 'none'; style-src '${await hashOf(style)}'; ` +
     `script-src data: '${await hashOf(map)}' '${await hashOf(start)}'`;
-  return [
+  yield [
     "<!doctype html>",
     '<html lang="en"><head><meta charset="utf-8">',
     `<meta http-equiv="content-security-policy" content="${policy}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     "<title>A turn · harmony-gateway</title>",
     `<style>${style}</style></head><body>`,
-    `<script type="application/json" id="${RECORD_ID}">${turn.replaceAll("<", String.raw`\u003c`)}</script>`,
+    `<script type="application/json" id="${RECORD_ID}">`,
+  ].join("\n");
+  for await (const chunk of turn) yield chunk.replaceAll("<", String.raw`\u003c`);
+  yield [
+    "</script>",
     `<script type="importmap">${map}</script>`,
     `<script type="module">${start}</script>`,
     "</body></html>",

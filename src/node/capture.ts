@@ -1,10 +1,10 @@
 /** `--capture`: writes every recorded turn into a folder, one JSON file each, within a bound; or one that is asked for. */
-import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SettingsError } from "../config/resolve.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RecordEntry, Recorder } from "../telemetry/record/recorder.ts";
-import { stringifySliced } from "../telemetry/record/slices.ts";
+import { stringifyInChunks } from "../telemetry/record/slices.ts";
 
 export interface CaptureOptions {
   readonly folder: string;
@@ -46,8 +46,8 @@ export async function startCapture(recorder: Recorder, options: CaptureOptions):
     waiting += 1;
     try {
       await before;
-      const text = await stringifySliced(await entry.lazyRecord());
-      const path = await files.write(toFileName(entry), `${text}\n`);
+      const chunks = stringifyInChunks(await entry.lazyRecord());
+      const path = await files.write(toFileName(entry), chunks);
       isFailing = false;
       return path;
     } catch (error) {
@@ -93,8 +93,8 @@ export function toFileName(entry: RecordEntry): string {
 }
 
 interface Folder {
-  /** Resolves with the file's path. */
-  write(name: string, text: string): Promise<string>;
+  /** Each chunk is written before the next one is asked for. Resolves with the file's path. */
+  write(name: string, chunks: AsyncIterable<string>): Promise<string>;
 }
 
 async function openFolder({ folder, maxBytes }: CaptureOptions): Promise<Folder> {
@@ -121,18 +121,43 @@ async function openFolder({ folder, maxBytes }: CaptureOptions): Promise<Folder>
   }
 
   return {
-    async write(name, text) {
-      const bytes = Buffer.byteLength(text);
-      if (bytes > maxBytes) throw new Error("a turn is larger than captureMaxBytes");
+    async write(name, chunks) {
+      const path = join(folder, name);
+      const part = `${path}.part`;
+      const bytes = await writePart(part, chunks, maxBytes);
       // Replaced if it is there.
       sizes.delete(name);
       await makeRoom(bytes);
       // Renamed when complete, so that readers never see half a file.
-      const path = join(folder, name);
-      await writeFile(`${path}.part`, text, { mode: 0o600, flag: "wx" });
-      await rename(`${path}.part`, path);
+      await rename(part, path);
       sizes.set(name, bytes);
       return path;
     },
   };
+}
+
+/** Resolves with the number of bytes. What could not be written to its end is deleted. */
+async function writePart(
+  part: string,
+  chunks: AsyncIterable<string>,
+  maxBytes: number,
+): Promise<number> {
+  const file = await open(part, "wx", 0o600);
+  let bytes = 0;
+  const write = async (text: string): Promise<void> => {
+    const chunk = Buffer.from(text);
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new Error("a turn is larger than captureMaxBytes");
+    await file.writeFile(chunk);
+  };
+  try {
+    for await (const chunk of chunks) await write(chunk);
+    await write("\n");
+    await file.close();
+  } catch (error) {
+    await file.close();
+    await rm(part, { force: true });
+    throw error;
+  }
+  return bytes;
 }

@@ -133,6 +133,23 @@ test("a turn is served with the texts of its tokens, and as a file that loads no
   expect((await get("/inspect/api/turns/99")).status).toBe(404);
 });
 
+test("the file of a long turn is sent in chunks", async () => {
+  const long = `<|channel|>final<|message|>${"token ".repeat(8000)}<|return|>`;
+  const { recorded, get } = createInspected(
+    false,
+    undefined,
+    scriptedEngine(() => long),
+  );
+  await (await recorded.post("/v1/chat/completions", { ...HELLO, stream: true })).text();
+  for (const query of ["", "?as=json"]) {
+    const { body } = await get(`/inspect/api/turns/1/file${query}`);
+    if (body === null) throw new Error("no body");
+    const sizes = (await Array.fromAsync(body)).map(({ length }) => length);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(2_000_000);
+    expect(Math.max(...sizes)).toBeLessThan(1_000_000);
+  }
+});
+
 /** The addresses in the page's HTML. */
 async function namedFiles(get: ReturnType<typeof createInspected>["get"]): Promise<string[]> {
   const html = await (await get("/inspect")).text();

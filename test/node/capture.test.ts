@@ -14,6 +14,8 @@ import { expect, test } from "vitest";
 import { startCapture } from "../../src/node/capture.ts";
 import { readRecord } from "../../src/node/replay/read-record.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import type { RecordEntry } from "../../src/telemetry/record/recorder.ts";
+import { collectLazily, runSliced } from "../../src/telemetry/record/slices.ts";
 import { createRecordedApp } from "../helpers/recorded-app.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 
@@ -83,6 +85,40 @@ test("a turn that cannot be written is reported to whoever asked for it, and the
   expect(warned).toHaveLength(1);
   rmdirSync(`${path}.part`);
   expect(await writer.save(entry)).toBe(path);
+  await writer.close();
+});
+
+test("a long turn is written while it is put together, in chunks", async () => {
+  const folder = newFolder();
+  const log = createLog({ level: "silent", now: Date.now, write: () => undefined });
+  const app = createRecordedApp({ engine: scriptedEngine(() => FINAL) });
+  const writer = await startCapture(app.recorder, { folder, maxBytes: 10_000_000, log });
+  await (await app.post("/v1/chat/completions", { ...HELLO, stream: true })).text();
+  const [entry] = app.entries;
+  if (entry === undefined) throw new Error("no entry");
+  const path = await writer.save(entry);
+  const record = await entry.record();
+  const text = "x".repeat(1000);
+  let most = 0;
+  const events = await runSliced(
+    collectLazily(function* () {
+      for (let made = 0; made < 5000; made++) {
+        most = Math.max(most, made * text.length - statSync(`${path}.part`).size);
+        yield { ms: 0, text };
+      }
+    }),
+  );
+  const long: RecordEntry = {
+    number: entry.number,
+    isComplete: true,
+    summary: () => entry.summary(),
+    record: () => Promise.reject(new Error("not asked for")),
+    changes: () => Promise.reject(new Error("not asked for")),
+    lazyRecord: async () => ({ ...record, answer: record.answer && { ...record.answer, events } }),
+  };
+  expect(await writer.save(long)).toBe(path);
+  expect(readRecord(readFileSync(path, "utf8"))?.answer?.events).toHaveLength(5000);
+  expect(most).toBeLessThan(2_000_000);
   await writer.close();
 });
 

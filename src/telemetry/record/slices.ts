@@ -54,14 +54,10 @@ export class LazyList<T> implements Iterable<T> {
   }
 }
 
-/** The same text as by `JSON.stringify`, of data that JSON can hold; members that are undefined are left out. */
-export async function stringifySliced(value: object, pause = createPause()): Promise<string> {
-  let text = "";
-  for await (const chunk of stringifyInChunks(value, pause)) text += chunk;
-  return text;
-}
-
-/** The same text in chunks, each made when it is asked for and after a pause. */
+/**
+ * The same text as by `JSON.stringify`, of data that JSON can hold; members that are undefined are left out. In chunks, each made
+ * when it is asked for and after a pause.
+ */
 export async function* stringifyInChunks(
   value: object,
   pause = createPause(),

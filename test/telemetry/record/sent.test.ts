@@ -16,7 +16,7 @@ import * as z from "zod";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
-import { stringifySliced } from "../../../src/telemetry/record/slices.ts";
+import { stringifyInChunks } from "../../../src/telemetry/record/slices.ts";
 import { scriptTransport } from "../../engines/support.ts";
 import { eventually } from "../../helpers/eventually.ts";
 import { createRecordedApp } from "../../helpers/recorded-app.ts";
@@ -57,7 +57,8 @@ async function exchange(engine: Engine, settings: object, requests = REQUESTS) {
   await eventually(() => expect(app.entries.every(({ isComplete }) => isComplete)).toBe(true));
   const records = await app.records();
   for (const entry of app.entries) {
-    const written = await stringifySliced(await entry.lazyRecord(), async () => {});
+    const chunks = stringifyInChunks(await entry.lazyRecord(), async () => {});
+    const written = (await Array.fromAsync(chunks)).join("");
     expect(written).toBe(JSON.stringify(await entry.record()));
   }
   const recorded = requests.map((_, index) => {
