@@ -1,6 +1,6 @@
 /**
  * js-tiktoken's `o200k_base`, packed for `src/tokenizer/token-bytes.ts`: each token is written as two
- * earlier tokens it consists of. That is half the text it comes as, and 0.73 MB instead of 1.13 MB once
+ * earlier tokens it consists of. That is half the text it comes as, and 0.75 MB instead of 1.13 MB once
  * compressed.
  */
 import o200kBase from "js-tiktoken/ranks/o200k_base";
@@ -12,13 +12,39 @@ const BYTE_COUNT = 256;
 export function packVocabulary(): string {
   const tokens = readTokens();
   const ids = new Map(tokens.map((token, id) => [token, id]));
-  const halves = tokens.slice(BYTE_COUNT).map((token, at) => split(token, BYTE_COUNT + at, ids));
+  const merged = tokens.slice(BYTE_COUNT).map((token, at) => ({
+    isAscii: isAscii(token),
+    ...split(token, BYTE_COUNT + at, ids),
+  }));
+  return [
+    packBits(merged.map((each) => each.isAscii)),
+    packHalves(merged.filter((each) => each.isAscii)),
+    packHalves(merged.filter((each) => !each.isAscii)),
+  ].join("");
+}
+
+/** Six to a digit, the first one in its highest bit. */
+function packBits(bits: readonly boolean[]): string {
+  return Array.from({ length: Math.ceil(bits.length / 6) }, (_, at) =>
+    toDigit([0, 1, 2, 3, 4, 5].reduce((sum, i) => 2 * sum + Number(bits[6 * at + i] ?? false), 0)),
+  ).join("");
+}
+
+/** The first digit of all left halves, then the second, the third, and the same for the right halves. */
+function packHalves(halves: readonly Halves[]): string {
   return ["left" as const, "right" as const]
     .flatMap((side) => [12, 6, 0].map((shift) => ({ side, shift })))
-    .map(({ side, shift }) =>
-      halves.map((each) => ALPHABET.charAt((each[side] >> shift) & 63)).join(""),
-    )
+    .map(({ side, shift }) => halves.map((each) => toDigit(each[side] >> shift)).join(""))
     .join("");
+}
+
+/** The lowest six bits. */
+function toDigit(value: number): string {
+  return ALPHABET.charAt(value & 63);
+}
+
+function isAscii(token: string): boolean {
+  return Array.from(token).every((byte) => byte.charCodeAt(0) < 0x80);
 }
 
 /** The ordinary tokens in the order of their ids, each byte a character. */

@@ -104,6 +104,21 @@ test("it holds what runs and its types, and nothing they were made with", async 
   }
 });
 
+test("every module finds those it imports", async () => {
+  const dist = join(installed, "dist");
+  const names = (await readdir(dist, { recursive: true })).filter((name) => name.endsWith(".js"));
+  const imported = await Promise.all(
+    names.map(async (name) => {
+      const code = await readFile(join(dist, name), "utf8");
+      const specifiers = code.matchAll(/^(?:import|export|\} from)\b[^"\n]*"(\.[^"]+\.js)";$/gm);
+      return Array.from(specifiers, ([, path = ""]) => join(dirname(name), path));
+    }),
+  );
+  const all = imported.flat();
+  expect(all).toContain("tokenizer/o200k-harmony.js");
+  expect(all.filter((name) => !names.includes(name))).toEqual([]);
+});
+
 test("its command has the notices of the packages bundled in it", async () => {
   const names = (await readdir(join(installed, "dist/command"))).filter((name) =>
     name.endsWith(".js"),

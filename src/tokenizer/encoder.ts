@@ -28,10 +28,11 @@ const ONE_STEP = Math.floor(STEP_BYTES / 3);
 export function createEncoder(tokens: TokenBytes): Encoder {
   const ranks = createRanks(tokens);
   const { find } = ranks;
-  const merger = createPieceMerger(ranks, characterSeams());
+  const seams = new Uint8Array(0x10000);
+  const merger = createPieceMerger(ranks, seams);
   const mergeInChunks = createChunkMerger(tokens, merger.appendTo);
   const { scopeOf, encode: encodeCachedPiece } = createCachedPieceEncoder(encodePiece);
-  const pieceEnd = createScanner();
+  const { pieceEnd, addUnicode } = createScanner();
   // Bound here for the reason given at `createRanks`.
   const { hashOf } = byteWords;
   const { WINDOW, windowEnd } = textWindows;
@@ -40,11 +41,22 @@ export function createEncoder(tokens: TokenBytes): Encoder {
   const short = new TextBytes(ONE_STEP);
   /** A free window, not in use by any encoding. */
   let spare: TextBytes | undefined;
+  /** Whether all text so far was, so that tables for other characters were not needed. */
+  let isAscii = true;
+
+  function write(text: string, into: TextBytes): void {
+    into.write(text);
+    if (!isAscii || into.length === text.length) return;
+    isAscii = false;
+    ranks.addOthers();
+    seams.set(characterSeams());
+    addUnicode();
+  }
 
   function encode(text: string, scope = ""): TokenId[] {
     if (text.length <= ONE_STEP) {
       const ids: TokenId[] = [];
-      short.write(text);
+      write(text, short);
       encodePieces(ids, short, 0, short.length, scopeOf(scope));
       return ids;
     }
@@ -61,7 +73,7 @@ export function createEncoder(tokens: TokenBytes): Encoder {
     for (let start = 0; start < text.length;) {
       const end = windowEnd(text, start);
       const window = end - start <= WINDOW ? own : new TextBytes(end - start);
-      window.write(text.slice(start, end));
+      write(text.slice(start, end), window);
       for (let at = 0; at < window.length;) {
         const until = Math.min(at + STEP_BYTES, window.length);
         // Looked up in each step, since other encodings run in between.

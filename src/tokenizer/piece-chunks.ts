@@ -11,7 +11,7 @@
  */
 
 import { SLACK } from "./byte-words.ts";
-import { MAX_TOKEN_BYTES, type TokenBytes } from "./token-bytes.ts";
+import { lengthOf, MAX_TOKEN_BYTES, startOf, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
 /** Merges the bytes `view[start … end)` without regard to their surroundings. */
@@ -31,7 +31,7 @@ export const CHUNK_BYTES = 8192;
 const DROPPED_TOKENS = 16;
 
 export function createChunkMerger(
-  { view: tokenView, ends }: TokenBytes,
+  { view: tokenView, places }: TokenBytes,
   merge: Merge,
 ): ChunkMerger {
   const pair = new DataView(new ArrayBuffer(2 * MAX_TOKEN_BYTES + SLACK));
@@ -70,7 +70,7 @@ export function createChunkMerger(
   function drop(out: TokenId[], first: number, count: number): number {
     const kept = Math.max(first, out.length - count);
     let bytes = 0;
-    for (let at = kept; at < out.length; at++) bytes += ends[out[at]! + 1]! - ends[out[at]!]!;
+    for (let at = kept; at < out.length; at++) bytes += lengthOf(places[out[at]!]!);
     out.length = kept;
     return bytes;
   }
@@ -78,9 +78,9 @@ export function createChunkMerger(
   function mayFollow(left: TokenId, right: TokenId): boolean {
     let length = 0;
     for (const id of [left, right]) {
-      for (let at = ends[id]!; at < ends[id + 1]!; at++) {
-        pair.setUint8(length++, tokenView.getUint8(at));
-      }
+      const start = startOf(places[id]!);
+      const end = start + lengthOf(places[id]!);
+      for (let at = start; at < end; at++) pair.setUint8(length++, tokenView.getUint8(at));
     }
     const ids: TokenId[] = [];
     merge(ids, pair, 0, length);

@@ -12,7 +12,7 @@
  */
 
 import { END_OF_TEXT, type TextBytes } from "./text-bytes.ts";
-import { CharClass, unicodeClasses } from "./unicode-classes.ts";
+import { CharClass, CODE_POINTS, unicodeClasses } from "./unicode-classes.ts";
 import * as utf8 from "./utf8.ts";
 
 const { upper, lower, uncased, mark, number, space, newline, other } = CharClass;
@@ -26,15 +26,19 @@ const SPACE = 0x20;
 const APOSTROPHE = 0x27;
 const SLASH = 0x2f;
 
-/**
- * Returns a function that finds the end of the piece that begins at `start`, which must be inside the text.
- */
-export function createScanner(): (text: TextBytes, start: number) => number {
+export interface Scanner {
+  /** Returns the end of the piece that begins at `start`, which must be inside the text. */
+  readonly pieceEnd: (text: TextBytes, start: number) => number;
+  /** Must be called once, before any text is scanned that is not all ASCII. */
+  readonly addUnicode: () => void;
+}
+
+export function createScanner(): Scanner {
   // Bound here for the reason given at `createRanks`.
   const { codePointAt, widthOf } = utf8;
-  const classes = unicodeClasses();
+  const classes = new Uint8Array(CODE_POINTS);
   const byteClasses = new Uint8Array(256).fill(multiByte);
-  byteClasses.set(classes.subarray(0, 0x80));
+  byteClasses.set(unicodeClasses(new Uint8Array(0x80)));
   byteClasses[END_OF_TEXT] = endOfText;
 
   /** The class of the character at `i`. */
@@ -166,7 +170,7 @@ export function createScanner(): (text: TextBytes, start: number) => number {
     return charClass === endOfText || last === start ? i : last;
   }
 
-  return pieceEnd;
+  return { pieceEnd, addUnicode: () => void unicodeClasses(classes) };
 }
 
 function isWordClass(charClass: number): boolean {

@@ -16,7 +16,7 @@
  */
 
 import * as byteWords from "./byte-words.ts";
-import { MAX_TOKEN_BYTES, type TokenBytes } from "./token-bytes.ts";
+import { lengthOf, MAX_TOKEN_BYTES, startOf, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
 /** The rank of bytes that are not a token: higher than all others. */
@@ -27,6 +27,12 @@ export interface Ranks {
   readonly find: (view: DataView, start: number, length: number, hash: number) => TokenId;
   /** Returns the rank of two or more bytes; {@link NO_RANK} if they are not a token. */
   readonly rankOf: (view: DataView, start: number, end: number) => number;
+}
+
+/** Of a vocabulary. Only bytes and ASCII tokens have a rank at first. */
+export interface VocabularyRanks extends Ranks {
+  /** Adds all others. Must be called once, before text with any other character is encoded. */
+  readonly addOthers: () => void;
 }
 
 const SHORT_BYTES = 8;
@@ -50,9 +56,16 @@ interface Tables {
  * A closure instead of a class: it is called once, so V8 compiles the tables into the code as constants,
  * which is 10 % faster.
  */
-export function createRanks(tokens: TokenBytes): Ranks {
-  const { short, long, seen, pairs } = fillTables(tokens);
-  const { view: tokenView, ends } = tokens;
+export function createRanks(tokens: TokenBytes): VocabularyRanks {
+  const tables = {
+    short: new Int32Array(SHORT_MASK + 1),
+    long: new Int32Array(LONG_MASK + 1),
+    seen: new Int32Array(1 << (SEEN_BITS - 5)),
+    pairs: new Int32Array(0x10000).fill(NO_RANK),
+  };
+  addTokens(tables, tokens, tokens.asciiIds);
+  const { short, long, seen, pairs } = tables;
+  const { view: tokenView, places } = tokens;
   // Bound here because an import is looked up at each use. With native modules that is free, but transformed
   // modules, as in vitest, use a getter that costs more than the call.
   const { equalBytes, hashOf, hashOfWords, highWord, lowWord } = byteWords;
@@ -83,9 +96,9 @@ export function createRanks(tokens: TokenBytes): Ranks {
       if (entry === 0) return -1;
       if ((entry & ~ID_MASK) !== hashBits) continue;
       const id = (entry & ID_MASK) - 1;
-      const tokenStart = ends[id]!;
-      if (ends[id + 1]! - tokenStart !== length) continue;
-      if (equalBytes(tokenView, tokenStart, view, start, length)) return id;
+      const place = places[id]!;
+      if (lengthOf(place) !== length) continue;
+      if (equalBytes(tokenView, startOf(place), view, start, length)) return id;
     }
   }
 
@@ -107,43 +120,38 @@ export function createRanks(tokens: TokenBytes): Ranks {
     return id < 0 ? noRank : id;
   }
 
-  return { find, rankOf };
+  const addOthers = () => addTokens(tables, tokens, tokens.otherIds());
+  return { find, rankOf, addOthers };
 }
 
-/** Tokens per call of `fillPart`. */
-const PART = 1024;
+/** Tokens per call of `addPart`. */
+const PART = 128;
 
 /**
  * In parts: the first calls are interpreted, then V8 compiles the function and uses the result from the next call on.
  * One loop over all tokens takes 1.5 times as long: it can change to compiled code only in its middle (on-stack
  * replacement), and returns to the interpreter at the first token of a kind it has not met.
  */
-function fillTables(tokens: TokenBytes): Tables {
-  const tables = {
-    short: new Int32Array(SHORT_MASK + 1),
-    long: new Int32Array(LONG_MASK + 1),
-    seen: new Int32Array(1 << (SEEN_BITS - 5)),
-    pairs: new Int32Array(0x10000).fill(NO_RANK),
-  };
-  const count = tokens.ends.length - 1;
-  for (let id = 0; id < count; id += PART) {
-    fillPart(tables, tokens, id, Math.min(id + PART, count));
+function addTokens(tables: Tables, tokens: TokenBytes, ids: Int32Array): void {
+  for (let at = 0; at < ids.length; at += PART) {
+    addPart(tables, tokens, ids, at, Math.min(at + PART, ids.length));
   }
-  return tables;
 }
 
-/** With an inlined copy of `hashOfWords`: calls are expensive before the function is compiled. */
-function fillPart(
+/** With inlined copies of `hashOfWords`, `startOf` and `lengthOf`: calls are expensive before the function is compiled. */
+function addPart(
   { short, long, seen, pairs }: Tables,
-  { view, ends }: TokenBytes,
-  from: TokenId,
-  to: TokenId,
+  { view, places }: TokenBytes,
+  ids: Int32Array,
+  from: number,
+  to: number,
 ): void {
   const { HIGH_MASKS, hashOf, LOW_MASKS } = byteWords;
-  let start = ends[from]!;
-  for (let id = from; id < to; id++) {
-    const end = ends[id + 1]!;
-    const length = end - start;
+  for (let at = from; at < to; at++) {
+    const id = ids[at]!;
+    const place = places[id]!;
+    const start = place >> 8;
+    const length = place & 0xff;
     let hash;
     if (length <= SHORT_BYTES) {
       const low = view.getInt32(start, true) & LOW_MASKS[length]!;
@@ -164,7 +172,6 @@ function fillPart(
       long[slot] = (hash << ID_BITS) | (id + 1);
     }
     seen[hash >>> (32 - SEEN_BITS + 5)]! |= 1 << (hash >>> (32 - SEEN_BITS));
-    start = end;
   }
 }
 

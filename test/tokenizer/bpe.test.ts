@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createPieceMerger } from "../../src/tokenizer/bpe.ts";
 import { characterSeams } from "../../src/tokenizer/character-seams.ts";
-import { createRanks } from "../../src/tokenizer/ranks.ts";
+import { createRanks, type Ranks } from "../../src/tokenizer/ranks.ts";
 import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import { bytesOf, ORDINARY_COUNT, unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
@@ -11,9 +11,10 @@ import { anyCharacter } from "../helpers/any-character.ts";
 
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
+ranks.addOthers();
 const seams = characterSeams();
 
-function merge(text: string, of = ranks): TokenId[] {
+function merge(text: string, of: Ranks = ranks): TokenId[] {
   const bytes = new TextBytes(text.length);
   bytes.write(text);
   const ids: TokenId[] = [];

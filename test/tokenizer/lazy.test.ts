@@ -1,4 +1,5 @@
 import { afterAll, expect, test, vi } from "vitest";
+import type { TokenBytes } from "../../src/tokenizer/token-bytes.ts";
 
 vi.mock("../../src/tokenizer/encoder.ts", { spy: true });
 vi.mock("../../src/tokenizer/token-bytes.ts", { spy: true });
@@ -11,6 +12,10 @@ const { createEncoder } = await import("../../src/tokenizer/encoder.ts");
 const { createDecoder, isSpecial, o200kHarmony, tokenText } =
   await import("../../src/tokenizer/index.ts");
 const { unpackTokenBytes } = await import("../../src/tokenizer/token-bytes.ts");
+
+/** Chinese for "world". */
+const OTHER_ID = 185_558;
+let tokens: TokenBytes;
 
 // In order: each test continues from the state of the previous one, and counts its own calls.
 
@@ -26,6 +31,9 @@ test("decoding builds no tables for encoding", () => {
   expect(createDecoder().push(24_912)).toBe("hello");
   expect(unpackTokenBytes).toHaveBeenCalledTimes(1);
   expect(createEncoder).toHaveBeenCalledTimes(0);
+  const [unpacked] = vi.mocked(unpackTokenBytes).mock.results;
+  if (unpacked?.type !== "return") throw new Error("nothing was unpacked");
+  tokens = unpacked.value;
 });
 
 test("encoding builds them, once, from the same bytes", () => {
@@ -33,4 +41,10 @@ test("encoding builds them, once, from the same bytes", () => {
   expect(o200kHarmony().encode("hello")).toEqual([24_912]);
   expect(unpackTokenBytes).toHaveBeenCalledTimes(0);
   expect(createEncoder).toHaveBeenCalledTimes(1);
+});
+
+test("the tokens of other texts than ASCII are unpacked when one of them comes", () => {
+  expect(tokens.places[OTHER_ID]).toBe(0);
+  expect(o200kHarmony().encode("hello 世界")).toEqual([24_912, OTHER_ID]);
+  expect(tokens.places[OTHER_ID]).not.toBe(0);
 });

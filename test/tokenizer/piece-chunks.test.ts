@@ -9,7 +9,9 @@ import { unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
 
 const tokens = unpackTokenBytes();
-const merger = createPieceMerger(createRanks(tokens), characterSeams());
+const ranks = createRanks(tokens);
+ranks.addOthers();
+const merger = createPieceMerger(ranks, characterSeams());
 
 interface Merged {
   readonly ids: TokenId[];

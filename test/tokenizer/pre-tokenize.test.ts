@@ -5,7 +5,8 @@ import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import { referencePieces } from "./reference.ts";
 import { timelessTexts } from "./texts.ts";
 
-const pieceEnd = createScanner();
+const { pieceEnd, addUnicode } = createScanner();
+addUnicode();
 
 function pieces(text: string): string[] {
   const bytes = new TextBytes(text.length);

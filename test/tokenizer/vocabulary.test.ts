@@ -13,6 +13,7 @@ import { referenceMerge } from "./reference.ts";
 
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
+ranks.addOthers();
 const allIds = Array.from({ length: ORDINARY_COUNT }, (_, id) => id);
 
 describe("the tokens' bytes", () => {
