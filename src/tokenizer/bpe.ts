@@ -8,9 +8,9 @@
  */
 
 import { createLongMerger } from "./bpe-long.ts";
-import { hashOf, SLACK } from "./byte-words.ts";
 import type { CharacterSeams } from "./character-seams.ts";
 import { NO_RANK, type Ranks } from "./ranks.ts";
+import { idsOfBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 import * as utf8 from "./utf8.ts";
 
@@ -28,15 +28,11 @@ const MAX_SCANNED = 96;
 const KEPT_BYTES = 1024;
 
 /** A closure with bound functions, for the reasons given at `createRanks`. Saves a quarter of the time. */
-export function createPieceMerger({ find, rankOf }: Ranks, seams: CharacterSeams): PieceMerger {
+export function createPieceMerger({ rankOf }: Ranks, seams: CharacterSeams): PieceMerger {
   const mergeLong = createLongMerger(rankOf);
   const noRank = NO_RANK;
   const { widthOf } = utf8;
-  const byteIds = Int32Array.from({ length: 0x100 }, (_, byte) => {
-    const view = new DataView(new ArrayBuffer(1 + SLACK));
-    view.setUint8(0, byte);
-    return find(view, 0, 1, hashOf(view, 0, 1));
-  });
+  const byteIds = idsOfBytes();
 
   /** Start offset of each unit, and one entry for the end of the piece. */
   const starts = new Int32Array(KEPT_BYTES + 1);

@@ -32,7 +32,7 @@ export interface TokenBytes {
   readonly view: DataView;
   /** By id: see {@link startOf} and {@link lengthOf}. 0 for a token that is not unpacked yet. */
   readonly places: Int32Array;
-  /** All single bytes, and the tokens of ASCII characters only, in rising order. */
+  /** The tokens of ASCII characters only. */
   readonly asciiIds: Int32Array;
   /** The other tokens, unpacked by the first call. */
   readonly otherIds: () => Int32Array;
@@ -50,6 +50,8 @@ const BYTE_TOKENS: readonly (readonly [first: number, last: number])[] = [
 const BYTE_COUNT = 256;
 const MERGED_COUNT = ORDINARY_COUNT - BYTE_COUNT;
 const ASCII_COUNT = 128_707;
+/** Single bytes that are ASCII, and that are not. */
+const GROUP_BYTES = BYTE_COUNT / 2;
 /** Digits in the first part of the vocabulary's text. */
 const BIT_DIGITS = Math.ceil(MERGED_COUNT / 6);
 /** Digits of a merged token. */
@@ -66,27 +68,23 @@ export function unpackTokenBytes(): TokenBytes {
   const bytes = new Uint8Array(TOTAL_BYTES + SLACK);
   const view = new DataView(bytes.buffer);
   const places = new Int32Array(ORDINARY_COUNT);
-  const asciiIds = new Int32Array(BYTE_COUNT + ASCII_COUNT);
   const text = vocabulary();
-
-  let id = 0;
-  for (const [first, last] of BYTE_TOKENS) {
-    for (let byte = first; byte <= last; byte++) {
-      bytes[id] = byte;
-      places[id] = (id << LENGTH_BITS) | 1;
-      asciiIds[id] = id++;
-    }
+  const byteIds = idsOfBytes();
+  for (const [byte, id] of byteIds.entries()) {
+    bytes[id] = byte;
+    places[id] = (id << LENGTH_BITS) | 1;
   }
-  const merged = asciiIds.subarray(BYTE_COUNT);
-  readIds(merged, text, true);
+
+  const asciiIds = readIds(text, ASCII_COUNT, true);
+  asciiIds.set(byteIds.subarray(0, GROUP_BYTES));
   const asciiEnd = BIT_DIGITS + DIGITS * ASCII_COUNT;
-  const end = unpack(view, places, merged, text.slice(BIT_DIGITS, asciiEnd), BYTE_COUNT);
+  const end = unpack(view, places, asciiIds, text.slice(BIT_DIGITS, asciiEnd), BYTE_COUNT);
 
   let others: Int32Array | undefined;
   const otherIds = () => {
     if (others === undefined) {
-      others = new Int32Array(MERGED_COUNT - ASCII_COUNT);
-      readIds(others, text, false);
+      others = readIds(text, MERGED_COUNT - ASCII_COUNT, false);
+      others.set(byteIds.subarray(GROUP_BYTES));
       unpack(view, places, others, text.slice(asciiEnd), end);
     }
     return others;
@@ -104,28 +102,41 @@ export function lengthOf(place: number): number {
   return place & LENGTH_MASK;
 }
 
-/** Writes the ids of all merged tokens that are ASCII, or of all that are not. */
-function readIds(ids: Int32Array, text: string, areAscii: boolean): void {
+/** The ids of single bytes, by byte. */
+export function idsOfBytes(): Int32Array {
+  const ids = new Int32Array(BYTE_COUNT);
+  let id = 0;
+  for (const [first, last] of BYTE_TOKENS) {
+    for (let byte = first; byte <= last; byte++) ids[byte] = id++;
+  }
+  return ids;
+}
+
+/** The ids of all merged tokens that are ASCII, or of all that are not, behind room for those of single bytes. */
+function readIds(text: string, count: number, areAscii: boolean): Int32Array {
+  const ids = new Int32Array(GROUP_BYTES + count);
   const digits = toBytes(text.slice(0, BIT_DIGITS));
   const inverted = areAscii ? 0 : 63;
-  let count = 0;
-  for (let at = 0; at < BIT_DIGITS; at++) {
-    let bits = DIGIT_VALUES[digits[at]!]! ^ inverted;
-    for (let id = BYTE_COUNT + DIGITS * at; bits !== 0; id++) {
-      if ((bits & 32) !== 0) ids[count++] = id;
+  let at = GROUP_BYTES;
+  for (let digit = 0; digit < BIT_DIGITS; digit++) {
+    let bits = DIGIT_VALUES[digits[digit]!]! ^ inverted;
+    for (let id = BYTE_COUNT + 6 * digit; bits !== 0; id++) {
+      if ((bits & 32) !== 0) ids[at++] = id;
       bits = (bits << 1) & 63;
     }
   }
+  return ids;
 }
 
-/** Unpacks the tokens with these ids and columns, to `offset` of the bytes. Returns where they end. */
+/** Unpacks the merged ones of these tokens, to `offset` of the bytes. Returns where they end. */
 function unpack(
   view: DataView,
   places: Int32Array,
-  ids: Int32Array,
+  groupIds: Int32Array,
   columns: string,
   offset: number,
 ): number {
+  const ids = groupIds.subarray(GROUP_BYTES);
   const digits = toBytes(columns);
   let end = offset;
   for (let at = 0; at < ids.length; at += PART) {
