@@ -13,13 +13,13 @@ export function packVocabulary(): string {
   const tokens = readTokens();
   const ids = new Map(tokens.map((token, id) => [token, id]));
   const merged = tokens.slice(BYTE_COUNT).map((token, at) => ({
-    isAscii: isAscii(token),
+    isCommon: isCommon(token),
     ...split(token, BYTE_COUNT + at, ids),
   }));
   return [
-    packBits(merged.map((each) => each.isAscii)),
-    packHalves(merged.filter((each) => each.isAscii)),
-    packHalves(merged.filter((each) => !each.isAscii)),
+    packBits(merged.map((each) => each.isCommon)),
+    packHalves(merged.filter((each) => each.isCommon)),
+    packHalves(merged.filter((each) => !each.isCommon)),
   ].join("");
 }
 
@@ -43,8 +43,9 @@ function toDigit(value: number): string {
   return ALPHABET.charAt(value & 63);
 }
 
-function isAscii(token: string): boolean {
-  return Array.from(token).every((byte) => byte.charCodeAt(0) < 0x80);
+/** Without the first byte of a letter outside of Latin-1, see `LETTER` in `encoder.ts`. */
+function isCommon(token: string): boolean {
+  return !/[\xc4-\xe1\xe3-\xee]/.test(token);
 }
 
 /** The ordinary tokens in the order of their ids, each byte a character. */

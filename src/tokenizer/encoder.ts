@@ -25,6 +25,12 @@ const STEP_BYTES = 8192;
 /** Texts up to this many UTF-16 units take one step, whatever they contain. */
 const ONE_STEP = Math.floor(STEP_BYTES / 3);
 
+/**
+ * A character whose first byte in UTF-8 is none of those of Latin-1 (C2 and C3), E2, EF and F0 to F4: most other letters,
+ * and no punctuation or emoji. See `token-bytes.ts`.
+ */
+const LETTER = /[^\0-\u00ff\u2000-\u2fff\ud800-\udfff\uf000-\uffff]/;
+
 export function createEncoder(tokens: TokenBytes): Encoder {
   const ranks = createRanks(tokens);
   const { find } = ranks;
@@ -41,16 +47,22 @@ export function createEncoder(tokens: TokenBytes): Encoder {
   const short = new TextBytes(ONE_STEP);
   /** A free window, not in use by any encoding. */
   let spare: TextBytes | undefined;
-  /** Whether all text so far was, so that tables for other characters were not needed. */
+  /** Tables that no text has needed so far are not filled yet. */
   let isAscii = true;
+  let isCommon = true;
 
   function write(text: string, into: TextBytes): void {
     into.write(text);
-    if (!isAscii || into.length === text.length) return;
-    isAscii = false;
-    ranks.addOthers();
-    seams.set(characterSeams());
-    addUnicode();
+    if (!isCommon || into.length === text.length) return;
+    if (isAscii) {
+      isAscii = false;
+      seams.set(characterSeams());
+      addUnicode();
+    }
+    if (LETTER.test(text)) {
+      isCommon = false;
+      ranks.addOthers();
+    }
   }
 
   function encode(text: string, scope = ""): TokenId[] {

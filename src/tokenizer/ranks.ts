@@ -11,8 +11,8 @@
  * cache line; with offsets into the tokens' bytes it would touch three, and with a cold cache encoding would
  * take a third longer. A long token is compared with the tokens' bytes.
  *
- * Short ASCII tokens have the first part of their table to themselves: each page that is written for the first time
- * takes the system some microseconds, a third of the time to fill a table.
+ * A slot has no word to spare: each page that is written for the first time takes the system some microseconds, a third of
+ * the time to fill a table.
  *
  * Most lookups during a merge are for bytes that are not a token. `seen` fits into a processor's second-level
  * cache and answers five of six of these.
@@ -32,21 +32,19 @@ export interface Ranks {
   readonly rankOf: (view: DataView, start: number, end: number) => number;
 }
 
-/** Of a vocabulary. Only ASCII tokens have a rank at first. */
+/** Of a vocabulary. Only common tokens have a rank at first. */
 export interface VocabularyRanks extends Ranks {
-  /** Adds all others. Must be called once, before text with any other character is encoded. */
+  /** Adds all others. Must be called once, before text with a letter of theirs is encoded. */
   readonly addOthers: () => void;
 }
 
 const SHORT_BYTES = 8;
 /** Words of a slot: the bytes, and length and id. */
 const SLOT = 3;
-const ASCII_SLOTS = 150_528;
-const OTHER_SLOTS = 61_440;
-/** Slots behind each part, so that a search needs no way around. */
+const SHORT_SLOTS = 211_968;
+/** Slots at the end, so that a search needs no way around. */
 const SPARE_SLOTS = 256;
-const OTHERS_AT = ASCII_SLOTS + SPARE_SLOTS;
-const SHORT_WORDS = SLOT * (OTHERS_AT + OTHER_SLOTS + SPARE_SLOTS);
+const SHORT_WORDS = SLOT * (SHORT_SLOTS + SPARE_SLOTS);
 const LONG_BITS = 17;
 const LONG_MASK = (1 << LONG_BITS) - 1;
 const ID_BITS = 18;
@@ -71,7 +69,7 @@ export function createRanks(tokens: TokenBytes): VocabularyRanks {
     seen: new Int32Array(1 << (SEEN_BITS - 5)),
     pairs: new Int32Array(0x10000).fill(NO_RANK),
   };
-  addTokens(tables, tokens, tokens.asciiIds);
+  addTokens(tables, tokens, tokens.commonIds);
   const { short, long, seen, pairs } = tables;
   const { view: tokenView, places } = tokens;
   // Bound here because an import is looked up at each use. With native modules that is free, but transformed
@@ -88,7 +86,7 @@ export function createRanks(tokens: TokenBytes): VocabularyRanks {
   }
 
   function findShort(low: number, high: number, length: number, hash: number): TokenId {
-    for (let slot = shortSlot(low, high, hash); ; slot += SLOT) {
+    for (let slot = shortSlot(hash); ; slot += SLOT) {
       const entry = short[slot + 2]!;
       if (entry === 0) return -1;
       if (short[slot] === low && short[slot + 1] === high && entry >>> ID_BITS === length) {
@@ -167,7 +165,7 @@ function addPart(
       hash = Math.imul(low, 0x2c9277b5) ^ Math.imul(high + length, 0x85ebca6b);
       hash = Math.imul(hash ^ (hash >>> 15), 0x27d4eb2f);
       hash ^= hash >>> 14;
-      let slot = shortSlot(low, high, hash);
+      let slot = shortSlot(hash);
       while (short[slot + 2] !== 0) slot += SLOT;
       short[slot] = low;
       short[slot + 1] = high;
@@ -184,12 +182,8 @@ function addPart(
 }
 
 /** The upper 20 bits of the hash, as a fraction of the slots. */
-function shortSlot(low: number, high: number, hash: number): number {
-  const isAscii = ((low | high) & 0x80808080) === 0;
-  const slot = isAscii
-    ? ((hash >>> 12) * (ASCII_SLOTS / 1024)) >>> 10
-    : OTHERS_AT + (((hash >>> 12) * (OTHER_SLOTS / 1024)) >>> 10);
-  return SLOT * slot;
+function shortSlot(hash: number): number {
+  return SLOT * (((hash >>> 12) * (SHORT_SLOTS / 1024)) >>> 10);
 }
 
 function longSlot(hash: number): number {

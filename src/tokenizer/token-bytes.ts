@@ -11,9 +11,10 @@
  * of all left halves, then the second, the third, and the same for the right halves. The leading digits vary
  * little and compress well when they are adjacent.
  *
- * Two thirds of the tokens are ASCII, and all that most processes need at first. So the text has three parts: a bit for
- * each merged token that says whether it is ASCII, the columns of those that are, and the columns of the others, which
- * are unpacked when the first of them is asked for. The halves of ASCII tokens are ASCII.
+ * Two thirds of the tokens are all that most processes need at first: Latin-1 with ASCII, punctuation, signs and emoji, that is
+ * those without any of the bytes C4 to E1 and E3 to EE, with which the letters of other scripts begin. So the text has three
+ * parts: a bit for each merged token that says whether it is one of these, their columns, and those of the others, which are
+ * unpacked when the first of them is asked for. The halves of a common token are common.
  */
 
 import { SLACK } from "./byte-words.ts";
@@ -32,8 +33,8 @@ export interface TokenBytes {
   readonly view: DataView;
   /** By id: see {@link startOf} and {@link lengthOf}. 0 for a token that is not unpacked yet. */
   readonly places: Int32Array;
-  /** The tokens of ASCII characters only. */
-  readonly asciiIds: Int32Array;
+  /** All single bytes, and the common tokens, in rising order. */
+  readonly commonIds: Int32Array;
   /** The other tokens, unpacked by the first call. */
   readonly otherIds: () => Int32Array;
 }
@@ -49,9 +50,7 @@ const BYTE_TOKENS: readonly (readonly [first: number, last: number])[] = [
 ];
 const BYTE_COUNT = 256;
 const MERGED_COUNT = ORDINARY_COUNT - BYTE_COUNT;
-const ASCII_COUNT = 128_707;
-/** Single bytes that are ASCII, and that are not. */
-const GROUP_BYTES = BYTE_COUNT / 2;
+const COMMON_COUNT = 138_449;
 /** Digits in the first part of the vocabulary's text. */
 const BIT_DIGITS = Math.ceil(MERGED_COUNT / 6);
 /** Digits of a merged token. */
@@ -63,7 +62,7 @@ const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
 const PART = 128;
 const DIGIT_VALUES = base64Values();
 
-/** Unpacks the ASCII tokens. Takes 5 ms. */
+/** Unpacks the common tokens. Takes 5 ms. */
 export function unpackTokenBytes(): TokenBytes {
   const bytes = new Uint8Array(TOTAL_BYTES + SLACK);
   const view = new DataView(bytes.buffer);
@@ -75,21 +74,23 @@ export function unpackTokenBytes(): TokenBytes {
     places[id] = (id << LENGTH_BITS) | 1;
   }
 
-  const asciiIds = readIds(text, ASCII_COUNT, true);
-  asciiIds.set(byteIds.subarray(0, GROUP_BYTES));
-  const asciiEnd = BIT_DIGITS + DIGITS * ASCII_COUNT;
-  const end = unpack(view, places, asciiIds, text.slice(BIT_DIGITS, asciiEnd), BYTE_COUNT);
+  const commonIds = new Int32Array(BYTE_COUNT + COMMON_COUNT);
+  commonIds.set(byteIds.toSorted());
+  const merged = commonIds.subarray(BYTE_COUNT);
+  readIds(merged, text, true);
+  const columnsEnd = BIT_DIGITS + DIGITS * COMMON_COUNT;
+  const end = unpack(view, places, merged, text.slice(BIT_DIGITS, columnsEnd), BYTE_COUNT);
 
   let others: Int32Array | undefined;
   const otherIds = () => {
     if (others === undefined) {
-      others = readIds(text, MERGED_COUNT - ASCII_COUNT, false);
-      others.set(byteIds.subarray(GROUP_BYTES));
-      unpack(view, places, others, text.slice(asciiEnd), end);
+      others = new Int32Array(MERGED_COUNT - COMMON_COUNT);
+      readIds(others, text, false);
+      unpack(view, places, others, text.slice(columnsEnd), end);
     }
     return others;
   };
-  return { bytes, view, places, asciiIds, otherIds };
+  return { bytes, view, places, commonIds, otherIds };
 }
 
 /** The offset of a token's first byte, by its entry in {@link TokenBytes.places}. */
@@ -112,12 +113,11 @@ export function idsOfBytes(): Int32Array {
   return ids;
 }
 
-/** The ids of all merged tokens that are ASCII, or of all that are not, behind room for those of single bytes. */
-function readIds(text: string, count: number, areAscii: boolean): Int32Array {
-  const ids = new Int32Array(GROUP_BYTES + count);
+/** Writes the ids of all merged tokens that are common, or of all that are not. */
+function readIds(ids: Int32Array, text: string, areCommon: boolean): void {
   const digits = toBytes(text.slice(0, BIT_DIGITS));
-  const inverted = areAscii ? 0 : 63;
-  let at = GROUP_BYTES;
+  const inverted = areCommon ? 0 : 63;
+  let at = 0;
   for (let digit = 0; digit < BIT_DIGITS; digit++) {
     let bits = DIGIT_VALUES[digits[digit]!]! ^ inverted;
     for (let id = BYTE_COUNT + 6 * digit; bits !== 0; id++) {
@@ -125,18 +125,16 @@ function readIds(text: string, count: number, areAscii: boolean): Int32Array {
       bits = (bits << 1) & 63;
     }
   }
-  return ids;
 }
 
-/** Unpacks the merged ones of these tokens, to `offset` of the bytes. Returns where they end. */
+/** Unpacks the tokens with these ids and columns, to `offset` of the bytes. Returns where they end. */
 function unpack(
   view: DataView,
   places: Int32Array,
-  groupIds: Int32Array,
+  ids: Int32Array,
   columns: string,
   offset: number,
 ): number {
-  const ids = groupIds.subarray(GROUP_BYTES);
   const digits = toBytes(columns);
   let end = offset;
   for (let at = 0; at < ids.length; at += PART) {

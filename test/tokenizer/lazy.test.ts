@@ -43,7 +43,8 @@ test("encoding builds them, once, from the same bytes", () => {
   expect(createEncoder).toHaveBeenCalledTimes(1);
 });
 
-test("the tokens of other texts than ASCII are unpacked when one of them comes", () => {
+test("the tokens of other scripts are unpacked when a letter of one comes", () => {
+  expect(o200kHarmony().encode("“hello” 🫠")).toHaveLength(6);
   expect(tokens.places[OTHER_ID]).toBe(0);
   expect(o200kHarmony().encode("hello 世界")).toEqual([24_912, OTHER_ID]);
   expect(tokens.places[OTHER_ID]).not.toBe(0);

@@ -1,4 +1,4 @@
-/** The tables for characters outside of ASCII are filled when the first of them comes, wherever that is. */
+/** The tables for the letters of most scripts are filled when the first of them comes, wherever that is. */
 import { describe, expect, test } from "vitest";
 import { decodeMany } from "../../src/tokenizer/decoder.ts";
 import { createEncoder } from "../../src/tokenizer/encoder.ts";
@@ -30,11 +30,15 @@ function lastOf(steps: Generator<number, number[]>): number[] {
 }
 
 describe.each(FIRST)("%s", (_, text) => {
-  test.each(["before any other text", "after ASCII"])("is encoded %s", (when) => {
+  test.each([
+    { title: "before any other text", when: [] },
+    { title: "after ASCII", when: [ASCII] },
+    { title: "after signs and emoji", when: ["“🫠” — °"] },
+    { title: "after other letters", when: ["ж漢"] },
+  ])("is encoded $title", ({ when }) => {
     const encoder = createEncoder(unpackTokenBytes());
-    if (when === "after ASCII") expect(encoder.encode(ASCII)).toEqual(expectedIds(ASCII));
-    expect(encoder.encode(text)).toEqual(expectedIds(text));
-    expect(encoder.encode(ASCII)).toEqual(expectedIds(ASCII));
+    const texts = [...when, text, ASCII];
+    expect(texts.map((each) => encoder.encode(each))).toEqual(texts.map(expectedIds));
   });
 
   test("is encoded in steps", () => {
@@ -48,6 +52,29 @@ describe.each(FIRST)("%s", (_, text) => {
     expect(decodeMany(tokens, ids)).toBe(text.toWellFormed());
     expect(createEncoder(tokens).encode(text)).toEqual(ids);
   });
+});
+
+test("the common tokens are those without a byte that begins a letter of another script", () => {
+  const tokens = unpackTokenBytes();
+  const unpacked = Array.from(tokens.places, (place) => place !== 0);
+  tokens.otherIds();
+  const isCommon = (_: boolean, id: number) =>
+    id < 256 || bytesOf(tokens, id).every((byte) => byte < 0xc4 || byte === 0xe2 || byte > 0xee);
+  expect(unpacked.findIndex((each, id) => each !== isCommon(each, id))).toBe(-1);
+});
+
+test.each(
+  [
+    [0x7f, 0x80, 0xff, 0x100, 0x7ff, 0x800, 0x1fff, 0x2000, 0x2fff, 0x3000, 0xd7ff, 0xd800, 0xdfff],
+    [0xe000, 0xefff, 0xf000, 0xffff, 0x10000, 0x10ffff],
+  ].flat(),
+)("U+%s has the others unpacked if it begins with such a byte", (codePoint) => {
+  const tokens = unpackTokenBytes();
+  const char = String.fromCodePoint(codePoint);
+  const [byte = 0] = new TextEncoder().encode(char);
+  createEncoder(tokens).encode(char);
+  const isLetter = byte > 0xc3 && byte !== 0xe2 && byte < 0xef;
+  expect(tokens.places.includes(0)).toBe(!isLetter);
 });
 
 test("a single token is decoded, by its text and by its bytes", () => {
