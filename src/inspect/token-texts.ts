@@ -7,24 +7,30 @@ import type { RecordedIds, TurnRecord } from "../telemetry/record/schema.ts";
 export type TokenTexts = Record<number, string | readonly number[]>;
 
 export function* toTokenTexts(record: TurnRecord): Sliced<TokenTexts> {
-  let reads = 0;
+  let seen = 0;
   const texts: TokenTexts = {};
-  const add = (ids: RecordedIds | undefined): void => {
-    if (!Array.isArray(ids)) return;
-    for (const id of ids) texts[id] ??= textOf(id);
-  };
-  add(record.prompt?.ids);
-  for (const call of record.calls) {
-    add(call.appended);
-    add(call.stopIds);
-    for (const read of call.reads) {
-      if ("ids" in read) add(read.ids);
-      else if ("pieces" in read)
-        add(read.pieces.flatMap((piece) => ("special" in piece ? [piece.special] : [])));
-      if (++reads % SLICE === 0) yield;
-    }
+  for (const id of idsIn(record)) {
+    texts[id] ??= textOf(id);
+    if (++seen % SLICE === 0) yield;
   }
   return texts;
+}
+
+function* idsIn({ prompt, calls }: TurnRecord): Generator<TokenId> {
+  yield* listed(prompt?.ids);
+  for (const call of calls) {
+    yield* listed(call.appended);
+    yield* call.stopIds;
+    for (const read of call.reads) {
+      if ("ids" in read) yield* listed(read.ids);
+      if (!("pieces" in read)) continue;
+      for (const piece of read.pieces) if ("special" in piece) yield piece.special;
+    }
+  }
+}
+
+function listed(ids: RecordedIds | undefined): readonly TokenId[] {
+  return Array.isArray(ids) ? ids : [];
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
