@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
+import { FIRST_SPECIAL_ID, tokenText } from "../../src/tokenizer/index.ts";
 import { WORDS } from "../streaming/words.ts";
 
 export type CorpusName =
@@ -57,6 +58,8 @@ export const WORST: Readonly<Record<string, (characters: number, seed: number) =
   "random Hangul": (size, seed) => ofRange(size, seed, 0xac00, 0xd7a3),
   "random emoji": (size, seed) => ofRange(Math.floor(size / 2), seed, 0x1f300, 0x1f5ff),
   "random signs": (size, seed) => letters(size, seed, "!#$%&*+,-./:;<=>?@^_|~"),
+  // Nearly every pair of adjacent units forms a token.
+  "Thai tokens": (size, seed) => fill(size, tokensOf(seed, /^[\u0e01-\u0e5b]+$/)),
 };
 
 /** A generator of numbers from 0 up to `below`, the same for the same seed (mulberry32). */
@@ -181,6 +184,14 @@ function* base64(seed: number): Generator<string> {
 function* spaces(seed: number): Generator<string> {
   const random = createRandom(seed);
   for (;;) yield pick([" ", "\n", "\t", "\r\n", "\u00a0", "\u3000"], random).repeat(1 + random(40));
+}
+
+/** Random tokens of the vocabulary whose text matches. */
+function* tokensOf(seed: number, pattern: RegExp): Generator<string> {
+  const random = createRandom(seed);
+  const texts = Array.from({ length: FIRST_SPECIAL_ID }, (_, id) => tokenText(id) ?? "");
+  const matching = texts.filter((text) => pattern.test(text));
+  for (;;) yield pick(matching, random);
 }
 
 function madeUp(random: (below: number) => number): string {
