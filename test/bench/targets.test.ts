@@ -1,10 +1,8 @@
 /** Which targets a run meets. */
 import { expect, test } from "vitest";
-import type { Results } from "../../bench/results.ts";
+import { describeMachine } from "../../bench/machine.ts";
 import { toMeasured } from "../../bench/statistics.ts";
 import { judge } from "../../bench/targets.ts";
-
-const MACHINE = { processor: "test" } as unknown as Results["machine"];
 
 /** @param own milliseconds of the gateway's next turn, beside those of js-tiktoken */
 function judgeNextTurn(own: number, jsTiktoken: number) {
@@ -13,10 +11,10 @@ function judgeNextTurn(own: number, jsTiktoken: number) {
     Object.fromEntries(Object.entries(row).map(([name, value]) => [name, toMeasured([value])])),
   ];
   const verdicts = judge({
-    machine: MACHINE,
+    machine: describeMachine(),
     command: "",
     rounds: 1,
-    inner: { core: {}, tools: [], conversations } as unknown as NonNullable<Results["inner"]>,
+    inner: { core: {}, tools: [], conversations },
   });
   return verdicts.filter(({ measured }) => measured !== undefined);
 }
