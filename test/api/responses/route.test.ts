@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../../src/api/auth.ts";
 import { EngineError, type EngineErrorKind } from "../../../src/engines/engine-error.ts";
+import { ON_WORKERS } from "../../helpers/gateway.ts";
 import { scriptedEngine } from "../../helpers/scripted-engine.ts";
 import { consume } from "./consumer.ts";
 import { errorBody } from "./schemas.ts";
@@ -157,28 +158,31 @@ describe("an engine that fails later", () => {
 });
 
 describe("a client that disconnects", () => {
+  const HANGING = { write: `${ANALYSIS}<|channel|>final<|message|>Hel`, hang: true };
+  // workerd finds out by writing that a client has left, if that had read everything: by default, after half a minute.
+  const settings = ON_WORKERS ? { keepAliveMs: 100 } : {};
+
   test("closes the engine's connection at once", async () => {
-    const engine = scriptedEngine([
-      { write: `${ANALYSIS}<|channel|>final<|message|>Hel`, hang: true },
-    ]);
-    const app = responsesApp({ engine });
+    const engine = scriptedEngine([HANGING]);
+    const app = responsesApp({ engine, settings });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
     const reader = response.body?.getReader();
     await reader?.read();
-    expect(engine.open).toBe(1);
+    await expect.poll(() => engine.open).toBe(1);
     await reader?.cancel();
     await expect.poll(() => engine.open).toBe(0);
   });
 
   test("does not store an unfinished response as complete", async () => {
-    const engine = scriptedEngine([
-      { write: `${ANALYSIS}<|channel|>final<|message|>Hel`, hang: true },
-    ]);
-    const app = responsesApp({ engine });
+    const engine = scriptedEngine([HANGING]);
+    const app = responsesApp({ engine, settings });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
-    const reader = response.body?.getReader();
-    const first = new TextDecoder().decode((await reader?.read())?.value);
-    const id = /"id":"(resp_\w+)"/.exec(first)?.[1];
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (!text.includes("response.output_text.delta"))
+      text += (await reader?.read())?.value ?? "";
+    const id = /"id":"(resp_\w+)"/.exec(text)?.[1];
+    expect(id).toBeDefined();
     await reader?.cancel();
     await expect.poll(() => engine.open).toBe(0);
     expect((await app.send("GET", `/v1/responses/${id}`)).status).toBe(404);
