@@ -33,8 +33,8 @@ const MOCKING = ["test/tokenizer/lazy.test.ts"];
 export default defineConfig({
   test: {
     reporters: process.env["CI"] ? ["default", "json"] : ["default"],
-    // More than cores: files wait for other processes and for timers during a third of their time, often several at once.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5) + 1,
+    // More than cores: files wait for other processes and for timers during a third of their time.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
       {
         test: {
