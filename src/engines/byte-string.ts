@@ -35,7 +35,7 @@ export class ByteString {
 
 const WORD = 8;
 
-/** The last one. Our HTTP client reads into one buffer, and to make a view of it takes as long as to read a frame. */
+/** The view that was made last. Our HTTP client reads into one buffer, and making a view takes as long as reading a frame. */
 let last: DataView = new DataView(new ArrayBuffer(0));
 
 /** A view of the buffer that these bytes are in: of all of it, so that they begin at their `byteOffset`. */

@@ -16,7 +16,7 @@ import { readIdListBytes } from "./id-list.ts";
 /** Whether a frame says nothing but this text and these ids. */
 export type IsPlainFrame = (frame: string, text: string, ids: readonly TokenId[]) => boolean;
 
-/** A longer frame is none to expect again: vLLM's first one repeats the prompt. In characters. */
+/** In characters. No form is learned from longer frames: vLLM's first one repeats the prompt. */
 const MAX_FRAME_CHARS = 2000;
 /**
  * The first frame that is learned from. Learning takes as long as reading fifty frames, and short answers end before it. Not

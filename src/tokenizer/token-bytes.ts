@@ -144,7 +144,7 @@ function unpack(
 }
 
 /**
- * Unpacks the tokens `ids[from … to)`. In parts, so that compiled code takes over early; see `fillTables` in
+ * Unpacks the tokens `ids[from … to)`. In parts, so that compiled code takes over early; see `addTokens` in
  * `ranks.ts`.
  */
 function unpackPart(
