@@ -1,33 +1,19 @@
 /** The inspector's page: the list of turns, the selected one, the playground and the comparison. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import { answerPane, linkParts } from "./answer.ts";
-import { captureTurn, followChanges, loadTurn, saveTurn } from "./api.ts";
+import { captureTurn, followChanges, saveTurn } from "./api.ts";
 import { cameBand } from "./came.ts";
 import { comparePane } from "./compare.ts";
 import { conversationBand } from "./conversation.ts";
-import {
-  type FirstLoad,
-  firstLoad,
-  loadOverview,
-  loadWith,
-  sharedTurn,
-  TokenRefused,
-} from "./first-load.ts";
+import { type FirstLoad, firstLoad, loadOverview, loadWith, sharedTurn } from "./first-load.ts";
 import { toCount, toMs, toOutcome } from "./format.ts";
-import { listPane, ROW_HEIGHT } from "./list.ts";
+import { help, onKey } from "./keys.ts";
+import { listPane } from "./list.ts";
 import { outputBand } from "./output.ts";
-import { playgroundPane, sendSample, wanted } from "./playground.ts";
-import {
-  drawNow,
-  onChange,
-  type Pane,
-  state,
-  type TokenView,
-  update,
-  visibleRows,
-} from "./store.ts";
+import { playgroundPane, sendSample } from "./playground.ts";
+import { attempt, merge, pickOther, select, show } from "./selection.ts";
+import { drawNow, onChange, type Pane, state, update } from "./store.ts";
 import type { LoadedTurn, Row } from "./types.ts";
-import { revealRow } from "./windowed.ts";
 
 const PANES: readonly (readonly [Pane, string])[] = [
   ["turn", "Turn"],
@@ -198,153 +184,10 @@ function askForToken(): TemplateResult {
   </main>`;
 }
 
-const KEYS: readonly (readonly [string, string])[] = [
-  ["j", "next turn"],
-  ["k", "previous turn"],
-  ["/", "filter"],
-  ["t", "reading, tokens, raw text"],
-  ["p", "playground"],
-  ["c", "compare"],
-  ["?", "this help"],
-  ["Esc", "close"],
-];
-
-function help(): TemplateResult {
-  return html`<div class="veil" @click=${closeHelp}>
-    <div class="help" role="dialog" aria-modal="true" aria-labelledby="help-title">
-      <h2 id="help-title">Keys</h2>
-      <dl>
-        ${KEYS.map(
-          ([key, what]) =>
-            html`<dt><kbd>${key}</kbd></dt>
-              <dd>${what}</dd>`,
-        )}
-      </dl>
-      <button type="button" class="primary" id="close-help" @click=${closeHelp}>Close</button>
-    </div>
-  </div>`;
-}
-
-function closeHelp(): void {
-  update({ isHelpOpen: false });
-}
-
 /** Into the gateway's folder for captures, or by the browser. */
 async function saveForReplay(row: Row): Promise<void> {
   if (!state.overview?.hasCapture) return saveTurn(row, "json");
   update({ notice: `Saved as ${await captureTurn(row)}`, problem: "" });
-}
-
-/** Shows what went wrong instead of failing. */
-async function attempt(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (error instanceof TokenRefused) update({ isRefused: true });
-    else update({ problem: error instanceof Error ? error.message : String(error) });
-  }
-}
-
-function select(number: number): void {
-  update({
-    selected: number,
-    problem: "",
-    notice: "",
-    isListOpen: false,
-    pane: state.pane === "compare" ? "turn" : state.pane,
-  });
-  void attempt(() => refresh(number));
-}
-
-/** Minimum interval between requests for a running turn, in milliseconds; large turns are requested less often. */
-const REFRESH_MS = 400;
-let nextRefresh: ReturnType<typeof setTimeout> | undefined;
-
-async function refresh(number: number): Promise<void> {
-  clearTimeout(nextRefresh);
-  const started = performance.now();
-  const turn = await loadTurn(number, state.turn);
-  if (state.selected === number) show(turn, performance.now() - started);
-}
-
-/** @param cost milliseconds that it took to load */
-function show(turn: LoadedTurn, cost: number): void {
-  update({ turn });
-  if (turn.row.isComplete) return;
-  nextRefresh = setTimeout(
-    () => void attempt(() => refresh(turn.row.number)),
-    Math.max(REFRESH_MS, cost * 10),
-  );
-}
-
-function pickOther(number: number): void {
-  if (number === 0) return update({ other: undefined });
-  void attempt(async () => update({ other: await loadTurn(number) }));
-}
-
-/** New rows come first; known ones are replaced. */
-function merge(changed: readonly Row[]): void {
-  const rows = new Map(state.rows.map((row) => [row.number, row]));
-  for (const row of changed) rows.set(row.number, row);
-  update({ rows: [...rows.values()].toSorted((a, b) => b.number - a.number).slice(0, MAX_ROWS) });
-  for (const { id, number } of changed) {
-    if (wanted.delete(id)) select(number);
-  }
-  const own = changed.find(({ number }) => number === state.selected);
-  if (own?.isComplete && !state.turn?.row.isComplete) select(own.number);
-}
-
-const MAX_ROWS = 5000;
-
-function move(by: number): void {
-  const rows = visibleRows();
-  const at = rows.findIndex(({ number }) => number === state.selected);
-  const index = at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by));
-  const row = rows[index];
-  if (row === undefined) return;
-  revealRow(index, ROW_HEIGHT);
-  select(row.number);
-}
-
-const NEXT_VIEW: Record<TokenView, TokenView> = {
-  reading: "tokens",
-  tokens: "raw",
-  raw: "reading",
-};
-
-function onKey(event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Escape") {
-    closeHelp();
-    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-    return;
-  }
-  const isTyping =
-    event.target instanceof HTMLInputElement ||
-    event.target instanceof HTMLTextAreaElement ||
-    event.target instanceof HTMLSelectElement;
-  if (isTyping) return;
-  switch (event.key) {
-    case "j":
-      return move(1);
-    case "k":
-      return move(-1);
-    case "t":
-      return update({ view: NEXT_VIEW[state.view] });
-    case "p":
-      return update({ pane: state.pane === "playground" ? "turn" : "playground" });
-    case "c":
-      return update({ pane: state.pane === "compare" ? "turn" : "compare" });
-    case "?":
-      return update({ isHelpOpen: !state.isHelpOpen });
-    case "/": {
-      event.preventDefault();
-      const filter = document.querySelector("#filter");
-      if (filter instanceof HTMLElement) filter.focus();
-      return;
-    }
-    default:
-  }
 }
 
 /** Milliseconds for which the list waits for the newest turn: drawing both at once takes less time than one after the other. */

@@ -1,0 +1,76 @@
+/** The keys of the page, and the help that lists them. */
+import { html, type TemplateResult } from "lit-html";
+import { move } from "./selection.ts";
+import { state, type TokenView, update } from "./store.ts";
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["j", "next turn"],
+  ["k", "previous turn"],
+  ["/", "filter"],
+  ["t", "reading, tokens, raw text"],
+  ["p", "playground"],
+  ["c", "compare"],
+  ["?", "this help"],
+  ["Esc", "close"],
+];
+
+export function help(): TemplateResult {
+  return html`<div class="veil" @click=${closeHelp}>
+    <div class="help" role="dialog" aria-modal="true" aria-labelledby="help-title">
+      <h2 id="help-title">Keys</h2>
+      <dl>
+        ${KEYS.map(
+          ([key, what]) =>
+            html`<dt><kbd>${key}</kbd></dt>
+              <dd>${what}</dd>`,
+        )}
+      </dl>
+      <button type="button" class="primary" id="close-help" @click=${closeHelp}>Close</button>
+    </div>
+  </div>`;
+}
+
+function closeHelp(): void {
+  update({ isHelpOpen: false });
+}
+
+const NEXT_VIEW: Record<TokenView, TokenView> = {
+  reading: "tokens",
+  tokens: "raw",
+  raw: "reading",
+};
+
+export function onKey(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") {
+    closeHelp();
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    return;
+  }
+  const isTyping =
+    event.target instanceof HTMLInputElement ||
+    event.target instanceof HTMLTextAreaElement ||
+    event.target instanceof HTMLSelectElement;
+  if (isTyping) return;
+  switch (event.key) {
+    case "j":
+      return move(1);
+    case "k":
+      return move(-1);
+    case "t":
+      return update({ view: NEXT_VIEW[state.view] });
+    case "p":
+      return update({ pane: state.pane === "playground" ? "turn" : "playground" });
+    case "c":
+      return update({ pane: state.pane === "compare" ? "turn" : "compare" });
+    case "?":
+      return update({ isHelpOpen: !state.isHelpOpen });
+    case "/": {
+      event.preventDefault();
+      const filter = document.querySelector("#filter");
+      if (filter instanceof HTMLElement) filter.focus();
+      return;
+    }
+    default:
+  }
+}

@@ -1,0 +1,79 @@
+/** The selected turn: which one it is, loading it while it runs, and what is new in the list. */
+import { loadTurn } from "./api.ts";
+import { TokenRefused } from "./first-load.ts";
+import { ROW_HEIGHT } from "./list.ts";
+import { wanted } from "./playground.ts";
+import { state, update, visibleRows } from "./store.ts";
+import type { LoadedTurn, Row } from "./types.ts";
+import { revealRow } from "./windowed.ts";
+
+/** Shows what went wrong instead of failing. */
+export async function attempt(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof TokenRefused) update({ isRefused: true });
+    else update({ problem: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+export function select(number: number): void {
+  update({
+    selected: number,
+    problem: "",
+    notice: "",
+    isListOpen: false,
+    pane: state.pane === "compare" ? "turn" : state.pane,
+  });
+  void attempt(() => refresh(number));
+}
+
+/** Minimum interval between requests for a running turn, in milliseconds; large turns are requested less often. */
+const REFRESH_MS = 400;
+let nextRefresh: ReturnType<typeof setTimeout> | undefined;
+
+async function refresh(number: number): Promise<void> {
+  clearTimeout(nextRefresh);
+  const started = performance.now();
+  const turn = await loadTurn(number, state.turn);
+  if (state.selected === number) show(turn, performance.now() - started);
+}
+
+/** @param cost milliseconds that it took to load */
+export function show(turn: LoadedTurn, cost: number): void {
+  update({ turn });
+  if (turn.row.isComplete) return;
+  nextRefresh = setTimeout(
+    () => void attempt(() => refresh(turn.row.number)),
+    Math.max(REFRESH_MS, cost * 10),
+  );
+}
+
+export function pickOther(number: number): void {
+  if (number === 0) return update({ other: undefined });
+  void attempt(async () => update({ other: await loadTurn(number) }));
+}
+
+/** New rows come first; known ones are replaced. */
+export function merge(changed: readonly Row[]): void {
+  const rows = new Map(state.rows.map((row) => [row.number, row]));
+  for (const row of changed) rows.set(row.number, row);
+  update({ rows: [...rows.values()].toSorted((a, b) => b.number - a.number).slice(0, MAX_ROWS) });
+  for (const { id, number } of changed) {
+    if (wanted.delete(id)) select(number);
+  }
+  const own = changed.find(({ number }) => number === state.selected);
+  if (own?.isComplete && !state.turn?.row.isComplete) select(own.number);
+}
+
+const MAX_ROWS = 5000;
+
+export function move(by: number): void {
+  const rows = visibleRows();
+  const at = rows.findIndex(({ number }) => number === state.selected);
+  const index = at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by));
+  const row = rows[index];
+  if (row === undefined) return;
+  revealRow(index, ROW_HEIGHT);
+  select(row.number);
+}
