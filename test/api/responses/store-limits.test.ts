@@ -150,10 +150,10 @@ test("a response too large to be stored is refused before it is generated, unles
   const engine = scriptedEngine(() => ANSWER);
   const app = responsesApp({ engine, settings: { storeMaxEntryBytes: 100_000 } });
   const body = { model: MODEL, input: "x".repeat(100_000) };
-  expect(await errorOf(await app.send("POST", "/v1/responses", body))).toMatchObject({
-    status: 413,
-    param: "input",
-  });
+  for (const background of [false, true]) {
+    const refused = await app.send("POST", "/v1/responses", { ...body, background });
+    expect(await errorOf(refused)).toMatchObject({ status: 413, param: "input" });
+  }
   expect(engine.requests).toEqual([]);
   expect((await app.create({ ...body, store: false })).status).toBe("completed");
 });
