@@ -1,18 +1,15 @@
 /**
- * Finds the routes of a path without parameters once. Hono's routers search with each request: routes like `*` keep the
- * fast one from being used here, and the other one walks a tree and sorts what it has found.
+ * Finds the routes of a path without parameters once. Hono's router that walks a tree searches with each request and sorts
+ * what it has found. Its fast one refuses a fixed path beside a parameter, such as `/responses/compact` beside
+ * `/responses/:id/cancel`. Hono would find that out by giving it all routes, in the first request of every Worker.
  */
 import type { Result, Router } from "hono/router";
-import { RegExpRouter } from "hono/router/reg-exp-router";
-import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 
 /** As many results are kept as there are pairs of such a path and a method that some route names. */
 export class FixedPathRouter<T> implements Router<T> {
   readonly name = "FixedPathRouter";
-  readonly #router: Router<T> = new SmartRouter<T>({
-    routers: [new RegExpRouter(), new TrieRouter()],
-  });
+  readonly #router: Router<T> = new TrieRouter<T>();
   readonly #methods = new Set<string>();
   /** By path and method. */
   readonly #found = new Map<string, Map<string, Result<T>>>();

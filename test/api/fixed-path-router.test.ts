@@ -11,6 +11,8 @@ const ROUTES: readonly (readonly [method: string, path: string])[] = [
   ["POST", "/v1/chat/completions"],
   ["GET", "/v1/models/:model{.+}"],
   ["GET", "/v1/models"],
+  ["POST", "/v1/responses/compact"],
+  ["POST", "/v1/responses/:id/cancel"],
 ];
 
 function withRoutes() {
@@ -30,6 +32,8 @@ test("finds the routes that Hono finds, the first time and the second", () => {
     "/v1/chat/completions",
     "/v1/models",
     "/v1/models/a/b",
+    "/v1/responses/compact",
+    "/v1/responses/a/cancel",
     "/v1/x",
     "/",
   ]) {
