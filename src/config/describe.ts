@@ -1,7 +1,7 @@
-/** The settings as a list for help, docs and messages, derived from the schema. */
+/** The settings as a list for help, docs and messages, derived from their definitions. */
 import * as z from "zod";
-import { type SettingGroup, type SettingMeta, settingMetas } from "./setting.ts";
-import { type SettingName, settingsSchema } from "./settings.ts";
+import type { Setting, SettingGroup } from "./setting.ts";
+import { listSettings, type SettingName } from "./settings.ts";
 import { lazy } from "../lazy.ts";
 
 export interface SettingDescription {
@@ -29,44 +29,51 @@ export type SettingKind = "boolean" | "number" | "choice" | "text" | "list" | "o
 
 export const VARIABLE_PREFIX = "HARMONY_GATEWAY_";
 
-/** All settings, in the order of the schema. */
-export const describedSettings: () => readonly SettingDescription[] = lazy(describeSettings);
+/** All settings, in the order of the list. */
+export const describedSettings: () => readonly SettingDescription[] = lazy(() =>
+  listSettings().map(({ name, setting }) => new Description(name, setting)),
+);
 
-/** Reads the zod schema directly. Going through a JSON Schema takes ten times as long, in every isolate of a Worker. */
-function describeSettings(): SettingDescription[] {
-  const settings = settingsSchema.unwrap();
-  return settings.keyof().options.map((name) => {
-    const schema = settings.shape[name];
-    const type = unwrap(schema);
-    const { group, description, secret = false, expected } = describedAs(schema);
+/** Makes the schema of a setting only where something is asked that depends on it. */
+class Description implements SettingDescription {
+  readonly name: SettingName;
+  readonly flag: string;
+  readonly variable: string;
+  readonly group: SettingGroup;
+  readonly description: string;
+  readonly defaultValue: unknown;
+  readonly secret: boolean;
+  readonly #setting: Setting;
+
+  constructor(name: SettingName, setting: Setting) {
     const words = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    return {
-      name,
-      flag: `--${words}`,
-      variable: VARIABLE_PREFIX + words.replaceAll("-", "_").toUpperCase(),
-      group,
-      description,
-      defaultValue: schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined,
-      secret,
-      kind: toKind(type),
-      choices: toChoices(type),
-      expected: expected ?? toExpected(type),
-      itemKeys: toItemKeys(type),
-    };
-  });
-}
+    this.name = name;
+    this.flag = `--${words}`;
+    this.variable = VARIABLE_PREFIX + words.replaceAll("-", "_").toUpperCase();
+    this.group = setting.group;
+    this.description = setting.description;
+    this.defaultValue = setting.default;
+    this.secret = setting.secret ?? false;
+    this.#setting = setting;
+  }
 
-function describedAs(schema: z.ZodType): SettingMeta {
-  const meta = settingMetas.get(schema);
-  if (meta === undefined) throw new Error("a setting has no description");
-  return meta;
-}
+  // Reads the zod schema directly. Going through a JSON Schema takes ten times as long.
 
-/** Removes default and optional wrappers. */
-function unwrap(schema: unknown): unknown {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional
-    ? unwrap(schema.unwrap())
-    : schema;
+  get kind(): SettingKind {
+    return toKind(this.#setting.type());
+  }
+
+  get choices(): readonly string[] {
+    return toChoices(this.#setting.type());
+  }
+
+  get expected(): string {
+    return this.#setting.expected ?? toExpected(this.#setting.type());
+  }
+
+  get itemKeys(): readonly string[] {
+    return toItemKeys(this.#setting.type());
+  }
 }
 
 function toKind(type: unknown): SettingKind {

@@ -2,9 +2,8 @@
  * Merges the values given by flags, variables and a file, and checks that they fit together. Reports all problems at
  * once, each naming the setting as the operator wrote it.
  */
-import type { z } from "zod";
 import { toBackends } from "./backends.ts";
-import { settingsSchema, type SettingName, type Settings } from "./settings.ts";
+import { parseSettings, type SettingIssue, type SettingName, type Settings } from "./settings.ts";
 import { withoutCredentials } from "./mcp-servers.ts";
 import { portProblems } from "./port-sharing.ts";
 import { ENGINES } from "../engines/create-engine.ts";
@@ -45,12 +44,12 @@ export function resolveSettings(given: readonly SettingInput[], deployment: Depl
   const byName = new Map<SettingName, SettingInput>();
   for (const each of given) if (!byName.has(each.name)) byName.set(each.name, each);
 
-  const values = Object.fromEntries([...byName.values()].map((each) => [each.name, each.value]));
-  const result = settingsSchema.safeParse(values);
-  if (!result.success) {
-    throw new SettingsError(result.error.issues.map((issue) => toProblem(issue, byName)));
+  const values = new Map([...byName.values()].map((each) => [each.name, each.value]));
+  const parsed = parseSettings(values);
+  if (parsed.issues.length > 0) {
+    throw new SettingsError(parsed.issues.map((each) => toProblem(each, byName)));
   }
-  const settings = withKind(result.data, byName);
+  const settings = withKind(parsed.settings, byName);
   const problems = contradictions(settings, byName, deployment);
   if (problems.length > 0) throw new SettingsError(problems);
   return settings;
@@ -123,15 +122,17 @@ export function suggest(name: string, known: readonly string[]): string {
   return best.known === "" ? "" : ` Did you mean ${best.known}?`;
 }
 
-function toProblem(issue: z.core.$ZodIssue, given: ReadonlyMap<SettingName, SettingInput>): string {
-  const [name, ...rest] = issue.path;
+function toProblem(
+  { name, issue }: SettingIssue,
+  given: ReadonlyMap<SettingName, SettingInput>,
+): string {
   const setting = describedSettings().find((each) => each.name === name);
-  const source = setting && given.get(setting.name);
+  const source = given.get(name);
   if (setting === undefined || source === undefined) return issue.message;
-  if (rest.length === 0) {
+  if (issue.path.length === 0) {
     return `${source.source}: expected ${setting.expected}${got(setting, source.value)}.`;
   }
-  const where = `${source.source}: ${toPath(setting.name, rest)}`;
+  const where = `${source.source}: ${toPath(name, issue.path)}`;
   if (issue.code === "unrecognized_keys") {
     const [key = ""] = issue.keys;
     return `${where}: there is no ${key}.${suggest(key, setting.itemKeys)}`;

@@ -1,5 +1,6 @@
-/** Describes a setting: its group, its description, and the schemas that several settings share. */
+/** Defines a setting: its group, its type, its description, and the types that several settings share. */
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 
 /** The groups settings are listed in, in this order. */
 export const SETTING_GROUPS = {
@@ -19,29 +20,50 @@ export const SETTING_GROUPS = {
 
 export type SettingGroup = keyof typeof SETTING_GROUPS;
 
-/** A setting's metadata. */
+/** What operators are told about a setting. */
 export interface SettingMeta {
   readonly group: SettingGroup;
   /** One or two sentences from which an operator can decide. */
   readonly description: string;
   /** Its value never appears in output. */
   readonly secret?: true;
-  /** What a value looks like, where the description derived from the schema is unclear. */
+  /** What a value looks like, where the description derived from the type is unclear. */
   readonly expected?: string;
 }
 
-/** A setting's schema, with its metadata. */
-export function setting<S extends z.ZodType>(
-  group: SettingGroup,
-  schema: S,
-  meta: Omit<SettingMeta, "group">,
-): S {
-  settingMetas.add(schema, { group, ...meta });
-  return schema;
+/** The schemas are made at first use: an operator sets few of the settings, and all schemas take a Worker milliseconds. */
+export interface Setting<S extends z.ZodType = z.ZodType> extends SettingMeta {
+  /** The schema of a value that is given. */
+  readonly type: () => z.ZodType;
+  /** The schema of a value that may be absent. */
+  readonly schema: () => S;
+  /** Undefined: not set. */
+  readonly default?: unknown;
 }
 
-/** Group and description of each member of the settings schema. */
-export const settingMetas = z.registry<SettingMeta>();
+type MetaOf<T> = Omit<SettingMeta, "group"> & T;
+
+/** @param type makes the schema of its value. */
+export function setting<T extends z.ZodType>(
+  group: SettingGroup,
+  type: () => T,
+  meta: MetaOf<{ readonly default: z.core.util.NoUndefined<z.output<T>> }>,
+): Setting<z.ZodDefault<T>>;
+export function setting<T extends z.ZodType>(
+  group: SettingGroup,
+  type: () => T,
+  meta: MetaOf<{ readonly default?: never }>,
+): Setting<z.ZodOptional<T>>;
+export function setting(
+  group: SettingGroup,
+  makeType: () => z.ZodType,
+  meta: MetaOf<{ readonly default?: unknown }>,
+): Setting {
+  const type = lazy(makeType);
+  const { default: value } = meta;
+  const schema = lazy(() => (value === undefined ? type().optional() : type().default(value)));
+  return { ...meta, group, type, schema };
+}
 
 // Values
 

@@ -1,5 +1,5 @@
 /**
- * Every setting of the gateway, in one schema. Flags, environment variables, `--help`, the table in
+ * Every setting of the gateway, in one list. Flags, environment variables, `--help`, the table in
  * `docs/settings.md` and the list printed at start are all generated from it. To add a setting, add one line
  * to its group in `settings/` and read it where it is needed.
  *
@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import type { Setting } from "./setting.ts";
 import { accessSettings } from "./settings/access.ts";
 import { apiSettings } from "./settings/api.ts";
 import { engineSettings } from "./settings/engine.ts";
@@ -20,26 +21,78 @@ import { steeringSettings } from "./settings/steering.ts";
 import { storeSettings } from "./settings/store.ts";
 import { toolSettings } from "./settings/tools.ts";
 
-// `z.lazy` keeps the schema that it parses with, and makes another one for each `unwrap`.
-export const settingsSchema = z.lazy(
-  lazy(() =>
-    z.strictObject({
-      ...listeningSettings(),
-      ...engineSettings(),
-      ...harmonySettings(),
-      ...steeringSettings(),
-      ...reasoningSettings(),
-      ...apiSettings(),
-      ...toolSettings(),
-      ...storeSettings(),
-      ...accessSettings(),
-      ...limitSettings(),
-      ...logSettings(),
-      ...inspectSettings(),
-    }),
-  ),
+const settingsByName = lazy(() => ({
+  ...listeningSettings(),
+  ...engineSettings(),
+  ...harmonySettings(),
+  ...steeringSettings(),
+  ...reasoningSettings(),
+  ...apiSettings(),
+  ...toolSettings(),
+  ...storeSettings(),
+  ...accessSettings(),
+  ...limitSettings(),
+  ...logSettings(),
+  ...inspectSettings(),
+}));
+
+export type SettingName = keyof ReturnType<typeof settingsByName>;
+
+/** All settings, in the order of their groups. */
+export const listSettings = lazy(() =>
+  Object.entries<Setting>(settingsByName()).flatMap(([name, setting]) => {
+    return isSettingName(name) ? [{ name, setting }] : [];
+  }),
 );
+
+function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(settingsByName(), name);
+}
+
+// `z.lazy` keeps the schema that it parses with, and makes another one for each `unwrap`.
+export const settingsSchema = z.lazy(lazy(() => z.strictObject(toShape(settingsByName()))));
+
+type Shape<D extends Readonly<Record<string, Setting>>> = {
+  [Name in keyof D]: ReturnType<D[Name]["schema"]>;
+};
+
+function toShape<D extends Readonly<Record<string, Setting>>>(settings: D): Shape<D>;
+function toShape(settings: Readonly<Record<string, Setting>>): Record<string, z.ZodType> {
+  const schemas = Object.entries(settings).map(([name, { schema }]) => [name, schema()] as const);
+  return Object.fromEntries(schemas);
+}
 
 export type Settings = z.output<typeof settingsSchema>;
 
-export type SettingName = keyof Settings;
+export interface ParsedSettings {
+  /** Without those that have an issue. */
+  readonly settings: Settings;
+  readonly issues: readonly SettingIssue[];
+}
+
+/** What is wrong with the value of a setting. The path of the issue begins within that value. */
+export interface SettingIssue {
+  readonly name: SettingName;
+  readonly issue: z.core.$ZodIssue;
+}
+
+/** Parses as {@link settingsSchema} does, with no schemas but those of the values given. */
+export function parseSettings(given: ReadonlyMap<SettingName, unknown>): ParsedSettings;
+export function parseSettings(given: ReadonlyMap<SettingName, unknown>): {
+  readonly settings: object;
+  readonly issues: readonly SettingIssue[];
+} {
+  const issues: SettingIssue[] = [];
+  const parsed: [name: SettingName, value: unknown][] = [];
+  for (const { name, setting } of listSettings()) {
+    const value = given.get(name);
+    const result = value === undefined ? undefined : setting.type().safeParse(value);
+    if (result?.success === false) {
+      issues.push(...result.error.issues.map((issue) => ({ name, issue })));
+      continue;
+    }
+    const effective = result ? result.data : setting.default;
+    if (effective !== undefined) parsed.push([name, effective]);
+  }
+  return { settings: Object.fromEntries(parsed), issues };
+}

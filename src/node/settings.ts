@@ -99,8 +99,12 @@ function readFlags(args: readonly string[]): {
 }
 
 function tokenize(args: readonly string[]) {
-  const flags = describedSettings().map(({ flag, kind }) => {
-    return [flag.slice(2), { type: kind === "boolean" ? "boolean" : "string" }] as const;
+  const written = new Set(args.map((arg) => arg.replace(/^--(no-)?|=.*$/gs, "")));
+  const flags = describedSettings().flatMap((setting) => {
+    const name = setting.flag.slice(2);
+    // The kinds of all settings take milliseconds to find out.
+    if (!written.has(name)) return [];
+    return [[name, { type: setting.kind === "boolean" ? "boolean" : "string" }] as const];
   });
   const options = {
     ...Object.fromEntries(flags),

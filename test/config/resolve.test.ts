@@ -56,8 +56,17 @@ test("without anything given, the defaults serve the demo engine to this machine
   ]);
 });
 
-test("the schema is built once: at a start it is parsed with and described", () => {
+test("the schema is built once", () => {
   expect(settingsSchema.unwrap()).toBe(settingsSchema.unwrap());
+});
+
+test.each<Record<string, unknown>>([
+  {},
+  { port: 1, engineHttp: undefined, keys: [`alice:${HASH}`], backends: [{ engine: "demo" }] },
+  { mcpServers: { docs: { url: "https://mcp.example" } }, aliases: ["a"], inspect: true },
+])("%j are the settings that the schema makes of it, in its order", (values) => {
+  const settings = resolveSettings(given(values), { public: false });
+  expect(JSON.stringify(settings)).toBe(JSON.stringify(settingsSchema.parse(values)));
 });
 
 test("the steering defaults equal those of the turn", () => {

@@ -5,32 +5,37 @@ import { setting } from "../setting.ts";
 
 export function accessSettings() {
   return {
-    keys: setting("access", z.array(clientKey()).default([]), {
+    keys: setting("access", () => z.array(clientKey()), {
+      default: [],
       description:
         "Who may use the gateway: `name:sha256` pairs, or objects with `name`, `sha256` and, where " +
         "this key differs, `reasoningPolicy`, `reasoningContentMirror`, `reasoningEvents`, `maxQueuedPerKey`, " +
         "`maxConcurrentPerKey`, `maxBackgroundPerKey`, `maxSocketsPerKey`, `storeMaxBytesPerKey`, " +
         "`storeMaxEntriesPerKey` and `maxBuiltinCallsPerKey`. Create one with `harmony-gateway key`. None: no key is required.",
     }),
-    open: setting("access", z.boolean().default(false), {
+    open: setting("access", z.boolean, {
+      default: false,
       description: "Serve without keys even where other machines can reach the gateway.",
     }),
-    allowedHosts: setting("access", z.array(z.string().min(1)).default([]), {
+    allowedHosts: setting("access", () => z.array(z.string().min(1)), {
+      default: [],
       description:
         "Host names accepted besides addresses, `localhost` and `*.localhost`, while the gateway requires no key and " +
         "listens on loopback only. Protects against web pages that point their own name to it (DNS rebinding).",
     }),
-    isolateCaches: setting("access", z.enum(["auto", "on", "off"]).default("auto"), {
+    isolateCaches: setting("access", () => z.enum(["auto", "on", "off"]), {
+      default: "auto",
       description:
         "Separate the inference server's prefix cache by key, so that response times do not reveal what other keys have " +
         "sent. A prompt that all keys share is then processed once per key. auto: on with more than one key.",
     }),
-    metrics: setting("access", z.enum(["key", "open", "off"]).default("key"), {
+    metrics: setting("access", () => z.enum(["key", "open", "off"]), {
+      default: "key",
       description:
         "Access to `/metrics`: with a key (without `keys`, open), open, or off. Metrics name models and backends and " +
         "count requests and tokens.",
     }),
-    corsOrigins: setting("access", z.array(z.string().min(1)).optional(), {
+    corsOrigins: setting("access", () => z.array(z.string().min(1)), {
       description:
         "Origins of web pages that may call the gateway; `*` is any. Absent: any when `keys` or `open` " +
         "is set, otherwise only pages served from this machine.",

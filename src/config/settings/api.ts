@@ -4,32 +4,31 @@ import { setting } from "../setting.ts";
 
 export function apiSettings() {
   return {
-    unsupportedTools: setting("api", z.enum(["skip", "refuse"]).default("skip"), {
+    unsupportedTools: setting("api", () => z.enum(["skip", "refuse"]), {
+      default: "skip",
       description:
         "Tools and input items of the Responses API, and server tools of the Messages API, that gpt-oss does not " +
         "support, such as web_search: leave them out, or answer 400.",
     }),
-    toolNamespaces: setting("api", z.enum(["own", "flat"]).default("own"), {
+    toolNamespaces: setting("api", () => z.enum(["own", "flat"]), {
+      default: "own",
       description:
         "How the model is shown tools with a namespace, such as those of MCP servers: each namespace as one of its own, " +
         "or all of them as functions named `namespace__tool`. Calls are read in either spelling.",
     }),
-    mediaInput: setting("api", z.enum(["refuse", "placeholder"]).optional(), {
+    mediaInput: setting("api", () => z.enum(["refuse", "placeholder"]), {
       description:
         "Images and files in the Responses and Messages APIs: answer 400, or replace each by a note that the model cannot " +
         "see it. Absent: refuse in the Responses API, placeholder in the Messages API, whose clients would repeat " +
         "the image, and so the error, in every later request.",
     }),
-    claudeAliases: setting(
-      "api",
-      z.array(z.string().regex(/^(?:[^=*]+\*?=)?[^=*]+$/)).default([]),
-      {
-        description:
-          "Which models the Messages API uses for names it does not serve, for programs that ask for Claude: " +
-          "`claude-haiku-*=openai/gpt-oss-20b`, or a model alone for every `claude-*`. The first match applies. " +
-          "Such programs assume the context length of the model they asked for.",
-        expected: "names of served models, each after `pattern=` or alone",
-      },
-    ),
+    claudeAliases: setting("api", () => z.array(z.string().regex(/^(?:[^=*]+\*?=)?[^=*]+$/)), {
+      default: [],
+      description:
+        "Which models the Messages API uses for names it does not serve, for programs that ask for Claude: " +
+        "`claude-haiku-*=openai/gpt-oss-20b`, or a model alone for every `claude-*`. The first match applies. " +
+        "Such programs assume the context length of the model they asked for.",
+      expected: "names of served models, each after `pattern=` or alone",
+    }),
   };
 }

@@ -5,47 +5,52 @@ import { count, milliseconds, setting, url } from "../setting.ts";
 
 export function engineSettings() {
   return {
-    engine: setting("engine", engineKind().default("demo"), {
+    engine: setting("engine", engineKind, {
+      default: "demo",
       description:
         "Kind of inference server. `auto` asks the server at `url`, and takes a GGUF file as `model` for `llama`. `demo` is " +
         "built in and answers by fixed rules, without a model. When `url` or `model` is set, the default is auto.",
     }),
-    url: setting("engine", url().optional(), {
+    url: setting("engine", url, {
       description:
         "Base URL of the inference server, for instance http://127.0.0.1:8000. Absent: the default address of " +
         "that kind on this machine.",
     }),
-    model: setting("engine", z.string().min(1).default("openai/gpt-oss-20b"), {
+    model: setting("engine", () => z.string().min(1), {
+      default: "openai/gpt-oss-20b",
       description:
         "The model's name at the inference server, or a GGUF file to run in this process: its path, `hf:user/repository/file.gguf` " +
         "or a URL.",
     }),
-    engineKey: setting("engine", z.string().min(1).optional(), {
+    engineKey: setting("engine", () => z.string().min(1), {
       description: "API key the gateway sends to the inference server.",
       secret: true,
     }),
-    servedName: setting("engine", z.string().min(1).optional(), {
+    servedName: setting("engine", () => z.string().min(1), {
       description:
         "The model's name for clients. Absent: the same as `model`, or the name that a GGUF file stands for.",
     }),
-    aliases: setting("engine", z.array(z.string().min(1)).default([]), {
+    aliases: setting("engine", () => z.array(z.string().min(1)), {
+      default: [],
       description: "Additional names clients may use for the model.",
     }),
-    contextLength: setting("engine", count().optional(), {
+    contextLength: setting("engine", count, {
       description:
         "Tokens of prompt and answer together. Absent: as reported by the inference server.",
     }),
-    maxConcurrent: setting("engine", count().optional(), {
+    maxConcurrent: setting("engine", count, {
       description:
         "Maximum concurrent requests to the inference server; further ones wait in the gateway (`maxQueued`). Absent: " +
         "no limit, the server queues them itself.",
     }),
-    tokenEndpoint: setting("engine", z.boolean().default(false), {
+    tokenEndpoint: setting("engine", z.boolean, {
+      default: false,
       description:
         "vLLM only: use `/inference/v1/generate` where the server has it. That endpoint still changes between " +
         "versions.",
     }),
-    backends: setting("engine", z.array(backendEntry()).default([]), {
+    backends: setting("engine", () => z.array(backendEntry()), {
+      default: [],
       description:
         "Several engines instead of the one above: a list of objects with `engine`, `url`, `model`, " +
         "`engineKey`, `servedName`, `aliases`, `contextLength`, `maxConcurrent`, `tokenEndpoint`, `name` (in logs " +
@@ -53,15 +58,18 @@ export function engineSettings() {
         "`servedName` serve one model together. Preferably set in the config file.",
       secret: true,
     }),
-    engineHttp: setting("engine", z.enum(["own", "undici"]).default("own"), {
+    engineHttp: setting("engine", () => z.enum(["own", "undici"]), {
+      default: "own",
       description:
         "HTTP client for inference servers at http:// URLs: the gateway's own, which takes less CPU, or undici. Servers at " +
         "https:// URLs are always reached through undici. Not on Workers.",
     }),
-    healthIntervalMs: setting("engine", milliseconds().default(5_000), {
+    healthIntervalMs: setting("engine", milliseconds, {
+      default: 5_000,
       description: "Interval of health checks of the inference servers. Not on Workers.",
     }),
-    breakerFailures: setting("engine", count().default(3), {
+    breakerFailures: setting("engine", count, {
+      default: 3,
       description:
         "Consecutive failures to reach an inference server after which it gets no requests for a while: one second, " +
         "then longer, up to 15. The last server left still gets requests.",

@@ -4,22 +4,22 @@ import { setting } from "../setting.ts";
 
 export function harmonySettings() {
   return {
-    identity: setting(
-      "harmony",
-      z.string().default("You are ChatGPT, a large language model trained by OpenAI."),
-      {
-        description: "First line of the system message. gpt-oss was trained with the default.",
-      },
-    ),
-    knowledgeCutoff: setting("harmony", z.string().default("2024-06"), {
+    identity: setting("harmony", () => z.string(), {
+      default: "You are ChatGPT, a large language model trained by OpenAI.",
+      description: "First line of the system message. gpt-oss was trained with the default.",
+    }),
+    knowledgeCutoff: setting("harmony", () => z.string(), {
+      default: "2024-06",
       description: "The model's knowledge cutoff, as given in the system message.",
     }),
-    date: setting("harmony", z.union([z.enum(["today", "none"]), z.iso.date()]).default("today"), {
+    date: setting("harmony", () => z.union([z.enum(["today", "none"]), z.iso.date()]), {
+      default: "today",
       description:
         "The current date in the system message: the day in UTC, a fixed day, or no date.",
       expected: "today, none or a day such as 2026-01-31",
     }),
-    layout: setting("harmony", z.enum(["reference", "channel-first"]).default("reference"), {
+    layout: setting("harmony", () => z.enum(["reference", "channel-first"]), {
+      default: "reference",
       description:
         "Position of the channel in the header of a tool call: as openai/harmony writes it, or first.",
     }),

@@ -4,38 +4,38 @@ import { bytes, count, setting } from "../setting.ts";
 
 export function inspectSettings() {
   return {
-    inspect: setting("inspect", z.boolean().optional(), {
+    inspect: setting("inspect", z.boolean, {
       description:
         "Record turns in memory and show them at /inspect, behind a token that is printed at the start. Default: on for the " +
         "demo engine on loopback without keys, otherwise off. On Node only.",
     }),
-    inspectKey: setting(
-      "inspect",
-      z.string().min(16, "expected at least 16 characters").optional(),
-      {
-        description:
-          "The token of /inspect instead of a random one, at least 16 characters. Required behind a reverse proxy: without " +
-          "it, requests with forwarding headers are refused.",
-        secret: true,
-      },
-    ),
-    inspectMaxRecords: setting("inspect", count().default(1000), {
+    inspectKey: setting("inspect", () => z.string().min(16, "expected at least 16 characters"), {
+      description:
+        "The token of /inspect instead of a random one, at least 16 characters. Required behind a reverse proxy: without " +
+        "it, requests with forwarding headers are refused.",
+      secret: true,
+    }),
+    inspectMaxRecords: setting("inspect", count, {
+      default: 1000,
       description: "Maximum recorded turns in memory. The oldest are dropped first.",
     }),
-    inspectMaxBytes: setting("inspect", bytes().default(67_108_864), {
+    inspectMaxBytes: setting("inspect", bytes, {
+      default: 67_108_864,
       description:
         "Maximum bytes of recorded turns in memory, as an estimate. One turn may use a quarter; the rest of it is left out.",
     }),
-    recordContent: setting("inspect", z.boolean().default(true), {
+    recordContent: setting("inspect", z.boolean, {
+      default: true,
       description:
         "Keep texts and token ids in recorded turns. Off: only structure, sizes, names and times, in memory and in files.",
     }),
-    capture: setting("inspect", z.string().min(1).optional(), {
+    capture: setting("inspect", () => z.string().min(1), {
       description:
         "Folder into which every turn is written as a JSON file, with prompts and answers, for harmony-gateway replay. On " +
         "Node only.",
     }),
-    captureMaxBytes: setting("inspect", bytes().default(1_073_741_824), {
+    captureMaxBytes: setting("inspect", bytes, {
+      default: 1_073_741_824,
       description: "Maximum bytes of the files in that folder. The oldest are deleted first.",
     }),
   };

@@ -5,77 +5,93 @@ import { bytes, count, milliseconds, setting } from "../setting.ts";
 
 export function limitSettings() {
   return {
-    maxBodyBytes: setting("limits", bytes().default(33_554_432), {
+    maxBodyBytes: setting("limits", bytes, {
+      default: 33_554_432,
       description: "Maximum bytes of a request body.",
     }),
-    maxMessages: setting("limits", count().default(10_000), {
+    maxMessages: setting("limits", count, {
+      default: 10_000,
       description: "Maximum messages or input items in a request.",
     }),
-    maxParts: setting("limits", count().default(20_000), {
+    maxParts: setting("limits", count, {
+      default: 20_000,
       description:
         "Maximum content parts, tool calls and other list entries in all messages or input items of a request together.",
     }),
-    maxValues: setting("limits", count().default(250_000), {
+    maxValues: setting("limits", count, {
+      default: 250_000,
       description: "Maximum JSON values of any kind in a request.",
     }),
-    maxTools: setting("limits", count().default(512), {
+    maxTools: setting("limits", count, {
+      default: 512,
       description: "Maximum tools in a request, including those in namespaces.",
     }),
-    maxDepth: setting("limits", z.int().min(1).max(MAX_JSON_DEPTH).default(64), {
+    maxDepth: setting("limits", () => z.int().min(1).max(MAX_JSON_DEPTH), {
+      default: 64,
       description: "Maximum nesting depth of JSON in a request, including schemas.",
     }),
-    maxQueued: setting("limits", z.int().min(0).default(256), {
+    maxQueued: setting("limits", () => z.int().min(0), {
+      default: 256,
       description:
         "Maximum requests that wait for an inference server of a model, where its servers have " +
         "`maxConcurrent`. Further ones are answered 503 with Retry-After.",
     }),
-    maxQueuedPerKey: setting("limits", z.int().min(0).optional(), {
+    maxQueuedPerKey: setting("limits", () => z.int().min(0), {
       description:
         "Maximum waiting requests of one key. Further ones are answered 429 with Retry-After. Absent: `maxQueued`, which " +
         "keys then share. A key may have its own value.",
     }),
-    maxConcurrentPerKey: setting("limits", count().optional(), {
+    maxConcurrentPerKey: setting("limits", count, {
       description:
         "Maximum concurrent requests of one key to a model, each of `n` choices counted; further ones wait. Absent: as many " +
         "as there is room for, and an equal share while other keys wait. A key may have its own value.",
     }),
-    maxBackgroundPerKey: setting("limits", count().default(32), {
+    maxBackgroundPerKey: setting("limits", count, {
+      default: 32,
       description:
         "Maximum concurrent background responses of one key, including queued ones. Further ones are answered 429 with " +
         "Retry-After. A key may have its own value.",
     }),
-    maxBackground: setting("limits", count().default(256), {
+    maxBackground: setting("limits", count, {
+      default: 256,
       description:
         "Maximum concurrent background responses of all keys together. Further ones are answered 503.",
     }),
-    maxSocketsPerKey: setting("limits", count().default(128), {
+    maxSocketsPerKey: setting("limits", count, {
+      default: 128,
       description:
         "Maximum open WebSockets of one key. Further ones are refused with 429. A key may have its own value.",
     }),
-    queueTimeoutMs: setting("limits", milliseconds().default(60_000), {
+    queueTimeoutMs: setting("limits", milliseconds, {
+      default: 60_000,
       description: "Maximum wait of a request for an inference server with room. After it: 503.",
     }),
-    connectTimeoutMs: setting("limits", milliseconds().default(10_000), {
+    connectTimeoutMs: setting("limits", milliseconds, {
+      default: 10_000,
       description: "Maximum wait for a connection to the inference server.",
     }),
-    firstTokenTimeoutMs: setting("limits", milliseconds().default(600_000), {
+    firstTokenTimeoutMs: setting("limits", milliseconds, {
+      default: 600_000,
       description:
         "Maximum wait for the first token, including queueing and prompt processing at the server.",
     }),
-    idleTimeoutMs: setting("limits", milliseconds().default(300_000), {
+    idleTimeoutMs: setting("limits", milliseconds, {
+      default: 300_000,
       description: "Maximum wait between two tokens.",
     }),
-    textCacheBytes: setting("limits", z.int().min(0).optional(), {
+    textCacheBytes: setting("limits", () => z.int().min(0), {
       description:
         "Most bytes of cached texts, as an estimate: encoded messages and parsed tools, which a client sends again with every " +
         "turn, and for a quarter of it the messages of earlier request bodies, which are not parsed again. 100,000 tokens of " +
         "English take about 1.6 MB, and 1.4 MB of the quarter. 0: none. Absent: 67108864 on Node, 16777216 elsewhere.",
     }),
-    keepAliveMs: setting("limits", milliseconds().default(15_000), {
+    keepAliveMs: setting("limits", milliseconds, {
+      default: 15_000,
       description: "Idle time of a stream after which the client is sent a keep-alive.",
     }),
 
-    clientIdleTimeoutMs: setting("limits", milliseconds().default(60_000), {
+    clientIdleTimeoutMs: setting("limits", milliseconds, {
+      default: 60_000,
       description:
         "How long a client may leave sent data unread before it is disconnected and its turn stopped.",
     }),

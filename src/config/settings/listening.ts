@@ -4,24 +4,28 @@ import { milliseconds, setting } from "../setting.ts";
 
 export function listeningSettings() {
   return {
-    host: setting("listening", z.string().min(1).default("127.0.0.1"), {
+    host: setting("listening", () => z.string().min(1), {
+      default: "127.0.0.1",
       description:
         "Address to listen on. Any address other than loopback requires `keys` or `open`.",
     }),
-    port: setting("listening", z.int().min(0).max(65_535).default(8787), {
+    port: setting("listening", () => z.int().min(0).max(65_535), {
+      default: 8787,
       description: "Port to listen on. 0: any free port.",
     }),
-    reusePort: setting("listening", z.boolean().default(false), {
+    reusePort: setting("listening", z.boolean, {
+      default: false,
       description:
         "Share `port` with other processes that are started the same way: the system distributes connections over them, so " +
         "that every core serves. On Node for Linux. Requires a `store` that they share, or the policy `sealed`.",
     }),
-    metricsPort: setting("listening", z.int().min(0).max(65_535).optional(), {
+    metricsPort: setting("listening", () => z.int().min(0).max(65_535), {
       description:
         "A second port, with `/metrics`, `/health` and `/ready` of this process only. For processes that share `port`, " +
         "where a scrape reaches any of them. 0: any free port. On Node only.",
     }),
-    shutdownGraceMs: setting("listening", milliseconds(0).default(30_000), {
+    shutdownGraceMs: setting("listening", () => milliseconds(0), {
+      default: 30_000,
       description:
         "After SIGINT or SIGTERM, how long in-flight requests and background responses may continue. One second before " +
         "the end, the rest is stopped with an error; then connections are closed.",

@@ -4,16 +4,19 @@ import { setting } from "../setting.ts";
 
 export function logSettings() {
   return {
-    log: setting("log", z.enum(["silent", "error", "warn", "info", "debug"]).default("info"), {
+    log: setting("log", () => z.enum(["silent", "error", "warn", "info", "debug"]), {
+      default: "info",
       description:
         "Least severe level that is logged, on stdout; at `info`, one line per request, at `debug`, the settings too.",
     }),
-    logFormat: setting("log", z.enum(["auto", "text", "json"]).default("auto"), {
+    logFormat: setting("log", () => z.enum(["auto", "text", "json"]), {
+      default: "auto",
       description:
         "`text`: lines for people. `json`: a JSON object per line. auto: text on a terminal, JSON anywhere else, and " +
         "always JSON on Workers.",
     }),
-    logContent: setting("log", z.boolean().default(false), {
+    logContent: setting("log", z.boolean, {
+      default: false,
       description: "Log prompts, reasoning and answers too. For debugging only.",
     }),
   };

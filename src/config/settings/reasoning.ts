@@ -6,30 +6,36 @@ import { milliseconds, setting } from "../setting.ts";
 
 export function reasoningSettings() {
   return {
-    reasoningPolicy: setting("reasoning", reasoningPolicy().default("raw"), {
+    reasoningPolicy: setting("reasoning", reasoningPolicy, {
+      default: "raw",
       description:
         "How clients receive the model's reasoning: as text, encrypted, to be sent back only, " +
         "as a summary only (needs `reasoningSummaries`; not in the Messages API), or not at all. A key may have its own value.",
     }),
-    reasoningSummaries: setting("reasoning", z.boolean().default(false), {
+    reasoningSummaries: setting("reasoning", z.boolean, {
+      default: false,
       description:
         "Make summaries of the reasoning for requests that ask for them (`reasoning.summary`; not in the Messages API), and for " +
         "keys with the policy `summary`. Each costs a small completion of the model, and clients such as Codex ask by default.",
     }),
-    reasoningSummaryWaitMs: setting("reasoning", milliseconds().default(5_000), {
+    reasoningSummaryWaitMs: setting("reasoning", milliseconds, {
+      default: 5_000,
       description:
         "Maximum wait for a summary. Output that follows the reasoning is held back meanwhile. After the wait, there is no summary.",
     }),
-    reasoningContentMirror: setting("reasoning", z.boolean().default(false), {
+    reasoningContentMirror: setting("reasoning", z.boolean, {
+      default: false,
       description:
         "Repeat `reasoning` as `reasoning_content`, for clients that read only that. A key may have its own value.",
     }),
-    sealingKeys: setting("reasoning", z.array(sealingKey()).default([]), {
+    sealingKeys: setting("reasoning", () => z.array(sealingKey()), {
+      default: [],
       description:
         "Keys for sealed reasoning, newest first: the first one encrypts, all decrypt. Replicas must share them.",
       secret: true,
     }),
-    reasoningEvents: setting("reasoning", reasoningEvents().default("reasoning_text"), {
+    reasoningEvents: setting("reasoning", reasoningEvents, {
+      default: "reasoning_text",
       description:
         "Names of the reasoning events of the Responses API: `response.reasoning_text.…`, which OpenAI's and most other " +
         "clients read, or `response.reasoning.…`, as in the Open Responses schema. /open-responses/v1 and models " +

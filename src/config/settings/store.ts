@@ -4,47 +4,45 @@ import { bytes, count, milliseconds, setting } from "../setting.ts";
 
 export function storeSettings() {
   return {
-    store: setting(
-      "store",
-      z
-        .string()
-        .regex(/^(memory|rediss?:\/\/.+|kv:\w+)$/)
-        .default("memory"),
-      {
-        description:
-          "Where reasoning and stored responses are kept: in this process, in Redis (redis://host:6379), " +
-          "or, on Workers, in the KV namespace bound under a name (kv:STORE).",
-        expected: "memory, a redis:// or rediss:// URL, or kv:BINDING",
-        secret: true,
-      },
-    ),
-    storeTtlSeconds: setting("store", count().default(86_400), {
+    store: setting("store", () => z.string().regex(/^(memory|rediss?:\/\/.+|kv:\w+)$/), {
+      default: "memory",
+      description:
+        "Where reasoning and stored responses are kept: in this process, in Redis (redis://host:6379), " +
+        "or, on Workers, in the KV namespace bound under a name (kv:STORE).",
+      expected: "memory, a redis:// or rediss:// URL, or kv:BINDING",
+      secret: true,
+    }),
+    storeTtlSeconds: setting("store", count, {
+      default: 86_400,
       description: "How long an entry is kept.",
     }),
-    storeTimeoutMs: setting("store", milliseconds().default(500), {
+    storeTimeoutMs: setting("store", milliseconds, {
+      default: 500,
       description:
         "Maximum wait for the store. After it, reasoning counts as lost, and requests that depend on a " +
         "stored response or conversation are answered 503.",
     }),
-    storeMaxEntries: setting("store", count().default(10_000), {
+    storeMaxEntries: setting("store", count, {
+      default: 10_000,
       description:
         "Maximum entries in the memory store. When it is full, the tenant with the most entries loses its oldest ones.",
     }),
-    storeMaxBytes: setting("store", bytes().default(67_108_864), {
+    storeMaxBytes: setting("store", bytes, {
+      default: 67_108_864,
       description:
         "Maximum bytes in the memory store. When it is full, the tenant with the most bytes loses its oldest entries.",
     }),
-    storeMaxEntryBytes: setting("store", bytes().optional(), {
+    storeMaxEntryBytes: setting("store", bytes, {
       description:
         "Maximum bytes of a stored response or conversation, in any store. Larger ones are refused with 413 before they are " +
         "generated or extended. Absent: an eighth of `storeMaxBytes`.",
     }),
-    storeMaxEntriesPerKey: setting("store", count().optional(), {
+    storeMaxEntriesPerKey: setting("store", count, {
       description:
         "Maximum entries of one key in the memory store, even when the store has room; the oldest are removed first. " +
         "Absent: no limit per key.",
     }),
-    storeMaxBytesPerKey: setting("store", bytes().optional(), {
+    storeMaxBytesPerKey: setting("store", bytes, {
       description:
         "Maximum bytes of one key in the memory store, even when the store has room; the oldest entries are removed first. " +
         "Absent: no limit per key.",

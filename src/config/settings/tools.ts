@@ -5,7 +5,8 @@ import { count, milliseconds, setting, url } from "../setting.ts";
 
 export function toolSettings() {
   return {
-    builtinTools: setting("tools", z.array(z.enum(["browser", "python"])).default([]), {
+    builtinTools: setting("tools", () => z.array(z.enum(["browser", "python"])), {
+      default: [],
       description:
         "Tools the gateway runs for the model when a request asks for web search or a code interpreter: `browser`, " +
         "which needs `browserSearch`, and `python`. See docs/tools.md.",
@@ -13,21 +14,24 @@ export function toolSettings() {
     ...browserSettings(),
     ...pythonSettings(),
     ...mcpSettings(),
-    citations: setting("tools", z.enum(["link", "annotate", "raw"]).default("link"), {
+    citations: setting("tools", () => z.enum(["link", "annotate", "raw"]), {
+      default: "link",
       description:
         "How citations appear in answers: as Markdown links with annotations, as annotations alone, or as the model " +
         "writes them (`【1†L3】`).",
     }),
-    maxBuiltinCalls: setting("tools", count().default(30), {
+    maxBuiltinCalls: setting("tools", count, {
+      default: 30,
       description:
         "Maximum calls to tools the gateway runs in one response. A request may ask for fewer.",
     }),
-    maxBuiltinCallsPerKey: setting("tools", count().optional(), {
+    maxBuiltinCallsPerKey: setting("tools", count, {
       description:
         "Maximum calls of browser and python by one key in an hour, in each process of the gateway. Further ones fail, " +
         "and the model is told to answer. Absent: no limit.",
     }),
-    builtinTimeoutMs: setting("tools", milliseconds().default(600_000), {
+    builtinTimeoutMs: setting("tools", milliseconds, {
+      default: 600_000,
       description: "Maximum time of all calls to tools the gateway runs in one response together.",
     }),
   };
@@ -37,32 +41,35 @@ function browserSettings() {
   return {
     browserSearch: setting(
       "tools",
-      z.enum(["searxng", "exa", "brave", "tavily", "you", "local"]).default("local"),
+      () => z.enum(["searxng", "exa", "brave", "tavily", "you", "local"]),
       {
+        default: "local",
         description:
           "Search service of the browser tool: SearXNG by `browserSearchUrl`, another one by `browserSearchKey`, or " +
           "`local`, which searches text files and uses no network.",
       },
     ),
-    browserSearchUrl: setting("tools", url().optional(), {
+    browserSearchUrl: setting("tools", url, {
       description:
         "Address of the search service. Required for SearXNG; the others have one. Requests to it are not restricted " +
         "to public addresses.",
     }),
-    browserSearchKey: setting("tools", z.string().min(1).optional(), {
+    browserSearchKey: setting("tools", () => z.string().min(1), {
       description: "API key of the search service. SearXNG needs none.",
       secret: true,
     }),
-    browserSearchFolder: setting("tools", z.string().min(1).optional(), {
+    browserSearchFolder: setting("tools", () => z.string().min(1), {
       description:
         "Folder of Markdown, HTML and text files that `browserSearch` `local` searches. Absent: a few sample documents.",
     }),
-    browserAllow: setting("tools", z.array(z.string().min(1)).default([]), {
+    browserAllow: setting("tools", () => z.array(z.string().min(1)), {
+      default: [],
       description:
         "Domains whose pages the browser tool may open and list, with their subdomains. Empty: all. A page can ask the " +
         "model to put the conversation into an address; this limits where such an address can lead.",
     }),
-    browserDeny: setting("tools", z.array(z.string().min(1)).default([]), {
+    browserDeny: setting("tools", () => z.array(z.string().min(1)), {
+      default: [],
       description:
         "Domains whose pages the browser tool may not open, whatever `browserAllow` says.",
     }),
@@ -71,53 +78,55 @@ function browserSettings() {
 
 function pythonSettings() {
   return {
-    pythonRuntime: setting(
-      "tools",
-      z.enum(["deno", "http", "mcp", "unsafe-node"]).default("deno"),
-      {
-        description:
-          "What runs the code of the python tool: Pyodide in Deno, which isolates it (`denoPath`, `pyodideFolder`), a sandbox " +
-          "elsewhere (`pythonUrl`; `mcp`: an MCP server with a tool for code), or Pyodide in Node, where code can do whatever the gateway can. On Workers, " +
-          "`http` only.",
-      },
-    ),
-    pythonUrl: setting("tools", url().optional(), {
+    pythonRuntime: setting("tools", () => z.enum(["deno", "http", "mcp", "unsafe-node"]), {
+      default: "deno",
+      description:
+        "What runs the code of the python tool: Pyodide in Deno, which isolates it (`denoPath`, `pyodideFolder`), a sandbox " +
+        "elsewhere (`pythonUrl`; `mcp`: an MCP server with a tool for code), or Pyodide in Node, where code can do whatever the gateway can. On Workers, " +
+        "`http` only.",
+    }),
+    pythonUrl: setting("tools", url, {
       description: "Address of the sandbox of `pythonRuntime` `http` or `mcp`. See docs/python.md.",
     }),
-    pythonKey: setting("tools", z.string().min(1).optional(), {
+    pythonKey: setting("tools", () => z.string().min(1), {
       description: "API key the gateway sends to the sandbox.",
       secret: true,
     }),
-    denoPath: setting("tools", z.string().min(1).optional(), {
+    denoPath: setting("tools", () => z.string().min(1), {
       description: "Path of Deno. Absent: the npm package `deno`, or the one in the path.",
     }),
-    pyodideFolder: setting("tools", z.string().min(1).optional(), {
+    pyodideFolder: setting("tools", () => z.string().min(1), {
       description: "Folder of Pyodide. Absent: the npm package `pyodide`.",
     }),
-    pythonPackages: setting("tools", z.string().min(1).optional(), {
+    pythonPackages: setting("tools", () => z.string().min(1), {
       description:
         "Folder of wheels that code may import besides the standard library. The model is told their names.",
     }),
-    pythonCache: setting("tools", z.string().min(1).optional(), {
+    pythonCache: setting("tools", () => z.string().min(1), {
       description:
         "Folder for the snapshot that interpreters start from, 31 MB. Absent: `harmony-gateway` in the user's cache folder.",
     }),
-    pythonTimeoutMs: setting("tools", milliseconds().default(60_000), {
+    pythonTimeoutMs: setting("tools", milliseconds, {
+      default: 60_000,
       description: "Maximum time of one call of python. After it, the interpreter is killed.",
     }),
-    pythonMemory: setting("tools", z.int().min(134_217_728).default(536_870_912), {
+    pythonMemory: setting("tools", () => z.int().min(134_217_728), {
+      default: 536_870_912,
       description:
         "Maximum bytes of Python's memory in one interpreter. Its process uses about 150 MB more.",
     }),
-    pythonIdleMs: setting("tools", milliseconds().default(300_000), {
+    pythonIdleMs: setting("tools", milliseconds, {
+      default: 300_000,
       description:
         "How long an interpreter waits for the next turn of its conversation. Then its variables and files are gone.",
     }),
-    maxInterpreters: setting("tools", count().default(4), {
+    maxInterpreters: setting("tools", count, {
+      default: 4,
       description:
         "Maximum number of interpreters. Further calls wait for up to 30 seconds; then the model is told that none is free.",
     }),
-    maxInterpretersPerKey: setting("tools", count().default(2), {
+    maxInterpretersPerKey: setting("tools", count, {
+      default: 2,
       description: "Maximum interpreters of one key.",
     }),
   };
@@ -125,19 +134,22 @@ function pythonSettings() {
 
 function mcpSettings() {
   return {
-    mcpServers: setting("tools", mcpServers().default({}), {
+    mcpServers: setting("tools", mcpServers, {
+      default: {},
       description:
         "MCP servers whose tools requests may use, by label: an address with `headers`, or a program with `args` and `env`; " +
         "`allowedTools`, `requireApproval`, `description`, `timeoutMs`. A JSON object. See docs/tools.md.",
       secret: true,
       expected: "an object of MCP servers by label",
     }),
-    mcpFromRequests: setting("tools", z.array(z.string().min(1)).default([]), {
+    mcpFromRequests: setting("tools", () => z.array(z.string().min(1)), {
+      default: [],
       description:
         "Hosts of MCP servers that requests may name themselves, with their subdomains; `any` is every public host. Empty: " +
         "requests may only use `mcpServers`.",
     }),
-    mcpTimeoutMs: setting("tools", milliseconds().default(30_000), {
+    mcpTimeoutMs: setting("tools", milliseconds, {
+      default: 30_000,
       description: "Maximum time of one call to an MCP server, or of listing its tools.",
     }),
   };
