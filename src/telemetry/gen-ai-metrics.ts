@@ -10,12 +10,13 @@ import { toErrorType } from "./tracing/tracer.ts";
 export interface GenAiMeters {
   readonly requestSeconds: Histogram;
   readonly toolSeconds: Histogram;
-  /** By provider and model: a few, whose labels are the same with every turn. */
-  readonly byModel: Map<string, ModelMeters>;
-  bind(labels: Labels): ModelMeters;
+  /** The labels of a model are the same with every turn. */
+  readonly byModel: WeakMap<Model, ModelMeters>;
+  bind(provider: string, labels: Labels): ModelMeters;
 }
 
 interface ModelMeters {
+  readonly provider: string;
   readonly labels: Labels;
   readonly request: (seconds: number) => void;
   readonly firstToken: (seconds: number) => void;
@@ -64,8 +65,9 @@ export function createGenAiMeters(registry: Registry): GenAiMeters {
   return {
     requestSeconds,
     toolSeconds,
-    byModel: new Map(),
-    bind: (labels) => ({
+    byModel: new WeakMap(),
+    bind: (provider, labels) => ({
+      provider,
       labels,
       request: requestSeconds.bind(labels),
       firstToken: firstTokenSeconds.bind(labels),
@@ -110,15 +112,15 @@ export function observeTool(
   meters.toolSeconds.observe({ ...labels, ...(failed && { error_type: "tool_error" }) }, seconds);
 }
 
-function metersOf(meters: GenAiMeters, { id, provider }: Model): ModelMeters {
-  const key = `${provider} ${id}`;
-  const known = meters.byModel.get(key);
-  if (known !== undefined) return known;
-  const made = meters.bind({
+function metersOf(meters: GenAiMeters, model: Model): ModelMeters {
+  const { id, provider } = model;
+  const known = meters.byModel.get(model);
+  if (known?.provider === provider) return known;
+  const made = meters.bind(provider, {
     gen_ai_operation_name: "chat",
     gen_ai_provider_name: provider,
     gen_ai_request_model: id,
   });
-  meters.byModel.set(key, made);
+  meters.byModel.set(model, made);
   return made;
 }

@@ -16,7 +16,7 @@ export interface Gauge {
 
 export interface Histogram {
   observe(labels: Labels, value: number): void;
-  /** For labels that are used again and again: they are printed once. */
+  /** For labels that are used again and again: their series is looked up once. */
   bind(labels: Labels): (value: number) => void;
 }
 
@@ -113,7 +113,11 @@ function createHistogram(series: SeriesTree<Buckets>, bounds: readonly number[])
   };
   return {
     observe: (labels, value) => observe(series.find(labels), value),
-    bind: (labels) => (value) => observe(series.find(labels), value),
+    bind(labels) {
+      // Found with the first value: a series that has none is not shown.
+      let buckets: Buckets | undefined;
+      return (value) => observe((buckets ??= series.find(labels)), value);
+    },
   };
 }
 
