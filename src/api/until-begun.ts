@@ -21,9 +21,10 @@ export async function untilBegun<T>(
   events: AsyncIterable<T>,
   options: BegunOptions,
 ): Promise<PushStream<T>> {
-  const held = new Held(events, options.signal);
-  await firstToBegin([held], options.patienceMs);
-  return held.stream;
+  const begun = Promise.withResolvers<void>();
+  const { stream } = new Held(events, options.signal, begun);
+  await waitAtMost(options.patienceMs, begun);
+  return stream;
 }
 
 /**
@@ -35,39 +36,38 @@ export async function untilAnyBegun<T>(
   all: readonly AsyncIterable<T>[],
   options: BegunOptions,
 ): Promise<PushStream<T>[]> {
-  const held = all.map((events) => new Held(events, options.signal));
-  await firstToBegin(held, options.patienceMs);
+  const begun = Promise.withResolvers<void>();
+  const held = all.map((events) => new Held(events, options.signal, begun));
+  await waitAtMost(options.patienceMs, begun);
   return held.map(({ stream }) => stream);
 }
 
 /** Starts reading. The producer waits with the first event until a consumer is attached or the signal is aborted. */
 class Held<T> {
-  readonly begun: Promise<void>;
   readonly stream: PushStream<T>;
   readonly #signal: AbortSignal;
-  /** Undefined once it has. */
-  #beginning: PromiseWithResolvers<void> | undefined;
+  /** Undefined once the stream has begun. */
+  #begun: PromiseWithResolvers<void> | undefined;
   #consumer: Consumer<T> | undefined;
   /** The producer waits with the first event. Undefined before it, and once a consumer is attached. */
   #waiting: PromiseWithResolvers<void> | undefined;
 
-  constructor(events: AsyncIterable<T>, signal: AbortSignal) {
+  /** @param begun settled when the stream begins, or ends before it. */
+  constructor(events: AsyncIterable<T>, signal: AbortSignal, begun: PromiseWithResolvers<void>) {
     this.#signal = signal;
+    this.#begun = begun;
     signal.addEventListener("abort", this.#drop, { once: true });
     if (signal.aborted) this.#drop();
-    const beginning = Promise.withResolvers<void>();
-    this.#beginning = beginning;
-    this.begun = beginning.promise;
     const ended = consume(events, (event) => {
       if (this.#consumer !== undefined) return this.#consumer(event);
-      this.#beginning?.resolve();
-      this.#beginning = undefined;
+      this.#begun?.resolve();
+      this.#begun = undefined;
       this.#waiting ??= Promise.withResolvers();
       return this.#waiting.promise.then(() => this.#consumer?.(event) ?? false);
     });
     ended.then(
-      () => this.#beginning?.resolve(),
-      (error) => this.#beginning?.reject(error),
+      () => this.#begun?.resolve(),
+      (error) => this.#begun?.reject(error),
     );
     this.stream = createPushStream<T>((next) => {
       this.#attach(next);
@@ -85,14 +85,11 @@ class Held<T> {
   readonly #drop = (): void => this.#attach(() => false);
 }
 
-async function firstToBegin(
-  held: readonly { readonly begun: Promise<void> }[],
-  patienceMs: number,
-): Promise<void> {
-  const patience = Promise.withResolvers<void>();
-  const timer = setTimeout(patience.resolve, patienceMs);
+/** Until one has begun, or for so long. */
+async function waitAtMost(ms: number, begun: PromiseWithResolvers<void>): Promise<void> {
+  const timer = setTimeout(begun.resolve, ms);
   try {
-    await Promise.race([patience.promise, ...held.map(({ begun }) => begun)]);
+    await begun.promise;
   } finally {
     clearTimeout(timer);
   }
