@@ -30,6 +30,8 @@ interface HeaderReading {
 
 /** Reads a header that `<|message|>` closed. */
 export function readHeader(header: Header, offered: OfferedNames): HeaderReading {
+  const trained = readTrainedHeader(header);
+  if (trained !== undefined) return { meaning: toMeaning(trained), recoveries: NO_RECOVERIES };
   const recoveries: Recovery[] = [];
   const role = readRole(header, true, offered);
   recoveries.push(...role.recoveries);
@@ -56,8 +58,24 @@ export function readHeader(header: Header, offered: OfferedNames): HeaderReading
   return { meaning: toMeaning(channel?.channel), recoveries };
 }
 
+const NO_RECOVERIES: readonly Recovery[] = [];
+
+/**
+ * The channel of a header exactly as the model was trained to write it, without a recipient: most headers are. No offered
+ * name is mistaken for a channel's whole word, so the general way reads the same.
+ */
+function readTrainedHeader({ opener, sections }: Header): Channel | undefined {
+  const [role, channel] = sections;
+  if (role === undefined || channel?.after !== "channel" || sections.length > 2) return undefined;
+  const isTrained = opener === "prompt" ? role.text === "" : role.text === "assistant";
+  if (!isTrained || opener === "nothing") return undefined;
+  const { text } = channel;
+  return text === "analysis" || text === "commentary" || text === "final" ? text : undefined;
+}
+
 /** Whether text outside messages is a header: `assistant`, ` to=functions.f`, `final`. */
 export function isHeaderText(text: string, offered: OfferedNames): boolean {
+  if (text === "" || text === "assistant") return true;
   const words = text.replace(/^(?:\s*assistant(?::\S*)?(?!\p{L}))+/iu, "").trim();
   return (
     words === "" ||
