@@ -109,6 +109,8 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     ...(key !== undefined && { authorization: key }),
     ...options.headers,
   };
+  /** One object, by which a transport knows that it has seen them. */
+  const jsonHeaders = { ...headers, "content-type": "application/json" };
   const name = `${kind} at ${toPublicUrl(base)}`;
   const identity: ServerIdentity = { name, secrets: toSecrets(headers) };
 
@@ -125,7 +127,7 @@ export function connectServer(kind: string, options: ServerOptions): Server {
     transport({
       method: "POST",
       url: base + path,
-      headers: { ...more, ...headers, "content-type": "application/json" },
+      headers: more === undefined ? jsonHeaders : { ...more, ...jsonHeaders },
       body,
       timeouts: limits,
       signal,

@@ -20,6 +20,7 @@ export interface TransportRequest {
   readonly method: "GET" | "POST";
   /** Without credentials, which belong in a header. */
   readonly url: string;
+  /** Never changed: an object that is given again has the same headers. */
   readonly headers: Readonly<Record<string, string>>;
   /** Text, or its UTF-8 bytes. */
   readonly body?: RequestBody;

@@ -47,7 +47,18 @@ function createOwnTransport(): EngineTransport {
 function isPlain({ method, url, headers, body }: TransportRequest): boolean {
   if (!url.startsWith("http://") || instrumentation.hasSubscribers) return false;
   if (method === "GET" && body !== undefined) return false;
-  return Object.entries(headers).every(
+  return arePlain(headers);
+}
+
+/** The same headers go with every request to a server. */
+const plain = new WeakMap<TransportRequest["headers"], boolean>();
+
+function arePlain(headers: TransportRequest["headers"]): boolean {
+  const known = plain.get(headers);
+  if (known !== undefined) return known;
+  const are = Object.entries(headers).every(
     ([name, value]) => NAME.test(name) && !FRAMING.test(name) && ASCII.test(value),
   );
+  plain.set(headers, are);
+  return are;
 }

@@ -256,12 +256,21 @@ function joinBytes(head: string, body: Uint8Array): Buffer {
 }
 
 function toHead({ method, headers, body = "" }: TransportRequest, url: URL): string {
-  const lines = [
-    `${method} ${url.pathname}${url.search} HTTP/1.1`,
-    `host: ${url.host}`,
-    "connection: keep-alive",
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    ...(method === "POST" ? [`content-length: ${Buffer.byteLength(body)}`] : []),
-  ];
-  return `${lines.join("\r\n")}\r\n\r\n`;
+  const length = method === "POST" ? `content-length: ${Buffer.byteLength(body)}\r\n` : "";
+  return (
+    `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n` +
+    `connection: keep-alive\r\n${toLines(headers)}${length}\r\n`
+  );
+}
+
+/** The same headers go with every request to a server. */
+const lines = new WeakMap<TransportRequest["headers"], string>();
+
+function toLines(headers: TransportRequest["headers"]): string {
+  const known = lines.get(headers);
+  if (known !== undefined) return known;
+  let text = "";
+  for (const [name, value] of Object.entries(headers)) text += `${name}: ${value}\r\n`;
+  lines.set(headers, text);
+  return text;
 }
