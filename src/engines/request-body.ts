@@ -53,6 +53,8 @@ export function toJsonBody(
 
 const utf8 = new TextEncoder();
 const OPENING_BRACKET = 0x5b;
+/** Of one UTF-16 code unit in UTF-8. */
+const MOST_BYTES = 3;
 
 /**
  * The same with the ids of a prompt as its first member, in UTF-8: copying the bytes of the pieces takes 0.5 ms for 400,000
@@ -68,19 +70,22 @@ export function toIdsBody(
   if (extra[member] !== undefined) return rest;
   const ids = prompt.idsJson();
   const length = ids.reduce((sum, { byteLength }) => sum + byteLength, 0);
-  const before = utf8.encode(`{${JSON.stringify(member)}:`);
-  const after = utf8.encode(rest === "{}" ? "]}" : `],${rest.slice(1)}`);
-  const body = new Uint8Array(before.length + Math.max(length, 1) + after.length);
-  body.set(before);
-  let at = before.length;
+  const before = `{${JSON.stringify(member)}:`;
+  const after = rest === "{}" ? "]}" : `],${rest.slice(1)}`;
+  // One buffer with room for what the text may become, cut at its end: each buffer of its own costs 1 µs.
+  const room = MOST_BYTES * (before.length + after.length) + Math.max(length, 1);
+  const body = new Uint8Array(room);
+  const start = utf8.encodeInto(before, body).written;
+  let at = start;
   for (const bytes of ids) {
     body.set(bytes, at);
     at += bytes.byteLength;
   }
   // Instead of the first comma.
-  body[before.length] = OPENING_BRACKET;
-  body.set(after, body.length - after.length);
-  return body;
+  body[start] = OPENING_BRACKET;
+  at = Math.max(at, start + 1);
+  at += utf8.encodeInto(after, body.subarray(at)).written;
+  return body.subarray(0, at);
 }
 
 /**
