@@ -183,7 +183,9 @@ export class ResponseReader {
     // Line breaks before the response are tolerated.
     const isBefore = this.#state === "status" && this.#line === "";
     if (isBefore && (bytes[at] === CR || bytes[at] === LF)) return at + 1;
-    const end = bytes.subarray(0, length).indexOf(LF, at);
+    // Beyond `length` are bytes of former reads.
+    const found = bytes.indexOf(LF, at);
+    const end = found < length ? found : -1;
     const isNew = this.#line.length < STATUS_BEGINNING.length;
     this.#line += bytes.toString("latin1", at, end === -1 ? length : end);
     if (this.#line.length > MAX_LINE_CHARS) throw toOverflowError();
