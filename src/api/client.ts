@@ -1,5 +1,5 @@
 /** The client of a request, and Hono's environment for the routes that serve it. */
-import type { SseBindings, WatchFrames } from "./sse.ts";
+import type { SseBindings, SseVariables } from "./sse.ts";
 
 /**
  * How chain of thought leaves the gateway: readable, encrypted for the client to send back, as a summary only, or not at
@@ -21,10 +21,5 @@ export interface ApiEnv {
   /** What the runtime passes along with each request. */
   Bindings: SseBindings;
   /** Set by middleware: `client` by authentication, `requestId` for every request. */
-  Variables: {
-    client: Client;
-    requestId: string;
-    /** Set while the exchange is recorded. */
-    watchFrames?: WatchFrames;
-  };
+  Variables: SseVariables & { client: Client };
 }

@@ -28,17 +28,18 @@ export function writeFramesDirectly(handler: FetchHandler): FetchHandler {
       source.onCancel(new Error("another response replaced it"));
       return response;
     }
-    void writeFrames(outgoing, response.headers, source);
+    const isOwn = response === source.response;
+    void writeFrames(outgoing, isOwn ? source.head : Object.fromEntries(response.headers), source);
     return RESPONSE_ALREADY_SENT;
   };
 }
 
 async function writeFrames(
   outgoing: ServerResponse,
-  headers: Headers,
+  head: Readonly<Record<string, string>>,
   { frames, hints, watcher, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
 ): Promise<void> {
-  const client = new Client(outgoing, headers);
+  const client = new Client(outgoing, head);
   let quiet = false;
   const keepAlive = setInterval(() => {
     if (quiet && !client.isFull) client.write(toFrame(ping));
@@ -89,11 +90,10 @@ class Client {
   #isAscii = true;
   #isScheduled = false;
 
-  constructor(outgoing: ServerResponse, headers: Headers) {
+  constructor(outgoing: ServerResponse, head: Readonly<Record<string, string>>) {
     this.#outgoing = outgoing;
     this.#socket = outgoing.socket;
     this.#takesChunks = outgoing.useChunkedEncodingByDefault;
-    const head = Object.fromEntries(headers);
     outgoing.writeHead(200, this.#takesChunks ? { ...head, "transfer-encoding": "chunked" } : head);
     // `node:http` must not frame the body again.
     outgoing.chunkedEncoding = false;

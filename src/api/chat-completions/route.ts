@@ -112,8 +112,8 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
     });
     const headers = {
       "x-generation-id": options.id,
-      "x-harmony-reasoning-effort": enabled ? effort : "none",
       ...(outcome && { "x-harmony-cot": outcome }),
+      "x-harmony-reasoning-effort": enabled ? effort : "none",
     };
     try {
       if (!request.stream) {
