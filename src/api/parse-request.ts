@@ -5,13 +5,27 @@ import { RequestError } from "./errors.ts";
 import { checkLimits, type CountedLists, type RequestLimits } from "./limits.ts";
 import type { Stages } from "./stages.ts";
 
+/** A schema of zod, or one that parses like it. */
+export interface Parser<T> {
+  safeParse(value: unknown, options: ParserOptions): Parsed<T>;
+}
+
+export interface ParserOptions {
+  /** Describes an issue. */
+  readonly error: (issue: z.core.$ZodRawIssue) => string;
+}
+
+export type Parsed<T> =
+  | { readonly success: true; readonly data: T }
+  | { readonly success: false; readonly error: { readonly issues: readonly z.core.$ZodIssue[] } };
+
 /** Parses and validates a request's body: its text, or what it was parsed to. Throws a {@link RequestError}. */
-export async function readRequest<S extends z.ZodType>(
+export async function readRequest<T>(
   read: string | object,
-  schema: S,
+  schema: Parser<T>,
   limits: RequestLimits & CountedLists,
   stages: Stages,
-): Promise<z.infer<S>> {
+): Promise<T> {
   const body = typeof read === "string" ? parseBody(read) : read;
   checkLimits(body, limits);
   await stages.next();
@@ -39,7 +53,7 @@ export function parseBody(text: string): object {
  * Checks a value against a schema. Throws a {@link RequestError} for the first issue.
  * @param field The value's path in the request, `tools[1]`; empty if it is the whole body.
  */
-export function parseWith<S extends z.ZodType>(schema: S, value: unknown, field = ""): z.infer<S> {
+export function parseWith<T>(schema: Parser<T>, value: unknown, field = ""): T {
   const result = schema.safeParse(value, { error: describeExpected });
   if (result.success) return result.data;
   const { param: within, sentence, expected } = toFieldProblem(result.error.issues[0], value);

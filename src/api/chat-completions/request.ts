@@ -8,6 +8,7 @@ import * as z from "zod";
 import { FIRST_SPECIAL_ID } from "../../tokenizer/index.ts";
 import { isHostedType } from "../hosted-tools.ts";
 import { lazy } from "../../lazy.ts";
+import { type RequestOf, RequestSchema } from "../request-schema.ts";
 
 const textLike = lazy(() => z.string().nullish());
 const unit = (min: number, max: number) => z.number().min(min).max(max).nullish();
@@ -196,68 +197,71 @@ const stopString = lazy(() => z.string().max(MAX_STOP_LENGTH));
 
 const effort = lazy(() => z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]));
 
-export const chatRequest = z.lazy(() =>
-  z.object({
-    model: textLike(),
-    models: z.array(z.string()).nullish(),
-    messages: z.array(message()).min(1, "must contain at least one message"),
+export const chatRequest = new RequestSchema(
+  {
+    model: textLike,
+    models: () => z.array(z.string()).nullish(),
+    messages: () => z.array(message()).min(1, "must contain at least one message"),
 
-    tools: z.array(tool()).nullish(),
-    tool_choice: toolChoice().nullish(),
-    parallel_tool_calls: z.boolean().nullish(),
-    functions: z.array(functionDefinition()).nullish(),
-    function_call: z
-      .union([z.enum(["none", "auto"]), z.object({ name: z.string() })], {
-        error: 'must be "none", "auto" or an object with a name',
-      })
-      .nullish(),
-    response_format: responseFormat().nullish(),
+    tools: () => z.array(tool()).nullish(),
+    tool_choice: () => toolChoice().nullish(),
+    parallel_tool_calls: () => z.boolean().nullish(),
+    functions: () => z.array(functionDefinition()).nullish(),
+    function_call: () =>
+      z
+        .union([z.enum(["none", "auto"]), z.object({ name: z.string() })], {
+          error: 'must be "none", "auto" or an object with a name',
+        })
+        .nullish(),
+    response_format: () => responseFormat().nullish(),
     /** Tools of training that the client runs itself. */
-    builtin_tools: z.array(z.enum(["browser", "python"])).nullish(),
+    builtin_tools: () => z.array(z.enum(["browser", "python"])).nullish(),
     /** OpenAI's field for web search. */
-    web_search_options: z.looseObject({}).nullish(),
+    web_search_options: () => z.looseObject({}).nullish(),
     /** OpenRouter's older field for it. */
-    plugins: z.array(z.looseObject({ id: z.string() })).nullish(),
+    plugins: () => z.array(z.looseObject({ id: z.string() })).nullish(),
 
-    reasoning: z
-      .object({
-        effort: effort().nullish(),
-        max_tokens: z.int().min(0).nullish(),
-        exclude: z.boolean().nullish(),
-        enabled: z.boolean().nullish(),
-        summary: z.enum(["auto", "concise", "detailed"]).nullish(),
-      })
-      .nullish(),
-    reasoning_effort: effort().nullish(),
-    include_reasoning: z.boolean().nullish(),
+    reasoning: () =>
+      z
+        .object({
+          effort: effort().nullish(),
+          max_tokens: z.int().min(0).nullish(),
+          exclude: z.boolean().nullish(),
+          enabled: z.boolean().nullish(),
+          summary: z.enum(["auto", "concise", "detailed"]).nullish(),
+        })
+        .nullish(),
+    reasoning_effort: () => effort().nullish(),
+    include_reasoning: () => z.boolean().nullish(),
 
-    max_completion_tokens: z.int().min(1).nullish(),
-    max_tokens: z.int().min(1).nullish(),
-    temperature: unit(0, 2),
-    top_p: unit(0, 1),
-    top_k: z.int().min(0).nullish(),
-    min_p: unit(0, 1),
-    frequency_penalty: unit(-2, 2),
-    presence_penalty: unit(-2, 2),
-    repetition_penalty: z.number().gt(0).max(2).nullish(),
-    seed: z.int().nullish(),
-    logit_bias: z.record(ordinaryTokenId(), z.number().min(-100).max(100)).nullish(),
-    logprobs: z.boolean().nullish(),
-    top_logprobs: z.int().min(0).max(20).nullish(),
-    stop: z.union([stopString(), z.array(stopString()).max(4)]).nullish(),
-    n: z.int().min(1).max(128).nullish(),
+    max_completion_tokens: () => z.int().min(1).nullish(),
+    max_tokens: () => z.int().min(1).nullish(),
+    temperature: () => unit(0, 2),
+    top_p: () => unit(0, 1),
+    top_k: () => z.int().min(0).nullish(),
+    min_p: () => unit(0, 1),
+    frequency_penalty: () => unit(-2, 2),
+    presence_penalty: () => unit(-2, 2),
+    repetition_penalty: () => z.number().gt(0).max(2).nullish(),
+    seed: () => z.int().nullish(),
+    logit_bias: () => z.record(ordinaryTokenId(), z.number().min(-100).max(100)).nullish(),
+    logprobs: () => z.boolean().nullish(),
+    top_logprobs: () => z.int().min(0).max(20).nullish(),
+    stop: () => z.union([stopString(), z.array(stopString()).max(4)]).nullish(),
+    n: () => z.int().min(1).max(128).nullish(),
 
-    stream: z.boolean().nullish(),
-    stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+    stream: () => z.boolean().nullish(),
+    stream_options: () => z.object({ include_usage: z.boolean().nullish() }).nullish(),
 
-    modalities: z.array(z.string()).nullish(),
-    audio: z.unknown().optional(),
-    prompt: z.unknown().optional(),
-    session_id: z.string().max(256).nullish(),
-    prompt_cache_key: textLike(),
-  }),
+    modalities: () => z.array(z.string()).nullish(),
+    audio: () => z.unknown().optional(),
+    prompt: () => z.unknown().optional(),
+    session_id: () => z.string().max(256).nullish(),
+    prompt_cache_key: textLike,
+  },
+  ["messages"],
 );
 
-export type ChatRequest = z.infer<typeof chatRequest>;
+export type ChatRequest = RequestOf<typeof chatRequest>;
 export type ChatMessage = z.infer<ReturnType<typeof message>>;
 export type AssistantMessage = z.infer<ReturnType<typeof assistantMessage>>;

@@ -8,6 +8,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../lazy.ts";
+import { type RequestOf, RequestSchema } from "../request-schema.ts";
 import { SERVER_TOOL_ID } from "./server-tool-blocks.ts";
 
 const textLike = lazy(() => z.string().nullish());
@@ -230,55 +231,60 @@ const MAX_STOP_LENGTH = 1_000;
 /** Anthropic documents no limit. Matching this many still takes one step per character. */
 const MAX_STOP_SEQUENCES = 256;
 
-const promptFields = lazy(() => ({
-  model: z.string().min(1),
-  messages: z.array(message()).min(1, "must contain at least one message"),
-  system: z
-    .union([z.string(), z.array(z.looseObject({ type: z.string(), text: textLike() }))], {
-      error: "must be a string or an array of text blocks",
-    })
-    .nullish(),
-  tools: z.array(tool()).nullish(),
-  tool_choice: toolChoice().nullish(),
-  thinking: thinkingConfig().nullish(),
+const promptFields = {
+  model: () => z.string().min(1),
+  messages: () => z.array(message()).min(1, "must contain at least one message"),
+  system: () =>
+    z
+      .union([z.string(), z.array(z.looseObject({ type: z.string(), text: textLike() }))], {
+        error: "must be a string or an array of text blocks",
+      })
+      .nullish(),
+  tools: () => z.array(tool()).nullish(),
+  tool_choice: () => toolChoice().nullish(),
+  thinking: () => thinkingConfig().nullish(),
   /** The interpreter to resume, as named in an earlier message. */
-  container: z
-    .union([z.string(), z.looseObject({ id: textLike() }).transform(({ id }) => id)])
-    .nullish()
-    .catch(undefined),
-  output_config: z
-    .object({
-      effort: z.enum(["low", "medium", "high", "xhigh", "max"]).nullish(),
-      format: outputFormat().nullish(),
-    })
-    .nullish(),
+  container: () =>
+    z
+      .union([z.string(), z.looseObject({ id: textLike() }).transform(({ id }) => id)])
+      .nullish()
+      .catch(undefined),
+  output_config: () =>
+    z
+      .object({
+        effort: z.enum(["low", "medium", "high", "xhigh", "max"]).nullish(),
+        format: outputFormat().nullish(),
+      })
+      .nullish(),
   /** The older name of `output_config.format`. */
-  output_format: outputFormat().nullish(),
+  output_format: () => outputFormat().nullish(),
   /** From Anthropic's beta. */
-  mcp_servers: z
-    .array(z.unknown())
-    .max(0, "MCP servers are not run on this API. Use the Responses API or Chat Completions")
-    .nullish(),
+  mcp_servers: () =>
+    z
+      .array(z.unknown())
+      .max(0, "MCP servers are not run on this API. Use the Responses API or Chat Completions")
+      .nullish(),
   /** Conversations stored on the server: refused with an error that clients understand. */
-  thread: z.unknown().optional(),
-}));
+  thread: () => z.unknown().optional(),
+};
 
-const samplingFields = lazy(() => ({
-  stop_sequences: z.array(z.string().max(MAX_STOP_LENGTH)).max(MAX_STOP_SEQUENCES).nullish(),
-  stream: z.boolean().nullish(),
-  temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
-  top_k: z.int().min(0).nullish(),
-}));
+const samplingFields = {
+  stop_sequences: () => z.array(z.string().max(MAX_STOP_LENGTH)).max(MAX_STOP_SEQUENCES).nullish(),
+  stream: () => z.boolean().nullish(),
+  temperature: () => z.number().min(0).max(2).nullish(),
+  top_p: () => z.number().min(0).max(1).nullish(),
+  top_k: () => z.int().min(0).nullish(),
+};
 
-export const messagesRequest = z.lazy(() =>
-  z.object({ ...promptFields(), ...samplingFields(), max_tokens: z.int().min(0) }),
+export const messagesRequest = new RequestSchema(
+  { ...promptFields, ...samplingFields, max_tokens: () => z.int().min(0) },
+  ["model", "messages", "max_tokens"],
 );
 
-export const countRequest = z.lazy(() => z.object(promptFields()));
+export const countRequest = new RequestSchema(promptFields, ["model", "messages"]);
 
-export type CountRequest = z.infer<typeof countRequest>;
-export type MessagesRequest = z.infer<typeof messagesRequest>;
+export type CountRequest = RequestOf<typeof countRequest>;
+export type MessagesRequest = RequestOf<typeof messagesRequest>;
 export type WireMessage = z.infer<ReturnType<typeof message>>;
 export type Block = z.infer<ReturnType<typeof block>>;
 export type ResultBlock = z.infer<ReturnType<typeof resultBlock>>;

@@ -96,7 +96,7 @@ function toContent({ json, events, text }: Operation): object {
 function toSchemas(): Record<string, object> {
   const bodies = OPERATIONS.flatMap(({ body }) => (body === undefined ? [] : [body]));
   return {
-    ...Object.fromEntries(bodies.map(([name, schema]) => [name, toJsonSchema(name, schema)])),
+    ...Object.fromEntries(bodies.map(([name, schema]) => [name, toJsonSchema(name, schema())])),
     ...replyParts(),
   };
 }

@@ -32,8 +32,8 @@ export interface Operation {
   readonly path: string;
   readonly tag: Tag;
   readonly summary: string;
-  /** The name and the schema that checks the request's body. */
-  readonly body?: readonly [name: string, schema: z.ZodType];
+  /** The name, and what makes the schema of the request's body. */
+  readonly body?: readonly [name: string, schema: () => z.ZodType];
   /** The schema of a successful response in JSON. */
   readonly json?: LazySchema;
   /** The schema of each event's data, if the response can be a stream. */
@@ -67,7 +67,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/v1/chat/completions",
     tag: "Chat Completions",
     summary: "Answer a conversation, as a whole or, with stream, in events.",
-    body: ["ChatCompletionRequest", chatRequest],
+    body: ["ChatCompletionRequest", chatRequest.whole],
     json: chat.chatCompletion,
     events: chat.chatEvent,
   },
@@ -77,7 +77,7 @@ export const OPERATIONS: readonly Operation[] = [
     tag: "Responses",
     summary:
       "Answer an input, as a whole, in events (stream) or later (background). A GET that asks for an upgrade opens a WebSocket.",
-    body: ["ResponseRequest", responsesRequest],
+    body: ["ResponseRequest", responsesRequest.whole],
     json: responses.response,
     events: responseEvent,
   },
@@ -86,7 +86,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/v1/responses/input_tokens",
     tag: "Responses",
     summary: "Count the tokens of an input without asking the model.",
-    body: ["InputTokensRequest", inputTokensRequest],
+    body: ["InputTokensRequest", inputTokensRequest.whole],
     json: responses.inputTokens,
   },
   {
@@ -94,7 +94,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/v1/responses/compact",
     tag: "Responses",
     summary: "Shorten a conversation to what the model needs of it.",
-    body: ["CompactRequest", compactRequest],
+    body: ["CompactRequest", compactRequest.whole],
     json: responses.compactedConversation,
   },
   {
@@ -131,7 +131,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/v1/conversations",
     tag: "Conversations",
     summary: "Create a conversation.",
-    body: ["NewConversation", newConversation],
+    body: ["NewConversation", () => newConversation],
     json: responses.conversation,
   },
   {
@@ -146,7 +146,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/v1/conversations/{id}",
     tag: "Conversations",
     summary: "Change a conversation's metadata.",
-    body: ["ChangedConversation", changedConversation],
+    body: ["ChangedConversation", () => changedConversation],
     json: responses.conversation,
   },
   {
@@ -168,7 +168,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/v1/conversations/{id}/items",
     tag: "Conversations",
     summary: "Add items to a conversation.",
-    body: ["NewItems", newItems],
+    body: ["NewItems", () => newItems],
     json: responses.itemList,
   },
   {
@@ -190,7 +190,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/v1/messages",
     tag: "Messages",
     summary: "Answer a conversation in the form of Anthropic's API.",
-    body: ["MessagesRequest", messagesRequest],
+    body: ["MessagesRequest", messagesRequest.whole],
     json: messages.message,
     events: messages.messageEvent,
   },
@@ -199,7 +199,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/v1/messages/count_tokens",
     tag: "Messages",
     summary: "Count the tokens of a conversation without asking the model.",
-    body: ["CountTokensRequest", countRequest],
+    body: ["CountTokensRequest", countRequest.whole],
     json: messages.tokenCount,
   },
   {

@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { inputItem } from "./items.ts";
 import { lazy } from "../../lazy.ts";
+import { type RequestOf, RequestSchema } from "../request-schema.ts";
 import { tool } from "./tool-schemas.ts";
 
 const textLike = lazy(() => z.string().nullish());
@@ -88,77 +89,83 @@ const metadata = lazy(() =>
 const model = lazy(() => z.string().min(1));
 
 /** The fields that determine the prompt: shared by creating, counting and compacting. */
-const promptFields = lazy(() => ({
-  model: model(),
-  input: z
-    .union([z.string(), z.array(inputItem)], { error: "must be a string or an array of items" })
-    .nullish(),
-  instructions: textLike(),
-  previous_response_id: textLike(),
-  conversation: z.union([z.string(), z.object({ id: z.string() })]).nullish(),
-}));
+const promptFields = {
+  model,
+  input: () =>
+    z
+      .union([z.string(), z.array(inputItem)], { error: "must be a string or an array of items" })
+      .nullish(),
+  instructions: textLike,
+  previous_response_id: textLike,
+  conversation: () => z.union([z.string(), z.object({ id: z.string() })]).nullish(),
+};
 
-const controlFields = lazy(() => ({
-  tools: z.array(tool()).nullish(),
-  tool_choice: toolChoice().nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-  reasoning: z
-    .object({
-      effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).nullish(),
-      summary: z.enum(["auto", "concise", "detailed"]).nullish(),
-      generate_summary: z.enum(["auto", "concise", "detailed"]).nullish(),
-      context: z.enum(["auto", "current_turn", "all_turns"]).nullish(),
-    })
-    .nullish(),
-  text: z
-    .object({
-      format: textFormat().nullish(),
-      verbosity: z.enum(["low", "medium", "high"]).nullish(),
-    })
-    .nullish(),
-  truncation: z.enum(["auto", "disabled"]).nullish(),
+const controlFields = {
+  tools: () => z.array(tool()).nullish(),
+  tool_choice: () => toolChoice().nullish(),
+  parallel_tool_calls: () => z.boolean().nullish(),
+  reasoning: () =>
+    z
+      .object({
+        effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).nullish(),
+        summary: z.enum(["auto", "concise", "detailed"]).nullish(),
+        generate_summary: z.enum(["auto", "concise", "detailed"]).nullish(),
+        context: z.enum(["auto", "current_turn", "all_turns"]).nullish(),
+      })
+      .nullish(),
+  text: () =>
+    z
+      .object({
+        format: textFormat().nullish(),
+        verbosity: z.enum(["low", "medium", "high"]).nullish(),
+      })
+      .nullish(),
+  truncation: () => z.enum(["auto", "disabled"]).nullish(),
   /** Tools of training that the client runs itself. */
-  builtin_tools: z.array(z.enum(["browser", "python"])).nullish(),
-}));
+  builtin_tools: () => z.array(z.enum(["browser", "python"])).nullish(),
+};
 
-export const responsesRequest = z.lazy(() =>
-  z.object({
-    ...promptFields(),
-    ...controlFields(),
-    max_output_tokens: z.int().min(16).nullish(),
-    max_tool_calls: z.int().min(1).nullish(),
-    temperature: unit(0, 2),
-    top_p: unit(0, 1),
-    presence_penalty: unit(-2, 2),
-    frequency_penalty: unit(-2, 2),
-    top_logprobs: z.int().min(0).max(20).nullish(),
-    include: z.array(include()).nullish(),
-    metadata: metadata().nullish(),
+export const responsesRequest = new RequestSchema(
+  {
+    ...promptFields,
+    ...controlFields,
+    max_output_tokens: () => z.int().min(16).nullish(),
+    max_tool_calls: () => z.int().min(1).nullish(),
+    temperature: () => unit(0, 2),
+    top_p: () => unit(0, 1),
+    presence_penalty: () => unit(-2, 2),
+    frequency_penalty: () => unit(-2, 2),
+    top_logprobs: () => z.int().min(0).max(20).nullish(),
+    include: () => z.array(include()).nullish(),
+    metadata: () => metadata().nullish(),
 
-    stream: z.boolean().nullish(),
+    stream: () => z.boolean().nullish(),
     /** False: nothing is sampled. Codex sends its instructions ahead so. */
-    generate: z.boolean().nullish(),
-    stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
-    store: z.boolean().nullish(),
-    background: z.boolean().nullish(),
+    generate: () => z.boolean().nullish(),
+    stream_options: () => z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
+    store: () => z.boolean().nullish(),
+    background: () => z.boolean().nullish(),
 
-    safety_identifier: textLike(),
-    prompt_cache_key: textLike(),
-    user: textLike(),
-    service_tier: textLike(),
-    prompt: z.unknown().optional(),
-  }),
+    safety_identifier: textLike,
+    prompt_cache_key: textLike,
+    user: textLike,
+    service_tier: textLike,
+    prompt: () => z.unknown().optional(),
+  },
+  ["model"],
 );
 
 /** `POST /v1/responses/input_tokens`. */
-export const inputTokensRequest = z.lazy(() => z.object({ ...promptFields(), ...controlFields() }));
+export const inputTokensRequest = new RequestSchema({ ...promptFields, ...controlFields }, [
+  "model",
+]);
 
 /** `POST /v1/responses/compact`. */
-export const compactRequest = z.lazy(() =>
-  z.object({ ...promptFields(), prompt_cache_key: textLike() }),
-);
+export const compactRequest = new RequestSchema({ ...promptFields, prompt_cache_key: textLike }, [
+  "model",
+]);
 
-export type ResponsesRequest = z.infer<typeof responsesRequest>;
+export type ResponsesRequest = RequestOf<typeof responsesRequest>;
 /** The fields that determine the prompt. */
-export type PromptRequest = z.infer<typeof inputTokensRequest>;
+export type PromptRequest = RequestOf<typeof inputTokensRequest>;
 export { metadata as metadataSchema };

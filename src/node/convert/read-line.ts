@@ -1,6 +1,6 @@
 /** Reads a transcript from one line of JSON. */
 import * as z from "zod";
-import { chatRequest } from "../../api/chat-completions/request.ts";
+import { type ChatRequest, chatRequest } from "../../api/chat-completions/request.ts";
 import { toMessages } from "../../api/chat-completions/to-turn.ts";
 import { RequestError } from "../../api/errors.ts";
 import { parseWith } from "../../api/parse-request.ts";
@@ -78,7 +78,7 @@ function readChatRequest(
   return { messages, callIds: callIdsOf(request.messages, messages), losses: [] };
 }
 
-type ChatMessages = z.infer<typeof chatRequest>["messages"];
+type ChatMessages = ChatRequest["messages"];
 
 /** Calls and results keep their order, so ids are assigned in that order. */
 function callIdsOf(chat: ChatMessages, messages: readonly Message[]): (string | undefined)[] {
