@@ -12,6 +12,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
 import { type Bundle, bundleWorker, emptyFolder } from "../test/helpers/workerd.ts";
 import { describeMachine } from "./machine.ts";
 import { toMarkdown } from "./report.ts";
@@ -61,14 +62,17 @@ async function printSize({ folder }: Bundle): Promise<void> {
 async function printRun(gateway: Bundle): Promise<void> {
   const machine = describeMachine();
   const nothing = await emptyBundle();
+  const jsTiktoken = await tiktokenBundle();
+  const bundles = { nothing, jsTiktoken, gateway };
   try {
-    console.log(await measureStarts({ nothing, gateway, rounds: Number(given.rounds) }));
+    console.log(await measureStarts(bundles, Number(given.rounds)));
     console.log(await measureStreams(gateway, Number(given.streams)));
     const rounds = Math.ceil(Number(given.rounds) / 2);
     const streaming = await measureCpu(gateway, rounds);
     console.log(toMarkdown({ machine, command: "npm run bench:worker", rounds, streaming }));
   } finally {
     await nothing.remove();
+    await jsTiktoken.remove();
   }
 }
 
@@ -80,6 +84,31 @@ async function emptyBundle(): Promise<Bundle> {
     `export default { fetch: () => new Response("ok") };\n`,
   );
   return empty;
+}
+
+/** A Worker that answers with js-tiktoken's ids of a greeting, and `ok` to a request without a body. */
+async function tiktokenBundle(): Promise<Bundle> {
+  const encoder = await emptyFolder();
+  await build({
+    stdin: {
+      contents: `import { Tiktoken } from "js-tiktoken/lite";
+        import ranks from "js-tiktoken/ranks/o200k_base";
+        let encoder;
+        export default {
+          fetch(request) {
+            if (request.method === "GET") return new Response("ok");
+            encoder ??= new Tiktoken(ranks);
+            return Response.json(encoder.encode("Hello!"));
+          },
+        };`,
+      resolveDir: import.meta.dirname,
+    },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    outfile: join(encoder.folder, "worker.js"),
+  });
+  return encoder;
 }
 
 function megabytes(bytes: number): string {

@@ -1,13 +1,13 @@
-/** The time until a Worker answers, compared with one that does nothing. */
+/** The time until a Worker answers, compared with one that does nothing and one that only encodes with js-tiktoken. */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Bundle, startWorkerd } from "../../test/helpers/workerd.ts";
 import { type Measured, toMeasured } from "../statistics.ts";
 import { cpuMs, isolateMb, residentMb } from "./process.ts";
 
-export interface StartOptions {
-  readonly nothing: Bundle;
-  readonly gateway: Bundle;
-  readonly rounds: number;
+export interface Contenders<T> {
+  readonly nothing: T;
+  readonly jsTiktoken: T;
+  readonly gateway: T;
 }
 
 interface Start {
@@ -39,23 +39,28 @@ const ROWS: Readonly<Record<keyof Start, string>> = {
 };
 
 /** A table in Markdown. */
-export async function measureStarts({ nothing, gateway, rounds }: StartOptions): Promise<string> {
-  const starts: { nothing: Start; gateway: Start }[] = [];
+export async function measureStarts(bundles: Contenders<Bundle>, rounds: number): Promise<string> {
+  const starts: Contenders<Start>[] = [];
   for (let round = 0; round < rounds; round++) {
-    starts.push({ nothing: await measureStart(nothing), gateway: await measureStart(gateway) });
+    starts.push({
+      nothing: await measureStart(bundles.nothing),
+      jsTiktoken: await measureStart(bundles.jsTiktoken),
+      gateway: await measureStart(bundles.gateway),
+    });
   }
   const rows = Object.entries(ROWS).map(([name, title]) => {
     const key = Object.keys(ROWS).find((each): each is keyof Start => each === name) ?? "readyCpu";
     const cells = [
-      starts.map((each) => each.nothing[key]),
-      starts.map((each) => each.gateway[key]),
-      starts.map((each) => each.gateway[key] - each.nothing[key]),
+      starts.map(({ nothing }) => nothing[key]),
+      starts.map(({ jsTiktoken }) => jsTiktoken[key]),
+      starts.map(({ gateway }) => gateway[key]),
+      starts.map(({ gateway, nothing }) => gateway[key] - nothing[key]),
     ];
     return `| ${title} | ${cells.map((each) => toCell(toMeasured(each))).join(" | ")} |`;
   });
   return [
-    `| | empty Worker | gateway | difference |`,
-    "| --- | ---: | ---: | ---: |",
+    `| | empty Worker | js-tiktoken | gateway | gateway − empty |`,
+    "| --- | ---: | ---: | ---: | ---: |",
     ...rows,
     "",
   ].join("\n");
