@@ -270,7 +270,7 @@ class BrowserRun implements BuiltinRun {
     try {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#deps.openTimeoutMs)]);
       const fetched = await this.#deps.fetchPage(url, this.#policy, limited);
-      return toPage(fetched);
+      return await toPage(fetched);
     } catch (error) {
       signal.throwIfAborted();
       throw new BrowserError(`Error fetching URL \`${url}\`: ${toReason(error)}`);
@@ -288,13 +288,13 @@ const MAX_SNIPPET = 500;
 const NO_MORE = "Error: no more such calls are available. Go on with what you have.";
 const INVALID_ARGUMENTS = '{"error": "Invalid function arguments"}';
 
-function toPage({ url, contentType, body }: Awaited<ReturnType<FetchPage>>): Page {
+async function toPage({ url, contentType, body }: Awaited<ReturnType<FetchPage>>): Promise<Page> {
   const written = body.slice(0, MAX_PAGE_LENGTH);
   if (!/html/i.test(contentType)) {
     const title = /^#\s+(.{1,200})$/m.exec(written)?.[1] ?? toName(url);
     return { url, title: inert(title), text: toPageText(url, inert(written)), links: [] };
   }
-  const { title, text, links } = htmlToText(written, url);
+  const { title, text, links } = await htmlToText(written, url);
   return { url, title: title === "" ? toName(url) : title, text: toPageText(url, text), links };
 }
 

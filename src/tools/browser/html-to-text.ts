@@ -2,8 +2,6 @@
  * Converts a page's HTML to the text that the model was trained to read: links as `【{id}†text】`, or
  * `【{id}†text†domain】` if they lead to another site, and a simple form of Markdown for the rest.
  */
-import { Parser } from "htmlparser2";
-
 export interface PageText {
   readonly title: string;
   readonly text: string;
@@ -13,8 +11,14 @@ export interface PageText {
 /** Maximum number of links. Further ones keep their text only. */
 const MAX_LINKS = 2000;
 
-/** @param url the page's address, to which links are relative. Never throws, whatever the HTML. */
-export function htmlToText(html: string, url: string): PageText {
+/**
+ * Never fails, whatever the HTML. The parser is loaded by the first page: its tables of named characters take some
+ * milliseconds to unpack, which few processes need.
+ *
+ * @param url the page's address, to which links are relative.
+ */
+export async function htmlToText(html: string, url: string): Promise<PageText> {
+  const { Parser } = await import("./html-parser.ts");
   const writer = new PageWriter(url);
   const parser = new Parser(
     {

@@ -2,6 +2,7 @@
  * Searches a few documents in memory, without a network: for trying the browser tool, and for tests. The documents have
  * addresses under a domain that is reserved for examples, so that none can be mistaken for a real page.
  */
+import { lazy } from "../../lazy.ts";
 import type { SearchResult } from "../builtin-tool.ts";
 import type { SearchBackend } from "./backends.ts";
 import type { FetchPage } from "./fetch-page.ts";
@@ -22,48 +23,52 @@ export interface LocalSearch extends SearchBackend {
 const ORIGIN = "https://files.example/";
 
 export function createLocalSearch(documents: readonly LocalDocument[]): LocalSearch {
-  const entries = documents.map(({ path, text }) => {
-    const url = ORIGIN + path.split("/").map(encodeURIComponent).join("/");
-    const isHtml = /\.html?$/.test(path);
-    const plain = isHtml ? htmlToText(text, url).text : text;
-    return { url, title: toTitle(path, text), text, plain, isHtml, words: countWords(plain) };
-  });
-  const byUrl = new Map(entries.map((entry) => [entry.url, entry]));
+  const entries = lazy(() => Promise.all(documents.map((each) => toEntry(each))));
 
   return {
-    search(query, { count }) {
+    async search(query, { count }) {
+      const all = await entries();
       const words = [...countWords(query).keys()];
       const weights = new Map(
         words.map((word) => {
-          const having = entries.filter((entry) => entry.words.has(word)).length;
-          return [word, Math.log(1 + entries.length / (1 + having))];
+          const having = all.filter((entry) => entry.words.has(word)).length;
+          return [word, Math.log(1 + all.length / (1 + having))];
         }),
       );
-      const ranked = entries
+      const ranked = all
         .map((entry) => ({ entry, score: scoreOf(entry, words, weights) }))
         .filter(({ score }) => score > 0)
         .toSorted((a, b) => b.score - a.score);
-      const results = ranked.slice(0, count).map(({ entry }): SearchResult => ({
+      return ranked.slice(0, count).map(({ entry }): SearchResult => ({
         url: entry.url,
         title: entry.title,
         snippet: toSnippet(entry.plain, words),
       }));
-      return Promise.resolve(results);
     },
-    fetchPage(url) {
-      const entry = byUrl.get(url);
-      if (entry === undefined) {
-        return Promise.reject(new FetchRefused("only the local documents can be opened"));
-      }
+    async fetchPage(url) {
+      const entry = (await entries()).findLast((each) => each.url === url);
+      if (entry === undefined) throw new FetchRefused("only the local documents can be opened");
       const contentType = entry.isHtml ? "text/html" : "text/markdown";
-      return Promise.resolve({ url, contentType, body: entry.text });
+      return { url, contentType, body: entry.text };
     },
   };
 }
 
 interface Entry {
+  readonly url: string;
   readonly title: string;
+  readonly text: string;
+  /** Without markup. */
+  readonly plain: string;
+  readonly isHtml: boolean;
   readonly words: ReadonlyMap<string, number>;
+}
+
+async function toEntry({ path, text }: LocalDocument): Promise<Entry> {
+  const url = ORIGIN + path.split("/").map(encodeURIComponent).join("/");
+  const isHtml = /\.html?$/.test(path);
+  const plain = isHtml ? (await htmlToText(text, url)).text : text;
+  return { url, title: toTitle(path, text), text, plain, isHtml, words: countWords(plain) };
 }
 
 function scoreOf(
