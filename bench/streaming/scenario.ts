@@ -21,6 +21,8 @@ export interface InTurn extends Described {
   readonly kind: "in-turn";
   /** Needs a fresh process: for memory. */
   readonly fresh?: boolean;
+  /** How many times `settleMs` its streams flow in the round that is not counted. Absent: half of one time. */
+  readonly warmUp?: number;
   run(rig: Rig, running: Running, effort: Effort): Promise<Numbers>;
 }
 

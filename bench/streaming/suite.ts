@@ -106,7 +106,12 @@ async function measureInTurn(
   const warmUps = scenario.fresh ? 0 : 1;
   for (let round = -warmUps; round < options.rounds; round++) {
     for (const each of running) {
-      const numbers = await once(rig, each, scenario, round < 0 ? shorten(options) : options);
+      const numbers = await once(
+        rig,
+        each,
+        scenario,
+        round < 0 ? toWarmUp(options, scenario) : options,
+      );
       if (round >= 0) rounds.get(each.contender.name)?.push(numbers);
       options.onProgress(`${scenario.name} ${round + 1}/${options.rounds} ${each.contender.name}`);
     }
@@ -165,11 +170,11 @@ async function once(
   }
 }
 
-function shorten(effort: Effort): Effort {
+function toWarmUp(effort: Effort, { warmUp = 0.5 }: InTurn): Effort {
   return {
     ...effort,
     windowMs: effort.windowMs / 3,
-    settleMs: effort.settleMs / 2,
+    settleMs: effort.settleMs * warmUp,
     asks: Math.ceil(effort.asks / 3),
   };
 }
