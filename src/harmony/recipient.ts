@@ -38,6 +38,7 @@ export function createOfferedNames(
   if (names.length === 0) return builtins.length === 0 ? NO_NAMES : { ...NO_NAMES, builtins };
   const known = new Set(names.filter((name) => name !== ""));
   const spaced = [...known].filter((name) => name.includes("."));
+  if (spaced.length === 0) return offerPlainNames(known, builtins);
   const joined = uniqueSpellings(spaced, (name) => name.replaceAll(".", "__"), known);
   const full = new Set([...known, ...joined.keys()]);
   const short = uniqueSpellings(spaced, (name) => name.slice(name.indexOf(".") + 1), full);
@@ -52,12 +53,24 @@ export function createOfferedNames(
   };
 }
 
+/** Names that have one spelling each, as most have. */
+function offerPlainNames(
+  names: ReadonlySet<string>,
+  builtins: readonly BuiltinName[],
+): OfferedNames {
+  const sorted = longestFirst([...names]);
+  const has = (spelling: string): boolean => names.has(spelling);
+  return { longestFirst: sorted, recipients: sorted, builtins, has, resolve: asWritten };
+}
+
+const asWritten = (spelling: string): string => spelling;
+
 const NO_NAMES: OfferedNames = {
   longestFirst: [],
   recipients: [],
   builtins: [],
   has: () => false,
-  resolve: (spelling) => spelling,
+  resolve: asWritten,
 };
 
 /** The names by another spelling of them, without those that are taken or that two names share. */
