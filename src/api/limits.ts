@@ -28,11 +28,10 @@ export interface CountedLists {
  */
 export function checkLimits(body: object, limits: RequestLimits & CountedLists): void {
   const { messageLists, toolLists } = limits;
-  const members = new Map<string, unknown>(Object.entries(body));
-  for (const name of messageLists) checkLength(members.get(name), name, limits.maxMessages);
-  for (const name of toolLists) checkLength(members.get(name), name, limits.maxTools);
+  for (const name of messageLists) checkLength(Reflect.get(body, name), name, limits.maxMessages);
+  for (const name of toolLists) checkLength(Reflect.get(body, name), name, limits.maxTools);
   let values = 0;
-  for (const [name, value] of members) {
+  for (const [name, value] of Object.entries(body)) {
     const isMessages = messageLists.includes(name) && Array.isArray(value);
     const count = countValues(value, {
       maxDepth: limits.maxDepth - 1,
@@ -71,6 +70,7 @@ interface Bounds {
 
 /** The number of values, including this one, or the bound they exceed. */
 function countValues(value: unknown, { maxDepth, maxValues, maxEntries }: Bounds): number | Excess {
+  if (typeof value !== "object" || value === null) return maxValues < 1 ? "values" : 1;
   let values = 0;
   let entries = 0;
 
