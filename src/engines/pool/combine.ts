@@ -18,8 +18,13 @@ export function commonCapabilities(backends: readonly Backend[]): Capabilities {
 
 /** In tokens: a conversation may go to any of the backends. */
 export function shortestContext(backends: readonly Backend[]): number | undefined {
-  const lengths = backends.flatMap(({ contextLength }) => contextLength ?? []);
-  return lengths.length > 0 ? Math.min(...lengths) : undefined;
+  let shortest: number | undefined;
+  for (const { contextLength } of backends) {
+    if (contextLength !== undefined && (shortest === undefined || contextLength < shortest)) {
+      shortest = contextLength;
+    }
+  }
+  return shortest;
 }
 
 /** Merges successful probes. Throws the first failure if all have failed. */
