@@ -16,9 +16,12 @@ interface Start {
   /** CPU and time of the first request, a list of models: reads the settings and creates the application. */
   readonly firstCpu: number;
   readonly firstMs: number;
-  /** The same for the first answer of the model, including the vocabulary's tables. */
+  /** The same for the first answer of the model, the second request: includes the vocabulary's tables. */
   readonly chatCpu: number;
   readonly chatMs: number;
+  /** The same for both, which a new isolate pays for whose first request is a chat. */
+  readonly coldCpu: number;
+  readonly coldMs: number;
   /** The same for the second answer. */
   readonly againCpu: number;
   readonly againMs: number;
@@ -28,10 +31,12 @@ interface Start {
 
 const ROWS: Readonly<Record<keyof Start, string>> = {
   readyCpu: "start-up, ms of CPU",
-  firstCpu: "first request, ms of CPU",
-  firstMs: "first request, ms",
-  chatCpu: "first answer, ms of CPU",
-  chatMs: "first answer, ms",
+  firstCpu: "first request (list of models), ms of CPU",
+  firstMs: "first request (list of models), ms",
+  chatCpu: "first answer, after that request, ms of CPU",
+  chatMs: "first answer, after that request, ms",
+  coldCpu: "both together, ms of CPU",
+  coldMs: "both together, ms",
   againCpu: "second answer, ms of CPU",
   againMs: "second answer, ms",
   isolateMb: "isolate after it, MB",
@@ -94,6 +99,8 @@ async function measureStart(bundle: Bundle): Promise<Start> {
       firstMs: first.ms,
       chatCpu: answer.cpu,
       chatMs: answer.ms,
+      coldCpu: first.cpu + answer.cpu,
+      coldMs: first.ms + answer.ms,
       againCpu: again.cpu,
       againMs: again.ms,
       isolateMb: await isolateMb(worker.inspector),
