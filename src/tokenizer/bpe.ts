@@ -4,31 +4,48 @@
  *
  * The units form a doubly linked list in arrays, indexed by their start. The rank of each unit with its right
  * neighbour is cached, so that a merge looks up only two ranks. With few units, the lowest rank is found by a
- * scan; for many see `bpe-long.ts`.
+ * scan; for many see `bpe-long.ts`, and for pieces of more than 1 KB `bpe-backtracking.ts`.
  */
 
+import { type Backtracker, createBacktracker } from "./bpe-backtracking.ts";
 import { createLongMerger } from "./bpe-long.ts";
 import type { CharacterSeams } from "./character-seams.ts";
 import { NO_RANK, type Ranks } from "./ranks.ts";
-import { idsOfBytes } from "./token-bytes.ts";
+import { idsOfBytes, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 import * as utf8 from "./utf8.ts";
 
 export interface PieceMerger {
   /**
    * Appends the ids of the bytes `view[start … end)`: a piece, or a part of one whose first and last
-   * characters may be incomplete.
+   * characters may be incomplete. A very long one is searched as in `bpe-backtracking.ts` if `maySearch`. Returns whether
+   * the next part of the same piece should be, too.
    */
-  readonly appendTo: (out: TokenId[], view: DataView, start: number, end: number) => void;
+  readonly appendTo: (
+    out: TokenId[],
+    view: DataView,
+    start: number,
+    end: number,
+    maySearch: boolean,
+  ) => boolean;
+  /** Must be called once text may contain other than the common tokens. */
+  readonly addOthers: () => void;
 }
 
 /** Up to this many units, scanning all of them is faster. Any limit from 64 to 256 performs alike. */
 const MAX_SCANNED = 96;
-/** Pieces up to this many bytes use preallocated arrays. */
+/** Pieces up to this many bytes use preallocated arrays, and are not worth the tables that a search needs. */
 const KEPT_BYTES = 1024;
 
 /** A closure with bound functions, for the reasons given at `createRanks`. Saves a quarter of the time. */
-export function createPieceMerger({ rankOf }: Ranks, seams: CharacterSeams): PieceMerger {
+export function createPieceMerger(
+  tokens: TokenBytes,
+  { rankOf }: Ranks,
+  seams: CharacterSeams,
+): PieceMerger {
+  /** Built for the first piece that needs it. */
+  let backtracker: Backtracker | undefined;
+  let hasOthers = false;
   const mergeLong = createLongMerger(rankOf);
   const noRank = NO_RANK;
   const { widthOf } = utf8;
@@ -42,18 +59,30 @@ export function createPieceMerger({ rankOf }: Ranks, seams: CharacterSeams): Pie
   const next = new Int32Array(MAX_SCANNED);
   const previous = new Int32Array(MAX_SCANNED + 1);
 
-  function appendTo(out: TokenId[], view: DataView, start: number, end: number): void {
+  function appendTo(
+    out: TokenId[],
+    view: DataView,
+    start: number,
+    end: number,
+    maySearch: boolean,
+  ): boolean {
     const length = end - start;
     if (length > KEPT_BYTES) {
+      if (maySearch) {
+        backtracker ??= createBacktracker(tokens, rankOf);
+        if (hasOthers) backtracker.addOthers();
+        if (backtracker.search(out, view, start, end)) return true;
+      }
       const manyStarts = new Int32Array(length + 1);
       const manyIds = new Int32Array(length);
       const manyCount = split(view, start, end, manyStarts, manyIds);
       mergeLong(out, view, manyStarts, manyIds, manyCount);
-      return;
+      return false;
     }
     const count = split(view, start, end, starts, ids);
     if (count <= MAX_SCANNED) mergeShort(out, view, count);
     else mergeLong(out, view, starts, ids, count);
+    return maySearch;
   }
 
   /**
@@ -128,5 +157,8 @@ export function createPieceMerger({ rankOf }: Ranks, seams: CharacterSeams): Pie
     return lowestUnit;
   }
 
-  return { appendTo };
+  const addOthers = () => {
+    hasOthers = true;
+  };
+  return { appendTo, addOthers };
 }

@@ -35,7 +35,7 @@ export function createEncoder(tokens: TokenBytes): Encoder {
   const ranks = createRanks(tokens);
   const { find } = ranks;
   const seams = new Uint8Array(0x10000);
-  const merger = createPieceMerger(ranks, seams);
+  const merger = createPieceMerger(tokens, ranks, seams);
   const mergeInChunks = createChunkMerger(tokens, merger.appendTo);
   const { scopeOf, encode: encodeCachedPiece } = createCachedPieceEncoder(encodePiece);
   const { pieceEnd, addUnicode } = createScanner();
@@ -62,6 +62,7 @@ export function createEncoder(tokens: TokenBytes): Encoder {
     if (LETTER.test(text)) {
       isCommon = false;
       ranks.addOthers();
+      merger.addOthers();
     }
   }
 
@@ -140,7 +141,7 @@ export function createEncoder(tokens: TokenBytes): Encoder {
   ): void {
     const id = find(view, start, length, hash);
     if (id >= 0) ids.push(id);
-    else merger.appendTo(ids, view, start, start + length);
+    else merger.appendTo(ids, view, start, start + length, true);
   }
 
   return { encode, encodeInSteps };

@@ -10,12 +10,13 @@
  * pair is still invalid, more tokens are dropped, and the next chunk is longer.
  */
 
+import type { PieceMerger } from "./bpe.ts";
 import { SLACK } from "./byte-words.ts";
 import { lengthOf, MAX_TOKEN_BYTES, startOf, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
-/** Merges the bytes `view[start … end)` without regard to their surroundings. */
-export type Merge = (out: TokenId[], view: DataView, start: number, end: number) => void;
+/** Merges the bytes `view[start … end)` without regard to their surroundings, see `PieceMerger` in `bpe.ts`. */
+export type Merge = PieceMerger["appendTo"];
 
 /** Appends the ids of the piece `view[start … end)`; yields after each chunk. */
 export type ChunkMerger = (
@@ -46,10 +47,11 @@ export function createChunkMerger(
     let from = start;
     let length = CHUNK_BYTES;
     let dropped = DROPPED_TOKENS;
+    let maySearch = true;
     while (from < end) {
       const to = characterStart(view, from + length, end);
       const next: TokenId[] = [];
-      merge(next, view, from, to);
+      maySearch = merge(next, view, from, to, maySearch);
       if (out.length === first || mayFollow(out.at(-1)!, next[0]!)) {
         for (const id of next) out.push(id);
         from = to;
@@ -83,7 +85,7 @@ export function createChunkMerger(
       for (let at = start; at < end; at++) pair.setUint8(length++, tokenView.getUint8(at));
     }
     const ids: TokenId[] = [];
-    merge(ids, pair, 0, length);
+    merge(ids, pair, 0, length, false);
     return ids.length === 2 && ids[0] === left && ids[1] === right;
   }
 

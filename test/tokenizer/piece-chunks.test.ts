@@ -11,7 +11,8 @@ import type { TokenId } from "../../src/tokenizer/index.ts";
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
 ranks.addOthers();
-const merger = createPieceMerger(ranks, characterSeams());
+const merger = createPieceMerger(tokens, ranks, characterSeams());
+merger.addOthers();
 
 interface Merged {
   readonly ids: TokenId[];
@@ -23,9 +24,9 @@ interface Merged {
 function mergeInChunks(text: string): Merged {
   const { view, length } = toBytes(text);
   let work = 0;
-  const merge = createChunkMerger(tokens, (out, bytes, start, end) => {
+  const merge = createChunkMerger(tokens, (out, bytes, start, end, maySearch) => {
     work += end - start;
-    merger.appendTo(out, bytes, start, end);
+    return merger.appendTo(out, bytes, start, end, maySearch);
   });
   const ids: TokenId[] = [];
   let steps = 0;
@@ -36,7 +37,7 @@ function mergeInChunks(text: string): Merged {
 function mergeWhole(text: string): TokenId[] {
   const { view, length } = toBytes(text);
   const ids: TokenId[] = [];
-  merger.appendTo(ids, view, 0, length);
+  merger.appendTo(ids, view, 0, length, false);
   return ids;
 }
 
