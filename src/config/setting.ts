@@ -21,7 +21,7 @@ export const SETTING_GROUPS = {
 export type SettingGroup = keyof typeof SETTING_GROUPS;
 
 /** What operators are told about a setting. */
-export interface SettingMeta {
+interface SettingMeta {
   readonly group: SettingGroup;
   /** One or two sentences from which an operator can decide. */
   readonly description: string;

@@ -64,7 +64,7 @@ function toShape(settings: Readonly<Record<string, Setting>>): Record<string, z.
 
 export type Settings = z.output<typeof settingsSchema>;
 
-export interface ParsedSettings {
+interface ParsedSettings {
   /** Without those that have an issue. */
   readonly settings: Settings;
   readonly issues: readonly SettingIssue[];
