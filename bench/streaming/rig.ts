@@ -58,6 +58,11 @@ export class Rig {
     await this.#engine.ask(script);
   }
 
+  /** Pauses the engine's paced streams, except those of these ports. */
+  async resumeOnly(ports: readonly number[]): Promise<void> {
+    await this.#engine.ask({ mode: "only", ports });
+  }
+
   async stats(): Promise<UpstreamStats> {
     return this.#engine.ask("stats");
   }

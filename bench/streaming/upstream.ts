@@ -43,8 +43,15 @@ const MAX_DELAY_MS = 100;
 const SLICE_BYTES = 64 * 1024;
 const LAST_CHUNK = "0\r\n\r\n";
 
-/** What the parent asks: a new script, the counters, or a further port, so that its tokens are counted apart. */
-export type UpstreamCommand = Script | "stats" | "listen";
+/**
+ * What the parent asks: a new script, the counters, or a further port, so that its tokens are counted apart; or that paced
+ * streams of these ports alone go on, until the next script.
+ */
+export type UpstreamCommand =
+  | Script
+  | "stats"
+  | "listen"
+  | { readonly mode: "only"; readonly ports: readonly number[] };
 
 /** A complete answer as frames. */
 interface Bulk {
@@ -70,13 +77,18 @@ const open = new Set<Socket>();
 let nextPhase = 0;
 /** The streams of each phase, by port. */
 const phases = Array.from({ length: PHASES }, () => new Map<number, Set<PacedStream>>());
+/** The ports whose paced streams are not paused. Undefined: all. */
+let only: readonly number[] | undefined;
 let steps = 0;
 let heartbeat: NodeJS.Timeout | undefined;
 
 process.on("message", (command: UpstreamCommand) => {
   if (command === "listen") return listen(0);
-  if (command !== "stats") {
+  if (command !== "stats" && command.mode === "only") {
+    only = command.ports;
+  } else if (command !== "stats") {
     script = command;
+    only = undefined;
     // Connections that a contender has left open are closed here.
     for (const stream of open) stream.destroy();
     startBeat();
@@ -186,10 +198,11 @@ function pace(socket: Socket, response: ServerResponse, of: PacedScript): void {
 
 /** A step of the engine: a token to each stream. Each time, another port's streams come first. */
 function step(phase: ReadonlyMap<number, ReadonlySet<PacedStream>>): void {
-  const ports = [...phase.values()];
+  const ports = [...phase].filter(([port]) => only?.includes(port) ?? true);
   steps++;
   for (let turn = 0; turn < ports.length; turn++) {
-    for (const stream of ports[(steps + turn) % ports.length] ?? []) sendNext(stream);
+    const [, streams = []] = ports[(steps + turn) % ports.length] ?? [];
+    for (const stream of streams) sendNext(stream);
   }
 }
 

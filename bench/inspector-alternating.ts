@@ -1,0 +1,108 @@
+/**
+ * What recording adds to a token's CPU, measured in one process. It holds two gateways, one with `--inspect`, and 64 streams
+ * through each. The engine goes on with the streams of one and then of the other, three times a second, in an order that
+ * changes; CPU and tokens are counted while all are paused. So both run on the same compiled code, the same heap and the same
+ * machine, where the two processes of `inspector.ts` differ from each other by more than what recording costs.
+ *
+ * For the same reasons it cannot see what a process saves that never records: code that is compiled for both kinds of turns,
+ * and a heap without records. It measures tokens only, not how a recorded turn begins and ends. One process still differs from
+ * the next by a few percent, as its objects lie differently in memory, so that a few processes say more than many windows.
+ *
+ * `node bench/inspector-alternating.ts [processes] [pairs of windows]`. With `BENCH_SAME=1` neither gateway records: the
+ * result must then be 0, within its interval.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { startHelper } from "./child.ts";
+import { estimateMean, toMeasured } from "./statistics.ts";
+import type { Running } from "./streaming/contenders.ts";
+import { Rig } from "./streaming/rig.ts";
+
+const PROCESSES = Number(process.argv[2] ?? 4);
+const PAIRS = Number(process.argv[3] ?? 60);
+
+const OFF = "--no-inspect";
+const ON = process.env["BENCH_SAME"] === "1" ? OFF : "--inspect";
+/** For instance `--cpu-prof --cpu-prof-dir=bench/results`, to profile it. */
+const NODE_FLAGS = process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? [];
+const STREAMS = 64;
+/** More than the 50 of `inspector.ts`, for more tokens in the same time. Between two of a stream are those of all others anyway. */
+const TOKENS_PER_SECOND = 150;
+const WINDOW_MS = 300;
+/** Until what was sent has been passed on. */
+const DRAIN_MS = 20;
+/** While code is compiled and streams grow their first buffers. */
+const SETTLE_MS = 5000;
+
+/** Of each pair of windows, CPU per token with recording divided by that without. */
+async function measureProcess(isOnFirst: boolean): Promise<number[]> {
+  const flags = isOnFirst ? [ON, OFF] : [OFF, ON];
+  const rig = await Rig.start();
+  const enginePorts = [await rig.listen(), await rig.listen()];
+  const gateways = await startHelper(new URL("./inspector-gateways.ts", import.meta.url), {
+    args: enginePorts.map((port, at) => `${port}:${flags[at]}`),
+    // As `npm start` starts Node: recording and the young generation share the same memory.
+    nodeFlags: ["--max-semi-space-size=8", ...NODE_FLAGS],
+    greets: true,
+  });
+  const all = enginePorts.map((enginePort, at): Running => ({
+    contender: { name: `gateway ${at}`, wire: "chat" },
+    target: { port: gateways.greeting[at], headers: {} },
+    enginePort,
+    pid: gateways.pid,
+    stop: gateways.stop,
+  }));
+  const [on, off] = isOnFirst ? all : all.toReversed();
+  try {
+    if (on === undefined || off === undefined) throw new Error("two gateways are needed");
+    const script = { mode: "paced", shape: "loop", phase: "step" } as const;
+    await rig.script({ ...script, tokens: 20_000, tokensPerSecond: TOKENS_PER_SECOND });
+    for (const running of all) await rig.open(running, STREAMS);
+    await sleep(SETTLE_MS);
+    await pauseAll(rig);
+    const costs = { on: [] as number[], off: [] as number[] };
+    for (let pair = 0; pair < PAIRS; pair++) {
+      // On, off, off, on: what changes steadily affects both alike.
+      const isEven = pair % 2 === 0;
+      if (isEven) costs.on.push(await measureWindow(rig, on));
+      costs.off.push(await measureWindow(rig, off));
+      if (!isEven) costs.on.push(await measureWindow(rig, on));
+    }
+    const [recorded, without] = [toMeasured(costs.on).median, toMeasured(costs.off).median];
+    console.log(`off ${without.toFixed(1)} µs/token   on ${recorded.toFixed(1)} µs/token`);
+    return costs.on.map((cost, pair) => cost / (costs.off[pair] ?? NaN));
+  } finally {
+    await gateways.stop();
+    await rig.stop();
+  }
+}
+
+/** Microseconds of CPU per token while only the streams through this gateway go on. */
+async function measureWindow(rig: Rig, running: Running): Promise<number> {
+  const [before] = await rig.snapshot([running]);
+  await rig.resumeOnly([running.enginePort]);
+  await sleep(WINDOW_MS);
+  await pauseAll(rig);
+  const [after] = await rig.snapshot([running]);
+  if (before === undefined || after === undefined) return NaN;
+  return ((after.cpuMs - before.cpuMs) / (after.tokens - before.tokens)) * 1000;
+}
+
+async function pauseAll(rig: Rig): Promise<void> {
+  await rig.resumeOnly([]);
+  await sleep(DRAIN_MS);
+}
+
+const ratios: number[][] = [];
+for (let round = 0; round < PROCESSES; round++) {
+  // Each is the first gateway of every other process: where its objects are in memory depends on that.
+  ratios.push((await measureProcess(round % 2 === 0)).filter(Number.isFinite));
+  console.log(`${percent(toMeasured(ratios.at(-1) ?? []).median)} more`);
+}
+const { value, low, high } = estimateMean(ratios);
+console.log(
+  `${percent(value)} more, with 95 % confidence from ${percent(low)} to ${percent(high)}`,
+);
+
+function percent(ratio: number): string {
+  return `${((ratio - 1) * 100).toFixed(1)} %`;
+}
