@@ -33,8 +33,8 @@ export interface FrameHints {
 export interface FrameWatcher {
   /** Before a frame is written. */
   noteEvents(frame: string): void;
-  /** The next frame has this form and this text, or contains what has. */
-  noteForm(form: EventForm, text: string): void;
+  /** The next frame has this form, this text and this length, or contains what has. */
+  noteForm(form: EventForm, text: string, frameLength: number): void;
   /** The client has no room for more. */
   noteWaiting(): void;
 }

@@ -142,9 +142,9 @@ function hookTurns(model: Model, hook: TurnHook): Model {
 /** Calls both listeners. */
 function joinListeners(inner: OnFact | undefined, outer: OnFact | undefined): OnFact | undefined {
   if (inner === undefined || outer === undefined) return inner ?? outer;
-  return (fact) => {
-    inner(fact);
-    outer(fact);
+  return (fact, isParsed) => {
+    inner(fact, isParsed);
+    outer(fact, isParsed);
   };
 }
 

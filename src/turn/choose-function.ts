@@ -35,6 +35,7 @@ export async function chooseFunction(state: TurnState, names: readonly string[])
       }),
     },
     (tokens, count) => {
+      state.onFact?.(tokens);
       // Tokens after the name are ignored, however the engine groups its tokens.
       for (const unit of oneByOne(tokens)) {
         if (isOver(text)) return false;

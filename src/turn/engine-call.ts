@@ -22,7 +22,7 @@ interface EngineCall extends Pick<
 /** Adds tokens to the turn's usage. Call it once per token, and not for tokens after a cut. */
 export type CountTokens = (tokens: EngineTokens) => void;
 
-/** Consumes the tokens of one read. Returns false to end the call. */
+/** Consumes the tokens of one read, and reports them as a fact. Returns false to end the call. */
 type ConsumeTokens = (tokens: EngineTokens, count: CountTokens) => Demand;
 
 /** How an engine call has ended. */
@@ -105,12 +105,13 @@ class Reading {
 
   take(event: EngineEvent): Demand {
     const { usage, onFact } = this.#state;
-    onFact?.(event);
     switch (event.type) {
       case "open":
+        onFact?.(event);
         if (event.engine) readAs(this.#state, event.engine);
         return emitStart(this.#state);
       case "finish":
+        onFact?.(event);
         usage.endCall(event.usage);
         this.end = {
           type: "finished",

@@ -17,8 +17,13 @@ import type { Decision, Outcome, Stage } from "./next-step.ts";
 import type { Steering } from "./steering.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
 
-/** Called synchronously. It must not throw, and must not keep the turn waiting. */
-export type OnFact = (fact: TurnFact) => void;
+/**
+ * Called synchronously. It must not throw, and must not keep the turn waiting.
+ *
+ * @param isParsed of ids: the turn has parsed them as well. No `parsed` fact follows, because two calls for each token
+ * cost a recorder more than one.
+ */
+export type OnFact = (fact: TurnFact, isParsed?: boolean) => void;
 
 export type TurnFact =
   | TurnRendered

@@ -45,7 +45,12 @@ export function passOrdinary(
   }
   const read = from === ids.length ? ids : ids.slice(0, from);
   state.transcript.appendIds(read);
-  state.onFact?.({ type: "parsed", tokens: read === ids ? tokens : { type: "ids", ids: read } });
+  if (read === ids) {
+    state.onFact?.(tokens, true);
+  } else {
+    state.onFact?.(tokens);
+    state.onFact?.({ type: "parsed", tokens: { type: "ids", ids: read } });
+  }
   if (text === "") return true;
   const event = state.emitter.continuePart(text);
   if (event !== undefined) return state.emitOne(event);

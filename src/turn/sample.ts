@@ -75,9 +75,12 @@ class Sampler<Cut extends string> {
   }
 
   take(tokens: EngineTokens, count: CountTokens): Demand {
-    if (this.#isOver()) return false;
-    const passed = this.#readsEach ? undefined : passOrdinary(this.#state, tokens, this.#isCut);
+    const isOver = this.#isOver();
+    const isOrdinary = !isOver && !this.#readsEach;
+    const passed = isOrdinary ? passOrdinary(this.#state, tokens, this.#isCut) : undefined;
     if (passed !== undefined) return this.#end === undefined && passed;
+    this.#state.onFact?.(tokens);
+    if (isOver) return false;
     const events = this.#readsEach
       ? this.#readEach(oneByOne(tokens), count)
       : this.#readAll(tokens, count);

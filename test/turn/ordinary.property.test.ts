@@ -16,6 +16,10 @@ import type { Engine, EngineTokens } from "../../src/engines/engine.ts";
 import { parseJson } from "../../src/harmony/json.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
+import { ExchangeClock } from "../../src/telemetry/record/exchange-clock.ts";
+import { Journal } from "../../src/telemetry/record/journal.ts";
+import { RecordBudget, RecordMemory } from "../../src/telemetry/record/limits.ts";
+import { TurnRecording } from "../../src/telemetry/record/recording.ts";
 import type { TurnFact } from "../../src/turn/facts.ts";
 import type { Turn, TurnEvent } from "../../src/turn/turn.ts";
 import { scriptTransport } from "../engines/support.ts";
@@ -35,7 +39,16 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
   const facts: unknown[] = [];
   const parsed: EngineTokens[] = [];
   let error: unknown;
-  const onFact = (fact: TurnFact) => {
+  const journal = new Journal(() => 0);
+  const memory = new RecordMemory(Infinity, () => false);
+  const recording = new TurnRecording({
+    budget: new RecordBudget(Infinity, memory),
+    journal,
+    clock: new ExchangeClock(() => 0),
+  });
+  const onFact = (fact: TurnFact, isParsed = false) => {
+    recording.note(fact, isParsed);
+    if (isParsed && fact.type === "ids") parsed.push(fact);
     if (fact.type === "parsed") parsed.push(fact.tokens);
     else if (fact.type === "called") facts.push([fact.stage, fact.request.prompt.ids]);
     else if (fact.type !== "rendered") facts.push(fact);
@@ -47,7 +60,9 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
     error = thrown;
   }
   const ids = parsed.flatMap((tokens) => (tokens.type === "ids" ? tokens.ids : []));
-  return { events, facts, ids, error };
+  journal.handOn();
+  const calls = recording.calls.map(({ reads, used }) => ({ reads: [...reads.reads()], used }));
+  return { events, facts, ids, calls, parser: recording.parser, error };
 }
 
 async function bothWays(createEngine: () => Engine, turn: Turn, options: RunOptions = {}) {

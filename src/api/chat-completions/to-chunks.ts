@@ -179,10 +179,17 @@ class ChoiceWriter implements ChunkWriter {
     const mirror = mirrorReasoning ? MIRROR + text : "";
     const format = this.#reasoningFormat;
     this.#reasoningFormat = "";
-    if (format === "") {
-      this.#note(text, REASONING, mirrorReasoning ? [MIRROR, DETAIL] : [DETAIL], DETAIL_END + TAIL);
+    const isPlain = format === "" && this.#role === "";
+    const frame = this.#frame(REASONING + text + mirror + DETAIL + text + format + DETAIL_END);
+    if (isPlain && this.#watcher !== undefined) {
+      this.#form ??= this.#createForm(
+        REASONING,
+        mirrorReasoning ? [MIRROR, DETAIL] : [DETAIL],
+        DETAIL_END + TAIL,
+      );
+      this.#watcher.noteForm(this.#form, text, frame.length);
     }
-    return this.#frame(REASONING + text + mirror + DETAIL + text + format + DETAIL_END);
+    return frame;
   }
 
   #content({ text, logprobs, citations }: Delta): string {
@@ -191,8 +198,12 @@ class ChoiceWriter implements ChunkWriter {
     this.#length += shown.length;
     const json = JSON.stringify(shown);
     const members = CONTENT + json;
-    if (!logprobs && !citations) this.#note(json, CONTENT, NO_JOINTS, TAIL);
+    const isPlain = !logprobs && !citations && this.#role === "";
     const frame = logprobs ? this.#withLogprobs(members, logprobs) : this.#frame(members);
+    if (isPlain && this.#watcher !== undefined) {
+      this.#form ??= this.#createForm(CONTENT, NO_JOINTS, TAIL);
+      this.#watcher.noteForm(this.#form, json, frame.length);
+    }
     return citations ? frame + this.#annotations(citations) : frame;
   }
 
@@ -274,12 +285,9 @@ class ChoiceWriter implements ChunkWriter {
     return this.#head + this.#takeRole() + members + TAIL;
   }
 
-  /** The next frame is this text between the same strings as the one before it. */
-  #note(text: string, member: string, joints: readonly string[], tail: string): void {
-    if (this.#watcher === undefined || this.#role !== "") return;
-    const head = this.#head + member;
-    this.#form ??= new EventForm({ head, number: undefined, joints, tail });
-    this.#watcher.noteForm(this.#form, text);
+  /** Of frames that are a text between the same strings. */
+  #createForm(member: string, joints: readonly string[], tail: string): EventForm {
+    return new EventForm({ head: this.#head + member, number: undefined, joints, tail });
   }
 
   #takeRole(): string {

@@ -75,11 +75,6 @@ export class EventForm {
     return length;
   }
 
-  /** The length of an event with a text of this length. Only for forms without sequence numbers. */
-  lengthOf(text: number): number {
-    return this.#fixed + text * (this.#joints.length + 1);
-  }
-
   /** Undoes the last successful {@link match}, so that the same event can be matched again. */
   unmatch(): void {
     if (this.#next >= 0) this.#next -= 1;

@@ -1,4 +1,6 @@
 /** The time since a request was accepted. */
+import { fromTenths } from "./tenths.ts";
+
 export class ExchangeClock {
   readonly #clock: () => number;
   readonly #start: number;
@@ -16,6 +18,11 @@ export class ExchangeClock {
 
   /** Of a time by the clock. */
   since(at: number): number {
-    return Math.round((at - this.#start) * 10) / 10;
+    return fromTenths(this.tenthsSince(at));
+  }
+
+  /** The same as a whole number of tenths, as records keep it. */
+  tenthsSince(at: number): number {
+    return Math.round((at - this.#start) * 10);
   }
 }

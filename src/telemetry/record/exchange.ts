@@ -63,11 +63,12 @@ export interface ExchangeDeps {
 }
 
 export class Exchange implements TextSink {
+  // What is used for each event comes first: it then shares a cache line.
   slot = NO_SLOT;
   form: EventForm | undefined;
-  readonly events: TextLog;
   readonly #journal: Journal;
   readonly #clock: ExchangeClock;
+  readonly events: TextLog;
   readonly id: string;
   readonly api: RecordedApi;
   readonly tenant: string;
@@ -123,9 +124,9 @@ export class Exchange implements TextSink {
     this.#journal.text(this, this.#clock, text);
   }
 
-  /** Announces that the next event has this form and this text, or contains an event that has. */
-  noteForm(form: EventForm, text: string): void {
-    this.#journal.made(this, form, text);
+  /** Announces that the next event has this form, this text and this length, or contains an event that has. */
+  noteForm(form: EventForm, text: string, eventLength: number): void {
+    this.#journal.made(this, form, text, eventLength);
   }
 
   takeForm(form: EventForm): boolean {
@@ -135,14 +136,16 @@ export class Exchange implements TextSink {
   }
 
   takeEntries(entries: JournalEntries, first: number): void {
+    const { events } = this;
+    const { characters } = entries;
+    const clock = this.#clock;
     for (let entry = first; entry !== END; entry = entries.next(entry)) {
-      const ms = this.#clock.since(entries.time(entry));
+      const tenths = clock.tenthsSince(entries.time(entry));
       const start = entries.start(entry);
       const end = start + entries.value(entry);
-      if (!this.events.addPart(entries.characters, start, end, ms))
-        this.budget.leaveOut("events", 1);
+      if (!events.addPart(characters, start, end, tenths)) this.budget.leaveOut("events", 1);
     }
-    this.form = this.events.form;
+    this.form = events.form;
   }
 
   takeText(text: string, at: number): void {

@@ -124,20 +124,30 @@ export class Journal {
     this.#clock = clock;
   }
 
-  /** Notes the ids of a read. Returns false, with nothing noted, unless they are few and without log probabilities or usage. */
-  read(sink: JournalSink, clock: ExchangeClock, tokens: EngineTokens): boolean {
+  /**
+   * Notes the ids of a read. Returns false, with nothing noted, unless they are few and without log probabilities or usage.
+   *
+   * @param isParsed the turn has parsed them; otherwise {@link parsed} follows.
+   */
+  read(sink: JournalSink, clock: ExchangeClock, tokens: EngineTokens, isParsed: boolean): boolean {
     if (tokens.type !== "ids" || tokens.logprobs !== undefined) return false;
     const { ids } = tokens;
     const count = ids.length;
-    if (tokens.cachedTokens !== undefined || count > LONGEST_READ || !arePlain(ids)) return false;
+    if (tokens.cachedTokens !== undefined || count > LONGEST_READ || count === 0) return false;
     if (this.#length + count > CAPACITY) this.handOn();
-    const time = this.readTime(clock);
     const first = this.#length;
     const slot = this.#slotOf(sink);
-    for (let index = 0; index < count; index++) {
-      this.#add(slot, time, ids[index] ?? 0, index === 0 ? 0 : SAME_READ);
+    const time = this.readTime(clock);
+    let flags = isParsed ? PARSED : 0;
+    for (const id of ids) {
+      if (!isPlain(id)) {
+        this.#length = first;
+        return false;
+      }
+      this.#add(slot, time, id, flags);
+      flags |= SAME_READ;
     }
-    this.#reader = sink;
+    this.#reader = isParsed ? undefined : sink;
     this.#unparsed = first;
     return true;
   }
@@ -155,10 +165,10 @@ export class Journal {
   }
 
   /**
-   * Announces that this sink's next event has this form and this text, or contains an event that has. If its length is as
-   * expected, it is that event, and need not be compared.
+   * Announces that this sink's next event is this one, which has this form and this text, or contains it. If its length is
+   * the same, it is that event, and need not be compared.
    */
-  made(sink: TextSink, form: EventForm, text: string): void {
+  made(sink: TextSink, form: EventForm, text: string, eventLength: number): void {
     this.#maker = undefined;
     const { length } = text;
     if (length > LONGEST_TEXT) return;
@@ -170,7 +180,7 @@ export class Journal {
     this.#write(text, 0, length);
     this.#maker = sink;
     this.#madeText = length;
-    this.#madeEvent = form.lengthOf(length);
+    this.#madeEvent = eventLength;
   }
 
   /** Notes one or more events that are written at once. */
@@ -269,8 +279,11 @@ export class Journal {
 
 /** Whether all are usual ids: a server may send any number. */
 export function arePlain(ids: readonly TokenId[]): boolean {
-  for (const id of ids) if (!(id >= 0 && id < LEAST_UNUSUAL)) return false;
-  return ids.length > 0;
+  return ids.length > 0 && ids.every(isPlain);
+}
+
+function isPlain(id: TokenId): boolean {
+  return id >= 0 && id < LEAST_UNUSUAL;
 }
 
 /** Numbers from here on are not ids; logs use them for other purposes. */

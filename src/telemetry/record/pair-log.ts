@@ -32,7 +32,7 @@ export class PairLog {
   }
 
   get length(): number {
-    return this.#fullPairs + this.#at / 2;
+    return this.#fullPairs + (this.#at >> 1);
   }
 
   /** The pairs from an index on, in order. */

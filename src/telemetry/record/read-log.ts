@@ -4,7 +4,7 @@ import type { TokenId } from "../../tokenizer/index.ts";
 import type { RecordBudget } from "./limits.ts";
 import { arePlain, LEAST_UNUSUAL } from "./journal.ts";
 import { PairLog } from "./pair-log.ts";
-import { fromTenths, toTenths } from "./tenths.ts";
+import { fromTenths, limitTenths, toTenths } from "./tenths.ts";
 
 /** A read with its time, in milliseconds since the request was accepted. */
 export interface TimedRead {
@@ -48,9 +48,9 @@ export class ReadLog {
     }
   }
 
-  /** Appends one id. @param ms since the request was accepted; undefined if it came in the same read as the id before it */
-  addId(id: TokenId, ms: number | undefined): void {
-    this.#isFull ||= !this.#ids.add(ms === undefined ? SAME_READ : toTenths(ms), id);
+  /** Appends one id. @param tenths of a millisecond since the request was accepted; undefined if it came in the same read as the id before it */
+  addId(id: TokenId, tenths: number | undefined): void {
+    this.#isFull ||= !this.#ids.add(tenths === undefined ? SAME_READ : limitTenths(tenths), id);
     if (this.#isFull) this.#budget.leaveOut("reads", 1);
   }
 

@@ -12,6 +12,7 @@ import type { ExchangeClock } from "./exchange-clock.ts";
 import { END, type Journal, type JournalEntries, type JournalSink, NO_SLOT } from "./journal.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ReadLog, unitsOf } from "./read-log.ts";
+import { fromTenths } from "./tenths.ts";
 
 export interface DecisionNote {
   readonly ms: number;
@@ -73,6 +74,7 @@ function sizeOf(value: object): number {
   return bytes;
 }
 
+type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 type EmittedEvent = Extract<TurnFact, { type: "emitted" }>["event"];
 
 /** Estimated sizes of a note, and of each id in it, in bytes. */
@@ -111,26 +113,38 @@ export class TurnRecording implements JournalSink {
     this.#clock = clock;
   }
 
-  /** Notes a fact of the turn. Called for each read. Never throws. */
-  readonly note = (fact: TurnFact): void => {
-    if (fact.type === "ids") {
-      if (this.#call === undefined || this.#journal.read(this, this.#clock, fact)) return;
-    } else if (fact.type === "parsed") {
-      if (this.#journal.parsed(this, unitsOf(fact.tokens))) return;
-    }
+  /** Notes a fact of the turn. Called for each read. Never throws. See `OnFact`. */
+  readonly note = (fact: TurnFact, isParsed = false): void => {
+    // First, because nearly all calls are: a type is read fast where few kinds of facts come by.
+    if (isParsed && fact.type === "ids") return this.#noteIds(fact, true);
+    if (fact.type === "ids") return this.#noteIds(fact, false);
+    const isNoted = fact.type === "parsed" && this.#journal.parsed(this, unitsOf(fact.tokens));
+    if (!isNoted) this.#handOnAndNote(fact);
+  };
+
+  #noteIds(tokens: IdTokens, isParsed: boolean): void {
+    if (this.#call === undefined) return;
+    if (this.#journal.read(this, this.#clock, tokens, isParsed)) return;
+    this.#handOnAndNote(tokens);
+    if (isParsed) this.#note({ type: "parsed", tokens });
+  }
+
+  #handOnAndNote(fact: TurnFact): void {
     this.#journal.handOn();
     this.#note(fact);
-  };
+  }
 
   takeEntries(entries: JournalEntries, first: number): void {
     const call = this.#call;
     if (call === undefined) return;
+    const { reads } = call;
+    const clock = this.#clock;
     let parsed = 0;
     for (let entry = first; entry !== END; entry = entries.next(entry)) {
       const isFirst = entries.isFirstOfRead(entry);
-      const ms = isFirst ? this.#clock.since(entries.time(entry)) : undefined;
-      call.firstToken ??= ms;
-      call.reads.addId(entries.value(entry), ms);
+      const tenths = isFirst ? clock.tenthsSince(entries.time(entry)) : undefined;
+      if (tenths !== undefined) call.firstToken ??= fromTenths(tenths);
+      reads.addId(entries.value(entry), tenths);
       if (entries.isParsed(entry)) parsed += 1;
     }
     if (parsed > 0) this.#parsed(call, parsed);

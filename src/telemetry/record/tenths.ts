@@ -4,7 +4,11 @@
 const MAX = 0xff_ff_ff_fe;
 
 export function toTenths(ms: number): number {
-  return Math.min(MAX, Math.round(ms * 10));
+  return limitTenths(Math.round(ms * 10));
+}
+
+export function limitTenths(tenths: number): number {
+  return tenths < MAX ? tenths : MAX;
 }
 
 export function fromTenths(tenths: number): number {

@@ -4,7 +4,7 @@
  */
 import { type EventForm, learnForm, LONGEST_LEARNED } from "./event-form.ts";
 import { PairLog } from "./pair-log.ts";
-import { fromTenths, toTenths } from "./tenths.ts";
+import { fromTenths, limitTenths, toTenths } from "./tenths.ts";
 
 /** Memory that texts are written to as UTF-8. */
 export interface TextBytes {
@@ -126,8 +126,8 @@ export class TextLog {
     return true;
   }
 
-  /** Appends an event of the current form by its variable text: UTF-16 from `start` to `end`. Returns false if there is no room. */
-  addPart(characters: Uint16Array, start: number, end: number, ms: number): boolean {
+  /** Appends an event of the current form by its variable text: UTF-16 from `start` to `end`, and its time in tenths. Returns false if there is no room. */
+  addPart(characters: Uint16Array, start: number, end: number, tenths: number): boolean {
     if (this.#isFull) return false;
     const length = end - start;
     const { length: index } = this.#index;
@@ -149,7 +149,7 @@ export class TextLog {
       const text = String.fromCharCode(...characters.subarray(start, end));
       written = this.#chunk.write(text, this.#at);
     }
-    return this.#written(written, IN_FORM + written, ms);
+    return this.#written(written, IN_FORM + written, limitTenths(tenths));
   }
 
   /** The events from an index on, in order. */
@@ -202,24 +202,24 @@ export class TextLog {
         if (code >= FIRST_NOT_ASCII) break;
         bytes[at++] = code;
       }
-      if (index === end) return this.#written(length, IN_FORM + length, ms);
+      if (index === end) return this.#written(length, IN_FORM + length, toTenths(ms));
     }
     const written = this.#write(text.slice(from, from + length));
-    return written >= 0 && this.#written(written, IN_FORM + written, ms);
+    return written >= 0 && this.#written(written, IN_FORM + written, toTenths(ms));
   }
 
   #addWhole(text: string, ms: number): boolean {
     const isLearned = text.length <= LONGEST_LEARNED;
     if (isLearned) this.#learn(text);
     const length = this.#isFull ? -1 : this.#write(text);
-    const hasRoom = length >= 0 && this.#written(length, length, ms);
+    const hasRoom = length >= 0 && this.#written(length, length, toTenths(ms));
     if (isLearned && hasRoom) this.#wholeBytes = length;
     return hasRoom;
   }
 
   #addLong(text: string, ms: number): boolean {
     if (!this.#take(text.length * 2)) this.#isFull = true;
-    else if (this.#written(0, LONG, ms)) this.#long.push(text);
+    else if (this.#written(0, LONG, toTenths(ms))) this.#long.push(text);
     return !this.#isFull;
   }
 
@@ -243,9 +243,9 @@ export class TextLog {
     return -1;
   }
 
-  #written(length: number, size: number, ms: number): boolean {
+  #written(length: number, size: number, tenths: number): boolean {
     this.#wholeBytes = 0;
-    this.#isFull = !this.#index.add(toTenths(ms), size);
+    this.#isFull = !this.#index.add(tenths, size);
     if (this.#isFull) return false;
     this.#at += length;
     if (size >= IN_FORM && size !== LONG) this.#parts += 1;

@@ -63,15 +63,15 @@ test("each turn gets its own in order, and what was written for a read has its t
   const [a, b] = [new Turn(), new Turn()];
   const [toA, toB] = [new Writer(), new Writer()];
   for (const writer of [toA, toB]) writer.form = FORM;
-  expect(journal.read(a, a.clock, ids(10, 11, 12))).toBe(true);
+  expect(journal.read(a, a.clock, ids(10, 11, 12), false)).toBe(true);
   expect(journal.parsed(a, 2)).toBe(true);
   journal.text(toA, a.clock, "<a1>");
   journal.text(toA, a.clock, "<a2>");
-  expect(journal.read(b, b.clock, ids(20))).toBe(true);
+  expect(journal.read(b, b.clock, ids(20), false)).toBe(true);
   // Not for that read: something else has been read since.
   journal.text(toA, a.clock, "<a3>");
   journal.text(toB, b.clock, "<b1>");
-  expect(journal.read(b, b.clock, ids(21))).toBe(true);
+  expect(journal.read(b, b.clock, ids(21), false)).toBe(true);
   journal.pass(b.clock);
   journal.text(toB, b.clock, "<b2>");
   expect([a.got, b.got, toA.got, toB.got]).toEqual([[], [], [], []]);
@@ -102,11 +102,11 @@ test("of an event whose form is known only the text is noted, whatever it is com
   const journal = createJournal();
   const { clock } = new Turn();
   const writer = new Writer();
-  journal.made(writer, FORM, "é\ud800");
+  journal.made(writer, FORM, "é\ud800", 4);
   journal.text(writer, clock, "<é\ud800>");
   // It is told at once when the form changes, in order.
   const other = new EventForm({ head: "[", number: undefined, joints: ["|"], tail: "]" });
-  journal.made(writer, other, "b");
+  journal.made(writer, other, "b", 5);
   expect(writer.got).toEqual([["é\ud800", 1]]);
   journal.text(writer, clock, "[b|b]");
   journal.handOn();
@@ -117,20 +117,20 @@ test("an event that is more than what was told of it is handed on as a whole", (
   const journal = createJournal();
   const { clock } = new Turn();
   const [a, b] = [new Writer(), new Writer()];
-  journal.made(a, FORM, "x");
+  journal.made(a, FORM, "x", 3);
   journal.text(a, clock, "before<x>");
   // Of somebody else.
-  journal.made(a, FORM, "y");
+  journal.made(a, FORM, "y", 3);
   journal.text(b, clock, "<y>");
   // Told once, written twice.
-  journal.made(a, FORM, "z");
+  journal.made(a, FORM, "z", 3);
   journal.text(a, clock, "<z>");
   journal.text(a, clock, "?z?");
   // Something is handed on in between, and what is too long is not noted.
-  journal.made(a, FORM, "u");
+  journal.made(a, FORM, "u", 3);
   journal.handOn();
   journal.text(a, clock, "!u!");
-  journal.made(a, FORM, "x".repeat(65));
+  journal.made(a, FORM, "x".repeat(65), 67);
   journal.text(a, clock, `!${"x".repeat(65)}!`);
   expect(a.got).toEqual([
     ["whole: before<x>", 1],
@@ -142,10 +142,24 @@ test("an event that is more than what was told of it is handed on as a whole", (
   expect(b.got).toEqual([["whole: <y>", 2]]);
 });
 
+test("ids that were parsed when they were noted are not parsed again", () => {
+  const journal = createJournal();
+  const turn = new Turn();
+  expect(journal.read(turn, turn.clock, ids(1, 2), true)).toBe(true);
+  expect(journal.parsed(turn, 1)).toBe(false);
+  // The first of these ids is plain, and none is noted.
+  expect(journal.read(turn, turn.clock, ids(3, -1), true)).toBe(false);
+  journal.handOn();
+  expect(turn.got).toEqual([
+    [1, 1, true],
+    [2, undefined, true],
+  ]);
+});
+
 test("only what is still there can be marked as parsed", () => {
   const journal = createJournal();
   const [a, b] = [new Turn(), new Turn()];
-  journal.read(a, a.clock, ids(1, 2));
+  journal.read(a, a.clock, ids(1, 2), false);
   expect(journal.parsed(b, 1)).toBe(false);
   expect(journal.parsed(a, 3)).toBe(false);
   expect(journal.parsed(a, 1)).toBe(true);
@@ -170,7 +184,7 @@ test.each<[string, EngineTokens]>([
 ])("%s is left to the record of the turn", (_, tokens) => {
   const journal = createJournal();
   const turn = new Turn();
-  expect(journal.read(turn, turn.clock, tokens)).toBe(false);
+  expect(journal.read(turn, turn.clock, tokens, false)).toBe(false);
   journal.handOn();
   expect(turn.got).toEqual([]);
 });
@@ -178,7 +192,7 @@ test.each<[string, EngineTokens]>([
 test("ids without end are handed on by themselves, none is lost", () => {
   const journal = createJournal();
   const turn = new Turn();
-  for (let id = 0; id < 100_000; id++) journal.read(turn, turn.clock, ids(id));
+  for (let id = 0; id < 100_000; id++) journal.read(turn, turn.clock, ids(id), false);
   expect(turn.got.length).toBeGreaterThan(90_000);
   journal.handOn();
   expect(turn.got.map((each) => (Array.isArray(each) ? each[0] : each))).toEqual([
@@ -192,7 +206,7 @@ test("texts without end are handed on by themselves, none is lost", () => {
   const writer = new Writer();
   const texts = Array.from({ length: 20_000 }, (_, index) => `${index}`.padStart(index % 65, "x"));
   for (const text of texts) {
-    journal.made(writer, FORM, text);
+    journal.made(writer, FORM, text, text.length + 2);
     journal.text(writer, clock, `<${text}>`);
   }
   expect(writer.got.length).toBeGreaterThan(10_000);
