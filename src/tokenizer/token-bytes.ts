@@ -67,7 +67,7 @@ const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
 /** Tokens per call of `unpackPart`. */
 const PART = 128;
 /** Ids whose halves are read at a time. */
-const HALVES = 256;
+const HALVES = 64;
 const DIGIT_VALUES = base64Values();
 
 /** Unpacks the common tokens. Takes 5 ms. */
