@@ -4,7 +4,7 @@
  *
  * The units form a doubly linked list in arrays, indexed by their start. The rank of each unit with its right
  * neighbour is cached, so that a merge looks up only two ranks. With few units, the lowest rank is found by a
- * scan; for many see `bpe-long.ts`, and for pieces of 4 KB and more `bpe-backtracking.ts`.
+ * scan; for many see `bpe-long.ts`, and for very long pieces `bpe-backtracking.ts`.
  */
 
 import { type Backtracker, createBacktracker } from "./bpe-backtracking.ts";
@@ -34,8 +34,10 @@ export interface PieceMerger {
 
 /** Up to this many units, scanning all of them is faster. Any limit from 64 to 256 performs alike. */
 const MAX_SCANNED = 96;
-/** Pieces of fewer bytes are not worth the tables that a search needs, 20 ms at first. */
-const MIN_SEARCHED_BYTES = 4096;
+/** ASCII pieces of fewer bytes are not worth the tables that a search needs, 20 ms at first. */
+const MIN_SEARCHED_ASCII = 4096;
+/** For other pieces these take 5 ms, and merging takes two to four times as long as a search. */
+const MIN_SEARCHED_OTHER = 512;
 /** Pieces up to this many bytes use preallocated arrays. */
 const KEPT_BYTES = 1024;
 
@@ -69,7 +71,8 @@ export function createPieceMerger(
     maySearch: boolean,
   ): boolean {
     const length = end - start;
-    if (length >= MIN_SEARCHED_BYTES && maySearch) {
+    const isAscii = view.getUint8(end - 1) < 0x80;
+    if (maySearch && length >= (isAscii ? MIN_SEARCHED_ASCII : MIN_SEARCHED_OTHER)) {
       backtracker ??= createBacktracker(tokens, rankOf);
       if (hasOthers) backtracker.addOthers();
       return backtracker.search(out, view, start, end) || appendTo(out, view, start, end, false);
