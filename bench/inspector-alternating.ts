@@ -49,7 +49,7 @@ async function measureProcess(isOnFirst: boolean): Promise<number[]> {
     target: { port: gateways.greeting[at], headers: {} },
     enginePort,
     pid: gateways.pid,
-    stop: gateways.stop,
+    stop: () => gateways.stop(),
   }));
   const [on, off] = isOnFirst ? all : all.toReversed();
   try {
