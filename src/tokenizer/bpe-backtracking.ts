@@ -21,6 +21,8 @@ export interface Backtracker {
    * Appends the ids of the bytes `view[start … end)` and returns true, or returns false if merging them takes less time.
    */
   readonly search: (out: TokenId[], view: DataView, start: number, end: number) => boolean;
+  /** Builds the tables that the first of these bytes need, which {@link search} would do otherwise. */
+  readonly prepare: (view: DataView, start: number, end: number) => void;
   /** Must be called once text may contain other than the common tokens. */
   readonly addOthers: () => void;
 }
@@ -179,7 +181,10 @@ export function createBacktracker(tokens: TokenBytes, rankOf: Ranks["rankOf"]): 
     return halves[2 * token + side]! - 1;
   }
 
-  return { search, addOthers };
+  const prepare = (view: DataView, start: number, end: number) => {
+    longest(view, start, end);
+  };
+  return { search, prepare, addOthers };
 }
 
 function choiceOf(before: TokenId, token: TokenId): number {

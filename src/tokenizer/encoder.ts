@@ -51,10 +51,12 @@ export function createEncoder(tokens: TokenBytes): Encoder {
   let isAscii = true;
   let isCommon = true;
 
-  function write(text: string, into: TextBytes): void {
+  /** Returns whether tables were filled for it, which takes up to 10 ms. */
+  function write(text: string, into: TextBytes): boolean {
     into.write(text);
-    if (!isCommon || into.length === text.length) return;
-    if (isAscii) {
+    if (!isCommon || into.length === text.length) return false;
+    const isFirst = isAscii;
+    if (isFirst) {
       isAscii = false;
       seams.set(characterSeams());
       addUnicode();
@@ -64,6 +66,7 @@ export function createEncoder(tokens: TokenBytes): Encoder {
       ranks.addOthers();
       merger.addOthers();
     }
+    return isFirst || !isCommon;
   }
 
   function encode(text: string, scope = ""): TokenId[] {
@@ -86,13 +89,16 @@ export function createEncoder(tokens: TokenBytes): Encoder {
     for (let start = 0; start < text.length;) {
       const end = windowEnd(text, start);
       const window = end - start <= WINDOW ? own : new TextBytes(end - start);
-      write(text.slice(start, end), window);
+      // Tables are filled in steps of their own, so that the first text that needs them does not hold the event loop for all.
+      if (write(text.slice(start, end), window)) yield ids.length;
       for (let at = 0; at < window.length;) {
         const until = Math.min(at + STEP_BYTES, window.length);
         // Looked up in each step, since other encodings run in between.
         const next = encodePieces(ids, window, at, until, scopeOf(scope));
         if (next === at) {
           const longEnd = pieceEnd(window, at);
+          merger.prepare(window.view, at, longEnd);
+          yield ids.length;
           for (const _ of mergeInChunks(ids, window.view, at, longEnd)) yield ids.length;
           at = longEnd;
         } else {
