@@ -4,7 +4,18 @@ import type { Setting, SettingGroup } from "./setting.ts";
 import { listSettings, type SettingName } from "./settings.ts";
 import { lazy } from "../lazy.ts";
 
-export interface SettingDescription {
+/** How a setting is written on a command line or in a variable. */
+export type SettingKind = "boolean" | "number" | "choice" | "text" | "list" | "object";
+
+export const VARIABLE_PREFIX = "HARMONY_GATEWAY_";
+
+/** All settings, in the order of the list. */
+export const describedSettings: () => readonly SettingDescription[] = lazy(() =>
+  listSettings().map(({ name, setting }) => new SettingDescription(name, setting)),
+);
+
+/** Makes the schema of a setting only where something is asked that depends on it. */
+export class SettingDescription {
   readonly name: SettingName;
   /** `--max-body-bytes` */
   readonly flag: string;
@@ -13,34 +24,6 @@ export interface SettingDescription {
   readonly group: SettingGroup;
   readonly description: string;
   /** Undefined: not set. */
-  readonly defaultValue: unknown;
-  readonly secret: boolean;
-  readonly kind: SettingKind;
-  /** The values of a choice. */
-  readonly choices: readonly string[];
-  /** What a value looks like: `a whole number from 0 to 65535`. */
-  readonly expected: string;
-  /** Keys of the objects in a list or an object of objects, for suggestions. */
-  readonly itemKeys: readonly string[];
-}
-
-/** How a setting is written on a command line or in a variable. */
-export type SettingKind = "boolean" | "number" | "choice" | "text" | "list" | "object";
-
-export const VARIABLE_PREFIX = "HARMONY_GATEWAY_";
-
-/** All settings, in the order of the list. */
-export const describedSettings: () => readonly SettingDescription[] = lazy(() =>
-  listSettings().map(({ name, setting }) => new Description(name, setting)),
-);
-
-/** Makes the schema of a setting only where something is asked that depends on it. */
-class Description implements SettingDescription {
-  readonly name: SettingName;
-  readonly flag: string;
-  readonly variable: string;
-  readonly group: SettingGroup;
-  readonly description: string;
   readonly defaultValue: unknown;
   readonly secret: boolean;
   readonly #setting: Setting;
@@ -63,14 +46,17 @@ class Description implements SettingDescription {
     return toKind(this.#setting.type());
   }
 
+  /** The values of a choice. */
   get choices(): readonly string[] {
     return toChoices(this.#setting.type());
   }
 
+  /** What a value looks like: `a whole number from 0 to 65535`. */
   get expected(): string {
     return this.#setting.expected ?? toExpected(this.#setting.type());
   }
 
+  /** Keys of the objects in a list or an object of objects, for suggestions. */
   get itemKeys(): readonly string[] {
     return toItemKeys(this.#setting.type());
   }

@@ -9,6 +9,7 @@ import { bytesOf, ORDINARY_COUNT, unpackTokenBytes } from "../../src/tokenizer/t
 import type { TokenId } from "../../src/tokenizer/index.ts";
 import { anyCharacter } from "../helpers/any-character.ts";
 import { referenceMerge } from "./reference.ts";
+import { toBytes } from "../helpers/text-bytes.ts";
 
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
@@ -36,12 +37,6 @@ function mergeAll({ view, length }: TextBytes): TokenId[] {
   const ids: TokenId[] = [];
   merger.appendTo(ids, view, 0, length, false);
   return ids;
-}
-
-function toBytes(text: string): TextBytes {
-  const bytes = new TextBytes(text.length);
-  bytes.write(text);
-  return bytes;
 }
 
 const allTexts = Array.from({ length: ORDINARY_COUNT }, (_, id) =>

@@ -4,9 +4,9 @@ import { createPieceMerger } from "../../src/tokenizer/bpe.ts";
 import { characterSeams } from "../../src/tokenizer/character-seams.ts";
 import { createChunkMerger } from "../../src/tokenizer/piece-chunks.ts";
 import { createRanks } from "../../src/tokenizer/ranks.ts";
-import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import { unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
+import { toBytes } from "../helpers/text-bytes.ts";
 
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
@@ -39,12 +39,6 @@ function mergeWhole(text: string): TokenId[] {
   const ids: TokenId[] = [];
   merger.appendTo(ids, view, 0, length, false);
   return ids;
-}
-
-function toBytes(text: string): TextBytes {
-  const bytes = new TextBytes(text.length);
-  bytes.write(text);
-  return bytes;
 }
 
 let state = 7;
