@@ -89,6 +89,7 @@ test("it holds what runs and its types, and nothing they were made with", async 
     "LICENSE",
     "README.md",
     "dist/THIRD-PARTY-NOTICES",
+    "dist/tokenizer/vocabulary.json",
     "package.json",
   ]);
   expect(files).toContain("dist/inspect/page/app.js");
@@ -163,7 +164,7 @@ const app = createApp({
   models,
   store,
   log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-  now: () => new Date(),
+  now: Date.now,
   randomId: () => "1",
 });
 const gateway = await startGateway(loadSettings(["--port", "0", "--log", "silent"], {}).settings, {

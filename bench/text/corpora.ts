@@ -60,6 +60,10 @@ export const WORST: Readonly<Record<string, (characters: number, seed: number) =
   "random signs": (size, seed) => letters(size, seed, "!#$%&*+,-./:;<=>?@^_|~"),
   // Nearly every pair of adjacent units forms a token.
   "Thai tokens": (size, seed) => fill(size, tokensOf(seed, /^[\u0e01-\u0e5b]+$/)),
+  "Georgian tokens": (size, seed) => fill(size, tokensOf(seed, /^[\u10a0-\u10ff]+$/)),
+  "Hindi tokens": (size, seed) => fill(size, tokensOf(seed, /^[\u0900-\u097f]+$/)),
+  "Tamil tokens": (size, seed) => fill(size, tokensOf(seed, /^[\u0b80-\u0bff]+$/)),
+  "Khmer tokens": (size, seed) => fill(size, tokensOf(seed, /^[\u1780-\u17ff]+$/)),
 };
 
 /** A generator of numbers from 0 up to `below`, the same for the same seed (mulberry32). */

@@ -11,7 +11,8 @@
  * the right one. This is forgotten after each call, so that no time tells what others have encoded.
  */
 
-import { NO_RANK, type Ranks } from "./ranks.ts";
+import type { Ranks } from "./ranks.ts";
+import { NO_RANK } from "./token-tables.ts";
 import { BYTE_COUNT, lengthOf, startOf, type TokenBytes } from "./token-bytes.ts";
 import { createTokenPrefixes } from "./token-prefixes.ts";
 import type { TokenId } from "./tokenizer.ts";
@@ -34,6 +35,17 @@ const CHOICE_BITS = 11;
 const CHOICE = 3;
 const SHORTER_BITS = 10;
 const NONE = -1;
+/** Chunks of a piece have as many, and pieces that are not cut. */
+const KEPT_BYTES = 8192 + 4;
+
+/** What is known of each place of a text. */
+interface Places {
+  /** Whether nothing leads from there to the end. */
+  readonly isDead: Uint8Array;
+  /** Whether a remembered token is tried before all others. */
+  readonly isRemembered: Uint8Array;
+  readonly longests: Int32Array;
+}
 
 export function createBacktracker(tokens: TokenBytes, rankOf: Ranks["rankOf"]): Backtracker {
   // Bound here for the reason given at `createRanks`.
@@ -46,19 +58,24 @@ export function createBacktracker(tokens: TokenBytes, rankOf: Ranks["rankOf"]): 
   const shorters = new Int32Array(2 << SHORTER_BITS);
   /** By id, see `readHalves`. */
   const halves = new Int32Array(2 * places.length);
+  const keptPlaces = createPlaces(KEPT_BYTES);
   /** Pairs that may still be checked. */
   let checks = 0;
+
+  /** For a text of this many bytes. */
+  function placesFor(length: number): Places {
+    if (length > KEPT_BYTES) return createPlaces(length);
+    keptPlaces.isDead.fill(0, 0, length + 1);
+    keptPlaces.isRemembered.fill(0, 0, length);
+    return keptPlaces;
+  }
 
   function search(out: TokenId[], view: DataView, start: number, end: number): boolean {
     choices.fill(NONE);
     shorters.fill(NONE);
     checks = MAX_CHECKS * (end - start);
     const first = out.length;
-    /** By place, from which nothing led to the end. */
-    const isDead = new Uint8Array(end - start + 1);
-    /** By place, whether a remembered token is tried before all others. */
-    const isRemembered = new Uint8Array(end - start);
-    const longests = new Int32Array(end - start);
+    const { isDead, isRemembered, longests } = placesFor(end - start);
     let place = 0;
     let before: TokenId = NONE;
     let token = longest(view, start, end);
@@ -190,4 +207,12 @@ export function createBacktracker(tokens: TokenBytes, rankOf: Ranks["rankOf"]): 
 function choiceOf(before: TokenId, token: TokenId): number {
   const hash = Math.imul(before, 0x2c9277b5) ^ Math.imul(token, 0x85ebca6b);
   return CHOICE * (hash >>> (32 - CHOICE_BITS));
+}
+
+function createPlaces(length: number): Places {
+  return {
+    isDead: new Uint8Array(length + 1),
+    isRemembered: new Uint8Array(length),
+    longests: new Int32Array(length),
+  };
 }

@@ -4,35 +4,26 @@
  * quadratic: js-tiktoken takes seconds for a page of Chinese and minutes for 100,000 `a`.
  */
 
-import { NO_RANK, type Ranks } from "./ranks.ts";
+import type { Units } from "./character-units.ts";
+import type { Ranks } from "./ranks.ts";
+import { NO_RANK } from "./token-tables.ts";
 import type { TokenId } from "./tokenizer.ts";
 import { TournamentTree } from "./tournament-tree.ts";
 
-/**
- * Merges `count` units and appends the resulting ids. Unit `i` has the id `ids[i]` and spans `starts[i]` to
- * `starts[i + 1]`. Overwrites `ids`.
- */
-export type LongMerger = (
-  out: TokenId[],
-  view: DataView,
-  starts: Int32Array,
-  ids: Int32Array,
-  count: number,
-) => void;
+/** Merges `count` units and appends the resulting ids. Overwrites the ids of the units. */
+export type LongMerger = (out: TokenId[], view: DataView, units: Units, count: number) => void;
 
 export function createLongMerger(rankOf: Ranks["rankOf"]): LongMerger {
   const noRank = NO_RANK;
 
-  return function mergeLong(out, view, starts, ids, count) {
+  return function mergeLong(out, view, { starts, ids, ranks }, count) {
     const next = new Int32Array(count);
     const previous = new Int32Array(count + 1);
-    const ranks = new Int32Array(count).fill(noRank);
     for (let unit = 0; unit < count; unit++) {
       next[unit] = unit + 1;
       previous[unit] = unit - 1;
-      if (unit + 1 < count) ranks[unit] = rankOf(view, starts[unit]!, starts[unit + 2]!);
     }
-    const tree = new TournamentTree(ranks);
+    const tree = new TournamentTree(ranks.subarray(0, count));
     for (let unit = tree.lowest(); unit >= 0; unit = tree.lowest()) {
       const joined = next[unit]!;
       const after = next[joined]!;

@@ -7,10 +7,16 @@
 /** Bytes after a byte string that are read with it and must exist. */
 export const SLACK = 16;
 
-/** Masks for the first word of a string of 0 to 8 bytes. */
-export const LOW_MASKS = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1, -1, -1, -1, -1);
-/** Masks for the second word. */
-export const HIGH_MASKS = Int32Array.of(0, 0, 0, 0, 0, 0xff, 0xffff, 0xffffff, -1);
+/** Lengths of byte strings for which there are masks: 0 to 255. */
+const LENGTHS = 256;
+/** [length] → mask of the first word of a string. */
+export const LOW_MASKS = new Int32Array(LENGTHS).fill(-1);
+LOW_MASKS.set([0, 0xff, 0xffff, 0xffffff]);
+/** [length] → mask of its second word. */
+export const HIGH_MASKS = new Int32Array(LENGTHS).fill(-1);
+HIGH_MASKS.set([0, 0, 0, 0, 0, 0xff, 0xffff, 0xffffff]);
+/** [length] → mask of its last four bytes, which are part of its hash if they are not in the first two words. */
+export const LAST_MASKS = new Int32Array(LENGTHS).fill(-1, 9);
 
 /** The first four bytes of the string of `length` (0 to 8) bytes at `start`, padded with zeros. */
 export function lowWord(view: DataView, start: number, length: number): number {
@@ -22,19 +28,14 @@ export function highWord(view: DataView, start: number, length: number): number 
   return view.getInt32(start + 4, true) & HIGH_MASKS[length]!;
 }
 
-/** A hash of the string of `length` (at least 1) bytes at `start`. */
+/** A hash of the string of `length` (at least 1) bytes at `start`: of its first eight and its last four. */
 export function hashOf(view: DataView, start: number, length: number): number {
   if (length <= 8) {
     const low = lowWord(view, start, length);
     return hashOfWords(low, highWord(view, start, length), length);
   }
-  let hash = length;
-  const last = start + length - 4;
-  for (let i = start; i < last; i += 4) {
-    hash = Math.imul(hash ^ view.getInt32(i, true), 0x2c9277b5);
-    hash ^= hash >>> 15;
-  }
-  return mix(Math.imul(hash ^ view.getInt32(last, true), 0x85ebca6b));
+  const low = view.getInt32(start, true) ^ view.getInt32(start + length - 4, true);
+  return hashOfWords(low, view.getInt32(start + 4, true), length);
 }
 
 /** The same for a string of up to eight bytes, given as words. */

@@ -5,7 +5,6 @@
 
 import { createPieceMerger } from "./bpe.ts";
 import * as byteWords from "./byte-words.ts";
-import { characterSeams } from "./character-seams.ts";
 import { createCachedPieceEncoder, MAX_CACHED_BYTES } from "./piece-cache.ts";
 import { CHUNK_BYTES, createChunkMerger } from "./piece-chunks.ts";
 import { createScanner } from "./pre-tokenize.ts";
@@ -32,10 +31,8 @@ const ONE_STEP = Math.floor(STEP_BYTES / 3);
 const LETTER = /[^\0-\u00ff\u2000-\u2fff\ud800-\udfff\uf000-\uffff]/;
 
 export function createEncoder(tokens: TokenBytes): Encoder {
-  const ranks = createRanks(tokens);
-  const { find } = ranks;
-  const seams = new Uint8Array(0x10000);
-  const merger = createPieceMerger(tokens, ranks, seams);
+  const { find, rankOf, addOthers } = createRanks(tokens);
+  const merger = createPieceMerger(tokens, rankOf);
   const mergeInChunks = createChunkMerger(tokens, merger.appendTo);
   const { scopeOf, encode: encodeCachedPiece } = createCachedPieceEncoder(encodePiece);
   const { pieceEnd, addUnicode } = createScanner();
@@ -58,12 +55,11 @@ export function createEncoder(tokens: TokenBytes): Encoder {
     const isFirst = isAscii;
     if (isFirst) {
       isAscii = false;
-      seams.set(characterSeams());
       addUnicode();
     }
     if (LETTER.test(text)) {
       isCommon = false;
-      ranks.addOthers();
+      addOthers();
       merger.addOthers();
     }
     return isFirst || !isCommon;

@@ -40,7 +40,7 @@ export function createDecoder(): StreamingDecoder {
  * of a character, for special ids and for ids outside the vocabulary; in a stream, pass such ids to a
  * decoder.
  *
- * The same id always returns the same string object, at the cost of an array access.
+ * The same id always returns the same string object, at the cost of two array accesses.
  */
 export function tokenText(id: TokenId): string | undefined {
   return texts().textOf(id);

@@ -12,7 +12,7 @@
  */
 
 import { END_OF_TEXT, type TextBytes } from "./text-bytes.ts";
-import { CharClass, CODE_POINTS, unicodeClasses } from "./unicode-classes.ts";
+import { CharClass, classBeyond, TABLE_SIZE, unicodeClasses } from "./unicode-classes.ts";
 import * as utf8 from "./utf8.ts";
 
 const { upper, lower, uncased, mark, number, space, newline, other } = CharClass;
@@ -36,7 +36,9 @@ export interface Scanner {
 export function createScanner(): Scanner {
   // Bound here for the reason given at `createRanks`.
   const { codePointAt, widthOf } = utf8;
-  const classes = new Uint8Array(CODE_POINTS);
+  const classOfOthers = classBeyond;
+  const tableSize = TABLE_SIZE;
+  const classes = new Uint8Array(TABLE_SIZE);
   const byteClasses = new Uint8Array(256).fill(multiByte);
   byteClasses.set(unicodeClasses(new Uint8Array(0x80)));
   byteClasses[END_OF_TEXT] = endOfText;
@@ -45,7 +47,9 @@ export function createScanner(): Scanner {
   function classAt(bytes: Uint8Array, i: number): number {
     const lead = bytes[i]!;
     const byteClass = byteClasses[lead]!;
-    return byteClass === multiByte ? classes[codePointAt(bytes, i)]! : byteClass;
+    if (byteClass !== multiByte) return byteClass;
+    const codePoint = codePointAt(bytes, i);
+    return codePoint < tableSize ? classes[codePoint]! : classOfOthers(codePoint);
   }
 
   /**

@@ -2,29 +2,41 @@
  * Maps bytes to ids. An id is also the token's rank: of two possible merges, the one with the lower id is
  * made first.
  *
+ * All unpacked tokens are in `token-tables.ts`. The short ones are added to a faster table once a process has encoded
+ * 20 to 70 KB:
+ *
  *     short   [hash] → eight bytes · length, id + 1    tokens up to 8 bytes, 70 % full   2.6 MB
- *     long    [hash] → 14 more bits of the hash, id + 1    the others, 39 % full         0.5 MB
- *     seen    one bit for each hash of a token                                          128 KB
- *     pairs   [two bytes] → id                                                          256 KB
  *
- * Both tables use open addressing. A slot contains a short token completely, so that a lookup touches one
- * cache line; with offsets into the tokens' bytes it would touch three, and with a cold cache encoding would
- * take a third longer. A long token is compared with the tokens' bytes.
- *
- * A slot has no word to spare: each page that is written for the first time takes the system some microseconds, a third of
- * the time to fill a table.
+ * It uses open addressing, too. An entry contains the token completely, so that a lookup touches one cache line. With the
+ * tokens' bytes it touches three, and encoding takes a tenth longer. But to fill it takes as long as all that
+ * the first sentence needs. So each later lookup that finds nothing in it adds a few tokens, in the order of their ids, common
+ * ones first. Not those that were looked up: encoding times would tell what others have encoded.
  *
  * Most lookups during a merge are for bytes that are not a token. `seen` fits into a processor's second-level
  * cache and answers five of six of these.
  */
 
 import * as byteWords from "./byte-words.ts";
-import { lengthOf, MAX_TOKEN_BYTES, startOf, type TokenBytes } from "./token-bytes.ts";
+import {
+  BYTE_COUNT,
+  idsOfBytes,
+  lengthOf,
+  MAX_TOKEN_BYTES,
+  startOf,
+  type TokenBytes,
+} from "./token-bytes.ts";
+import {
+  bitOfSeen,
+  ID_BITS,
+  ID_MASK,
+  NO_RANK,
+  SLOT_MASK,
+  slotOf,
+  wordOfSeen,
+} from "./token-tables.ts";
 import type { TokenId } from "./tokenizer.ts";
 
-/** The rank of bytes that are not a token: higher than all others. */
-export const NO_RANK = 0x7fffffff;
-
+/** Of the tokens of a vocabulary that are unpacked. */
 export interface Ranks {
   /** Returns the id of the token with these bytes, given their hash; -1 if there is none. */
   readonly find: (view: DataView, start: number, length: number, hash: number) => TokenId;
@@ -39,46 +51,55 @@ export interface VocabularyRanks extends Ranks {
 }
 
 const SHORT_BYTES = 8;
-/** Words of a slot: the bytes, and length and id. */
-const SLOT = 3;
-const SHORT_SLOTS = 211_968;
-/** Slots at the end, so that a search needs no way around. */
-const SPARE_SLOTS = 256;
-const SHORT_WORDS = SLOT * (SHORT_SLOTS + SPARE_SLOTS);
-const LONG_BITS = 17;
-const LONG_MASK = (1 << LONG_BITS) - 1;
-const ID_BITS = 18;
-const ID_MASK = (1 << ID_BITS) - 1;
-const SEEN_BITS = 20;
-
-interface Tables {
-  readonly short: Int32Array;
-  readonly long: Int32Array;
-  readonly seen: Int32Array;
-  readonly pairs: Int32Array;
-}
+/** Words of an entry in `short`: the bytes, and length and id. */
+const ENTRY = 3;
+const SHORT_ENTRIES = 211_968;
+/** Entries at the end, so that a search needs no way around. */
+const SPARE_ENTRIES = 256;
+/** Lookups that find nothing in `short` before it is filled: those of 20 KB of prose, or 70 KB of code. */
+const LOOKUPS_BEFORE = 4096;
+/** Tokens that each later lookup of this kind adds to it, in a few microseconds. */
+const PART = 32;
 
 /**
  * A closure instead of a class: it is called once, so V8 compiles the tables into the code as constants,
  * which is 10 % faster.
  */
 export function createRanks(tokens: TokenBytes): VocabularyRanks {
-  const tables = {
-    short: new Int32Array(SHORT_WORDS),
-    long: new Int32Array(LONG_MASK + 1),
-    seen: new Int32Array(1 << (SEEN_BITS - 5)),
-    pairs: new Int32Array(0x10000).fill(NO_RANK),
-  };
-  addTokens(tables, tokens, tokens.commonIds);
-  const { short, long, seen, pairs } = tables;
-  const { view: tokenView, places } = tokens;
+  const { view: tokenView, places, tables } = tokens;
+  const { slots, seen, pairs } = tables;
+  const short = new Int32Array(ENTRY * (SHORT_ENTRIES + SPARE_ENTRIES));
   // Bound here because an import is looked up at each use. With native modules that is free, but transformed
   // modules, as in vitest, use a getter that costs more than the call.
   const { equalBytes, hashOf, hashOfWords, highWord, lowWord } = byteWords;
+  const byteIds = idsOfBytes();
   const maxBytes = MAX_TOKEN_BYTES;
   const noRank = NO_RANK;
+  const lists = [tokens.commonIds.subarray(BYTE_COUNT)];
+  /** How many ids of the first list have been added to `short`. */
+  let added = 0;
+  /** Whether `short` has all short tokens. */
+  let isFull = false;
+  let lookups = 0;
+
+  /** Adds the next tokens to `short`. */
+  function fill(): void {
+    const [ids] = lists;
+    if (ids === undefined) {
+      isFull = true;
+      return;
+    }
+    const end = Math.min(added + PART, ids.length);
+    addShort(short, tokens, ids, added, end);
+    added = end;
+    if (end === ids.length) {
+      lists.shift();
+      added = 0;
+    }
+  }
 
   function find(view: DataView, start: number, length: number, hash: number): TokenId {
+    if (length === 1) return byteIds[view.getUint8(start)]!;
     if (length <= SHORT_BYTES) {
       return findShort(lowWord(view, start, length), highWord(view, start, length), length, hash);
     }
@@ -86,19 +107,40 @@ export function createRanks(tokens: TokenBytes): VocabularyRanks {
   }
 
   function findShort(low: number, high: number, length: number, hash: number): TokenId {
-    for (let slot = shortSlot(hash); ; slot += SLOT) {
-      const entry = short[slot + 2]!;
-      if (entry === 0) return -1;
-      if (short[slot] === low && short[slot + 1] === high && entry >>> ID_BITS === length) {
+    for (let at = entryOf(hash); ; at += ENTRY) {
+      const entry = short[at + 2]!;
+      if (entry === 0) return isFull ? -1 : findUnfilled(low, high, length, hash);
+      if (short[at] === low && short[at + 1] === high && entry >>> ID_BITS === length) {
         return (entry & ID_MASK) - 1;
+      }
+    }
+  }
+
+  function findUnfilled(low: number, high: number, length: number, hash: number): TokenId {
+    if (lookups < LOOKUPS_BEFORE) lookups++;
+    else fill();
+    const hashBits = hash << ID_BITS;
+    for (let slot = slotOf(hash); ; slot = (slot + 1) & SLOT_MASK) {
+      const entry = slots[slot]!;
+      if (entry === 0) return -1;
+      if ((entry & ~ID_MASK) !== hashBits) continue;
+      const id = (entry & ID_MASK) - 1;
+      const place = places[id]!;
+      const start = startOf(place);
+      if (
+        lengthOf(place) === length &&
+        lowWord(tokenView, start, length) === low &&
+        highWord(tokenView, start, length) === high
+      ) {
+        return id;
       }
     }
   }
 
   function findLong(view: DataView, start: number, length: number, hash: number): TokenId {
     const hashBits = hash << ID_BITS;
-    for (let slot = longSlot(hash); ; slot = (slot + 1) & LONG_MASK) {
-      const entry = long[slot]!;
+    for (let slot = slotOf(hash); ; slot = (slot + 1) & SLOT_MASK) {
+      const entry = slots[slot]!;
       if (entry === 0) return -1;
       if ((entry & ~ID_MASK) !== hashBits) continue;
       const id = (entry & ID_MASK) - 1;
@@ -126,75 +168,38 @@ export function createRanks(tokens: TokenBytes): VocabularyRanks {
     return id < 0 ? noRank : id;
   }
 
-  const addOthers = () => addTokens(tables, tokens, tokens.otherIds());
+  const addOthers = () => {
+    lists.push(tokens.otherIds());
+    isFull = false;
+  };
   return { find, rankOf, addOthers };
 }
 
-/** Tokens per call of `addPart`. */
-const PART = 128;
-
-/**
- * In parts: the first calls are interpreted, then V8 compiles the function and uses the result from the next call on.
- * One loop over all tokens takes 1.5 times as long: it can change to compiled code only in its middle (on-stack
- * replacement), and returns to the interpreter at the first token of a kind it has not met.
- */
-function addTokens(tables: Tables, tokens: TokenBytes, ids: Int32Array): void {
-  for (let at = 0; at < ids.length; at += PART) {
-    addPart(tables, tokens, ids, at, Math.min(at + PART, ids.length));
-  }
-}
-
-/** With inlined copies of `hashOfWords`, `startOf` and `lengthOf`: calls are expensive before the function is compiled. */
-function addPart(
-  { short, long, seen, pairs }: Tables,
+/** Adds those of the tokens `ids[from … to)` that are short. */
+function addShort(
+  short: Int32Array,
   { view, places }: TokenBytes,
   ids: Int32Array,
   from: number,
   to: number,
 ): void {
-  const { HIGH_MASKS, hashOf, LOW_MASKS } = byteWords;
-  for (let at = from; at < to; at++) {
-    const id = ids[at]!;
-    const place = places[id]!;
-    const start = place >> 8;
-    const length = place & 0xff;
-    let hash;
-    if (length <= SHORT_BYTES) {
-      const low = view.getInt32(start, true) & LOW_MASKS[length]!;
-      const high = view.getInt32(start + 4, true) & HIGH_MASKS[length]!;
-      hash = Math.imul(low, 0x2c9277b5) ^ Math.imul(high + length, 0x85ebca6b);
-      hash = Math.imul(hash ^ (hash >>> 15), 0x27d4eb2f);
-      hash ^= hash >>> 14;
-      let slot = shortSlot(hash);
-      while (short[slot + 2] !== 0) slot += SLOT;
-      short[slot] = low;
-      short[slot + 1] = high;
-      short[slot + 2] = (length << ID_BITS) | (id + 1);
-      if (length === 2) pairs[low] = id;
-    } else {
-      hash = hashOf(view, start, length);
-      let slot = hash >>> (32 - LONG_BITS);
-      while (long[slot] !== 0) slot = (slot + 1) & LONG_MASK;
-      long[slot] = (hash << ID_BITS) | (id + 1);
-    }
-    seen[hash >>> (32 - SEEN_BITS + 5)]! |= 1 << (hash >>> (32 - SEEN_BITS));
+  const { hashOfWords, highWord, lowWord } = byteWords;
+  for (let i = from; i < to; i++) {
+    const id = ids[i]!;
+    const length = lengthOf(places[id]!);
+    if (length > SHORT_BYTES) continue;
+    const start = startOf(places[id]!);
+    const low = lowWord(view, start, length);
+    const high = highWord(view, start, length);
+    let at = entryOf(hashOfWords(low, high, length));
+    while (short[at + 2] !== 0) at += ENTRY;
+    short[at] = low;
+    short[at + 1] = high;
+    short[at + 2] = (length << ID_BITS) | (id + 1);
   }
 }
 
-/** The upper 20 bits of the hash, as a fraction of the slots. */
-function shortSlot(hash: number): number {
-  return SLOT * (((hash >>> 12) * (SHORT_SLOTS / 1024)) >>> 10);
-}
-
-function longSlot(hash: number): number {
-  return hash >>> (32 - LONG_BITS);
-}
-
-function wordOfSeen(hash: number): number {
-  return hash >>> (32 - SEEN_BITS + 5);
-}
-
-/** Shifts use only the low five bits of their count. */
-function bitOfSeen(hash: number): number {
-  return 1 << (hash >>> (32 - SEEN_BITS));
+/** Where the search for this hash begins: its upper 20 bits, as a fraction of the entries. */
+function entryOf(hash: number): number {
+  return ENTRY * (((hash >>> 12) * (SHORT_ENTRIES / 1024)) >>> 10);
 }

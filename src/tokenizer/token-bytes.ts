@@ -1,5 +1,5 @@
 /**
- * The bytes of every ordinary token, unpacked from `vocabulary.ts`.
+ * The bytes of every ordinary token, unpacked from `vocabulary.json`.
  *
  *     bytes    … t h e · t o k e n …            all tokens, concatenated     1.4 MB
  *     places   [id] → where it begins · length                               0.8 MB
@@ -17,8 +17,16 @@
  * unpacked when the first of them is asked for. The halves of a common token are common.
  */
 
-import { SLACK } from "./byte-words.ts";
+import * as byteWords from "./byte-words.ts";
 import { FIRST_SPECIAL_ID } from "./special-tokens.ts";
+import {
+  createTokenTables,
+  ID_BITS,
+  SEEN_BITS,
+  SLOT_BITS,
+  SLOT_MASK,
+  type TokenTables,
+} from "./token-tables.ts";
 import type { TokenId } from "./tokenizer.ts";
 import { vocabulary } from "./vocabulary.ts";
 
@@ -33,6 +41,8 @@ export interface TokenBytes {
   readonly view: DataView;
   /** By id: see {@link startOf} and {@link lengthOf}. 0 for a token that is not unpacked yet. */
   readonly places: Int32Array;
+  /** Of the unpacked tokens of at least two bytes. */
+  readonly tables: TokenTables;
   /** All single bytes, and the common tokens, in rising order. */
   readonly commonIds: Int32Array;
   /** The other tokens, unpacked by the first call. */
@@ -43,6 +53,8 @@ export interface TokenBytes {
    */
   readonly readHalves: (halves: Int32Array, id: TokenId) => void;
 }
+
+type Unpacked = Pick<TokenBytes, "view" | "places" | "tables">;
 
 /** The bytes of ids 0 to 255, first and last of each range. */
 const BYTE_TOKENS: readonly (readonly [first: number, last: number])[] = [
@@ -70,11 +82,13 @@ const PART = 128;
 const HALVES = 64;
 const DIGIT_VALUES = base64Values();
 
-/** Unpacks the common tokens. Takes 5 ms. */
+/** Unpacks the common tokens and builds their tables. Takes 15 ms. */
 export function unpackTokenBytes(): TokenBytes {
-  const bytes = new Uint8Array(TOTAL_BYTES + SLACK);
+  const bytes = new Uint8Array(TOTAL_BYTES + byteWords.SLACK);
   const view = new DataView(bytes.buffer);
   const places = new Int32Array(ORDINARY_COUNT);
+  const tables = createTokenTables();
+  const into = { view, places, tables };
   const text = vocabulary();
   const byteIds = idsOfBytes();
   for (const [byte, id] of byteIds.entries()) {
@@ -87,14 +101,14 @@ export function unpackTokenBytes(): TokenBytes {
   const merged = commonIds.subarray(BYTE_COUNT);
   readIds(merged, text, true);
   const columnsEnd = BIT_DIGITS + DIGITS * COMMON_COUNT;
-  const end = unpack(view, places, merged, text.slice(BIT_DIGITS, columnsEnd), BYTE_COUNT);
+  const end = unpack(into, merged, text.slice(BIT_DIGITS, columnsEnd), BYTE_COUNT);
 
   let others: Int32Array | undefined;
   const otherIds = () => {
     if (others === undefined) {
       others = new Int32Array(MERGED_COUNT - COMMON_COUNT);
       readIds(others, text, false);
-      unpack(view, places, others, text.slice(columnsEnd), end);
+      unpack(into, others, text.slice(columnsEnd), end);
     }
     return others;
   };
@@ -103,7 +117,7 @@ export function unpackTokenBytes(): TokenBytes {
     readColumns(halves, merged, from, text, BIT_DIGITS);
     if (others !== undefined) readColumns(halves, others, from, text, columnsEnd);
   };
-  return { bytes, view, places, commonIds, otherIds, readHalves };
+  return { bytes, view, places, tables, commonIds, otherIds, readHalves };
 }
 
 /** The offset of a token's first byte, by its entry in {@link TokenBytes.places}. */
@@ -141,34 +155,32 @@ function readIds(ids: Int32Array, text: string, areCommon: boolean): void {
 }
 
 /** Unpacks the tokens with these ids and columns, to `offset` of the bytes. Returns where they end. */
-function unpack(
-  view: DataView,
-  places: Int32Array,
-  ids: Int32Array,
-  columns: string,
-  offset: number,
-): number {
+function unpack(into: Unpacked, ids: Int32Array, columns: string, offset: number): number {
   const digits = toBytes(columns);
   let end = offset;
   for (let at = 0; at < ids.length; at += PART) {
-    end = unpackPart(view, places, ids, digits, at, Math.min(at + PART, ids.length), end);
+    end = unpackPart(into, ids, digits, at, Math.min(at + PART, ids.length), end);
   }
   return end;
 }
 
 /**
- * Unpacks the tokens `ids[from … to)`. In parts, so that compiled code takes over early; see `addTokens` in
- * `ranks.ts`.
+ * Unpacks the tokens `ids[from … to)`, and enters them into the tables.
+ *
+ * In parts: the first calls are interpreted, then V8 compiles the function and uses the result from the next call on. One loop
+ * over all tokens takes 1.5 times as long: it can change to compiled code only in its middle (on-stack replacement). With inlined
+ * copies of `hashOf` and the like, since calls are expensive before that, and without branches that the first tokens do
+ * not take, at which compiled code would return to the interpreter.
  */
 function unpackPart(
-  view: DataView,
-  places: Int32Array,
+  { view, places, tables: { slots, seen, pairs } }: Unpacked,
   ids: Int32Array,
   digits: Uint8Array,
   from: number,
   to: number,
   offset: number,
 ): number {
+  const { HIGH_MASKS, LAST_MASKS, LOW_MASKS } = byteWords;
   const values = DIGIT_VALUES;
   const count = ids.length;
   let end = offset;
@@ -190,7 +202,23 @@ function unpackPart(
       }
       end += halfLength;
     }
-    places[ids[at]!] = (start << LENGTH_BITS) | (end - start);
+    const id = ids[at]!;
+    const length = end - start;
+    places[id] = (start << LENGTH_BITS) | length;
+    const lastMask = LAST_MASKS[length]!;
+    const low =
+      (view.getInt32(start, true) & LOW_MASKS[length]!) ^
+      (view.getInt32(start + ((length - 4) & lastMask), true) & lastMask);
+    const high = view.getInt32(start + 4, true) & HIGH_MASKS[length]!;
+    let hash = Math.imul(low, 0x2c9277b5) ^ Math.imul(high + length, 0x85ebca6b);
+    hash = Math.imul(hash ^ (hash >>> 15), 0x27d4eb2f);
+    hash ^= hash >>> 14;
+    let slot = (hash >>> (32 - SLOT_BITS)) - 1;
+    do slot = (slot + 1) & SLOT_MASK;
+    while (slots[slot] !== 0);
+    if (length === 2) pairs[low] = id;
+    slots[slot] = (hash << ID_BITS) | (id + 1);
+    seen[hash >>> (32 - SEEN_BITS + 5)]! |= 1 << (hash >>> (32 - SEEN_BITS));
   }
   return end;
 }

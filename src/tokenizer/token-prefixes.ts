@@ -9,7 +9,8 @@
  * nodes and take 300 ms to build.
  */
 
-import { NO_RANK, type Ranks } from "./ranks.ts";
+import type { Ranks } from "./ranks.ts";
+import { NO_RANK } from "./token-tables.ts";
 import { idsOfBytes, MAX_TOKEN_BYTES, type TokenBytes } from "./token-bytes.ts";
 import type { TokenId } from "./tokenizer.ts";
 
@@ -34,7 +35,7 @@ const SINGLE = 8;
 /** Tokens are added in classes by their first byte, 32 bytes each, when a text needs the class: at most 10 ms at a time. */
 const CLASS_SHIFT = 5;
 const CLASSES = 256 >> CLASS_SHIFT;
-/** Tokens per call of `addPart`, for the reason given at `addTokens` in `ranks.ts`. */
+/** Tokens per call of `addPart`, for the reason given at `unpackPart` in `token-bytes.ts`. */
 const PART = 128;
 
 export function createTokenPrefixes(tokens: TokenBytes, rankOf: Ranks["rankOf"]): TokenPrefixes {
@@ -115,7 +116,7 @@ export function createTokenPrefixes(tokens: TokenBytes, rankOf: Ranks["rankOf"])
   return { longest, addOthers };
 }
 
-/** With inlined copies of `startOf` and `lengthOf`, as in `ranks.ts`. */
+/** With inlined copies of `startOf` and `lengthOf`, as in `token-bytes.ts`. */
 function addPart(
   filter: Int32Array,
   { view, places }: TokenBytes,

@@ -6,7 +6,7 @@
  *     node 1 is the root · 2n and 2n + 1 are the children of n · the leaves are the last half
  */
 
-import { NO_RANK } from "./ranks.ts";
+import { NO_RANK } from "./token-tables.ts";
 
 const noRank = NO_RANK;
 

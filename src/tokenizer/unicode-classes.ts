@@ -30,14 +30,25 @@ export const CharClass = {
 /** The letters of the packed table, in the order of the numbers above. */
 const LETTERS = "oulbmns";
 
-/** Number of code points. */
-export const CODE_POINTS = 0x110000;
-
 /**
- * Writes the class of each code point, as far as there is room. Pages without an assigned character are never written,
- * so they cost address space only.
+ * Number of code points in the table: planes 0 to 3, which contain all letters. {@link classBeyond} has the others: a table
+ * of all costs 850 KB more on Workers, where new arrays are cleared by writing them.
  */
-export function unicodeClasses(classes: Uint8Array = new Uint8Array(CODE_POINTS)): Uint8Array {
+export const TABLE_SIZE = 0x40000;
+
+/** Variation selectors, the only characters outside the table that are not of the class `other`. */
+const FIRST_SELECTOR = 0xe0100;
+const LAST_SELECTOR = 0xe01ef;
+
+/** The class of a code point from {@link TABLE_SIZE} on. */
+export function classBeyond(codePoint: number): number {
+  return codePoint >= FIRST_SELECTOR && codePoint <= LAST_SELECTOR
+    ? CharClass.mark
+    : CharClass.other;
+}
+
+/** Writes the class of each code point, as far as there is room. */
+export function unicodeClasses(classes: Uint8Array = new Uint8Array(TABLE_SIZE)): Uint8Array {
   // Reads runs such as `o9s5`: a class letter and, unless it is 1, the length in decimal.
   const runs = UNICODE_16_RUNS;
   let codePoint = 0;

@@ -2,19 +2,19 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createBacktracker } from "../../src/tokenizer/bpe-backtracking.ts";
 import { createPieceMerger } from "../../src/tokenizer/bpe.ts";
-import { characterSeams } from "../../src/tokenizer/character-seams.ts";
 import { createRanks, type Ranks } from "../../src/tokenizer/ranks.ts";
 import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import { bytesOf, ORDINARY_COUNT, unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
 import { anyCharacter } from "../helpers/any-character.ts";
+import { createRandom } from "../helpers/random-numbers.ts";
 import { referenceMerge } from "./reference.ts";
 import { toBytes } from "../helpers/text-bytes.ts";
 
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
 ranks.addOthers();
-const merger = createPieceMerger(tokens, ranks, characterSeams());
+const merger = createPieceMerger(tokens, ranks.rankOf);
 
 /** Fresh for each text, or with what earlier texts have left. */
 function createSearch(rankOf: Ranks["rankOf"] = ranks.rankOf) {
@@ -140,11 +140,7 @@ test("common text is searched before there are other tokens, and other text afte
 
 describe("the work", () => {
   const LENGTH = 30_000;
-  let state = 1;
-  const random = (below: number) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    return (state >>> 8) % below;
-  };
+  const random = createRandom();
   const many = (make: () => string) => {
     let text = "";
     while (text.length < LENGTH) text += make();

@@ -1,23 +1,20 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createPieceMerger } from "../../src/tokenizer/bpe.ts";
-import { characterSeams } from "../../src/tokenizer/character-seams.ts";
 import { createRanks, type Ranks } from "../../src/tokenizer/ranks.ts";
 import { TextBytes } from "../../src/tokenizer/text-bytes.ts";
 import { bytesOf, ORDINARY_COUNT, unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
 import { referenceMerge } from "./reference.ts";
 import { anyCharacter } from "../helpers/any-character.ts";
+import { createRandom } from "../helpers/random-numbers.ts";
 
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
 ranks.addOthers();
-const seams = characterSeams();
+const merger = createPieceMerger(tokens, ranks.rankOf);
 
-const merger = createPieceMerger(tokens, ranks, seams);
-merger.addOthers();
-
-/** Without the search for very long pieces, see `bpe-backtracking.test.ts`. */
+/** Starting from bytes, and without the search for very long pieces: see `character-units.test.ts` and `bpe-backtracking.test.ts`. */
 function merge(text: string, of = merger): TokenId[] {
   const bytes = new TextBytes(text.length);
   bytes.write(text);
@@ -69,11 +66,7 @@ describe("merging equals a naive implementation", () => {
 
 describe("the work for a long piece", () => {
   const LENGTH = 20_000;
-  let state = 1;
-  const random = (below: number) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    return (state >>> 8) % below;
-  };
+  const random = createRandom();
   const times = (make: () => string) => Array.from({ length: LENGTH }, make).join("");
 
   test.each([
@@ -106,7 +99,7 @@ describe("the work for a long piece", () => {
     };
     let ids: TokenId[];
     try {
-      ids = merge(text, createPieceMerger(tokens, counting, seams));
+      ids = merge(text, createPieceMerger(tokens, counting.rankOf));
     } finally {
       Math.min = min;
     }

@@ -1,17 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createPieceMerger } from "../../src/tokenizer/bpe.ts";
-import { characterSeams } from "../../src/tokenizer/character-seams.ts";
 import { createChunkMerger } from "../../src/tokenizer/piece-chunks.ts";
 import { createRanks } from "../../src/tokenizer/ranks.ts";
 import { unpackTokenBytes } from "../../src/tokenizer/token-bytes.ts";
 import type { TokenId } from "../../src/tokenizer/index.ts";
+import { createRandom } from "../helpers/random-numbers.ts";
 import { toBytes } from "../helpers/text-bytes.ts";
 
 const tokens = unpackTokenBytes();
 const ranks = createRanks(tokens);
 ranks.addOthers();
-const merger = createPieceMerger(tokens, ranks, characterSeams());
+const merger = createPieceMerger(tokens, ranks.rankOf);
 merger.addOthers();
 
 interface Merged {
@@ -41,11 +41,7 @@ function mergeWhole(text: string): TokenId[] {
   return ids;
 }
 
-let state = 7;
-function random(below: number): number {
-  state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-  return (state >>> 8) % below;
-}
+const random = createRandom(7);
 
 const UNITS = 60_000;
 const many = (make: () => string) => Array.from({ length: UNITS }, make).join("");

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { NO_RANK } from "../../src/tokenizer/ranks.ts";
+import { NO_RANK } from "../../src/tokenizer/token-tables.ts";
 import { TournamentTree } from "../../src/tokenizer/tournament-tree.ts";
 
 const value = fc.oneof(fc.integer({ min: 0, max: 5 }), fc.constant(NO_RANK));

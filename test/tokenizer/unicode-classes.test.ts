@@ -1,7 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ADDED_IN_17, classesModule, LOWER_UNTIL_16 } from "../../scripts/unicode-classes.ts";
-import { CharClass, unicodeClasses } from "../../src/tokenizer/unicode-classes.ts";
+import {
+  CharClass,
+  classBeyond,
+  TABLE_SIZE,
+  unicodeClasses,
+} from "../../src/tokenizer/unicode-classes.ts";
 
 const UNICODE_VERSION = process.versions["unicode"] ?? "unknown";
 
@@ -25,12 +30,12 @@ test("the classes are the engine's, but for what Unicode 17 changed", () => {
     [CharClass.upper, /[\p{Lu}\p{Lt}]/u],
     [CharClass.other, /[^]/u],
   ];
-  const classes = unicodeClasses();
+  const classOf = classesOfAll();
   const different: number[] = [];
-  for (let codePoint = 0; codePoint < classes.length; codePoint++) {
+  for (let codePoint = 0; codePoint < 0x110000; codePoint++) {
     const char = String.fromCodePoint(codePoint);
     const [engineClass] = patterns.find(([, pattern]) => pattern.test(char)) ?? [];
-    if (classes[codePoint] !== engineClass) different.push(codePoint);
+    if (classOf(codePoint) !== engineClass) different.push(codePoint);
   }
   const changed = ADDED_IN_17.flatMap(([first, last]) =>
     Array.from({ length: last - first + 1 }, (_, index) => first + index),
@@ -53,8 +58,20 @@ test.each([
   [0x2167, "number"],
   [0xd800, "other"],
   [0x20000, "uncased"],
+  [0x31350, "uncased"],
+  [0x40100, "other"],
+  [0xe00ff, "other"],
   [0xe0100, "mark"],
+  [0xe01ef, "mark"],
+  [0xe01f0, "other"],
+  [0xf0100, "other"],
   [0x10ffff, "other"],
 ] as const)("U+%s is of the class %s", (codePoint, name) => {
-  expect(unicodeClasses()[codePoint]).toBe(CharClass[name]);
+  expect(classesOfAll()(codePoint)).toBe(CharClass[name]);
 });
+
+/** The class of any code point, from the table or beyond it. */
+function classesOfAll(): (codePoint: number) => number | undefined {
+  const classes = unicodeClasses();
+  return (codePoint) => (codePoint < TABLE_SIZE ? classes[codePoint] : classBeyond(codePoint));
+}

@@ -1,14 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hashOf, SLACK } from "../../src/tokenizer/byte-words.ts";
-import { characterSeams } from "../../src/tokenizer/character-seams.ts";
-import { createRanks, NO_RANK } from "../../src/tokenizer/ranks.ts";
+import { createCharacterSeams, pairHash, seamIndex } from "../../src/tokenizer/character-seams.ts";
+import { createRanks } from "../../src/tokenizer/ranks.ts";
 import {
   bytesOf,
   MAX_TOKEN_BYTES,
   ORDINARY_COUNT,
   unpackTokenBytes,
 } from "../../src/tokenizer/token-bytes.ts";
+import { NO_RANK } from "../../src/tokenizer/token-tables.ts";
 import { referenceMerge } from "./reference.ts";
 
 const tokens = unpackTokenBytes();
@@ -65,6 +66,23 @@ describe("ranks", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("tokens are found before, while and after a table is filled, then the others, too", () => {
+    const own = createRanks(unpackTokenBytes());
+    const find = (bytes: Uint8Array) => {
+      const view = new DataView(new ArrayBuffer(bytes.length + SLACK));
+      new Uint8Array(view.buffer).set(bytes);
+      return own.find(view, 0, bytes.length, hashOf(view, 0, bytes.length));
+    };
+    const findWrong = (ids: Iterable<number>) =>
+      Array.from(ids).filter((id) => find(bytesOf(tokens, id)) !== id);
+    for (let round = 0; round < 3; round++) expect(findWrong(tokens.commonIds)).toEqual([]);
+    const others = Array.from(tokens.otherIds());
+    expect(others.filter((id) => find(bytesOf(tokens, id)) !== -1)).toEqual([]);
+    own.addOthers();
+    expect(findWrong(others.toReversed())).toEqual([]);
+    expect(findWrong(allIds)).toEqual([]);
+  });
+
   test("a zero after a token is not mistaken for its end", () => {
     const withZeros = allIds
       .map((id) => Uint8Array.of(...bytesOf(tokens, id), 0))
@@ -103,36 +121,80 @@ describe("ranks", () => {
 });
 
 describe("seams", () => {
-  const isContinuation = (byte: number) => byte >= 0x80 && byte < 0xc0;
-  const seamOf = (before = 0, after = 0) => before * 0x100 + after;
+  const { groups, beginInside, endInside, pairs, characters } = createCharacterSeams(tokens);
+  const isContinuation = (byte = 0) => byte >= 0x80 && byte < 0xc0;
+  const widthOf = (lead = 0) => [0x80, 0xe0, 0xf0].filter((bound) => lead >= bound).length + 1;
 
-  function isOfWholeCharacters(token: Uint8Array): boolean {
-    const last = token.findLastIndex((byte) => !isContinuation(byte));
-    const lead = token[last] ?? 0;
-    const width = [0x80, 0xe0, 0xf0].filter((bound) => lead >= bound).length + 1;
-    return !isContinuation(token[0] ?? 0) && last + width === token.length;
+  /** The offsets in a token where characters begin, and the bytes that the last one lacks. */
+  function shapeOf(token: Uint8Array): { starts: number[]; missing: number } {
+    const starts = Array.from(token.keys()).filter((at) => !isContinuation(token[at]));
+    const last = starts.at(-1) ?? 0;
+    return { starts, missing: starts.length > 0 ? last + widthOf(token[last]) - token.length : 0 };
   }
 
-  test("are the boundaries inside of tokens that have a part of a character", () => {
-    const expected = new Uint8Array(0x10000);
+  test("have the lowest ranks of tokens that begin or end inside a character", () => {
+    const expected = new Map<string, number>();
+    const note = (kind: string, token: Uint8Array, seam: number, id: number) => {
+      const [before = 0, after = 0, second] = token.subarray(seam - 1, seam + 2);
+      const isOpen = after < 0x80 || second === undefined;
+      for (const each of isOpen ? Array.from({ length: 64 }, (_, i) => 0x80 + i) : [second]) {
+        const key = [kind, before, after, each].join();
+        expected.set(key, Math.min(expected.get(key) ?? NO_RANK, id));
+      }
+    };
     for (const id of allIds) {
       const token = bytesOf(tokens, id);
-      if (isOfWholeCharacters(token)) continue;
-      for (const [at, byte] of token.entries()) {
-        if (at > 0 && !isContinuation(byte)) expected[seamOf(token[at - 1], byte)] = 1;
+      const { starts, missing } = shapeOf(token);
+      if (starts.length > 0 && starts[0] !== 0) note("begin", token, starts[0]!, id);
+      if (missing > 0 && starts.at(-1) !== 0) note("end", token, starts.at(-1)!, id);
+    }
+    let found = 0;
+    for (const [key, group] of groups.entries()) {
+      if (group === 0) continue;
+      for (let second = 0x80; second < 0xc0; second++) {
+        const at = [key >> 8, key & 0xff, second].join();
+        const begins = beginInside[seamIndex(group, second)]!;
+        const ends = endInside[seamIndex(group, second)]!;
+        expect([at, begins]).toEqual([at, expected.get(`begin,${at}`) ?? NO_RANK]);
+        expect([at, ends]).toEqual([at, expected.get(`end,${at}`) ?? NO_RANK]);
+        found += Number(begins !== NO_RANK) + Number(ends !== NO_RANK);
       }
     }
-    expect(characterSeams()).toEqual(expected);
-    expect(expected.filter((each) => each === 1)).toHaveLength(207);
+    expect(found).toBe(expected.size);
+    expect(new Set(groups).size).toBe(167);
   });
 
-  test.each([
-    { before: " ", after: "中", is: 1, why: "a token is a space and the first byte of 中" },
-    { before: "人", after: "中", is: 0, why: "nothing reaches from 人 into a part of 中" },
-    { before: "a", after: "b", is: 0, why: "a token of whole characters is none of these" },
-  ])("$why", ({ before, after, is }) => {
-    const bytes = Buffer.from(before + after);
-    const at = Buffer.byteLength(before);
-    expect(characterSeams()[seamOf(bytes[at - 1], bytes[at])]).toBe(is);
+  test("have all characters of other letters that are tokens, and all pairs of adjacent ones", () => {
+    const isOther = (character: string) =>
+      /[^\0-\u00ff\u2000-\u2fff\u{f000}-\u{10ffff}]/u.test(character);
+    const expected = new Int32Array(0x10000);
+    const missed: string[] = [];
+    for (const id of allIds) {
+      const token = bytesOf(tokens, id);
+      const { starts, missing } = shapeOf(token);
+      const whole = token.subarray(
+        starts[0] ?? token.length,
+        missing > 0 ? starts.at(-1) : undefined,
+      );
+      const text = Array.from(Buffer.from(whole).toString("utf8"));
+      if (text.length === 1 && whole.length === token.length && isOther(text[0]!)) {
+        expected[text[0]!.codePointAt(0)!] = id + 1;
+      }
+      for (let at = 0; at + 1 < text.length; at++) {
+        const pair = [text[at]!, text[at + 1]!] as const;
+        const hash = pairHash(pair[0].codePointAt(0)!, pair[1].codePointAt(0)!);
+        const isIn = (pairs[hash >>> 5]! & (1 << hash)) !== 0;
+        if (pair.some(isOther) && !isIn) missed.push(pair.join(""));
+      }
+    }
+    expect(missed).toEqual([]);
+    expect(characters.filter((each, at) => each !== expected[at])).toHaveLength(0);
+    expect(expected.filter((each) => each > 0).length).toBeGreaterThan(4000);
+    // Few others, or the filter would not help.
+    const bits = pairs.reduce(
+      (sum, word) => sum + word.toString(2).replaceAll(/[^1]/g, "").length,
+      0,
+    );
+    expect(bits / (32 * pairs.length)).toBeLessThan(0.06);
   });
 });
