@@ -63,7 +63,7 @@ function createGateway(recorder: Recorder | undefined) {
     }),
     recorder,
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => new Date(),
+    now: Date.now,
     randomId: () => crypto.randomUUID().replaceAll("-", ""),
   });
 }

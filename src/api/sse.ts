@@ -23,20 +23,34 @@ export interface SseOptions {
 
 /** What is known of the frames of a response besides their text. Set by who produces them, but for `watcher`. */
 export interface FrameHints {
-  /** The stream ends with this frame or soon after: what is left may be sent together. */
-  isEnding: boolean;
+  /** No other frame follows this one: the response may be completed with it. */
+  isLast: boolean;
   /** Who is told how frames are made. Set before the first one is asked for, where frames are recorded. */
   watcher?: FrameWatcher | undefined;
 }
 
 /** Is told of the frames of a response. */
 export interface FrameWatcher {
+  /** Is told first where a stream has many frames. It is one for all streams, so that nothing of the watcher is touched for them. */
+  readonly journal: FrameJournal;
+  /** The number that the journal knows the stream by. */
+  readonly row: number;
   /** Before a frame is written. */
   noteEvents(frame: string): void;
-  /** The next frame has this form, this text and this length, or contains what has. */
-  noteForm(form: EventForm, text: string, frameLength: number): void;
+  /**
+   * The next frame has this form, this text as JSON and this length, or contains what has. Returns the number that the journal
+   * knows the form by.
+   */
+  noteForm(form: EventForm, text: string, json: string, frameLength: number): number;
   /** The client has no room for more. */
   noteWaiting(): void;
+}
+
+export interface FrameJournal {
+  /** The same as the watcher's `noteForm`. Returns false if the form, by its number, is not that of the stream's frames. */
+  noteMade(row: number, form: number, text: string, json: string, frameLength: number): boolean;
+  /** The same as the watcher's `noteEvents`. Returns false unless the frame is known by its length. */
+  noteWritten(row: number, frameLength: number): boolean;
 }
 
 /** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */

@@ -140,8 +140,10 @@ class TurnObserver {
   ): Promise<void> {
     this.#deps.meters.turnsInFlight.add(1);
     const ended = consume(events, (event) => {
+      const demand = consumer(event);
+      // Counted and logged once it has been passed on: the client does not wait for that.
       this.#see(event);
-      return consumer(event);
+      return demand;
     });
     // Not `await`, whose frame would be held as long as the turn runs.
     return ended.then(

@@ -17,13 +17,24 @@ import type { Decision, Outcome, Stage } from "./next-step.ts";
 import type { Steering } from "./steering.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
 
-/**
- * Called synchronously. It must not throw, and must not keep the turn waiting.
- *
- * @param isParsed of ids: the turn has parsed them as well. No `parsed` fact follows, because two calls for each token
- * cost a recorder more than one.
- */
-export type OnFact = (fact: TurnFact, isParsed?: boolean) => void;
+/** Called synchronously. It must not throw, and must not keep the turn waiting. */
+export type OnFact = (fact: TurnFact) => void;
+
+type IdTokens = Extract<EngineTokens, { type: "ids" }>;
+
+/** Who listens to a turn. */
+export interface TurnListener {
+  readonly onFact: OnFact;
+  /** Is offered the ids of ordinary reads first. It is one for all turns, so that nothing of the listener is touched for them. */
+  readonly journal: IdJournal;
+  /** The number that the journal knows the turn by. */
+  readonly row: number;
+}
+
+export interface IdJournal {
+  /** Notes ids that the turn has read and parsed. Returns false if they are to be told as facts: `ids`, then `parsed`. */
+  noteParsed(row: number, tokens: IdTokens): boolean;
+}
 
 export type TurnFact =
   | TurnRendered

@@ -45,9 +45,8 @@ export function passOrdinary(
   }
   const read = from === ids.length ? ids : ids.slice(0, from);
   state.transcript.appendIds(read);
-  if (read === ids) {
-    state.onFact?.(tokens, true);
-  } else {
+  const { journal } = state;
+  if (journal !== undefined && (read !== ids || !journal.noteParsed(state.row, tokens))) {
     state.onFact?.(tokens);
     state.onFact?.({ type: "parsed", tokens: { type: "ids", ids: read } });
   }

@@ -16,7 +16,7 @@ import { toAffinity } from "./affinity.ts";
 import type { CacheSalts } from "./cache-salt.ts";
 import { type BuiltinRuns, createBuiltinRuns } from "./builtin-runs.ts";
 import { findCheckedTool } from "./checks.ts";
-import type { OnFact, ParsingOptions } from "./facts.ts";
+import type { OnFact, ParsingOptions, TurnListener } from "./facts.ts";
 import type { Conclusion } from "./next-step.ts";
 import type { EmittedBuiltins } from "./open-call.ts";
 import { createPartEmitter } from "./part-emitter.ts";
@@ -57,7 +57,7 @@ export interface RunDeps {
   /** Called between slices of long work. */
   readonly pause: Pause;
   /** Absent: nobody listens. */
-  readonly onFact?: OnFact | undefined;
+  readonly listener?: TurnListener | undefined;
   /** Ordinary ids are read like any others (see `ordinary.ts`): the events are the same. */
   readonly takesLongWay?: boolean;
 }
@@ -71,7 +71,7 @@ export interface RunDeps {
 export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStream<TurnEvent> {
   return createPushStream(async (consumer) => {
     const queue = new SerialQueue();
-    const { onFact } = deps;
+    const onFact = deps.listener?.onFact;
     const output: Pick<TurnState, "emit" | "emitOne"> = {
       emit(events) {
         if (onFact) for (const event of events) reportEvent(event, onFact);
@@ -162,7 +162,8 @@ function prepare(
   const builtins = turn.builtins && createBuiltinRuns(turn, turn.builtins, signal);
   const parser = createTurnParser(tokenizer, { ...parsing, ...reading });
   const onWrappedCode = () => countRepair(state, "wrapped-code");
-  const { onFact, layout } = deps;
+  const { listener, layout } = deps;
+  const onFact = listener?.onFact;
   if (onFact) {
     const { name, capabilities } = engine;
     const shaping = { layout, steering, contextLength, parsing, capabilities };
@@ -200,6 +201,8 @@ function prepare(
     builtins,
     pause: deps.pause,
     onFact,
+    journal: listener?.journal,
+    row: listener?.row ?? 0,
     repetition: steering.repetitionGuard
       ? createRepetitionGuard(engine.capabilities.idsOut)
       : undefined,

@@ -5,7 +5,7 @@ import type { Engine } from "../../src/engines/engine.ts";
 import type { PushStreamIterator } from "../../src/streams/push-stream.ts";
 import { compileSchema } from "../../src/json-schema/index.ts";
 import { collectTurn, type FinishedTurn } from "../../src/turn/collect.ts";
-import type { OnFact } from "../../src/turn/facts.ts";
+import type { OnFact, TurnListener } from "../../src/turn/facts.ts";
 import { runTurn } from "../../src/turn/run.ts";
 import { createPause, type Pause } from "../../src/turn/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../../src/turn/steering.ts";
@@ -65,6 +65,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   readonly pause?: Pause;
   readonly onFact?: OnFact;
+  /** Instead of `onFact`. */
+  readonly listener?: TurnListener;
   readonly takesLongWay?: boolean;
 }
 
@@ -78,6 +80,7 @@ export function startTurn(
     signal = new AbortController().signal,
     pause = createPause(),
     onFact,
+    listener,
     takesLongWay = false,
   }: RunOptions = {},
 ): PushStreamIterator<TurnEvent> {
@@ -91,7 +94,8 @@ export function startTurn(
       steering: { ...DEFAULT_STEERING, ...steering },
       newCallId: () => `call_${++calls}`,
       pause,
-      onFact,
+      ...(onFact && { listener: { onFact, journal: { noteParsed: () => false }, row: 0 } }),
+      ...(listener && { listener }),
       takesLongWay,
     },
     signal,

@@ -17,10 +17,10 @@ import { parseJson } from "../../src/harmony/json.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { ExchangeClock } from "../../src/telemetry/record/exchange-clock.ts";
-import { Journal } from "../../src/telemetry/record/journal.ts";
+import { Journal, NO_ROW } from "../../src/telemetry/record/journal.ts";
 import { RecordBudget, RecordMemory } from "../../src/telemetry/record/limits.ts";
 import { TurnRecording } from "../../src/telemetry/record/recording.ts";
-import type { TurnFact } from "../../src/turn/facts.ts";
+import type { TurnListener } from "../../src/turn/facts.ts";
 import type { Turn, TurnEvent } from "../../src/turn/turn.ts";
 import { scriptTransport } from "../engines/support.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
@@ -45,22 +45,35 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
     budget: new RecordBudget(Infinity, memory),
     journal,
     clock: new ExchangeClock(() => 0),
+    exchange: NO_ROW,
   });
-  const onFact = (fact: TurnFact, isParsed = false) => {
-    recording.note(fact, isParsed);
-    if (isParsed && fact.type === "ids") parsed.push(fact);
-    if (fact.type === "parsed") parsed.push(fact.tokens);
-    else if (fact.type === "called") facts.push([fact.stage, fact.request.prompt.ids]);
-    else if (fact.type !== "rendered") facts.push(fact);
+  const listener: TurnListener = {
+    onFact(fact) {
+      recording.onFact(fact);
+      if (fact.type === "parsed") parsed.push(fact.tokens);
+      else if (fact.type === "called") facts.push([fact.stage, fact.request.prompt.ids]);
+      else if (fact.type !== "rendered") facts.push(fact);
+    },
+    journal: {
+      noteParsed(row, tokens) {
+        const isNoted = journal.noteParsed(row, tokens);
+        if (isNoted) {
+          facts.push(tokens);
+          parsed.push(tokens);
+        }
+        return isNoted;
+      },
+    },
+    row: recording.row,
   };
   try {
-    const running = startTurn(engine, turn, { ...options, onFact });
+    const running = startTurn(engine, turn, { ...options, listener });
     for await (const event of running) events.push(event);
   } catch (thrown) {
     error = thrown;
   }
   const ids = parsed.flatMap((tokens) => (tokens.type === "ids" ? tokens.ids : []));
-  journal.handOn();
+  recording.flush();
   const calls = recording.calls.map(({ reads, used }) => ({ reads: [...reads.reads()], used }));
   return { events, facts, ids, calls, parser: recording.parser, error };
 }

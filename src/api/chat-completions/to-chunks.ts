@@ -9,7 +9,7 @@ import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { EventForm } from "../../telemetry/record/event-form.ts";
-import type { FrameWatcher } from "../sse.ts";
+import type { FrameJournal, FrameWatcher } from "../sse.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { CallDeltas } from "./call-deltas.ts";
 import { toErrorBody } from "./errors.ts";
@@ -69,8 +69,11 @@ class ChoiceWriter implements ChunkWriter {
   readonly #options: ReplyOptions;
   readonly #index: number;
   readonly #watcher: FrameWatcher | undefined;
-  /** Of frames that add to the open part only. */
+  readonly #journal: FrameJournal | undefined;
+  readonly #row: number;
+  /** Of frames that add to the open part only, and the number that the journal knows it by. */
   #form: EventForm | undefined;
+  #formNumber = 0;
   readonly #calls: CallDeltas;
   /** What all chunks begin with. */
   readonly #top: string;
@@ -99,6 +102,8 @@ class ChoiceWriter implements ChunkWriter {
   constructor(options: ReplyOptions, index: number, watcher: FrameWatcher | undefined) {
     this.#options = options;
     this.#watcher = watcher;
+    this.#journal = watcher?.journal;
+    this.#row = watcher?.row ?? 0;
     this.#index = index;
     this.#calls = new CallDeltas(options);
     this.#top = DATA + chunkPrefix(options);
@@ -133,6 +138,7 @@ class ChoiceWriter implements ChunkWriter {
   #start({ part, sealed }: PartStart): string {
     this.#open = part;
     this.#form = undefined;
+    this.#formNumber = 0;
     if (sealed !== undefined) this.#sealed.push({ text: sealed, isCall: false });
     switch (part.kind) {
       case "reasoning":
@@ -171,23 +177,21 @@ class ChoiceWriter implements ChunkWriter {
     }
   }
 
-  #reasoning(shown: string): string {
+  #reasoning(delta: string): string {
     if (this.#options.reasoning !== "text") return "";
     this.#hasReasoning = true;
-    const text = JSON.stringify(this.#takeSeparator() + shown);
+    const shown = this.#takeSeparator() + delta;
+    const text = JSON.stringify(shown);
     const { mirrorReasoning } = this.#options;
     const mirror = mirrorReasoning ? MIRROR + text : "";
     const format = this.#reasoningFormat;
     this.#reasoningFormat = "";
     const isPlain = format === "" && this.#role === "";
     const frame = this.#frame(REASONING + text + mirror + DETAIL + text + format + DETAIL_END);
-    if (isPlain && this.#watcher !== undefined) {
-      this.#form ??= this.#createForm(
-        REASONING,
-        mirrorReasoning ? [MIRROR, DETAIL] : [DETAIL],
-        DETAIL_END + TAIL,
-      );
-      this.#watcher.noteForm(this.#form, text, frame.length);
+    if (isPlain && this.#isUnknown(shown, text, frame)) {
+      const joints = mirrorReasoning ? [MIRROR, DETAIL] : [DETAIL];
+      this.#form ??= this.#createForm(REASONING, joints, DETAIL_END + TAIL);
+      this.#noteForm(this.#form, shown, text, frame);
     }
     return frame;
   }
@@ -200,9 +204,9 @@ class ChoiceWriter implements ChunkWriter {
     const members = CONTENT + json;
     const isPlain = !logprobs && !citations && this.#role === "";
     const frame = logprobs ? this.#withLogprobs(members, logprobs) : this.#frame(members);
-    if (isPlain && this.#watcher !== undefined) {
+    if (isPlain && this.#isUnknown(shown, json, frame)) {
       this.#form ??= this.#createForm(CONTENT, NO_JOINTS, TAIL);
-      this.#watcher.noteForm(this.#form, json, frame.length);
+      this.#noteForm(this.#form, shown, json, frame);
     }
     return citations ? frame + this.#annotations(citations) : frame;
   }
@@ -283,6 +287,15 @@ class ChoiceWriter implements ChunkWriter {
   #frame(members: string | undefined): string {
     if (members === undefined) return "";
     return this.#head + this.#takeRole() + members + TAIL;
+  }
+
+  /** Tells the journal of a frame. Returns whether it does not know the frame's form yet. */
+  #isUnknown(text: string, json: string, { length }: string): boolean {
+    return this.#journal?.noteMade(this.#row, this.#formNumber, text, json, length) === false;
+  }
+
+  #noteForm(form: EventForm, text: string, json: string, frame: string): void {
+    this.#formNumber = this.#watcher?.noteForm(form, text, json, frame.length) ?? 0;
   }
 
   /** Of frames that are a text between the same strings. */

@@ -3,7 +3,7 @@ import type { Pause } from "../../turn/slices.ts";
 import { type RecordChanges, seenOf, withoutSeen } from "./changes.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
-import type { Journal } from "./journal.ts";
+import { type Journal, NO_ROW } from "./journal.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ParsedAgain } from "./parse-again.ts";
 import type { RecordInput } from "./record-input.ts";
@@ -70,11 +70,13 @@ export class Entry {
       budget: this.#begun.budget,
       journal: this.#options.journal,
       clock,
+      exchange: this.#begun.exchange?.row ?? NO_ROW,
     });
     return this.#recording;
   }
 
   turnEnded(): void {
+    this.#recording?.close();
     this.#isTurnOver = true;
     this.#settle();
   }
@@ -129,7 +131,6 @@ export class Entry {
   }
 
   #settle(): void {
-    this.#options.journal.handOn();
     if (!this.isComplete) return;
     this.#parsed = undefined;
     if (this.#options.keepsContent) return;
@@ -145,7 +146,8 @@ export class Entry {
   }
 
   #input(): RecordInput {
-    this.#options.journal.handOn();
+    this.#recording?.flush();
+    this.#begun.exchange?.flush();
     const { gateway, findSource } = this.#options;
     return {
       ...this.#begun,

@@ -1,7 +1,8 @@
 /** The HTTP exchange of a record: a client's request, and the answer. */
 import type { ExchangeClock } from "./exchange-clock.ts";
 import type { EventForm } from "./event-form.ts";
-import { END, type Journal, type JournalEntries, NO_SLOT, type TextSink } from "./journal.ts";
+import type { Journal } from "./journal.ts";
+import type { JournalEntries, TextSink } from "./journal-entries.ts";
 import type { RecordBudget } from "./limits.ts";
 import { TextLog, type TextLogOptions } from "./text-log.ts";
 import { withoutToolKeys } from "./tool-keys.ts";
@@ -63,10 +64,9 @@ export interface ExchangeDeps {
 }
 
 export class Exchange implements TextSink {
-  // What is used for each event comes first: it then shares a cache line.
-  slot = NO_SLOT;
   form: EventForm | undefined;
-  readonly #journal: Journal;
+  readonly journal: Journal;
+  readonly row: number;
   readonly #clock: ExchangeClock;
   readonly events: TextLog;
   readonly id: string;
@@ -89,7 +89,8 @@ export class Exchange implements TextSink {
   constructor(request: ExchangeRequest, at: Date, deps: ExchangeDeps) {
     const { budget, allocate } = deps;
     this.events = new TextLog({ take: (bytes) => budget.take(bytes, "events", 0), allocate });
-    this.#journal = deps.journal;
+    this.journal = deps.journal;
+    this.row = deps.journal.openExchange(this);
     this.#clock = deps.clock;
     this.id = request.id;
     this.api = request.api;
@@ -116,17 +117,30 @@ export class Exchange implements TextSink {
 
   /** The client is slow: the next write is later than the read that caused it. */
   noteWaiting(): void {
-    this.#journal.pass(this.#clock);
+    this.journal.pass(this.row);
   }
 
   /** Notes events as they are written; one read may cause several in one write. */
   noteEvents(text: string): void {
-    this.#journal.text(this, this.#clock, text);
+    this.journal.text(this.row, this, text);
   }
 
-  /** Announces that the next event has this form, this text and this length, or contains an event that has. */
-  noteForm(form: EventForm, text: string, eventLength: number): void {
-    this.#journal.made(this, form, text, eventLength);
+  /**
+   * Announces that the next event has this form, this text as JSON and this length, or contains an event that has. Returns the
+   * form's number in the journal, for further events.
+   */
+  noteForm(form: EventForm, text: string, json: string, eventLength: number): number {
+    return this.journal.announce(this.row, this, form, text, json, eventLength);
+  }
+
+  /** Takes what the journal has of the exchange. */
+  flush(): void {
+    this.journal.flush(this.row);
+  }
+
+  /** The answer has ended. */
+  close(): void {
+    this.journal.closeExchange(this.row);
   }
 
   takeForm(form: EventForm): boolean {
@@ -135,16 +149,10 @@ export class Exchange implements TextSink {
     return hasRoom;
   }
 
-  takeEntries(entries: JournalEntries, first: number): void {
+  takeTexts(entries: JournalEntries, first: number, end: number, character: number): void {
     const { events } = this;
-    const { characters } = entries;
-    const clock = this.#clock;
-    for (let entry = first; entry !== END; entry = entries.next(entry)) {
-      const tenths = clock.tenthsSince(entries.time(entry));
-      const start = entries.start(entry);
-      const end = start + entries.value(entry);
-      if (!events.addPart(characters, start, end, tenths)) this.budget.leaveOut("events", 1);
-    }
+    const left = events.addEntries(entries, first, end, character, this.#clock);
+    if (left > 0) this.budget.leaveOut("events", left);
     this.form = events.form;
   }
 

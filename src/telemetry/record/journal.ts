@@ -1,290 +1,399 @@
 /**
- * A buffer of what all turns have recently read and written, before it goes to their records. By the time a turn's next
- * token arrives, the objects of that turn have left the processor's cache: writing to them costs several times as much as
- * appending to arrays that all turns share. The buffer is flushed after thousands of entries, turn by turn.
+ * A buffer of what streams have recently read and written, before it goes to their records.
+ *
+ * By the time a stream's next token arrives, its objects have left the processor's cache: to find and to change them costs
+ * several times as much as what is done with them. So nothing of a recorded stream is touched for a token but a row of numbers in
+ * arrays that all streams share. A stream knows its row by a number. What is noted by it goes to the objects behind the row
+ * once the row is full, when something else is recorded of the stream, or when its record is read.
+ *
+ * A number is given to one exchange or to one turn only. When that has ended, the number is void: whatever is still noted by it
+ * is refused, and takes the way through the objects.
  */
 import type { EngineTokens } from "../../engines/engine.ts";
-import type { TokenId } from "../../tokenizer/index.ts";
+import { tokenText } from "../../tokenizer/index.ts";
 import type { EventForm } from "./event-form.ts";
-import type { ExchangeClock } from "./exchange-clock.ts";
+import { JournalEntries, type ReadSink, type TextSink } from "./journal-entries.ts";
+import { isPlain } from "./plain-ids.ts";
+import { RowNumbers } from "./row-numbers.ts";
 
-/** Receives its own entries when the journal is flushed. */
-export interface JournalSink {
-  /** Set by the journal only. Initially {@link NO_SLOT}. */
-  slot: number;
-  /** @param first the sink's first entry; {@link JournalEntries.next} leads to the others. */
-  takeEntries(entries: JournalEntries, first: number): void;
-}
+type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 
-/** A sink of events that were written. */
-export interface TextSink extends JournalSink {
-  /** The form that the next events are expected to have, if one is known. */
-  readonly form: EventForm | undefined;
-  /** Sets the form of the next events. Returns false if there is no room for it. */
-  takeForm(form: EventForm): boolean;
-  /** Receives an event that does not have the form. @param at the journal's clock */
-  takeText(text: string, at: number): void;
-}
+/** Instead of the number of a row, and of a form. */
+export const NO_ROW = 0;
+export const NO_FORM = 0;
 
-export const NO_SLOT = -1;
-/** The value of `next` for a sink's last entry. */
-export const END = 0xff_ff_ff_ff;
-
-/** Entries. Each is a token id that was read, or the text of an event that has its sink's form. */
-const CAPACITY = 8192;
+/** Entries, and characters of texts, of a row. */
+const ROW_ENTRIES = JournalEntries.perRow;
+const ROW_CHARACTERS = JournalEntries.charactersPerRow;
 /** In ids. Longer reads are not buffered. */
-const LONGEST_READ = 64;
+const LONGEST_READ = ROW_ENTRIES - 1;
 /** In characters. Longer texts are not buffered. */
 const LONGEST_TEXT = 64;
-/** Characters of all buffered texts. */
-const TEXT_CAPACITY = 65_536;
 
-/** Flag of an id that its turn has parsed. */
-const PARSED = 1;
-/** Flag of an id that came in the same read as the id before it. */
-const SAME_READ = 2;
-/**
- * 32-bit numbers per entry:
- * 0: the sink's slot; while the journal is flushed, the sink's next entry
- * 1: the id, or the length of the text
- * 2: the flags of the id, or the offset of the text
- * 3: unused
- * 4, 5: the time, as a 64-bit float
- */
-const SIZE = 6;
-/** 64-bit numbers per entry, and the index of the time among them. */
-const LONG_SIZE = SIZE / 2;
-const TIME = 2;
+/** Instead of the length of a text: it is that of the last id. */
+const OF_ID = -1;
 
-/** The entries, as numbers in typed arrays: the garbage collector need not trace them. */
-export class JournalEntries {
-  /** All numbers of an entry are adjacent, so that they share a cache line. */
-  readonly numbers = new Uint32Array(CAPACITY * SIZE);
-  readonly times = new Float64Array(this.numbers.buffer);
-  /** All texts, one after the other, as UTF-16. */
-  readonly characters = new Uint16Array(TEXT_CAPACITY);
+/** Rows at first. All together would take 8 MB. Streams that get none are recorded without one. */
+const FIRST_ROWS = 16;
+/** The part of a row's number that is its index. The rest is different for each owner. */
+const INDEX = RowNumbers.lastRow;
+const LARGEST_FORM = 0x7f_ff_ff_ff;
+/** Instead of the number of a row or of an entry: nobody has it. */
+const NOBODY = -1;
 
-  /** The same sink's next entry, or {@link END}. */
-  next(entry: number): number {
-    return this.numbers[entry * SIZE] ?? END;
-  }
+/** Numbers per row, of 32 bits each: */
+const STATE_SIZE = 8;
+/** The number that the row's turn knows it by. */
+const TURN = 0;
+/** The number of the exchange that the turn belongs to, and that the row belongs to if its index is the row's. */
+const EXCHANGE = 1;
+/** Entries and characters that are used. */
+const ENTRIES = 2;
+const CHARACTERS = 3;
+/** The number of the form that events are known to have. */
+const FORM = 4;
+const UNKNOWN_FORM = -1;
 
-  /** When it was noted, by the journal's clock. */
-  time(entry: number): number {
-    return this.times[entry * LONG_SIZE + TIME] ?? 0;
-  }
-
-  /** The id, or the length of the text. */
-  value(entry: number): number {
-    return this.numbers[entry * SIZE + 1] ?? 0;
-  }
-
-  /** The offset of the text in `characters`. */
-  start(entry: number): number {
-    return this.numbers[entry * SIZE + 2] ?? 0;
-  }
-
-  /** Whether an id is the first of its read. */
-  isFirstOfRead(entry: number): boolean {
-    return (this.start(entry) & SAME_READ) === 0;
-  }
-
-  /** Whether the turn has parsed the id. */
-  isParsed(entry: number): boolean {
-    return (this.start(entry) & PARSED) !== 0;
-  }
-}
-
-/** Takes half a megabyte, however many turns run. */
 export class Journal {
-  readonly #entries = new JournalEntries();
-  readonly #numbers = this.#entries.numbers;
-  readonly #times = this.#entries.times;
-  readonly #texts = this.#entries.characters;
-  readonly #heads = new Uint32Array(CAPACITY);
-  readonly #sinks: JournalSink[] = [];
   readonly #clock: () => number;
-  /** Slots are never reused. Smaller ones belong to entries that have been flushed. */
-  #firstSlot = 0;
-  #length = 0;
-  #characters = 0;
-  /** The sink of the last read, and the read's first entry that has not been parsed. */
-  #reader: JournalSink | undefined;
-  #unparsed = 0;
-  /** What a read causes to be written is written at once and gets the time of the read, because asking for the time is not cheap. */
-  #lastRead: ExchangeClock | undefined;
+  #entries = new JournalEntries(FIRST_ROWS);
+  #states = new Int32Array(FIRST_ROWS * STATE_SIZE);
+  readonly #turns: (ReadSink | undefined)[] = [];
+  readonly #exchanges: (TextSink | undefined)[] = [];
+  readonly #numbers = new RowNumbers();
+  /** The number of the last form. */
+  #forms = NO_FORM;
+  /**
+   * The exchange of the last read that nothing has been written for, the read's last entry and its time. What a read causes to
+   * be written is written at once and gets the time of the read, because asking for the time is not cheap.
+   */
+  #lastRead = NOBODY;
+  #lastEntry = NOBODY;
   #lastTime = 0;
-  /** The sink whose next event was announced by {@link made}, the length of its text and of the event. The text follows the last entry's. */
-  #maker: TextSink | undefined;
+  /**
+   * The exchange whose next event was announced, the length of its text and of the event. The text follows the row's last one, or
+   * is that of the last read's last id.
+   */
+  #maker = NOBODY;
   #madeText = 0;
   #madeEvent = 0;
+  /** The turn whose last read has not been parsed, and the first entry that has not. */
+  #reader = NOBODY;
+  #unparsed = 0;
 
   /** @param clock milliseconds; only differences are used. */
   constructor(clock: () => number) {
     this.#clock = clock;
+    // The first row is nobody's, as it would be that of `NO_ROW`.
+    this.#states.fill(NOBODY, 0, STATE_SIZE);
+  }
+
+  /** A row for what an exchange writes. {@link NO_ROW} if there is none: nothing of it is buffered. */
+  openExchange(sink: TextSink): number {
+    const index = this.#takeRow();
+    const number = this.#numbers.next(index);
+    if (number === NO_ROW) return NO_ROW;
+    this.#exchanges[index] = sink;
+    this.#set(index, EXCHANGE, number);
+    return number;
+  }
+
+  /** A row for what a turn reads: that of its exchange, if no other turn has it. {@link NO_ROW} as above. */
+  openTurn(sink: ReadSink, exchange: number): number {
+    const shared = this.#rowOf(exchange, EXCHANGE);
+    const isShared = shared !== NO_ROW && this.#turns[shared] === undefined;
+    const index = isShared ? shared : this.#takeRow();
+    const number = this.#numbers.next(index);
+    if (number === NO_ROW) return NO_ROW;
+    if (!isShared && exchange !== NO_ROW) this.#set(index, EXCHANGE, exchange);
+    this.#turns[index] = sink;
+    this.#set(index, TURN, number);
+    return number;
+  }
+
+  /** The exchange has ended. */
+  closeExchange(exchange: number): void {
+    const index = this.#rowOf(exchange, EXCHANGE);
+    if (index === NO_ROW) return;
+    this.#flushRow(index);
+    this.#exchanges[index] = undefined;
+    this.#set(index, EXCHANGE, NOBODY);
+    this.#set(index, FORM, UNKNOWN_FORM);
+    this.#maker = NOBODY;
+    this.pass(exchange);
+    this.#releaseRow(index);
+  }
+
+  /** The turn has ended. */
+  closeTurn(turn: number): void {
+    const index = this.#rowOf(turn, TURN);
+    if (index === NO_ROW) return;
+    this.#flushRow(index);
+    this.#turns[index] = undefined;
+    this.#set(index, TURN, NOBODY);
+    this.#releaseRow(index);
   }
 
   /**
-   * Notes the ids of a read. Returns false, with nothing noted, unless they are few and without log probabilities or usage.
-   *
-   * @param isParsed the turn has parsed them; otherwise {@link parsed} follows.
+   * Notes ids that a turn has read and parsed. Returns false, with nothing noted, unless the row is the turn's and the ids are
+   * few, plain and without log probabilities or usage.
    */
-  read(sink: JournalSink, clock: ExchangeClock, tokens: EngineTokens, isParsed: boolean): boolean {
-    if (tokens.type !== "ids" || tokens.logprobs !== undefined) return false;
-    const { ids } = tokens;
-    const count = ids.length;
-    if (tokens.cachedTokens !== undefined || count > LONGEST_READ || count === 0) return false;
-    if (this.#length + count > CAPACITY) this.handOn();
-    const first = this.#length;
-    const slot = this.#slotOf(sink);
-    const time = this.readTime(clock);
-    let flags = isParsed ? PARSED : 0;
-    for (const id of ids) {
-      if (!isPlain(id)) {
-        this.#length = first;
-        return false;
-      }
-      this.#add(slot, time, id, flags);
-      flags |= SAME_READ;
-    }
-    this.#reader = isParsed ? undefined : sink;
-    this.#unparsed = first;
+  noteParsed(turn: number, tokens: IdTokens): boolean {
+    return this.#addIds(turn, tokens, true);
+  }
+
+  /** The same for ids that have not been parsed. {@link parsed} follows. */
+  read(turn: number, tokens: IdTokens): boolean {
+    if (!this.#addIds(turn, tokens, false)) return false;
+    this.#reader = turn;
+    this.#unparsed = this.#lastEntry + 1 - tokens.ids.length;
     return true;
   }
 
   /** Notes that the turn has parsed `count` more ids of its last read. Returns false if that read is not in the journal. */
-  parsed(sink: JournalSink, count: number): boolean {
+  parsed(turn: number, count: number): boolean {
     const to = this.#unparsed + count;
-    if (this.#reader !== sink || to > this.#length) return false;
-    const numbers = this.#numbers;
-    for (let at = this.#unparsed * SIZE + 2; at < to * SIZE; at += SIZE) {
-      numbers[at] = (numbers[at] ?? 0) | PARSED;
-    }
+    if (this.#reader !== turn || to > this.#lastEntry + 1) return false;
+    for (let entry = this.#unparsed; entry < to; entry++) this.#entries.markParsed(entry);
     this.#unparsed = to;
     return true;
   }
 
-  /**
-   * Announces that this sink's next event is this one, which has this form and this text, or contains it. If its length is
-   * the same, it is that event, and need not be compared.
-   */
-  made(sink: TextSink, form: EventForm, text: string, eventLength: number): void {
-    this.#maker = undefined;
-    const { length } = text;
-    if (length > LONGEST_TEXT) return;
-    if (this.#length === CAPACITY || this.#characters + length > TEXT_CAPACITY) this.handOn();
-    if (sink.form !== form) {
-      this.handOn();
-      if (!sink.takeForm(form)) return;
+  #addIds(turn: number, tokens: IdTokens, areParsed: boolean): boolean {
+    const { ids } = tokens;
+    const count = ids.length;
+    const index = turn & INDEX;
+    const state = index * STATE_SIZE;
+    if (this.#states[state + TURN] !== turn) return false;
+    if (tokens.logprobs !== undefined || tokens.cachedTokens !== undefined) return false;
+    if (count > LONGEST_READ || count === 0) return false;
+    // One entry stays free, for a text that was not caused by the read.
+    if ((this.#states[state + ENTRIES] ?? 0) + count >= ROW_ENTRIES) this.#flushRow(index);
+    const used = this.#states[state + ENTRIES] ?? 0;
+    const first = index * ROW_ENTRIES + used;
+    const time = this.#clock();
+    for (let at = 0; at < count; at++) {
+      const id = ids[at] ?? NOBODY;
+      if (!isPlain(id)) return false;
+      this.#entries.setId(first + at, time, id, at === 0, areParsed);
     }
-    this.#write(text, 0, length);
-    this.#maker = sink;
-    this.#madeText = length;
+    this.#states[state + ENTRIES] = used + count;
+    this.#lastRead = this.#states[state + EXCHANGE] ?? NOBODY;
+    this.#lastEntry = first + count - 1;
+    this.#lastTime = time;
+    this.#reader = NOBODY;
+    // Its text may be that of the id before.
+    this.#maker = NOBODY;
+    return true;
+  }
+
+  /**
+   * Announces that this exchange's next event is one of this form that has this text as JSON, or contains it. If its length is the
+   * same, it is that event, and need not be compared. Returns false if the form, by the number from {@link announce}, is not the
+   * exchange's.
+   */
+  noteMade(
+    exchange: number,
+    form: number,
+    text: string,
+    json: string,
+    eventLength: number,
+  ): boolean {
+    const index = exchange & INDEX;
+    const state = index * STATE_SIZE;
+    if (this.#states[state + EXCHANGE] !== exchange) return false;
+    if (this.#states[state + FORM] !== form) return false;
+    this.#maker = NOBODY;
     this.#madeEvent = eventLength;
+    if (this.#isLastEntry(exchange) && tokenText(this.#entries.id(this.#lastEntry)) === text) {
+      this.#maker = exchange;
+      this.#madeText = OF_ID;
+      return true;
+    }
+    const { length } = json;
+    if (length > LONGEST_TEXT) return true;
+    if (!this.#hasRoom(index, length)) {
+      this.#flushRow(index);
+      if (this.#states[state + FORM] !== form) return false;
+    }
+    this.#write(index, json, 0, length);
+    this.#maker = exchange;
+    this.#madeText = length;
+    return true;
+  }
+
+  /** The same for an event of any form. Returns the form's number, or {@link NO_FORM} if it has none. */
+  announce(
+    exchange: number,
+    sink: TextSink,
+    form: EventForm,
+    text: string,
+    json: string,
+    eventLength: number,
+  ): number {
+    this.#maker = NOBODY;
+    const index = this.#rowOf(exchange, EXCHANGE);
+    if (index === NO_ROW) return NO_FORM;
+    if (sink.form !== form) {
+      this.#flushRow(index);
+      this.#set(index, FORM, UNKNOWN_FORM);
+      if (!sink.takeForm(form)) return NO_FORM;
+    }
+    this.#forms = (this.#forms % LARGEST_FORM) + 1;
+    this.#set(index, FORM, this.#forms);
+    this.noteMade(exchange, this.#forms, text, json, eventLength);
+    return this.#forms;
+  }
+
+  /** Notes that an event of this length is written. Returns false, with nothing noted, unless it is the one that was announced. */
+  noteWritten(exchange: number, eventLength: number): boolean {
+    if (this.#maker !== exchange || this.#madeEvent !== eventLength) return false;
+    this.#maker = NOBODY;
+    const index = exchange & INDEX;
+    const length = this.#madeText;
+    if (!this.#isLastEntry(exchange)) {
+      if (length === OF_ID) return false;
+      this.#addText(index, length, this.#writtenTime(exchange));
+      return true;
+    }
+    this.#lastRead = NOBODY;
+    if (length === OF_ID) {
+      this.#entries.addTextOfId(this.#lastEntry);
+    } else {
+      this.#entries.addText(this.#lastEntry, length);
+      this.#set(index, CHARACTERS, this.#get(index, CHARACTERS) + length);
+    }
+    return true;
+  }
+
+  /** Whether the row's last entry is that of a read for which this exchange, which has the row, has not written anything. */
+  #isLastEntry(exchange: number): boolean {
+    const index = exchange & INDEX;
+    // An id is never the last entry that a row has room for, so that this is not the entry of another row.
+    const next = index * ROW_ENTRIES + (this.#states[index * STATE_SIZE + ENTRIES] ?? 0);
+    return this.#lastRead === exchange && this.#lastEntry === next - 1;
   }
 
   /** Notes one or more events that are written at once. */
-  text(sink: TextSink, clock: ExchangeClock, event: string): void {
-    const time = this.#writtenTime(clock);
-    this.#reader = undefined;
-    if (this.#maker === sink) {
-      this.#maker = undefined;
-      if (event.length === this.#madeEvent) return this.#addText(sink, this.#madeText, time);
-    }
+  text(exchange: number, sink: TextSink, event: string): void {
+    if (this.noteWritten(exchange, event.length)) return;
+    this.#maker = NOBODY;
+    const time = this.#writtenTime(exchange);
+    const index = this.#rowOf(exchange, EXCHANGE);
     const { form } = sink;
     const length = form === undefined ? -1 : form.match(event);
     if (form !== undefined && length >= 0) {
-      const isShort = length <= LONGEST_TEXT;
-      const hasRoom = this.#length < CAPACITY && this.#characters + length <= TEXT_CAPACITY;
-      if (isShort && hasRoom) {
-        this.#write(event, form.from, length);
-        return this.#addText(sink, length, time);
+      if (index !== NO_ROW && length <= LONGEST_TEXT && this.#hasRoom(index, length)) {
+        this.#write(index, event, form.from, length);
+        return this.#addText(index, length, time);
       }
       form.unmatch();
     }
-    this.handOn();
+    this.#flushRow(index);
     sink.takeText(event, time);
-  }
-
-  #write(text: string, from: number, length: number): void {
-    const texts = this.#texts;
-    const at = this.#characters;
-    for (let index = 0; index < length; index++) texts[at + index] = text.charCodeAt(from + index);
-  }
-
-  #addText(sink: TextSink, length: number, time: number): void {
-    this.#add(this.#slotOf(sink), time, length, this.#characters);
-    this.#characters += length;
-  }
-
-  #add(slot: number, time: number, value: number, start: number): void {
-    const numbers = this.#numbers;
-    const entry = this.#length++;
-    const at = entry * SIZE;
-    numbers[at] = slot;
-    numbers[at + 1] = value;
-    numbers[at + 2] = start;
-    this.#times[entry * LONG_SIZE + TIME] = time;
-  }
-
-  #slotOf(sink: JournalSink): number {
-    const slot = sink.slot - this.#firstSlot;
-    if (slot >= 0) return slot;
-    const added = this.#sinks.push(sink) - 1;
-    this.#heads[added] = END;
-    sink.slot = this.#firstSlot + added;
-    return added;
+    if (sink.form !== form && index !== NO_ROW) this.#set(index, FORM, UNKNOWN_FORM);
   }
 
   /** The current time by the journal's clock, for a read. */
-  readTime(clock: ExchangeClock): number {
-    this.#lastRead = clock;
+  readTime(exchange: number): number {
+    this.#lastRead = exchange === NO_ROW ? NOBODY : exchange;
+    this.#lastEntry = NOBODY;
     return (this.#lastTime = this.#clock());
   }
 
+  /** The next write of this exchange is not caused by its last read. */
+  pass(exchange: number): void {
+    if (this.#lastRead === exchange) this.#lastRead = NOBODY;
+  }
+
+  /** Hands on what is noted of a turn or an exchange: before other facts of it are recorded, and before a record is made. */
+  flush(number: number): void {
+    this.#flushRow(this.#rowOf(number, TURN));
+    this.#flushRow(this.#rowOf(number, EXCHANGE));
+  }
+
   /** The time of a write: that of the last read if the read caused it. */
-  #writtenTime(clock: ExchangeClock): number {
-    if (this.#lastRead !== clock) return this.#clock();
-    this.#lastRead = undefined;
+  #writtenTime(exchange: number): number {
+    if (this.#lastRead !== exchange) return this.#clock();
+    this.#lastRead = NOBODY;
     return this.#lastTime;
   }
 
-  /** The next write of this exchange is not caused by its last read. */
-  pass(clock: ExchangeClock): void {
-    if (this.#lastRead === clock) this.#lastRead = undefined;
+  #hasRoom(index: number, length: number): boolean {
+    const state = index * STATE_SIZE;
+    const characters = (this.#states[state + CHARACTERS] ?? 0) + length;
+    return (this.#states[state + ENTRIES] ?? 0) < ROW_ENTRIES && characters <= ROW_CHARACTERS;
   }
 
-  /** Flushes all entries to their sinks: before other facts of a turn are recorded, and before a record is made. */
-  handOn(): void {
-    this.#maker = undefined;
-    if (this.#length === 0) return;
-    const heads = this.#heads;
-    const numbers = this.#numbers;
-    for (let entry = this.#length - 1; entry >= 0; entry--) {
-      const slot = numbers[entry * SIZE] ?? 0;
-      numbers[entry * SIZE] = heads[slot] ?? END;
-      heads[slot] = entry;
+  /** Writes a text behind the row's last one. */
+  #write(index: number, text: string, from: number, length: number): void {
+    const used = this.#states[index * STATE_SIZE + CHARACTERS] ?? 0;
+    const at = index * ROW_CHARACTERS + used;
+    const { characters } = this.#entries;
+    for (let each = 0; each < length; each++) characters[at + each] = text.charCodeAt(from + each);
+  }
+
+  /** Adds an entry for the text that {@link #write} has written. */
+  #addText(index: number, length: number, time: number): void {
+    const state = index * STATE_SIZE;
+    const used = this.#states[state + ENTRIES] ?? 0;
+    this.#entries.setText(index * ROW_ENTRIES + used, time, length);
+    this.#states[state + ENTRIES] = used + 1;
+    this.#states[state + CHARACTERS] = (this.#states[state + CHARACTERS] ?? 0) + length;
+    this.#reader = NOBODY;
+  }
+
+  #flushRow(index: number): void {
+    const used = this.#get(index, ENTRIES);
+    if (used <= 0) return;
+    this.#set(index, ENTRIES, 0);
+    this.#set(index, CHARACTERS, 0);
+    this.#maker = NOBODY;
+    this.#reader = NOBODY;
+    this.#lastEntry = NOBODY;
+    const first = index * ROW_ENTRIES;
+    this.#turns[index]?.takeReads(this.#entries, first, first + used);
+    const exchange = this.#exchanges[index];
+    if (exchange === undefined) return;
+    const { form } = exchange;
+    exchange.takeTexts(this.#entries, first, first + used, index * ROW_CHARACTERS);
+    if (exchange.form !== form) this.#set(index, FORM, UNKNOWN_FORM);
+  }
+
+  /** The row of which this is the number, as its turn's or its exchange's. {@link NO_ROW} if there is none. */
+  #rowOf(number: number, owner: typeof TURN | typeof EXCHANGE): number {
+    const index = number & INDEX;
+    return this.#get(index, owner) === number ? index : NO_ROW;
+  }
+
+  /** A row that is nobody's. {@link NO_ROW} if all are taken. */
+  #takeRow(): number {
+    const index = this.#numbers.takeRow();
+    if (index === NO_ROW) return NO_ROW;
+    if (index * STATE_SIZE === this.#states.length) {
+      this.#entries = this.#entries.doubled();
+      const states = new Int32Array(this.#states.length * 2);
+      states.set(this.#states);
+      this.#states = states;
     }
-    const count = this.#sinks.length;
-    for (let slot = 0; slot < count; slot++) {
-      this.#sinks[slot]?.takeEntries(this.#entries, heads[slot] ?? END);
-    }
-    this.#firstSlot += count;
-    this.#sinks.length = 0;
-    this.#length = 0;
-    this.#characters = 0;
-    this.#reader = undefined;
+    this.#set(index, TURN, NOBODY);
+    this.#set(index, EXCHANGE, NOBODY);
+    this.#set(index, FORM, UNKNOWN_FORM);
+    return index;
+  }
+
+  /** Frees a row once nobody has it. */
+  #releaseRow(index: number): void {
+    if (this.#turns[index] !== undefined || this.#exchanges[index] !== undefined) return;
+    this.#set(index, EXCHANGE, NOBODY);
+    this.#numbers.free(index);
+  }
+
+  #get(index: number, what: number): number {
+    return this.#states[index * STATE_SIZE + what] ?? NOBODY;
+  }
+
+  #set(index: number, what: number, value: number): void {
+    this.#states[index * STATE_SIZE + what] = value;
   }
 }
-
-/** Whether all are usual ids: a server may send any number. */
-export function arePlain(ids: readonly TokenId[]): boolean {
-  return ids.length > 0 && ids.every(isPlain);
-}
-
-function isPlain(id: TokenId): boolean {
-  return id >= 0 && id < LEAST_UNUSUAL;
-}
-
-/** Numbers from here on are not ids; logs use them for other purposes. */
-export const LEAST_UNUSUAL = 0x80_00_00_00;

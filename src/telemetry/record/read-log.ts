@@ -2,7 +2,9 @@
 import type { EngineTokens } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { RecordBudget } from "./limits.ts";
-import { arePlain, LEAST_UNUSUAL } from "./journal.ts";
+import { arePlain, LEAST_UNUSUAL } from "./plain-ids.ts";
+import type { ExchangeClock } from "./exchange-clock.ts";
+import type { JournalEntries } from "./journal-entries.ts";
 import { PairLog } from "./pair-log.ts";
 import { fromTenths, limitTenths, toTenths } from "./tenths.ts";
 
@@ -48,10 +50,21 @@ export class ReadLog {
     }
   }
 
-  /** Appends one id. @param tenths of a millisecond since the request was accepted; undefined if it came in the same read as the id before it */
-  addId(id: TokenId, tenths: number | undefined): void {
-    this.#isFull ||= !this.#ids.add(tenths === undefined ? SAME_READ : limitTenths(tenths), id);
-    if (this.#isFull) this.#budget.leaveOut("reads", 1);
+  /** Appends the ids of these entries, all at once: one by one takes three times as long. */
+  addEntries(entries: JournalEntries, first: number, end: number, clock: ExchangeClock): void {
+    const pairs = entries.pairs;
+    let count = 0;
+    for (let entry = first; entry < end; entry++) {
+      if (!entries.hasId(entry)) continue;
+      const isFirst = entries.isFirstOfRead(entry);
+      pairs[count * 2] = isFirst ? limitTenths(clock.tenthsSince(entries.time(entry))) : SAME_READ;
+      pairs[count * 2 + 1] = entries.id(entry);
+      count += 1;
+    }
+    const added = this.#isFull ? 0 : this.#ids.addAll(pairs, count);
+    if (added === count) return;
+    this.#isFull = true;
+    this.#budget.leaveOut("reads", count - added);
   }
 
   /** The number of units in all reads: ids, pieces or characters. */

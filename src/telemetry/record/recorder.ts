@@ -63,7 +63,10 @@ export interface OpenExchange {
   end(): void;
 }
 
-export type EventWatcher = Pick<Exchange, "noteEvents" | "noteForm" | "noteWaiting">;
+export type EventWatcher = Pick<
+  Exchange,
+  "journal" | "row" | "noteEvents" | "noteForm" | "noteWaiting"
+>;
 
 export interface RecorderOptions {
   readonly limits: RecordLimits;
@@ -164,6 +167,7 @@ class TurnRecorder implements Recorder {
         if (hasEnded) return;
         hasEnded = true;
         if (isFirst) this.#open.delete(key);
+        exchange.close();
         for (const entry of running.entries) {
           entry.exchangeEnded();
           this.#tell(entry);
@@ -178,7 +182,7 @@ class TurnRecorder implements Recorder {
       return createPushStream<TurnEvent>(async (consumer) => {
         const { entry, recording } = this.#beginTurn(turn, model.id);
         try {
-          await consume(run(turn, signal, recording.note), consumer);
+          await consume(run(turn, signal, recording), consumer);
           recording.noteFailure({ outcome: "cancelled", error: undefined });
         } catch (error) {
           recording.noteFailure({ outcome: signal.aborted ? "cancelled" : "failed", error });

@@ -5,14 +5,14 @@
 import type { CompletionRequest, EngineFinish, EngineTokens } from "../../engines/engine.ts";
 import type { InputEnd } from "../../harmony/parse.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
-import type { TurnCited, TurnFact, TurnRendered } from "../../turn/facts.ts";
+import type { TurnCited, TurnFact, TurnListener, TurnRendered } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/next-step.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
-import { END, type Journal, type JournalEntries, type JournalSink, NO_SLOT } from "./journal.ts";
+import type { Journal } from "./journal.ts";
+import type { JournalEntries, ReadSink } from "./journal-entries.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ReadLog, unitsOf } from "./read-log.ts";
-import { fromTenths } from "./tenths.ts";
 
 export interface DecisionNote {
   readonly ms: number;
@@ -74,7 +74,6 @@ function sizeOf(value: object): number {
   return bytes;
 }
 
-type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 type EmittedEvent = Extract<TurnFact, { type: "emitted" }>["event"];
 
 /** Estimated sizes of a note, and of each id in it, in bytes. */
@@ -86,12 +85,15 @@ export interface RecordingDeps {
   readonly budget: RecordBudget;
   readonly journal: Journal;
   readonly clock: ExchangeClock;
+  /** The row of the turn's exchange in the journal. */
+  readonly exchange: number;
 }
 
-export class TurnRecording implements JournalSink {
-  slot = NO_SLOT;
+export class TurnRecording implements ReadSink, TurnListener {
   #call: CallNote | undefined;
-  readonly #journal: Journal;
+  readonly journal: Journal;
+  readonly row: number;
+  readonly #exchange: number;
   readonly #clock: ExchangeClock;
   rendered: TurnRendered | undefined;
   readonly decisions: DecisionNote[] = [];
@@ -107,46 +109,47 @@ export class TurnRecording implements JournalSink {
   /** The last note of `parser`, while it counts units of the current call. */
   #parsing: Extract<ParserNote, { type: "read" }> | undefined;
 
-  constructor({ budget, journal, clock }: RecordingDeps) {
+  constructor({ budget, journal, clock, exchange }: RecordingDeps) {
     this.#budget = budget;
-    this.#journal = journal;
+    this.journal = journal;
+    this.row = journal.openTurn(this, exchange);
+    this.#exchange = exchange;
     this.#clock = clock;
   }
 
-  /** Notes a fact of the turn. Called for each read. Never throws. See `OnFact`. */
-  readonly note = (fact: TurnFact, isParsed = false): void => {
-    // First, because nearly all calls are: a type is read fast where few kinds of facts come by.
-    if (isParsed && fact.type === "ids") return this.#noteIds(fact, true);
-    if (fact.type === "ids") return this.#noteIds(fact, false);
-    const isNoted = fact.type === "parsed" && this.#journal.parsed(this, unitsOf(fact.tokens));
-    if (!isNoted) this.#handOnAndNote(fact);
+  /** Notes a fact of the turn. Called for each read that the journal does not take. Never throws. */
+  readonly onFact = (fact: TurnFact): void => {
+    const isNoted =
+      (fact.type === "ids" && this.journal.read(this.row, fact)) ||
+      (fact.type === "parsed" && this.journal.parsed(this.row, unitsOf(fact.tokens)));
+    if (isNoted) return;
+    this.flush();
+    this.#note(fact);
   };
 
-  #noteIds(tokens: IdTokens, isParsed: boolean): void {
-    if (this.#call === undefined) return;
-    if (this.#journal.read(this, this.#clock, tokens, isParsed)) return;
-    this.#handOnAndNote(tokens);
-    if (isParsed) this.#note({ type: "parsed", tokens });
+  /** Takes what the journal has of the turn. */
+  flush(): void {
+    this.journal.flush(this.row);
   }
 
-  #handOnAndNote(fact: TurnFact): void {
-    this.#journal.handOn();
-    this.#note(fact);
+  /** Nothing more is noted of the turn. */
+  close(): void {
+    this.journal.closeTurn(this.row);
   }
 
-  takeEntries(entries: JournalEntries, first: number): void {
+  takeReads(entries: JournalEntries, first: number, end: number): void {
     const call = this.#call;
     if (call === undefined) return;
-    const { reads } = call;
     const clock = this.#clock;
+    let firstTime: number | undefined;
     let parsed = 0;
-    for (let entry = first; entry !== END; entry = entries.next(entry)) {
-      const isFirst = entries.isFirstOfRead(entry);
-      const tenths = isFirst ? clock.tenthsSince(entries.time(entry)) : undefined;
-      if (tenths !== undefined) call.firstToken ??= fromTenths(tenths);
-      reads.addId(entries.value(entry), tenths);
+    for (let entry = first; entry < end; entry++) {
+      if (!entries.hasId(entry)) continue;
+      firstTime ??= entries.time(entry);
       if (entries.isParsed(entry)) parsed += 1;
     }
+    if (firstTime !== undefined) call.firstToken ??= clock.since(firstTime);
+    call.reads.addEntries(entries, first, end, clock);
     if (parsed > 0) this.#parsed(call, parsed);
   }
 
@@ -168,7 +171,7 @@ export class TurnRecording implements JournalSink {
         return;
       case "finish":
         if (call === undefined) return;
-        this.#journal.pass(this.#clock);
+        this.journal.pass(this.#exchange);
         call.finish = fact;
         call.ended = this.#clock.now();
         return;
@@ -220,7 +223,7 @@ export class TurnRecording implements JournalSink {
   }
 
   #emitted(event: EmittedEvent): void {
-    this.#journal.pass(this.#clock);
+    this.journal.pass(this.#exchange);
     switch (event.type) {
       case "part-start":
         if (this.#budget.take(NOTE_BYTES, "parts", 1)) {
@@ -251,7 +254,7 @@ export class TurnRecording implements JournalSink {
   }
 
   noteFailure(failure: Failure): void {
-    this.#journal.handOn();
+    this.flush();
     if (this.end !== undefined) return;
     this.failure = failure;
     this.ended = this.#clock.now();
@@ -260,7 +263,7 @@ export class TurnRecording implements JournalSink {
   }
 
   #read(call: CallNote, tokens: EngineTokens): void {
-    const ms = this.#clock.since(this.#journal.readTime(this.#clock));
+    const ms = this.#clock.since(this.journal.readTime(this.#exchange));
     call.firstToken ??= ms;
     if (tokens.type === "ids" && tokens.cachedTokens !== undefined) {
       call.cachedTokens = tokens.cachedTokens;

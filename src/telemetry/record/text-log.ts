@@ -1,8 +1,11 @@
 /**
  * An append-only log of events and their times. Texts are kept as UTF-8 in typed arrays, which the garbage collector does
- * not copy. Of most events only the part that differs from the one before is kept.
+ * not copy. Of most events only the part that differs from the one before is kept, as text or as the id of its token.
  */
+import { tokenText } from "../../tokenizer/index.ts";
 import { type EventForm, learnForm, LONGEST_LEARNED } from "./event-form.ts";
+import type { ExchangeClock } from "./exchange-clock.ts";
+import type { JournalEntries } from "./journal-entries.ts";
 import { PairLog } from "./pair-log.ts";
 import { fromTenths, limitTenths, toTenths } from "./tenths.ts";
 
@@ -34,6 +37,8 @@ const MAX_BYTES_PER_CHARACTER = 3;
 const LONG = 0xff_ff_ff_ff;
 /** Added to the length of a text that is the variable part of an event. */
 const IN_FORM = 0x80_00_00_00;
+/** Added to an id, instead of a length: the variable part of an event is the token's text as JSON. */
+const OF_TOKEN = 0x40_00_00_00;
 /** In characters. Longer texts are kept as strings. */
 const LONGEST = LARGEST_CHUNK / 8;
 /** Estimated bytes of a form, without its characters. */
@@ -126,8 +131,61 @@ export class TextLog {
     return true;
   }
 
+  /**
+   * Appends events of the current form by these entries' texts, whose characters begin at `character`. Returns for how many there
+   * is no room.
+   */
+  addEntries(
+    entries: JournalEntries,
+    first: number,
+    end: number,
+    character: number,
+    clock: ExchangeClock,
+  ): number {
+    const { pairs, characters } = entries;
+    let left = 0;
+    let at = character;
+    let tokens = 0;
+    for (let entry = first; entry < end; entry++) {
+      if (!entries.hasText(entry)) continue;
+      const tenths = limitTenths(clock.tenthsSince(entries.time(entry)));
+      if (entries.hasTextOfId(entry)) {
+        pairs[tokens * 2] = tenths;
+        pairs[tokens * 2 + 1] = OF_TOKEN + entries.id(entry);
+        tokens += 1;
+        continue;
+      }
+      left += this.#addTokens(pairs, tokens);
+      tokens = 0;
+      const start = at;
+      at += entries.textLength(entry);
+      if (!this.#addCharacters(characters, start, at, tenths)) left += 1;
+    }
+    return left + this.#addTokens(pairs, tokens);
+  }
+
+  /** Appends events whose variable texts are those of tokens, as JSON. Returns for how many there is no room. */
+  #addTokens(pairs: Uint32Array, count: number): number {
+    if (count === 0) return 0;
+    if (this.#isFull) return count;
+    const { length: index } = this.#index;
+    const place = Math.ceil(Math.max(1, index) / PLACE_EVERY) * PLACE_EVERY;
+    const before = Math.min(count, place - index);
+    const added = this.#index.addAll(pairs, before);
+    this.#parts += added;
+    this.#wholeBytes = 0;
+    this.#isFull = added < before;
+    if (this.#isFull || before === count) return count - added;
+    this.#keepPlace();
+    // A row has fewer entries than there are between two places.
+    const rest = this.#index.addAll(pairs.subarray(before * 2), count - before);
+    this.#parts += rest;
+    this.#isFull = rest < count - before;
+    return count - before - rest;
+  }
+
   /** Appends an event of the current form by its variable text: UTF-16 from `start` to `end`, and its time in tenths. Returns false if there is no room. */
-  addPart(characters: Uint16Array, start: number, end: number, tenths: number): boolean {
+  #addCharacters(characters: Uint16Array, start: number, end: number, tenths: number): boolean {
     if (this.#isFull) return false;
     const length = end - start;
     const { length: index } = this.#index;
@@ -149,7 +207,7 @@ export class TextLog {
       const text = String.fromCharCode(...characters.subarray(start, end));
       written = this.#chunk.write(text, this.#at);
     }
-    return this.#written(written, IN_FORM + written, limitTenths(tenths));
+    return this.#written(written, IN_FORM + written, tenths);
   }
 
   /** The events from an index on, in order. */
@@ -174,8 +232,10 @@ export class TextLog {
         if (isWanted) yield { ms, text };
         continue;
       }
-      const isPart = size >= IN_FORM;
-      const length = isPart ? size - IN_FORM : size;
+      const isPart = size >= OF_TOKEN;
+      const isOfToken = isPart && size < IN_FORM;
+      const lengthInForm = isOfToken ? 0 : size - IN_FORM;
+      const length = isPart ? lengthInForm : size;
       if (at === chunk.length && length > 0) {
         chunk = chunks.next().value ?? chunk;
         at = 0;
@@ -184,7 +244,7 @@ export class TextLog {
       at += length;
       const before = isPart ? ofForm++ : 0;
       if (!isWanted) continue;
-      const text = decoder.decode(bytes);
+      const text = isOfToken ? JSON.stringify(tokenText(size - OF_TOKEN)) : decoder.decode(bytes);
       const form = isPart ? this.#forms[used]?.form : undefined;
       yield { ms, text: form === undefined ? text : form.toEvent(text, before) };
     }
@@ -245,10 +305,12 @@ export class TextLog {
 
   #written(length: number, size: number, tenths: number): boolean {
     this.#wholeBytes = 0;
-    this.#isFull = !this.#index.add(tenths, size);
-    if (this.#isFull) return false;
+    if (!this.#index.add(tenths, size)) {
+      this.#isFull = true;
+      return false;
+    }
     this.#at += length;
-    if (size >= IN_FORM && size !== LONG) this.#parts += 1;
+    if (size >= OF_TOKEN && size !== LONG) this.#parts += 1;
     return true;
   }
 

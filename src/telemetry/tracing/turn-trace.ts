@@ -2,7 +2,7 @@
 import { type Attributes, type Context, type Span, SpanKind, trace } from "@opentelemetry/api";
 import type { CompletionRequest, EngineFinish, EngineUsage } from "../../engines/engine.ts";
 import type { Model } from "../../models/models.ts";
-import type { TurnFact } from "../../turn/facts.ts";
+import type { IdJournal, TurnFact, TurnListener } from "../../turn/facts.ts";
 import type { Turn, TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { CapturedContent } from "./captured-content.ts";
 import * as names from "./conventions.ts";
@@ -20,7 +20,9 @@ export interface TurnTraceOptions {
 /** Longest name of a tool or conversation: both are others' text. */
 const MAX_NAME = 128;
 
-export class TurnTrace {
+export class TurnTrace implements TurnListener, IdJournal {
+  readonly journal = this;
+  readonly row = 0;
   readonly #options: TurnTraceOptions;
   readonly #startedAt = performance.now();
   readonly #content: CapturedContent | undefined;
@@ -44,12 +46,18 @@ export class TurnTrace {
   readonly headers = (): Readonly<Record<string, string>> => this.#headers;
 
   /** Called for every token: what is not needed must cost nothing. */
-  readonly note = (fact: TurnFact): void => {
+  /** All that matters of ids is that there are some. */
+  noteParsed(): boolean {
+    if (this.#call?.hasTokens === false) this.#call.firstTokens();
+    return true;
+  }
+
+  readonly onFact = (fact: TurnFact): void => {
     switch (fact.type) {
       case "ids":
       case "pieces":
       case "text":
-        if (this.#call?.hasTokens === false) this.#call.firstTokens();
+        this.noteParsed();
         return;
       case "decided":
         this.#decision = fact.decision.type;

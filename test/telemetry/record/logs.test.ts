@@ -12,10 +12,15 @@ import {
   string,
 } from "fast-check";
 import { expect, test } from "vitest";
+import { createRandom } from "../../../bench/statistics.ts";
 import type { EngineTokens } from "../../../src/engines/engine.ts";
+import { EventForm } from "../../../src/telemetry/record/event-form.ts";
+import { ExchangeClock } from "../../../src/telemetry/record/exchange-clock.ts";
+import { JournalEntries } from "../../../src/telemetry/record/journal-entries.ts";
 import { RecordBudget, RecordMemory } from "../../../src/telemetry/record/limits.ts";
 import { ReadLog, type TimedRead, unitsOf } from "../../../src/telemetry/record/read-log.ts";
 import { TextLog } from "../../../src/telemetry/record/text-log.ts";
+import { tokenText } from "../../../src/tokenizer/index.ts";
 
 const ids = (...list: number[]): EngineTokens => ({ type: "ids", ids: list });
 
@@ -121,3 +126,70 @@ function withoutPositions(reads: Iterable<TimedRead>): Pick<TimedRead, "ms" | "t
 function createBudget(bytes = Infinity): RecordBudget {
   return new RecordBudget(bytes, new RecordMemory(Infinity, () => false));
 }
+
+/** Reads of one or two ids, each with the event that it causes: the text of the id, other text, or none. */
+function fillEntries(random: () => number) {
+  const entries = new JournalEntries(1);
+  const characters: string[] = [];
+  const read: number[] = [];
+  const events: string[] = [];
+  for (let entry = 0; entry < JournalEntries.perRow; entry++) {
+    const id = Math.floor(random() * 1000);
+    if (random() < 0.1) {
+      entries.setText(entry, entry, 1);
+      characters.push("é");
+      events.push("<é>");
+      continue;
+    }
+    entries.setId(entry, entry, id, entry % 3 !== 0 || entry === 0, false);
+    read.push(id);
+    const kind = random();
+    if (kind < 0.8 && tokenText(id) !== undefined) {
+      entries.addTextOfId(entry);
+      events.push(`<${JSON.stringify(tokenText(id))}>`);
+    } else if (kind < 0.9) {
+      entries.addText(entry, 2);
+      characters.push("ab");
+      events.push("<ab>");
+    }
+  }
+  const all = characters.join("");
+  for (let at = 0; at < all.length; at++) entries.characters[at] = all.charCodeAt(at);
+  return { entries, read, events };
+}
+
+test.each([100_000_000, 100_000, 30_000, 2000])(
+  "what rows of the journal hand on is there, as far as %i bytes have room",
+  (room) => {
+    const random = createRandom(room);
+    let free = room;
+    const take = (bytes: number) => bytes <= free && ((free -= bytes), true);
+    const log = new TextLog({ take });
+    const budget = new RecordBudget(room, new RecordMemory(Infinity, () => false));
+    const reads = new ReadLog(budget);
+    const clock = new ExchangeClock(() => 0);
+    log.useForm(new EventForm({ head: "<", number: undefined, joints: [], tail: ">" }));
+    const read: number[] = [];
+    const events: string[] = [];
+    let left = 0;
+    for (let row = 0; row < 200; row++) {
+      const filled = fillEntries(random);
+      left += log.addEntries(filled.entries, 0, JournalEntries.perRow, 0, clock);
+      reads.addEntries(filled.entries, 0, JournalEntries.perRow, clock);
+      read.push(...filled.read);
+      events.push(...filled.events);
+    }
+    expect(log.length + left).toBe(events.length);
+    expect(left > 0).toBe(room < 100_000_000);
+    for (const from of [0, 1, 4095, 4096, 4097, 8191, 8192, 9000]) {
+      const texts = [...log.texts(from)].map(({ text }) => text);
+      expect(texts).toEqual(events.slice(from, Math.max(from, log.length)));
+    }
+    const kept = [...reads.reads()].flatMap(({ tokens }) =>
+      tokens.type === "ids" ? tokens.ids : [],
+    );
+    expect(kept).toEqual(read.slice(0, kept.length));
+    const cut = budget.cut.reduce((sum, each) => sum + each.left, 0);
+    expect(kept.length + cut).toBe(read.length);
+  },
+);
