@@ -3,6 +3,7 @@ import { createServer, Server } from "node:http";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import type { Shutdown } from "../models/shutdown.ts";
+import { ClientRequest } from "./client-request.ts";
 import { writeFramesDirectly } from "./direct-sse.ts";
 import { explainListenError } from "./listen-error.ts";
 import { isWebSocketUpgrade, refuseDotSegments, refuseOtherUpgrades } from "./raw-requests.ts";
@@ -68,6 +69,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     },
     createServer,
     serverOptions: {
+      IncomingMessage: ClientRequest,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       ...(webSockets && {
         shouldUpgradeCallback: (request) => isWebSocketUpgrade(request, webSocketPaths),

@@ -67,7 +67,7 @@ test.each<[string, (messages: readonly object[]) => object]>([
     settings: testSettings(),
     models: createModels([{ id: "gpt-oss", engine }], { newCallId: () => "call_1" }),
     log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-    now: () => new Date(0),
+    now: () => 0,
     randomId: () => crypto.randomUUID().replaceAll("-", ""),
   });
   const send = async (messages: readonly object[]) => {

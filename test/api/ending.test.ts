@@ -13,7 +13,7 @@ function createGateway() {
     settings: testSettings(),
     models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => new Date(),
+    now: () => Date.now(),
     randomId: () => "0123456789abcdef",
   });
 }
@@ -23,7 +23,7 @@ test.each([
   ["/v1/chat/completions", { messages: MESSAGES, n: 3 }, undefined],
   ["/v1/messages", { messages: MESSAGES, max_tokens: 1000 }, "event: message_delta"],
   ["/v1/responses", { input: "Hello" }, "event: response.completed"],
-])("%s says when its last frames come: %j", async (path, fields, begin) => {
+])("%s says which frame is the last: %j", async (path, fields, begin) => {
   const sources: SseSource[] = [];
   const body = JSON.stringify({ model: "m", stream: true, ...fields });
   const headers = { "content-type": "application/json" };
@@ -35,11 +35,11 @@ test.each([
   const last: string[] = [];
   const [source] = sources;
   await source?.frames.pushTo((frame) => {
-    (source.hints?.isEnding === true ? last : early).push(frame);
+    (source.hints?.isLast === true ? last : early).push(frame);
     return true;
   });
   expect(early.length).toBeGreaterThan(2);
-  expect(last.length).toBeGreaterThan(0);
+  expect(last).toHaveLength(1);
   expect(last.join("")).toMatch(/\[DONE\]\n\n$|message_stop"\}\n\n$/);
   if (begin === undefined) return;
   expect(last[0]).toContain(begin);

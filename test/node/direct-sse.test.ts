@@ -26,7 +26,7 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
     c.header("x-from-middleware", "yes");
   });
   app.post("/", (c) => {
-    const hints: FrameHints = { isEnding: false };
+    const hints: FrameHints = { isLast: false };
     const frames = createPushStream<string>((take) => write(take, hints));
     return sseResponse(c, frames, {
       hints,
@@ -39,7 +39,7 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
   app.post("/refused", (c) => {
     sseResponse(
       c,
-      createPushStream<string>((take) => write(take, { isEnding: false })),
+      createPushStream<string>((take) => write(take, { isLast: false })),
       {
         keepAliveMs,
         clientIdleTimeoutMs,
@@ -160,39 +160,42 @@ describe("writes to the socket", () => {
     ]);
   });
 
-  test("the last frames and the end leave in one", async () => {
+  test("the last frame and the end leave in one, at once", async () => {
     const { port, writes } = await serve(async (take, hints) => {
       await take("data: one\n\n");
       await nextTurn();
       await take("data: two\n\n");
-      hints.isEnding = true;
-      await take("data: zwölf\n\n");
-      await take("data: [DONE]\n\n");
+      hints.isLast = true;
+      await take("data: zwölf\n\ndata: [DONE]\n\n");
+      await nextTurn();
+      await take("data: dropped\n\n");
     });
     await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
     expect(writes()).toEqual([
       expect.stringMatching(/^HTTP.*b\r\ndata: one\n\n\r\n$/s),
       "b\r\ndata: two\n\n\r\n",
-      "e\r\ndata: zwölf\n\n\r\ne\r\ndata: [DONE]\n\n\r\n0\r\n\r\n",
+      "1c\r\ndata: zwölf\n\ndata: [DONE]\n\n\r\n0\r\n\r\n",
     ]);
   });
 
-  test("the last frames do not wait for an end that comes later", async () => {
+  test("a whole answer leaves in one write, before its producer has ended", async () => {
+    const ended = Promise.withResolvers<void>();
     const { port, writes } = await serve(async (take, hints) => {
-      hints.isEnding = true;
       await take("data: one\n\n");
-      await nextTurn();
+      hints.isLast = true;
       await take("data: [DONE]\n\n");
-      await nextTurn();
+      await ended.promise;
     });
     await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
-    expect(writes().slice(1)).toEqual(["e\r\ndata: [DONE]\n\n\r\n", "0\r\n\r\n"]);
+    expect(writes()).toEqual([
+      expect.stringMatching(/^HTTP.*one\n\n\r\n.*DONE\]\n\n\r\n0\r\n\r\n$/s),
+    ]);
+    ended.resolve();
   });
 
   test("gathered frames are bounded", async () => {
     const frame = `data: ${"x".repeat(6_000)}\n\n`;
-    const { port, writes } = await serve(async (take, hints) => {
-      hints.isEnding = true;
+    const { port, writes } = await serve(async (take) => {
       for (let count = 0; count < 20; count++) await take(frame);
     });
     await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");

@@ -34,7 +34,7 @@ export interface ChatCompletionsDeps {
   readonly models: Models;
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */
-  readonly system: (now: Date) => TurnContext["system"];
+  readonly system: (now: number) => TurnContext["system"];
   readonly hosted: HostedDeps;
   /** The style in which the model is shown the tools of MCP servers. */
   readonly toolNamespaces: NamespaceStyle;
@@ -48,7 +48,7 @@ export interface ChatCompletionsDeps {
   readonly keepAliveMs: number;
   /** How long a client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
-  readonly now: () => Date;
+  readonly now: () => number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
 }
@@ -86,8 +86,8 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
       ? undefined
       : wantedSummary(request.reasoning?.summary, client.reasoningPolicy, deps.summaries);
     const options: ReplyOptions = {
-      id: `gen-${Math.floor(now.getTime() / 1000)}-${deps.randomId()}`,
-      created: Math.floor(now.getTime() / 1000),
+      id: `gen-${Math.floor(now / 1000)}-${deps.randomId()}`,
+      created: Math.floor(now / 1000),
       model: request.model ?? model.id,
       provider: model.provider,
       reasoning: exclude ? "hidden" : SHOWN[client.reasoningPolicy],
@@ -124,7 +124,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
         patienceMs: deps.keepAliveMs,
         signal: abort.signal,
       });
-      const hints: FrameHints = { isEnding: false };
+      const hints: FrameHints = { isLast: false };
       return sseResponse(c, toFrames(begun, options, abort, hints), {
         hints,
         keepAliveMs: deps.keepAliveMs,
@@ -185,19 +185,18 @@ function toFrames(
     const ended = new Map<number, TurnUsage>();
     try {
       await mergeTurns(turns, (event, index) => {
-        const frames = writers[index]?.push(event) ?? "";
+        let frames = writers[index]?.push(event) ?? "";
         if (event.type === "end") {
           ended.set(index, event.usage);
-          hints.isEnding = ended.size === turns.length;
+          hints.isLast = ended.size === turns.length;
+          if (hints.isLast) frames += endFrames([...ended.values()], options);
         }
         return frames === "" || consumer(frames);
       });
-      await consumer(
-        sseFrame(usageChunk(addUsage([...ended.values()]), options)) + sseFrame("[DONE]"),
-      );
     } catch (error) {
       // Stops the other choices, which may still be queued or running.
       abort.abort(error);
+      if (hints.isLast) return;
       const description = describeError(error);
       let frames = "";
       for (const [index, writer] of writers.entries()) {
@@ -207,4 +206,8 @@ function toFrames(
       await consumer(frames + sseFrame(JSON.stringify(toErrorBody(description))));
     }
   });
+}
+
+function endFrames(usages: readonly TurnUsage[], options: ReplyOptions): string {
+  return sseFrame(usageChunk(addUsage(usages), options)) + sseFrame("[DONE]");
 }

@@ -34,7 +34,7 @@ export interface MessagesDeps {
   readonly findModel: FindModel;
   readonly reasoning: ReasoningStore;
   /** The system message's options from the settings, for the date of the request. */
-  readonly system: (now: Date) => TurnContext["system"];
+  readonly system: (now: number) => TurnContext["system"];
   readonly limits: RequestLimits & CountedLists;
   readonly serverTools: ServerTools;
   /** Tools that the gateway runs. */
@@ -47,7 +47,7 @@ export interface MessagesDeps {
   readonly pause: Pause;
   /** How long a client may leave sent data unread. */
   readonly clientIdleTimeoutMs: number;
-  readonly now: () => Date;
+  readonly now: () => number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
   /** Called with the kinds of tools and blocks that were skipped. */
@@ -69,7 +69,7 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
       id: `msg_${deps.randomId()}`,
       model: request.model,
       thinking: toShownThinking(request, client.reasoningPolicy),
-      containerExpiresAt: new Date(deps.now().getTime() + deps.containerIdleMs).toISOString(),
+      containerExpiresAt: new Date(deps.now() + deps.containerIdleMs).toISOString(),
     };
     const abort = createAbort(c.req.raw.signal);
     const { signal } = abort;
@@ -92,7 +92,7 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     }
     // Until the engine has accepted the request, its error can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: deps.keepAliveMs, signal });
-    const hints: FrameHints = { isEnding: false };
+    const hints: FrameHints = { isLast: false };
     return sseResponse(c, toFrames(begun, options, hints), {
       hints,
       keepAlive: PING,
@@ -208,12 +208,12 @@ function toFrames(
     const writer = createEventWriter(options);
     try {
       await consume(events, (event) => {
-        hints.isEnding = event.type === "end";
+        hints.isLast = event.type === "end";
         const frames = writer.push(event);
         return frames === "" || consumer(frames);
       });
     } catch (error) {
-      await consumer(errorFrame(describeError(error)));
+      if (!hints.isLast) await consumer(errorFrame(describeError(error)));
     }
   });
 }

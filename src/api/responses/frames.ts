@@ -16,16 +16,20 @@ export function toFrames(
   return createPushStream(async (consumer) => {
     try {
       await consume(events, ({ type, json }) => {
-        hints.isEnding = LAST_TYPES.has(type);
-        return consumer(sseFrame(json, type));
+        hints.isLast = LAST_TYPES.has(type);
+        const frame = sseFrame(json, type);
+        return consumer(hints.isLast ? frame + DONE : frame);
       });
     } catch (error) {
+      if (hints.isLast) return;
       const members = toErrorMembers(toResponsesError(describeError(error)));
       await consumer(sseFrame(JSON.stringify({ type: "error", ...members }), "error"));
     }
-    await consumer(sseFrame("[DONE]"));
+    if (!hints.isLast) await consumer(DONE);
   });
 }
+
+const DONE = sseFrame("[DONE]");
 
 /** Types of a response's last event. */
 const LAST_TYPES: ReadonlySet<string> = new Set([
