@@ -82,7 +82,8 @@ export interface AppDeps {
   /** Routes of the inspector's page. Absent: there is none. */
   readonly inspector?: Hono<ApiEnv> | undefined;
   readonly log: Log;
-  readonly now: () => Date;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   /** The size of text caches where the settings give none. Absent: 16 MiB. */
   readonly textCacheBytes?: number;
   /** Letters and digits, unguessable. */
@@ -134,7 +135,7 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
   const observed = observeModels(shutdown.watch(recorded), {
     meters,
     log,
-    now: () => now().getTime(),
+    now,
     logContent: settings.logContent,
   });
   const models = traceModels(observed, { capturesContent: deps.tracesContent ?? false });
@@ -154,7 +155,7 @@ function createServices(deps: AppDeps, registry: Registry): ApiServices {
     shutdown,
     toolbox: limitCalls(deps.toolbox ?? {}, {
       perHour: createKeySetting(settings, "maxBuiltinCallsPerKey"),
-      now: () => now().getTime(),
+      now,
     }),
     webSockets: deps.webSockets,
     log,

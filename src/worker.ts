@@ -74,7 +74,7 @@ function createGatewayHandler(env: WorkerEnv): Handler {
     toolbox: openToolbox(settings),
     webSockets: { upgrade: upgradeWebSocket },
     log: createLog({ level: settings.log, now: Date.now, write: (line) => console.log(line) }),
-    now: () => new Date(),
+    now: Date.now,
     randomId,
   });
   const probe = createProbing(models, settings.connectTimeoutMs);

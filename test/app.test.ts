@@ -31,7 +31,7 @@ function gateway({ settings = {}, models: served, monitored = false }: Options =
     models,
     monitored,
     log: createLog({ level: "debug", now: () => NOW.getTime(), write: (line) => lines.push(line) }),
-    now: () => NOW,
+    now: () => NOW.getTime(),
     randomId: () => "0123456789abcdef",
   });
   // Start-up messages do not belong to a request.

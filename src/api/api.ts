@@ -85,7 +85,7 @@ export interface ApiServices {
   readonly recorder: Recorder | undefined;
   readonly log: Log;
   readonly meters: Meters;
-  readonly now: () => Date;
+  readonly now: () => number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
 }

@@ -18,7 +18,7 @@ export interface HealthOptions {
   readonly monitored: boolean;
   /** Aborted when the gateway shuts down: it is alive, but accepts no more requests. */
   readonly closing: AbortSignal;
-  readonly now: () => Date;
+  readonly now: () => number;
 }
 
 type ModelReadiness = NonNullable<Readiness["models"]>[number];
@@ -28,7 +28,7 @@ export function healthRoutes(models: Models, options: HealthOptions): Hono<ApiEn
   routes.get("/health", (c) => c.json({ status: "ok" }));
   routes.get("/ready", (c) => {
     if (options.closing.aborted) return c.json({ status: "shutting_down" }, 503);
-    const now = options.now().getTime();
+    const now = options.now();
     const states = models.all.map((model) => toState(model, now));
     const ready = states.some(
       ({ state }) => state === "ready" || (state === "unknown" && !options.monitored),

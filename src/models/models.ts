@@ -7,7 +7,7 @@ import type { Layout } from "../harmony/render.ts";
 import type { CacheSalts } from "../turn/cache-salt.ts";
 import { countPromptTokens } from "../turn/count.ts";
 import { renderPrompt } from "../turn/prompt.ts";
-import type { OnFact } from "../turn/facts.ts";
+import type { IdJournal, OnFact, TurnListener } from "../turn/facts.ts";
 import { type RunDeps, runTurn } from "../turn/run.ts";
 import { createPause, type Pause } from "../turn/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../turn/steering.ts";
@@ -75,8 +75,8 @@ export interface Model {
   ): Promise<number>;
   /** The same for a turn, including the message prefixes that the model continues. */
   countTurnTokens(turn: Turn, signal: AbortSignal): Promise<number>;
-  /** @param onFact told what happens inside the turn. Absent: nobody listens. */
-  run(turn: Turn, signal: AbortSignal, onFact?: OnFact): AsyncIterable<TurnEvent>;
+  /** @param listener told what happens inside the turn. Absent: nobody listens. */
+  run(turn: Turn, signal: AbortSignal, listener?: TurnListener): AsyncIterable<TurnEvent>;
 }
 
 export interface Models {
@@ -133,19 +133,31 @@ function hookTurns(model: Model, hook: TurnHook): Model {
       model.countPromptTokens(messages, tenant, signal),
     countTurnTokens: (turn, signal) => model.countTurnTokens(turn, signal),
     run: (turn, signal, outer) =>
-      hook(model, turn, signal, (hooked, until, onFact) =>
-        model.run(hooked, until, joinListeners(onFact, outer)),
+      hook(model, turn, signal, (hooked, until, listener) =>
+        model.run(hooked, until, joinListeners(listener, outer)),
       ),
   };
 }
 
-/** Calls both listeners. */
-function joinListeners(inner: OnFact | undefined, outer: OnFact | undefined): OnFact | undefined {
+/** Tells both listeners. */
+function joinListeners(
+  inner: TurnListener | undefined,
+  outer: TurnListener | undefined,
+): TurnListener | undefined {
   if (inner === undefined || outer === undefined) return inner ?? outer;
-  return (fact, isParsed) => {
-    inner(fact, isParsed);
-    outer(fact, isParsed);
+  const onFact: OnFact = (fact) => {
+    inner.onFact(fact);
+    outer.onFact(fact);
   };
+  const noteParsed: IdJournal["noteParsed"] = (_, tokens) => {
+    for (const { journal, row, onFact: tell } of [inner, outer]) {
+      if (journal.noteParsed(row, tokens)) continue;
+      tell(tokens);
+      tell({ type: "parsed", tokens });
+    }
+    return true;
+  };
+  return { onFact, journal: { noteParsed }, row: 0 };
 }
 
 export function createModels(options: readonly ModelOptions[], deps: ModelsDeps): Models {
@@ -211,8 +223,8 @@ function createModel(options: ModelOptions, deps: ModelsDeps & { readonly pause:
         .length;
     },
     countTurnTokens: (turn, signal) => countPromptTokens(turn, runDeps(), signal),
-    run(turn, signal, onFact) {
-      const run = () => runTurn(turn, onFact ? { ...runDeps(), onFact } : runDeps(), signal);
+    run(turn, signal, listener) {
+      const run = () => runTurn(turn, listener ? { ...runDeps(), listener } : runDeps(), signal);
       if (firstProbe === undefined || model.contextLength !== undefined) return run();
       return runAfterProbe(firstProbe, run, signal);
     },

@@ -87,7 +87,7 @@ export function createGeneration(settings: Settings, shared: Shared): Generation
     host: settings.host,
     monitored: true,
     textCacheBytes: TEXT_CACHE_BYTES,
-    now: () => new Date(),
+    now: Date.now,
     randomId,
   });
   const stop = new AbortController();

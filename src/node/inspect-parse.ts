@@ -113,7 +113,7 @@ function showRequest(
   bold: (text: string) => string,
 ): string {
   const { settings } = loadSettings([], environment);
-  const messages = requestMessages(input, systemOptions(settings, new Date()));
+  const messages = requestMessages(input, systemOptions(settings, Date.now()));
   const hasFunctions = offersFunctions(messages);
   return messages
     .map((message) => {

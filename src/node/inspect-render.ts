@@ -117,7 +117,7 @@ function toPrompt(
     return { prompt: toRecordedPrompt(record), kept, dropped };
   }
   const { settings } = loadSettings([], environment);
-  const system = systemOptions(settings, new Date());
+  const system = systemOptions(settings, Date.now());
   const messages = requestMessages(text, date === undefined ? system : { ...system, date });
   const { kept, dropped } = dropFinishedAnalysis(messages);
   const prompt = createRenderer({ layout: settings.layout }).renderCompletion({ messages: kept });

@@ -13,7 +13,7 @@ import type { Store } from "./store.ts";
 export interface ReasoningDeps {
   readonly log: Log;
   readonly meters: Meters;
-  readonly now: () => Date;
+  readonly now: () => number;
 }
 
 /** A memory store with the limits of the settings. */
@@ -38,7 +38,7 @@ export function watchStore(store: Store, settings: Settings, deps: ReasoningDeps
   return createGuardedStore(store, {
     timeoutMs: settings.storeTimeoutMs,
     maxEntryBytes: settings.storeMaxEntryBytes ?? Math.floor(settings.storeMaxBytes / ENTRY_SHARE),
-    now: () => deps.now().getTime(),
+    now: deps.now,
     onFailure(operation, failure, error) {
       meters.storeFailures.add({ operation, failure });
       if (failing) return;

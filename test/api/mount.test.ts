@@ -35,7 +35,7 @@ describe.each([
       settings,
       models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
       log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-      now: () => new Date(),
+      now: () => Date.now(),
       randomId: () => "0123456789abcdef",
     });
   }
@@ -82,7 +82,7 @@ test.each([
       settings: testSettings(),
       models: createModels([{ id: "m", engine: createDemoEngine() }], { newCallId: () => "c" }),
       log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-      now: () => new Date(),
+      now: () => Date.now(),
       randomId: () => "0123456789abcdef",
     });
     const headers = { origin: "https://evil.example" };

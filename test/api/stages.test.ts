@@ -76,7 +76,7 @@ async function pausesOf(path: string, body: object): Promise<number> {
     }),
     pause: counted.pause,
     log: createLog({ level: "error", now: Date.now, write: () => {} }),
-    now: () => new Date(0),
+    now: () => 0,
     randomId: () => "1",
   });
   const response = await app.request(path, { method: "POST", body: JSON.stringify(body) });

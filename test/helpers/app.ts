@@ -60,7 +60,7 @@ function inProcess({
       now: Date.now,
       write: (line) => logged.push(JSON.parse(line)),
     }),
-    now: () => new Date(),
+    now: () => Date.now(),
     randomId,
   });
   return {

@@ -66,7 +66,7 @@ export function createBrowsingApp({
     toolbox,
     ...(store && { store }),
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => new Date(),
+    now: () => Date.now(),
     randomId,
   });
   const send = async (input: string | URL | Request, init?: RequestInit) =>

@@ -66,7 +66,7 @@ export function createRecordedApp(options: RecordedAppOptions): RecordedApp {
     ...(options.toolbox && { toolbox: options.toolbox }),
     recorder,
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => new Date("2026-01-31T12:00:00Z"),
+    now: () => Date.parse("2026-01-31T12:00:00Z"),
     randomId,
   });
   return {

@@ -50,7 +50,7 @@ function serve(
     settings,
     models,
     log: createLog({ level: "info", now: Date.now, write: (line) => lines.push(line) }),
-    now: () => new Date(),
+    now: () => Date.now(),
     randomId: () => "0123456789abcdef",
   });
   const post = async (body: object, path = "/v1/chat/completions") =>

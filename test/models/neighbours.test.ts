@@ -79,7 +79,7 @@ async function serve(given: Readonly<Record<string, unknown>>, transport: Transp
     settings,
     models: createModels(toModelOptions(settings, { transport }), { newCallId: () => "call_1" }),
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => new Date(),
+    now: () => Date.now(),
     randomId: () => "0123456789abcdef",
   });
   const abort = new AbortController();

@@ -17,7 +17,7 @@ function watching() {
   const deps = {
     log: createLog({ level: "info", now: () => 0, write: (line) => logged.push(JSON.parse(line)) }),
     meters: createMeters(registry),
-    now: () => new Date(clock.now),
+    now: () => clock.now,
   };
   return { deps, logged, clock, metrics: () => registry.toText() };
 }

@@ -9,7 +9,7 @@ import { RequestError } from "../errors.ts";
 export interface RecordDeps {
   readonly log: Log;
   readonly meters: Meters;
-  readonly now: () => Date;
+  readonly now: () => number;
 }
 
 /**
@@ -22,7 +22,7 @@ const POLLED = new Set(["/health", "/ready", "/metrics"]);
 
 export function record({ log, meters, now }: RecordDeps): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
-    const started = now().getTime();
+    const started = now();
     await next();
     const { status } = c.res;
     // The route's pattern instead of the path, which can contain anything. It ends with * where only middleware matched.
@@ -35,7 +35,7 @@ export function record({ log, meters, now }: RecordDeps): MiddlewareHandler<ApiE
       method: c.req.method,
       route,
       status,
-      ms: now().getTime() - started,
+      ms: now() - started,
       tenant: c.get("client")?.tenant,
       // Other failures are logged with their turn or on their own.
       reason: c.error instanceof RequestError ? c.error.reason : undefined,

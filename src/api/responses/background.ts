@@ -157,7 +157,7 @@ class BackgroundResponses implements Background {
   }
 
   #now(): number {
-    return this.#context.now().getTime();
+    return this.#context.now();
   }
 
   #admit(tenant: string): void {

@@ -25,7 +25,7 @@ export interface ResponsesDeps extends EntryDeps {
   /** Rejects when it fails, because clients rely on what is stored here. */
   readonly store: GuardedStore;
   /** The system message's options from the settings, for the date of the request. */
-  readonly system: (now: Date) => Omit<SystemOptions, "effort">;
+  readonly system: (now: number) => Omit<SystemOptions, "effort">;
   readonly limits: RequestLimits & CountedLists;
   /** Yields between stages of large requests. */
   readonly pause: Pause;
@@ -47,7 +47,7 @@ export interface ResponsesDeps extends EntryDeps {
   readonly shutdown: Shutdown;
   /** Records what comes and goes on WebSockets; middleware does it for requests. Absent: nothing is recorded. */
   readonly recorder?: Recorder | undefined;
-  readonly now: () => Date;
+  readonly now: () => number;
   /** Letters and digits, unguessable. */
   readonly randomId: () => string;
   /** Called with the type of a WebSocket message that was ignored. */

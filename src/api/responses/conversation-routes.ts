@@ -48,7 +48,7 @@ function addConversations(app: Hono<ApiEnv>, context: ResponsesContext): void {
     );
     const conversation: StoredConversation = {
       id: `conv_${context.randomId()}`,
-      createdAt: Math.floor(context.now().getTime() / 1000),
+      createdAt: Math.floor(context.now() / 1000),
       metadata: metadata ?? {},
       items: toNewItems(items ?? [], context),
     };

@@ -196,7 +196,7 @@ export async function keepResponse(
       response: { ...response, output },
       input: context.input,
       ancestors: context.ancestors,
-      storedAt: deps.now().getTime(),
+      storedAt: deps.now(),
       events,
     },
     { store: request.store ?? true, earlier: context.earlier },
@@ -302,6 +302,6 @@ export async function toFittingTurn(
   return turnOf(await truncateHistory(whole, counts, contextLength - room));
 }
 
-function toSeconds(date: Date): number {
-  return Math.floor(date.getTime() / 1000);
+function toSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
 }

@@ -117,7 +117,7 @@ async function loadEarlier(
     );
   }
   if (previous) {
-    const now = deps.now().getTime();
+    const now = deps.now();
     const refreshBefore = now - (deps.ttlSeconds * 1000) / 2;
     const chain = await readChain(responses, tenant, previous, { budget, refreshBefore, now });
     if (chain === undefined) throw unknownPrevious(previous);

@@ -75,7 +75,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     return c.json({
       id,
       object: "response.compaction",
-      created_at: Math.floor(context.now().getTime() / 1000),
+      created_at: Math.floor(context.now() / 1000),
       output: [...instructions, compaction],
       usage: toResponseUsage(end.usage),
     });

@@ -41,7 +41,7 @@ export function storedResponses(context: ResponsesContext, background: Backgroun
     const events = background.follow(c.get("client"), response.id, after, abort.signal);
     const { signal } = abort;
     const begun = await untilBegun(events, { patienceMs: context.keepAliveMs, signal });
-    const hints: FrameHints = { isEnding: false };
+    const hints: FrameHints = { isLast: false };
     return sseResponse(c, toFrames(begun, hints), {
       hints,
       keepAliveMs: context.keepAliveMs,

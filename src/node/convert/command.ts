@@ -131,7 +131,7 @@ function toConvertOptions(
   environment: Readonly<Record<string, string | undefined>>,
 ): ConvertOptions {
   const { settings } = loadSettings([], environment);
-  const { date: _, ...system } = systemOptions(settings, new Date(0));
+  const { date: _, ...system } = systemOptions(settings, 0);
   const { from, to, mode, mask, lenient, strict, date } = options;
   return {
     from,

@@ -79,7 +79,7 @@ export async function runAgain(
     toolbox: toRecordedToolbox(record),
     host: "127.0.0.1",
     log: createLog({ level: "silent", now: Date.now, write: () => undefined }),
-    now: () => new Date(record.at),
+    now: () => Date.parse(record.at),
     randomId,
   });
   const response = await app.request(path, {

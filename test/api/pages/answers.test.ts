@@ -46,7 +46,7 @@ function createGateway({
     }),
     toolbox,
     log: createLog({ level: "silent", now: () => 0, write: () => {} }),
-    now: () => new Date(),
+    now: () => Date.now(),
     randomId,
   });
   return async (operation: string, options: AskOptions = {}) => {

@@ -17,7 +17,7 @@ function appWith(settings = {}) {
       newCallId: () => "call",
     }),
     log: createLog({ level: "silent", now: () => 0, write: () => {} }),
-    now: () => new Date(0),
+    now: () => 0,
     randomId: () => "id",
   });
 }

@@ -207,7 +207,7 @@ describe("a background response", () => {
 });
 
 describe("through another gateway with the same store", () => {
-  function twoGateways(engine: ScriptedEngine, now?: () => Date) {
+  function twoGateways(engine: ScriptedEngine, now?: () => number) {
     const store = createMemoryStore({ maxEntries: 1000, maxBytes: 10_000_000, now: Date.now });
     const one = responsesApp({ engine, store });
     const other = responsesApp({ engine: scriptedEngine([]), store, ...(now && { now }) });
@@ -284,7 +284,7 @@ describe("through another gateway with the same store", () => {
   test("it counts as failed when its own gateway's heartbeat stops", async () => {
     let late = 0;
     const engine = scriptedEngine([{ write: ANSWER.slice(0, 60), hang: true }]);
-    const { one, other } = twoGateways(engine, () => new Date(Date.now() + late));
+    const { one, other } = twoGateways(engine, () => Date.now() + late);
     const id = await start(one);
     expect((await look(other, id)).status).not.toBe("failed");
     late = 60_000;

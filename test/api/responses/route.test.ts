@@ -29,7 +29,7 @@ describe("the same answer, plain and streamed", () => {
     ],
     ["nothing at all", { write: "<|return|>" }],
   ])("%s", async (_, script) => {
-    const now = () => new Date("2026-01-31T12:00:00Z");
+    const now = () => Date.parse("2026-01-31T12:00:00Z");
     const app = responsesApp({ engine: scriptedEngine([script, script, script, script]), now });
     const body = { input: "Hi.", tools: [{ type: "function", name: "f" }] };
     const plain = await app.create(body);
@@ -190,12 +190,12 @@ describe("a client that disconnects", () => {
 });
 
 describe("the stream", () => {
-  test("sends each event in its own write", async () => {
+  test("sends each event in its own write, and the end with the last", async () => {
     const app = responsesApp({ engine: scriptedEngine([ANALYSIS + ANSWER]), here: true });
     const response = await app.send("POST", "/v1/responses", { ...REQUEST, stream: true });
     const writes: string[] = [];
     for await (const bytes of response.body ?? []) writes.push(new TextDecoder().decode(bytes));
-    expect(writes.at(-1)).toBe("data: [DONE]\n\n");
+    expect(writes.at(-1)).toMatch(/^event: response.completed\ndata: .*\n\ndata: \[DONE\]\n\n$/);
     for (const write of writes.slice(0, -1)) expect(write).toMatch(/^event: \S+\ndata: .*\n\n$/);
   });
 

@@ -53,7 +53,7 @@ async function open(
       ...(closing && { closing }),
     },
     log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-    now: () => new Date(),
+    now: () => Date.now(),
     randomId: () => "0",
   });
   await app.request("/v1/responses");
@@ -231,7 +231,7 @@ test("without WebSockets, the path supports POST only", async () => {
     settings: testSettings(),
     models: createModels([], { newCallId: () => "call_1" }),
     log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-    now: () => new Date(),
+    now: () => Date.now(),
     randomId: () => "0",
   });
   const response = await new Hono().route("/", app).request("/v1/responses");

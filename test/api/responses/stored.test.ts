@@ -250,7 +250,7 @@ describe("a response continued by its id", () => {
     const app = responsesApp({
       engine,
       store: memoryStore(() => now),
-      now: () => new Date(now),
+      now: () => now,
       settings: { storeTtlSeconds: 100 },
     });
     let previous = (await app.create({ input: "turn 0" })).id;

@@ -20,7 +20,7 @@ export interface ResponsesAppOptions {
   readonly store?: Store;
   readonly contextLength?: number;
   readonly shutdown?: Shutdown;
-  readonly now?: () => Date;
+  readonly now?: () => number;
   /** Run here in the project `workerd`, too: the test needs internals that are not visible over a network. */
   readonly here?: boolean;
 }
@@ -62,7 +62,7 @@ export function responsesApp(options: ResponsesAppOptions): ResponsesApp {
 }
 
 function inProcess(options: ResponsesAppOptions): ResponsesApp {
-  const { engine, settings, store, contextLength, shutdown, now = () => new Date() } = options;
+  const { engine, settings, store, contextLength, shutdown, now = Date.now } = options;
   const logged: Record<string, unknown>[] = [];
   const randomId = () => crypto.randomUUID().replaceAll("-", "");
   const app = createApp({

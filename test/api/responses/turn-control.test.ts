@@ -20,7 +20,7 @@ async function codexEvents(script: Script, body: object, contextLength?: number)
       newCallId: () => "call_1",
     }),
     log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-    now: () => new Date(),
+    now: () => Date.now(),
     randomId: () => "0",
   });
   const response = await app.request("/v1/responses", {
