@@ -157,7 +157,7 @@ async function createTarget(epoch: number): Promise<Target> {
       pause: createPause(setImmediate),
     }),
     log: createLog({ level: "error", now: Date.now, write: (line) => mistakes.push(line) }),
-    now: () => new Date(),
+    now: Date.now,
     randomId,
   });
   const send: Target["send"] = (input, onStatus) =>

@@ -24,7 +24,7 @@ export function createBenchApp(transport: Transport) {
     pause,
     models: createModels([{ id: MODEL, engine }], { newCallId: randomId, pause }),
     log: createLog({ level: "silent", now: Date.now, write: () => {} }),
-    now: () => new Date(),
+    now: Date.now,
     randomId,
   });
 }

@@ -84,7 +84,7 @@ function createWorld(options: WorldOptions): World {
     settings,
     models: fault ? withFault(models, fault) : models,
     log: createLog({ level: "error", now: () => 0, write: (line) => faults.push(line) }),
-    now: () => new Date(0),
+    now: () => 0,
     randomId: () => `id${++ids}`,
   });
   return {
