@@ -103,6 +103,25 @@ describe("one call for a whole turn", () => {
     });
   });
 
+  test.each([
+    ["", '{"city":"Oslo"}<|call|>'],
+    ["<|end|>", '{"city":"Oslo"}<|call|>'],
+    [
+      `<|end|><|start|>assistant to=functions.find<|channel|>commentary ${JSON_BODY}{"city":"Oslo"}<|call|>`,
+    ],
+  ])("a preamble that a server allows nevertheless stays: …%j", async (rest, ...forced) => {
+    const engine = scriptedEngine(
+      [`<|channel|>commentary<|message|>One moment${rest}`, ...forced],
+      able("token-grammar"),
+    );
+    const turn = await finishTurn(engine, required, singleCall);
+    expect(partsOf(turn)).toEqual([
+      ["preamble", "One moment"],
+      ["tool-call", '{"city":"Oslo"}', "find"],
+    ]);
+    expect(turn.end.finish).toBe("tool-calls");
+  });
+
   test("a server that ignores the constraint costs a call, not the guarantee", async () => {
     const engine = scriptedEngine(
       [`${ANALYSIS}<|channel|>final<|message|>No.<|return|>`, '{"city":"Oslo"}<|call|>'],
