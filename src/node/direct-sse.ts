@@ -4,11 +4,12 @@
  * Everything else is the same: the response's head comes from the application and its middleware, no frame is produced
  * while the socket is full, and a client that disconnects cancels the turn.
  */
+import { Buffer } from "node:buffer";
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { createAdaptorServer } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { KEEP_ALIVE, toFrame, type SseSource } from "../api/sse.ts";
+import { type FrameHints, KEEP_ALIVE, toFrame, type SseSource } from "../api/sse.ts";
 import type { Demand } from "../streams/push-stream.ts";
 
 export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
@@ -57,7 +58,7 @@ async function writeFrames(
       if (outgoing.destroyed) return false;
       quiet = false;
       if (journal?.noteWritten(row, frame.length) === false) watcher?.noteEvents(frame);
-      if (client.write(frame, hints?.isLast)) return true;
+      if (client.write(frame, hints)) return true;
       watcher?.noteWaiting();
       return client.drained();
     });
@@ -67,6 +68,17 @@ async function writeFrames(
   } finally {
     clearInterval(keepAlive);
   }
+}
+
+/** The size lines of chunks by their bytes, for those of a few words. They take less to read than to write again. */
+const SIZE_LINES = Array.from({ length: 1024 }, (_, bytes) => writeSizeLine(bytes));
+
+function toSizeLine(bytes: number): string {
+  return SIZE_LINES[bytes] ?? writeSizeLine(bytes);
+}
+
+function writeSizeLine(bytes: number): string {
+  return `${bytes.toString(16)}\r\n`;
 }
 
 /** Characters that are gathered at most. */
@@ -110,11 +122,12 @@ class Client {
   }
 
   /** False: wait for `drained` before the next write. Frames behind the last one are dropped. */
-  write(frame: string, isLast = false): boolean {
+  write(frame: string, hints?: FrameHints): boolean {
     if (this.#isComplete) return true;
-    if (isLast) return this.#complete(this.#toChunk(frame));
-    if (!this.#isGathering) return this.#writeNow(this.#toChunk(frame));
-    this.#gathered += this.#toChunk(frame);
+    const chunk = this.#toChunk(frame, hints);
+    if (hints?.isLast === true) return this.#complete(chunk);
+    if (!this.#isGathering) return this.#writeNow(chunk);
+    this.#gathered += chunk;
     if (this.#gathered.length > MAX_GATHERED) return this.#flush();
     this.#schedule();
     return true;
@@ -146,10 +159,10 @@ class Client {
     return this.#flush();
   }
 
-  #toChunk(frame: string): string {
-    const bytes = Buffer.byteLength(frame);
+  #toChunk(frame: string, hints: FrameHints | undefined): string {
+    const bytes = hints?.asciiFrame === frame ? frame.length : Buffer.byteLength(frame);
     if (bytes !== frame.length) this.#isAscii = false;
-    return this.#takesChunks ? `${bytes.toString(16)}\r\n${frame}\r\n` : frame;
+    return this.#takesChunks ? `${toSizeLine(bytes)}${frame}\r\n` : frame;
   }
 
   /** A tick runs when all promises that can settle have settled, and before the event loop goes on. */

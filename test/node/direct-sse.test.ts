@@ -178,6 +178,27 @@ describe("writes to the socket", () => {
     ]);
   });
 
+  test("a frame is measured unless it is the one that is known to be ASCII", async () => {
+    const { port, writes } = await serve(async (take, hints) => {
+      await take("data: one\n\n");
+      await nextTurn();
+      hints.asciiFrame = "data: two\n\n";
+      await take("data: two\n\n");
+      await take("data: zwö\n\n");
+      hints.asciiFrame = "data: three\n\n";
+      await take("data: zwölf\n\n");
+      hints.isLast = true;
+      await take("data: fünf\n\n");
+    });
+    await readUntil(await open(port, REQUEST), "\r\n0\r\n\r\n");
+    expect(writes().slice(1)).toEqual([
+      "b\r\ndata: two\n\n\r\n",
+      "c\r\ndata: zwö\n\n\r\n",
+      "e\r\ndata: zwölf\n\n\r\n",
+      "d\r\ndata: fünf\n\n\r\n0\r\n\r\n",
+    ]);
+  });
+
   test("a whole answer leaves in one write, before its producer has ended", async () => {
     const ended = Promise.withResolvers<void>();
     const { port, writes } = await serve(async (take, hints) => {

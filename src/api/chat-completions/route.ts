@@ -180,8 +180,8 @@ function toFrames(
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
     // The forms of several choices would alternate.
-    const watcher = turns.length === 1 ? hints.watcher : undefined;
-    const writers = turns.map((_, index) => createChunkWriter(options, index, watcher));
+    const shared = turns.length === 1 ? hints : undefined;
+    const writers = turns.map((_, index) => createChunkWriter(options, index, shared));
     const ended = new Map<number, TurnUsage>();
     try {
       await mergeTurns(turns, (event, index) => {

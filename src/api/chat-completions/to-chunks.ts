@@ -9,8 +9,9 @@ import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { EventForm } from "../../telemetry/record/event-form.ts";
-import type { FrameJournal, FrameWatcher } from "../sse.ts";
+import type { FrameHints, FrameJournal } from "../sse.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
+import { isAscii, isPlain } from "../json-text.ts";
 import { CallDeltas } from "./call-deltas.ts";
 import { toErrorBody } from "./errors.ts";
 import {
@@ -34,14 +35,14 @@ export interface ChunkWriter {
 
 /**
  * @param index the choice's index among `n`
- * @param watcher is told of frames that only add text.
+ * @param hints of the response, if it has no other choice: its frames that only add text are described there.
  */
 export function createChunkWriter(
   options: ReplyOptions,
   index: number,
-  watcher?: FrameWatcher,
+  hints?: FrameHints,
 ): ChunkWriter {
-  return new ChoiceWriter(options, index, watcher);
+  return new ChoiceWriter(options, index, hints);
 }
 
 /** Encrypted content for the client to send back: analysis, calls that the gateway ran, and their positions. */
@@ -64,11 +65,12 @@ const DETAIL = ',"reasoning_details":[{"type":"reasoning.text","text":';
 const DETAIL_END = ',"index":0}]';
 const NO_JOINTS: readonly string[] = [];
 const TAIL = `},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}${END_OF_FRAME}`;
+const REASONING_TAIL = DETAIL_END + TAIL;
 
 class ChoiceWriter implements ChunkWriter {
   readonly #options: ReplyOptions;
   readonly #index: number;
-  readonly #watcher: FrameWatcher | undefined;
+  readonly #hints: FrameHints | undefined;
   readonly #journal: FrameJournal | undefined;
   readonly #row: number;
   /** Of frames that add to the open part only, and the number that the journal knows it by. */
@@ -82,6 +84,9 @@ class ChoiceWriter implements ChunkWriter {
    * stringifying a whole chunk costs 506 ns, head + delta + tail 66 ns.
    */
   readonly #head: string;
+  /** What frames begin with that add text to the open part and nothing else. */
+  #textHead = "";
+  #isAsciiHead = false;
   #role = '"role":"assistant",';
   #open: Part | undefined;
   #reasoningFormat = ',"format":"unknown"';
@@ -99,11 +104,11 @@ class ChoiceWriter implements ChunkWriter {
   #sealedCount = 0;
   #summaries = 0;
 
-  constructor(options: ReplyOptions, index: number, watcher: FrameWatcher | undefined) {
+  constructor(options: ReplyOptions, index: number, hints: FrameHints | undefined) {
     this.#options = options;
-    this.#watcher = watcher;
-    this.#journal = watcher?.journal;
-    this.#row = watcher?.row ?? 0;
+    this.#hints = hints;
+    this.#journal = hints?.watcher?.journal;
+    this.#row = hints?.watcher?.row ?? 0;
     this.#index = index;
     this.#calls = new CallDeltas(options);
     this.#top = DATA + chunkPrefix(options);
@@ -142,10 +147,12 @@ class ChoiceWriter implements ChunkWriter {
     if (sealed !== undefined) this.#sealed.push({ text: sealed, isCall: false });
     switch (part.kind) {
       case "reasoning":
+        this.#setTextHead(REASONING);
         this.#separator = this.#hasReasoning ? PART_SEPARATOR : "";
         return "";
       case "preamble":
       case "content":
+        this.#setTextHead(CONTENT);
         this.#separator = this.#hasContent ? PART_SEPARATOR : "";
         this.#partStart = this.#length + this.#separator.length;
         return "";
@@ -158,6 +165,12 @@ class ChoiceWriter implements ChunkWriter {
       default:
         return part satisfies never;
     }
+  }
+
+  #setTextHead(member: string): void {
+    this.#textHead = this.#head + member;
+    // To look at its characters also makes one string of its pieces, which else happened with each frame.
+    this.#isAsciiHead = isAscii(this.#textHead);
   }
 
   #delta(event: Delta): string {
@@ -181,16 +194,20 @@ class ChoiceWriter implements ChunkWriter {
     if (this.#options.reasoning !== "text") return "";
     this.#hasReasoning = true;
     const shown = this.#takeSeparator() + delta;
-    const text = JSON.stringify(shown);
+    const isOneWord = isPlain(shown);
+    const text = isOneWord ? `"${shown}"` : JSON.stringify(shown);
     const { mirrorReasoning } = this.#options;
-    const mirror = mirrorReasoning ? MIRROR + text : "";
-    const format = this.#reasoningFormat;
-    this.#reasoningFormat = "";
-    const isPlain = format === "" && this.#role === "";
-    const frame = this.#frame(REASONING + text + mirror + DETAIL + text + format + DETAIL_END);
-    if (isPlain && this.#isUnknown(shown, text, frame)) {
+    const more = mirrorReasoning ? MIRROR + text + DETAIL : DETAIL;
+    if (this.#role !== "" || this.#reasoningFormat !== "") {
+      const format = this.#reasoningFormat;
+      this.#reasoningFormat = "";
+      return this.#frame(REASONING + text + more + text + format + DETAIL_END);
+    }
+    const frame = this.#textHead + text + more + text + REASONING_TAIL;
+    if (isOneWord) this.#noteAscii(frame);
+    if (this.#isUnknown(shown, text, frame)) {
       const joints = mirrorReasoning ? [MIRROR, DETAIL] : [DETAIL];
-      this.#form ??= this.#createForm(REASONING, joints, DETAIL_END + TAIL);
+      this.#form ??= this.#createForm(joints, REASONING_TAIL);
       this.#noteForm(this.#form, shown, text, frame);
     }
     return frame;
@@ -200,15 +217,20 @@ class ChoiceWriter implements ChunkWriter {
     this.#hasContent = true;
     const shown = this.#takeSeparator() + text;
     this.#length += shown.length;
-    const json = JSON.stringify(shown);
-    const members = CONTENT + json;
-    const isPlain = !logprobs && !citations && this.#role === "";
-    const frame = logprobs ? this.#withLogprobs(members, logprobs) : this.#frame(members);
-    if (isPlain && this.#isUnknown(shown, json, frame)) {
-      this.#form ??= this.#createForm(CONTENT, NO_JOINTS, TAIL);
+    const isOneWord = isPlain(shown);
+    const json = isOneWord ? `"${shown}"` : JSON.stringify(shown);
+    if (logprobs || citations || this.#role !== "") {
+      const members = CONTENT + json;
+      const frame = logprobs ? this.#withLogprobs(members, logprobs) : this.#frame(members);
+      return citations ? frame + this.#annotations(citations) : frame;
+    }
+    const frame = this.#textHead + json + TAIL;
+    if (isOneWord) this.#noteAscii(frame);
+    if (this.#isUnknown(shown, json, frame)) {
+      this.#form ??= this.#createForm(NO_JOINTS, TAIL);
       this.#noteForm(this.#form, shown, json, frame);
     }
-    return citations ? frame + this.#annotations(citations) : frame;
+    return frame;
   }
 
   #withLogprobs(members: string, logprobs: readonly TokenLogprob[]): string {
@@ -289,18 +311,22 @@ class ChoiceWriter implements ChunkWriter {
     return this.#head + this.#takeRole() + members + TAIL;
   }
 
+  #noteAscii(frame: string): void {
+    if (this.#isAsciiHead && this.#hints !== undefined) this.#hints.asciiFrame = frame;
+  }
+
   /** Tells the journal of a frame. Returns whether it does not know the frame's form yet. */
   #isUnknown(text: string, json: string, { length }: string): boolean {
     return this.#journal?.noteMade(this.#row, this.#formNumber, text, json, length) === false;
   }
 
   #noteForm(form: EventForm, text: string, json: string, frame: string): void {
-    this.#formNumber = this.#watcher?.noteForm(form, text, json, frame.length) ?? 0;
+    this.#formNumber = this.#hints?.watcher?.noteForm(form, text, json, frame.length) ?? 0;
   }
 
   /** Of frames that are a text between the same strings. */
-  #createForm(member: string, joints: readonly string[], tail: string): EventForm {
-    return new EventForm({ head: this.#head + member, number: undefined, joints, tail });
+  #createForm(joints: readonly string[], tail: string): EventForm {
+    return new EventForm({ head: this.#textHead, number: undefined, joints, tail });
   }
 
   #takeRole(): string {

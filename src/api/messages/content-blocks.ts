@@ -1,4 +1,5 @@
 /** Writes the frames of content blocks, whose indexes are contiguous. One block is open at a time. */
+import { toJsonText } from "../json-text.ts";
 import { sseFrame } from "../sse.ts";
 import { CALLER } from "./reply.ts";
 
@@ -39,7 +40,7 @@ export class ContentBlocks {
 
   /** Adds text, or JSON text of an input, to the open block. */
   delta(text: string): string {
-    return `${this.#deltaHead}${JSON.stringify(text)}}}\n\n`;
+    return `${this.#deltaHead}${toJsonText(text)}}}\n\n`;
   }
 
   signature(signature: string): string {
