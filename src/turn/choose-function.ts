@@ -34,15 +34,17 @@ export async function chooseFunction(state: TurnState, names: readonly string[])
         constraint: { type: "choice", options: [...spellings.keys()] },
       }),
     },
-    (tokens, count) => {
-      state.onFact?.(tokens);
-      // Tokens after the name are ignored, however the engine groups its tokens.
-      for (const unit of oneByOne(tokens)) {
-        if (isOver(text)) return false;
-        count(unit);
-        text += toText(unit, decoder);
-      }
-      return !isOver(text);
+    {
+      take(tokens, count) {
+        state.onFact?.(tokens);
+        // Tokens after the name are ignored, however the engine groups its tokens.
+        for (const unit of oneByOne(tokens)) {
+          if (isOver(text)) return false;
+          count(unit);
+          text += toText(unit, decoder);
+        }
+        return !isOver(text);
+      },
     },
   );
   switch (end.type) {

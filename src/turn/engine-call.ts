@@ -22,8 +22,12 @@ interface EngineCall extends Pick<
 /** Adds tokens to the turn's usage. Call it once per token, and not for tokens after a cut. */
 export type CountTokens = (tokens: EngineTokens) => void;
 
-/** Consumes the tokens of one read, and reports them as a fact. Returns false to end the call. */
-type ConsumeTokens = (tokens: EngineTokens, count: CountTokens) => Demand;
+export interface TokenReader {
+  /** Consumes the tokens of one read, and reports them as a fact. Returns false to end the call. */
+  take(tokens: EngineTokens, count: CountTokens): Demand;
+  /** Brings the turn's state up to date with the tokens taken so far. Called at the latest when the call ends. */
+  settle?(): void;
+}
 
 /** How an engine call has ended. */
 export type CallEnd =
@@ -41,19 +45,19 @@ export type CallEnd =
 
 /**
  * Throws the engine's `EngineError`, also if its stream ends without a finish event, and whatever
- * `consumeTokens` throws.
+ * `reader` throws.
  */
 export async function callEngine(
   state: TurnState,
   { prompt, maxTokens = Infinity, ...call }: EngineCall,
-  consumeTokens: ConsumeTokens,
+  reader: TokenReader,
 ): Promise<CallEnd> {
   const { turn, engine, usage, onFact } = state;
   const promptLength = sentLength(prompt, engine.capabilities);
   const left = tokensLeft(state, promptLength);
   if (left < 1) return { type: "no-tokens-left" };
 
-  const reading = new Reading(state, consumeTokens, left <= maxTokens);
+  const reading = new Reading(state, reader, left <= maxTokens);
   const request: CompletionRequest = {
     ...call,
     prompt,
@@ -75,6 +79,8 @@ export async function callEngine(
   } catch (error) {
     onFact?.({ type: "call-failed", error });
     throw error;
+  } finally {
+    reader.settle?.();
   }
   if (reading.end === undefined) {
     throw new EngineError("closed", `${engine.name} ended its stream without a finish`);
@@ -86,14 +92,14 @@ export async function callEngine(
 class Reading {
   end: CallEnd | undefined;
   readonly #state: TurnState;
-  readonly #consumeTokens: ConsumeTokens;
+  readonly #reader: TokenReader;
   readonly #isTurnLimit: boolean;
   /** Absent: no text has arrived. */
   #meter: TextMeter | undefined;
 
-  constructor(state: TurnState, consumeTokens: ConsumeTokens, isTurnLimit: boolean) {
+  constructor(state: TurnState, reader: TokenReader, isTurnLimit: boolean) {
     this.#state = state;
-    this.#consumeTokens = consumeTokens;
+    this.#reader = reader;
     this.#isTurnLimit = isTurnLimit;
   }
 
@@ -111,6 +117,7 @@ class Reading {
         if (event.engine) readAs(this.#state, event.engine);
         return emitStart(this.#state);
       case "finish":
+        this.#reader.settle?.();
         onFact?.(event);
         usage.endCall(event.usage);
         this.end = {
@@ -132,7 +139,7 @@ class Reading {
   }
 
   #takeTokens(tokens: EngineTokens): Demand {
-    const more = this.#consumeTokens(tokens, this.#count);
+    const more = this.#reader.take(tokens, this.#count);
     return typeof more === "boolean"
       ? this.#noteCut(more)
       : more.then((wanted) => this.#noteCut(wanted));

@@ -7,51 +7,143 @@
  * (`sample.ts`), from which nothing differs but the time: every counter, the transcript, the guard, the decoder's rest
  * and the recorded facts are the same afterwards. `ordinary.property.test.ts` compares the two.
  *
+ * Of most such ids, only the text is wanted at once. What they change in the turn is not asked for before the guard's next
+ * check, or before something else comes. Until then they are deferred: their text is passed on, and they are read together
+ * afterwards. Between two tokens of a stream come those of all others, so that its objects have left the processor's cache:
+ * to read an id touches a dozen of them, to defer it one and a list.
+ *
  * Its other two stages keep to their folders: `engines/ordinary-frames.ts` reads the ids off the engine's frame, and the
  * writers of the APIs put the delta's text between two constant strings.
  */
 import type { EngineTokens } from "../engines/engine.ts";
 import type { Demand } from "../streams/push-stream.ts";
+import { type TokenId, tokenText } from "../tokenizer/index.ts";
 import type { TurnState } from "./turn-state.ts";
 
-/**
- * Reads ids that only continue the open part, and emits their text. Returns undefined, with nothing read, for any other
- * tokens, and the consumer's demand otherwise.
- *
- * @param isEnough is asked at each check of the repetition guard and at the end; after `true` the rest is not read.
- */
-export function passOrdinary(
-  state: TurnState,
-  tokens: EngineTokens,
-  isEnough: () => boolean,
-): Demand | undefined {
-  if (tokens.type !== "ids" || tokens.logprobs !== undefined || state.turn.stop.length > 0) {
-    return undefined;
-  }
-  const { ids } = tokens;
-  const { parser, repetition, usage } = state;
-  if (state.takesLongWay || ids.length === 0 || !parser.canContinueBody(ids)) return undefined;
+type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 
-  let text = "";
-  let from = 0;
-  let isOver = false;
-  while (from < ids.length && !isOver) {
-    const to = Math.min(ids.length, from + (repetition?.idsUntilCheck ?? ids.length));
-    text += parser.continueBody(ids, from, to);
+/** Fewer are deferred if the repetition guard has to check earlier. */
+const MOST_DEFERRED = 32;
+
+/** The ordinary reads of one engine call. */
+export class OrdinaryReads {
+  readonly #state: TurnState;
+  readonly #isEnough: () => boolean;
+  /** The first `#count` are deferred. */
+  readonly #ids: TokenId[] = Array<TokenId>(MOST_DEFERRED).fill(0);
+  #count = 0;
+  /** Ids that may be deferred. 0: none, because the open part may not pass on the text of its ids as it is. */
+  #room = 0;
+
+  /**
+   * @param isEnough is asked at each check of the repetition guard, and at the end of a read that is not deferred; after
+   * `true` the rest is not read.
+   */
+  constructor(state: TurnState, isEnough: () => boolean) {
+    this.#state = state;
+    this.#isEnough = isEnough;
+  }
+
+  /** Whether ids are being deferred, so that neither has the turn ended nor has enough been read. */
+  get isDeferring(): boolean {
+    return this.#room > 0;
+  }
+
+  /**
+   * Passes on the text of ids that only continue the open part. Returns undefined, with nothing read, for any other tokens,
+   * and the consumer's demand otherwise.
+   */
+  pass(tokens: EngineTokens): Demand | undefined {
+    if (tokens.type !== "ids" || tokens.logprobs !== undefined) return undefined;
+    const text = this.#defer(tokens.ids);
+    if (text === "") return this.#read(tokens);
+    this.#report(tokens, tokens.ids);
+    return this.#state.emitOne({ type: "part-delta", text });
+  }
+
+  /** Reads what is deferred. To be called before anything else reads or changes the turn. */
+  settle(): void {
+    this.#room = 0;
+    if (this.#count === 0) return;
+    const ids = this.#ids.slice(0, this.#count);
+    this.#count = 0;
+    const { emitter, transcript } = this.#state;
+    emitter.continuePart(this.#continueBody(ids, 0, ids.length));
+    transcript.appendIds(ids);
+  }
+
+  /** Returns the ids' text. Empty, with nothing deferred, if they have to be read. */
+  #defer(ids: readonly TokenId[]): string {
+    let text = "";
+    const count = this.#count + ids.length;
+    if (count > this.#room) return "";
+    for (let at = 0; at < ids.length; at++) {
+      const id = ids[at] ?? 0;
+      const own = tokenText(id);
+      // A control token, or part of a character.
+      if (own === undefined) return "";
+      text += own;
+      this.#ids[this.#count + at] = id;
+    }
+    this.#count = count;
+    if (count === this.#room) {
+      this.settle();
+      if (!this.#isEnough()) this.#makeRoom();
+    }
+    return text;
+  }
+
+  #read(tokens: IdTokens): Demand | undefined {
+    this.settle();
+    const state = this.#state;
+    const { ids } = tokens;
+    if (state.takesLongWay || state.turn.stop.length > 0 || ids.length === 0) return undefined;
+    if (!state.parser.canContinueBody(ids)) return undefined;
+
+    const { repetition } = state;
+    let text = "";
+    let from = 0;
+    let isOver = false;
+    while (from < ids.length && !isOver) {
+      const to = Math.min(ids.length, from + (repetition?.idsUntilCheck ?? ids.length));
+      text += this.#continueBody(ids, from, to);
+      from = to;
+      isOver = this.#isEnough();
+    }
+    const read = from === ids.length ? ids : ids.slice(0, from);
+    state.transcript.appendIds(read);
+    this.#report(tokens, read);
+    if (text === "") return true;
+    const event = state.emitter.continuePart(text);
+    if (event === undefined) return state.emit(state.emitter.push([{ type: "part-delta", text }]));
+    if (!isOver && isVerbatim(state) && tokenText(ids.at(-1) ?? 0) !== undefined) this.#makeRoom();
+    return state.emitOne(event);
+  }
+
+  /** Returns the text of these ids. At most as many as the repetition guard takes before its next check. */
+  #continueBody(ids: readonly TokenId[], from: number, to: number): string {
+    const { parser, usage, repetition } = this.#state;
     usage.add(to - from);
     repetition?.pushIds(ids, from, to);
-    from = to;
-    isOver = isEnough();
+    return parser.continueBody(ids, from, to);
   }
-  const read = from === ids.length ? ids : ids.slice(0, from);
-  state.transcript.appendIds(read);
-  const { journal } = state;
-  if (journal !== undefined && (read !== ids || !journal.noteParsed(state.row, tokens))) {
-    state.onFact?.(tokens);
-    state.onFact?.({ type: "parsed", tokens: { type: "ids", ids: read } });
+
+  #makeRoom(): void {
+    this.#room = Math.min(MOST_DEFERRED, this.#state.repetition?.idsUntilCheck ?? MOST_DEFERRED);
   }
-  if (text === "") return true;
-  const event = state.emitter.continuePart(text);
-  if (event !== undefined) return state.emitOne(event);
-  return state.emit(state.emitter.push([{ type: "part-delta", text }]));
+
+  /** @param read those of the tokens that the turn has read, or will. */
+  #report(tokens: IdTokens, read: readonly TokenId[]): void {
+    const { journal, row, onFact } = this.#state;
+    if (journal === undefined) return;
+    if (read === tokens.ids && journal.noteParsed(row, tokens)) return;
+    onFact?.(tokens);
+    onFact?.({ type: "parsed", tokens: { type: "ids", ids: read } });
+  }
+}
+
+/** Whether the text of the open part is that of its ids. Arguments may be repaired. */
+function isVerbatim({ emitter }: TurnState): boolean {
+  const kind = emitter.part?.kind;
+  return kind === "reasoning" || kind === "preamble" || kind === "content";
 }

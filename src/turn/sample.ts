@@ -3,8 +3,8 @@ import type { Constraint, EngineTokens, Sampling } from "../engines/engine.ts";
 import { CALL, END_OF_TEXT, RETURN } from "../harmony/tokens.ts";
 import type { Demand } from "../streams/push-stream.ts";
 import { isSpecial, type TokenId } from "../tokenizer/index.ts";
-import { type CallEnd, callEngine, type CountTokens } from "./engine-call.ts";
-import { passOrdinary } from "./ordinary.ts";
+import { type CallEnd, callEngine, type CountTokens, type TokenReader } from "./engine-call.ts";
+import { OrdinaryReads } from "./ordinary.ts";
 import { behindControlTokens, endsWithin, oneByOne } from "./token-units.ts";
 import { TurnError } from "./turn-error.ts";
 import type { TurnEvent } from "./turn.ts";
@@ -20,7 +20,10 @@ export interface SampleOptions<Cut extends string> {
   readonly ban?: readonly TokenId[];
   /** Ids that end this call. For engines that cannot stop at them, `cut` does. */
   readonly stopIds?: readonly TokenId[];
-  /** Returns why to stop reading, or undefined to continue. Called after each read from the engine. */
+  /**
+   * Returns why to stop reading, or undefined to continue. Called after each read from the engine, unless all that it did was to
+   * continue a part, and the repetition guard has not checked.
+   */
   readonly cut?: () => Cut | undefined;
   /** Call `cut` after every token, for cuts that must be exact. Costs more per token. */
   readonly exact?: boolean;
@@ -50,14 +53,14 @@ export function sample<Cut extends string = never>(
       ...(options.constraint && { constraint: options.constraint }),
       ...(turn.topLogprobs !== undefined && { topLogprobs: turn.topLogprobs }),
     },
-    (tokens, count) => sampler.take(tokens, count),
+    sampler,
   );
   // Not `await`, whose frame would be held as long as the model samples.
   return end.then((finish) => sampler.end(finish));
 }
 
 /** Reads the tokens of one engine call until enough of it has been read. */
-class Sampler<Cut extends string> {
+class Sampler<Cut extends string> implements TokenReader {
   readonly #state: TurnState;
   readonly #cut: (() => Cut | undefined) | undefined;
   readonly #readsEach: boolean;
@@ -67,18 +70,20 @@ class Sampler<Cut extends string> {
    * counts.
    */
   #atLastToken: SampleEnd<Cut> | undefined;
+  readonly #ordinary: OrdinaryReads;
 
   constructor(state: TurnState, { cut, exact }: SampleOptions<Cut>) {
     this.#state = state;
     this.#cut = cut;
     this.#readsEach = exact === true || state.turn.topLogprobs !== undefined;
+    this.#ordinary = new OrdinaryReads(state, () => this.#isCut());
   }
 
   take(tokens: EngineTokens, count: CountTokens): Demand {
-    const isOver = this.#isOver();
-    const isOrdinary = !isOver && !this.#readsEach;
-    const passed = isOrdinary ? passOrdinary(this.#state, tokens, this.#isCut) : undefined;
+    const isOver = !this.#ordinary.isDeferring && this.#isOver();
+    const passed = isOver || this.#readsEach ? undefined : this.#ordinary.pass(tokens);
     if (passed !== undefined) return this.#end === undefined && passed;
+    this.settle();
     this.#state.onFact?.(tokens);
     if (isOver) return false;
     const events = this.#readsEach
@@ -86,6 +91,10 @@ class Sampler<Cut extends string> {
       : this.#readAll(tokens, count);
     const more = this.#state.emit(events);
     return this.#end === undefined && more;
+  }
+
+  settle(): void {
+    this.#ordinary.settle();
   }
 
   /** How the call has ended. */
@@ -121,11 +130,11 @@ class Sampler<Cut extends string> {
   }
 
   /** The same for ordinary ids, none of which is the last token of a turn. */
-  readonly #isCut = (): boolean => {
+  #isCut(): boolean {
     const cut = this.#cut?.();
     if (cut !== undefined) this.#end = { why: "cut", cut };
     return cut !== undefined;
-  };
+  }
 
   /** Reads all tokens at once if none before the last can end the turn. */
   #readAll(tokens: EngineTokens, count: CountTokens): TurnEvent[] {
