@@ -19,6 +19,8 @@ const READ_BUFFER_BYTES = 256 * 1024;
 const MAX_URLS = 256;
 /** Bodies up to this size are copied behind the head. */
 const SMALL_BODY_BYTES = 16 * 1024;
+/** How much later than its limit a silent server is given up, at most. */
+const MAX_STEP_MS = 1000;
 
 export class HttpClient {
   readonly #buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
@@ -95,7 +97,7 @@ class Connection implements ExchangeController {
   #idleMs = 0;
   #timer: NodeJS.Timeout | undefined;
   /** Nothing has arrived since the timer has fired. */
-  #isSilent = false;
+  #isSilent = true;
 
   /** Connects for an exchange. {@link send} is called with its request once the connection is established. */
   constructor(client: HttpClient, url: URL, exchange: Exchange, buffer: Buffer) {
@@ -162,7 +164,7 @@ class Connection implements ExchangeController {
   resume(): void {
     this.paused = false;
     // Silence while nothing was read is not the server's.
-    this.#timer?.refresh();
+    this.#isSilent = false;
     this.#socket.resume();
   }
 
@@ -193,7 +195,6 @@ class Connection implements ExchangeController {
     }
     if (content.length > 0) {
       this.#isSilent = false;
-      this.#timer?.refresh();
       exchange.onResponseData(this, content);
     }
     // Aborted by the reader.
@@ -232,17 +233,25 @@ class Connection implements ExchangeController {
     this.#timer = undefined;
   }
 
+  /**
+   * Fails the exchange after `ms` of silence, or up to {@link MAX_STEP_MS} later: to restart a timer at each read was a 30th of
+   * all instructions of a token, and touched the timers of other connections.
+   */
   #startTimer(ms: number, code: string): void {
     clearTimeout(this.#timer);
-    const timer = setTimeout(() => {
-      if (this.paused) return;
+    const stepMs = Math.min(Math.ceil(ms / 10), MAX_STEP_MS);
+    let silentMs = 0;
+    this.#isSilent = true;
+    const timer = setInterval(() => {
+      silentMs = this.#isSilent && !this.paused ? silentMs + stepMs : 0;
       this.#isSilent = true;
+      if (silentMs < ms) return;
       // An event loop that was blocked runs timers before it reads what has arrived meanwhile.
       setImmediate(() => {
         if (this.#timer !== timer || !this.#isSilent) return;
         this.abort(Object.assign(new Error("timeout"), { code }));
       });
-    }, ms);
+    }, stepMs);
     this.#timer = timer;
   }
 }
