@@ -7,7 +7,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { SseSource } from "../src/api/sse.ts";
-import type { Consumer } from "../src/streams/push-stream.ts";
+import type { BytesConsumer } from "../src/engines/transport.ts";
 import { createBenchApp, toRequest } from "./inner/app.ts";
 import { toMeasured } from "./statistics.ts";
 import { fillIn, planCompletion, tokenEvent } from "./streaming/completion.ts";
@@ -22,7 +22,7 @@ const [streams = "64", wire = "chat"] = process.argv.slice(2);
 const events = fillIn(planCompletion("loop", 5000)).map((word) => Buffer.from(tokenEvent(word)));
 const trash = new Float64Array(EVICTING_BYTES / 8);
 
-const engines: Consumer<Uint8Array>[] = [];
+const engines: BytesConsumer[] = [];
 const app = createBenchApp(async () => ({
   status: 200,
   headers: { get: (name) => (name === "content-type" ? "text/event-stream" : null) },
@@ -63,7 +63,7 @@ function measure(evicting: boolean): number {
     if (evicting) for (let i = 0; i < trash.length; i += 8) trash[i] = step;
     const event = events[at++ % events.length] ?? Buffer.alloc(0);
     const start = process.hrtime.bigint();
-    for (const take of engines) void take(event);
+    for (const take of engines) void take(event, 0, event.length);
     nanoseconds += process.hrtime.bigint() - start;
   }
   return Number(nanoseconds) / 1000 / STEPS / engines.length;

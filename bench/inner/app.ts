@@ -48,9 +48,15 @@ export function toRequest(path: string, body: string): Request {
   });
 }
 
+/** The bytes of an engine, and where each of its reads ends in them. */
+export interface Reads {
+  readonly bytes: Uint8Array;
+  readonly ends: readonly number[];
+}
+
 /** A transport that answers every completion with these reads. `onRequest` gets the body sent to the engine. */
 export function createReplay(
-  reads: readonly Uint8Array[],
+  { bytes, ends }: Reads,
   onRequest: (body: RequestBody) => void = () => {},
 ): Transport {
   return async ({ body = "" }) => {
@@ -60,9 +66,11 @@ export function createReplay(
       headers: { get: (name) => (name === "content-type" ? "text/event-stream" : null) },
       // Each read arrives separately, as from a socket.
       pump: async (take) => {
-        for (const bytes of reads) {
+        let from = 0;
+        for (const end of ends) {
           await Promise.resolve();
-          if (!(await take(bytes))) return;
+          if (!(await take(bytes, from, end))) return;
+          from = end;
         }
       },
       close: () => {},

@@ -22,7 +22,7 @@ import {
 } from "../streaming/completion.ts";
 import { createRequest, MODEL } from "../streaming/requests.ts";
 import { toMeasured } from "../statistics.ts";
-import { createBenchApp, createReplay, toRequest } from "./app.ts";
+import { createBenchApp, createReplay, type Reads, toRequest } from "./app.ts";
 
 /** Microseconds per token: median of the passes. */
 export type CoreNumbers = Readonly<Record<string, number>>;
@@ -32,14 +32,20 @@ const PASSES = Number(process.argv[2] ?? 20);
 const READ_BYTES = 65_536;
 
 const words = fillIn(planCompletion("loop", TOKENS));
-const events = [
+const texts = [
   ...words.map((word) => tokenEvent(word)),
   ...closingEvents(stopIdOf("loop"), words.length + 1),
-].map((event) => Buffer.from(event));
-const whole = Buffer.concat(events);
-const lumps = Array.from({ length: Math.ceil(whole.length / READ_BYTES) }, (_, at) =>
-  whole.subarray(at * READ_BYTES, (at + 1) * READ_BYTES),
-);
+];
+/** All reads are parts of one buffer, as those of our HTTP client are. */
+const bytes = Buffer.from(texts.join(""));
+let end = 0;
+const events: Reads = { bytes, ends: texts.map((text) => (end += Buffer.byteLength(text))) };
+const lumps: Reads = {
+  bytes,
+  ends: Array.from({ length: Math.ceil(bytes.length / READ_BYTES) }, (_, at) =>
+    Math.min((at + 1) * READ_BYTES, bytes.length),
+  ),
+};
 const server = connectServer("vllm", { url: "http://127.0.0.1:1", model: MODEL });
 const encoder = new TextEncoder();
 /** Stands in for the socket, to which frames are written as in `node/direct-sse.ts`. */
@@ -58,9 +64,9 @@ const times: Record<string, number[]> = {};
 for (let pass = -5; pass < PASSES; pass++) {
   for (const [name, run] of Object.entries(runs)) {
     const start = process.hrtime.bigint();
-    const bytes = await run();
+    const written = await run();
     const microseconds = Number(process.hrtime.bigint() - start) / 1000;
-    if (bytes < TOKENS * 4) throw new Error(`${name}: ${bytes} bytes are not the answer`);
+    if (written < TOKENS * 4) throw new Error(`${name}: ${written} bytes are not the answer`);
     if (pass >= 0) (times[name] ??= []).push(microseconds / words.length);
   }
 }
@@ -69,9 +75,9 @@ process.send?.(
 );
 
 /** The application's work on each read, with the short way of `turn/ordinary.ts`, without the promises in between. */
-function core(reads: readonly Uint8Array[]): number {
+function core(reads: Reads): number {
   const completion = createCompletionReader(server);
-  const splitter = createSseSplitter(completion.readWhole);
+  const splitter = createSseSplitter(completion);
   const parser = createTurnParser(o200kHarmony(), {
     builtins: [],
     toolNames: ["note"],
@@ -112,27 +118,29 @@ function core(reads: readonly Uint8Array[]): number {
     const event = emitter.continuePart(text);
     return event === undefined ? emitter.push([{ type: "part-delta", text }]) : [event];
   };
-  let bytes = 0;
-  for (const read of reads) {
-    splitter.push(read, (event) => {
+  let written = 0;
+  let from = 0;
+  for (const to of reads.ends) {
+    splitter.push(reads.bytes, from, to, (event) => {
       if (event !== "[DONE]") completion.push(event);
     });
+    from = to;
     const tokens = completion.drain();
     if (tokens === undefined) continue;
     let frames = "";
     for (const event of toEvents(tokens)) frames += writer.push(event);
-    bytes += sent.write(frames, Buffer.byteLength(frames) === frames.length ? "latin1" : "utf8");
+    written += sent.write(frames, Buffer.byteLength(frames) === frames.length ? "latin1" : "utf8");
   }
-  return bytes;
+  return written;
 }
 
 /**
  * As proxies usually do it: every event is parsed, Harmony is read from its text, and a chunk is built as an object and
  * serialized.
  */
-function naive(reads: readonly Uint8Array[]): number {
+function naive(reads: Reads): number {
   const decoder = new TextDecoder();
-  let bytes = 0;
+  let written = 0;
   let channel = "";
   let isBody = false;
   const parser = createSseParser({
@@ -173,17 +181,21 @@ function naive(reads: readonly Uint8Array[]): number {
           { index: 0, delta, finish_reason: null, native_finish_reason: null, logprobs: null },
         ],
       };
-      bytes += encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`).length;
+      written += encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`).length;
     },
   });
-  for (const read of reads) parser.feed(decoder.decode(read, { stream: true }));
-  return bytes;
+  let from = 0;
+  for (const to of reads.ends) {
+    parser.feed(decoder.decode(reads.bytes.subarray(from, to), { stream: true }));
+    from = to;
+  }
+  return written;
 }
 
-async function application(reads: readonly Uint8Array[]): Promise<number> {
+async function application(reads: Reads): Promise<number> {
   const app = createBenchApp(createReplay(reads));
   const response = await app.fetch(toRequest(path, body));
-  let bytes = 0;
-  for await (const read of response.body ?? []) bytes += read.length;
-  return bytes;
+  let written = 0;
+  for await (const read of response.body ?? []) written += read.length;
+  return written;
 }

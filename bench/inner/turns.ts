@@ -55,10 +55,12 @@ const answer = [
   ...fillIn(planCompletion("answer", 4)).map((word) => tokenEvent(word)),
   ...closingEvents(stopIdOf("answer"), 8),
 ];
-const reads = [Buffer.from(answer.join(""))];
+const answered = Buffer.from(answer.join(""));
 
 let onRequest: (body: RequestBody) => void = () => {};
-const app = createBenchApp(createReplay(reads, (body) => onRequest(body)));
+const app = createBenchApp(
+  createReplay({ bytes: answered, ends: [answered.length] }, (body) => onRequest(body)),
+);
 const oracle = new Tiktoken(o200kBase);
 const conversations: TurnNumbers[] = [];
 for (const tokens of [1000, 10_000, 100_000, 400_000])

@@ -4,42 +4,54 @@
  */
 export class ByteString {
   readonly length: number;
-  readonly #bytes: Uint8Array;
-  readonly #words: Float64Array;
+  /**
+   * Words, the last of which ends with the text and may overlap the one before it, or bytes if there are too few for a word.
+   * Not a typed array: this lies in one place with its object, and each stream has such strings.
+   */
+  readonly #units: readonly number[];
 
   /** @param text without NUL: 0 and -0 are equal, but not the same bytes. All other equal numbers are, and NaN equals none. */
   constructor(text: string) {
     const bytes = new TextEncoder().encode(text);
     this.length = bytes.length;
-    this.#bytes = bytes;
-    const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    this.#words = Float64Array.from({ length: Math.floor(bytes.length / WORD) }, (_, at) =>
-      words.getFloat64(at * WORD, true),
-    );
+    this.#units = bytes.length < WORD ? [...bytes] : toWords(bytes);
   }
 
   /** Whether these bytes are in the view at `at`, and end before `limit`. */
   isAt(view: DataView, at: number, limit: number): boolean {
-    const length = this.length;
-    if (at + length > limit) return false;
-    const words = this.#words;
-    for (let i = 0; i < words.length; i++) {
-      if (view.getFloat64(at + i * WORD, true) !== words[i]) return false;
+    const end = at + this.length;
+    if (end > limit) return false;
+    const units = this.#units;
+    if (this.length < WORD) {
+      for (let i = 0; i < units.length; i++) if (view.getUint8(at + i) !== units[i]) return false;
+      return true;
     }
-    for (let i = words.length * WORD; i < length; i++) {
-      if (view.getUint8(at + i) !== this.#bytes[i]) return false;
+    const last = units.length - 1;
+    for (let i = 0; i < last; i++) {
+      if (view.getFloat64(at + i * WORD, true) !== units[i]) return false;
     }
-    return true;
+    return view.getFloat64(end - WORD, true) === units[last];
   }
 }
 
 const WORD = 8;
 
-/** The view that was made last. Our HTTP client reads into one buffer, and making a view takes as long as reading a frame. */
-let last: DataView = new DataView(new ArrayBuffer(0));
+function toWords(bytes: Uint8Array): number[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const words = Float64Array.from({ length: Math.ceil(bytes.length / WORD) }, (_, index) =>
+    view.getFloat64(Math.min(index * WORD, bytes.length - WORD), true),
+  );
+  return [...words];
+}
 
-/** A view of the buffer that these bytes are in: of all of it, so that they begin at their `byteOffset`. */
-export function viewOf({ buffer }: Uint8Array): DataView {
-  if (last.buffer !== buffer) last = new DataView(buffer);
-  return last;
+/** The bytes that were viewed last. Our HTTP client reads into one buffer, and making a view takes as long as reading a frame. */
+let viewed: Uint8Array = new Uint8Array(0);
+let view: DataView = new DataView(viewed.buffer);
+
+export function viewOf(bytes: Uint8Array): DataView {
+  if (bytes !== viewed) {
+    view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    viewed = bytes;
+  }
+  return view;
 }

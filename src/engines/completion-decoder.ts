@@ -6,17 +6,19 @@
  */
 import { EngineError } from "./engine-error.ts";
 import type { EngineEvent, EngineFinish, EngineTokens } from "./engine.ts";
-import type { ReadWholeEvents, Splitter } from "./sse.ts";
+import { andThen, type Consumer, type Demand } from "../streams/push-stream.ts";
+import type { Splitter, WholeEventReader } from "./sse.ts";
 
-/** Interprets the stream events of one completion: the part of decoding that differs between engines. */
-export interface CompletionReader {
+/**
+ * Interprets the stream events of one completion: the part of decoding that differs between engines. It may read whole events
+ * from bytes, where that is faster than {@link CompletionReader.push}.
+ */
+export interface CompletionReader extends WholeEventReader {
   /**
    * Reads one event. Throws an {@link EngineError} if the event reports one, and any other error if it is
    * malformed.
    */
   push(event: string): void;
-  /** Reads whole events from the bytes of the stream, where that is faster than {@link push}. */
-  readonly readWhole?: ReadWholeEvents | undefined;
   /** Returns the tokens read since the last call, merged, and clears them. */
   drain(): EngineTokens | undefined;
   /** The end of the completion, once it is known. Later events may still add the usage. */
@@ -27,10 +29,11 @@ export interface CompletionReader {
 
 export interface CompletionDecoder {
   /**
-   * Decodes one network read: at most one `open`, then at most one event of tokens. Never throws: an error sets
-   * {@link failure}, and the tokens before it are still returned. Must not be called once {@link hasEnded} returns true.
+   * Decodes one network read, the bytes from `from` to `to`, and delivers at most one `open`, then at most one event of
+   * tokens. Throws only what the consumer throws: an error sets {@link failure}, and the tokens before it are still
+   * delivered. Must not be called once {@link hasEnded} returns true.
    */
-  push(bytes: Uint8Array): readonly EngineEvent[];
+  push(bytes: Uint8Array, from: number, to: number, consumer: Consumer<EngineEvent>): Demand;
   /** No more bytes are needed: the stream said it is complete, or it failed. */
   hasEnded(): boolean;
   failure(): EngineError | undefined;
@@ -66,15 +69,16 @@ class Decoder implements CompletionDecoder {
     this.#opened = !openAtFirstEvent;
   }
 
-  push(bytes: Uint8Array): readonly EngineEvent[] {
-    const hasEvents = this.#readEvents(bytes);
+  push(bytes: Uint8Array, from: number, to: number, consumer: Consumer<EngineEvent>): Demand {
+    const hasEvents = this.#readEvents(bytes, from, to);
     // Tokens before an error in the same read were sampled: they are still emitted.
     const tokens = this.#reader.drain();
     this.#ended ||= this.#failure !== undefined || this.#reader.isDone?.() === true;
-    if (this.#opened) return tokens === undefined ? NO_EVENTS : [tokens];
-    if (!hasEvents && tokens === undefined) return NO_EVENTS;
+    if (this.#opened) return tokens === undefined || consumer(tokens);
+    if (!hasEvents && tokens === undefined) return true;
     this.#opened = true;
-    return tokens === undefined ? [OPEN] : [OPEN, tokens];
+    const demand = consumer(OPEN);
+    return tokens === undefined ? demand : andThen(demand, () => consumer(tokens));
   }
 
   hasEnded(): boolean {
@@ -90,9 +94,9 @@ class Decoder implements CompletionDecoder {
   }
 
   /** Returns whether the bytes completed at least one event without an error. */
-  #readEvents(bytes: Uint8Array): boolean {
+  #readEvents(bytes: Uint8Array, from: number, to: number): boolean {
     try {
-      return this.#splitter.push(bytes, this.#readEvent);
+      return this.#splitter.push(bytes, from, to, this.#readEvent);
     } catch (error) {
       const isReported = error instanceof EngineError;
       this.#failure = isReported ? error : toProtocolError(this.#serverName, error);
@@ -106,7 +110,6 @@ class Decoder implements CompletionDecoder {
   };
 }
 
-const NO_EVENTS: readonly EngineEvent[] = [];
 const OPEN: EngineEvent = { type: "open" };
 
 function toProtocolError(serverName: string, cause: unknown): EngineError {

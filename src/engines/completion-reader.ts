@@ -20,7 +20,6 @@ import { readFrame } from "./frame.ts";
 import { readIdList } from "./id-list.ts";
 import { OrdinaryFrames } from "./ordinary-frames.ts";
 import type { Server } from "./server.ts";
-import type { ReadWholeEvents } from "./sse.ts";
 
 /** Only the fields that are used. Null means absent everywhere. */
 const completionFrame = z.lazy(() =>
@@ -68,7 +67,6 @@ export function createCompletionReader(
 }
 
 class Reader implements CompletionReader {
-  readonly readWhole: ReadWholeEvents | undefined;
   readonly #server: Server;
   readonly #topLogprobs: number | undefined;
   readonly #ordinary: OrdinaryFrames;
@@ -86,9 +84,10 @@ class Reader implements CompletionReader {
       (sample, text, ids) => isPlain(sample, text, ids, server),
       firstLearned,
     );
-    if (topLogprobs === undefined) {
-      this.readWhole = (bytes, from) => this.#ordinary.read(bytes, from, this.#ids);
-    }
+  }
+
+  readWhole(bytes: Uint8Array, from: number, to: number): number {
+    return this.#ordinary.read(bytes, from, to, this.#ids);
   }
 
   push(event: string): void {

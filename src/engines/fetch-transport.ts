@@ -1,6 +1,5 @@
 /** The {@link Transport} for any runtime with `fetch`: Workers, Deno, Bun, and Node. */
-import type { Consumer } from "../streams/push-stream.ts";
-import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
+import type { BytesConsumer, Transport, TransportRequest, TransportResponse } from "./transport.ts";
 import { toTimeoutError, toTransportError } from "./transport.ts";
 
 /** @param fetchFn for tests and for runtimes with a `fetch` of their own. */
@@ -99,9 +98,9 @@ class Connection {
       })();
     };
 
-    const pump = async (consumer: Consumer<Uint8Array>): Promise<void> => {
+    const pump = async (consumer: BytesConsumer): Promise<void> => {
       for (let bytes = await read(); bytes !== undefined; bytes = await read()) {
-        const more = consumer(bytes);
+        const more = consumer(bytes, 0, bytes.length);
         if (!(typeof more === "boolean" ? more : await more)) return;
       }
     };

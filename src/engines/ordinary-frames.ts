@@ -40,8 +40,6 @@ interface Form {
   readonly head: ByteString;
   readonly middle: ByteString;
   readonly tail: ByteString;
-  /** Between the ids of a frame and the text of the next. */
-  readonly joint: ByteString;
 }
 
 export class OrdinaryFrames {
@@ -57,32 +55,28 @@ export class OrdinaryFrames {
   }
 
   /**
-   * Reads frames from `from` on, as many as there are, and adds their ids to `into`. Returns where the last one ends: `from`
-   * if a frame of any other form begins there, and until a form has been learned.
+   * Reads frames between `from` and `to`, as many as there are, and adds their ids to `into`. Returns where the last one ends:
+   * `from` if a frame of any other form begins there, and until a form has been learned.
    */
-  read(bytes: Uint8Array, from: number, into: TokenId[]): number {
+  read(bytes: Uint8Array, from: number, to: number, into: TokenId[]): number {
     const form = this.#form;
     if (form === undefined) return from;
-    const { head, middle, tail, joint } = form;
+    const { head, middle, tail } = form;
     const view = viewOf(bytes);
-    const { byteOffset: start } = bytes;
-    const limit = start + bytes.length;
-    if (!head.isAt(view, start + from, limit)) return from;
     let frame = from;
-    for (;;) {
-      const textEnd = endOfString(bytes, frame + head.length);
-      if (!middle.isAt(view, start + textEnd, limit)) return frame;
+    while (head.isAt(view, frame, to)) {
+      const textEnd = endOfString(bytes, frame + head.length, to);
+      if (!middle.isAt(view, textEnd, to)) break;
       const before = into.length;
-      const idsEnd = readIdListBytes(bytes, textEnd + middle.length, into);
-      if (idsEnd === -1) return frame;
-      const hasNext = joint.isAt(view, start + idsEnd, limit);
-      if (!hasNext && !tail.isAt(view, start + idsEnd, limit)) {
+      const idsEnd = readIdListBytes(bytes, textEnd + middle.length, to, into);
+      if (idsEnd === -1) break;
+      if (!tail.isAt(view, idsEnd, to)) {
         into.length = before;
-        return frame;
+        break;
       }
       frame = idsEnd + tail.length;
-      if (!hasNext) return frame;
     }
+    return frame;
   }
 
   /** Learns the form of an event that has been read in another way: further ones like it need not be. */
@@ -101,27 +95,37 @@ export class OrdinaryFrames {
     // Another text in the place of a string is another string, and so with ids: what holds for these holds for any.
     const sample = head + ANY_TEXT + middle + ANY_IDS.join(",") + tail;
     if (!this.#isPlain(sample, ANY_TEXT, ANY_IDS)) return;
-    const begin = PREFIX + head;
-    const end = `${tail}\n\n`;
     this.#form = {
-      head: new ByteString(begin),
-      middle: new ByteString(middle),
-      tail: new ByteString(end),
-      joint: new ByteString(end + begin),
+      head: new ByteString(PREFIX + head),
+      middle: shared(middle),
+      tail: shared(`${tail}\n\n`),
     };
   }
 }
 
-/** Where a JSON string ends whose content begins at `at`; the length of the bytes if it does not. */
-function endOfString(bytes: Uint8Array, at: number): number {
-  for (let i = at; i < bytes.length; i++) {
+/** What stands behind the text and behind the ids is the same in all streams of a model: one object stays in the cache. */
+const known = new Map<string, ByteString>();
+const MAX_KNOWN = 256;
+
+function shared(text: string): ByteString {
+  const former = known.get(text);
+  if (former !== undefined) return former;
+  if (known.size >= MAX_KNOWN) known.clear();
+  const string = new ByteString(text);
+  known.set(text, string);
+  return string;
+}
+
+/** Where a JSON string ends whose content begins at `at`; `to` if it does not end before. */
+function endOfString(bytes: Uint8Array, at: number, to: number): number {
+  for (let i = at; i < to; i++) {
     const byte = bytes[i] ?? 0;
     if (byte === QUOTE) return i;
     // Not in JSON, and the end of a line is the end of an event.
-    if (byte < SPACE) return bytes.length;
+    if (byte < SPACE) return to;
     if (byte === BACKSLASH) i++;
   }
-  return bytes.length;
+  return to;
 }
 
 const QUOTE = 34;

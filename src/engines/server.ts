@@ -166,7 +166,7 @@ async function readCompletion(
   response: TransportResponse,
   {
     reader,
-    splitter = createSseSplitter(reader.readWhole),
+    splitter = createSseSplitter(reader),
     openAtFirstEvent = false,
   }: Pick<CompletionCall, "reader" | "splitter" | "openAtFirstEvent">,
   { signal, consumer, clock }: CompletionDeps,
@@ -182,13 +182,9 @@ async function readCompletion(
   let stopWaiting: (() => void) | undefined;
   let isAbandoned = false;
 
-  const consumeBytes = (bytes: Uint8Array): Demand => {
+  const consumeBytes = (bytes: Uint8Array, from: number, to: number): Demand => {
     if (isAbandoned) return false;
-    let more: Demand = true;
-    for (const event of decoder.push(bytes)) {
-      // The closure is only made for an event behind a consumer that has no room yet.
-      more = more === true ? consumer(event) : andThen(more, () => consumer(event));
-    }
+    let more = decoder.push(bytes, from, to, consumer);
     if (typeof more === "boolean") wanted = more;
     else more = hasRoom = more.then((answer) => (wanted = answer));
     if (decoder.hasEnded()) return andThen(more, no);

@@ -4,17 +4,19 @@ import { createParser, type EventSourceParser } from "eventsource-parser";
 /** Splits a byte stream into the texts of its events. */
 export interface Splitter {
   /**
-   * Passes on the events that these bytes complete, in order: none, one, or many if they were buffered. Returns whether
-   * there was any. Throws if an event grows beyond {@link MAX_EVENT_CHARS}, and whatever `consumer` throws.
+   * Passes on the events that the bytes from `from` to `to` complete, in order: none, one, or many if they were buffered.
+   * Returns whether there was any. Throws if an event grows beyond {@link MAX_EVENT_CHARS}, and whatever `consumer` throws.
    */
-  push(bytes: Uint8Array, consumer: (event: string) => void): boolean;
+  push(bytes: Uint8Array, from: number, to: number, consumer: (event: string) => void): boolean;
 }
 
-/**
- * Reads whole events, from `data:` to the blank line behind it, as many as it knows from `from` on. Returns where the last of
- * them ends, `from` if it knows none.
- */
-export type ReadWholeEvents = (bytes: Uint8Array, from: number) => number;
+export interface WholeEventReader {
+  /**
+   * Reads whole events, from `data:` to the blank line behind it, as many as it knows between `from` and `to`. Returns where
+   * the last of them ends, `from` if it knows none.
+   */
+  readWhole?(bytes: Uint8Array, from: number, to: number): number;
+}
 
 /**
  * The most characters of one event. vLLM repeats the prompt as ids in its first event, 8 characters a token;
@@ -26,10 +28,10 @@ export const MAX_EVENT_CHARS = 16 * 1024 * 1024;
  * Passes on the `data` of each event. Comments, which servers send as pings, other fields and an incomplete last event
  * are dropped.
  *
- * @param readWhole is asked at the first event that begins in a read. What it reads is not passed on.
+ * @param whole is asked at the first event that begins in a read. What it reads is not passed on.
  */
-export function createSseSplitter(readWhole?: ReadWholeEvents): Splitter {
-  return new SseSplitter(readWhole);
+export function createSseSplitter(whole: WholeEventReader = {}): Splitter {
+  return new SseSplitter(whole);
 }
 
 const DATA = "data: ";
@@ -44,7 +46,7 @@ const STREAM = { stream: true };
  * everything else: events that are cut by a read, comments, other fields, several lines, carriage returns.
  */
 class SseSplitter implements Splitter {
-  readonly #readWhole: ReadWholeEvents | undefined;
+  readonly #whole: WholeEventReader;
   /** Only where a read has ended within a character. */
   #decoder: InstanceType<typeof TextDecoder> | undefined;
   #isWithinCharacter = false;
@@ -55,45 +57,47 @@ class SseSplitter implements Splitter {
   #consumer: (event: string) => void = () => {};
   #count = 0;
 
-  constructor(readWhole: ReadWholeEvents | undefined) {
-    this.#readWhole = readWhole;
+  constructor(whole: WholeEventReader) {
+    this.#whole = whole;
   }
 
-  push(bytes: Uint8Array, consumer: (event: string) => void): boolean {
+  push(bytes: Uint8Array, from: number, to: number, consumer: (event: string) => void): boolean {
     this.#consumer = consumer;
     this.#count = 0;
-    const from = this.#readWhole === undefined ? 0 : this.#readBytes(bytes);
-    if (from < bytes.length) this.#readText(from === 0 ? bytes : bytes.subarray(from));
+    const at = this.#whole.readWhole === undefined ? from : this.#readBytes(bytes, from, to);
+    if (at < to) this.#readText(bytes, at, to);
     return this.#count > 0;
   }
 
   /** Reads what need not be decoded, and before it the rest of an event. Returns where it stopped. */
-  #readBytes(bytes: Uint8Array): number {
-    let at = 0;
+  #readBytes(bytes: Uint8Array, from: number, to: number): number {
+    let at = from;
     if (this.#isWithinEvent) {
-      at = endOfEvent(bytes);
-      if (at === -1) return 0;
-      this.#parse(this.#decode(bytes.subarray(0, at)), 0);
+      const rest = bytes.subarray(from, to);
+      const end = endOfEvent(rest);
+      if (end === -1) return from;
+      this.#parse(this.#decode(rest.subarray(0, end)), 0);
+      at += end;
     }
-    return this.#isWithinEvent || this.#isWithinCharacter ? at : this.#skipWhole(bytes, at);
+    return this.#isWithinEvent || this.#isWithinCharacter ? at : this.#skipWhole(bytes, at, to);
   }
 
-  #readText(bytes: Uint8Array): void {
+  #readText(bytes: Uint8Array, from: number, to: number): void {
     const isWithinCharacter = this.#isWithinCharacter;
-    const text = this.#decode(bytes);
+    const text = this.#decode(bytes.subarray(from, to));
     // Each byte is a character then.
-    const hasBytes = text.length === bytes.length && !isWithinCharacter;
+    const hasBytes = text.length === to - from && !isWithinCharacter;
     let at = this.#isWithinEvent ? this.#parse(text, 0) : 0;
     while (at < text.length) {
       at = this.#readEvent(text, at);
       this.#isAtBeginning = false;
-      if (hasBytes && !this.#isWithinEvent) at = this.#skipWhole(bytes, at);
+      if (hasBytes && !this.#isWithinEvent) at = this.#skipWhole(bytes, from + at, to) - from;
     }
   }
 
   /** Returns where the whole events from `from` on end. */
-  #skipWhole(bytes: Uint8Array, from: number): number {
-    const end = this.#readWhole?.(bytes, from) ?? from;
+  #skipWhole(bytes: Uint8Array, from: number, to: number): number {
+    const end = this.#whole.readWhole?.(bytes, from, to) ?? from;
     if (end > from) {
       this.#count++;
       this.#isAtBeginning = false;

@@ -4,7 +4,7 @@
  * Three implementations: `fetch-transport.ts` for any runtime; for Node, where `fetch` and web streams are a third of
  * the cost of a streamed token, `node/http-client.ts` and, for https and what else that does not do, `node/undici-transport.ts`.
  */
-import type { Consumer } from "../streams/push-stream.ts";
+import type { Demand } from "../streams/push-stream.ts";
 import { EngineError } from "./engine-error.ts";
 import { toPublicUrl } from "./server-url.ts";
 
@@ -44,12 +44,11 @@ export interface TransportResponse {
   /** Available until `pump`, and only if the status is not an error. */
   readonly headers: { get(name: string): string | null };
   /**
-   * Delivers the bytes of the body, one network read at a time. May be called once. The bytes are overwritten after the
-   * consumer has returned: it may not keep them. Buffers a bounded amount while the consumer has no room. Resolves at the end of the body, or when the consumer wants no more
+   * Delivers the bytes of the body, one network read at a time. May be called once. Buffers a bounded amount while the consumer has no room. Resolves at the end of the body, or when the consumer wants no more
    * bytes; the caller must still call `close`. Rejects with an {@link EngineError} (`closed`, `timeout`),
    * with the signal's reason, or with what the consumer threw.
    */
-  pump(consumer: Consumer<Uint8Array>): Promise<void>;
+  pump(consumer: BytesConsumer): Promise<void>;
   /**
    * Releases the response; does nothing after its end. Without `graceMs` the connection is closed at once, which makes
    * the server stop generating. With it, the server has that long to end the response, and the connection is reused
@@ -57,6 +56,13 @@ export interface TransportResponse {
    */
   close(graceMs?: number): void;
 }
+
+/**
+ * Receives the bytes of a buffer from `from` to `to`, and answers as a `Consumer` does. The bytes are overwritten after it
+ * has returned: it may not keep them. There is no view of just these bytes, because to make one takes as long as decoding
+ * the event of a token.
+ */
+export type BytesConsumer = (buffer: Uint8Array, from: number, to: number) => Demand;
 
 /** Converts a network failure. `stage` says whether the head of the response had arrived. */
 export function toTransportError(

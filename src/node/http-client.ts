@@ -187,15 +187,16 @@ class Connection implements ExchangeController {
     // Bytes that nobody asked for.
     if (exchange === undefined) return this.abort();
     const response = this.#response;
-    const content = response.decode(buffer, size);
+    response.decode(buffer, size);
     if (!this.#hasHead && response.status !== 0) {
       this.#hasHead = true;
       this.#startTimer(this.#idleMs, TIMEOUT_CODES.body);
       exchange.onResponseStart(this, response.status, response.takeHeaders());
     }
-    if (content.length > 0) {
+    const { bodyFrom, bodyTo } = response;
+    if (bodyFrom < bodyTo) {
       this.#isSilent = false;
-      exchange.onResponseData(this, content);
+      exchange.onResponseData(this, buffer, bodyFrom, bodyTo);
     }
     // Aborted by the reader.
     if (this.#exchange !== exchange) return;

@@ -49,6 +49,9 @@ export class ResponseReader {
   isPersistent = false;
   /** How long the connection may be kept after the response. */
   keepAliveMs = 0;
+  /** Where the bytes of the body begin, and end, in those that were decoded last. */
+  bodyFrom = 0;
+  bodyTo = 0;
   #headers: Record<string, string> = Object.create(null);
   #state: State = "status";
   /** The beginning of an incomplete line. */
@@ -60,10 +63,10 @@ export class ResponseReader {
   #left = -1;
 
   /**
-   * Reads the first `length` bytes. Returns those of the body, moved together in place; they are valid also if `failure`
-   * is set.
+   * Reads the first `length` bytes, and moves those of the body together in place, from {@link bodyFrom} to {@link bodyTo}.
+   * They are valid also if `failure` is set.
    */
-  decode(bytes: Buffer, length: number): Buffer {
+  decode(bytes: Buffer, length: number): void {
     let begin = 0;
     let end = 0;
     let at = 0;
@@ -114,7 +117,8 @@ export class ResponseReader {
     }
     // More than one response: the connection is not used again.
     if (at < length) this.keepAliveMs = 0;
-    return bytes.subarray(begin, end);
+    this.bodyFrom = begin;
+    this.bodyTo = end;
   }
 
   /**

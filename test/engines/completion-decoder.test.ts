@@ -1,12 +1,14 @@
 import { describe, expect, test } from "vitest";
 
 import {
+  type CompletionDecoder,
   type CompletionReader,
   createCompletionDecoder,
 } from "../../src/engines/completion-decoder.ts";
 import { EngineError } from "../../src/engines/engine-error.ts";
-import type { EngineFinish } from "../../src/engines/engine.ts";
+import type { EngineEvent, EngineFinish } from "../../src/engines/engine.ts";
 import { createSseSplitter } from "../../src/engines/sse.ts";
+import { decodeRead } from "./support.ts";
 
 const FINISH: EngineFinish = { type: "finish", reason: "stop", nativeReason: "end" };
 
@@ -37,6 +39,11 @@ function readId(event: string): number {
   return id;
 }
 
+/** What one read of this text delivers. */
+function eventsIn(decoder: CompletionDecoder, text: string): EngineEvent[] {
+  return decodeRead(decoder, new TextEncoder().encode(text));
+}
+
 function createDecoder({ openAtFirstEvent = false, endsStream = false } = {}) {
   const decoder = createCompletionDecoder({
     serverName: "vllm at http://a",
@@ -45,7 +52,7 @@ function createDecoder({ openAtFirstEvent = false, endsStream = false } = {}) {
     openAtFirstEvent,
   });
   const push = (...events: string[]) =>
-    decoder.push(new TextEncoder().encode(events.map((event) => `data: ${event}\n\n`).join("")));
+    eventsIn(decoder, events.map((event) => `data: ${event}\n\n`).join(""));
   return { decoder, push };
 }
 
@@ -63,9 +70,8 @@ test("all tokens of a read are one event", () => {
 
 test("an event split between two reads is returned with the second", () => {
   const { decoder } = createDecoder();
-  const bytes = new TextEncoder().encode("data: 12\n\n");
-  expect(decoder.push(bytes.subarray(0, 7))).toEqual([]);
-  expect(decoder.push(bytes.subarray(7))).toEqual([{ type: "ids", ids: [12] }]);
+  expect(eventsIn(decoder, "data: 1")).toEqual([]);
+  expect(eventsIn(decoder, "2\n\n")).toEqual([{ type: "ids", ids: [12] }]);
 });
 
 describe("the end", () => {
@@ -115,7 +121,7 @@ describe("open at the first event", () => {
 
   test("comes with an event without tokens, and not without an event", () => {
     const { decoder, push } = createDecoder({ openAtFirstEvent: true });
-    expect(decoder.push(new TextEncoder().encode(": ping\n\n"))).toEqual([]);
+    expect(eventsIn(decoder, ": ping\n\n")).toEqual([]);
     expect(push("quiet")).toEqual([{ type: "open" }]);
   });
 

@@ -1,9 +1,8 @@
 /** The end of a completion, for servers that report a finish and then send nothing more. */
 import { describe, expect, test } from "vitest";
 import type { EngineEvent } from "../../src/engines/engine.ts";
-import type { Transport } from "../../src/engines/transport.ts";
+import type { BytesConsumer, Transport } from "../../src/engines/transport.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
-import type { Demand } from "../../src/streams/push-stream.ts";
 import { createFakeClock, settle } from "./pool/support.ts";
 import { requestOf } from "./support.ts";
 
@@ -17,7 +16,7 @@ const USAGE = frame({ choices: [], usage: { prompt_tokens: 5, completion_tokens:
 function serve() {
   const clock = createFakeClock();
   const closes: (number | undefined)[] = [];
-  const pumping = Promise.withResolvers<(bytes: Uint8Array) => Demand>();
+  const pumping = Promise.withResolvers<BytesConsumer>();
   const ended = Promise.withResolvers<void>();
   const transport: Transport = async () => ({
     status: 200,
@@ -37,7 +36,8 @@ function serve() {
   })();
   const write = async (text: string): Promise<unknown> => {
     const take = await pumping.promise;
-    const more = await take(new TextEncoder().encode(text));
+    const bytes = new TextEncoder().encode(text);
+    const more = await take(bytes, 0, bytes.length);
     if (!more) ended.resolve();
     await settle();
     return more;

@@ -8,8 +8,8 @@ import { describe, expect, test } from "vitest";
 import { createCompletionDecoder } from "../../src/engines/completion-decoder.ts";
 import { createCompletionReader } from "../../src/engines/completion-reader.ts";
 import { connectServer } from "../../src/engines/server.ts";
-import { createSseSplitter, type ReadWholeEvents } from "../../src/engines/sse.ts";
-import { cuts } from "./support.ts";
+import { createSseSplitter } from "../../src/engines/sse.ts";
+import { cuts, decodeRead } from "./support.ts";
 import { anyCharacter } from "../helpers/any-character.ts";
 
 const FIXTURES = join(import.meta.dirname, "../fixtures");
@@ -32,15 +32,15 @@ const EARLY = 2;
 function decoderOf(isShort: boolean, firstLearned?: number) {
   const reader = createCompletionReader(server, undefined, firstLearned);
   let count = 0;
-  const readWhole: ReadWholeEvents = (bytes, from) => {
-    const end = reader.readWhole?.(bytes, from) ?? from;
+  const readWhole = (bytes: Uint8Array, from: number, to: number): number => {
+    const end = reader.readWhole?.(bytes, from, to) ?? from;
     count += Buffer.from(bytes.subarray(from, end)).toString().split("\n\n").length - 1;
     return end;
   };
   const decoder = createCompletionDecoder({
     serverName: server.name,
     reader,
-    splitter: createSseSplitter(isShort ? readWhole : undefined),
+    splitter: createSseSplitter(isShort ? { readWhole } : {}),
     openAtFirstEvent: true,
   });
   return { decoder, count: () => count };
@@ -51,7 +51,7 @@ function decode(pieces: readonly Uint8Array[], isShort: boolean, firstLearned?: 
   const { decoder, count } = decoderOf(isShort, firstLearned);
   const events = [];
   for (const piece of pieces) {
-    if (!decoder.hasEnded()) events.push(decoder.push(piece));
+    if (!decoder.hasEnded()) events.push(decodeRead(decoder, piece));
   }
   const [ended, failure, finish] = [decoder.hasEnded(), decoder.failure(), decoder.finish()];
   return { outcome: { events, ended, failure, finish }, count: count() };
@@ -135,7 +135,7 @@ test("reads of one buffer that is overwritten", () => {
       for (let at = 0; at < stream.length; at += size) {
         const read = stream.subarray(at, at + size);
         buffer.set(read);
-        events.push(decoder.push(buffer.subarray(0, read.length)));
+        events.push(decodeRead(decoder, buffer.subarray(0, read.length)));
       }
       return events;
     };

@@ -24,7 +24,8 @@ function respond(
     pump: async (take) => {
       while (reads < times) {
         reads += 1;
-        if (!(await take(new TextEncoder().encode(chunk)))) return;
+        const bytes = new TextEncoder().encode(chunk);
+        if (!(await take(bytes, 0, bytes.length))) return;
       }
     },
     close: () => {

@@ -1,6 +1,7 @@
 /** Shared by the engine tests: scripted transports, a request with every field, comparable events. */
 import { readFileSync } from "node:fs";
 
+import type { CompletionDecoder } from "../../src/engines/completion-decoder.ts";
 import type {
   CompletionRequest,
   Engine,
@@ -31,8 +32,15 @@ export function readFixture(name: string): Uint8Array {
 /** The events that these bytes complete. */
 export function eventsOf(splitter: Splitter, bytes: Uint8Array): string[] {
   const events: string[] = [];
-  const hasAny = splitter.push(bytes, (event) => void events.push(event));
+  const hasAny = splitter.push(bytes, 0, bytes.length, (event) => void events.push(event));
   if (hasAny !== events.length > 0) throw new Error("the splitter says otherwise");
+  return events;
+}
+
+/** What one read of these bytes delivers. */
+export function decodeRead(decoder: CompletionDecoder, bytes: Uint8Array): EngineEvent[] {
+  const events: EngineEvent[] = [];
+  void decoder.push(bytes, 0, bytes.length, (event) => events.push(event) > 0);
   return events;
 }
 
@@ -79,10 +87,11 @@ function toResponse(
       for (const piece of pieces) {
         signal.throwIfAborted();
         if (piece instanceof Error) throw piece;
-        // The bytes of a transport are overwritten as soon as the consumer has returned.
-        const bytes = new Uint8Array(piece);
-        const demand = take(bytes);
-        bytes.fill(0);
+        // The bytes are a part of a buffer, and overwritten as soon as the consumer has returned.
+        const before = 'data: {"choices":[{"index":0,"text":"not sent"}]}\n\n';
+        const buffer = Buffer.concat([Buffer.from(before), piece, Buffer.from(before)]);
+        const demand = take(buffer, before.length, before.length + piece.length);
+        buffer.fill(0);
         if (!(await demand)) return;
       }
       signal.throwIfAborted();

@@ -468,9 +468,9 @@ const reading = new WeakMap<TransportResponse, PushStreamIterator<Uint8Array>>()
 async function read(response: TransportResponse): Promise<Uint8Array | undefined> {
   const reader =
     reading.get(response) ??
-    createPushStream<Uint8Array>((take) => response.pump((bytes) => take(new Uint8Array(bytes))))[
-      Symbol.asyncIterator
-    ]();
+    createPushStream<Uint8Array>((take) =>
+      response.pump((buffer, from, to) => take(new Uint8Array(buffer.subarray(from, to)))),
+    )[Symbol.asyncIterator]();
   reading.set(response, reader);
   const { value } = await reader.next();
   return value ?? undefined;
