@@ -89,19 +89,21 @@ export class ResponseReader {
             else this.hasEnded = true;
             break;
           }
-          case "chunk-cr": {
-            const next = this.#readFraming(bytes, at, length);
-            if (next !== -1) at = next;
-            else this.#expect(bytes[at++], CR, "chunk-lf");
+          case "chunk-cr":
+            if (at + 1 < length && bytes[at] === CR && bytes[at + 1] === LF) {
+              at = this.#readSizeLine(bytes, at + 2, length);
+            } else this.#expect(bytes[at++], CR, "chunk-lf");
             break;
-          }
           case "chunk-lf":
             this.#expect(bytes[at++], LF, "chunk-size");
             this.#left = -1;
             break;
-          case "chunk-size":
-            this.#readSize(bytes[at++] ?? 0);
+          case "chunk-size": {
+            const next = this.#left === -1 ? this.#readSizeLine(bytes, at, length) : at;
+            if (next === at) this.#readSize(bytes[at++] ?? 0);
+            else at = next;
             break;
+          }
           case "chunk-extension":
             this.#skipExtension(bytes[at++] ?? 0);
             break;
@@ -140,20 +142,21 @@ export class ResponseReader {
   }
 
   /**
-   * Reads what usually stands between two chunks at once: a line end, the size, a line end. Returns -1, with nothing read,
-   * where it is cut by the end of the bytes, and for anything else.
+   * Reads the line before a chunk at once if it is the usual one, a size alone. Returns where it ends, or `from`, with nothing
+   * read, where it is cut by the end of the bytes, and for anything else.
    */
-  #readFraming(bytes: Buffer, from: number, length: number): number {
-    if (bytes[from] !== CR || bytes[from + 1] !== LF) return -1;
-    const most = Math.min(length - 1, from + 2 + MOST_DIGITS);
-    let at = from + 2;
+  #readSizeLine(bytes: Buffer, from: number, length: number): number {
+    this.#state = "chunk-size";
+    this.#left = -1;
+    const most = Math.min(length - 1, from + MOST_DIGITS);
+    let at = from;
     let size = 0;
     for (; at < most; at++) {
       const digit = HEX_DIGITS[bytes[at] ?? 0] ?? -1;
       if (digit === -1) break;
       size = size * 16 + digit;
     }
-    if (size === 0 || at + 1 >= length || bytes[at] !== CR || bytes[at + 1] !== LF) return -1;
+    if (size === 0 || at + 1 >= length || bytes[at] !== CR || bytes[at + 1] !== LF) return from;
     this.#left = size;
     this.#state = "chunk";
     return at + 2;
