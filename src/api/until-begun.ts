@@ -4,6 +4,8 @@ import {
   type PushStream,
   consume,
   type Consumer,
+  type Demand,
+  relay,
 } from "../streams/push-stream.ts";
 
 export interface BegunOptions {
@@ -58,13 +60,17 @@ class Held<T> {
     this.#begun = begun;
     signal.addEventListener("abort", this.#drop, { once: true });
     if (signal.aborted) this.#drop();
-    const ended = consume(events, (event) => {
+    const take = (event: T): Demand => {
       if (this.#consumer !== undefined) return this.#consumer(event);
       this.#begun?.resolve();
       this.#begun = undefined;
       this.#waiting ??= Promise.withResolvers();
       return this.#waiting.promise.then(() => this.#consumer?.(event) ?? false);
-    });
+    };
+    const ended = consume(
+      events,
+      relay(take, () => this.#consumer),
+    );
     ended.then(
       () => this.#begun?.resolve(),
       (error) => this.#begun?.reject(error),

@@ -3,7 +3,13 @@
  * period ends, the rest is stopped with a typed error, while there is still time to inform clients and the
  * store.
  */
-import { createPushStream, consume, type Consumer } from "../streams/push-stream.ts";
+import {
+  createPushStream,
+  consume,
+  type Consumer,
+  type Demand,
+  relay,
+} from "../streams/push-stream.ts";
 import { type Model, type Models, withTurnHook } from "./models.ts";
 import { TurnError } from "../turn/turn-error.ts";
 import type { Turn, TurnEvent } from "../turn/turn.ts";
@@ -72,10 +78,14 @@ export function createShutdown(): Shutdown {
       signal.removeEventListener("abort", leave);
       if (stopping.signal.aborted && !signal.aborted && !hasEnded) throw shutdownError();
     };
-    const ended = consume(run(turn, abort.signal), (event) => {
+    const take = (event: TurnEvent): Demand => {
       hasEnded ||= event.type === "end";
       return consumer(event);
-    });
+    };
+    const ended = consume(
+      run(turn, abort.signal),
+      relay(take, () => consumer),
+    );
     // Not `await`, whose frame would be held as long as the turn runs.
     return ended.then(settle, (error) => {
       settle();

@@ -8,7 +8,7 @@
  *
  * All APIs use it: `keep` for the events of a turn, `restore` (or, item by item, `open`) for its history.
  */
-import { mapPushStream } from "../streams/push-stream.ts";
+import { consume, createPushStream } from "../streams/push-stream.ts";
 import type { TurnEvent } from "../turn/turn.ts";
 import {
   beforeAllTexts,
@@ -93,7 +93,7 @@ class CallReasoningStore implements ReasoningStore {
       cipher: this.#deps.cipher,
       write: (callId, reasoning) => this.#kept.set(reasoning, options.tenant, callId),
     });
-    return mapPushStream(events, (event) => turn.pass(event));
+    return createPushStream((consumer) => consume(events, turn.relayTo(consumer)));
   }
 
   async restore(tenant: string, steps: readonly LoopStep[]): Promise<RestoredStep[]> {

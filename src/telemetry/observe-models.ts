@@ -1,6 +1,12 @@
 /** Metrics and log lines of requests and turns. Observes only: nothing else depends on it. */
 import { EngineError } from "../engines/engine-error.ts";
-import { createPushStream, consume, type Consumer } from "../streams/push-stream.ts";
+import {
+  createPushStream,
+  consume,
+  type Consumer,
+  type Demand,
+  relay,
+} from "../streams/push-stream.ts";
 import {
   createGenAiMeters,
   type GenAiMeters,
@@ -139,12 +145,18 @@ class TurnObserver {
     consumer: Consumer<TurnEvent>,
   ): Promise<void> {
     this.#deps.meters.turnsInFlight.add(1);
-    const ended = consume(events, (event) => {
+    const take = (event: TurnEvent): Demand => {
       const demand = consumer(event);
       // Counted and logged once it has been passed on: the client does not wait for that.
       this.#see(event);
       return demand;
-    });
+    };
+    // Of deltas, only the content is of interest.
+    const next = this.#deps.logContent ? undefined : consumer;
+    const ended = consume(
+      events,
+      relay(take, () => next),
+    );
     // Not `await`, whose frame would be held as long as the turn runs.
     return ended.then(
       () => this.#end("cancelled", {}),

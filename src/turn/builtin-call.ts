@@ -116,5 +116,6 @@ const LEAST_RESULT = 256;
 
 async function give(state: TurnState, event: TurnEvent): Promise<void> {
   // `runTurn` swallows this error, because nobody receives it any more.
-  if (!(await state.emit([event]))) throw new Error("the turn's consumer wants no more events");
+  if (!(await state.output.emit([event])))
+    throw new Error("the turn's consumer wants no more events");
 }

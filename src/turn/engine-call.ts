@@ -73,7 +73,7 @@ export async function callEngine(
   state.nativeReason = null;
   usage.beginCall(promptLength, reading.startMeter(request.maxTokens));
   try {
-    const guarded = guard((event: EngineEvent) => reading.take(event));
+    const guarded = guard<EngineEvent>(reading);
     await consume(engine.complete(request, state.signal), guarded.consumer);
     guarded.check();
   } catch (error) {
@@ -110,16 +110,15 @@ class Reading {
   }
 
   take(event: EngineEvent): Demand {
-    const { usage, onFact } = this.#state;
     switch (event.type) {
       case "open":
-        onFact?.(event);
+        this.#state.onFact?.(event);
         if (event.engine) readAs(this.#state, event.engine);
         return emitStart(this.#state);
       case "finish":
         this.#reader.settle?.();
-        onFact?.(event);
-        usage.endCall(event.usage);
+        this.#state.onFact?.(event);
+        this.#state.usage.endCall(event.usage);
         this.end = {
           type: "finished",
           reason: event.reason,
@@ -128,7 +127,7 @@ class Reading {
         };
         return false;
       case "ids":
-        if (event.cachedTokens !== undefined) usage.addCached(event.cachedTokens);
+        if (event.cachedTokens !== undefined) this.#state.usage.addCached(event.cachedTokens);
         return this.#takeTokens(event);
       case "pieces":
       case "text":

@@ -16,8 +16,11 @@
  * writers of the APIs put the delta's text between two constant strings.
  */
 import type { EngineTokens } from "../engines/engine.ts";
-import type { Demand } from "../streams/push-stream.ts";
+import type { Consumer, Demand } from "../streams/push-stream.ts";
 import { type TokenId, tokenText } from "../tokenizer/index.ts";
+import type { IdJournal } from "./facts.ts";
+import type { TurnEvent } from "./turn.ts";
+import type { TurnOutput } from "./turn-output.ts";
 import type { TurnState } from "./turn-state.ts";
 
 type IdTokens = Extract<EngineTokens, { type: "ids" }>;
@@ -34,6 +37,12 @@ export class OrdinaryReads {
   #count = 0;
   /** Ids that may be deferred. 0: none, because the open part may not pass on the text of its ids as it is. */
   #room = 0;
+  /** Takes the deltas of deferred ids. */
+  #consumer: Consumer<TurnEvent>;
+  // Of the state, which need not be touched for a deferred id.
+  readonly #output: TurnOutput;
+  readonly #journal: IdJournal | undefined;
+  readonly #row: number;
 
   /**
    * @param isEnough is asked at each check of the repetition guard, and at the end of a read that is not deferred; after
@@ -42,6 +51,10 @@ export class OrdinaryReads {
   constructor(state: TurnState, isEnough: () => boolean) {
     this.#state = state;
     this.#isEnough = isEnough;
+    this.#output = state.output;
+    this.#consumer = state.output.consumer;
+    this.#journal = state.journal;
+    this.#row = state.row;
   }
 
   /** Whether ids are being deferred, so that neither has the turn ended nor has enough been read. */
@@ -58,7 +71,7 @@ export class OrdinaryReads {
     const text = this.#defer(tokens.ids);
     if (text === "") return this.#read(tokens);
     this.#report(tokens, tokens.ids);
-    return this.#state.emitOne({ type: "part-delta", text });
+    return this.#output.deliver({ type: "part-delta", text }, this.#consumer);
   }
 
   /** Reads what is deferred. To be called before anything else reads or changes the turn. */
@@ -76,7 +89,7 @@ export class OrdinaryReads {
   #defer(ids: readonly TokenId[]): string {
     let text = "";
     const count = this.#count + ids.length;
-    if (count > this.#room) return "";
+    if (count > this.#room || ids.length === 0) return "";
     for (let at = 0; at < ids.length; at++) {
       const id = ids[at] ?? 0;
       const own = tokenText(id);
@@ -115,9 +128,10 @@ export class OrdinaryReads {
     this.#report(tokens, read);
     if (text === "") return true;
     const event = state.emitter.continuePart(text);
-    if (event === undefined) return state.emit(state.emitter.push([{ type: "part-delta", text }]));
+    if (event === undefined)
+      return this.#output.emit(state.emitter.push([{ type: "part-delta", text }]));
     if (!isOver && isVerbatim(state) && tokenText(ids.at(-1) ?? 0) !== undefined) this.#makeRoom();
-    return state.emitOne(event);
+    return this.#output.deliver(event, this.#output.consumer);
   }
 
   /** Returns the text of these ids. At most as many as the repetition guard takes before its next check. */
@@ -129,14 +143,16 @@ export class OrdinaryReads {
   }
 
   #makeRoom(): void {
+    this.#consumer = this.#output.consumerOfDeltas();
     this.#room = Math.min(MOST_DEFERRED, this.#state.repetition?.idsUntilCheck ?? MOST_DEFERRED);
   }
 
   /** @param read those of the tokens that the turn has read, or will. */
   #report(tokens: IdTokens, read: readonly TokenId[]): void {
-    const { journal, row, onFact } = this.#state;
+    const journal = this.#journal;
     if (journal === undefined) return;
-    if (read === tokens.ids && journal.noteParsed(row, tokens)) return;
+    if (read === tokens.ids && journal.noteParsed(this.#row, tokens)) return;
+    const { onFact } = this.#state;
     onFact?.(tokens);
     onFact?.({ type: "parsed", tokens: { type: "ids", ids: read } });
   }

@@ -1,11 +1,6 @@
 /** Runs a turn: renders the conversation, calls the engine and emits its output as events. */
 import type { Engine } from "../engines/engine.ts";
-import {
-  createPushStream,
-  type PushStream,
-  SerialQueue,
-  deliverAll,
-} from "../streams/push-stream.ts";
+import { createPushStream, type PushStream } from "../streams/push-stream.ts";
 import { createMessagePrefixes } from "../harmony/message-prefixes.ts";
 import type { BuiltinName } from "../harmony/parse.ts";
 import type { RenderedPrompt } from "../harmony/prompt.ts";
@@ -30,6 +25,7 @@ import { createTranscript, sentLength } from "./transcript.ts";
 import { TurnError } from "./turn-error.ts";
 import { toMarkerReading } from "./shown-markers.ts";
 import { createTurnParser } from "./turn-parser.ts";
+import { TurnOutput } from "./turn-output.ts";
 import { countRepair, type TurnState } from "./turn-state.ts";
 import type {
   FinishReason,
@@ -70,18 +66,7 @@ export interface RunDeps {
  */
 export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStream<TurnEvent> {
   return createPushStream(async (consumer) => {
-    const queue = new SerialQueue();
-    const onFact = deps.listener?.onFact;
-    const output: Pick<TurnState, "emit" | "emitOne"> = {
-      emit(events) {
-        if (onFact) for (const event of events) reportEvent(event, onFact);
-        return queue.pass(() => deliverAll(events, consumer));
-      },
-      emitOne(event) {
-        if (onFact) reportEvent(event, onFact);
-        return queue.deliver(event, consumer);
-      },
-    };
+    const output = new TurnOutput(consumer, deps.listener?.onFact);
     const encoding = encodeTurn(turn, deps, signal);
     // `await` costs a microtask even for a plain value.
     const encoded = encoding instanceof Promise ? await encoding : encoding;
@@ -91,19 +76,14 @@ export function runTurn(turn: Turn, deps: RunDeps, signal: AbortSignal): PushStr
     if (encoded.prompt.length > LONG_PROMPT) await deps.pause();
     try {
       const conclusion = await steer(state);
-      await state.emit([toEnd(state, conclusion)]);
+      await output.emit([toEnd(state, conclusion)]);
     } catch (error) {
       // If the consumer stopped early, the error is only that the engine was not read to its end.
-      if (await queue.demand) throw error;
+      if (await output.demand) throw error;
     } finally {
       await state.builtins?.close();
     }
   });
-}
-
-/** Deltas are left out: they are made from tokens that have been reported. */
-function reportEvent(event: TurnEvent, onFact: OnFact): void {
-  if (event.type !== "part-delta") onFact({ type: "emitted", event });
 }
 
 /**
@@ -143,7 +123,7 @@ function prepare(
   turn: Turn,
   { prompt, prefillIds, cacheSalt }: EncodedTurn & Pick<TurnState, "cacheSalt">,
   deps: RunDeps,
-  output: Pick<TurnState, "emit" | "emitOne">,
+  output: TurnOutput,
   signal: AbortSignal,
 ): TurnState {
   const { engine, steering, contextLength } = deps;
@@ -176,7 +156,7 @@ function prepare(
     steering,
     contextLength,
     signal,
-    ...output,
+    output,
     takesLongWay: deps.takesLongWay ?? false,
     tokenizer,
     renderer,

@@ -89,7 +89,7 @@ class Sampler<Cut extends string> implements TokenReader {
     const events = this.#readsEach
       ? this.#readEach(oneByOne(tokens), count)
       : this.#readAll(tokens, count);
-    const more = this.#state.emit(events);
+    const more = this.#state.output.emit(events);
     return this.#end === undefined && more;
   }
 

@@ -68,7 +68,7 @@ function toConstraint(state: TurnState): Constraint | undefined {
 function holdUnchecked(state: TurnState, constrained: boolean): void {
   const { stage, turn, emitter } = state;
   if (constrained && stage !== "constrained-turn") {
-    void state.emit(emitter.release());
+    void state.output.emit(emitter.release());
     return;
   }
   const held: Part["kind"][] = [];

@@ -144,7 +144,7 @@ function carryOut(state: TurnState, decision: Exclude<Decision, Conclusion>): Pr
     case "run-tool":
       return runBuiltinCall(state);
     case "ask-for-more-calls":
-      void state.emit(emitter.release());
+      void state.output.emit(emitter.release());
       openMessage(state);
       return sampleStage(state, "more-calls");
     default:
@@ -199,7 +199,7 @@ function conclude(state: TurnState, conclusion: Conclusion): Conclusion {
   leaveStage(state);
   if (conclusion.type === "fail") return conclusion;
   endMessage(state, conclusion.reason);
-  void state.emit(state.emitter.release());
+  void state.output.emit(state.emitter.release());
   return conclusion;
 }
 

@@ -14,7 +14,8 @@ import type { RepetitionGuard } from "./repetition.ts";
 import type { Pause } from "./slices.ts";
 import type { Steering } from "./steering.ts";
 import type { Transcript } from "./transcript.ts";
-import type { Turn, TurnEvent } from "./turn.ts";
+import type { Turn } from "./turn.ts";
+import type { TurnOutput } from "./turn-output.ts";
 import type { TurnParser } from "./turn-parser.ts";
 import type { UsageCounter } from "./usage-counter.ts";
 
@@ -24,10 +25,7 @@ export interface TurnState {
   readonly steering: Steering;
   readonly contextLength: number | undefined;
   readonly signal: AbortSignal;
-  /** Passes events to the consumer. Returns false if it wants no more events. */
-  readonly emit: (events: readonly TurnEvent[]) => Demand;
-  /** The same for a single event. */
-  readonly emitOne: (event: TurnEvent) => Demand;
+  readonly output: TurnOutput;
   /** Ordinary ids are read like any others. For the test that compares both ways. */
   readonly takesLongWay: boolean;
   readonly tokenizer: Tokenizer;
@@ -74,13 +72,13 @@ export function countRepair(state: TurnState, name: string): void {
 export function emitStart(state: TurnState): Demand {
   if (state.started) return true;
   state.started = true;
-  return state.emit([{ type: "start", promptTokens: state.usage.promptTokens() }]);
+  return state.output.emit([{ type: "start", promptTokens: state.usage.promptTokens() }]);
 }
 
 /** Ends the current message and emits what the parser held back. */
 export function endMessage(state: TurnState, reason: InputEnd = "stop"): void {
   state.onFact?.({ type: "message-ended", reason });
-  void state.emit(state.emitter.push(state.parser.end(reason)));
+  void state.output.emit(state.emitter.push(state.parser.end(reason)));
 }
 
 /** Ends a message within which the gateway stops reading, possibly in the middle of a spelled control token. */
@@ -106,7 +104,7 @@ export function openMessage(state: TurnState, header: readonly TokenId[] = []): 
 /** Parses and emits what the gateway has written in the model's place. */
 export function parseWritten(state: TurnState, ids: readonly TokenId[]): void {
   state.onFact?.({ type: "parsed-header", ids });
-  void state.emit(state.emitter.push(state.parser.pushIds(ids)));
+  void state.output.emit(state.emitter.push(state.parser.pushIds(ids)));
 }
 
 /** Appends a message that is not the model's. The model's own ends with `terminator`, and another begins behind it. */

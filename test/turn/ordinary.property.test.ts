@@ -198,6 +198,26 @@ test("any completion, in reads of any size", async () => {
   );
 });
 
+test("reads without ids change nothing", async () => {
+  const written =
+    '<|channel|>analysis<|message|>So<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Oslo"}}<|call|>';
+  const createEngine = (): Engine => {
+    const scripted = scriptedEngine([written]);
+    return {
+      ...scripted,
+      complete: async function* complete(request, signal) {
+        for await (const event of scripted.complete(request, signal)) {
+          yield event;
+          if (event.type === "ids") yield { type: "ids", ids: [] };
+        }
+      },
+    };
+  };
+  const { short, long } = await bothWays(createEngine, turnWith({ tools: TOOLS }));
+  expect(short).toEqual(long);
+  expect(short.events.at(-1)).toMatchObject({ finish: "tool-calls" });
+});
+
 test("log probabilities that nobody asked for are passed on as well", async () => {
   const createEngine = (): Engine => {
     const scripted = scriptedEngine(["<|channel|>final<|message|>Hello there, you<|return|>"]);
