@@ -8,6 +8,7 @@ import { consume } from "../../streams/push-stream.ts";
 import { StoreError } from "../../store/store-error.ts";
 import type { Model, Models } from "../../models/models.ts";
 import { TurnError } from "../../turn/turn-error.ts";
+import type { Pause } from "../../turn/slices.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import type { ReadBody } from "../body-memory.ts";
 import { RequestError } from "../errors.ts";
@@ -89,7 +90,7 @@ export async function prepareResponse(
   const turnContext = { ...prompt, history, toolStates, servers, turnId: caller.requestId };
   const maker = await stages.run(turnMaker(asked, turnContext));
   const { turnOf, targets, skipped } = maker;
-  const turn = await toFittingTurn(asked, model, { turnOf, prompt, history });
+  const turn = await toFittingTurn(asked, model, { turnOf, prompt, history }, deps.pause);
   await stages.next();
   const omissions = toOmissions(skipped, history, turn, model.capabilities);
   deps.onOmissions(caller.requestId, omissions);
@@ -272,11 +273,16 @@ export interface FittingOptions {
   readonly prompt: PromptContext;
 }
 
-/** With `truncation: "auto"`, shortens the history until prompt and answer fit. */
+/**
+ * With `truncation: "auto"`, shortens the history until prompt and answer fit.
+ *
+ * @param pause called between slices of long work.
+ */
 export async function toFittingTurn(
   request: ResponsesRequest,
   model: Model,
   { turnOf, history: whole, prompt }: FittingOptions,
+  pause: Pause,
 ): Promise<Turn> {
   const { contextLength } = model;
   if (request.truncation !== "auto" || contextLength === undefined) return turnOf(whole);
@@ -290,16 +296,17 @@ export async function toFittingTurn(
       throw error;
     }
   };
+  const alone = await count([]);
   const counts: TokenCounts = {
     prompt: (history) => count(turnOf(history).messages),
     async items(items) {
       const { unsupported, tools } = prompt;
       const { leading, history } = toHistory(items, { unsupported, style: tools.style });
       const instructions = leading.map((text) => userMessage(text));
-      return (await count([...instructions, ...history])) - (await count([]));
+      return (await count([...instructions, ...history])) - alone;
     },
   };
-  return turnOf(await truncateHistory(whole, counts, contextLength - room));
+  return turnOf(await truncateHistory(whole, counts, contextLength - room, pause));
 }
 
 function toSeconds(ms: number): number {

@@ -56,7 +56,7 @@ export function promptRoutes(context: ResponsesContext): Hono<ApiEnv> {
     const history = [...loaded.history, SUMMARY_REQUEST];
     const maker = turnMaker(shortened, { ...prompt, history, turnId: caller.requestId });
     const { turnOf } = await stages.run(maker);
-    const turn = await toFittingTurn(shortened, model, { turnOf, prompt, history });
+    const turn = await toFittingTurn(shortened, model, { turnOf, prompt, history }, context.pause);
     const { parts, end } = await collectTurn(model.run(turn, c.req.raw.signal));
     const summary = parts.flatMap((part) => (part.kind === "content" ? [part.text] : [])).join("");
     if (end.finish !== "stop" || summary.trim() === "") {

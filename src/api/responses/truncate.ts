@@ -4,7 +4,11 @@
  * A call is dropped together with its output. System and developer messages, summaries, the last user message and the
  * reasoning of the running tool loop, which the model needs, are never dropped.
  */
+import type { Pause } from "../../turn/slices.ts";
 import type { HistoryItem } from "./history-item.ts";
+
+/** Calls with their outputs, or messages, that are counted in one slice: some milliseconds of work. */
+const SLICE = 64;
 
 export interface TokenCounts {
   /** Tokens of the whole prompt with this history. `Infinity` when it is too long to be counted. */
@@ -18,11 +22,14 @@ export interface TokenCounts {
  * dropped is, and the turn reports that the prompt is too long.
  *
  * Items are counted once each, from the newest to the first that does not fit: dropped items cost nothing.
+ *
+ * @param pause called between slices of long work.
  */
 export async function truncateHistory(
   history: readonly HistoryItem[],
   counts: TokenCounts,
   limit: number,
+  pause: Pause,
 ): Promise<readonly HistoryItem[]> {
   if ((await counts.prompt(history)) <= limit) return history;
   const order = dropOrder(history);
@@ -33,6 +40,7 @@ export async function truncateHistory(
   let tokens = await counts.prompt(without(order.length));
   let drop = order.length;
   while (drop > 0) {
+    if ((order.length - drop) % SLICE === 0) await pause();
     const unit = (order[drop - 1] ?? []).flatMap((index) => history[index] ?? []);
     tokens += await counts.items(unit);
     if (tokens > limit) break;

@@ -50,15 +50,38 @@ const LENGTHS: TokenCounts = {
   items: async (items) => items.length,
 };
 
+const noPause = async () => undefined;
+
 function callIds(items: readonly HistoryItem[], type: "call" | "output"): string[] {
   return items.flatMap((item) => (item.type === type && "callId" in item ? [item.callId] : []));
 }
 
 describe("a history that is too long", () => {
+  test("is counted in slices", async () => {
+    const items = Array.from({ length: 1000 }, (_, index): HistoryItem => ({
+      type: "message",
+      role: "user",
+      content: `${index}`,
+      param,
+    }));
+    let counted = 0;
+    let longest = 0;
+    const counts: TokenCounts = {
+      ...LENGTHS,
+      async items(some) {
+        longest = Math.max(longest, ++counted);
+        return some.length;
+      },
+    };
+    const pause = async () => void (counted = 0);
+    await truncateHistory(items, counts, 900, pause);
+    expect(longest).toBe(64);
+  });
+
   test("keeps the order, the instructions, complete calls, and the running loop", async () => {
     await fc.assert(
       fc.asyncProperty(history, fc.nat(30), async (items, most) => {
-        const kept = await truncateHistory(items, LENGTHS, most);
+        const kept = await truncateHistory(items, LENGTHS, most, noPause);
 
         expect(items.filter((item) => kept.includes(item))).toEqual(kept);
         for (const callId of callIds(kept, "output"))
@@ -89,10 +112,10 @@ describe("a history that is too long", () => {
       return { type: "message", role: "user", content, param };
     });
     for (const most of [4, 3, 2, 1]) {
-      expect(await truncateHistory(items, LENGTHS, most)).toEqual(items.slice(-most));
+      expect(await truncateHistory(items, LENGTHS, most, noPause)).toEqual(items.slice(-most));
     }
     // The last question is kept.
-    expect(await truncateHistory(items, LENGTHS, 0)).toEqual(items.slice(-1));
+    expect(await truncateHistory(items, LENGTHS, 0, noPause)).toEqual(items.slice(-1));
   });
 
   test("is counted item by item, each once, without the dropped items", async () => {
@@ -114,7 +137,7 @@ describe("a history that is too long", () => {
         return each.length;
       },
     };
-    const kept = await truncateHistory(items, counts, 2001);
+    const kept = await truncateHistory(items, counts, 2001, noPause);
     expect(kept).toEqual([items[0], ...items.slice(-2000)]);
     expect(prompts).toBe(3);
     expect(counted).toBe(2002);
@@ -125,7 +148,7 @@ describe("a history that is too long", () => {
       return { type: "message", role: "user", content: `${index}`, param };
     });
     const counts: TokenCounts = { ...LENGTHS, prompt: async (each) => each.length * 1.1 };
-    const kept = await truncateHistory(items, counts, 50);
+    const kept = await truncateHistory(items, counts, 50, noPause);
     expect(kept.length * 1.1).toBeLessThanOrEqual(50);
     expect(kept.length).toBeGreaterThan(40);
     expect(kept).toEqual(items.slice(-kept.length));
