@@ -1,28 +1,24 @@
 /** The time since a request was accepted. */
-import { fromTenths } from "./tenths.ts";
+import { fromTenths, wholeTenths } from "./tenths.ts";
 
 export class ExchangeClock {
   readonly #clock: () => number;
-  readonly #start: number;
+  /** By the clock, in tenths of a millisecond. */
+  readonly start: number;
 
   /** @param clock milliseconds; only differences are used. */
   constructor(clock: () => number) {
     this.#clock = clock;
-    this.#start = clock();
+    this.start = wholeTenths(clock());
   }
 
   /** In milliseconds, to a tenth. */
   now(): number {
-    return this.since(this.#clock());
+    return this.since(wholeTenths(this.#clock()));
   }
 
-  /** Of a time by the clock. */
+  /** The same of a time by the clock, in tenths of a millisecond. */
   since(at: number): number {
-    return fromTenths(this.tenthsSince(at));
-  }
-
-  /** The same as a whole number of tenths, as records keep it. */
-  tenthsSince(at: number): number {
-    return Math.round((at - this.#start) * 10);
+    return fromTenths(at - this.start);
   }
 }

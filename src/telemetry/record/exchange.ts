@@ -90,7 +90,7 @@ export class Exchange implements TextSink {
     const { budget, allocate } = deps;
     this.events = new TextLog({ take: (bytes) => budget.take(bytes, "events", 0), allocate });
     this.journal = deps.journal;
-    this.row = deps.journal.openExchange(this);
+    this.row = deps.journal.openExchange(this, deps.clock.start);
     this.#clock = deps.clock;
     this.id = request.id;
     this.api = request.api;
@@ -151,7 +151,7 @@ export class Exchange implements TextSink {
 
   takeTexts(entries: JournalEntries, first: number, end: number, character: number): void {
     const { events } = this;
-    const left = events.addEntries(entries, first, end, character, this.#clock);
+    const left = events.addEntries(entries, first, end, character);
     if (left > 0) this.budget.leaveOut("events", left);
     this.form = events.form;
   }

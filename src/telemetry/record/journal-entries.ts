@@ -3,46 +3,43 @@
  * not trace them. Each stream has a row of entries and of characters. An entry is an id that was read, a text that was written,
  * or an id and the text that was written because of it.
  *
+ * An entry is two numbers of 32 bits, so that eight share a cache line, and they are those that logs keep:
+ *
+ *     time      tenths of a millisecond since the row's start
+ *     content   length of the text (7 bits) | flags (5 bits) | id (20 bits)
+ *
  * The constants are this module's own: one that is imported is read from memory each time.
  */
 
 import type { EventForm } from "./event-form.ts";
 
+const ID_BITS = 20;
+const ID = (1 << ID_BITS) - 1;
 /** Flags of an entry: it has an id, which its turn has parsed, and which came in the same read as the entry before it. */
-const HAS_ID = 1;
-const PARSED = 2;
-const SAME_READ = 4;
+const HAS_ID = 1 << ID_BITS;
+const PARSED = 2 << ID_BITS;
+const SAME_READ = 4 << ID_BITS;
 /** Flags of an entry that has a text: that of the row's characters which is next, or that of the entry's id. */
-const HAS_TEXT = 8;
-const HAS_TEXT_OF_ID = 16;
-/** The length of the text is above the flags. */
-const LENGTH_SHIFT = 8;
+const HAS_TEXT = 8 << ID_BITS;
+const HAS_TEXT_OF_ID = 16 << ID_BITS;
+const LENGTH_SHIFT = ID_BITS + 5;
 
-/**
- * 32-bit numbers per entry:
- * 0: the id
- * 1: the flags, and the length of the text
- * 2, 3: the time, as a 64-bit float
- */
-const SIZE = 4;
-/** 64-bit numbers per entry, and the index of the time among them. */
-const LONG_SIZE = SIZE / 2;
-const TIME = 1;
+/** Numbers per entry. */
+const SIZE = 2;
 
 export class JournalEntries {
   static readonly perRow = 64;
   static readonly charactersPerRow = 512;
-  /** All numbers of an entry are adjacent, so that they share a cache line. */
-  readonly #numbers: Int32Array;
-  readonly #times: Float64Array;
+  /** In characters. There are no entries for longer texts. */
+  static readonly longestText = 64;
+  readonly #numbers: Uint32Array;
   /** The texts of each row, one after the other, as UTF-16. */
   readonly characters: Uint16Array;
   /** Room for a pair of numbers per entry of a row, for whoever reads one. */
   readonly pairs = new Uint32Array(JournalEntries.perRow * 2);
 
   constructor(rows: number) {
-    this.#numbers = new Int32Array(rows * JournalEntries.perRow * SIZE);
-    this.#times = new Float64Array(this.#numbers.buffer);
+    this.#numbers = new Uint32Array(rows * JournalEntries.perRow * SIZE);
     this.characters = new Uint16Array(rows * JournalEntries.charactersPerRow);
   }
 
@@ -55,12 +52,24 @@ export class JournalEntries {
     return doubled;
   }
 
-  setId(entry: number, time: number, id: number, isFirstOfRead: boolean, isParsed: boolean): void {
-    this.#set(entry, time, id, HAS_ID | (isFirstOfRead ? 0 : SAME_READ) | (isParsed ? PARSED : 0));
+  /** Whether there are entries for this id, which a server may have sent as any number. All of the vocabulary have one. */
+  static canHold(id: number): boolean {
+    return (id & ID) === id;
   }
 
-  setText(entry: number, time: number, length: number): void {
-    this.#set(entry, time, 0, HAS_TEXT | (length << LENGTH_SHIFT));
+  setId(
+    entry: number,
+    tenths: number,
+    id: number,
+    isFirstOfRead: boolean,
+    isParsed: boolean,
+  ): void {
+    const flags = HAS_ID | (isFirstOfRead ? 0 : SAME_READ) | (isParsed ? PARSED : 0);
+    this.#set(entry, tenths, id | flags);
+  }
+
+  setText(entry: number, tenths: number, length: number): void {
+    this.#set(entry, tenths, HAS_TEXT | (length << LENGTH_SHIFT));
   }
 
   /** Adds a text to an entry that has an id only. */
@@ -77,45 +86,70 @@ export class JournalEntries {
     this.#addFlags(entry, PARSED);
   }
 
-  /** By the journal's clock. */
-  time(entry: number): number {
-    return this.#times[entry * LONG_SIZE + TIME] ?? 0;
-  }
-
-  id(entry: number): number {
+  tenths(entry: number): number {
     return this.#numbers[entry * SIZE] ?? 0;
   }
 
+  id(entry: number): number {
+    return this.#content(entry) & ID;
+  }
+
   hasId(entry: number): boolean {
-    return (this.#flags(entry) & HAS_ID) !== 0;
+    return (this.#content(entry) & HAS_ID) !== 0;
   }
 
   isFirstOfRead(entry: number): boolean {
-    return (this.#flags(entry) & SAME_READ) === 0;
+    return (this.#content(entry) & SAME_READ) === 0;
   }
 
   isParsed(entry: number): boolean {
-    return (this.#flags(entry) & PARSED) !== 0;
+    return (this.#content(entry) & PARSED) !== 0;
   }
 
   hasText(entry: number): boolean {
-    return (this.#flags(entry) & (HAS_TEXT | HAS_TEXT_OF_ID)) !== 0;
+    return (this.#content(entry) & (HAS_TEXT | HAS_TEXT_OF_ID)) !== 0;
   }
 
   hasTextOfId(entry: number): boolean {
-    return (this.#flags(entry) & HAS_TEXT_OF_ID) !== 0;
+    return (this.#content(entry) & HAS_TEXT_OF_ID) !== 0;
   }
 
   /** The number of the text's characters in the row. */
   textLength(entry: number): number {
-    return this.#flags(entry) >> LENGTH_SHIFT;
+    return this.#content(entry) >>> LENGTH_SHIFT;
   }
 
-  #set(entry: number, time: number, id: number, flags: number): void {
+  /** How many of these entries have an id that is parsed. */
+  countParsed(first: number, end: number): number {
+    let count = 0;
+    for (let entry = first; entry < end; entry++) {
+      if ((this.#content(entry) & PARSED) !== 0) count += 1;
+    }
+    return count;
+  }
+
+  /**
+   * Copies the ids of these entries to {@link pairs}, each behind its time, or behind `sameRead` if it came in the same read as the
+   * one before. Returns how many there are.
+   */
+  copyIds(first: number, end: number, sameRead: number): number {
+    const { pairs } = this;
+    const numbers = this.#numbers;
+    let to = 0;
+    for (let from = first * SIZE; from < end * SIZE; from += SIZE) {
+      const content = numbers[from + 1] ?? 0;
+      if ((content & HAS_ID) === 0) continue;
+      pairs[to] = (content & SAME_READ) === 0 ? (numbers[from] ?? 0) : sameRead;
+      pairs[to + 1] = content & ID;
+      to += 2;
+    }
+    return to / 2;
+  }
+
+  #set(entry: number, tenths: number, content: number): void {
     const at = entry * SIZE;
-    this.#numbers[at] = id;
-    this.#numbers[at + 1] = flags;
-    this.#times[entry * LONG_SIZE + TIME] = time;
+    this.#numbers[at] = tenths;
+    this.#numbers[at + 1] = content;
   }
 
   #addFlags(entry: number, flags: number): void {
@@ -123,7 +157,7 @@ export class JournalEntries {
     this.#numbers[at] = (this.#numbers[at] ?? 0) | flags;
   }
 
-  #flags(entry: number): number {
+  #content(entry: number): number {
     return this.#numbers[entry * SIZE + 1] ?? 0;
   }
 }
@@ -145,6 +179,6 @@ export interface TextSink {
    * `character`. The text of an id is there as JSON in its event.
    */
   takeTexts(entries: JournalEntries, first: number, end: number, character: number): void;
-  /** Receives an event that does not have the form. @param at the journal's clock */
+  /** Receives an event that does not have the form. @param at by the journal's clock, in tenths of a millisecond */
   takeText(text: string, at: number): void;
 }

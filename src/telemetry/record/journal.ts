@@ -13,8 +13,8 @@ import type { EngineTokens } from "../../engines/engine.ts";
 import { tokenText } from "../../tokenizer/index.ts";
 import type { EventForm } from "./event-form.ts";
 import { JournalEntries, type ReadSink, type TextSink } from "./journal-entries.ts";
-import { isPlain } from "./plain-ids.ts";
 import { RowNumbers } from "./row-numbers.ts";
+import { limitTenths, wholeTenths } from "./tenths.ts";
 
 type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 
@@ -28,12 +28,12 @@ const ROW_CHARACTERS = JournalEntries.charactersPerRow;
 /** In ids. Longer reads are not buffered. */
 const LONGEST_READ = ROW_ENTRIES - 1;
 /** In characters. Longer texts are not buffered. */
-const LONGEST_TEXT = 64;
+const LONGEST_TEXT = JournalEntries.longestText;
 
 /** Instead of the length of a text: it is that of the last id. */
 const OF_ID = -1;
 
-/** Rows at first. All together would take 8 MB. Streams that get none are recorded without one. */
+/** Rows at first. All together would take 6 MB. Streams that get none are recorded without one. */
 const FIRST_ROWS = 16;
 /** The part of a row's number that is its index. The rest is different for each owner. */
 const INDEX = RowNumbers.lastRow;
@@ -53,23 +53,29 @@ const CHARACTERS = 3;
 /** The number of the form that events are known to have. */
 const FORM = 4;
 const UNKNOWN_FORM = -1;
+/** 64-bit numbers per row, and the index among them of the time that those of the row's entries count from. */
+const LONG_SIZE = STATE_SIZE / 2;
+const START = 3;
 
 export class Journal {
   readonly #clock: () => number;
   #entries = new JournalEntries(FIRST_ROWS);
   #states = new Int32Array(FIRST_ROWS * STATE_SIZE);
+  #starts = new Float64Array(this.#states.buffer);
   readonly #turns: (ReadSink | undefined)[] = [];
   readonly #exchanges: (TextSink | undefined)[] = [];
   readonly #numbers = new RowNumbers();
   /** The number of the last form. */
   #forms = NO_FORM;
   /**
-   * The exchange of the last read that nothing has been written for, the read's last entry and its time. What a read causes to
-   * be written is written at once and gets the time of the read, because asking for the time is not cheap.
+   * The exchange of the last read that nothing has been written for, and its time. What a read causes to be written is written at
+   * once and gets the time of the read, because asking for the time is not cheap.
    */
   #lastRead = NOBODY;
-  #lastEntry = NOBODY;
   #lastTime = 0;
+  /** The read's last entry, as long as it is the last one of its row, and its id. */
+  #lastEntry = NOBODY;
+  #lastId = 0;
   /**
    * The exchange whose next event was announced, the length of its text and of the event. The text follows the row's last one, or
    * is that of the last read's last id.
@@ -77,9 +83,10 @@ export class Journal {
   #maker = NOBODY;
   #madeText = 0;
   #madeEvent = 0;
-  /** The turn whose last read has not been parsed, and the first entry that has not. */
+  /** The turn whose last read has not been parsed, the first entry that has not, and the one behind the last. */
   #reader = NOBODY;
   #unparsed = 0;
+  #unparsedEnd = 0;
 
   /** @param clock milliseconds; only differences are used. */
   constructor(clock: () => number) {
@@ -88,9 +95,13 @@ export class Journal {
     this.#states.fill(NOBODY, 0, STATE_SIZE);
   }
 
-  /** A row for what an exchange writes. {@link NO_ROW} if there is none: nothing of it is buffered. */
-  openExchange(sink: TextSink): number {
-    const index = this.#takeRow();
+  /**
+   * A row for what an exchange writes. {@link NO_ROW} if there is none: nothing of it is buffered.
+   *
+   * @param start that times of entries count from, by the journal's clock in tenths of a millisecond
+   */
+  openExchange(sink: TextSink, start: number): number {
+    const index = this.#takeRow(start);
     const number = this.#numbers.next(index);
     if (number === NO_ROW) return NO_ROW;
     this.#exchanges[index] = sink;
@@ -98,11 +109,11 @@ export class Journal {
     return number;
   }
 
-  /** A row for what a turn reads: that of its exchange, if no other turn has it. {@link NO_ROW} as above. */
-  openTurn(sink: ReadSink, exchange: number): number {
+  /** A row for what a turn reads: that of its exchange, if no other turn has it. {@link NO_ROW} and `start` as above. */
+  openTurn(sink: ReadSink, exchange: number, start: number): number {
     const shared = this.#rowOf(exchange, EXCHANGE);
     const isShared = shared !== NO_ROW && this.#turns[shared] === undefined;
-    const index = isShared ? shared : this.#takeRow();
+    const index = isShared ? shared : this.#takeRow(start);
     const number = this.#numbers.next(index);
     if (number === NO_ROW) return NO_ROW;
     if (!isShared && exchange !== NO_ROW) this.#set(index, EXCHANGE, exchange);
@@ -145,15 +156,17 @@ export class Journal {
   /** The same for ids that have not been parsed. {@link parsed} follows. */
   read(turn: number, tokens: IdTokens): boolean {
     if (!this.#addIds(turn, tokens, false)) return false;
+    const index = turn & INDEX;
     this.#reader = turn;
-    this.#unparsed = this.#lastEntry + 1 - tokens.ids.length;
+    this.#unparsedEnd = index * ROW_ENTRIES + this.#get(index, ENTRIES);
+    this.#unparsed = this.#unparsedEnd - tokens.ids.length;
     return true;
   }
 
   /** Notes that the turn has parsed `count` more ids of its last read. Returns false if that read is not in the journal. */
   parsed(turn: number, count: number): boolean {
     const to = this.#unparsed + count;
-    if (this.#reader !== turn || to > this.#lastEntry + 1) return false;
+    if (this.#reader !== turn || to > this.#unparsedEnd) return false;
     for (let entry = this.#unparsed; entry < to; entry++) this.#entries.markParsed(entry);
     this.#unparsed = to;
     return true;
@@ -163,24 +176,32 @@ export class Journal {
     const { ids } = tokens;
     const count = ids.length;
     const index = turn & INDEX;
+    const states = this.#states;
     const state = index * STATE_SIZE;
-    if (this.#states[state + TURN] !== turn) return false;
+    if (states[state + TURN] !== turn) return false;
     if (tokens.logprobs !== undefined || tokens.cachedTokens !== undefined) return false;
     if (count > LONGEST_READ || count === 0) return false;
+    let used = states[state + ENTRIES] ?? 0;
     // One entry stays free, for a text that was not caused by the read.
-    if ((this.#states[state + ENTRIES] ?? 0) + count >= ROW_ENTRIES) this.#flushRow(index);
-    const used = this.#states[state + ENTRIES] ?? 0;
-    const first = index * ROW_ENTRIES + used;
-    const time = this.#clock();
-    for (let at = 0; at < count; at++) {
-      const id = ids[at] ?? NOBODY;
-      if (!isPlain(id)) return false;
-      this.#entries.setId(first + at, time, id, at === 0, areParsed);
+    if (used + count >= ROW_ENTRIES) {
+      this.#flushRow(index);
+      used = 0;
     }
-    this.#states[state + ENTRIES] = used + count;
-    this.#lastRead = this.#states[state + EXCHANGE] ?? NOBODY;
-    this.#lastEntry = first + count - 1;
+    const first = index * ROW_ENTRIES + used;
+    const time = this.#now();
+    const tenths = this.#tenthsOf(index, time);
+    let id = 0;
+    for (let at = 0; at < count; at++) {
+      id = ids[at] ?? NOBODY;
+      if (!JournalEntries.canHold(id)) return false;
+      this.#entries.setId(first + at, tenths, id, at === 0, areParsed);
+    }
+    states[state + ENTRIES] = used + count;
+    const exchange = states[state + EXCHANGE] ?? NOBODY;
+    this.#lastRead = exchange;
     this.#lastTime = time;
+    this.#lastEntry = (exchange & INDEX) === index ? first + count - 1 : NOBODY;
+    this.#lastId = id;
     this.#reader = NOBODY;
     // Its text may be that of the id before.
     this.#maker = NOBODY;
@@ -205,7 +226,7 @@ export class Journal {
     if (this.#states[state + FORM] !== form) return false;
     this.#maker = NOBODY;
     this.#madeEvent = eventLength;
-    if (this.#isLastEntry(exchange) && tokenText(this.#entries.id(this.#lastEntry)) === text) {
+    if (this.#entryFor(exchange) !== NOBODY && tokenText(this.#lastId) === text) {
       this.#maker = exchange;
       this.#madeText = OF_ID;
       return true;
@@ -251,27 +272,25 @@ export class Journal {
     this.#maker = NOBODY;
     const index = exchange & INDEX;
     const length = this.#madeText;
-    if (!this.#isLastEntry(exchange)) {
+    const entry = this.#entryFor(exchange);
+    if (entry === NOBODY) {
       if (length === OF_ID) return false;
       this.#addText(index, length, this.#writtenTime(exchange));
       return true;
     }
     this.#lastRead = NOBODY;
     if (length === OF_ID) {
-      this.#entries.addTextOfId(this.#lastEntry);
+      this.#entries.addTextOfId(entry);
     } else {
-      this.#entries.addText(this.#lastEntry, length);
+      this.#entries.addText(entry, length);
       this.#set(index, CHARACTERS, this.#get(index, CHARACTERS) + length);
     }
     return true;
   }
 
-  /** Whether the row's last entry is that of a read for which this exchange, which has the row, has not written anything. */
-  #isLastEntry(exchange: number): boolean {
-    const index = exchange & INDEX;
-    // An id is never the last entry that a row has room for, so that this is not the entry of another row.
-    const next = index * ROW_ENTRIES + (this.#states[index * STATE_SIZE + ENTRIES] ?? 0);
-    return this.#lastRead === exchange && this.#lastEntry === next - 1;
+  /** The last entry of this exchange's row, if it is that of a read for which nothing has been written. Otherwise {@link NOBODY}. */
+  #entryFor(exchange: number): number {
+    return this.#lastRead === exchange ? this.#lastEntry : NOBODY;
   }
 
   /** Notes one or more events that are written at once. */
@@ -294,11 +313,11 @@ export class Journal {
     if (sink.form !== form && index !== NO_ROW) this.#set(index, FORM, UNKNOWN_FORM);
   }
 
-  /** The current time by the journal's clock, for a read. */
+  /** The current time by the journal's clock, in tenths of a millisecond, for a read. */
   readTime(exchange: number): number {
     this.#lastRead = exchange === NO_ROW ? NOBODY : exchange;
     this.#lastEntry = NOBODY;
-    return (this.#lastTime = this.#clock());
+    return (this.#lastTime = this.#now());
   }
 
   /** The next write of this exchange is not caused by its last read. */
@@ -314,9 +333,18 @@ export class Journal {
 
   /** The time of a write: that of the last read if the read caused it. */
   #writtenTime(exchange: number): number {
-    if (this.#lastRead !== exchange) return this.#clock();
+    if (this.#lastRead !== exchange) return this.#now();
     this.#lastRead = NOBODY;
     return this.#lastTime;
+  }
+
+  #now(): number {
+    return wholeTenths(this.#clock());
+  }
+
+  /** A time as entries of a row have it. */
+  #tenthsOf(index: number, time: number): number {
+    return limitTenths(time - (this.#starts[index * LONG_SIZE + START] ?? 0));
   }
 
   #hasRoom(index: number, length: number): boolean {
@@ -337,10 +365,11 @@ export class Journal {
   #addText(index: number, length: number, time: number): void {
     const state = index * STATE_SIZE;
     const used = this.#states[state + ENTRIES] ?? 0;
-    this.#entries.setText(index * ROW_ENTRIES + used, time, length);
+    this.#entries.setText(index * ROW_ENTRIES + used, this.#tenthsOf(index, time), length);
     this.#states[state + ENTRIES] = used + 1;
     this.#states[state + CHARACTERS] = (this.#states[state + CHARACTERS] ?? 0) + length;
     this.#reader = NOBODY;
+    this.#lastEntry = NOBODY;
   }
 
   #flushRow(index: number): void {
@@ -366,8 +395,8 @@ export class Journal {
     return this.#get(index, owner) === number ? index : NO_ROW;
   }
 
-  /** A row that is nobody's. {@link NO_ROW} if all are taken. */
-  #takeRow(): number {
+  /** A row that is nobody's. {@link NO_ROW} if all are taken. @param start see {@link openExchange} */
+  #takeRow(start: number): number {
     const index = this.#numbers.takeRow();
     if (index === NO_ROW) return NO_ROW;
     if (index * STATE_SIZE === this.#states.length) {
@@ -375,7 +404,9 @@ export class Journal {
       const states = new Int32Array(this.#states.length * 2);
       states.set(this.#states);
       this.#states = states;
+      this.#starts = new Float64Array(states.buffer);
     }
+    this.#starts[index * LONG_SIZE + START] = start;
     this.#set(index, TURN, NOBODY);
     this.#set(index, EXCHANGE, NOBODY);
     this.#set(index, FORM, UNKNOWN_FORM);

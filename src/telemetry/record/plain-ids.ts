@@ -5,7 +5,7 @@ const UNUSUAL = 0x80_00_00_00;
 /** Numbers from here on are not ids; logs use them for other purposes. */
 export const LEAST_UNUSUAL = UNUSUAL;
 
-export function isPlain(id: TokenId): boolean {
+function isPlain(id: TokenId): boolean {
   return id >= 0 && id < UNUSUAL;
 }
 

@@ -13,6 +13,7 @@ import type { Journal } from "./journal.ts";
 import type { JournalEntries, ReadSink } from "./journal-entries.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ReadLog, unitsOf } from "./read-log.ts";
+import { fromTenths } from "./tenths.ts";
 
 export interface DecisionNote {
   readonly ms: number;
@@ -81,6 +82,14 @@ const NOTE_BYTES = 160;
 const PARSER_NOTE_BYTES = 24;
 const TOKEN_BYTES = 12;
 
+/** When the first of these entries' ids was read, in milliseconds. Undefined without any. */
+function firstTime(entries: JournalEntries, first: number, end: number): number | undefined {
+  for (let entry = first; entry < end; entry++) {
+    if (entries.hasId(entry)) return fromTenths(entries.tenths(entry));
+  }
+  return undefined;
+}
+
 export interface RecordingDeps {
   readonly budget: RecordBudget;
   readonly journal: Journal;
@@ -112,7 +121,7 @@ export class TurnRecording implements ReadSink, TurnListener {
   constructor({ budget, journal, clock, exchange }: RecordingDeps) {
     this.#budget = budget;
     this.journal = journal;
-    this.row = journal.openTurn(this, exchange);
+    this.row = journal.openTurn(this, exchange, clock.start);
     this.#exchange = exchange;
     this.#clock = clock;
   }
@@ -140,16 +149,9 @@ export class TurnRecording implements ReadSink, TurnListener {
   takeReads(entries: JournalEntries, first: number, end: number): void {
     const call = this.#call;
     if (call === undefined) return;
-    const clock = this.#clock;
-    let firstTime: number | undefined;
-    let parsed = 0;
-    for (let entry = first; entry < end; entry++) {
-      if (!entries.hasId(entry)) continue;
-      firstTime ??= entries.time(entry);
-      if (entries.isParsed(entry)) parsed += 1;
-    }
-    if (firstTime !== undefined) call.firstToken ??= clock.since(firstTime);
-    call.reads.addEntries(entries, first, end, clock);
+    call.firstToken ??= firstTime(entries, first, end);
+    call.reads.addEntries(entries, first, end);
+    const parsed = entries.countParsed(first, end);
     if (parsed > 0) this.#parsed(call, parsed);
   }
 

@@ -4,7 +4,12 @@
 const MAX = 0xff_ff_ff_fe;
 
 export function toTenths(ms: number): number {
-  return limitTenths(Math.round(ms * 10));
+  return limitTenths(wholeTenths(ms));
+}
+
+/** Of a clock that may have run for longer. */
+export function wholeTenths(ms: number): number {
+  return Math.round(ms * 10);
 }
 
 export function limitTenths(tenths: number): number {

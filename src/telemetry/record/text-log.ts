@@ -4,10 +4,9 @@
  */
 import { tokenText } from "../../tokenizer/index.ts";
 import { type EventForm, learnForm, LONGEST_LEARNED } from "./event-form.ts";
-import type { ExchangeClock } from "./exchange-clock.ts";
 import type { JournalEntries } from "./journal-entries.ts";
 import { PairLog } from "./pair-log.ts";
-import { fromTenths, limitTenths, toTenths } from "./tenths.ts";
+import { fromTenths, toTenths } from "./tenths.ts";
 
 /** Memory that texts are written to as UTF-8. */
 export interface TextBytes {
@@ -135,31 +134,24 @@ export class TextLog {
    * Appends events of the current form by these entries' texts, whose characters begin at `character`. Returns for how many there
    * is no room.
    */
-  addEntries(
-    entries: JournalEntries,
-    first: number,
-    end: number,
-    character: number,
-    clock: ExchangeClock,
-  ): number {
+  addEntries(entries: JournalEntries, first: number, end: number, character: number): number {
     const { pairs, characters } = entries;
     let left = 0;
     let at = character;
     let tokens = 0;
     for (let entry = first; entry < end; entry++) {
-      if (!entries.hasText(entry)) continue;
-      const tenths = limitTenths(clock.tenthsSince(entries.time(entry)));
       if (entries.hasTextOfId(entry)) {
-        pairs[tokens * 2] = tenths;
+        pairs[tokens * 2] = entries.tenths(entry);
         pairs[tokens * 2 + 1] = OF_TOKEN + entries.id(entry);
         tokens += 1;
         continue;
       }
+      if (!entries.hasText(entry)) continue;
       left += this.#addTokens(pairs, tokens);
       tokens = 0;
       const start = at;
       at += entries.textLength(entry);
-      if (!this.#addCharacters(characters, start, at, tenths)) left += 1;
+      if (!this.#addCharacters(characters, start, at, entries.tenths(entry))) left += 1;
     }
     return left + this.#addTokens(pairs, tokens);
   }

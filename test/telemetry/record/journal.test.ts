@@ -9,6 +9,7 @@ import type {
   ReadSink,
   TextSink,
 } from "../../../src/telemetry/record/journal-entries.ts";
+import { fromTenths } from "../../../src/telemetry/record/tenths.ts";
 import { o200kHarmony, tokenText } from "../../../src/tokenizer/index.ts";
 
 type IdTokens = Extract<EngineTokens, { type: "ids" }>;
@@ -20,14 +21,15 @@ class Turn implements ReadSink {
   readonly got: [id: number, time: number | undefined, isParsed: boolean][] = [];
   readonly row: number;
 
-  constructor(journal: Journal, exchange = NO_ROW) {
-    this.row = journal.openTurn(this, exchange);
+  /** @param start in milliseconds */
+  constructor(journal: Journal, exchange = NO_ROW, start = 0) {
+    this.row = journal.openTurn(this, exchange, start * 10);
   }
 
   takeReads(entries: JournalEntries, first: number, end: number): void {
     for (let entry = first; entry < end; entry++) {
       if (!entries.hasId(entry)) continue;
-      const time = entries.isFirstOfRead(entry) ? entries.time(entry) : undefined;
+      const time = entries.isFirstOfRead(entry) ? fromTenths(entries.tenths(entry)) : undefined;
       this.got.push([entries.id(entry), time, entries.isParsed(entry)]);
     }
   }
@@ -42,7 +44,7 @@ class Writer implements TextSink {
   learns: EventForm | undefined;
 
   constructor(journal: Journal) {
-    this.row = journal.openExchange(this);
+    this.row = journal.openExchange(this, 0);
   }
 
   get events(): string[] {
@@ -64,12 +66,12 @@ class Writer implements TextSink {
       const text = entries.hasTextOfId(entry)
         ? JSON.stringify(tokenText(entries.id(entry)))
         : characters;
-      this.got.push([this.form?.toEvent(text, 0) ?? "", entries.time(entry)]);
+      this.got.push([this.form?.toEvent(text, 0) ?? "", fromTenths(entries.tenths(entry))]);
     }
   }
 
   takeText(text: string, at: number): void {
-    this.got.push([`whole: ${text}`, at]);
+    this.got.push([`whole: ${text}`, fromTenths(at)]);
     this.form = this.learns ?? this.form;
     this.learns = undefined;
   }
@@ -123,6 +125,22 @@ test("each turn gets its own in order, and what was written for a read has its t
   ]);
   journal.flush(b.row);
   expect(b.got).toHaveLength(2);
+});
+
+test("times count from the start of their row, to a tenth of a millisecond, however long the clock has run", () => {
+  const days = 100 * 24 * 3600 * 1000;
+  let now = days;
+  const journal = new Journal(() => now);
+  const [early, late] = [new Turn(journal), new Turn(journal, NO_ROW, days)];
+  for (const after of [0, 0.04, 0.06, 12.3]) {
+    now = days + after;
+    journal.noteParsed(late.row, ids(1));
+  }
+  journal.noteParsed(early.row, ids(1));
+  for (const turn of [early, late]) journal.flush(turn.row);
+  expect(late.got.map(([, time]) => time)).toEqual([0, 0, 0.1, 12.3]);
+  // The latest time that records have.
+  expect(early.got.map(([, time]) => time)).toEqual([429_496_729.4]);
 });
 
 test("an event that a read has caused shares its entry, unless the row was full or the turn has another row", () => {
@@ -248,6 +266,7 @@ test("only what is still there can be marked as parsed", () => {
 test.each<[string, IdTokens]>([
   ["no ids", ids()],
   ["what is no id", ids(-1)],
+  ["an id far beyond the vocabulary", ids(1 << 20)],
   ["log probabilities", { type: "ids", ids: [1], logprobs: [{ id: 1, logprob: 0, top: [] }] }],
   ["a count of cached tokens", { type: "ids", ids: [1], cachedTokens: 3 }],
   ["a long read", ids(...Array(64).keys())],

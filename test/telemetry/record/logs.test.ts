@@ -15,7 +15,6 @@ import { expect, test } from "vitest";
 import { createRandom } from "../../../bench/statistics.ts";
 import type { EngineTokens } from "../../../src/engines/engine.ts";
 import { EventForm } from "../../../src/telemetry/record/event-form.ts";
-import { ExchangeClock } from "../../../src/telemetry/record/exchange-clock.ts";
 import { JournalEntries } from "../../../src/telemetry/record/journal-entries.ts";
 import { RecordBudget, RecordMemory } from "../../../src/telemetry/record/limits.ts";
 import { ReadLog, type TimedRead, unitsOf } from "../../../src/telemetry/record/read-log.ts";
@@ -167,15 +166,14 @@ test.each([100_000_000, 100_000, 30_000, 2000])(
     const log = new TextLog({ take });
     const budget = new RecordBudget(room, new RecordMemory(Infinity, () => false));
     const reads = new ReadLog(budget);
-    const clock = new ExchangeClock(() => 0);
     log.useForm(new EventForm({ head: "<", number: undefined, joints: [], tail: ">" }));
     const read: number[] = [];
     const events: string[] = [];
     let left = 0;
     for (let row = 0; row < 200; row++) {
       const filled = fillEntries(random);
-      left += log.addEntries(filled.entries, 0, JournalEntries.perRow, 0, clock);
-      reads.addEntries(filled.entries, 0, JournalEntries.perRow, clock);
+      left += log.addEntries(filled.entries, 0, JournalEntries.perRow, 0);
+      reads.addEntries(filled.entries, 0, JournalEntries.perRow);
       read.push(...filled.read);
       events.push(...filled.events);
     }
