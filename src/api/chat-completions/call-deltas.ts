@@ -19,7 +19,6 @@ export class CallDeltas {
   readonly #options: ReplyOptions;
   #count = 0;
   #form: Form = "function";
-  /** JSON before the text of the open call's deltas, and behind it. */
   #head = "";
   #tail = "";
   #customArguments = "";
@@ -47,13 +46,24 @@ export class CallDeltas {
     return `"tool_calls":[{"index":${index},"id":${JSON.stringify(id)},${body}}]`;
   }
 
-  delta(text: string): string | undefined {
-    if (this.#form === "legacy" && this.#count > 1) return undefined;
-    if (this.#form === "custom") {
-      this.#customArguments += text;
-      return undefined;
-    }
-    return this.#head + JSON.stringify(text) + this.#tail;
+  /** JSON before the text of the open call's deltas. */
+  get head(): string {
+    return this.#head;
+  }
+
+  /** JSON behind that text. */
+  get tail(): string {
+    return this.#tail;
+  }
+
+  /**
+   * Adds text to the open call. Returns whether it is to be sent at once, as JSON between {@link head} and {@link tail}.
+   */
+  add(text: string): boolean {
+    if (this.#form === "legacy") return this.#count === 1;
+    if (this.#form !== "custom") return true;
+    this.#customArguments += text;
+    return false;
   }
 
   end(): string | undefined {

@@ -161,10 +161,16 @@ class ChoiceWriter implements ChunkWriter {
         this.#builtinText = "";
         return "";
       case "tool-call":
-        return this.#sealedDetails() + this.#frame(this.#calls.start(part));
+        return this.#startCall(part);
       default:
         return part satisfies never;
     }
+  }
+
+  #startCall(part: Extract<Part, { kind: "tool-call" }>): string {
+    const frames = this.#sealedDetails() + this.#frame(this.#calls.start(part));
+    this.#setTextHead(this.#calls.head);
+    return frames;
   }
 
   #setTextHead(member: string): void {
@@ -184,7 +190,7 @@ class ChoiceWriter implements ChunkWriter {
         this.#builtinText += event.text;
         return "";
       case "tool-call":
-        return this.#frame(this.#calls.delta(event.text));
+        return this.#callDelta(event.text);
       default:
         return "";
     }
@@ -217,18 +223,28 @@ class ChoiceWriter implements ChunkWriter {
     this.#hasContent = true;
     const shown = this.#takeSeparator() + text;
     this.#length += shown.length;
-    const isOneWord = isPlain(shown);
-    const json = isOneWord ? `"${shown}"` : JSON.stringify(shown);
     if (logprobs || citations || this.#role !== "") {
-      const members = CONTENT + json;
+      const members = CONTENT + JSON.stringify(shown);
       const frame = logprobs ? this.#withLogprobs(members, logprobs) : this.#frame(members);
       return citations ? frame + this.#annotations(citations) : frame;
     }
-    const frame = this.#textHead + json + TAIL;
+    return this.#textFrame(shown, TAIL);
+  }
+
+  #callDelta(text: string): string {
+    // The frame that has started the call has taken the role.
+    return this.#calls.add(text) ? this.#textFrame(text, this.#calls.tail + TAIL) : "";
+  }
+
+  /** A frame that adds a text to the open part, once, and nothing else. */
+  #textFrame(text: string, tail: string): string {
+    const isOneWord = isPlain(text);
+    const json = isOneWord ? `"${text}"` : JSON.stringify(text);
+    const frame = this.#textHead + json + tail;
     if (isOneWord) this.#noteAscii(frame);
-    if (this.#isUnknown(shown, json, frame)) {
-      this.#form ??= this.#createForm(NO_JOINTS, TAIL);
-      this.#noteForm(this.#form, shown, json, frame);
+    if (this.#isUnknown(text, json, frame)) {
+      this.#form ??= this.#createForm(NO_JOINTS, tail);
+      this.#noteForm(this.#form, text, json, frame);
     }
     return frame;
   }
