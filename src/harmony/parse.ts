@@ -62,6 +62,11 @@ export interface Parser {
    * whose text is returned. Half the cost.
    */
   continueBody(ids: readonly TokenId[], from: number, to: number): string;
+  /**
+   * As {@link continueBody}, for ids whose text the caller knows. Each must have a text of its own, and the body must hold more
+   * than white space.
+   */
+  countBody(ids: number): void;
   /** Adds text, in which every spelled marker is a marker. */
   pushText(text: string): ParseEvent[];
   /** Adds output of engines that give special tokens by id and the rest as text. Read like ids. */
@@ -195,6 +200,10 @@ class HarmonyParser implements Parser {
     for (let at = from; at < to; at++) run += this.#decoder.push(ids[at] ?? 0);
     this.#machine.text(run, to - from);
     return this.#machine.parts.takeDelta();
+  }
+
+  countBody(ids: number): void {
+    this.#machine.parts.count(ids);
   }
 
   pushText(text: string): ParseEvent[] {

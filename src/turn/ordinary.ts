@@ -32,9 +32,9 @@ const MOST_DEFERRED = 32;
 export class OrdinaryReads {
   readonly #state: TurnState;
   readonly #isEnough: () => boolean;
-  /** The first `#count` are deferred. */
+  /** The first `#length` are deferred. */
   readonly #ids: TokenId[] = Array<TokenId>(MOST_DEFERRED).fill(0);
-  #count = 0;
+  #length = 0;
   /** Ids that may be deferred. 0: none, because the open part may not pass on the text of its ids as it is. */
   #room = 0;
   /** Takes the deltas of deferred ids. */
@@ -77,29 +77,31 @@ export class OrdinaryReads {
   /** Reads what is deferred. To be called before anything else reads or changes the turn. */
   settle(): void {
     this.#room = 0;
-    if (this.#count === 0) return;
-    const ids = this.#ids.slice(0, this.#count);
-    this.#count = 0;
-    const { emitter, transcript } = this.#state;
-    emitter.continuePart(this.#continueBody(ids, 0, ids.length));
+    if (this.#length === 0) return;
+    const ids = this.#ids.slice(0, this.#length);
+    this.#length = 0;
+    const { parser, emitter, transcript } = this.#state;
+    this.#count(ids, 0, ids.length);
+    parser.countBody(ids.length);
+    emitter.addEmitted(ids);
     transcript.appendIds(ids);
   }
 
   /** Returns the ids' text. Empty, with nothing deferred, if they have to be read. */
   #defer(ids: readonly TokenId[]): string {
     let text = "";
-    const count = this.#count + ids.length;
-    if (count > this.#room || ids.length === 0) return "";
+    const length = this.#length + ids.length;
+    if (length > this.#room || ids.length === 0) return "";
     for (let at = 0; at < ids.length; at++) {
       const id = ids[at] ?? 0;
       const own = tokenText(id);
       // A control token, or part of a character.
       if (own === undefined) return "";
       text += own;
-      this.#ids[this.#count + at] = id;
+      this.#ids[this.#length + at] = id;
     }
-    this.#count = count;
-    if (count === this.#room) {
+    this.#length = length;
+    if (length === this.#room) {
       this.settle();
       if (!this.#isEnough()) this.#makeRoom();
     }
@@ -119,7 +121,8 @@ export class OrdinaryReads {
     let isOver = false;
     while (from < ids.length && !isOver) {
       const to = Math.min(ids.length, from + (repetition?.idsUntilCheck ?? ids.length));
-      text += this.#continueBody(ids, from, to);
+      this.#count(ids, from, to);
+      text += state.parser.continueBody(ids, from, to);
       from = to;
       isOver = this.#isEnough();
     }
@@ -130,16 +133,15 @@ export class OrdinaryReads {
     const event = state.emitter.continuePart(text);
     if (event === undefined)
       return this.#output.emit(state.emitter.push([{ type: "part-delta", text }]));
-    if (!isOver && isVerbatim(state) && tokenText(ids.at(-1) ?? 0) !== undefined) this.#makeRoom();
+    if (!isOver && isVisible(ids.at(-1)) && isVerbatim(state)) this.#makeRoom();
     return this.#output.deliver(event, this.#output.consumer);
   }
 
-  /** Returns the text of these ids. At most as many as the repetition guard takes before its next check. */
-  #continueBody(ids: readonly TokenId[], from: number, to: number): string {
-    const { parser, usage, repetition } = this.#state;
+  /** At most as many as the repetition guard takes before its next check. */
+  #count(ids: readonly TokenId[], from: number, to: number): void {
+    const { usage, repetition } = this.#state;
     usage.add(to - from);
     repetition?.pushIds(ids, from, to);
-    return parser.continueBody(ids, from, to);
   }
 
   #makeRoom(): void {
@@ -156,6 +158,11 @@ export class OrdinaryReads {
     onFact?.(tokens);
     onFact?.({ type: "parsed", tokens: { type: "ids", ids: read } });
   }
+}
+
+/** Whether no character is incomplete after this id, and its part is not empty to the eye. */
+function isVisible(id: TokenId | undefined): boolean {
+  return id !== undefined && /\S/.test(tokenText(id) ?? "");
 }
 
 /** Whether the text of the open part is that of its ids. Arguments may be repaired. */

@@ -5,7 +5,7 @@
  */
 import type { TokenLogprob } from "../engines/engine.ts";
 import type { ParseEvent } from "../harmony/parse.ts";
-import { FIRST_SPECIAL_ID } from "../tokenizer/index.ts";
+import { FIRST_SPECIAL_ID, type TokenId } from "../tokenizer/index.ts";
 import { type CitationFilter, type CitedText, createCitationFilter } from "./citations.ts";
 import { GrowingText } from "./growing-text.ts";
 import { HeldEvents, type HeldPart } from "./held-events.ts";
@@ -24,6 +24,8 @@ export interface PartEmitter {
    * {@link push} it.
    */
   continuePart(text: string): TurnEvent | undefined;
+  /** Ids that only continue the open part, where {@link continuePart} has made an event before, and whose text has been emitted. */
+  addEmitted(ids: readonly TokenId[]): void;
   /** Holds further parts of these kinds, and no others. Parts already held stay held. */
   setHeld(kinds: readonly PartKind[]): void;
   /** Returns all held events and stops holding. */
@@ -168,6 +170,10 @@ class Emitter implements PartEmitter {
     if (!isPlain) return undefined;
     this.#text.push(text);
     return { type: "part-delta", text };
+  }
+
+  addEmitted(ids: readonly TokenId[]): void {
+    this.#text.pushIds(ids);
   }
 
   setHeld(kinds: readonly PartKind[]): void {

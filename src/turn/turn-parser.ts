@@ -31,6 +31,8 @@ export interface TurnParser {
   canContinueBody(ids: readonly TokenId[]): boolean;
   /** Parses some of the ids for which {@link canContinueBody} has just been true. Returns the text of the one delta. */
   continueBody(ids: readonly TokenId[], from: number, to: number): string;
+  /** The same for ids whose text is known. See {@link Parser.countBody}. */
+  countBody(ids: number): void;
   /** Parses a header written by the gateway. */
   pushIds(ids: readonly TokenId[]): ParseEvent[];
   /** Ends the current message. Idempotent. */
@@ -115,6 +117,10 @@ class MessageParsers implements TurnParser {
   continueBody(ids: readonly TokenId[], from: number, to: number): string {
     this.#isUntouched = false;
     return this.#parser.continueBody(ids, from, to);
+  }
+
+  countBody(ids: number): void {
+    this.#parser.countBody(ids);
   }
 
   pushIds(ids: readonly TokenId[]): ParseEvent[] {
