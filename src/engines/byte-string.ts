@@ -38,10 +38,10 @@ const WORD = 8;
 
 function toWords(bytes: Uint8Array): number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const words = Float64Array.from({ length: Math.ceil(bytes.length / WORD) }, (_, index) =>
+  // Not with `[...]`, which makes an object of each number.
+  return Array.from({ length: Math.ceil(bytes.length / WORD) }, (_, index) =>
     view.getFloat64(Math.min(index * WORD, bytes.length - WORD), true),
   );
-  return [...words];
 }
 
 /** The bytes that were viewed last. Our HTTP client reads into one buffer, and making a view takes as long as reading a frame. */

@@ -55,12 +55,17 @@ export function createCompletionDecoder(options: CompletionDecoderOptions): Comp
 }
 
 class Decoder implements CompletionDecoder {
-  readonly #serverName: string;
+  // What each read needs comes first, on neighbouring lines of the cache.
   readonly #reader: CompletionReader;
   readonly #splitter: Splitter;
+  readonly #readEvent = (event: string): void => {
+    if (event === "[DONE]") this.#ended = true;
+    else this.#reader.push(event);
+  };
   #opened: boolean;
   #ended = false;
   #failure: EngineError | undefined;
+  readonly #serverName: string;
 
   constructor({ serverName, reader, splitter, openAtFirstEvent }: CompletionDecoderOptions) {
     this.#serverName = serverName;
@@ -103,11 +108,6 @@ class Decoder implements CompletionDecoder {
       return false;
     }
   }
-
-  readonly #readEvent = (event: string): void => {
-    if (event === "[DONE]") this.#ended = true;
-    else this.#reader.push(event);
-  };
 }
 
 const OPEN: EngineEvent = { type: "open" };

@@ -35,16 +35,12 @@ const ANY_TEXT = "any text";
 /** Stand for any ids. */
 const ANY_IDS: readonly TokenId[] = [7, 200_005, 11];
 
-/** What all frames of a stream have in common. */
-interface Form {
-  readonly head: ByteString;
-  readonly middle: ByteString;
-  readonly tail: ByteString;
-}
-
 export class OrdinaryFrames {
+  /** What all frames of a stream have in common. No object of its own, which would be another line of the cache. */
+  #head: ByteString | undefined;
+  #middle: ByteString | undefined;
+  #tail: ByteString | undefined;
   readonly #isPlain: IsPlainFrame;
-  #form: Form | undefined;
   #seen = 0;
   readonly #firstLearned: number;
 
@@ -59,9 +55,10 @@ export class OrdinaryFrames {
    * `from` if a frame of any other form begins there, and until a form has been learned.
    */
   read(bytes: Uint8Array, from: number, to: number, into: TokenId[]): number {
-    const form = this.#form;
-    if (form === undefined) return from;
-    const { head, middle, tail } = form;
+    const head = this.#head;
+    const middle = this.#middle;
+    const tail = this.#tail;
+    if (head === undefined || middle === undefined || tail === undefined) return from;
     const view = viewOf(bytes);
     let frame = from;
     while (head.isAt(view, frame, to)) {
@@ -95,11 +92,9 @@ export class OrdinaryFrames {
     // Another text in the place of a string is another string, and so with ids: what holds for these holds for any.
     const sample = head + ANY_TEXT + middle + ANY_IDS.join(",") + tail;
     if (!this.#isPlain(sample, ANY_TEXT, ANY_IDS)) return;
-    this.#form = {
-      head: new ByteString(PREFIX + head),
-      middle: shared(middle),
-      tail: shared(`${tail}\n\n`),
-    };
+    this.#head = new ByteString(PREFIX + head);
+    this.#middle = shared(middle);
+    this.#tail = shared(`${tail}\n\n`);
   }
 }
 

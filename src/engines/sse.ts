@@ -46,16 +46,17 @@ const STREAM = { stream: true };
  * everything else: events that are cut by a read, comments, other fields, several lines, carriage returns.
  */
 class SseSplitter implements Splitter {
+  // What each read needs comes first, on neighbouring lines of the cache.
   readonly #whole: WholeEventReader;
-  /** Only where a read has ended within a character. */
-  #decoder: InstanceType<typeof TextDecoder> | undefined;
+  #consumer: (event: string) => void = () => {};
+  #count = 0;
   #isWithinCharacter = false;
-  #parser: EventSourceParser | undefined;
   /** The parser may hold the beginning of an event. */
   #isWithinEvent = false;
   #isAtBeginning = true;
-  #consumer: (event: string) => void = () => {};
-  #count = 0;
+  /** Only where a read has ended within a character. */
+  #decoder: InstanceType<typeof TextDecoder> | undefined;
+  #parser: EventSourceParser | undefined;
 
   constructor(whole: WholeEventReader) {
     this.#whole = whole;

@@ -28,9 +28,17 @@ type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The handler of one request: turns the client's calls into a {@link TransportResponse}. */
 export class Exchange {
+  // What each read needs comes first, on neighbouring lines of the cache.
+  readonly #isBufferShared: boolean;
+  /** `head` until the response begins; `over` once it has ended, failed or was aborted by us. */
+  #stage: "head" | "body" | "over" = "head";
+  #discarding = false;
+  /** A flush is scheduled, or waits for room. */
+  #flushing = false;
+  /** Receives the body. */
+  #consumer: BytesConsumer | undefined;
   /** Without its body, which would be kept as long as the response lasts. */
   readonly #request: ExchangeTarget;
-  readonly #isBufferShared: boolean;
   /** Undefined once the response has begun. */
   #response: PromiseWithResolvers<TransportResponse> | undefined;
   readonly #onAbort = (): void => this.#giveUp(this.#request.signal.reason);
@@ -38,18 +46,11 @@ export class Exchange {
   #headers: ResponseHeaders | undefined;
   #isSuccess = false;
   #controller: ExchangeController | undefined;
-  /** `head` until the response begins; `over` once it has ended, failed or was aborted by us. */
-  #stage: "head" | "body" | "over" = "head";
   #failure: { readonly error: unknown } | undefined;
   #unread: Uint8Array[] = [];
   #unreadBytes = 0;
-  #discarding = false;
-  /** Receives the body. */
-  #consumer: BytesConsumer | undefined;
   /** Settles at the end of the body. */
   #pumped: PromiseWithResolvers<void> | undefined;
-  /** A flush is scheduled, or waits for room. */
-  #flushing = false;
 
   /**
    * @param isBufferShared the client calls once per read, with bytes that are overwritten after the call. They are

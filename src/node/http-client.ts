@@ -85,19 +85,20 @@ export class HttpClient {
 
 /** A socket, and the request that it is used for. */
 class Connection implements ExchangeController {
+  // What each read needs comes first, on neighbouring lines of the cache.
+  /** Undefined while the connection is idle. */
+  #exchange: Exchange | undefined;
+  #response = new ResponseReader();
+  #hasHead = false;
+  /** Nothing has arrived since the timer has fired. */
+  #isSilent = true;
   readonly host: string;
   isOpen = true;
   paused = false;
   readonly #client: HttpClient;
   readonly #socket: Socket;
-  /** Undefined while the connection is idle. */
-  #exchange: Exchange | undefined;
-  #response = new ResponseReader();
-  #hasHead = false;
   #idleMs = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Nothing has arrived since the timer has fired. */
-  #isSilent = true;
 
   /** Connects for an exchange. {@link send} is called with its request once the connection is established. */
   constructor(client: HttpClient, url: URL, exchange: Exchange, buffer: Buffer) {

@@ -26,41 +26,46 @@ const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) =>
 
 const NO_HEADERS: Record<string, string> = Object.freeze(Object.create(null));
 
-type State =
-  | "status"
-  | "header"
-  | "length"
-  | "until-close"
-  | "chunk-size"
-  | "chunk-extension"
-  | "chunk-size-lf"
-  | "chunk"
-  | "chunk-cr"
-  | "chunk-lf"
-  | "trailer";
+/** Numbers, because storing a string also touches the memory page that it is in. */
+const State = {
+  status: 0,
+  header: 1,
+  length: 2,
+  untilClose: 3,
+  chunkSize: 4,
+  chunkExtension: 5,
+  chunkSizeLf: 6,
+  chunk: 7,
+  chunkCr: 8,
+  chunkLf: 9,
+  trailer: 10,
+} as const;
+
+type State = (typeof State)[keyof typeof State];
 
 /** Parses one response. Bare line feeds and ambiguous lengths are errors. */
 export class ResponseReader {
-  /** 0 until the head is complete. */
-  status = 0;
+  // What each read needs comes first, on neighbouring lines of the cache.
+  #state: State = State.status;
+  /** Missing bytes of the body or the chunk. -1: its length is not known, or has no digit yet. */
+  #left = -1;
   hasEnded = false;
   failure: Error | undefined;
+  /** 0 until the head is complete. */
+  status = 0;
+  /** Where the bytes of the body begin, and end, in those that were decoded last. */
+  bodyFrom = 0;
+  bodyTo = 0;
   /** The response does not end with the connection. */
   isPersistent = false;
   /** How long the connection may be kept after the response. */
   keepAliveMs = 0;
-  /** Where the bytes of the body begin, and end, in those that were decoded last. */
-  bodyFrom = 0;
-  bodyTo = 0;
   #headers: Record<string, string> = Object.create(null);
-  #state: State = "status";
   /** The beginning of an incomplete line. */
   #line = "";
   #isHttp11 = false;
   #nextStatus = 0;
   #headerChars = 0;
-  /** Missing bytes of the body or the chunk. -1: its length is not known, or has no digit yet. */
-  #left = -1;
 
   /**
    * Reads the first `length` bytes, and moves those of the body together in place, from {@link bodyFrom} to {@link bodyTo}.
@@ -73,9 +78,9 @@ export class ResponseReader {
     try {
       while (at < length && !this.hasEnded) {
         switch (this.#state) {
-          case "chunk":
-          case "length":
-          case "until-close": {
+          case State.chunk:
+          case State.length:
+          case State.untilClose: {
             const rest = length - at;
             const size = this.#left === -1 ? rest : Math.min(this.#left, rest);
             if (end === 0) begin = end = at;
@@ -85,30 +90,30 @@ export class ResponseReader {
             if (this.#left === -1) break;
             this.#left -= size;
             if (this.#left > 0) break;
-            if (this.#state === "chunk") this.#state = "chunk-cr";
+            if (this.#state === State.chunk) this.#state = State.chunkCr;
             else this.hasEnded = true;
             break;
           }
-          case "chunk-cr":
+          case State.chunkCr:
             if (at + 1 < length && bytes[at] === CR && bytes[at + 1] === LF) {
               at = this.#readSizeLine(bytes, at + 2, length);
-            } else this.#expect(bytes[at++], CR, "chunk-lf");
+            } else this.#expect(bytes[at++], CR, State.chunkLf);
             break;
-          case "chunk-lf":
-            this.#expect(bytes[at++], LF, "chunk-size");
+          case State.chunkLf:
+            this.#expect(bytes[at++], LF, State.chunkSize);
             this.#left = -1;
             break;
-          case "chunk-size": {
+          case State.chunkSize: {
             const next = this.#left === -1 ? this.#readSizeLine(bytes, at, length) : at;
             if (next === at) this.#readSize(bytes[at++] ?? 0);
             else at = next;
             break;
           }
-          case "chunk-extension":
+          case State.chunkExtension:
             this.#skipExtension(bytes[at++] ?? 0);
             break;
-          case "chunk-size-lf":
-            this.#expect(bytes[at++], LF, this.#left === 0 ? "trailer" : "chunk");
+          case State.chunkSizeLf:
+            this.#expect(bytes[at++], LF, this.#left === 0 ? State.trailer : State.chunk);
             break;
           default:
             at = this.#readLine(bytes, at, length);
@@ -135,8 +140,8 @@ export class ResponseReader {
 
   /** Called when the connection ends. Returns why the response is incomplete, if it is. */
   end(): Error | undefined {
-    if (this.#state === "until-close") return undefined;
-    return this.#state === "length"
+    if (this.#state === State.untilClose) return undefined;
+    return this.#state === State.length
       ? new Error("Response body length does not match content-length header")
       : toProtocolError("Invalid EOF state");
   }
@@ -146,7 +151,7 @@ export class ResponseReader {
    * read, where it is cut by the end of the bytes, and for anything else.
    */
   #readSizeLine(bytes: Buffer, from: number, length: number): number {
-    this.#state = "chunk-size";
+    this.#state = State.chunkSize;
     this.#left = -1;
     const most = Math.min(length - 1, from + MOST_DIGITS);
     let at = from;
@@ -158,7 +163,7 @@ export class ResponseReader {
     }
     if (size === 0 || at + 1 >= length || bytes[at] !== CR || bytes[at + 1] !== LF) return from;
     this.#left = size;
-    this.#state = "chunk";
+    this.#state = State.chunk;
     return at + 2;
   }
 
@@ -175,12 +180,12 @@ export class ResponseReader {
     } else if (this.#left === -1 || (byte !== CR && byte !== SEMICOLON)) {
       throw toProtocolError("Invalid character in chunk size");
     } else {
-      this.#state = byte === CR ? "chunk-size-lf" : "chunk-extension";
+      this.#state = byte === CR ? State.chunkSizeLf : State.chunkExtension;
     }
   }
 
   #skipExtension(byte: number): void {
-    if (byte === CR) this.#state = "chunk-size-lf";
+    if (byte === CR) this.#state = State.chunkSizeLf;
     else if (byte < 32 && byte !== TAB)
       throw toProtocolError("Invalid character in chunk extensions");
   }
@@ -188,7 +193,7 @@ export class ResponseReader {
   /** Reads a line of text to its end, or to the end of the bytes. Returns where it stopped. */
   #readLine(bytes: Buffer, at: number, length: number): number {
     // Line breaks before the response are tolerated.
-    const isBefore = this.#state === "status" && this.#line === "";
+    const isBefore = this.#state === State.status && this.#line === "";
     if (isBefore && (bytes[at] === CR || bytes[at] === LF)) return at + 1;
     // Beyond `length` are bytes of former reads.
     const found = bytes.indexOf(LF, at);
@@ -197,16 +202,16 @@ export class ResponseReader {
     this.#line += bytes.toString("latin1", at, end === -1 ? length : end);
     if (this.#line.length > MAX_LINE_CHARS) throw toOverflowError();
     // Only while it is short: a line that arrives byte by byte is not read again for each of them.
-    if (isNew && this.#state === "status" && !beginsStatus(this.#line)) {
+    if (isNew && this.#state === State.status && !beginsStatus(this.#line)) {
       throw toProtocolError("Expected HTTP/");
     }
     if (end === -1) return length;
     if (!this.#line.endsWith("\r")) throw toProtocolError("Missing expected CR");
     const line = this.#line.slice(0, -1);
     this.#line = "";
-    if (this.#state === "status") this.#readStatus(line);
+    if (this.#state === State.status) this.#readStatus(line);
     else if (line !== "") this.#readHeader(line);
-    else if (this.#state === "trailer") this.hasEnded = true;
+    else if (this.#state === State.trailer) this.hasEnded = true;
     else this.#endHead();
     return end + 1;
   }
@@ -216,7 +221,7 @@ export class ResponseReader {
     if (version === undefined) throw toProtocolError("Invalid status line");
     this.#isHttp11 = version === "1.1";
     this.#nextStatus = Number(status);
-    this.#state = "header";
+    this.#state = State.header;
   }
 
   #readHeader(line: string): void {
@@ -225,7 +230,7 @@ export class ResponseReader {
     this.#headerChars += field.length + value.length;
     if (this.#headerChars >= maxHeaderSize) throw toOverflowError();
     const name = field.toLowerCase();
-    if (this.#state === "header") {
+    if (this.#state === State.header) {
       const former = this.#headers[name];
       this.#headers[name] = former === undefined ? value : `${former}, ${value}`;
     } else if (name === "content-length") throw toLengthError();
@@ -243,14 +248,14 @@ export class ResponseReader {
     if (status < 102) throw new Error("bad response");
     if (status < 200) {
       this.#headers = Object.create(null);
-      this.#state = "status";
+      this.#state = State.status;
       return;
     }
     this.status = status;
     this.#left = Number(length ?? -1);
-    if (encoding !== undefined && CHUNKED_LAST.test(encoding)) this.#state = "chunk-size";
-    else this.#state = length === undefined ? "until-close" : "length";
-    let hasLength = this.#state !== "until-close";
+    if (encoding !== undefined && CHUNKED_LAST.test(encoding)) this.#state = State.chunkSize;
+    else this.#state = length === undefined ? State.untilClose : State.length;
+    let hasLength = this.#state !== State.untilClose;
     if (status === 204 || status === 304) {
       this.hasEnded = true;
       // A server that declares a body may send it.
