@@ -31,6 +31,11 @@ export interface FrameHints {
   watcher?: FrameWatcher | undefined;
 }
 
+/** All fields are there from the beginning: V8 would keep one that is added later in a second object. */
+export function createFrameHints(): FrameHints {
+  return { isLast: false, asciiFrame: undefined, watcher: undefined };
+}
+
 /** Is told of the frames of a response. */
 export interface FrameWatcher {
   /** Is told first where a stream has many frames. It is one for all streams, so that nothing of the watcher is touched for them. */

@@ -17,7 +17,7 @@ import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
 import { wantedSummary, withSummaries } from "../reasoning-summary.ts";
-import { type FrameHints, sseFrame, sseResponse } from "../sse.ts";
+import { createFrameHints, type FrameHints, sseFrame, sseResponse } from "../sse.ts";
 import { createStages } from "../stages.ts";
 import { untilAnyBegun } from "../until-begun.ts";
 import { CODE_TOOL } from "../client-builtins.ts";
@@ -124,7 +124,7 @@ export function chatCompletions(deps: ChatCompletionsDeps): Hono<ApiEnv> {
         patienceMs: deps.keepAliveMs,
         signal: abort.signal,
       });
-      const hints: FrameHints = { isLast: false };
+      const hints = createFrameHints();
       return sseResponse(c, toFrames(begun, options, abort, hints), {
         hints,
         keepAliveMs: deps.keepAliveMs,

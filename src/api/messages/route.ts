@@ -13,7 +13,7 @@ import { describeError, describeTurnFailure, RequestError } from "../errors.ts";
 import type { HostedDeps } from "../hosted-tools.ts";
 import type { CountedLists, RequestLimits } from "../limits.ts";
 import { readRequest } from "../parse-request.ts";
-import { type FrameHints, sseResponse } from "../sse.ts";
+import { createFrameHints, type FrameHints, sseResponse } from "../sse.ts";
 import { createStages, type Stages } from "../stages.ts";
 import { untilBegun } from "../until-begun.ts";
 import type { MediaInput } from "./block-text.ts";
@@ -92,7 +92,7 @@ export function messages(deps: MessagesDeps): Hono<ApiEnv> {
     }
     // Until the engine has accepted the request, its error can still be an HTTP status.
     const begun = await untilBegun(events, { patienceMs: deps.keepAliveMs, signal });
-    const hints: FrameHints = { isLast: false };
+    const hints = createFrameHints();
     return sseResponse(c, toFrames(begun, options, hints), {
       hints,
       keepAlive: PING,
