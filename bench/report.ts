@@ -79,11 +79,16 @@ function textTables({ text }: Results): string[] {
   const titles = CORPORA.map(({ title }) => title);
   const names = CORPORA.map(({ name }) => name);
   const growth = Object.entries(text.growth).map(([kind, times]) => [kind, ...times.map(toCell)]);
-  const worst = Object.entries(text.worst["own"] ?? {}).map(([kind, ms]) => [kind, toCell(ms)]);
+  const { own: worst100Kb = {} } = text.worst100Kb;
+  const worst = Object.entries(text.worst["own"] ?? {}).map(([kind, ms]) => [
+    kind,
+    toCell(worst100Kb[kind]),
+    toCell(ms),
+  ]);
   return [
     `### Encoding uncached text, MB/s\n\n${byEncoder(text.unseen, names, titles)}`,
     `### Encoding the same text again, MB/s\n\n${byEncoder(text.repeated, names, titles)}`,
-    `### 100,000 characters without anything that ends a piece, ms\n\n${table(["", "own"], worst)}`,
+    `### Text without anything that ends a piece, ms\n\n${table(["", "100 KB of UTF-8", "100,000 characters"], worst)}`,
     `### Growth: ms for 50,000 characters and 2, 4, 8 times as many\n\n${table(["", "×1", "×2", "×4", "×8"], growth)}`,
     `### Cold start, each in a fresh process\n\n${byEncoder(
       text.coldStart,

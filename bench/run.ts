@@ -78,7 +78,7 @@ function streamingOptions() {
     settleMs: given.quick ? 300 : 1000,
     asks: given.quick ? 100 : 1000,
     warmUpRequests: given.quick ? 1000 : 10_000,
-    windows: Number(given.windows ?? (given.quick ? 8 : 5)),
+    windows: Number(given.windows ?? (given.quick ? 6 : 5)),
     sameWindowMs: given.quick ? 500 : 800,
     enginePort: Number(given["engine-port"]),
     onProgress,

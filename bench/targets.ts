@@ -63,7 +63,7 @@ export function judge(results: Results): Verdict[] {
     most: target.most / target.of,
     unit: `× ${other}`,
   });
-  const worst = Object.values(results.text?.worst["own"] ?? {}).map((each) => each.median);
+  const worst = Object.values(results.text?.worst100Kb["own"] ?? {}).map((each) => each.median);
   const ready = (name: string): number | undefined =>
     results.text?.coldStart[name]?.["readyMs"]?.median;
   const turn = (tokens: number, column: string): number | undefined =>

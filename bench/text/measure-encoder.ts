@@ -11,6 +11,8 @@ export interface EncoderNumbers {
   readonly repeated: Readonly<Record<string, number>>;
   /** Milliseconds for 100,000 characters, by kind; only of encoders that can. */
   readonly worst: Readonly<Record<string, number>>;
+  /** The same for 100 KB of UTF-8, which are fewer characters. */
+  readonly worst100Kb: Readonly<Record<string, number>>;
   /** Milliseconds of 1, 2, 4 and 8 times 50,000 characters. */
   readonly growth: Readonly<Record<string, readonly number[]>>;
 }
@@ -26,7 +28,8 @@ const encoder = await loadEncoder(name);
 const isOwn = name === "own";
 process.send?.({
   ...throughput(encoder),
-  worst: isOwn ? worstCases(encoder) : {},
+  worst: isOwn ? worstCases(encoder, (text) => text) : {},
+  worst100Kb: isOwn ? worstCases(encoder, toBytesOfWorstSize) : {},
   growth: isOwn ? growths(encoder) : {},
 } satisfies EncoderNumbers);
 
@@ -59,13 +62,20 @@ function split(corpus: Corpus, text: string): string[] {
   );
 }
 
-function worstCases(by: LoadedEncoder): Record<string, number> {
+function worstCases(by: LoadedEncoder, cut: (text: string) => string): Record<string, number> {
   return Object.fromEntries(
     Object.entries(WORST).map(([kind, create]) => {
-      const text = create(WORST_SIZE, process.pid);
+      const text = cut(create(WORST_SIZE, process.pid));
       return [kind, Math.min(run(by, [text]), run(by, [text]), run(by, [text]))];
     }),
   );
+}
+
+/** Its beginning, of that many bytes at most. */
+function toBytesOfWorstSize(text: string): string {
+  const bytes = Buffer.from(text).subarray(0, WORST_SIZE);
+  // A character that is cut off is left out.
+  return new TextDecoder().decode(bytes, { stream: true });
 }
 
 function growths(by: LoadedEncoder): Record<string, number[]> {

@@ -15,6 +15,7 @@ export interface TextResults {
   readonly unseen: Table;
   readonly repeated: Table;
   readonly worst: Table;
+  readonly worst100Kb: Table;
   readonly growth: Readonly<Record<string, readonly Measured[]>>;
   readonly coldStart: Table;
 }
@@ -37,6 +38,7 @@ export async function runText({ rounds, onProgress }: TextOptions): Promise<Text
     unseen: toTable(numbers, (each) => each.unseen),
     repeated: toTable(numbers, (each) => each.repeated),
     worst: toTable(numbers, (each) => each.worst),
+    worst100Kb: toTable(numbers, (each) => each.worst100Kb),
     growth: toGrowth(numbers["own"] ?? []),
     coldStart: toTable(starts, (each) => ({ ...each })),
   };
