@@ -30,6 +30,5 @@ export function toJsonText(text: string): string {
 
 /** Whether a text has as many bytes as characters. */
 export function isAscii(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex
-  return /^[\0-\x7f]*$/.test(text);
+  return /^\p{ASCII}*$/u.test(text);
 }

@@ -45,8 +45,7 @@ export class TurnTrace implements TurnListener, IdJournal {
 
   readonly headers = (): Readonly<Record<string, string>> => this.#headers;
 
-  /** Called for every token: what is not needed must cost nothing. */
-  /** All that matters of ids is that there are some. */
+  /** Called for every token: all that matters of ids is that there are some. */
   noteParsed(): boolean {
     if (this.#call?.hasTokens === false) this.#call.firstTokens();
     return true;
