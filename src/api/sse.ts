@@ -27,37 +27,38 @@ export interface FrameHints {
   isLast: boolean;
   /** A frame of which all characters are ASCII, so that its bytes need not be counted, which takes 1,400 instructions. */
   asciiFrame?: string | undefined;
+  /**
+   * Of a frame that only adds the text of one id to the open part, the number that the listener of its turn has given to the
+   * id. Otherwise 0.
+   */
+  token: number;
   /** Who is told how frames are made. Set before the first one is asked for, where frames are recorded. */
   watcher?: FrameWatcher | undefined;
 }
 
 /** All fields are there from the beginning: V8 would keep one that is added later in a second object. */
 export function createFrameHints(): FrameHints {
-  return { isLast: false, asciiFrame: undefined, watcher: undefined };
+  return { isLast: false, asciiFrame: undefined, token: 0, watcher: undefined };
 }
 
 /** Is told of the frames of a response. */
 export interface FrameWatcher {
-  /** Is told first where a stream has many frames. It is one for all streams, so that nothing of the watcher is touched for them. */
-  readonly journal: FrameJournal;
-  /** The number that the journal knows the stream by. */
-  readonly row: number;
+  /**
+   * If the frame that is being written has this number as its hint, it is counted here and need not be told of. One small
+   * object, because it is all that is touched for such a frame.
+   */
+  readonly sent: { next: number };
   /** Before a frame is written. */
   noteEvents(frame: string): void;
-  /**
-   * The next frame has this form, this text as JSON and this length, or contains what has. Returns the number that the journal
-   * knows the form by.
-   */
-  noteForm(form: EventForm, text: string, json: string, frameLength: number): number;
-  /** The client has no room for more. */
-  noteWaiting(): void;
+  /** Further frames that have a number as their hint have this form, with the text of their id as JSON. */
+  noteForm(form: EventForm): void;
 }
 
-export interface FrameJournal {
-  /** The same as the watcher's `noteForm`. Returns false if the form, by its number, is not that of the stream's frames. */
-  noteMade(row: number, form: number, text: string, json: string, frameLength: number): boolean;
-  /** The same as the watcher's `noteEvents`. Returns false unless the frame is known by its length. */
-  noteWritten(row: number, frameLength: number): boolean;
+/** Tells of a frame that is being written. */
+export function noteFrame(watcher: FrameWatcher, frame: string, hints?: FrameHints): void {
+  const { sent } = watcher;
+  if (hints?.token === sent.next) sent.next += 1;
+  else watcher.noteEvents(frame);
 }
 
 /** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */
@@ -144,6 +145,7 @@ export function toFrame(keepAlive: string | (() => string)): string {
 function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream {
   const {
     frames,
+    hints,
     watcher,
     keepAliveMs,
     keepAlive: ping = KEEP_ALIVE,
@@ -183,10 +185,9 @@ function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream 
         await frames.pushTo((frame) => {
           if (left) return false;
           quiet = false;
-          watcher?.noteEvents(frame);
+          if (watcher !== undefined) noteFrame(watcher, frame, hints);
           controller.enqueue(encoder.encode(frame));
           if (hasRoom()) return true;
-          watcher?.noteWaiting();
           room = Promise.withResolvers();
           return room.promise;
         });

@@ -7,7 +7,7 @@ import type { Layout } from "../harmony/render.ts";
 import type { CacheSalts } from "../turn/cache-salt.ts";
 import { countPromptTokens } from "../turn/count.ts";
 import { renderPrompt } from "../turn/prompt.ts";
-import type { IdJournal, OnFact, TurnListener } from "../turn/facts.ts";
+import type { OnFact, TokenListener, TurnListener } from "../turn/facts.ts";
 import { type RunDeps, runTurn } from "../turn/run.ts";
 import { createPause, type Pause } from "../turn/slices.ts";
 import { DEFAULT_STEERING, type Steering } from "../turn/steering.ts";
@@ -149,15 +149,30 @@ function joinListeners(
     inner.onFact(fact);
     outer.onFact(fact);
   };
-  const noteParsed: IdJournal["noteParsed"] = (_, tokens) => {
-    for (const { journal, row, onFact: tell } of [inner, outer]) {
-      if (journal.noteParsed(row, tokens)) continue;
-      tell(tokens);
-      tell({ type: "parsed", tokens });
-    }
-    return true;
+  return { onFact, tokens: joinTokens(inner.tokens, outer.tokens) };
+}
+
+/** One of them may give numbers. Who is not told of ids together is told of each, and so is the other. */
+function joinTokens(
+  inner: TokenListener | undefined,
+  outer: TokenListener | undefined,
+): TokenListener | undefined {
+  if (inner === undefined || outer === undefined) return undefined;
+  return {
+    clock: inner.clock ?? outer.clock,
+    begin(holder) {
+      const number = inner.begin(holder);
+      return outer.begin(holder) || number;
+    },
+    noteTokens(...told) {
+      inner.noteTokens(...told);
+      outer.noteTokens(...told);
+    },
+    noteRead(tokens) {
+      inner.noteRead(tokens);
+      outer.noteRead(tokens);
+    },
   };
-  return { onFact, journal: { noteParsed }, row: 0 };
 }
 
 export function createModels(options: readonly ModelOptions[], deps: ModelsDeps): Models {

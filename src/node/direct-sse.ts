@@ -43,8 +43,7 @@ async function writeFrames(
   { frames, hints, watcher, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
 ): Promise<void> {
   const client = new Client(outgoing, head);
-  const journal = watcher?.journal;
-  const row = watcher?.row ?? 0;
+  const sent = watcher?.sent;
   let quiet = false;
   const keepAlive = setInterval(() => {
     if (quiet && !client.isFull) client.write(toFrame(ping));
@@ -57,10 +56,10 @@ async function writeFrames(
     await frames.pushTo((frame) => {
       if (outgoing.destroyed) return false;
       quiet = false;
-      if (journal?.noteWritten(row, frame.length) === false) watcher?.noteEvents(frame);
-      if (client.write(frame, hints)) return true;
-      watcher?.noteWaiting();
-      return client.drained();
+      // As `noteFrame`, without the watcher itself.
+      if (sent !== undefined && sent.next === hints?.token) sent.next += 1;
+      else watcher?.noteEvents(frame);
+      return client.write(frame, hints) || client.drained();
     });
     client.end();
   } catch (error) {

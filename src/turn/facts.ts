@@ -25,15 +25,30 @@ type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 /** Who listens to a turn. */
 export interface TurnListener {
   readonly onFact: OnFact;
-  /** Is offered the ids of ordinary reads first. It is one for all turns, so that nothing of the listener is touched for them. */
-  readonly journal: IdJournal;
-  /** The number that the journal knows the turn by. */
-  readonly row: number;
+  /** Takes ordinary reads, which then are no facts. */
+  readonly tokens?: TokenListener | undefined;
 }
 
-export interface IdJournal {
-  /** Notes ids that the turn has read and parsed. Returns false if they are to be told as facts: `ids`, then `parsed`. */
-  noteParsed(row: number, tokens: IdTokens): boolean;
+/** Is told of nearly all ids many at once: see `token-notes.ts`. */
+export interface TokenListener {
+  /** Gives the times of ids. Absent: they do not matter. */
+  readonly clock: { recent(): number } | undefined;
+  /** The holder begins to note ids. Returns the number of the first; each following one has the next. 0: they have none. */
+  begin(holder: TokenHolder): number;
+  /**
+   * Ids of the vocabulary that the turn has read one by one and parsed, or will have when it reads anything else: those since
+   * `begin`.
+   *
+   * @param notes a time and an id of each; more may follow
+   */
+  noteTokens(notes: readonly number[], count: number): void;
+  /** A read that the turn has parsed. Told in order. */
+  noteRead(tokens: IdTokens): void;
+}
+
+export interface TokenHolder {
+  /** Tells of what it has noted. */
+  tell(): void;
 }
 
 export type TurnFact =

@@ -18,7 +18,7 @@
 import type { EngineTokens } from "../engines/engine.ts";
 import type { Consumer, Demand } from "../streams/push-stream.ts";
 import { type TokenId, tokenText } from "../tokenizer/index.ts";
-import type { IdJournal } from "./facts.ts";
+import { TokenNotes } from "./token-notes.ts";
 import type { TurnEvent } from "./turn.ts";
 import type { TurnOutput } from "./turn-output.ts";
 import type { TurnState } from "./turn-state.ts";
@@ -41,8 +41,8 @@ export class OrdinaryReads {
   #consumer: Consumer<TurnEvent>;
   // Of the state, which need not be touched for a deferred id.
   readonly #output: TurnOutput;
-  readonly #journal: IdJournal | undefined;
-  readonly #row: number;
+  /** While somebody listens. */
+  readonly #notes: TokenNotes | undefined;
 
   /**
    * @param isEnough is asked at each check of the repetition guard, and at the end of a read that is not deferred; after
@@ -53,8 +53,7 @@ export class OrdinaryReads {
     this.#isEnough = isEnough;
     this.#output = state.output;
     this.#consumer = state.output.consumer;
-    this.#journal = state.journal;
-    this.#row = state.row;
+    if (state.tokens !== undefined) this.#notes = new TokenNotes(state.tokens);
   }
 
   /** Whether ids are being deferred, so that neither has the turn ended nor has enough been read. */
@@ -70,8 +69,10 @@ export class OrdinaryReads {
     if (tokens.type !== "ids" || tokens.logprobs !== undefined) return undefined;
     const text = this.#defer(tokens.ids);
     if (text === "") return this.#read(tokens);
-    this.#report(tokens, tokens.ids);
-    return this.#output.deliver({ type: "part-delta", text }, this.#consumer);
+    const token = this.#notes && this.#note(tokens, this.#notes);
+    const demand = this.#output.deliver({ type: "part-delta", text, token }, this.#consumer);
+    if (this.#length === this.#room) this.#readDeferred();
+    return demand;
   }
 
   /** Reads what is deferred. To be called before anything else reads or changes the turn. */
@@ -101,11 +102,14 @@ export class OrdinaryReads {
       this.#ids[this.#length + at] = id;
     }
     this.#length = length;
-    if (length === this.#room) {
-      this.settle();
-      if (!this.#isEnough()) this.#makeRoom();
-    }
     return text;
+  }
+
+  /** Reads all that are deferred, because the repetition guard has to check or there is no room for more. */
+  #readDeferred(): void {
+    this.settle();
+    if (this.#notes?.areMany === true) this.#notes.tell();
+    if (!this.#isEnough()) this.#makeRoom();
   }
 
   #read(tokens: IdTokens): Demand | undefined {
@@ -149,12 +153,19 @@ export class OrdinaryReads {
     this.#room = Math.min(MOST_DEFERRED, this.#state.repetition?.idsUntilCheck ?? MOST_DEFERRED);
   }
 
-  /** @param read those of the tokens that the turn has read, or will. */
+  /** Notes a read whose ids were deferred. Returns the number of its id if it has but one. */
+  #note(tokens: IdTokens, notes: TokenNotes): number | undefined {
+    const { ids, cachedTokens } = tokens;
+    if (ids.length === 1 && cachedTokens === undefined) return notes.add(ids[0] ?? 0);
+    this.#report(tokens, ids);
+    return undefined;
+  }
+
+  /** @param read those of the tokens that the turn has read, or will */
   #report(tokens: IdTokens, read: readonly TokenId[]): void {
-    const journal = this.#journal;
-    if (journal === undefined) return;
-    if (read === tokens.ids && journal.noteParsed(this.#row, tokens)) return;
-    const { onFact } = this.#state;
+    const { onFact, tokens: listener } = this.#state;
+    this.#notes?.tell();
+    if (read === tokens.ids && listener !== undefined) return listener.noteRead(tokens);
     onFact?.(tokens);
     onFact?.({ type: "parsed", tokens: { type: "ids", ids: read } });
   }

@@ -169,7 +169,8 @@ class Emitter implements PartEmitter {
       !this.#isHeld(part);
     if (!isPlain) return undefined;
     this.#text.push(text);
-    return { type: "part-delta", text };
+    // With all members of a delta whose id has a number: V8 finds those of a few kinds of objects faster.
+    return { type: "part-delta", text, token: undefined };
   }
 
   addEmitted(ids: readonly TokenId[]): void {

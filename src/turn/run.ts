@@ -181,8 +181,7 @@ function prepare(
     builtins,
     pause: deps.pause,
     onFact,
-    journal: listener?.journal,
-    row: listener?.row ?? 0,
+    tokens: listener?.tokens,
     repetition: steering.repetitionGuard
       ? createRepetitionGuard(engine.capabilities.idsOut)
       : undefined,

@@ -5,7 +5,7 @@ import type { Demand } from "../streams/push-stream.ts";
 import type { MessagePrefixes } from "../harmony/message-prefixes.ts";
 import type { InputEnd } from "../harmony/parse.ts";
 import type { Renderer } from "../harmony/render.ts";
-import type { IdJournal, OnFact } from "./facts.ts";
+import type { OnFact, TokenListener } from "./facts.ts";
 import type { TokenId, Tokenizer } from "../tokenizer/index.ts";
 import type { BuiltinRuns } from "./builtin-runs.ts";
 import type { Stage } from "./next-step.ts";
@@ -45,8 +45,7 @@ export interface TurnState {
   /** Absent: nobody listens. */
   readonly onFact: OnFact | undefined;
   /** Of the same listener. */
-  readonly journal: IdJournal | undefined;
-  readonly row: number;
+  readonly tokens: TokenListener | undefined;
   readonly repetition: RepetitionGuard | undefined;
   /** Constraint for the whole turn, if the engine supports it and the operator enabled it. */
   readonly singleCallConstraint: Constraint | undefined;

@@ -155,6 +155,8 @@ export type TurnEvent =
       readonly logprobs?: readonly TokenLogprob[];
       /** Citations that end in this text. */
       readonly citations?: readonly Citation[];
+      /** The text is that of one id, to which the turn's listener has given this number. */
+      readonly token?: number | undefined;
     }
   | {
       readonly type: "part-end";

@@ -94,7 +94,7 @@ export function startTurn(
       steering: { ...DEFAULT_STEERING, ...steering },
       newCallId: () => `call_${++calls}`,
       pause,
-      ...(onFact && { listener: { onFact, journal: { noteParsed: () => false }, row: 0 } }),
+      ...(onFact && { listener: { onFact } }),
       ...(listener && { listener }),
       takesLongWay,
     },

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promi
 import { Hono } from "hono";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ApiEnv } from "../../src/api/client.ts";
-import { type FrameHints, sseResponse } from "../../src/api/sse.ts";
+import { createFrameHints, type FrameHints, sseResponse } from "../../src/api/sse.ts";
 import { createPushStream, type Consumer } from "../../src/streams/push-stream.ts";
 import type { FetchHandler } from "../../src/node/direct-sse.ts";
 import { listen } from "../../src/node/listen.ts";
@@ -26,7 +26,7 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
     c.header("x-from-middleware", "yes");
   });
   app.post("/", (c) => {
-    const hints: FrameHints = { isLast: false };
+    const hints = createFrameHints();
     const frames = createPushStream<string>((take) => write(take, hints));
     return sseResponse(c, frames, {
       hints,
@@ -39,7 +39,7 @@ async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 6
   app.post("/refused", (c) => {
     sseResponse(
       c,
-      createPushStream<string>((take) => write(take, { isLast: false })),
+      createPushStream<string>((take) => write(take, createFrameHints())),
       {
         keepAliveMs,
         clientIdleTimeoutMs,

@@ -17,7 +17,7 @@ import { parseJson } from "../../src/harmony/json.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
 import { ExchangeClock } from "../../src/telemetry/record/exchange-clock.ts";
-import { Journal, NO_ROW } from "../../src/telemetry/record/journal.ts";
+import { RecentClock } from "../../src/telemetry/record/recent-clock.ts";
 import { RecordBudget, RecordMemory } from "../../src/telemetry/record/limits.ts";
 import { TurnRecording } from "../../src/telemetry/record/recording.ts";
 import type { TurnListener } from "../../src/turn/facts.ts";
@@ -39,14 +39,16 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
   const facts: unknown[] = [];
   const parsed: EngineTokens[] = [];
   let error: unknown;
-  const journal = new Journal(() => 0);
   const memory = new RecordMemory(Infinity, () => false);
   const recording = new TurnRecording({
     budget: new RecordBudget(Infinity, memory),
-    journal,
-    clock: new ExchangeClock(() => 0),
-    exchange: NO_ROW,
+    clock: new ExchangeClock(new RecentClock(() => 0)),
+    exchange: undefined,
   });
+  const noteRead = (tokens: Extract<EngineTokens, { type: "ids" }>) => {
+    facts.push(tokens);
+    parsed.push({ type: "ids", ids: tokens.ids });
+  };
   const listener: TurnListener = {
     onFact(fact) {
       recording.onFact(fact);
@@ -54,21 +56,24 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
       else if (fact.type === "called") facts.push([fact.stage, fact.request.prompt.ids]);
       else if (fact.type !== "rendered") facts.push(fact);
     },
-    journal: {
-      noteParsed(row, tokens) {
-        const isNoted = journal.noteParsed(row, tokens);
-        if (isNoted) {
-          facts.push(tokens);
-          parsed.push(tokens);
+    tokens: {
+      clock: recording.clock,
+      begin: (holder) => recording.begin(holder),
+      noteTokens(notes, count) {
+        recording.noteTokens(notes, count);
+        for (let at = 0; at < count; at++) {
+          noteRead({ type: "ids", ids: [notes[at * 2 + 1] ?? 0] });
         }
-        return isNoted;
+      },
+      noteRead(tokens) {
+        recording.noteRead(tokens);
+        noteRead(tokens);
       },
     },
-    row: recording.row,
   };
   try {
     const running = startTurn(engine, turn, { ...options, listener });
-    for await (const event of running) events.push(event);
+    for await (const event of running) events.push(withoutNumber(event));
   } catch (thrown) {
     error = thrown;
   }
@@ -76,6 +81,13 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
   recording.flush();
   const calls = recording.calls.map(({ reads, used }) => ({ reads: [...reads.reads()], used }));
   return { events, facts, ids, calls, parser: recording.parser, error };
+}
+
+/** Only ids that were deferred have a number. */
+function withoutNumber(event: TurnEvent): TurnEvent {
+  if (event.type !== "part-delta") return event;
+  const { token: _, ...rest } = event;
+  return rest;
 }
 
 async function bothWays(createEngine: () => Engine, turn: Turn, options: RunOptions = {}) {

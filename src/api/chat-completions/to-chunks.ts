@@ -9,7 +9,7 @@ import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { EventForm } from "../../telemetry/record/event-form.ts";
-import type { FrameHints, FrameJournal } from "../sse.ts";
+import type { FrameHints, FrameWatcher } from "../sse.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { isAscii, isPlain } from "../json-text.ts";
 import { CallDeltas } from "./call-deltas.ts";
@@ -71,11 +71,9 @@ class ChoiceWriter implements ChunkWriter {
   readonly #options: ReplyOptions;
   readonly #index: number;
   readonly #hints: FrameHints | undefined;
-  readonly #journal: FrameJournal | undefined;
-  readonly #row: number;
-  /** Of frames that add to the open part only, and the number that the journal knows it by. */
-  #form: EventForm | undefined;
-  #formNumber = 0;
+  readonly #watcher: FrameWatcher | undefined;
+  /** The watcher knows the form of frames that only add text to the open part. */
+  #hasForm = false;
   readonly #calls: CallDeltas;
   /** What all chunks begin with. */
   readonly #top: string;
@@ -107,8 +105,7 @@ class ChoiceWriter implements ChunkWriter {
   constructor(options: ReplyOptions, index: number, hints: FrameHints | undefined) {
     this.#options = options;
     this.#hints = hints;
-    this.#journal = hints?.watcher?.journal;
-    this.#row = hints?.watcher?.row ?? 0;
+    this.#watcher = hints?.watcher;
     this.#index = index;
     this.#calls = new CallDeltas(options);
     this.#top = DATA + chunkPrefix(options);
@@ -116,6 +113,7 @@ class ChoiceWriter implements ChunkWriter {
   }
 
   push(event: TurnEvent): string {
+    this.#noteToken(0);
     switch (event.type) {
       case "start":
         return "";
@@ -137,13 +135,13 @@ class ChoiceWriter implements ChunkWriter {
 
   /** The engine has not reported a finish reason. */
   fail(error: ErrorDescription): string {
+    this.#noteToken(0);
     return this.#failed(error, "error");
   }
 
   #start({ part, sealed }: PartStart): string {
     this.#open = part;
-    this.#form = undefined;
-    this.#formNumber = 0;
+    this.#hasForm = this.#watcher === undefined;
     if (sealed !== undefined) this.#sealed.push({ text: sealed, isCall: false });
     switch (part.kind) {
       case "reasoning":
@@ -182,7 +180,7 @@ class ChoiceWriter implements ChunkWriter {
   #delta(event: Delta): string {
     switch (this.#open?.kind) {
       case "reasoning":
-        return this.#reasoning(event.text);
+        return this.#reasoning(event);
       case "preamble":
       case "content":
         return this.#content(event);
@@ -196,7 +194,7 @@ class ChoiceWriter implements ChunkWriter {
     }
   }
 
-  #reasoning(delta: string): string {
+  #reasoning({ text: delta, token }: Delta): string {
     if (this.#options.reasoning !== "text") return "";
     this.#hasReasoning = true;
     const shown = this.#takeSeparator() + delta;
@@ -211,15 +209,12 @@ class ChoiceWriter implements ChunkWriter {
     }
     const frame = this.#textHead + text + more + text + REASONING_TAIL;
     if (isOneWord) this.#noteAscii(frame);
-    if (this.#isUnknown(shown, text, frame)) {
-      const joints = mirrorReasoning ? [MIRROR, DETAIL] : [DETAIL];
-      this.#form ??= this.#createForm(joints, REASONING_TAIL);
-      this.#noteForm(this.#form, shown, text, frame);
-    }
+    if (this.#hasForm) this.#noteToken(token);
+    else this.#noteForm(mirrorReasoning ? [MIRROR, DETAIL] : [DETAIL], REASONING_TAIL);
     return frame;
   }
 
-  #content({ text, logprobs, citations }: Delta): string {
+  #content({ text, logprobs, citations, token }: Delta): string {
     this.#hasContent = true;
     const shown = this.#takeSeparator() + text;
     this.#length += shown.length;
@@ -228,7 +223,7 @@ class ChoiceWriter implements ChunkWriter {
       const frame = logprobs ? this.#withLogprobs(members, logprobs) : this.#frame(members);
       return citations ? frame + this.#annotations(citations) : frame;
     }
-    return this.#textFrame(shown, TAIL);
+    return this.#textFrame(shown, TAIL, token);
   }
 
   #callDelta(text: string): string {
@@ -237,15 +232,13 @@ class ChoiceWriter implements ChunkWriter {
   }
 
   /** A frame that adds a text to the open part, once, and nothing else. */
-  #textFrame(text: string, tail: string): string {
+  #textFrame(text: string, tail: string, token?: number): string {
     const isOneWord = isPlain(text);
     const json = isOneWord ? `"${text}"` : JSON.stringify(text);
     const frame = this.#textHead + json + tail;
     if (isOneWord) this.#noteAscii(frame);
-    if (this.#isUnknown(text, json, frame)) {
-      this.#form ??= this.#createForm(NO_JOINTS, tail);
-      this.#noteForm(this.#form, text, json, frame);
-    }
+    if (this.#hasForm) this.#noteToken(token);
+    else this.#noteForm(NO_JOINTS, tail);
     return frame;
   }
 
@@ -331,18 +324,16 @@ class ChoiceWriter implements ChunkWriter {
     if (this.#isAsciiHead && this.#hints !== undefined) this.#hints.asciiFrame = frame;
   }
 
-  /** Tells the journal of a frame. Returns whether it does not know the frame's form yet. */
-  #isUnknown(text: string, json: string, { length }: string): boolean {
-    return this.#journal?.noteMade(this.#row, this.#formNumber, text, json, length) === false;
+  /** Notes that the frame is that of an id with this number, or of none. */
+  #noteToken(token = 0): void {
+    if (this.#watcher !== undefined && this.#hints !== undefined) this.#hints.token = token;
   }
 
-  #noteForm(form: EventForm, text: string, json: string, frame: string): void {
-    this.#formNumber = this.#hints?.watcher?.noteForm(form, text, json, frame.length) ?? 0;
-  }
-
-  /** Of frames that are a text between the same strings. */
-  #createForm(joints: readonly string[], tail: string): EventForm {
-    return new EventForm({ head: this.#textHead, number: undefined, joints, tail });
+  /** Tells the watcher what further frames are made of that add text to the open part. */
+  #noteForm(joints: readonly string[], tail: string): void {
+    const form = new EventForm({ head: this.#textHead, number: undefined, joints, tail });
+    this.#watcher?.noteForm(form);
+    this.#hasForm = true;
   }
 
   #takeRole(): string {

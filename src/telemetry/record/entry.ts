@@ -3,7 +3,6 @@ import type { Pause } from "../../turn/slices.ts";
 import { type RecordChanges, seenOf, withoutSeen } from "./changes.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
-import { type Journal, NO_ROW } from "./journal.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ParsedAgain } from "./parse-again.ts";
 import type { RecordInput } from "./record-input.ts";
@@ -23,8 +22,6 @@ export interface EntryOptions {
   /** Version of the package. */
   readonly gateway: string;
   readonly findSource: FindSource;
-  /** Buffers the latest reads and writes. */
-  readonly journal: Journal;
   /** Yields to the event loop between slices. */
   readonly pause: Pause;
 }
@@ -63,14 +60,14 @@ export class Entry {
     return this.#isTurnOver && this.#isExchangeOver;
   }
 
-  beginTurn(model: string, clock: ExchangeClock): TurnRecording {
+  /** @param isFirst whether it is the first turn of its exchange */
+  beginTurn(model: string, clock: ExchangeClock, isFirst: boolean): TurnRecording {
     this.#model = model;
     this.#isTurnOver = false;
     this.#recording = new TurnRecording({
       budget: this.#begun.budget,
-      journal: this.#options.journal,
       clock,
-      exchange: this.#begun.exchange?.row ?? NO_ROW,
+      exchange: isFirst ? this.#begun.exchange : undefined,
     });
     return this.#recording;
   }
@@ -147,7 +144,6 @@ export class Entry {
 
   #input(): RecordInput {
     this.#recording?.flush();
-    this.#begun.exchange?.flush();
     const { gateway, findSource } = this.#options;
     return {
       ...this.#begun,

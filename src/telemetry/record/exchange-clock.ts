@@ -1,24 +1,29 @@
 /** The time since a request was accepted. */
-import { fromTenths, wholeTenths } from "./tenths.ts";
+import type { RecentClock } from "./recent-clock.ts";
+import { fromTenths, tenthsBetween } from "./tenths.ts";
 
 export class ExchangeClock {
-  readonly #clock: () => number;
-  /** By the clock, in tenths of a millisecond. */
+  /** That of all records. */
+  readonly shared: RecentClock;
+  /** By that clock. */
   readonly start: number;
 
-  /** @param clock milliseconds; only differences are used. */
-  constructor(clock: () => number) {
-    this.#clock = clock;
-    this.start = wholeTenths(clock());
+  constructor(shared: RecentClock) {
+    this.shared = shared;
+    this.start = shared.now();
   }
 
   /** In milliseconds, to a tenth. */
   now(): number {
-    return this.since(wholeTenths(this.#clock()));
+    return this.#since(this.shared.now());
   }
 
-  /** The same of a time by the clock, in tenths of a millisecond. */
-  since(at: number): number {
-    return fromTenths(at - this.start);
+  /** The same, or while it is asked for very often, a time up to ten milliseconds ago. */
+  recent(): number {
+    return this.#since(this.shared.recent());
+  }
+
+  #since(at: number): number {
+    return fromTenths(tenthsBetween(this.start, at));
   }
 }

@@ -1,9 +1,8 @@
 /** The HTTP exchange of a record: a client's request, and the answer. */
 import type { ExchangeClock } from "./exchange-clock.ts";
 import type { EventForm } from "./event-form.ts";
-import type { Journal } from "./journal.ts";
-import type { JournalEntries, TextSink } from "./journal-entries.ts";
 import type { RecordBudget } from "./limits.ts";
+import type { ReadLog } from "./read-log.ts";
 import { TextLog, type TextLogOptions } from "./text-log.ts";
 import { withoutToolKeys } from "./tool-keys.ts";
 
@@ -58,15 +57,30 @@ const MAX_HEADER_LENGTH = 512;
 
 export interface ExchangeDeps {
   readonly budget: RecordBudget;
-  readonly journal: Journal;
   readonly clock: ExchangeClock;
   readonly allocate: TextLogOptions["allocate"];
 }
 
-export class Exchange implements TextSink {
-  form: EventForm | undefined;
-  readonly journal: Journal;
-  readonly row: number;
+/** More ids than are ever told of at once. */
+const NUMBERS_PER_RUN = 1024;
+
+/** Who reads ids whose frames are counted. An exchange has one at most. */
+export interface RunReader {
+  /** Notes the run as far as it has come. */
+  flush(): void;
+}
+
+export class Exchange {
+  /**
+   * The number that the next id has whose frame is only counted. Ids that are read together later get successive numbers, so
+   * that the frames of a run are known by how far this has come.
+   */
+  readonly sent = { next: NUMBERS_PER_RUN };
+  /** The number of the run's first id. */
+  #first = NUMBERS_PER_RUN;
+  #reader: RunReader | undefined;
+  /** Of frames that are the text of an id. */
+  #form: EventForm | undefined;
   readonly #clock: ExchangeClock;
   readonly events: TextLog;
   readonly id: string;
@@ -89,8 +103,6 @@ export class Exchange implements TextSink {
   constructor(request: ExchangeRequest, at: Date, deps: ExchangeDeps) {
     const { budget, allocate } = deps;
     this.events = new TextLog({ take: (bytes) => budget.take(bytes, "events", 0), allocate });
-    this.journal = deps.journal;
-    this.row = deps.journal.openExchange(this, deps.clock.start);
     this.#clock = deps.clock;
     this.id = request.id;
     this.api = request.api;
@@ -115,50 +127,37 @@ export class Exchange implements TextSink {
     if (this.budget.take(body.length * 2, "answer", body.length)) this.answerBody = body;
   }
 
-  /** The client is slow: the next write is later than the read that caused it. */
-  noteWaiting(): void {
-    this.journal.pass(this.row);
-  }
-
   /** Notes events as they are written; one read may cause several in one write. */
   noteEvents(text: string): void {
-    this.journal.text(this.row, this, text);
+    // In order.
+    if (this.sent.next !== this.#first) this.#reader?.flush();
+    if (!this.events.add(text, this.#clock.recent())) this.budget.leaveOut("events", 1);
   }
 
-  /**
-   * Announces that the next event has this form, this text as JSON and this length, or contains an event that has. Returns the
-   * form's number in the journal, for further events.
-   */
-  noteForm(form: EventForm, text: string, json: string, eventLength: number): number {
-    return this.journal.announce(this.row, this, form, text, json, eventLength);
+  /** Further frames of numbered ids have this form, with the text of the id as JSON. */
+  noteForm(form: EventForm): void {
+    if (this.sent.next !== this.#first) this.#reader?.flush();
+    this.#form = form;
+    this.events.useForm(form);
   }
 
-  /** Takes what the journal has of the exchange. */
-  flush(): void {
-    this.journal.flush(this.row);
+  /** Returns the number of the next id. Those that follow have the next ones, until {@link noteRun}. */
+  beginRun(reader: RunReader): number {
+    this.#reader = reader;
+    return this.#first;
   }
 
-  /** The answer has ended. */
-  close(): void {
-    this.journal.closeExchange(this.row);
-  }
-
-  takeForm(form: EventForm): boolean {
-    const hasRoom = this.events.useForm(form);
-    this.form = this.events.form;
-    return hasRoom;
-  }
-
-  takeTexts(entries: JournalEntries, first: number, end: number, character: number): void {
-    const { events } = this;
-    const left = events.addEntries(entries, first, end, character);
-    if (left > 0) this.budget.leaveOut("events", left);
-    this.form = events.form;
-  }
-
-  takeText(text: string, at: number): void {
-    if (!this.events.add(text, this.#clock.since(at))) this.budget.leaveOut("events", 1);
-    this.form = this.events.form;
+  /** Notes frames that were counted since {@link beginRun}. @param from position of the first id; -1: not all were kept */
+  noteRun(reads: ReadLog, from: number): void {
+    const count = this.sent.next - this.#first;
+    // A frame of this run that is written only later is like any other.
+    this.#first = this.sent.next + NUMBERS_PER_RUN;
+    this.sent.next = this.#first;
+    const form = this.#form;
+    if (count === 0 || form === undefined) return;
+    const isForm = this.events.form === form || this.events.useForm(form);
+    const isKept = isForm && from >= 0 && this.events.addRun(reads, from, count);
+    if (!isKept) this.budget.leaveOut("events", count);
   }
 }
 

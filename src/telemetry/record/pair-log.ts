@@ -31,19 +31,9 @@ export class PairLog {
     return true;
   }
 
-  /** Appends the first `count` of these pairs. Returns how many there is room for. */
-  addAll(pairs: Uint32Array, count: number): number {
-    let added = 0;
-    while (added < count) {
-      if (this.#at === this.#chunk.length && !this.#grow()) return added;
-      const chunk = this.#chunk;
-      let at = this.#at;
-      const end = Math.min(chunk.length, at + (count - added) * 2);
-      for (let from = added * 2; at < end; at++) chunk[at] = pairs[from++] ?? 0;
-      added += (end - this.#at) / 2;
-      this.#at = end;
-    }
-    return added;
+  /** Adds to the second number of the last pair. */
+  increaseLast(by: number): void {
+    this.#chunk[this.#at - 1] = (this.#chunk[this.#at - 1] ?? 0) + by;
   }
 
   get length(): number {

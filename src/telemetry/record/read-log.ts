@@ -3,9 +3,9 @@ import type { EngineTokens } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import type { RecordBudget } from "./limits.ts";
 import { arePlain, LEAST_UNUSUAL } from "./plain-ids.ts";
-import type { JournalEntries } from "./journal-entries.ts";
 import { PairLog } from "./pair-log.ts";
-import { fromTenths, toTenths } from "./tenths.ts";
+import { fromTenths, tenthsBetween, toTenths } from "./tenths.ts";
+import type { TokenSource } from "./text-log.ts";
 
 /** A read with its time, in milliseconds since the request was accepted. */
 export interface TimedRead {
@@ -24,7 +24,7 @@ const OTHER = LEAST_UNUSUAL;
 const READ_BYTES = 160;
 const TOKEN_BYTES = 12;
 
-export class ReadLog {
+export class ReadLog implements TokenSource {
   readonly #budget: RecordBudget;
   /** The time and the id of each. */
   readonly #ids: PairLog;
@@ -49,13 +49,30 @@ export class ReadLog {
     }
   }
 
-  /** Appends the ids of these entries, all at once: one by one takes three times as long. */
-  addEntries(entries: JournalEntries, first: number, end: number): void {
-    const count = entries.copyIds(first, end, SAME_READ);
-    const added = this.#isFull ? 0 : this.#ids.addAll(entries.pairs, count);
-    if (added === count) return;
-    this.#isFull = true;
-    this.#budget.leaveOut("reads", count - added);
+  /**
+   * Appends ids of the vocabulary that were read one by one. Returns the position of the first, or -1 if not all are kept.
+   *
+   * @param notes a time and an id of each; times as `clockTenths`
+   * @param start the time of the request
+   */
+  addTokens(notes: readonly number[], count: number, start: number): number {
+    const position = this.#ids.length;
+    for (let at = 0; at < count; at++) {
+      const tenths = tenthsBetween(start, notes[at * 2] ?? start);
+      this.#isFull ||= !this.#ids.add(tenths, notes[at * 2 + 1] ?? 0);
+      if (!this.#isFull) continue;
+      this.#budget.leaveOut("reads", count - at);
+      return -1;
+    }
+    return position;
+  }
+
+  *tokens(from: number, count: number): Generator<readonly [tenths: number, id: number]> {
+    let left = count;
+    for (const pair of this.#ids.pairs(from)) {
+      if (left-- === 0) return;
+      yield pair;
+    }
   }
 
   /** The number of units in all reads: ids, pieces or characters. */

@@ -12,7 +12,7 @@ import { Exchange, type ExchangeRequest } from "./exchange.ts";
 import { RecordBudget, type RecordLimits, RecordMemory } from "./limits.ts";
 import { type Begun, Entry, type EntryOptions } from "./entry.ts";
 import type { RecordChanges } from "./changes.ts";
-import { Journal } from "./journal.ts";
+import { RecentClock } from "./recent-clock.ts";
 import type { SeenRecord } from "./seen-record.ts";
 import type { TurnRecord } from "./schema.ts";
 import { createSources, type Sources } from "./sources.ts";
@@ -63,10 +63,7 @@ export interface OpenExchange {
   end(): void;
 }
 
-export type EventWatcher = Pick<
-  Exchange,
-  "journal" | "row" | "noteEvents" | "noteForm" | "noteWaiting"
->;
+export type EventWatcher = Pick<Exchange, "sent" | "noteEvents" | "noteForm">;
 
 export interface RecorderOptions {
   readonly limits: RecordLimits;
@@ -93,7 +90,7 @@ class TurnRecorder implements Recorder {
   readonly #open = new Map<string, Running>();
   readonly #memory: RecordMemory;
   readonly #sources = createSources();
-  readonly #journal: Journal;
+  readonly #clock: RecentClock;
   readonly #entryOptions: EntryOptions;
   #kept: Entry[] = [];
   #count = 0;
@@ -101,9 +98,9 @@ class TurnRecorder implements Recorder {
   constructor(options: RecorderOptions) {
     this.#options = options;
     const { keepsContent, gateway, pause = createPause() } = options;
-    this.#journal = new Journal(options.clock);
+    this.#clock = new RecentClock(options.clock);
     const { find: findSource } = this.#sources;
-    this.#entryOptions = { keepsContent, gateway, pause, findSource, journal: this.#journal };
+    this.#entryOptions = { keepsContent, gateway, pause, findSource };
     this.#memory = new RecordMemory(options.limits.maxTotalBytes, () => this.#dropOldest());
   }
 
@@ -136,10 +133,9 @@ class TurnRecorder implements Recorder {
   begin(request: ExchangeRequest): OpenExchange | undefined {
     if (!this.isListening) return undefined;
     const { now, allocate } = this.#options;
-    const clock = new ExchangeClock(this.#options.clock);
+    const clock = new ExchangeClock(this.#clock);
     const budget = this.#createBudget();
-    const journal = this.#journal;
-    const exchange = new Exchange(request, now(), { budget, journal, clock, allocate });
+    const exchange = new Exchange(request, now(), { budget, clock, allocate });
     const key = keyOf(request.tenant, request.id);
     const first = this.#add({
       id: request.id,
@@ -167,7 +163,6 @@ class TurnRecorder implements Recorder {
         if (hasEnded) return;
         hasEnded = true;
         if (isFirst) this.#open.delete(key);
-        exchange.close();
         for (const entry of running.entries) {
           entry.exchangeEnded();
           this.#tell(entry);
@@ -198,7 +193,7 @@ class TurnRecorder implements Recorder {
   #beginTurn(turn: Turn, model: string) {
     const running = this.#open.get(keyOf(turn.tenant, turn.id));
     const { now } = this.#options;
-    const clock = running?.clock ?? new ExchangeClock(this.#options.clock);
+    const clock = running?.clock ?? new ExchangeClock(this.#clock);
     const isFirst = running !== undefined && running.turns === 0;
     if (running) running.turns += 1;
     const entry =
@@ -211,7 +206,7 @@ class TurnRecorder implements Recorder {
         exchange: running?.exchange,
       });
     if (running && !isFirst) running.entries.push(entry);
-    const recording = entry.beginTurn(model, clock);
+    const recording = entry.beginTurn(model, clock, isFirst);
     this.#tell(entry);
     return { entry, recording };
   }

@@ -5,15 +5,21 @@
 import type { CompletionRequest, EngineFinish, EngineTokens } from "../../engines/engine.ts";
 import type { InputEnd } from "../../harmony/parse.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
-import type { TurnCited, TurnFact, TurnListener, TurnRendered } from "../../turn/facts.ts";
+import type {
+  TokenHolder,
+  TokenListener,
+  TurnCited,
+  TurnFact,
+  TurnListener,
+  TurnRendered,
+} from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/next-step.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
+import type { Exchange, RunReader } from "./exchange.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
-import type { Journal } from "./journal.ts";
-import type { JournalEntries, ReadSink } from "./journal-entries.ts";
 import type { RecordBudget } from "./limits.ts";
 import { ReadLog, unitsOf } from "./read-log.ts";
-import { fromTenths } from "./tenths.ts";
+import type { RecentClock } from "./recent-clock.ts";
 
 export interface DecisionNote {
   readonly ms: number;
@@ -82,28 +88,22 @@ const NOTE_BYTES = 160;
 const PARSER_NOTE_BYTES = 24;
 const TOKEN_BYTES = 12;
 
-/** When the first of these entries' ids was read, in milliseconds. Undefined without any. */
-function firstTime(entries: JournalEntries, first: number, end: number): number | undefined {
-  for (let entry = first; entry < end; entry++) {
-    if (entries.hasId(entry)) return fromTenths(entries.tenths(entry));
-  }
-  return undefined;
-}
-
 export interface RecordingDeps {
   readonly budget: RecordBudget;
-  readonly journal: Journal;
   readonly clock: ExchangeClock;
-  /** The row of the turn's exchange in the journal. */
-  readonly exchange: number;
+  /** Where what the turn gives out is sent, if it is the exchange's first turn. */
+  readonly exchange: Exchange | undefined;
 }
 
-export class TurnRecording implements ReadSink, TurnListener {
+export class TurnRecording implements TurnListener, TokenListener, RunReader {
   #call: CallNote | undefined;
-  readonly journal: Journal;
-  readonly row: number;
-  readonly #exchange: number;
+  readonly tokens = this;
   readonly #clock: ExchangeClock;
+  /** Gives the times of ids. */
+  readonly clock: RecentClock;
+  readonly #exchange: Exchange | undefined;
+  /** Who has ids that were not told of. */
+  #holder: TokenHolder | undefined;
   rendered: TurnRendered | undefined;
   readonly decisions: DecisionNote[] = [];
   readonly calls: CallNote[] = [];
@@ -118,41 +118,49 @@ export class TurnRecording implements ReadSink, TurnListener {
   /** The last note of `parser`, while it counts units of the current call. */
   #parsing: Extract<ParserNote, { type: "read" }> | undefined;
 
-  constructor({ budget, journal, clock, exchange }: RecordingDeps) {
+  constructor({ budget, clock, exchange }: RecordingDeps) {
     this.#budget = budget;
-    this.journal = journal;
-    this.row = journal.openTurn(this, exchange, clock.start);
     this.#exchange = exchange;
     this.#clock = clock;
+    this.clock = clock.shared;
   }
 
-  /** Notes a fact of the turn. Called for each read that the journal does not take. Never throws. */
+  /** Notes a fact of the turn. Never throws. */
   readonly onFact = (fact: TurnFact): void => {
-    const isNoted =
-      (fact.type === "ids" && this.journal.read(this.row, fact)) ||
-      (fact.type === "parsed" && this.journal.parsed(this.row, unitsOf(fact.tokens)));
-    if (isNoted) return;
     this.flush();
     this.#note(fact);
   };
 
-  /** Takes what the journal has of the turn. */
+  /** Takes what has not been told of yet. */
   flush(): void {
-    this.journal.flush(this.row);
+    this.#holder?.tell();
   }
 
-  /** Nothing more is noted of the turn. */
+  /** The turn has ended. */
   close(): void {
-    this.journal.closeTurn(this.row);
+    this.flush();
+    // It holds the whole turn.
+    this.#holder = undefined;
   }
 
-  takeReads(entries: JournalEntries, first: number, end: number): void {
+  begin(holder: TokenHolder): number {
+    this.#holder = holder;
+    return this.#exchange?.beginRun(this) ?? 0;
+  }
+
+  noteTokens(notes: readonly number[], count: number): void {
     const call = this.#call;
     if (call === undefined) return;
-    call.firstToken ??= firstTime(entries, first, end);
-    call.reads.addEntries(entries, first, end);
-    const parsed = entries.countParsed(first, end);
-    if (parsed > 0) this.#parsed(call, parsed);
+    const position = call.reads.addTokens(notes, count, this.#clock.start);
+    this.#exchange?.noteRun(call.reads, position);
+    this.#parsed(call, count);
+  }
+
+  noteRead(tokens: EngineTokens): void {
+    const call = this.#call;
+    if (call === undefined) return;
+    this.#read(call, tokens);
+    this.#parsed(call, unitsOf(tokens));
   }
 
   #note(fact: TurnFact): void {
@@ -173,7 +181,6 @@ export class TurnRecording implements ReadSink, TurnListener {
         return;
       case "finish":
         if (call === undefined) return;
-        this.journal.pass(this.#exchange);
         call.finish = fact;
         call.ended = this.#clock.now();
         return;
@@ -225,7 +232,6 @@ export class TurnRecording implements ReadSink, TurnListener {
   }
 
   #emitted(event: EmittedEvent): void {
-    this.journal.pass(this.#exchange);
     switch (event.type) {
       case "part-start":
         if (this.#budget.take(NOTE_BYTES, "parts", 1)) {
@@ -265,7 +271,7 @@ export class TurnRecording implements ReadSink, TurnListener {
   }
 
   #read(call: CallNote, tokens: EngineTokens): void {
-    const ms = this.#clock.since(this.journal.readTime(this.#exchange));
+    const ms = call.firstToken === undefined ? this.#clock.now() : this.#clock.recent();
     call.firstToken ??= ms;
     if (tokens.type === "ids" && tokens.cachedTokens !== undefined) {
       call.cachedTokens = tokens.cachedTokens;

@@ -4,18 +4,20 @@
 const MAX = 0xff_ff_ff_fe;
 
 export function toTenths(ms: number): number {
-  return limitTenths(wholeTenths(ms));
-}
-
-/** Of a clock that may have run for longer. */
-export function wholeTenths(ms: number): number {
-  return Math.round(ms * 10);
-}
-
-export function limitTenths(tenths: number): number {
+  const tenths = Math.round(ms * 10);
   return tenths < MAX ? tenths : MAX;
 }
 
 export function fromTenths(tenths: number): number {
   return tenths / 10;
+}
+
+/** The time of a clock that may have run for longer: 32 bits of it, of which only differences are used. */
+export function clockTenths(ms: number): number {
+  return (ms * 10 + 0.5) | 0;
+}
+
+/** From one time of a clock to a later one. */
+export function tenthsBetween(start: number, at: number): number {
+  return Math.min((at - start) >>> 0, MAX);
 }

@@ -4,7 +4,6 @@
  */
 import { tokenText } from "../../tokenizer/index.ts";
 import { type EventForm, learnForm, LONGEST_LEARNED } from "./event-form.ts";
-import type { JournalEntries } from "./journal-entries.ts";
 import { PairLog } from "./pair-log.ts";
 import { fromTenths, toTenths } from "./tenths.ts";
 
@@ -22,6 +21,12 @@ export interface TextLogOptions {
   readonly allocate?: ((size: number) => TextBytes) | undefined;
 }
 
+/** Ids that are kept elsewhere. */
+export interface TokenSource {
+  /** Each with its time, in tenths of a millisecond since the request was accepted. */
+  tokens(from: number, count: number): Iterable<readonly [tenths: number, id: number]>;
+}
+
 export interface TimedText {
   /** Milliseconds since the request was accepted. */
   readonly ms: number;
@@ -36,8 +41,8 @@ const MAX_BYTES_PER_CHARACTER = 3;
 const LONG = 0xff_ff_ff_ff;
 /** Added to the length of a text that is the variable part of an event. */
 const IN_FORM = 0x80_00_00_00;
-/** Added to an id, instead of a length: the variable part of an event is the token's text as JSON. */
-const OF_TOKEN = 0x40_00_00_00;
+/** Added to a number of events, instead of a length. They have the texts of ids that are kept elsewhere, and the times of these. */
+const RUN = 0x40_00_00_00;
 /** In characters. Longer texts are kept as strings. */
 const LONGEST = LARGEST_CHUNK / 8;
 /** Estimated bytes of a form, without its characters. */
@@ -54,8 +59,17 @@ interface UsedForm {
   readonly from: number;
 }
 
-/** The position of a text, and the state that reading it needs. */
+interface UsedSource {
+  readonly source: TokenSource;
+  /** Index of the first event that may be one of its ids. */
+  readonly from: number;
+}
+
+/** The position of an event, and the state that reading it needs. */
 interface Place {
+  /** Index of the event, and of its pair. */
+  readonly event: number;
+  readonly pair: number;
   /** Index of its chunk, and offset in the chunk. */
   readonly chunk: number;
   readonly at: number;
@@ -66,16 +80,20 @@ interface Place {
   readonly form: number;
 }
 
-const START: Place = { chunk: 0, at: 0, long: 0, parts: 0, form: -1 };
-/** Places are kept at this interval, so that following a running turn does not start from the beginning each time. */
+const START: Place = { event: 0, pair: 0, chunk: 0, at: 0, long: 0, parts: 0, form: -1 };
+/** Places are kept after so many events, so that following a running turn does not start from the beginning each time. */
 const PLACE_EVERY = 4096;
 
 export class TextLog {
   readonly #take: (bytes: number) => boolean;
   readonly #allocate: (size: number) => TextBytes;
   #form: EventForm | undefined;
-  /** The time of each text, and its length in bytes. */
+  /** The time of each event and the length of its text in bytes. Of runs, the position of the first id and {@link RUN}. */
   readonly #index: PairLog;
+  #length = 0;
+  readonly #sources: UsedSource[] = [];
+  /** The position behind the last run if nothing has been appended since, otherwise -1. */
+  #runEnd = -1;
   readonly #long: string[] = [];
   readonly #forms: UsedForm[] = [];
   /** The used parts of all chunks but the last. No text spans two chunks. */
@@ -85,8 +103,8 @@ export class TextLog {
   #at = 0;
   /** Variable parts since the current form was set. */
   #parts = 0;
-  /** The places of texts whose index is a multiple of {@link PLACE_EVERY}, without index 0. */
   readonly #places: Place[] = [];
+  #nextPlace = PLACE_EVERY;
   /** Length of the last text if it is a whole event that a form can be learned from, otherwise 0. */
   #wholeBytes = 0;
   #tries = 0;
@@ -99,14 +117,12 @@ export class TextLog {
   }
 
   get length(): number {
-    return this.#index.length;
+    return this.#length;
   }
 
   /** Appends an event. Returns false if there is no room for it; there is none for later ones either. */
   add(text: string, ms: number): boolean {
     if (this.#isFull) return false;
-    const { length: index } = this.#index;
-    if (index > 0 && index % PLACE_EVERY === 0) this.#keepPlace();
     const form = this.#form;
     const length = form === undefined ? -1 : form.match(text);
     if (form !== undefined && length >= 0) return this.#addPart(text, form.from, length, ms);
@@ -126,96 +142,51 @@ export class TextLog {
     this.#form = form;
     this.#parts = 0;
     this.#wholeBytes = 0;
-    this.#forms.push({ form, from: this.#index.length });
+    this.#runEnd = -1;
+    this.#forms.push({ form, from: this.#length });
     return true;
   }
 
-  /**
-   * Appends events of the current form by these entries' texts, whose characters begin at `character`. Returns for how many there
-   * is no room.
-   */
-  addEntries(entries: JournalEntries, first: number, end: number, character: number): number {
-    const { pairs, characters } = entries;
-    let left = 0;
-    let at = character;
-    let tokens = 0;
-    for (let entry = first; entry < end; entry++) {
-      if (entries.hasTextOfId(entry)) {
-        pairs[tokens * 2] = entries.tenths(entry);
-        pairs[tokens * 2 + 1] = OF_TOKEN + entries.id(entry);
-        tokens += 1;
-        continue;
-      }
-      if (!entries.hasText(entry)) continue;
-      left += this.#addTokens(pairs, tokens);
-      tokens = 0;
-      const start = at;
-      at += entries.textLength(entry);
-      if (!this.#addCharacters(characters, start, at, entries.tenths(entry))) left += 1;
-    }
-    return left + this.#addTokens(pairs, tokens);
-  }
-
-  /** Appends events whose variable texts are those of tokens, as JSON. Returns for how many there is no room. */
-  #addTokens(pairs: Uint32Array, count: number): number {
-    if (count === 0) return 0;
-    if (this.#isFull) return count;
-    const { length: index } = this.#index;
-    const place = Math.ceil(Math.max(1, index) / PLACE_EVERY) * PLACE_EVERY;
-    const before = Math.min(count, place - index);
-    const added = this.#index.addAll(pairs, before);
-    this.#parts += added;
-    this.#wholeBytes = 0;
-    this.#isFull = added < before;
-    if (this.#isFull || before === count) return count - added;
-    this.#keepPlace();
-    // A row has fewer entries than there are between two places.
-    const rest = this.#index.addAll(pairs.subarray(before * 2), count - before);
-    this.#parts += rest;
-    this.#isFull = rest < count - before;
-    return count - before - rest;
-  }
-
-  /** Appends an event of the current form by its variable text: UTF-16 from `start` to `end`, and its time in tenths. Returns false if there is no room. */
-  #addCharacters(characters: Uint16Array, start: number, end: number, tenths: number): boolean {
+  /** Appends events of the current form whose variable texts are those of ids, as JSON. Returns false if there is no room. */
+  addRun(source: TokenSource, from: number, count: number): boolean {
     if (this.#isFull) return false;
-    const length = end - start;
-    const { length: index } = this.#index;
-    if (index > 0 && index % PLACE_EVERY === 0) this.#keepPlace();
-    const most = length * MAX_BYTES_PER_CHARACTER;
-    if (this.#at + most > this.#chunk.bytes.length && !this.#grow(most)) {
-      this.#isFull = true;
-      return false;
+    this.#keepPlaceIfDue();
+    if (this.#sources.at(-1)?.source !== source) {
+      this.#sources.push({ source, from: this.#length });
+      this.#runEnd = -1;
     }
-    const { bytes } = this.#chunk;
-    let at = this.#at;
-    for (let each = start; each < end; each++) {
-      const code = characters[each] ?? 0;
-      if (code >= FIRST_NOT_ASCII) break;
-      bytes[at++] = code;
-    }
-    let written = at - this.#at;
-    if (written < length) {
-      const text = String.fromCharCode(...characters.subarray(start, end));
-      written = this.#chunk.write(text, this.#at);
-    }
-    return this.#written(written, IN_FORM + written, tenths);
+    if (this.#runEnd === from) this.#index.increaseLast(count);
+    else this.#isFull = !this.#index.add(from, RUN + count);
+    if (this.#isFull) return false;
+    this.#runEnd = from + count;
+    this.#length += count;
+    this.#parts += count;
+    this.#wholeBytes = 0;
+    return true;
   }
 
   /** The events from an index on, in order. */
   *texts(from = 0): Generator<TimedText> {
-    const whole = Math.min(Math.floor(from / PLACE_EVERY), this.#places.length);
-    const place = this.#places[whole - 1] ?? START;
+    const place = this.#places.findLast(({ event }) => event <= from) ?? START;
     const chunks = [...this.#full, this.#chunk.bytes.subarray(0, this.#at)]
       .slice(place.chunk)
       .values();
     let chunk = chunks.next().value ?? NO_BYTES.bytes;
-    let { at, long, form: used, parts: ofForm } = place;
-    let index = whole * PLACE_EVERY;
-    for (const [tenths, size] of this.#index.pairs(index)) {
+    let { at, long, form: used, parts: ofForm, event: index } = place;
+    for (const [tenths, size] of this.#index.pairs(place.pair)) {
       while ((this.#forms[used + 1]?.from ?? Infinity) <= index) {
         used += 1;
         ofForm = 0;
+      }
+      const form = this.#forms[used]?.form;
+      if (size >= RUN && size < IN_FORM) {
+        const skipped = Math.min(size - RUN, Math.max(0, from - index));
+        const events = this.#eventsOfRun(index, tenths + skipped, size - RUN - skipped);
+        let part = ofForm + skipped;
+        for (const { ms, text } of events) yield { ms, text: toEvent(form, text, part++) };
+        ofForm += size - RUN;
+        index += size - RUN;
+        continue;
       }
       const isWanted = index++ >= from;
       const ms = fromTenths(tenths);
@@ -224,10 +195,8 @@ export class TextLog {
         if (isWanted) yield { ms, text };
         continue;
       }
-      const isPart = size >= OF_TOKEN;
-      const isOfToken = isPart && size < IN_FORM;
-      const lengthInForm = isOfToken ? 0 : size - IN_FORM;
-      const length = isPart ? lengthInForm : size;
+      const isPart = size >= IN_FORM;
+      const length = isPart ? size - IN_FORM : size;
       if (at === chunk.length && length > 0) {
         chunk = chunks.next().value ?? chunk;
         at = 0;
@@ -236,9 +205,16 @@ export class TextLog {
       at += length;
       const before = isPart ? ofForm++ : 0;
       if (!isWanted) continue;
-      const text = isOfToken ? JSON.stringify(tokenText(size - OF_TOKEN)) : decoder.decode(bytes);
-      const form = isPart ? this.#forms[used]?.form : undefined;
-      yield { ms, text: form === undefined ? text : form.toEvent(text, before) };
+      const text = decoder.decode(bytes);
+      yield { ms, text: isPart ? toEvent(form, text, before) : text };
+    }
+  }
+
+  /** The variable texts of a run. @param event index of its first event @param from position of the first id */
+  *#eventsOfRun(event: number, from: number, count: number): Generator<TimedText> {
+    const source = this.#sources.findLast((used) => used.from <= event)?.source;
+    for (const [tenths, id] of source?.tokens(from, count) ?? []) {
+      yield { ms: fromTenths(tenths), text: JSON.stringify(tokenText(id)) };
     }
   }
 
@@ -275,8 +251,14 @@ export class TextLog {
     return !this.#isFull;
   }
 
-  #keepPlace(): void {
+  /** Keeps the place of the next event if it is far enough from the last one. */
+  #keepPlaceIfDue(): void {
+    if (this.#length < this.#nextPlace) return;
+    this.#nextPlace = this.#length + PLACE_EVERY;
+    this.#runEnd = -1;
     this.#places.push({
+      event: this.#length,
+      pair: this.#index.length,
       chunk: this.#full.length,
       at: this.#at,
       long: this.#long.length,
@@ -297,12 +279,15 @@ export class TextLog {
 
   #written(length: number, size: number, tenths: number): boolean {
     this.#wholeBytes = 0;
+    this.#runEnd = -1;
+    this.#keepPlaceIfDue();
     if (!this.#index.add(tenths, size)) {
       this.#isFull = true;
       return false;
     }
+    this.#length += 1;
     this.#at += length;
-    if (size >= OF_TOKEN && size !== LONG) this.#parts += 1;
+    if (size >= IN_FORM && size !== LONG) this.#parts += 1;
     return true;
   }
 
@@ -331,6 +316,10 @@ export class TextLog {
     this.#at = 0;
     return true;
   }
+}
+
+function toEvent(form: EventForm | undefined, text: string, index: number): string {
+  return form === undefined ? text : form.toEvent(text, index);
 }
 
 const encoder = new TextEncoder();

@@ -2,7 +2,7 @@ import { array, assert, boolean, constantFrom, property } from "fast-check";
 import { expect, test } from "vitest";
 import type { ReplyOptions } from "../../../src/api/chat-completions/reply.ts";
 import { createChunkWriter } from "../../../src/api/chat-completions/to-chunks.ts";
-import type { FrameHints } from "../../../src/api/sse.ts";
+import { createFrameHints } from "../../../src/api/sse.ts";
 import type { EventForm } from "../../../src/telemetry/record/event-form.ts";
 import type { TurnEvent } from "../../../src/turn/turn.ts";
 
@@ -39,7 +39,7 @@ test("only frames whose characters are all ASCII are told to be", () => {
       constantFrom("gpt-oss", "größer"),
       boolean(),
       (events, model, mirrorReasoning) => {
-        const hints: FrameHints = { isLast: false };
+        const hints = createFrameHints();
         const writer = createChunkWriter({ ...OPTIONS, model, mirrorReasoning }, 0, hints);
         for (const each of events.flat()) {
           writer.push(each);
@@ -54,7 +54,7 @@ test("only frames whose characters are all ASCII are told to be", () => {
 });
 
 test("a frame of one word is the same as if its text were serialised with the rest", () => {
-  const writer = createChunkWriter(OPTIONS, 0, { isLast: false });
+  const writer = createChunkWriter(OPTIONS, 0, createFrameHints());
   const frames = [
     ...part("reasoning"),
     ...[" one", " two", 'th"ree'].map((each): TurnEvent => ({ type: "part-delta", text: each })),
@@ -75,46 +75,43 @@ test("a frame of one word is the same as if its text were serialised with the re
   ]);
 });
 
-test("of each frame that only adds text to the open part, the watcher is told what it is made of", () => {
-  const made: { form: number; json: string; frameLength: number }[] = [];
-  const forms: EventForm[] = [];
-  const hints: FrameHints = {
-    isLast: false,
-    watcher: {
-      row: 7,
-      noteEvents() {},
-      noteWaiting() {},
-      journal: {
-        noteMade(_row, form, _text, json, frameLength) {
-          if (form !== 0) made.push({ form, json, frameLength });
-          return form !== 0;
-        },
-        noteWritten: () => true,
-      },
-      noteForm(form, _text, json, frameLength) {
-        made.push({ form: forms.push(form), json, frameLength });
-        return forms.length;
-      },
-    },
+test("a frame has the number of its id only if the watcher knows its form, and it is then the form's with the id's text", () => {
+  let form: EventForm | undefined;
+  const hints = createFrameHints();
+  hints.watcher = {
+    sent: { next: 0 },
+    noteEvents() {},
+    noteForm: (next) => (form = next),
   };
   const writer = createChunkWriter(OPTIONS, 0, hints);
+  let token = 100;
   const texts = (...list: string[]) =>
-    list.map((each): TurnEvent => ({ type: "part-delta", text: each }));
-  const events = [
+    list.map((each): TurnEvent => ({ type: "part-delta", text: each, token: ++token }));
+  const events: TurnEvent[] = [
     ...part("reasoning"),
-    // The first frame also has the role.
+    // The first frame also has the role, and the watcher is told of the form with the second.
     ...texts("I", " think", "…"),
+    // Not the text of one id.
+    { type: "part-delta", text: " so" },
+    ...texts(" and"),
     ...part("content"),
-    ...texts("It", " is"),
-    ...part("tool-call"),
-    ...texts('{"city', '":"Köln"}'),
+    ...texts("It", ' "is"'),
+    { type: "part-end" },
+    ...part("reasoning"),
+    ...texts("Hm", " yes"),
   ];
-  const frames = events.map((each) => writer.push(each)).filter((frame) => frame !== "");
-  const ofText = frames.filter((frame) => !/"role"|"name"/.test(frame));
-  expect(ofText).toHaveLength(6);
-  expect(made.map(({ form, json }, index) => forms[form - 1]?.toEvent(json, index))).toEqual(
-    ofText,
-  );
-  expect(made.map(({ frameLength }) => frameLength)).toEqual(ofText.map(({ length }) => length));
-  expect(forms).toHaveLength(3);
+  const numbered: [number, string][] = [];
+  for (const each of events) {
+    const frame = writer.push(each);
+    if (hints.token === 0 || frame === "") continue;
+    const shown = each.type === "part-delta" ? each.text : "";
+    numbered.push([hints.token, shown]);
+    expect(form?.toEvent(JSON.stringify(shown), 0)).toBe(frame);
+  }
+  expect(numbered).toEqual([
+    [103, "…"],
+    [104, " and"],
+    [106, ' "is"'],
+    [108, " yes"],
+  ]);
 });

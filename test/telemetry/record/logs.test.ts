@@ -15,10 +15,9 @@ import { expect, test } from "vitest";
 import { createRandom } from "../../../bench/statistics.ts";
 import type { EngineTokens } from "../../../src/engines/engine.ts";
 import { EventForm } from "../../../src/telemetry/record/event-form.ts";
-import { JournalEntries } from "../../../src/telemetry/record/journal-entries.ts";
 import { RecordBudget, RecordMemory } from "../../../src/telemetry/record/limits.ts";
 import { ReadLog, type TimedRead, unitsOf } from "../../../src/telemetry/record/read-log.ts";
-import { TextLog } from "../../../src/telemetry/record/text-log.ts";
+import { TextLog, type TimedText } from "../../../src/telemetry/record/text-log.ts";
 import { tokenText } from "../../../src/tokenizer/index.ts";
 
 const ids = (...list: number[]): EngineTokens => ({ type: "ids", ids: list });
@@ -126,68 +125,79 @@ function createBudget(bytes = Infinity): RecordBudget {
   return new RecordBudget(bytes, new RecordMemory(Infinity, () => false));
 }
 
-/** Reads of one or two ids, each with the event that it causes: the text of the id, other text, or none. */
-function fillEntries(random: () => number) {
-  const entries = new JournalEntries(1);
-  const characters: string[] = [];
-  const read: number[] = [];
-  const events: string[] = [];
-  for (let entry = 0; entry < JournalEntries.perRow; entry++) {
-    const id = Math.floor(random() * 1000);
-    if (random() < 0.1) {
-      entries.setText(entry, entry, 1);
-      characters.push("é");
-      events.push("<é>");
-      continue;
-    }
-    entries.setId(entry, entry, id, entry % 3 !== 0 || entry === 0, false);
-    read.push(id);
-    const kind = random();
-    if (kind < 0.8 && tokenText(id) !== undefined) {
-      entries.addTextOfId(entry);
-      events.push(`<${JSON.stringify(tokenText(id))}>`);
-    } else if (kind < 0.9) {
-      entries.addText(entry, 2);
-      characters.push("ab");
-      events.push("<ab>");
-    }
-  }
-  const all = characters.join("");
-  for (let at = 0; at < all.length; at++) entries.characters[at] = all.charCodeAt(at);
-  return { entries, read, events };
-}
-
 test.each([100_000_000, 100_000, 30_000, 2000])(
-  "what rows of the journal hand on is there, as far as %i bytes have room",
+  "runs of ids and their events are there between others, as far as %i bytes have room",
   (room) => {
     const random = createRandom(room);
     let free = room;
-    const take = (bytes: number) => bytes <= free && ((free -= bytes), true);
-    const log = new TextLog({ take });
-    const budget = new RecordBudget(room, new RecordMemory(Infinity, () => false));
-    const reads = new ReadLog(budget);
-    log.useForm(new EventForm({ head: "<", number: undefined, joints: [], tail: ">" }));
-    const read: number[] = [];
-    const events: string[] = [];
+    const log = new TextLog({ take: (bytes) => bytes <= free && ((free -= bytes), true) });
+    const budget = createBudget(room);
+    const begin = () => ({ reads: new ReadLog(budget), told: [] as number[] });
+    let call = begin();
+    const calls = [call];
+    log.useForm(new EventForm({ head: "<", number: undefined, joints: ["|"], tail: ">" }));
+    const events: TimedText[] = [];
+    let tenths = 0;
     let left = 0;
-    for (let row = 0; row < 200; row++) {
-      const filled = fillEntries(random);
-      left += log.addEntries(filled.entries, 0, JournalEntries.perRow, 0);
-      reads.addEntries(filled.entries, 0, JournalEntries.perRow);
-      read.push(...filled.read);
-      events.push(...filled.events);
+    for (let run = 0; run < 2000; run++) {
+      // Another engine call.
+      if (random() < 0.01) calls.push((call = begin()));
+      const { reads } = call;
+      const some = Array.from({ length: 1 + Math.floor(random() * 32) }, () =>
+        Math.floor(100 + random() * 1000),
+      );
+      const start = tenths;
+      const notes = some.flatMap((id) => [++tenths, id]);
+      const position = reads.addTokens(notes, some.length, 0);
+      // The last of them may not have been written.
+      const count = some.length - (random() < 0.1 ? 1 : 0);
+      const written = some.slice(0, count).map((id, at): TimedText => {
+        const json = JSON.stringify(tokenText(id));
+        return { ms: (start + at + 1) / 10, text: `<${json}|${json}>` };
+      });
+      if (position < 0 || (count > 0 && !log.addRun(reads, position, count))) left += count;
+      else events.push(...written);
+      call.told.push(...some);
+      const other = random() < 0.1 ? `<${run}|${run}>` : "[whole]";
+      if (random() < 0.1) {
+        if (log.add(other, run)) events.push({ ms: run, text: other });
+        else left += 1;
+      }
     }
-    expect(log.length + left).toBe(events.length);
+    expect(log.length).toBe(events.length);
     expect(left > 0).toBe(room < 100_000_000);
-    for (const from of [0, 1, 4095, 4096, 4097, 8191, 8192, 9000]) {
-      const texts = [...log.texts(from)].map(({ text }) => text);
-      expect(texts).toEqual(events.slice(from, Math.max(from, log.length)));
+    for (const from of [0, 1, 4095, 4096, 4097, 8191, 8192, 9000, 25_000]) {
+      expect([...log.texts(from)]).toEqual(events.slice(from));
     }
-    const kept = [...reads.reads()].flatMap(({ tokens }) =>
-      tokens.type === "ids" ? tokens.ids : [],
-    );
-    expect(kept).toEqual(read.slice(0, kept.length));
     const cut = budget.cut.reduce((sum, each) => sum + each.left, 0);
-    expect(kept.length + cut).toBe(read.length);
+    expect(cut > 0).toBe(room < 100_000_000);
+    let missing = 0;
+    for (const each of calls) {
+      const kept = idsOf(each.reads);
+      expect(kept).toEqual(each.told.slice(0, kept.length));
+      missing += each.told.length - kept.length;
+    }
+    expect(missing).toBe(cut);
   },
 );
+
+test("ids that were read one by one are reads of their own", () => {
+  const budget = createBudget(300);
+  const log = new ReadLog(budget);
+  log.add(ids(1, 2), 0.5);
+  expect(log.addTokens([110, 3, 125, 4, 0, 0], 2, 100)).toBe(2);
+  expect(withoutPositions(log.reads())).toEqual([
+    { ms: 0.5, tokens: ids(1, 2) },
+    { ms: 1, tokens: ids(3) },
+    { ms: 2.5, tokens: ids(4) },
+  ]);
+  const many = Array<number>(200).fill(7);
+  expect(log.addTokens(many, 100, 0)).toBe(-1);
+  expect(budget.cut).toEqual([{ what: "reads", left: 104 - log.units }]);
+  expect(log.addTokens([5, 5], 1, 0)).toBe(-1);
+  expect(budget.cut).toEqual([{ what: "reads", left: 105 - log.units }]);
+});
+
+function idsOf(log: ReadLog): number[] {
+  return [...log.reads()].flatMap(({ tokens }) => (tokens.type === "ids" ? tokens.ids : []));
+}

@@ -1,10 +1,12 @@
 /** The events of a record, most of which are made anew from their text, are the bytes that were sent. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import {
   array,
   assert,
   asyncProperty,
+  boolean,
   constantFrom,
   integer,
   oneof,
@@ -16,6 +18,8 @@ import * as z from "zod";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
+import type { RecordEntry } from "../../../src/telemetry/record/recorder.ts";
+import { NOTHING_SEEN } from "../../../src/telemetry/record/seen-record.ts";
 import { stringifyInChunks } from "../../../src/telemetry/record/slices.ts";
 import { scriptTransport } from "../../engines/support.ts";
 import { eventually } from "../../helpers/eventually.ts";
@@ -45,8 +49,14 @@ const REQUESTS: readonly (readonly [path: string, body: object])[] = [
 const SETTINGS = [{}, { reasoningContentMirror: true }, { reasoningPolicy: "none" }];
 
 /** What each request gets, and what its record says of it. */
-async function exchange(engine: Engine, settings: object, requests = REQUESTS) {
+async function exchange(
+  engine: Engine,
+  settings: object,
+  { requests = REQUESTS, isWatched = false } = {},
+) {
   const app = createRecordedApp({ engine, settings: { ...settings } });
+  let isOver = false;
+  const watching = isWatched && watch(app.entries, () => isOver);
   const answers = await Promise.all(
     requests.map(async ([path, body], index) => {
       const headers = { "x-request-id": `r${index}` };
@@ -55,6 +65,8 @@ async function exchange(engine: Engine, settings: object, requests = REQUESTS) {
     }),
   );
   await eventually(() => expect(app.entries.every(({ isComplete }) => isComplete)).toBe(true));
+  isOver = true;
+  await watching;
   const records = await app.records();
   for (const entry of app.entries) {
     const chunks = stringifyInChunks(await entry.lazyRecord(), async () => {});
@@ -67,6 +79,17 @@ async function exchange(engine: Engine, settings: object, requests = REQUESTS) {
     return texts.map((text) => z.string().parse(text)).join("");
   });
   return { answers, recorded };
+}
+
+/** Reads records while they grow, as the page does. */
+async function watch(entries: readonly RecordEntry[], isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    for (const entry of entries) {
+      await entry.record();
+      await entry.changes(NOTHING_SEEN);
+    }
+    await setImmediate();
+  }
 }
 
 const FIXTURES = join(import.meta.dirname, "../../fixtures");
@@ -85,7 +108,7 @@ test.each(STREAMS)("recorded stream %s", async (name) => {
       model: MODEL,
       transport: scriptTransport(() => ({ pieces: events })),
     });
-    const { answers, recorded } = await exchange(engine, {}, [request]);
+    const { answers, recorded } = await exchange(engine, {}, { requests: [request] });
     expect(recorded).toEqual(answers);
   }
 });
@@ -115,21 +138,22 @@ const anyPart = record({
 test("any output, of several requests at once", async () => {
   const anyRun = record({
     parts: array(anyPart, { minLength: 1, maxLength: 5 }),
-    batch: integer({ min: 1, max: 7 }),
+    batch: oneof(constantFrom(1), integer({ min: 1, max: 7 })),
     form: constantFrom("ids" as const, "ids" as const, "pieces" as const, "text" as const),
     settings: constantFrom(...SETTINGS),
+    isWatched: boolean(),
   });
   await assert(
-    asyncProperty(anyRun, async ({ parts, batch, form, settings }) => {
+    asyncProperty(anyRun, async ({ parts, batch, form, settings, isWatched }) => {
       const ids = parts.flatMap(({ begin, text, end }) => [
         ...spelledIds(begin),
         ...o200kHarmony().encode(text),
         ...spelledIds(end),
       ]);
       const engine = scriptedEngine(() => ids, { batch, form });
-      const { answers, recorded } = await exchange(engine, settings);
+      const { answers, recorded } = await exchange(engine, settings, { isWatched });
       expect(recorded).toEqual(answers);
     }),
-    { numRuns: 20 },
+    { numRuns: 30 },
   );
 });
