@@ -5,7 +5,12 @@ import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promi
 import { Hono } from "hono";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ApiEnv } from "../../src/api/client.ts";
-import { createFrameHints, type FrameHints, sseResponse } from "../../src/api/sse.ts";
+import {
+  createFrameHints,
+  type FrameHints,
+  type FrameWatcher,
+  sseResponse,
+} from "../../src/api/sse.ts";
 import { createPushStream, type Consumer } from "../../src/streams/push-stream.ts";
 import type { FetchHandler } from "../../src/node/direct-sse.ts";
 import { listen } from "../../src/node/listen.ts";
@@ -18,10 +23,16 @@ const LONG_TEXT = 50_000_000;
 
 const HEAD = "Host: gateway\r\nContent-Length: 0\r\n";
 
-async function serve(write: Write, keepAliveMs = 10_000, clientIdleTimeoutMs = 60_000) {
+async function serve(
+  write: Write,
+  keepAliveMs = 10_000,
+  clientIdleTimeoutMs = 60_000,
+  watcher?: FrameWatcher,
+) {
   const app = new Hono<ApiEnv>();
   const left: unknown[] = [];
   app.use(async (c, next) => {
+    if (watcher !== undefined) c.set("watchFrames", (frames) => ({ frames, watcher }));
     await next();
     c.header("x-from-middleware", "yes");
   });
@@ -109,6 +120,29 @@ const TWO: Write = async (take) => {
   await take("data: one\n\n");
   await take("data: zwölf 👩‍🚀\n\n");
 };
+
+test("a watched frame is counted if its number is next, and told of otherwise; one that is not written is neither", async () => {
+  const told: string[] = [];
+  const sent = { next: 5 };
+  const watcher: FrameWatcher = { sent, noteEvents: (frame) => told.push(frame), noteForm() {} };
+  const over = Promise.withResolvers<boolean>();
+  const write: Write = async (take, hints) => {
+    for (const token of [5, 7, 6, 0]) {
+      hints.token = token;
+      await take(`data: ${token}\n\n`);
+    }
+    await closed;
+    hints.token = 7;
+    over.resolve(await take("data: late\n\n"));
+  };
+  const { port, closed } = await serve(write, undefined, undefined, watcher);
+  const socket = await open(port, `POST / HTTP/1.1\r\n${HEAD}\r\n`);
+  await readUntil(socket, "data: 0\n\n\r\n");
+  socket.destroy();
+  expect(await over.promise).toBe(false);
+  expect(told).toEqual(["data: 7\n\n", "data: 0\n\n"]);
+  expect(sent.next).toBe(7);
+});
 
 test("frames arrive in well-formed chunks, with the headers of the middleware", async () => {
   const { port, left } = await serve(TWO);

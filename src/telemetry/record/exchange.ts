@@ -147,16 +147,19 @@ export class Exchange {
     return this.#first;
   }
 
-  /** Notes frames that were counted since {@link beginRun}. @param from position of the first id; -1: not all were kept */
-  noteRun(reads: ReadLog, from: number): void {
+  /** Notes frames that were counted since {@link beginRun}. @param from position of the first id; -1: not all are kept */
+  noteRun(reads: ReadLog | undefined, from = -1): void {
     const count = this.sent.next - this.#first;
     // A frame of this run that is written only later is like any other.
     this.#first = this.sent.next + NUMBERS_PER_RUN;
     this.sent.next = this.#first;
     const form = this.#form;
     if (count === 0 || form === undefined) return;
-    const isForm = this.events.form === form || this.events.useForm(form);
-    const isKept = isForm && from >= 0 && this.events.addRun(reads, from, count);
+    const isKept =
+      reads !== undefined &&
+      from >= 0 &&
+      (this.events.form === form || this.events.useForm(form)) &&
+      this.events.addRun(reads, from, count);
     if (!isKept) this.budget.leaveOut("events", count);
   }
 }

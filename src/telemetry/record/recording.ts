@@ -150,10 +150,9 @@ export class TurnRecording implements TurnListener, TokenListener, RunReader {
 
   noteTokens(notes: readonly number[], count: number): void {
     const call = this.#call;
-    if (call === undefined) return;
-    const position = call.reads.addTokens(notes, count, this.#clock.start);
-    this.#exchange?.noteRun(call.reads, position);
-    this.#parsed(call, count);
+    const position = call?.reads.addTokens(notes, count, this.#clock.start);
+    this.#exchange?.noteRun(call?.reads, position);
+    if (call !== undefined) this.#parsed(call, count);
   }
 
   noteRead(tokens: EngineTokens): void {

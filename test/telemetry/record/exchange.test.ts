@@ -6,6 +6,7 @@ import { ExchangeClock } from "../../../src/telemetry/record/exchange-clock.ts";
 import { Exchange } from "../../../src/telemetry/record/exchange.ts";
 import { RecordBudget, RecordMemory } from "../../../src/telemetry/record/limits.ts";
 import { ReadLog } from "../../../src/telemetry/record/read-log.ts";
+import { TurnRecording } from "../../../src/telemetry/record/recording.ts";
 import { RecentClock } from "../../../src/telemetry/record/recent-clock.ts";
 import { tokenText } from "../../../src/tokenizer/index.ts";
 
@@ -13,6 +14,7 @@ const FORM = new EventForm({ head: "<", number: undefined, joints: [], tail: ">"
 
 function createExchange(bytes = Infinity) {
   const budget = new RecordBudget(bytes, new RecordMemory(Infinity, () => false));
+  const clock = new ExchangeClock(new RecentClock(() => 0));
   const exchange = new Exchange(
     {
       id: "r",
@@ -25,10 +27,10 @@ function createExchange(bytes = Infinity) {
       body: "{}",
     },
     new Date(0),
-    { budget, clock: new ExchangeClock(new RecentClock(() => 0)), allocate: undefined },
+    { budget, clock, allocate: undefined },
   );
   const events = () => [...exchange.events.texts()].map(({ text }) => text);
-  return { exchange, budget, events };
+  return { exchange, budget, clock, events };
 }
 
 /** Reads ids that it tells of together, as `OrdinaryReads` and `TurnRecording` do. */
@@ -130,4 +132,16 @@ test("without room for ids, their frames are left out, and the record says so", 
   expect(events().length).toBeGreaterThan(100);
   expect(events().length + (left["events"] ?? 0)).toBe(1000);
   expect(left["reads"]).toBeGreaterThan(0);
+});
+
+test("without room for the engine call, its frames are left out, and the record says so", () => {
+  const { exchange, budget, clock, events } = createExchange();
+  exchange.noteForm(FORM);
+  const recording = new TurnRecording({ budget, clock, exchange });
+  const token = recording.begin({ tell() {} });
+  for (const at of [0, 1]) note(exchange, "<>", token + at);
+  recording.noteTokens([0, 101, 0, 102], 2);
+  note(exchange, "end");
+  expect(events()).toEqual(["end"]);
+  expect(budget.cut).toEqual([{ what: "events", left: 2 }]);
 });
