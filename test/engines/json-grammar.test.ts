@@ -224,6 +224,12 @@ describe("the grammar", () => {
   });
 });
 
+/**
+ * Not `"` and `\` alone: the `JSON.parse` of Node 24 reads `{"\"":1}` as `{"\\":1}` once it has read an object whose members in front
+ * are the same, and whose next is `"\\"`. So it does any key that is one escaped character. That of Node 20 does not.
+ */
+const keys = fc.string({ maxLength: 5 }).filter((key) => key !== '"' && key !== "\\");
+
 function schemas(): fc.Arbitrary<object> {
   const { schema } = fc.letrec<{ schema: object }>((tie) => {
     const simple = fc.oneof(
@@ -242,7 +248,7 @@ function schemas(): fc.Arbitrary<object> {
         .map((members) => ({ enum: members })),
     );
     const object = fc
-      .tuple(fc.dictionary(fc.string({ maxLength: 5 }), tie("schema"), { maxKeys: 3 }), fc.nat(3))
+      .tuple(fc.dictionary(keys, tie("schema"), { maxKeys: 3 }), fc.nat(3))
       .map(([properties, required]) => ({
         type: "object",
         properties,
