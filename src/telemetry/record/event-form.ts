@@ -75,11 +75,6 @@ export class EventForm {
     return length;
   }
 
-  /** Undoes the last successful {@link match}, so that the same event can be matched again. */
-  unmatch(): void {
-    if (this.#next >= 0) this.#next -= 1;
-  }
-
   /** Offset of the text in the event that was matched last. */
   get from(): number {
     return this.#from;
