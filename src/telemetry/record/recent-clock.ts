@@ -1,7 +1,7 @@
 /**
  * The clock of all records. To ask for the time takes a fortieth of what a token costs. So while more than a thousand tokens are
- * read in a second, one of eight asks, and the next seven get the same answer, most of them within a millisecond. Only after a
- * pause of all streams at once, up to seven tokens get a time from before it.
+ * read in a second, one of eight asks, and the next seven get the same answer. It is up to seven milliseconds old, and less than one
+ * where 8,000 are read. Only after a pause of all streams at once, up to seven tokens get a time from before it.
  */
 import { clockTenths } from "./tenths.ts";
 

@@ -23,6 +23,7 @@ function askEvery(ms: number) {
 test.each([
   { every: 20, reads: 1001, latest: 0.1 },
   { every: 1, reads: 1001, latest: 0.1 },
+  { every: 0.9, reads: 230, latest: 6.4 },
   { every: 0.1, reads: 130, latest: 0.8 },
 ])("asked every $every ms", ({ every, reads, latest }) => {
   const result = askEvery(every);
