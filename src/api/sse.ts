@@ -54,11 +54,11 @@ export interface FrameWatcher {
   noteForm(form: EventForm): void;
 }
 
-/** Tells of a frame that is being written. */
-export function noteFrame(watcher: FrameWatcher, frame: string, hints?: FrameHints): void {
-  const { sent } = watcher;
-  if (hints?.token === sent.next) sent.next += 1;
-  else watcher.noteEvents(frame);
+/** Counts a frame that is being written. Returns false if the watcher has to be told of it. */
+export function countFrame(sent: FrameWatcher["sent"] | undefined, hints?: FrameHints): boolean {
+  if (sent === undefined || sent.next !== hints?.token) return false;
+  sent.next += 1;
+  return true;
 }
 
 /** The frames of one response. The stream never rejects for a failed turn: it sends an error frame. */
@@ -185,7 +185,7 @@ function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream 
         await frames.pushTo((frame) => {
           if (left) return false;
           quiet = false;
-          if (watcher !== undefined) noteFrame(watcher, frame, hints);
+          if (!countFrame(watcher?.sent, hints)) watcher?.noteEvents(frame);
           controller.enqueue(encoder.encode(frame));
           if (hasRoom()) return true;
           room = Promise.withResolvers();

@@ -9,7 +9,7 @@ import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { createAdaptorServer } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { type FrameHints, KEEP_ALIVE, toFrame, type SseSource } from "../api/sse.ts";
+import { countFrame, type FrameHints, KEEP_ALIVE, toFrame, type SseSource } from "../api/sse.ts";
 import type { Demand } from "../streams/push-stream.ts";
 
 export type FetchHandler = Parameters<typeof createAdaptorServer>[0]["fetch"];
@@ -56,9 +56,7 @@ async function writeFrames(
     await frames.pushTo((frame) => {
       if (outgoing.destroyed) return false;
       quiet = false;
-      // As `noteFrame`, without the watcher itself.
-      if (sent !== undefined && sent.next === hints?.token) sent.next += 1;
-      else watcher?.noteEvents(frame);
+      if (!countFrame(sent, hints)) watcher?.noteEvents(frame);
       return client.write(frame, hints) || client.drained();
     });
     client.end();

@@ -72,7 +72,7 @@ export async function startRecording(
   return { recorder, inspector, close: async () => capture?.close() };
 }
 
-/** In milliseconds. `performance.now` first checks what it is called on, which takes more than to ask for the time. */
+/** In milliseconds. `performance.now` also checks what it is called on, which takes nearly as many instructions again. */
 function readClock(): number {
   const [seconds, nanoseconds] = hrtime();
   return seconds * 1e3 + nanoseconds / 1e6;

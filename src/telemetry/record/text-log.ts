@@ -173,7 +173,7 @@ export class TextLog {
       .values();
     let chunk = chunks.next().value ?? NO_BYTES.bytes;
     let { at, long, form: used, parts: ofForm, event: index } = place;
-    for (const [tenths, size] of this.#index.pairs(place.pair)) {
+    for (const [first, size] of this.#index.pairs(place.pair)) {
       while ((this.#forms[used + 1]?.from ?? Infinity) <= index) {
         used += 1;
         ofForm = 0;
@@ -181,7 +181,7 @@ export class TextLog {
       const form = this.#forms[used]?.form;
       if (size >= RUN && size < IN_FORM) {
         const skipped = Math.min(size - RUN, Math.max(0, from - index));
-        const events = this.#eventsOfRun(index, tenths + skipped, size - RUN - skipped);
+        const events = this.#eventsOfRun(index, first + skipped, size - RUN - skipped);
         let part = ofForm + skipped;
         for (const { ms, text } of events) yield { ms, text: toEvent(form, text, part++) };
         ofForm += size - RUN;
@@ -189,7 +189,7 @@ export class TextLog {
         continue;
       }
       const isWanted = index++ >= from;
-      const ms = fromTenths(tenths);
+      const ms = fromTenths(first);
       if (size === LONG) {
         const text = this.#long[long++] ?? "";
         if (isWanted) yield { ms, text };
