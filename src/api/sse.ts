@@ -25,29 +25,31 @@ export interface SseOptions {
 export interface FrameHints {
   /** No other frame follows this one: the response may be completed with it. */
   isLast: boolean;
-  /** A frame of which all characters are ASCII, so that its bytes need not be counted, which takes 1,400 instructions. */
-  asciiFrame?: string | undefined;
   /**
-   * Of a frame that only adds the text of one id to the open part, the number that the listener of its turn has given to the
-   * id. Otherwise 0.
+   * The length of the next frame, if all its characters are ASCII, so that its bytes need not be counted, which takes 1,400
+   * instructions. Otherwise 0. The frame itself is not kept: the garbage collector would have to be told of each.
+   */
+  asciiLength: number;
+  /**
+   * Of a frame that only adds the text of one read to the open part, the number that the listener of its turn has given to the
+   * read. Otherwise 0.
    */
   token: number;
+  /** A frame whose `token` is this number is counted here, and its watcher need not be told of it. None is, if it is negative. */
+  next: number;
   /** Who is told how frames are made. Set before the first one is asked for, where frames are recorded. */
   watcher?: FrameWatcher | undefined;
 }
 
 /** All fields are there from the beginning: V8 would keep one that is added later in a second object. */
 export function createFrameHints(): FrameHints {
-  return { isLast: false, asciiFrame: undefined, token: 0, watcher: undefined };
+  return { isLast: false, asciiLength: 0, token: 0, next: -1, watcher: undefined };
 }
 
 /** Is told of the frames of a response. */
 export interface FrameWatcher {
-  /**
-   * If the frame that is being written has this number as its hint, it is counted here and need not be told of. One small
-   * object, because it is all that is touched for such a frame.
-   */
-  readonly sent: { next: number };
+  /** Frames are counted here from now on: in the hints, which are touched for each frame anyway. */
+  countIn(hints: FrameHints): void;
   /** Before a frame is written. */
   noteEvents(frame: string): void;
   /** Further frames that have a number as their hint have this form, with the text of their id as JSON. */
@@ -55,9 +57,9 @@ export interface FrameWatcher {
 }
 
 /** Counts a frame that is being written. Returns false if the watcher has to be told of it. */
-export function countFrame(sent: FrameWatcher["sent"] | undefined, hints?: FrameHints): boolean {
-  if (sent === undefined || sent.next !== hints?.token) return false;
-  sent.next += 1;
+export function countFrame(hints: FrameHints | undefined): boolean {
+  if (hints === undefined || hints.token !== hints.next) return false;
+  hints.next += 1;
   return true;
 }
 
@@ -118,7 +120,7 @@ export function sseResponse(
   options: SseOptions,
 ): Response {
   const watched = c.get("watchFrames")?.(frames);
-  if (options.hints) options.hints.watcher = watched?.watcher;
+  if (options.hints && watched?.watcher) watch(options.hints, watched.watcher);
   const source = { ...options, ...(watched ?? { frames }) };
   const requestId = c.get("requestId");
   const head = {
@@ -135,6 +137,11 @@ export function sseResponse(
   c.set("identified", response);
   takeFrames?.({ ...source, response, head });
   return response;
+}
+
+function watch(hints: FrameHints, watcher: FrameWatcher): void {
+  hints.watcher = watcher;
+  watcher.countIn(hints);
 }
 
 /** Never empty: an empty chunk ends an HTTP response. */
@@ -185,7 +192,7 @@ function toStream(source: Omit<SseSource, "response" | "head">): ReadableStream 
         await frames.pushTo((frame) => {
           if (left) return false;
           quiet = false;
-          if (!countFrame(watcher?.sent, hints)) watcher?.noteEvents(frame);
+          if (!countFrame(hints)) watcher?.noteEvents(frame);
           controller.enqueue(encoder.encode(frame));
           if (hasRoom()) return true;
           room = Promise.withResolvers();

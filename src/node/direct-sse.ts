@@ -43,7 +43,6 @@ async function writeFrames(
   { frames, hints, watcher, keepAliveMs, keepAlive: ping = KEEP_ALIVE, onCancel }: SseSource,
 ): Promise<void> {
   const client = new Client(outgoing, head);
-  const sent = watcher?.sent;
   let quiet = false;
   const keepAlive = setInterval(() => {
     if (quiet && !client.isFull) client.write(toFrame(ping));
@@ -56,7 +55,7 @@ async function writeFrames(
     await frames.pushTo((frame) => {
       if (outgoing.destroyed) return false;
       quiet = false;
-      if (!countFrame(sent, hints)) watcher?.noteEvents(frame);
+      if (!countFrame(hints)) watcher?.noteEvents(frame);
       return client.write(frame, hints) || client.drained();
     });
     client.end();
@@ -157,7 +156,7 @@ class Client {
   }
 
   #toChunk(frame: string, hints: FrameHints | undefined): string {
-    const bytes = hints?.asciiFrame === frame ? frame.length : Buffer.byteLength(frame);
+    const bytes = hints?.asciiLength === frame.length ? frame.length : Buffer.byteLength(frame);
     if (bytes !== frame.length) this.#isAscii = false;
     return this.#takesChunks ? `${toSizeLine(bytes)}${frame}\r\n` : frame;
   }

@@ -113,7 +113,7 @@ class ChoiceWriter implements ChunkWriter {
   }
 
   push(event: TurnEvent): string {
-    this.#noteToken(0);
+    this.#clearHints();
     switch (event.type) {
       case "start":
         return "";
@@ -135,7 +135,7 @@ class ChoiceWriter implements ChunkWriter {
 
   /** The engine has not reported a finish reason. */
   fail(error: ErrorDescription): string {
-    this.#noteToken(0);
+    this.#clearHints();
     return this.#failed(error, "error");
   }
 
@@ -321,12 +321,19 @@ class ChoiceWriter implements ChunkWriter {
   }
 
   #noteAscii(frame: string): void {
-    if (this.#isAsciiHead && this.#hints !== undefined) this.#hints.asciiFrame = frame;
+    if (this.#isAsciiHead && this.#hints !== undefined) this.#hints.asciiLength = frame.length;
   }
 
-  /** Notes that the frame is that of an id with this number, or of none. */
+  /** Notes that the frame is that of an id with this number. */
   #noteToken(token = 0): void {
-    if (this.#watcher !== undefined && this.#hints !== undefined) this.#hints.token = token;
+    if (this.#hints !== undefined) this.#hints.token = token;
+  }
+
+  /** Nothing is known of the next frame yet. */
+  #clearHints(): void {
+    if (this.#hints === undefined) return;
+    this.#hints.asciiLength = 0;
+    this.#hints.token = 0;
   }
 
   /** Tells the watcher what further frames are made of that add text to the open part. */

@@ -64,7 +64,7 @@ export interface ExchangeDeps {
 /** More ids than are ever told of at once. */
 const NUMBERS_PER_RUN = 1024;
 
-/** Who reads ids whose frames are counted. An exchange has one at most. */
+/** Who notes reads whose frames are counted. An exchange has one at most. */
 export interface RunReader {
   /** Notes the run as far as it has come. */
   flush(): void;
@@ -72,10 +72,10 @@ export interface RunReader {
 
 export class Exchange {
   /**
-   * The number that the next id has whose frame is only counted. Ids that are read together later get successive numbers, so
+   * The number that the next read has whose frame is only counted. Reads that are told of together later get successive numbers, so
    * that the frames of a run are known by how far this has come.
    */
-  readonly sent = { next: NUMBERS_PER_RUN };
+  #sent = { next: NUMBERS_PER_RUN };
   /** The number of the run's first id. */
   #first = NUMBERS_PER_RUN;
   #reader: RunReader | undefined;
@@ -127,21 +127,27 @@ export class Exchange {
     if (this.budget.take(body.length * 2, "answer", body.length)) this.answerBody = body;
   }
 
+  /** Frames are counted there from now on. */
+  countIn(hints: { next: number }): void {
+    hints.next = this.#sent.next;
+    this.#sent = hints;
+  }
+
   /** Notes events as they are written; one read may cause several in one write. */
   noteEvents(text: string): void {
     // In order.
-    if (this.sent.next !== this.#first) this.#reader?.flush();
+    if (this.#sent.next !== this.#first) this.#reader?.flush();
     if (!this.events.add(text, this.#clock.recent())) this.budget.leaveOut("events", 1);
   }
 
   /** Further frames of numbered ids have this form, with the text of the id as JSON. */
   noteForm(form: EventForm): void {
-    if (this.sent.next !== this.#first) this.#reader?.flush();
+    if (this.#sent.next !== this.#first) this.#reader?.flush();
     this.#form = form;
     this.events.useForm(form);
   }
 
-  /** Returns the number of the next id. Those that follow have the next ones, until {@link noteRun}. */
+  /** Returns the number of the next read. Those that follow have the next ones, until {@link noteRun}. */
   beginRun(reader: RunReader): number {
     this.#reader = reader;
     return this.#first;
@@ -149,10 +155,10 @@ export class Exchange {
 
   /** Notes frames that were counted since {@link beginRun}. @param from position of the first id; -1: not all are kept */
   noteRun(reads: ReadLog | undefined, from = -1): void {
-    const count = this.sent.next - this.#first;
+    const count = this.#sent.next - this.#first;
     // A frame of this run that is written only later is like any other.
-    this.#first = this.sent.next + NUMBERS_PER_RUN;
-    this.sent.next = this.#first;
+    this.#first = this.#sent.next + NUMBERS_PER_RUN;
+    this.#sent.next = this.#first;
     const form = this.#form;
     if (count === 0 || form === undefined) return;
     const isKept =

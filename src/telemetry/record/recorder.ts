@@ -63,7 +63,7 @@ export interface OpenExchange {
   end(): void;
 }
 
-export type EventWatcher = Pick<Exchange, "sent" | "noteEvents" | "noteForm">;
+export type EventWatcher = Pick<Exchange, "countIn" | "noteEvents" | "noteForm">;
 
 export interface RecorderOptions {
   readonly limits: RecordLimits;
