@@ -8,7 +8,7 @@
  * and a heap without records. It measures tokens only, not how a recorded turn begins and ends. One process still differs from
  * the next by a few percent, as its objects lie differently in memory, so that a few processes say more than many windows.
  *
- * `node bench/inspector-alternating.ts [processes] [pairs of windows]`. With `BENCH_SAME=1` neither gateway records: the
+ * `node bench/inspector-alternating.ts [processes] [pairs of windows] [streams]`. With `BENCH_SAME=1` neither gateway records: the
  * result must then be 0, within its interval.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -24,14 +24,15 @@ const OFF = "--no-inspect";
 const ON = process.env["BENCH_SAME"] === "1" ? OFF : "--inspect";
 /** For instance `--cpu-prof --cpu-prof-dir=bench/results`, to profile it. */
 const NODE_FLAGS = process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? [];
-const STREAMS = 64;
-/** More than the 50 of `inspector.ts`, for more tokens in the same time. Between two of a stream are those of all others anyway. */
-const TOKENS_PER_SECOND = 150;
+const STREAMS = Number(process.argv[4] ?? 64);
+/** With 64 streams more than the 50 of `inspector.ts`, for more tokens in the same time. With few, several come in one read. */
+const TOKENS_PER_SECOND = 9600 / STREAMS;
+const LONGEST_SECONDS = 130;
 const WINDOW_MS = 300;
 /** Until what was sent has been passed on. */
 const DRAIN_MS = 20;
-/** While code is compiled and streams grow their first buffers. */
-const SETTLE_MS = 5000;
+/** While code is compiled and streams grow their first buffers. After 5 s, the code of recording is not the final one yet. */
+const SETTLE_MS = 15_000;
 
 /** Of each pair of windows, CPU per token with recording divided by that without. */
 async function measureProcess(isOnFirst: boolean): Promise<number[]> {
@@ -55,7 +56,11 @@ async function measureProcess(isOnFirst: boolean): Promise<number[]> {
   try {
     if (on === undefined || off === undefined) throw new Error("two gateways are needed");
     const script = { mode: "paced", shape: "loop", phase: "step" } as const;
-    await rig.script({ ...script, tokens: 20_000, tokensPerSecond: TOKENS_PER_SECOND });
+    await rig.script({
+      ...script,
+      tokens: TOKENS_PER_SECOND * LONGEST_SECONDS,
+      tokensPerSecond: TOKENS_PER_SECOND,
+    });
     for (const running of all) await rig.open(running, STREAMS);
     await sleep(SETTLE_MS);
     await pauseAll(rig);
