@@ -15,6 +15,7 @@ import type { TokenId } from "../tokenizer/index.ts";
 import type { CitedLines, CitedSource } from "../tools/builtin-tool.ts";
 import type { Decision, Outcome, Stage } from "./next-step.ts";
 import type { Steering } from "./steering.ts";
+import type { TokenNote } from "./token-notes.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
 
 /** Called synchronously. It must not throw, and must not keep the turn waiting. */
@@ -29,21 +30,30 @@ export interface TurnListener {
   readonly tokens?: TokenListener | undefined;
 }
 
-/** Is told of nearly all ids many at once: see `token-notes.ts`. */
+/** Is told of nearly all ids many at once: see `ordinary.ts`. */
 export interface TokenListener {
   /** Gives the times of ids. Absent: they do not matter. */
-  readonly clock: { recent(): number } | undefined;
-  /** The holder begins to note ids. Returns the number of the first; each following one has the next. 0: they have none. */
+  readonly clock: TokenClock | undefined;
+  /**
+   * The holder begins to note ids. Ask it for them before a fact is taken, which came after them. Returns the number of the first
+   * read; each following one has the next. 0: they have none.
+   */
   begin(holder: TokenHolder): number;
   /**
-   * Ids of the vocabulary that the turn has read one by one and parsed, or will have when it reads anything else: those since
-   * `begin`.
+   * Ids of the vocabulary that the turn has read and parsed, or will have when it reads anything else: those since `begin`.
    *
-   * @param notes a time and an id of each; more may follow
+   * @param from index of their first note
+   * @param to index behind the last one
+   * @param start the clock's time from which those of notes are counted
    */
-  noteTokens(notes: readonly number[], count: number): void;
+  noteTokens(notes: readonly TokenNote[], from: number, to: number, start: number): void;
   /** A read that the turn has parsed. Told in order. */
   noteRead(tokens: IdTokens): void;
+}
+
+export interface TokenClock {
+  /** In tenths of a millisecond, as a signed integer of 32 bits. */
+  recent(): number;
 }
 
 export interface TokenHolder {

@@ -18,7 +18,8 @@
 import type { EngineTokens } from "../engines/engine.ts";
 import type { Consumer, Demand } from "../streams/push-stream.ts";
 import { type TokenId, tokenText } from "../tokenizer/index.ts";
-import { TokenNotes } from "./token-notes.ts";
+import type { TokenClock, TokenHolder, TokenListener } from "./facts.ts";
+import { idOf, LONGEST_TIME, SAME_READ, type TokenNote, toNote } from "./token-notes.ts";
 import type { TurnEvent } from "./turn.ts";
 import type { TurnOutput } from "./turn-output.ts";
 import type { TurnState } from "./turn-state.ts";
@@ -27,22 +28,43 @@ type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 
 /** Fewer are deferred if the repetition guard has to check earlier. */
 const MOST_DEFERRED = 32;
+/** Notes that are enough to tell the listener of. */
+const MANY_NOTES = 96;
+/** Instead of the index of a note, or of a time. */
+const NONE = -1;
+/** Where times do not matter. */
+const NO_CLOCK: TokenClock = { recent: () => 0 };
 
-/** The ordinary reads of one engine call. */
-export class OrdinaryReads {
-  readonly #state: TurnState;
-  readonly #isEnough: () => boolean;
-  /** The first `#length` are deferred. */
-  readonly #ids: TokenId[] = Array<TokenId>(MOST_DEFERRED).fill(0);
+/**
+ * The ordinary reads of one engine call.
+ *
+ * The listener of a turn is told of these ids a hundred or so at once, for the same reason: until then a note of each stays in the
+ * list.
+ */
+export class OrdinaryReads implements TokenHolder {
+  /** The first `#length` are deferred, or were. Those that the listener is told of are notes, with the time of reading. */
+  readonly #notes: TokenNote[];
   #length = 0;
-  /** Ids that may be deferred. 0: none, because the open part may not pass on the text of its ids as it is. */
+  /** The length up to which ids may be deferred. 0: none, because the open part may not pass on the text of its ids as it is. */
   #room = 0;
   /** Takes the deltas of deferred ids. */
   #consumer: Consumer<TurnEvent>;
   // Of the state, which need not be touched for a deferred id.
   readonly #output: TurnOutput;
   /** While somebody listens. */
-  readonly #notes: TokenNotes | undefined;
+  readonly #clock: TokenClock | undefined;
+  /** The time from which those of notes are counted, and the longest that the next one may have: none, if it begins a run. */
+  #start = 0;
+  #longest = NONE;
+  /** The number of the next read. */
+  #number = 0;
+  /** Index of the first note that the listener was not told of. */
+  #untold = NONE;
+  /** Index of the first id that is still to be read. */
+  #unread = 0;
+  readonly #listener: TokenListener | undefined;
+  readonly #state: TurnState;
+  readonly #isEnough: () => boolean;
 
   /**
    * @param isEnough is asked at each check of the repetition guard, and at the end of a read that is not deferred; after
@@ -53,7 +75,10 @@ export class OrdinaryReads {
     this.#isEnough = isEnough;
     this.#output = state.output;
     this.#consumer = state.output.consumer;
-    if (state.tokens !== undefined) this.#notes = new TokenNotes(state.tokens);
+    this.#listener = state.tokens;
+    this.#clock = state.tokens && (state.tokens.clock ?? NO_CLOCK);
+    const most = state.tokens === undefined ? MOST_DEFERRED : MOST_DEFERRED + MANY_NOTES;
+    this.#notes = Array<TokenNote>(most).fill(0);
   }
 
   /** Whether ids are being deferred, so that neither has the turn ended nor has enough been read. */
@@ -67,9 +92,15 @@ export class OrdinaryReads {
    */
   pass(tokens: EngineTokens): Demand | undefined {
     if (tokens.type !== "ids" || tokens.logprobs !== undefined) return undefined;
-    const text = this.#defer(tokens.ids);
+    const { ids } = tokens;
+    const time = this.#clock === undefined ? 0 : this.#clock.recent() - this.#start;
+    const text = this.#defer(ids, time);
     if (text === "") return this.#read(tokens);
-    const token = this.#notes && this.#note(tokens, this.#notes);
+    let token: number | undefined;
+    if (this.#clock !== undefined) {
+      const isNoted = time <= this.#longest && time >= 0 && tokens.cachedTokens === undefined;
+      token = isNoted ? this.#number++ : this.#beginNotes(tokens, time);
+    }
     const demand = this.#output.deliver({ type: "part-delta", text, token }, this.#consumer);
     if (this.#length === this.#room) this.#readDeferred();
     return demand;
@@ -78,9 +109,13 @@ export class OrdinaryReads {
   /** Reads what is deferred. To be called before anything else reads or changes the turn. */
   settle(): void {
     this.#room = 0;
-    if (this.#length === 0) return;
-    const ids = this.#ids.slice(0, this.#length);
-    this.#length = 0;
+    const from = this.#unread;
+    if (from === this.#length) return;
+    this.#unread = this.#length;
+    const ids = this.#notes.slice(from, this.#length);
+    if (this.#listener !== undefined) {
+      for (let at = 0; at < ids.length; at++) ids[at] = idOf(ids[at] ?? 0);
+    }
     const { parser, emitter, transcript } = this.#state;
     this.#count(ids, 0, ids.length);
     parser.countBody(ids.length);
@@ -88,8 +123,16 @@ export class OrdinaryReads {
     transcript.appendIds(ids);
   }
 
-  /** Returns the ids' text. Empty, with nothing deferred, if they have to be read. */
-  #defer(ids: readonly TokenId[]): string {
+  /** Tells the listener of what is noted. */
+  tell(to = this.#length): void {
+    const from = this.#untold;
+    this.#untold = NONE;
+    this.#longest = NONE;
+    if (from !== NONE) this.#listener?.noteTokens(this.#notes, from, to, this.#start);
+  }
+
+  /** Returns the ids' text. Empty, with nothing deferred, if they have to be read. @param time of their notes */
+  #defer(ids: readonly TokenId[], time: number): string {
     let text = "";
     const length = this.#length + ids.length;
     if (length > this.#room || ids.length === 0) return "";
@@ -99,7 +142,10 @@ export class OrdinaryReads {
       // A control token, or part of a character.
       if (own === undefined) return "";
       text += own;
-      this.#ids[this.#length + at] = id;
+      this.#notes[this.#length + at] = toNote(
+        id,
+        at === 0 || this.#clock === undefined ? time : SAME_READ,
+      );
     }
     this.#length = length;
     return text;
@@ -108,7 +154,7 @@ export class OrdinaryReads {
   /** Reads all that are deferred, because the repetition guard has to check or there is no room for more. */
   #readDeferred(): void {
     this.settle();
-    if (this.#notes?.areMany === true) this.#notes.tell();
+    if (this.#length >= MANY_NOTES) this.tell();
     if (!this.#isEnough()) this.#makeRoom();
   }
 
@@ -148,23 +194,36 @@ export class OrdinaryReads {
     repetition?.pushIds(ids, from, to);
   }
 
+  /** Nothing is deferred. */
   #makeRoom(): void {
     this.#consumer = this.#output.consumerOfDeltas();
-    this.#room = Math.min(MOST_DEFERRED, this.#state.repetition?.idsUntilCheck ?? MOST_DEFERRED);
+    if (this.#untold === NONE) this.#length = this.#unread = 0;
+    const most = Math.min(MOST_DEFERRED, this.#state.repetition?.idsUntilCheck ?? MOST_DEFERRED);
+    this.#room = this.#length + most;
   }
 
-  /** Notes a read whose ids were deferred. Returns the number of its id if it has but one. */
-  #note(tokens: IdTokens, notes: TokenNotes): number | undefined {
+  /** For a read whose ids were deferred, and whose notes cannot follow those before. Returns its number if it has one. */
+  #beginNotes(tokens: IdTokens, time: number): number | undefined {
     const { ids, cachedTokens } = tokens;
-    if (ids.length === 1 && cachedTokens === undefined) return notes.add(ids[0] ?? 0);
-    this.#report(tokens, ids);
-    return undefined;
+    const first = this.#length - ids.length;
+    this.tell(first);
+    if (cachedTokens !== undefined) {
+      this.#listener?.noteRead(tokens);
+      return undefined;
+    }
+    this.#notes[first] = toNote(ids[0] ?? 0, 0);
+    this.#untold = first;
+    this.#start += time;
+    this.#longest = LONGEST_TIME;
+    const number = this.#listener?.begin(this) ?? 0;
+    this.#number = number + 1;
+    return number;
   }
 
   /** @param read those of the tokens that the turn has read, or will */
   #report(tokens: IdTokens, read: readonly TokenId[]): void {
     const { onFact, tokens: listener } = this.#state;
-    this.#notes?.tell();
+    this.tell();
     if (read === tokens.ids && listener !== undefined) return listener.noteRead(tokens);
     onFact?.(tokens);
     onFact?.({ type: "parsed", tokens: { type: "ids", ids: read } });

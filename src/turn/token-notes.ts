@@ -1,43 +1,32 @@
 /**
- * What a listener will be told of ids that were read one by one: a hundred or so at once. To tell of each touches a dozen objects
- * of its stream, which by the stream's next token have left the processor's cache; to note it touches one and a list.
+ * An id and the time when it was read, as one small integer: a list of them is no longer than a list of ids, and V8 keeps it
+ * as plain numbers.
  */
 import type { TokenId } from "../tokenizer/index.ts";
-import type { TokenHolder, TokenListener } from "./facts.ts";
 
-/** Notes that are enough to be told of. */
-const MANY = 96;
+/** See {@link toNote}. */
+export type TokenNote = number;
 
-export class TokenNotes implements TokenHolder {
-  readonly #listener: TokenListener;
-  readonly #clock: TokenListener["clock"];
-  /** A time and an id of each. */
-  readonly #notes: number[] = [];
-  #length = 0;
-  /** That of the first one. */
-  #number = 0;
+/** Enough for all ids of the vocabulary. */
+const ID_BITS = 18;
+const ID_MASK = 2 ** ID_BITS - 1;
+/** Instead of a time: the id came in the same read as the id before it. */
+export const SAME_READ = 2 ** (32 - ID_BITS) - 1;
+/** The longest time of a note, in tenths of a millisecond: 1.6 seconds. */
+export const LONGEST_TIME = SAME_READ - 1;
 
-  constructor(listener: TokenListener) {
-    this.#listener = listener;
-    this.#clock = listener.clock;
-  }
+/**
+ * @param id of the vocabulary
+ * @param time tenths of a millisecond since a start that is kept elsewhere, at most {@link LONGEST_TIME}; or {@link SAME_READ}
+ */
+export function toNote(id: TokenId, time: number): TokenNote {
+  return id | (time << ID_BITS);
+}
 
-  /** Notes an id that has just been read. Returns its number, see {@link TokenListener.begin}. */
-  add(id: TokenId): number {
-    if (this.#length === 0) this.#number = this.#listener.begin(this);
-    const at = this.#length++;
-    this.#notes[at * 2] = this.#clock?.recent() ?? 0;
-    this.#notes[at * 2 + 1] = id;
-    return this.#number + at;
-  }
+export function idOf(note: TokenNote): TokenId {
+  return note & ID_MASK;
+}
 
-  get areMany(): boolean {
-    return this.#length >= MANY;
-  }
-
-  tell(): void {
-    const length = this.#length;
-    this.#length = 0;
-    if (length > 0) this.#listener.noteTokens(this.#notes, length);
-  }
+export function timeOf(note: TokenNote): number {
+  return note >>> ID_BITS;
 }

@@ -24,6 +24,7 @@ import type { TurnListener } from "../../src/turn/facts.ts";
 import type { Turn, TurnEvent } from "../../src/turn/turn.ts";
 import { scriptTransport } from "../engines/support.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
+import { readsOf } from "../helpers/noted-reads.ts";
 import { spelledIds } from "../helpers/spelled.ts";
 import {
   formedAnswer,
@@ -59,11 +60,9 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
     tokens: {
       clock: recording.clock,
       begin: (holder) => recording.begin(holder),
-      noteTokens(notes, count) {
-        recording.noteTokens(notes, count);
-        for (let at = 0; at < count; at++) {
-          noteRead({ type: "ids", ids: [notes[at * 2 + 1] ?? 0] });
-        }
+      noteTokens(notes, from, to, start) {
+        recording.noteTokens(notes, from, to, start);
+        for (const { ids } of readsOf(notes.slice(from, to))) noteRead({ type: "ids", ids });
       },
       noteRead(tokens) {
         recording.noteRead(tokens);

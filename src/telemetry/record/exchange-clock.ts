@@ -6,11 +6,11 @@ export class ExchangeClock {
   /** That of all records. */
   readonly shared: RecentClock;
   /** By that clock. */
-  readonly start: number;
+  readonly #start: number;
 
   constructor(shared: RecentClock) {
     this.shared = shared;
-    this.start = shared.now();
+    this.#start = shared.now();
   }
 
   /** In milliseconds, to a tenth. */
@@ -23,7 +23,12 @@ export class ExchangeClock {
     return this.#since(this.shared.recent());
   }
 
+  /** The tenths of a millisecond until a time of the shared clock. */
+  tenthsUntil(at: number): number {
+    return tenthsBetween(this.#start, at);
+  }
+
   #since(at: number): number {
-    return fromTenths(tenthsBetween(this.start, at));
+    return fromTenths(this.tenthsUntil(at));
   }
 }

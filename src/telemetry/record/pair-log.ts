@@ -31,9 +31,19 @@ export class PairLog {
     return true;
   }
 
-  /** Adds to the second number of the last pair. */
-  increaseLast(by: number): void {
-    this.#chunk[this.#at - 1] = (this.#chunk[this.#at - 1] ?? 0) + by;
+  /** Appends pairs that follow each other in a list, as far as there is room. Returns how many. */
+  addAll(numbers: Uint32Array, pairs: number): number {
+    let added = 0;
+    while (added < pairs) {
+      if (this.#at === this.#chunk.length && !this.#grow()) return added;
+      const chunk = this.#chunk;
+      const to = Math.min(chunk.length, this.#at + (pairs - added) * 2);
+      let from = added * 2;
+      for (let at = this.#at; at < to; at++) chunk[at] = numbers[from++] ?? 0;
+      added = from >> 1;
+      this.#at = to;
+    }
+    return added;
   }
 
   get length(): number {

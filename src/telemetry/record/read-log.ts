@@ -1,11 +1,17 @@
 /** An append-only log of an engine call's reads and their times. */
 import type { EngineTokens } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
+import {
+  idOf,
+  SAME_READ as NOTE_OF_SAME_READ,
+  timeOf,
+  type TokenNote,
+} from "../../turn/token-notes.ts";
 import type { RecordBudget } from "./limits.ts";
 import { arePlain, LEAST_UNUSUAL } from "./plain-ids.ts";
 import { PairLog } from "./pair-log.ts";
-import { fromTenths, tenthsBetween, toTenths } from "./tenths.ts";
-import type { TokenSource } from "./text-log.ts";
+import { addTenths, fromTenths, toTenths } from "./tenths.ts";
+import type { PlainRead, ReadSource } from "./text-log.ts";
 
 /** A read with its time, in milliseconds since the request was accepted. */
 export interface TimedRead {
@@ -20,11 +26,15 @@ const SAME_READ = 0xff_ff_ff_ff;
 /** Added to an index in `#others`, instead of an id: a read that is not just plain ids. */
 const OTHER = LEAST_UNUSUAL;
 
+const PAIRS_AT_ONCE = 128;
+/** The pairs that are being added. */
+const pairs = new Uint32Array(PAIRS_AT_ONCE * 2);
+
 /** Estimated size of a read that is kept as an object, without its ids or text, in bytes. */
 const READ_BYTES = 160;
 const TOKEN_BYTES = 12;
 
-export class ReadLog implements TokenSource {
+export class ReadLog implements ReadSource {
   readonly #budget: RecordBudget;
   /** The time and the id of each. */
   readonly #ids: PairLog;
@@ -50,28 +60,37 @@ export class ReadLog implements TokenSource {
   }
 
   /**
-   * Appends ids of the vocabulary that were read one by one. Returns the position of the first, or -1 if not all are kept.
+   * Appends ids of the vocabulary. Returns the position of the first, or -1 if not all are kept.
    *
-   * @param notes a time and an id of each; times as `clockTenths`
-   * @param start the time of the request
+   * @param from index of their first note
+   * @param to index behind the last one
+   * @param start from which the times of notes are counted, in tenths since the request was accepted
    */
-  addTokens(notes: readonly number[], count: number, start: number): number {
+  addTokens(notes: readonly TokenNote[], from: number, to: number, start: number): number {
     const position = this.#ids.length;
-    for (let at = 0; at < count; at++) {
-      const tenths = tenthsBetween(start, notes[at * 2] ?? start);
-      this.#isFull ||= !this.#ids.add(tenths, notes[at * 2 + 1] ?? 0);
-      if (!this.#isFull) continue;
-      this.#budget.leaveOut("reads", count - at);
-      return -1;
+    let at = from;
+    while (at < to && !this.#isFull) {
+      const count = Math.min(to - at, PAIRS_AT_ONCE);
+      for (let pair = 0; pair < count; pair++) {
+        const note = notes[at + pair] ?? 0;
+        const time = timeOf(note);
+        pairs[pair * 2] = time === NOTE_OF_SAME_READ ? SAME_READ : addTenths(start, time);
+        pairs[pair * 2 + 1] = idOf(note);
+      }
+      const added = this.#ids.addAll(pairs, count);
+      this.#isFull = added < count;
+      at += added;
     }
-    return position;
+    if (at === to) return position;
+    this.#budget.leaveOut("reads", to - at);
+    return -1;
   }
 
-  *tokens(from: number, count: number): Generator<readonly [tenths: number, id: number]> {
-    let left = count;
-    for (const pair of this.#ids.pairs(from)) {
-      if (left-- === 0) return;
-      yield pair;
+  *plainReads(from: number, skip: number, count: number): Generator<PlainRead> {
+    let at = -skip;
+    for (const { ms, tokens } of this.reads(from)) {
+      if (at === count) return;
+      if (at++ >= 0 && tokens.type === "ids") yield { ms, ids: tokens.ids };
     }
   }
 

@@ -14,6 +14,7 @@ import type {
   TurnRendered,
 } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/next-step.ts";
+import type { TokenNote } from "../../turn/token-notes.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
 import type { Exchange, RunReader } from "./exchange.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
@@ -148,11 +149,11 @@ export class TurnRecording implements TurnListener, TokenListener, RunReader {
     return this.#exchange?.beginRun(this) ?? 0;
   }
 
-  noteTokens(notes: readonly number[], count: number): void {
+  noteTokens(notes: readonly TokenNote[], from: number, to: number, start: number): void {
     const call = this.#call;
-    const position = call?.reads.addTokens(notes, count, this.#clock.start);
+    const position = call?.reads.addTokens(notes, from, to, this.#clock.tenthsUntil(start));
     this.#exchange?.noteRun(call?.reads, position);
-    if (call !== undefined) this.#parsed(call, count);
+    if (call !== undefined) this.#parsed(call, to - from);
   }
 
   noteRead(tokens: EngineTokens): void {

@@ -12,6 +12,10 @@ export function fromTenths(tenths: number): number {
   return tenths / 10;
 }
 
+export function addTenths(tenths: number, more: number): number {
+  return Math.min(tenths + more, MAX);
+}
+
 /** The time of a clock that may have run for longer: 32 bits of it, of which only differences are used. */
 export function clockTenths(ms: number): number {
   return (ms * 10 + 0.5) | 0;

@@ -2,7 +2,7 @@
  * An append-only log of events and their times. Texts are kept as UTF-8 in typed arrays, which the garbage collector does
  * not copy. Of most events only the part that differs from the one before is kept, as text or as the id of its token.
  */
-import { tokenText } from "../../tokenizer/index.ts";
+import { type TokenId, tokenText } from "../../tokenizer/index.ts";
 import { type EventForm, learnForm, LONGEST_LEARNED } from "./event-form.ts";
 import { PairLog } from "./pair-log.ts";
 import { fromTenths, toTenths } from "./tenths.ts";
@@ -21,10 +21,16 @@ export interface TextLogOptions {
   readonly allocate?: ((size: number) => TextBytes) | undefined;
 }
 
-/** Ids that are kept elsewhere. */
-export interface TokenSource {
-  /** Each with its time, in tenths of a millisecond since the request was accepted. */
-  tokens(from: number, count: number): Iterable<readonly [tenths: number, id: number]>;
+/** Reads of ids that are kept elsewhere. */
+export interface ReadSource {
+  /** @param from position of the first one @param skip reads that are left out from there on */
+  plainReads(from: number, skip: number, count: number): Iterable<PlainRead>;
+}
+
+export interface PlainRead {
+  /** Milliseconds since the request was accepted. */
+  readonly ms: number;
+  readonly ids: readonly TokenId[];
 }
 
 export interface TimedText {
@@ -41,7 +47,7 @@ const MAX_BYTES_PER_CHARACTER = 3;
 const LONG = 0xff_ff_ff_ff;
 /** Added to the length of a text that is the variable part of an event. */
 const IN_FORM = 0x80_00_00_00;
-/** Added to a number of events, instead of a length. They have the texts of ids that are kept elsewhere, and the times of these. */
+/** Added to a number of events, instead of a length. They have the texts of reads that are kept elsewhere, and the times of these. */
 const RUN = 0x40_00_00_00;
 /** In characters. Longer texts are kept as strings. */
 const LONGEST = LARGEST_CHUNK / 8;
@@ -60,8 +66,8 @@ interface UsedForm {
 }
 
 interface UsedSource {
-  readonly source: TokenSource;
-  /** Index of the first event that may be one of its ids. */
+  readonly source: ReadSource;
+  /** Index of the first event that may be one of its reads. */
   readonly from: number;
 }
 
@@ -88,12 +94,10 @@ export class TextLog {
   readonly #take: (bytes: number) => boolean;
   readonly #allocate: (size: number) => TextBytes;
   #form: EventForm | undefined;
-  /** The time of each event and the length of its text in bytes. Of runs, the position of the first id and {@link RUN}. */
+  /** The time of each event and the length of its text in bytes. Of runs, the position of the first read and {@link RUN}. */
   readonly #index: PairLog;
   #length = 0;
   readonly #sources: UsedSource[] = [];
-  /** The position behind the last run if nothing has been appended since, otherwise -1. */
-  #runEnd = -1;
   readonly #long: string[] = [];
   readonly #forms: UsedForm[] = [];
   /** The used parts of all chunks but the last. No text spans two chunks. */
@@ -142,23 +146,19 @@ export class TextLog {
     this.#form = form;
     this.#parts = 0;
     this.#wholeBytes = 0;
-    this.#runEnd = -1;
     this.#forms.push({ form, from: this.#length });
     return true;
   }
 
-  /** Appends events of the current form whose variable texts are those of ids, as JSON. Returns false if there is no room. */
-  addRun(source: TokenSource, from: number, count: number): boolean {
+  /** Appends events of the current form whose variable texts are those of reads, as JSON. Returns false if there is no room. */
+  addRun(source: ReadSource, from: number, count: number): boolean {
     if (this.#isFull) return false;
     this.#keepPlaceIfDue();
     if (this.#sources.at(-1)?.source !== source) {
       this.#sources.push({ source, from: this.#length });
-      this.#runEnd = -1;
     }
-    if (this.#runEnd === from) this.#index.increaseLast(count);
-    else this.#isFull = !this.#index.add(from, RUN + count);
+    this.#isFull = !this.#index.add(from, RUN + count);
     if (this.#isFull) return false;
-    this.#runEnd = from + count;
     this.#length += count;
     this.#parts += count;
     this.#wholeBytes = 0;
@@ -181,9 +181,12 @@ export class TextLog {
       const form = this.#forms[used]?.form;
       if (size >= RUN && size < IN_FORM) {
         const skipped = Math.min(size - RUN, Math.max(0, from - index));
-        const events = this.#eventsOfRun(index, first + skipped, size - RUN - skipped);
+        const source = this.#sources.findLast((each) => each.from <= index)?.source;
         let part = ofForm + skipped;
-        for (const { ms, text } of events) yield { ms, text: toEvent(form, text, part++) };
+        for (const { ms, ids } of source?.plainReads(first, skipped, size - RUN - skipped) ?? []) {
+          const text = ids.map((id) => tokenText(id) ?? "").join("");
+          yield { ms, text: toEvent(form, JSON.stringify(text), part++) };
+        }
         ofForm += size - RUN;
         index += size - RUN;
         continue;
@@ -207,14 +210,6 @@ export class TextLog {
       if (!isWanted) continue;
       const text = decoder.decode(bytes);
       yield { ms, text: isPart ? toEvent(form, text, before) : text };
-    }
-  }
-
-  /** The variable texts of a run. @param event index of its first event @param from position of the first id */
-  *#eventsOfRun(event: number, from: number, count: number): Generator<TimedText> {
-    const source = this.#sources.findLast((used) => used.from <= event)?.source;
-    for (const [tenths, id] of source?.tokens(from, count) ?? []) {
-      yield { ms: fromTenths(tenths), text: JSON.stringify(tokenText(id)) };
     }
   }
 
@@ -255,7 +250,6 @@ export class TextLog {
   #keepPlaceIfDue(): void {
     if (this.#length < this.#nextPlace) return;
     this.#nextPlace = this.#length + PLACE_EVERY;
-    this.#runEnd = -1;
     this.#places.push({
       event: this.#length,
       pair: this.#index.length,
@@ -279,7 +273,6 @@ export class TextLog {
 
   #written(length: number, size: number, tenths: number): boolean {
     this.#wholeBytes = 0;
-    this.#runEnd = -1;
     this.#keepPlaceIfDue();
     if (!this.#index.add(tenths, size)) {
       this.#isFull = true;

@@ -1,6 +1,6 @@
 /** Frames that are only counted are in the record once, in order, whenever they are written. */
 import { expect, test } from "vitest";
-import { countFrame } from "../../../src/api/sse.ts";
+import { countFrame, createFrameHints } from "../../../src/api/sse.ts";
 import { EventForm } from "../../../src/telemetry/record/event-form.ts";
 import { ExchangeClock } from "../../../src/telemetry/record/exchange-clock.ts";
 import { Exchange } from "../../../src/telemetry/record/exchange.ts";
@@ -9,6 +9,7 @@ import { ReadLog } from "../../../src/telemetry/record/read-log.ts";
 import { TurnRecording } from "../../../src/telemetry/record/recording.ts";
 import { RecentClock } from "../../../src/telemetry/record/recent-clock.ts";
 import { tokenText } from "../../../src/tokenizer/index.ts";
+import { toNote } from "../../../src/turn/token-notes.ts";
 
 const FORM = new EventForm({ head: "<", number: undefined, joints: [], tail: ">" });
 
@@ -29,8 +30,15 @@ function createExchange(bytes = Infinity) {
     new Date(0),
     { budget, clock, allocate: undefined },
   );
+  const hints = createFrameHints();
+  exchange.countIn(hints);
+  /** Writes a frame, as the response's writer does. */
+  const write = (frame: string, token = 0) => {
+    hints.token = token;
+    if (!countFrame(hints)) exchange.noteEvents(frame);
+  };
   const events = () => [...exchange.events.texts()].map(({ text }) => text);
-  return { exchange, budget, clock, events };
+  return { exchange, budget, clock, write, events };
 }
 
 /** Reads ids that it tells of together, as `OrdinaryReads` and `TurnRecording` do. */
@@ -45,45 +53,40 @@ class Reader {
     this.#reads = new ReadLog(budget);
   }
 
-  /** Returns the id's frame, and how to write it. */
+  /** Returns the id's frame and its number. */
   read(id: number) {
     if (this.#untold.length === 0) this.#number = this.#exchange.beginRun(this);
     const token = this.#number + this.#untold.length;
     this.#untold.push(id);
-    const frame = `<${JSON.stringify(tokenText(id))}>`;
-    return { frame, write: () => note(this.#exchange, frame, token) };
+    const frame = `<${JSON.stringify(tokenText(id) ?? "")}>`;
+    return [frame, token] as const;
   }
 
   flush(): void {
     const ids = this.#untold;
     if (ids.length === 0) return;
     this.#untold = [];
-    const notes = ids.flatMap((id) => [0, id]);
-    const position = this.#reads.addTokens(notes, ids.length, 0);
+    const notes = ids.map((id) => toNote(id, 0));
+    const position = this.#reads.addTokens(notes, 0, notes.length, 0);
     this.#exchange.noteRun(this.#reads, position);
   }
 }
 
-function note(exchange: Exchange, frame: string, token = 0): void {
-  if (!countFrame(exchange.sent, { isLast: false, token })) exchange.noteEvents(frame);
-}
-
 test("frames of ids are counted until they are told of, others are kept in between", () => {
-  const { exchange, budget, events } = createExchange();
+  const { exchange, budget, write, events } = createExchange();
   const reader = new Reader(exchange, budget);
   const expected: string[] = [];
-  const write = (frame: string, how: () => void) => {
+  const expectAndWrite = (frame: string, token?: number) => {
     expected.push(frame);
-    how();
+    write(frame, token);
   };
-  write("start", () => note(exchange, "start"));
+  expectAndWrite("start");
   exchange.noteForm(FORM);
-  for (let id = 100; id < 400; id++) {
-    const { frame, write: how } = reader.read(id);
-    write(frame, how);
+  for (let id = 1100; id < 1400; id++) {
+    expectAndWrite(...reader.read(id));
     if (id % 32 === 0) reader.flush();
-    if (id % 50 === 0) write("ping", () => note(exchange, "ping"));
-    if (id % 70 === 0) write('<"like a word">', () => note(exchange, '<"like a word">'));
+    if (id % 50 === 0) expectAndWrite("ping");
+    if (id % 70 === 0) expectAndWrite('<"like a word">');
   }
   reader.flush();
   expect(events()).toEqual(expected);
@@ -91,40 +94,42 @@ test("frames of ids are counted until they are told of, others are kept in betwe
 });
 
 test("a frame that is written after its id was told of is kept as a whole", () => {
-  const { exchange, budget, events } = createExchange();
+  const { exchange, budget, write, events } = createExchange();
   exchange.noteForm(FORM);
   const reader = new Reader(exchange, budget);
-  const [first, second, third] = [101, 102, 103].map((id) => reader.read(id));
-  first?.write();
+  const first = reader.read(1101);
+  const second = reader.read(1102);
+  const third = reader.read(1103);
+  write(...first);
   reader.flush();
-  second?.write();
-  const fourth = reader.read(104);
-  third?.write();
-  fourth.write();
+  write(...second);
+  const fourth = reader.read(1104);
+  write(...third);
+  write(...fourth);
   reader.flush();
-  expect(events()).toEqual([first, second, third, fourth].map((each) => each?.frame));
+  expect(events()).toEqual([first, second, third, fourth].map(([frame]) => frame));
 });
 
 test("a frame that is never written is not in the record", () => {
-  const { exchange, budget, events } = createExchange();
+  const { exchange, budget, write, events } = createExchange();
   exchange.noteForm(FORM);
   const reader = new Reader(exchange, budget);
-  const written = reader.read(101);
-  written.write();
-  reader.read(102);
+  const written = reader.read(1101);
+  write(...written);
+  reader.read(1102);
   reader.flush();
-  const next = reader.read(103);
-  next.write();
+  const next = reader.read(1103);
+  write(...next);
   reader.flush();
-  expect(events()).toEqual([written.frame, next.frame]);
+  expect(events()).toEqual([written, next].map(([frame]) => frame));
 });
 
 test("without room for ids, their frames are left out, and the record says so", () => {
-  const { exchange, budget, events } = createExchange(3000);
+  const { exchange, budget, write, events } = createExchange(3000);
   exchange.noteForm(FORM);
   const reader = new Reader(exchange, budget);
   for (let id = 0; id < 1000; id++) {
-    reader.read(1000 + id).write();
+    write(...reader.read(1000 + id));
     if (id % 32 === 31) reader.flush();
   }
   reader.flush();
@@ -135,13 +140,13 @@ test("without room for ids, their frames are left out, and the record says so", 
 });
 
 test("without room for the engine call, its frames are left out, and the record says so", () => {
-  const { exchange, budget, clock, events } = createExchange();
+  const { exchange, budget, clock, write, events } = createExchange();
   exchange.noteForm(FORM);
   const recording = new TurnRecording({ budget, clock, exchange });
   const token = recording.begin({ tell() {} });
-  for (const at of [0, 1]) note(exchange, "<>", token + at);
-  recording.noteTokens([0, 101, 0, 102], 2);
-  note(exchange, "end");
+  for (const at of [0, 1]) write("<>", token + at);
+  recording.noteTokens([toNote(1101, 0), toNote(1102, 0)], 0, 2, 0);
+  write("end");
   expect(events()).toEqual(["end"]);
   expect(budget.cut).toEqual([{ what: "events", left: 2 }]);
 });

@@ -19,6 +19,11 @@ import { RecordBudget, RecordMemory } from "../../../src/telemetry/record/limits
 import { ReadLog, type TimedRead, unitsOf } from "../../../src/telemetry/record/read-log.ts";
 import { TextLog, type TimedText } from "../../../src/telemetry/record/text-log.ts";
 import { tokenText } from "../../../src/tokenizer/index.ts";
+import { LONGEST_TIME, SAME_READ, toNote } from "../../../src/turn/token-notes.ts";
+import { readsOf } from "../../helpers/noted-reads.ts";
+
+/** Of the vocabulary. */
+const LAST_ID = 201_087;
 
 const ids = (...list: number[]): EngineTokens => ({ type: "ids", ids: list });
 
@@ -147,13 +152,15 @@ test.each([100_000_000, 100_000, 30_000, 2000])(
         Math.floor(100 + random() * 1000),
       );
       const start = tenths;
-      const notes = some.flatMap((id) => [++tenths, id]);
-      const position = reads.addTokens(notes, some.length, 0);
+      const notes = some.map((id, at) => toNote(id, at > 0 && random() < 0.2 ? SAME_READ : at + 1));
+      tenths += some.length;
+      const position = reads.addTokens(notes, 0, notes.length, start);
+      const noted = readsOf(notes);
       // The last of them may not have been written.
-      const count = some.length - (random() < 0.1 ? 1 : 0);
-      const written = some.slice(0, count).map((id, at): TimedText => {
-        const json = JSON.stringify(tokenText(id));
-        return { ms: (start + at + 1) / 10, text: `<${json}|${json}>` };
+      const count = noted.length - (random() < 0.1 ? 1 : 0);
+      const written = noted.slice(0, count).map(({ time, ids: read }): TimedText => {
+        const json = JSON.stringify(read.map((id) => tokenText(id)).join(""));
+        return { ms: (start + time) / 10, text: `<${json}|${json}>` };
       });
       if (position < 0 || (count > 0 && !log.addRun(reads, position, count))) left += count;
       else events.push(...written);
@@ -181,21 +188,32 @@ test.each([100_000_000, 100_000, 30_000, 2000])(
   },
 );
 
-test("ids that were read one by one are reads of their own", () => {
+test("notes are read as the reads that they are of", () => {
   const budget = createBudget(300);
   const log = new ReadLog(budget);
   log.add(ids(1, 2), 0.5);
-  expect(log.addTokens([110, 3, 125, 4, 0, 0], 2, 100)).toBe(2);
+  const times = [toNote(3, 0), toNote(LAST_ID, LONGEST_TIME), toNote(6, SAME_READ)];
+  const notes = [toNote(9, 1), ...times, toNote(9, 1)];
+  expect(log.addTokens(notes, 1, 4, 10)).toBe(2);
   expect(withoutPositions(log.reads())).toEqual([
     { ms: 0.5, tokens: ids(1, 2) },
     { ms: 1, tokens: ids(3) },
-    { ms: 2.5, tokens: ids(4) },
+    { ms: 1 + LONGEST_TIME / 10, tokens: ids(LAST_ID, 6) },
   ]);
-  const many = Array<number>(200).fill(7);
-  expect(log.addTokens(many, 100, 0)).toBe(-1);
-  expect(budget.cut).toEqual([{ what: "reads", left: 104 - log.units }]);
-  expect(log.addTokens([5, 5], 1, 0)).toBe(-1);
+  const many = Array<number>(100).fill(toNote(7, 0));
+  expect(log.addTokens(many, 0, 100, 0)).toBe(-1);
   expect(budget.cut).toEqual([{ what: "reads", left: 105 - log.units }]);
+  expect(log.addTokens(many, 99, 100, 0)).toBe(-1);
+  expect(budget.cut).toEqual([{ what: "reads", left: 106 - log.units }]);
+});
+
+test("a turn may take longer than a time can tell", () => {
+  const log = new ReadLog(createBudget(Infinity));
+  const latest = 0xff_ff_ff_fe;
+  log.addTokens([toNote(3, 0), toNote(4, 1), toNote(5, LONGEST_TIME)], 0, 3, latest);
+  expect(withoutPositions(log.reads())).toEqual(
+    [3, 4, 5].map((id) => ({ ms: latest / 10, tokens: ids(id) })),
+  );
 });
 
 function idsOf(log: ReadLog): number[] {
