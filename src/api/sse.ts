@@ -52,7 +52,7 @@ export interface FrameWatcher {
   countIn(hints: FrameHints): void;
   /** Before a frame is written. */
   noteEvents(frame: string): void;
-  /** Further frames that have a number as their hint have this form, with the text of their id as JSON. */
+  /** Further frames that have a number as their hint have this form, with the text of their read as JSON. */
   noteForm(form: EventForm): void;
 }
 

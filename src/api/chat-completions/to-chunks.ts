@@ -324,7 +324,7 @@ class ChoiceWriter implements ChunkWriter {
     if (this.#isAsciiHead && this.#hints !== undefined) this.#hints.asciiLength = frame.length;
   }
 
-  /** Notes that the frame is that of an id with this number. */
+  /** Notes that the frame is that of a read with this number. */
   #noteToken(token = 0): void {
     if (this.#hints !== undefined) this.#hints.token = token;
   }

@@ -61,7 +61,7 @@ export interface ExchangeDeps {
   readonly allocate: TextLogOptions["allocate"];
 }
 
-/** More ids than are ever told of at once. */
+/** More reads than are ever told of at once. */
 const NUMBERS_PER_RUN = 1024;
 
 /** Who notes reads whose frames are counted. An exchange has one at most. */
@@ -76,10 +76,10 @@ export class Exchange {
    * that the frames of a run are known by how far this has come.
    */
   #sent = { next: NUMBERS_PER_RUN };
-  /** The number of the run's first id. */
+  /** The number of the run's first read. */
   #first = NUMBERS_PER_RUN;
   #reader: RunReader | undefined;
-  /** Of frames that are the text of an id. */
+  /** Of frames that are the text of a read. */
   #form: EventForm | undefined;
   readonly #clock: ExchangeClock;
   readonly events: TextLog;
@@ -140,7 +140,7 @@ export class Exchange {
     if (!this.events.add(text, this.#clock.recent())) this.budget.leaveOut("events", 1);
   }
 
-  /** Further frames of numbered ids have this form, with the text of the id as JSON. */
+  /** Further frames of numbered reads have this form, with the text of the read as JSON. */
   noteForm(form: EventForm): void {
     if (this.#sent.next !== this.#first) this.#reader?.flush();
     this.#form = form;

@@ -1,6 +1,6 @@
 /**
  * An append-only log of events and their times. Texts are kept as UTF-8 in typed arrays, which the garbage collector does
- * not copy. Of most events only the part that differs from the one before is kept, as text or as the id of its token.
+ * not copy. Of most events only the part that differs from the one before is kept, as text or as the position of its read.
  */
 import { type TokenId, tokenText } from "../../tokenizer/index.ts";
 import { type EventForm, learnForm, LONGEST_LEARNED } from "./event-form.ts";

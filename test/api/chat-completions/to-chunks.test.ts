@@ -76,7 +76,7 @@ test("a frame of one word is the same as if its text were serialised with the re
   ]);
 });
 
-test("a frame has the number of its id only if the watcher knows its form, and it is then the form's with the id's text", () => {
+test("a frame has the number of its read only if the watcher knows its form, and it is then the form's with the text of the read", () => {
   let form: EventForm | undefined;
   const hints = createFrameHints();
   hints.watcher = {
@@ -92,7 +92,7 @@ test("a frame has the number of its id only if the watcher knows its form, and i
     ...part("reasoning"),
     // The first frame also has the role, and the watcher is told of the form with the second.
     ...texts("I", " think", "…"),
-    // Not the text of one id.
+    // Not the text of one read.
     { type: "part-delta", text: " so" },
     ...texts(" and"),
     ...part("content"),
