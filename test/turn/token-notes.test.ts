@@ -33,7 +33,8 @@ test.each([
   ["the model pauses", 50, (at: number) => (at % 50 === 49 ? LONGEST_TIME + (at % 3) : 3)],
   ["every token takes long", 1, () => LONGEST_TIME + 1],
   ["the clock begins again", 96, () => 5, LATEST - 1000],
-  ["several ids come together", 96, () => 5, 0, 3],
+  ["several ids come together", 96, () => 5, 0, 4],
+  ["what is deferred has no room for a read", 60, () => 5, 0, 3],
 ])("times and numbers of reads where %s", async (_, atOnce, tenthsBefore, start = 0, batch = 1) => {
   let now = start;
   const words = Array.from({ length: 400 }, (__, at) => ` word${at % 9}${at % 7}`).join("");
