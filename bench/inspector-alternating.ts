@@ -27,6 +27,7 @@ const NODE_FLAGS = process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? [];
 const STREAMS = Number(process.argv[4] ?? 64);
 /** With 64 streams more than the 50 of `inspector.ts`, for more tokens in the same time. With few, several come in one read. */
 const TOKENS_PER_SECOND = 9600 / STREAMS;
+/** More than a process needs, at this rate, for some hundred pairs of windows. */
 const LONGEST_SECONDS = 130;
 const WINDOW_MS = 300;
 /** Until what was sent has been passed on. */

@@ -42,7 +42,7 @@ const NO_CLOCK: TokenClock = { recent: () => 0 };
  * list.
  */
 export class OrdinaryReads implements TokenHolder {
-  /** The first `#length` are deferred, or were. Those that the listener is told of are notes, with the time of reading. */
+  /** The first `#length` are deferred, or were. While nobody listens, they have no time and are the ids themselves. */
   readonly #notes: TokenNote[];
   #length = 0;
   /** The length up to which ids may be deferred. 0: none, because the open part may not pass on the text of its ids as it is. */
@@ -113,7 +113,7 @@ export class OrdinaryReads implements TokenHolder {
     if (from === this.#length) return;
     this.#unread = this.#length;
     const ids = this.#notes.slice(from, this.#length);
-    if (this.#listener !== undefined) {
+    if (this.#clock !== undefined) {
       for (let at = 0; at < ids.length; at++) ids[at] = idOf(ids[at] ?? 0);
     }
     const { parser, emitter, transcript } = this.#state;
@@ -131,9 +131,10 @@ export class OrdinaryReads implements TokenHolder {
     if (from !== NONE) this.#listener?.noteTokens(this.#notes, from, to, this.#start);
   }
 
-  /** Returns the ids' text. Empty, with nothing deferred, if they have to be read. @param time of their notes */
-  #defer(ids: readonly TokenId[], time: number): string {
+  /** Returns the ids' text. Empty, with nothing deferred, if they have to be read. @param noted time of the first one's note */
+  #defer(ids: readonly TokenId[], noted: number): string {
     let text = "";
+    let time = noted;
     const length = this.#length + ids.length;
     if (length > this.#room || ids.length === 0) return "";
     for (let at = 0; at < ids.length; at++) {
@@ -142,10 +143,8 @@ export class OrdinaryReads implements TokenHolder {
       // A control token, or part of a character.
       if (own === undefined) return "";
       text += own;
-      this.#notes[this.#length + at] = toNote(
-        id,
-        at === 0 || this.#clock === undefined ? time : SAME_READ,
-      );
+      this.#notes[this.#length + at] = toNote(id, time);
+      if (this.#clock !== undefined) time = SAME_READ;
     }
     this.#length = length;
     return text;

@@ -18,7 +18,7 @@ export class ExchangeClock {
     return this.#since(this.shared.now());
   }
 
-  /** The same, or while it is asked for very often, a time up to ten milliseconds ago. */
+  /** The same, or while it is asked for very often, a time up to seven milliseconds ago. */
   recent(): number {
     return this.#since(this.shared.recent());
   }
