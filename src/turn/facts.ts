@@ -51,9 +51,14 @@ export interface TokenListener {
   noteRead(tokens: IdTokens): void;
 }
 
+/**
+ * Times are in tenths of a millisecond, as signed integers of 32 bits. Who asks very often takes `answer` and counts `alike` down
+ * while it is above 0, and calls `now` otherwise.
+ */
 export interface TokenClock {
-  /** In tenths of a millisecond, as a signed integer of 32 bits. */
-  recent(): number;
+  alike: number;
+  readonly answer: number;
+  now(): number;
 }
 
 export interface TokenHolder {

@@ -33,7 +33,7 @@ const MANY_NOTES = 96;
 /** Instead of the index of a note, or of a time. */
 const NONE = -1;
 /** Where times do not matter. */
-const NO_CLOCK: TokenClock = { recent: () => 0 };
+const NO_CLOCK: TokenClock = { alike: 0, answer: 0, now: () => 0 };
 
 /**
  * The ordinary reads of one engine call.
@@ -93,11 +93,22 @@ export class OrdinaryReads implements TokenHolder {
   pass(tokens: EngineTokens): Demand | undefined {
     if (tokens.type !== "ids" || tokens.logprobs !== undefined) return undefined;
     const { ids } = tokens;
-    const time = this.#clock === undefined ? 0 : this.#clock.recent() - this.#start;
+    const clock = this.#clock;
+    let time = 0;
+    if (clock !== undefined) {
+      // Not in a method of the clock: to call it would take longer than what it does.
+      if (clock.alike > 0) {
+        clock.alike -= 1;
+        time = clock.answer - this.#start;
+      } else {
+        time = clock.now() - this.#start;
+      }
+    }
+    if (ids.length > this.#room - this.#length && this.#room > 0) this.#readDeferredEarly();
     const text = this.#defer(ids, time);
     if (text === "") return this.#read(tokens);
     let token: number | undefined;
-    if (this.#clock !== undefined) {
+    if (clock !== undefined) {
       const isNoted = time <= this.#longest && time >= 0 && tokens.cachedTokens === undefined;
       token = isNoted ? this.#number++ : this.#beginNotes(tokens, time);
     }
@@ -155,6 +166,13 @@ export class OrdinaryReads implements TokenHolder {
     this.settle();
     if (this.#length >= MANY_NOTES) this.tell();
     if (!this.#isEnough()) this.#makeRoom();
+  }
+
+  /** The same for a read of several ids that there is no room for, before the guard has to check. */
+  #readDeferredEarly(): void {
+    this.settle();
+    if (this.#length >= MANY_NOTES) this.tell();
+    this.#makeRoom();
   }
 
   #read(tokens: IdTokens): Demand | undefined {

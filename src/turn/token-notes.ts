@@ -10,6 +10,8 @@ export type TokenNote = number;
 /** Enough for all ids of the vocabulary. */
 const ID_BITS = 18;
 const ID_MASK = 2 ** ID_BITS - 1;
+/** Instead of an id, where something else was read. */
+export const NO_ID = ID_MASK;
 /** Instead of a time: the id came in the same read as the id before it. */
 export const SAME_READ = 2 ** (32 - ID_BITS) - 1;
 /** The longest time of a note, in tenths of a millisecond: 1.6 seconds. */
@@ -21,6 +23,11 @@ export const LONGEST_TIME = SAME_READ - 1;
  */
 export function toNote(id: TokenId, time: number): TokenNote {
   return id | (time << ID_BITS);
+}
+
+/** Whether a note can hold this id. A server may send any number. */
+export function isNotable(id: TokenId): boolean {
+  return id >= 0 && id < NO_ID;
 }
 
 export function idOf(note: TokenNote): TokenId {

@@ -63,7 +63,7 @@ test.each([
       if (fact.type === "ids") told.push({ ids: fact.ids, time: now });
     },
     tokens: {
-      clock: { recent: () => now },
+      clock: { alike: 0, answer: 0, now: () => now },
       begin(holder) {
         untold = holder;
         return (number += 1000);

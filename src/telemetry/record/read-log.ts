@@ -3,13 +3,16 @@ import type { EngineTokens } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import {
   idOf,
-  SAME_READ as NOTE_OF_SAME_READ,
+  isNotable,
+  LONGEST_TIME,
+  NO_ID,
+  SAME_READ,
   timeOf,
   type TokenNote,
+  toNote,
 } from "../../turn/token-notes.ts";
 import type { RecordBudget } from "./limits.ts";
-import { arePlain, LEAST_UNUSUAL } from "./plain-ids.ts";
-import { PairLog } from "./pair-log.ts";
+import { NumberLog } from "./number-log.ts";
 import { addTenths, fromTenths, toTenths } from "./tenths.ts";
 import type { PlainRead, ReadSource } from "./text-log.ts";
 
@@ -21,38 +24,41 @@ export interface TimedRead {
   readonly next: number;
 }
 
-/** Instead of a time: the id came in the same read as the id before it. */
-const SAME_READ = 0xff_ff_ff_ff;
-/** Added to an index in `#others`, instead of an id: a read that is not just plain ids. */
-const OTHER = LEAST_UNUSUAL;
+/** Notes whose times are counted from the same start. */
+interface Run {
+  /** Of the first note. */
+  readonly position: number;
+  /** In tenths of a millisecond since the request was accepted. */
+  readonly start: number;
+}
 
-const PAIRS_AT_ONCE = 128;
-/** The pairs that are being added. */
-const pairs = new Uint32Array(PAIRS_AT_ONCE * 2);
-
+/** Estimated size of a run. */
+const RUN_BYTES = 64;
 /** Estimated size of a read that is kept as an object, without its ids or text, in bytes. */
 const READ_BYTES = 160;
 const TOKEN_BYTES = 12;
 
 export class ReadLog implements ReadSource {
   readonly #budget: RecordBudget;
-  /** The time and the id of each. */
-  readonly #ids: PairLog;
-  readonly #others: EngineTokens[] = [];
+  /** One for each id, or for each read that is not just ids of the vocabulary. A position is an index in it. */
+  readonly #notes: NumberLog;
+  readonly #runs: Run[] = [];
+  /** Reads that are not just ids of the vocabulary, by the positions of their notes. */
+  readonly #others = new Map<number, EngineTokens>();
   #unitsOfOthers = 0;
   /** Once a read is left out, all later ones are: parsed tokens are found by their position among the reads. */
   #isFull = false;
 
   constructor(budget: RecordBudget) {
     this.#budget = budget;
-    this.#ids = new PairLog((bytes) => budget.take(bytes, "reads", 0));
+    this.#notes = new NumberLog((bytes) => budget.take(bytes, "reads", 0));
   }
 
   /** @param ms since the request was accepted. */
   add(tokens: EngineTokens, ms: number): void {
     if (this.#isFull) {
       this.#budget.leaveOut("reads", unitsOf(tokens));
-    } else if (tokens.type === "ids" && tokens.logprobs === undefined && arePlain(tokens.ids)) {
+    } else if (tokens.type === "ids" && tokens.logprobs === undefined && areNotable(tokens.ids)) {
       this.#addIds(tokens.ids, toTenths(ms));
     } else {
       this.#addOther(tokens, toTenths(ms));
@@ -67,22 +73,11 @@ export class ReadLog implements ReadSource {
    * @param start from which the times of notes are counted, in tenths since the request was accepted
    */
   addTokens(notes: readonly TokenNote[], from: number, to: number, start: number): number {
-    const position = this.#ids.length;
-    let at = from;
-    while (at < to && !this.#isFull) {
-      const count = Math.min(to - at, PAIRS_AT_ONCE);
-      for (let pair = 0; pair < count; pair++) {
-        const note = notes[at + pair] ?? 0;
-        const time = timeOf(note);
-        pairs[pair * 2] = time === NOTE_OF_SAME_READ ? SAME_READ : addTenths(start, time);
-        pairs[pair * 2 + 1] = idOf(note);
-      }
-      const added = this.#ids.addAll(pairs, count);
-      this.#isFull = added < count;
-      at += added;
-    }
-    if (at === to) return position;
-    this.#budget.leaveOut("reads", to - at);
+    const position = this.#notes.length;
+    const added = this.#begin(start) ? this.#notes.addAll(notes, from, to) : 0;
+    if (added === to - from) return position;
+    this.#isFull = true;
+    this.#budget.leaveOut("reads", to - from - added);
     return -1;
   }
 
@@ -96,26 +91,28 @@ export class ReadLog implements ReadSource {
 
   /** The number of units in all reads: ids, pieces or characters. */
   get units(): number {
-    return this.#ids.length - this.#others.length + this.#unitsOfOthers;
+    return this.#notes.length - this.#others.size + this.#unitsOfOthers;
   }
 
   /** The reads from a position on; the first is at 0. */
   *reads(from = 0): Generator<TimedRead> {
+    let run = this.#findRun(from);
     let ms = 0;
     let ids: TokenId[] = [];
     let next = from;
-    for (const [time, value] of this.#ids.pairs(from)) {
+    for (const note of this.#notes.numbers(from)) {
+      const position = next++;
+      if ((this.#runs[run + 1]?.position ?? Infinity) <= position) run += 1;
+      const time = timeOf(note);
       if (time === SAME_READ) {
-        ids.push(value);
-        next += 1;
+        ids.push(idOf(note));
         continue;
       }
-      if (ids.length > 0) yield { ms, tokens: { type: "ids", ids }, next };
-      ms = fromTenths(time);
+      if (ids.length > 0) yield { ms, tokens: { type: "ids", ids }, next: position };
+      ms = fromTenths(addTenths(this.#runs[run]?.start ?? 0, time));
       ids = [];
-      next += 1;
-      const other = value < OTHER ? undefined : this.#others[value - OTHER];
-      if (other === undefined) ids.push(value);
+      const other = idOf(note) === NO_ID ? this.#others.get(position) : undefined;
+      if (other === undefined) ids.push(idOf(note));
       else yield { ms, tokens: other, next };
     }
     if (ids.length > 0) yield { ms, tokens: { type: "ids", ids }, next };
@@ -133,25 +130,55 @@ export class ReadLog implements ReadSource {
   }
 
   #addIds(ids: readonly TokenId[], tenths: number): void {
-    let time = tenths;
+    let time = this.#timeAt(tenths);
     for (let index = 0; index < ids.length; index++) {
-      if (!this.#ids.add(time, ids[index] ?? 0)) {
-        this.#isFull = true;
-        return this.#budget.leaveOut("reads", ids.length - index);
-      }
+      this.#isFull ||= !this.#notes.add(toNote(ids[index] ?? 0, time));
+      if (this.#isFull) return this.#budget.leaveOut("reads", ids.length - index);
       time = SAME_READ;
     }
   }
 
   #addOther(tokens: EngineTokens, tenths: number): void {
-    const hasRoom =
-      this.#budget.take(sizeOf(tokens), "reads", 0) &&
-      this.#ids.add(tenths, OTHER + this.#others.length);
-    this.#isFull = !hasRoom;
-    if (!hasRoom) return this.#budget.leaveOut("reads", unitsOf(tokens));
-    this.#others.push(tokens);
+    const position = this.#notes.length;
+    this.#isFull = !this.#budget.take(sizeOf(tokens), "reads", 0);
+    const time = this.#timeAt(tenths);
+    this.#isFull ||= !this.#notes.add(toNote(NO_ID, time));
+    if (this.#isFull) return this.#budget.leaveOut("reads", unitsOf(tokens));
+    this.#others.set(position, tokens);
     this.#unitsOfOthers += unitsOf(tokens);
   }
+
+  /** The time of a note that comes next, in a run that is begun if need be. */
+  #timeAt(tenths: number): number {
+    const time = tenths - (this.#runs.at(-1)?.start ?? -Infinity);
+    if (time >= 0 && time <= LONGEST_TIME) return time;
+    this.#isFull ||= !this.#begin(tenths);
+    return 0;
+  }
+
+  /** Begins a run with the next note. Returns false if there is no room for it. */
+  #begin(start: number): boolean {
+    if (this.#isFull || !this.#budget.take(RUN_BYTES, "reads", 0)) return false;
+    this.#runs.push({ position: this.#notes.length, start });
+    return true;
+  }
+
+  /** The index of the run that the note at a position belongs to. */
+  #findRun(position: number): number {
+    let low = 0;
+    let high = this.#runs.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#runs[middle]?.position ?? 0) <= position) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+}
+
+/** Whether there are any, and all can be in notes. */
+function areNotable(ids: readonly TokenId[]): boolean {
+  return ids.length > 0 && ids.every(isNotable);
 }
 
 /** The number of units: ids, pieces or characters. */

@@ -3,6 +3,7 @@
  * read in a second, one of eight asks, and the next seven get the same answer. It is up to seven milliseconds old, and less than one
  * where 8,000 are read. Only after a pause of all streams at once, up to seven tokens get a time from before it.
  */
+import type { TokenClock } from "../../turn/facts.ts";
 import { clockTenths } from "./tenths.ts";
 
 /** Between two questions that are asked; in milliseconds. */
@@ -10,12 +11,13 @@ const OFTEN_MS = 1;
 const ANSWERED_ALIKE = 7;
 
 /** Times are as {@link clockTenths}. They never go back. */
-export class RecentClock {
+export class RecentClock implements TokenClock {
   readonly #clock: () => number;
   #asked = -Infinity;
-  #answer = 0;
+  /** The last time that was asked for. */
+  answer = 0;
   /** Questions that get the last answer. */
-  #alike = 0;
+  alike = 0;
 
   /** @param clock milliseconds; only differences are used. */
   constructor(clock: () => number) {
@@ -25,15 +27,15 @@ export class RecentClock {
   /** The current time. */
   now(): number {
     const ms = this.#clock();
-    this.#alike = ms - this.#asked < OFTEN_MS ? ANSWERED_ALIKE : 0;
+    this.alike = ms - this.#asked < OFTEN_MS ? ANSWERED_ALIKE : 0;
     this.#asked = ms;
-    return (this.#answer = clockTenths(ms));
+    return (this.answer = clockTenths(ms));
   }
 
   /** The current time, or while it is asked for very often, the one before. */
   recent(): number {
-    if (this.#alike === 0) return this.now();
-    this.#alike -= 1;
-    return this.#answer;
+    if (this.alike === 0) return this.now();
+    this.alike -= 1;
+    return this.answer;
   }
 }

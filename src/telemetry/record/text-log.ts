@@ -4,7 +4,7 @@
  */
 import { type TokenId, tokenText } from "../../tokenizer/index.ts";
 import { type EventForm, learnForm, LONGEST_LEARNED } from "./event-form.ts";
-import { PairLog } from "./pair-log.ts";
+import { NumberLog } from "./number-log.ts";
 import { fromTenths, toTenths } from "./tenths.ts";
 
 /** Memory that texts are written to as UTF-8. */
@@ -73,7 +73,7 @@ interface UsedSource {
 
 /** The position of an event, and the state that reading it needs. */
 interface Place {
-  /** Index of the event, and of its pair. */
+  /** Index of the event, and of its pair's first number. */
   readonly event: number;
   readonly pair: number;
   /** Index of its chunk, and offset in the chunk. */
@@ -95,7 +95,7 @@ export class TextLog {
   readonly #allocate: (size: number) => TextBytes;
   #form: EventForm | undefined;
   /** The time of each event and the length of its text in bytes. Of runs, the position of the first read and {@link RUN}. */
-  readonly #index: PairLog;
+  readonly #index: NumberLog;
   #length = 0;
   readonly #sources: UsedSource[] = [];
   readonly #long: string[] = [];
@@ -117,7 +117,7 @@ export class TextLog {
   constructor({ take, allocate = allocateBytes }: TextLogOptions) {
     this.#take = take;
     this.#allocate = allocate;
-    this.#index = new PairLog(take);
+    this.#index = new NumberLog(take);
   }
 
   get length(): number {
@@ -157,7 +157,7 @@ export class TextLog {
     if (this.#sources.at(-1)?.source !== source) {
       this.#sources.push({ source, from: this.#length });
     }
-    this.#isFull = !this.#index.add(from, RUN + count);
+    this.#isFull = !(this.#index.add(from) && this.#index.add(RUN + count));
     if (this.#isFull) return false;
     this.#length += count;
     this.#parts += count;
@@ -274,7 +274,7 @@ export class TextLog {
   #written(length: number, size: number, tenths: number): boolean {
     this.#wholeBytes = 0;
     this.#keepPlaceIfDue();
-    if (!this.#index.add(tenths, size)) {
+    if (!this.#index.add(tenths) || !this.#index.add(size)) {
       this.#isFull = true;
       return false;
     }

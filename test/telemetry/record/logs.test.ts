@@ -31,7 +31,17 @@ const anyRead: Arbitrary<EngineTokens> = oneof(
   { weight: 8, arbitrary: nat({ max: 201_087 }).map((id) => ids(id)) },
   array(nat({ max: 201_087 }), { maxLength: 5 }).map((list) => ids(...list)),
   // As a broken or hostile server may send them.
-  constantFrom(-1, 0x7f_ff_ff_ff, 0x80_00_00_00, 0xff_ff_ff_ff, NaN, Infinity).map((id) => ids(id)),
+  constantFrom(
+    -1,
+    262_142,
+    262_143,
+    262_144,
+    0x7f_ff_ff_ff,
+    0x80_00_00_00,
+    0xff_ff_ff_ff,
+    NaN,
+    Infinity,
+  ).map((id) => ids(id)),
   string({ maxLength: 5 }).map((text): EngineTokens => ({ type: "text", text })),
   constant<EngineTokens>({ type: "pieces", pieces: [{ special: 200_005 }], counts: [1] }),
   constant<EngineTokens>({
@@ -71,14 +81,15 @@ test("reads beyond the bound are left out, also if a later one would fit", () =>
 });
 
 test("a read is kept as far as there is room", () => {
-  const budget = createBudget(300);
+  const budget = createBudget(400);
   const log = new ReadLog(budget);
   log.add(ids(...Array(1000).keys()), 1);
   const [read] = log.reads();
   const kept = read?.tokens.type === "ids" ? read.tokens.ids : [];
+  expect(kept.length).toBeGreaterThan(0);
   expect(kept).toEqual([...Array(kept.length).keys()]);
   expect(budget.cut).toEqual([{ what: "reads", left: 1000 - kept.length }]);
-  expect(budget.used).toBeLessThanOrEqual(300);
+  expect(budget.used).toBeLessThanOrEqual(400);
 });
 
 test("texts come back as they were written", () => {
@@ -189,7 +200,7 @@ test.each([100_000_000, 100_000, 30_000, 2000])(
 );
 
 test("notes are read as the reads that they are of", () => {
-  const budget = createBudget(300);
+  const budget = createBudget(500);
   const log = new ReadLog(budget);
   log.add(ids(1, 2), 0.5);
   const times = [toNote(3, 0), toNote(LAST_ID, LONGEST_TIME), toNote(6, SAME_READ)];
