@@ -8,13 +8,14 @@
  * and a heap without records. It measures tokens only, not how a recorded turn begins and ends. One process still differs from
  * the next by a few percent, as its objects lie differently in memory, so that a few processes say more than many windows.
  *
- * `node bench/inspector-alternating.ts [processes] [pairs of windows] [streams]`. With `BENCH_SAME=1` neither gateway records: the
+ * `node bench/inspector-alternating.ts [processes] [pairs of windows] [streams] [chat | responses | messages]`. With `BENCH_SAME=1` neither gateway records: the
  * result must then be 0, within its interval.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { startHelper } from "./child.ts";
 import { estimateMean, toMeasured } from "./statistics.ts";
 import type { Running } from "./streaming/contenders.ts";
+import type { Wire } from "./streaming/requests.ts";
 import { Rig } from "./streaming/rig.ts";
 
 const PROCESSES = Number(process.argv[2] ?? 4);
@@ -25,6 +26,7 @@ const ON = process.env["BENCH_SAME"] === "1" ? OFF : "--inspect";
 /** For instance `--cpu-prof --cpu-prof-dir=bench/results`, to profile it. */
 const NODE_FLAGS = process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? [];
 const STREAMS = Number(process.argv[4] ?? 64);
+const WIRE = toWire(process.argv[5] ?? "chat");
 /** With 64 streams more than the 50 of `inspector.ts`, for more tokens in the same time. With few, several come in one read. */
 const TOKENS_PER_SECOND = 9600 / STREAMS;
 /** More than a process needs, at this rate, for some hundred pairs of windows. */
@@ -47,7 +49,7 @@ async function measureProcess(isOnFirst: boolean): Promise<number[]> {
     greets: true,
   });
   const all = enginePorts.map((enginePort, at): Running => ({
-    contender: { name: `gateway ${at}`, wire: "chat" },
+    contender: { name: `gateway ${at}`, wire: WIRE },
     target: { port: gateways.greeting[at], headers: {} },
     enginePort,
     pid: gateways.pid,
@@ -108,6 +110,11 @@ const { value, low, high } = estimateMean(ratios);
 console.log(
   `${percent(value)} more, with 95 % confidence from ${percent(low)} to ${percent(high)}`,
 );
+
+function toWire(name: string): Wire {
+  if (name === "chat" || name === "responses" || name === "messages") return name;
+  throw new Error(`there is no API "${name}"`);
+}
 
 function percent(ratio: number): string {
   return `${((ratio - 1) * 100).toFixed(1)} %`;

@@ -3,7 +3,7 @@
 export const MODEL = "openai/gpt-oss-20b";
 
 /** A contender's wire format: `engine` ones pass the engine's own format through. */
-export type Wire = "engine" | "chat" | "responses";
+export type Wire = "engine" | "chat" | "responses" | "messages";
 
 export interface ClientRequest {
   readonly path: string;
@@ -42,6 +42,18 @@ export function createRequest(wire: Wire, history: readonly ChatMessage[] = []):
           store: false,
           input: messages,
           tools: [{ type: "function", ...NOTE }],
+        }),
+      };
+    case "messages":
+      return {
+        path: "/v1/messages",
+        body: JSON.stringify({
+          model: MODEL,
+          stream: true,
+          max_tokens: 100_000,
+          thinking: { type: "enabled", budget_tokens: 50_000 },
+          messages,
+          tools: [{ name: NOTE.name, description: NOTE.description, input_schema: NOTE_SCHEMA }],
         }),
       };
     case "engine":

@@ -30,6 +30,7 @@ const TEXTS: Record<Wire, RegExp> = {
   engine: /"text":"((?:[^"\\]|\\.)*)"/g,
   chat: /"(?:content|reasoning|arguments)":"((?:[^"\\]|\\.)*)"/g,
   responses: /"delta":"((?:[^"\\]|\\.)*)"/g,
+  messages: /"(?:text|thinking|partial_json)":"((?:[^"\\]|\\.)*)"/g,
 };
 
 export interface StreamOptions {
