@@ -46,6 +46,12 @@ export function createFrameHints(): FrameHints {
   return { isLast: false, asciiLength: 0, token: 0, next: -1, watcher: undefined };
 }
 
+/** Nothing is known of the next frame yet. */
+export function clearHints(hints: FrameHints): void {
+  hints.asciiLength = 0;
+  hints.token = 0;
+}
+
 /** Is told of the frames of a response. */
 export interface FrameWatcher {
   /** Frames are counted here from now on: in the hints, which are touched for each frame anyway. */
@@ -105,9 +111,13 @@ export interface SseBindings {
 /** The default keep-alive frame, for APIs without an event for it. */
 export const KEEP_ALIVE = ": HARMONY-GATEWAY PROCESSING\n\n";
 
+/** What ends an event. */
+export const END_OF_FRAME = "\n\n";
+
 /** One event. `data` must be free of line breaks, as JSON is. */
 export function sseFrame(data: string, event?: string): string {
-  return event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
+  const head = event === undefined ? "" : `event: ${event}\n`;
+  return `${head}data: ${data}${END_OF_FRAME}`;
 }
 
 /**

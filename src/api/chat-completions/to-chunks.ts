@@ -9,7 +9,7 @@ import type { TokenLogprob } from "../../engines/engine.ts";
 import type { Citation } from "../../turn/citations.ts";
 import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
 import { EventForm } from "../../telemetry/record/event-form.ts";
-import type { FrameHints, FrameWatcher } from "../sse.ts";
+import { clearHints, END_OF_FRAME, type FrameHints, type FrameWatcher } from "../sse.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { isAscii, isPlain } from "../json-text.ts";
 import { CallDeltas } from "./call-deltas.ts";
@@ -57,7 +57,6 @@ type PartStart = Extract<TurnEvent, { type: "part-start" }>;
 type PartEnd = Extract<TurnEvent, { type: "part-end" }>;
 
 const DATA = "data: ";
-const END_OF_FRAME = "\n\n";
 const CONTENT = '"content":';
 const REASONING = '"content":"","reasoning":';
 const MIRROR = ',"reasoning_content":';
@@ -329,11 +328,8 @@ class ChoiceWriter implements ChunkWriter {
     if (this.#hints !== undefined) this.#hints.token = token;
   }
 
-  /** Nothing is known of the next frame yet. */
   #clearHints(): void {
-    if (this.#hints === undefined) return;
-    this.#hints.asciiLength = 0;
-    this.#hints.token = 0;
+    if (this.#hints !== undefined) clearHints(this.#hints);
   }
 
   /** Tells the watcher what further frames are made of that add text to the open part. */

@@ -1,15 +1,28 @@
 /** Writes the frames of content blocks, whose indexes are contiguous. One block is open at a time. */
-import { toJsonText } from "../json-text.ts";
-import { sseFrame } from "../sse.ts";
+import { EventForm } from "../../telemetry/record/event-form.ts";
+import { isAscii, isPlain } from "../json-text.ts";
+import { END_OF_FRAME, type FrameHints, sseFrame } from "../sse.ts";
 import { CALLER } from "./reply.ts";
 
 const THINKING = '{"type":"thinking","thinking":"","signature":""}';
 const TEXT = '{"type":"text","text":"","citations":null}';
 
+/** What follows the text of a delta. */
+const DELTA_TAIL = `}}${END_OF_FRAME}`;
+
 export class ContentBlocks {
+  readonly #hints: FrameHints;
   #index = 0;
   /** The open block's delta frame, up to its text. Its deltas differ in their text only, so the rest is serialised once. */
   #deltaHead = "";
+  #isAsciiHead = false;
+  /** Whether it is known what the open block's delta frames are made of. */
+  #hasForm = false;
+
+  /** @param hints of the response: delta frames are described there. */
+  constructor(hints: FrameHints) {
+    this.#hints = hints;
+  }
 
   startThinking(): string {
     return this.#start(THINKING, "thinking_delta", "thinking");
@@ -38,9 +51,19 @@ export class ContentBlocks {
     return this.startThinking() + this.signature(signature) + this.stop();
   }
 
-  /** Adds text, or JSON text of an input, to the open block. */
-  delta(text: string): string {
-    return `${this.#deltaHead}${toJsonText(text)}}}\n\n`;
+  /**
+   * Adds text, or JSON text of an input, to the open block.
+   *
+   * @param token the number of the read that the text is that of, if it has one, and nothing else is sent with this frame
+   */
+  delta(text: string, token = 0): string {
+    const isOneWord = isPlain(text);
+    const json = isOneWord ? `"${text}"` : JSON.stringify(text);
+    const frame = this.#deltaHead + json + DELTA_TAIL;
+    if (isOneWord && this.#isAsciiHead) this.#hints.asciiLength = frame.length;
+    if (this.#hasForm) this.#hints.token = token;
+    else this.#noteForm();
+    return frame;
   }
 
   signature(signature: string): string {
@@ -60,7 +83,15 @@ export class ContentBlocks {
     this.#deltaHead =
       "event: content_block_delta\n" +
       `data: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"${deltaType}","${member}":`;
+    this.#isAsciiHead = isAscii(this.#deltaHead);
+    this.#hasForm = false;
     return frame("content_block_start", `"index":${this.#index},"content_block":${block}`);
+  }
+
+  #noteForm(): void {
+    const parts = { head: this.#deltaHead, number: undefined, joints: [], tail: DELTA_TAIL };
+    this.#hints.watcher?.noteForm(new EventForm(parts));
+    this.#hasForm = true;
   }
 
   #otherDelta(delta: object): string {

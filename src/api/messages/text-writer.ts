@@ -21,11 +21,12 @@ export class TextWriter {
     return this.#startBlock();
   }
 
-  delta(text: string, citations: readonly Citation[]): string {
+  /** @param token see {@link ContentBlocks.delta} */
+  delta(text: string, citations: readonly Citation[], token: number | undefined): string {
     let frames = "";
     if (citations.length === 0 && !this.#isCited) {
       this.#blockLength += text.length;
-      frames = this.#blocks.delta(text);
+      frames = this.#blocks.delta(text, token);
     } else {
       for (const span of cutAtCitations(text, citations, this.#partLength)) {
         if (span.text !== "") frames += this.#uncitedDelta(span.text);

@@ -5,16 +5,17 @@
  * signature comes once and last in its block (it is assigned, not appended), and a tool's partial input is
  * always a prefix of JSON.
  */
-import type { Citation } from "../../turn/citations.ts";
 import type { Part, TurnEnd, TurnEvent } from "../../turn/turn.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
-import { sseFrame } from "../sse.ts";
+import { type FrameHints, sseFrame } from "../sse.ts";
 import { ContentBlocks, frame } from "./content-blocks.ts";
 import { toMessagesError } from "./errors.ts";
 import { type ReplyOptions, toFirstUsage, toStop, toUsage } from "./reply.ts";
 import { ServerToolWriter } from "./server-tool-writer.ts";
 import { TextWriter } from "./text-writer.ts";
 import { createToolInput, type ToolInput } from "./tool-input.ts";
+
+type Delta = Extract<TurnEvent, { type: "part-delta" }>;
 
 export interface EventWriter {
   /** The frames of an event: often one, sometimes none. */
@@ -29,14 +30,15 @@ export function errorFrame(error: ErrorDescription): string {
 /** The keep-alive frame. */
 export const PING = sseFrame('{"type": "ping"}', "ping");
 
-export function createEventWriter(options: ReplyOptions): EventWriter {
-  return new MessageWriter(options);
+/** @param hints of the response: its frames that only add text are described there. */
+export function createEventWriter(options: ReplyOptions, hints: FrameHints): EventWriter {
+  return new MessageWriter(options, hints);
 }
 
 class MessageWriter implements EventWriter {
   readonly #options: ReplyOptions;
-  readonly #blocks = new ContentBlocks();
-  readonly #text = new TextWriter(this.#blocks);
+  readonly #blocks: ContentBlocks;
+  readonly #text: TextWriter;
   readonly #serverTools: ServerToolWriter;
   #open: Part | undefined;
   /** Input of the open or last `tool_use` block. */
@@ -45,8 +47,10 @@ class MessageWriter implements EventWriter {
   #held: string[] = [];
   #hasCall = false;
 
-  constructor(options: ReplyOptions) {
+  constructor(options: ReplyOptions, hints: FrameHints) {
     this.#options = options;
+    this.#blocks = new ContentBlocks(hints);
+    this.#text = new TextWriter(this.#blocks);
     this.#serverTools = new ServerToolWriter(options, this.#blocks);
   }
 
@@ -58,7 +62,7 @@ class MessageWriter implements EventWriter {
         this.#open = event.part;
         return this.#startPart(event.part);
       case "part-delta":
-        return this.#delta(event.text, event.citations);
+        return this.#delta(event);
       case "part-end":
         return this.#endPart(event.sealed);
       case "builtin-result":
@@ -106,14 +110,14 @@ class MessageWriter implements EventWriter {
     }
   }
 
-  #delta(text: string, citations: readonly Citation[] = []): string {
+  #delta({ text, citations = [], token }: Delta): string {
     const part = this.#open;
     switch (part?.kind) {
       case "reasoning":
-        return this.#options.thinking === "text" ? this.#blocks.delta(text) : "";
+        return this.#options.thinking === "text" ? this.#blocks.delta(text, token) : "";
       case "preamble":
       case "content":
-        return this.#text.delta(text, citations);
+        return this.#text.delta(text, citations, token);
       case "tool-call":
         return this.#inputDelta(this.#input?.push(text));
       case "builtin-call":

@@ -24,7 +24,9 @@ export function createEventLog(deps: EntryDeps): EventLog {
   );
   return {
     async write(tenant, id, piece, events) {
-      const isKept = await entries.set(events, tenant, id, String(piece));
+      // Without what is known of events that have just been written.
+      const kept = events.map(({ type, json }) => ({ type, json }));
+      const isKept = await entries.set(kept, tenant, id, String(piece));
       if (!isKept) throw new StoreError("too-large", "The events are too large to be stored.");
     },
     read: (tenant, id, piece) => entries.get(tenant, id, String(piece)),

@@ -1,32 +1,43 @@
 /** Events as server-sent events. */
 import { createPushStream, type PushStream, consume } from "../../streams/push-stream.ts";
 import { describeError } from "../errors.ts";
-import { type FrameHints, sseFrame } from "../sse.ts";
+import { EventForm, type FormParts } from "../../telemetry/record/event-form.ts";
+import { clearHints, END_OF_FRAME, type FrameHints, sseFrame } from "../sse.ts";
 import { toErrorMembers, toResponsesError } from "./errors.ts";
-import type { ResponseEvent } from "./to-events.ts";
+import type { ResponseEvent, WrittenEvent } from "./to-events.ts";
 
 /**
  * One frame per event, never a part of one: some parsers lose a frame that arrives in two reads. Never rejects: a failure
  * that is not an event yet becomes one.
  */
 export function toFrames(
-  events: AsyncIterable<ResponseEvent>,
+  events: AsyncIterable<ResponseEvent & Partial<WrittenEvent>>,
   hints: FrameHints,
 ): PushStream<string> {
   return createPushStream(async (consumer) => {
     try {
-      await consume(events, ({ type, json }) => {
-        hints.isLast = LAST_TYPES.has(type);
+      await consume(events, ({ type, json, isAscii = false, token = 0, form }) => {
         const frame = sseFrame(json, type);
+        hints.isLast = LAST_TYPES.has(type);
+        hints.asciiLength = isAscii ? frame.length : 0;
+        hints.token = token;
+        if (form !== undefined) hints.watcher?.noteForm(toFrameForm(form, type));
         return consumer(hints.isLast ? frame + DONE : frame);
       });
     } catch (error) {
       if (hints.isLast) return;
+      clearHints(hints);
       const members = toErrorMembers(toResponsesError(describeError(error)));
       await consumer(sseFrame(JSON.stringify({ type: "error", ...members }), "error"));
     }
+    clearHints(hints);
     if (!hints.isLast) await consumer(DONE);
   });
+}
+
+function toFrameForm(form: FormParts, type: string): EventForm {
+  const head = sseFrame(form.head, type).slice(0, -END_OF_FRAME.length);
+  return new EventForm({ ...form, head, tail: form.tail + END_OF_FRAME });
 }
 
 const DONE = sseFrame("[DONE]");

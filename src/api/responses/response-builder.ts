@@ -6,7 +6,6 @@
  */
 import type { Citation } from "../../turn/citations.ts";
 import type { Part, TurnEnd, TurnEvent, TurnUsage } from "../../turn/turn.ts";
-import type { TokenLogprob } from "../../engines/engine.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
 import { FATAL_CODE } from "./codex.ts";
 import type { CompactionEvent } from "./compaction.ts";
@@ -71,12 +70,20 @@ export interface ResponseBuilder {
   readonly output: readonly OutputItem[];
 }
 
+/** Text that is added to an item. */
+export interface ItemDelta {
+  readonly text: string;
+  /** Of this text, if the item has any. */
+  readonly logprobs: readonly OutputLogprob[] | undefined;
+  /** The number of the read that the text is that of, if it has one. */
+  readonly token: number | undefined;
+}
+
 /** Called synchronously, after the change. Items open and close strictly one after the other. */
 export interface ResponseListener {
   onStart(): void;
   onItemStart(item: OpenItem): void;
-  /** `logprobs` of this text, if the item has any. */
-  onDelta(item: OpenItem, text: string, logprobs: readonly OutputLogprob[] | undefined): void;
+  onDelta(item: OpenItem, delta: ItemDelta): void;
   /** An annotation of text that has been reported. */
   onAnnotation(item: OpenItem, annotation: UrlCitation, index: number): void;
   /** A call that the gateway runs is complete and will be run. */
@@ -170,7 +177,7 @@ class Builder implements ResponseBuilder {
         this.#close("completed");
         return this.#startItem(event.part);
       case "part-delta":
-        this.#append(event.text, event.logprobs);
+        this.#append(event);
         return this.#annotate(event.citations);
       case "part-end":
         // Closed by the next event, which tells whether the part is complete or was cut.
@@ -227,7 +234,7 @@ class Builder implements ResponseBuilder {
     this.#listener?.onItemStart(this.#open);
   }
 
-  #append(text: string, logprobs: readonly TokenLogprob[] | undefined): void {
+  #append({ text, logprobs, token }: Extract<TurnEvent, { type: "part-delta" }>): void {
     const item = this.#open;
     if (item === undefined || text === "") return;
     if (item.input) return this.#showInput(item, item.input.push(text));
@@ -235,13 +242,13 @@ class Builder implements ResponseBuilder {
     const shown =
       logprobs && isMessage(item.part) ? logprobs.map((each) => toOutputLogprob(each)) : undefined;
     if (shown) item.logprobs.push(...shown);
-    this.#listener?.onDelta(item, text, shown);
+    this.#listener?.onDelta(item, { text, logprobs: shown, token });
   }
 
   #showInput(item: OpenItem, input: string): void {
     if (input === "") return;
     item.text += input;
-    this.#listener?.onDelta(item, input, undefined);
+    this.#listener?.onDelta(item, { text: input, logprobs: undefined, token: undefined });
   }
 
   #annotate(citations: readonly Citation[] | undefined): void {

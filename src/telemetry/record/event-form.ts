@@ -8,7 +8,7 @@ export const LONGEST_LEARNED = 2048;
 /** In characters. Events with less in common are kept as they are. */
 const LEAST_COMMON = 32;
 /** The longest variable text, in characters. */
-const LONGEST_TEXT = 8192;
+export const LONGEST_TEXT = 8192;
 
 /** An event is `head`, the sequence number and what follows it, the text, each joint followed by the text again, and `tail`. */
 export interface FormParts {
@@ -44,6 +44,10 @@ export class EventForm {
     this.#fixed = this.#head.length + this.#after.length + this.#rest;
   }
 
+  get isNumbered(): boolean {
+    return this.#next >= 0;
+  }
+
   /** Constant characters. */
   get size(): number {
     return this.#fixed;
@@ -73,6 +77,11 @@ export class EventForm {
     if (this.#next >= 0) this.#next += 1;
     this.#from = from;
     return length;
+  }
+
+  /** The next events of this form need not be matched. */
+  skip(events: number): void {
+    if (this.#next >= 0) this.#next += events;
   }
 
   /** Offset of the text in the event that was matched last. */

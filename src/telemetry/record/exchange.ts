@@ -164,7 +164,7 @@ export class Exchange {
     const isKept =
       reads !== undefined &&
       from >= 0 &&
-      (this.events.form === form || this.events.useForm(form)) &&
+      (this.events.form === form || (!form.isNumbered && this.events.useForm(form))) &&
       this.events.addRun(reads, from, count);
     if (!isKept) this.budget.leaveOut("events", count);
   }

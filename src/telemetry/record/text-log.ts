@@ -159,6 +159,7 @@ export class TextLog {
     }
     this.#isFull = !(this.#index.add(from) && this.#index.add(RUN + count));
     if (this.#isFull) return false;
+    this.#form?.skip(count);
     this.#length += count;
     this.#parts += count;
     this.#wholeBytes = 0;
