@@ -47,6 +47,20 @@ export function needsExactCuts({ stage, turn, steering, engine }: TurnState): bo
   );
 }
 
+/**
+ * After how many ids that only continue the open part {@link findCut} may return something else than before, unless the repetition
+ * guard has found something.
+ */
+export function idsUntilCut({ turn, steering, usage, parser }: TurnState): number {
+  if (parser.openPart !== "reasoning") return Infinity;
+  const { enabled, maxTokens = Infinity } = turn.reasoning;
+  if (!enabled) return 0;
+  const { maxOutputTokens = Infinity } = turn;
+  const reserved = steering.answerReserve === 0 ? -Infinity : steering.answerReserve;
+  const left = maxOutputTokens - reserved - usage.completionTokens();
+  return Math.max(0, Math.min(maxTokens - parser.reasoningTokens, left));
+}
+
 function findCutInFreeTurn(state: TurnState): Cut | undefined {
   const { emitter, turn, parser } = state;
   // Output that is already constrained needs no second constraint.

@@ -2,13 +2,13 @@
  * The short way of ordinary ids, from a read of the engine to the event of the turn.
  *
  * Nearly all output only continues a part that is open: ids without a special one, in a body whose text is passed on at
- * once, in a turn that holds nothing back and can only be cut between two checks of the repetition guard. Such a read
+ * once, in a turn that holds nothing back and can only be cut after a number of such ids that is known before. Such a read
  * becomes one delta here, without lists of events in between. Whatever is not provably so takes the long way
  * (`sample.ts`), from which nothing differs but the time: every counter, the transcript, the guard, the decoder's rest
  * and the recorded facts are the same afterwards. `ordinary.property.test.ts` compares the two.
  *
- * Of most such ids, only the text is wanted at once. What they change in the turn is not asked for before the guard's next
- * check, or before something else comes. Until then they are deferred: their text is passed on, and they are read together
+ * Of most such ids, only the text is wanted at once. What they change in the turn is not asked for before the repetition guard's
+ * next check or the end of a budget, or before something else comes. Until then they are deferred: their text is passed on, and they are read together
  * afterwards. Between two tokens of a stream come those of all others, so that its objects have left the processor's cache:
  * to read an id touches a dozen of them, to defer it one and a list.
  *
@@ -26,7 +26,7 @@ import type { TurnState } from "./turn-state.ts";
 
 type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 
-/** Fewer are deferred if the repetition guard has to check earlier. */
+/** Fewer are deferred if the repetition guard has to check earlier, or a budget ends. */
 const MOST_DEFERRED = 32;
 /** Notes that are enough to tell the listener of. */
 const MANY_NOTES = 96;
@@ -34,6 +34,16 @@ const MANY_NOTES = 96;
 const NONE = -1;
 /** Where times do not matter. */
 const NO_CLOCK: TokenClock = { alike: 0, answer: 0, now: () => 0 };
+
+export interface OrdinaryOptions {
+  /**
+   * Is asked at each check of the repetition guard, after `idsUntilCut` ids, and at the end of a read that is not deferred. After
+   * `true` the rest is not read.
+   */
+  readonly isEnough: () => boolean;
+  /** Default: any number. */
+  readonly idsUntilCut?: (() => number) | undefined;
+}
 
 /**
  * The ordinary reads of one engine call.
@@ -65,14 +75,12 @@ export class OrdinaryReads implements TokenHolder {
   readonly #listener: TokenListener | undefined;
   readonly #state: TurnState;
   readonly #isEnough: () => boolean;
+  readonly #idsUntilCut: () => number;
 
-  /**
-   * @param isEnough is asked at each check of the repetition guard, and at the end of a read that is not deferred; after
-   * `true` the rest is not read.
-   */
-  constructor(state: TurnState, isEnough: () => boolean) {
+  constructor(state: TurnState, { isEnough, idsUntilCut = () => Infinity }: OrdinaryOptions) {
     this.#state = state;
     this.#isEnough = isEnough;
+    this.#idsUntilCut = idsUntilCut;
     this.#output = state.output;
     this.#consumer = state.output.consumer;
     this.#listener = state.tokens;
@@ -161,14 +169,14 @@ export class OrdinaryReads implements TokenHolder {
     return text;
   }
 
-  /** Reads all that are deferred, because the repetition guard has to check or there is no room for more. */
+  /** Reads all that are deferred, because it has to be asked whether that is enough, or there is no room for more. */
   #readDeferred(): void {
     this.settle();
     if (this.#length >= MANY_NOTES) this.tell();
     if (!this.#isEnough()) this.#makeRoom();
   }
 
-  /** The same for a read of several ids that there is no room for, before the guard has to check. */
+  /** The same for a read of several ids that there is no room for, before anything has to be asked. */
   #readDeferredEarly(): void {
     this.settle();
     if (this.#length >= MANY_NOTES) this.tell();
@@ -179,15 +187,16 @@ export class OrdinaryReads implements TokenHolder {
     this.settle();
     const state = this.#state;
     const { ids } = tokens;
-    if (state.takesLongWay || state.turn.stop.length > 0 || ids.length === 0) return undefined;
+    const { stop, topLogprobs } = state.turn;
+    if (state.takesLongWay || stop.length > 0 || topLogprobs !== undefined) return undefined;
+    if (ids.length === 0 || this.#idsUntilCheck() === 0) return undefined;
     if (!state.parser.canContinueBody(ids)) return undefined;
 
-    const { repetition } = state;
     let text = "";
     let from = 0;
     let isOver = false;
     while (from < ids.length && !isOver) {
-      const to = Math.min(ids.length, from + (repetition?.idsUntilCheck ?? ids.length));
+      const to = Math.min(ids.length, from + Math.max(1, this.#idsUntilCheck()));
       this.#count(ids, from, to);
       text += state.parser.continueBody(ids, from, to);
       from = to;
@@ -211,12 +220,16 @@ export class OrdinaryReads implements TokenHolder {
     repetition?.pushIds(ids, from, to);
   }
 
+  /** How many ids may be read before it has to be asked whether that is enough. */
+  #idsUntilCheck(): number {
+    return Math.min(this.#state.repetition?.idsUntilCheck ?? Infinity, this.#idsUntilCut());
+  }
+
   /** Nothing is deferred. */
   #makeRoom(): void {
     this.#consumer = this.#output.consumerOfDeltas();
     if (this.#untold === NONE) this.#length = this.#unread = 0;
-    const most = Math.min(MOST_DEFERRED, this.#state.repetition?.idsUntilCheck ?? MOST_DEFERRED);
-    this.#room = this.#length + most;
+    this.#room = this.#length + Math.min(MOST_DEFERRED, this.#idsUntilCheck());
   }
 
   /** For a read whose ids were deferred, and whose notes cannot follow those before. Returns its number if it has one. */

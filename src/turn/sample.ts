@@ -25,8 +25,10 @@ export interface SampleOptions<Cut extends string> {
    * continue a part, and the repetition guard has not checked.
    */
   readonly cut?: () => Cut | undefined;
-  /** Call `cut` after every token, for cuts that must be exact. Costs more per token. */
+  /** Call `cut` after every token, for cuts that must be exact, except where `idsUntilCut` says that it need not be. */
   readonly exact?: boolean;
+  /** After how many ids that only continue the open part `cut` has to be called. Default: never for these alone. */
+  readonly idsUntilCut?: () => number;
 }
 
 export type SampleEnd<Cut extends string> =
@@ -72,16 +74,16 @@ class Sampler<Cut extends string> implements TokenReader {
   #atLastToken: SampleEnd<Cut> | undefined;
   readonly #ordinary: OrdinaryReads;
 
-  constructor(state: TurnState, { cut, exact }: SampleOptions<Cut>) {
+  constructor(state: TurnState, { cut, exact, idsUntilCut }: SampleOptions<Cut>) {
     this.#state = state;
     this.#cut = cut;
     this.#readsEach = exact === true || state.turn.topLogprobs !== undefined;
-    this.#ordinary = new OrdinaryReads(state, () => this.#isCut());
+    this.#ordinary = new OrdinaryReads(state, { isEnough: () => this.#isCut(), idsUntilCut });
   }
 
   take(tokens: EngineTokens, count: CountTokens): Demand {
     const isOver = !this.#ordinary.isDeferring && this.#isOver();
-    const passed = isOver || this.#readsEach ? undefined : this.#ordinary.pass(tokens);
+    const passed = isOver ? undefined : this.#ordinary.pass(tokens);
     if (passed !== undefined) return this.#end === undefined && passed;
     this.settle();
     this.#state.onFact?.(tokens);

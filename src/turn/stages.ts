@@ -3,7 +3,7 @@ import type { Constraint } from "../engines/engine.ts";
 import { CALL, CHANNEL, CONSTRAIN, END, MESSAGE, RETURN, START } from "../harmony/tokens.ts";
 import type { TokenId } from "../tokenizer/index.ts";
 import { toAnswerConstraint, toArgumentsConstraint } from "./constraints.ts";
-import { findCut, needsExactCuts } from "./cuts.ts";
+import { findCut, idsUntilCut, needsExactCuts } from "./cuts.ts";
 import type { Cut, Outcome, Stage } from "./next-step.ts";
 import { sample, type SampleEnd, type SampleOptions } from "./sample.ts";
 import type { Part } from "./turn.ts";
@@ -88,6 +88,7 @@ function toSampleOptions(state: TurnState, constraint: Constraint | undefined): 
     stopIds: toStopIds(state),
     cut: () => findCut(state),
     exact: needsExactCuts(state),
+    idsUntilCut: () => idsUntilCut(state),
   };
 }
 

@@ -12,7 +12,7 @@ import {
   string,
 } from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Engine, EngineTokens } from "../../src/engines/engine.ts";
+import type { Capabilities, Engine, EngineTokens } from "../../src/engines/engine.ts";
 import { parseJson } from "../../src/harmony/json.ts";
 import { createVllmEngine } from "../../src/engines/vllm.ts";
 import { o200kHarmony, type TokenId } from "../../src/tokenizer/index.ts";
@@ -23,6 +23,7 @@ import { TurnRecording } from "../../src/telemetry/record/recording.ts";
 import type { TurnListener } from "../../src/turn/facts.ts";
 import type { Turn, TurnEvent } from "../../src/turn/turn.ts";
 import { scriptTransport } from "../engines/support.ts";
+import { fakeBrowser, fakeTool, turnWithTools } from "../helpers/fake-tool.ts";
 import { scriptedEngine } from "../helpers/scripted-engine.ts";
 import { readsOf } from "../helpers/noted-reads.ts";
 import { spelledIds } from "../helpers/spelled.ts";
@@ -139,6 +140,9 @@ const scrap = oneof(
       "<|channel|>final<|message|>",
       "<|channel|>commentary<|message|>",
       "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>",
+      "<|channel|>analysis to=python code<|message|>print(1)<|call|>",
+      '<|channel|>analysis to=browser.search code<|message|>{"query":"x"}<|call|>',
+      " As 【0†L1】 says",
       "<|end|><|start|>assistant<|channel|>final<|message|>",
       "<|end|><|start|>assistant<|channel|>analysis<|message|>",
       '{"city":"Oslo"}',
@@ -170,6 +174,11 @@ const shape = constantFrom<Partial<Turn>>(
   { topLogprobs: 1 },
   { reasoning: { enabled: false } },
   { reasoning: { enabled: true, maxTokens: 5 } },
+  { reasoning: { enabled: true, maxTokens: 90 }, tools: TOOLS },
+  { reasoning: { enabled: true, maxTokens: 90 }, maxOutputTokens: 150 },
+  { tools: TOOLS, toolChoice: { type: "allowed", names: ["get_time"] } },
+  turnWithTools([fakeTool({ answer: () => "1\n" })]),
+  turnWithTools([fakeBrowser()], {}, { reasoning: { enabled: true, maxTokens: 60 } }),
   { answer: formedAnswer("city", parseJson(SCHEMA)) },
   { textSeparator: "\n\n" },
 );
@@ -183,6 +192,8 @@ test("any completion, in reads of any size", async () => {
   const options = record({
     repetitionGuard: constantFrom(true, false),
     answerReserve: constantFrom(0, 40),
+    refuseUnofferedTools: constantFrom(true, false),
+    singleCallConstraint: constantFrom(true, false),
   });
   await assert(
     asyncProperty(
@@ -190,13 +201,12 @@ test("any completion, in reads of any size", async () => {
       shape,
       constantFrom(1, 2, 7, 40, 1000),
       options,
-      async (completions, fields, batch, steering) => {
+      constantFrom<Capabilities["constraints"]>([], ["json-schema"], ["structural-tag"]),
+      async (completions, fields, batch, steering, constraints) => {
         const createEngine = () =>
           scriptedEngine(
             (_, call) => [...first, ...(completions[call % completions.length] ?? [])],
-            {
-              batch,
-            },
+            { batch, capabilities: { constraints } },
           );
         const { short, long } = await bothWays(createEngine, turnWith(fields), {
           steering,
@@ -205,7 +215,7 @@ test("any completion, in reads of any size", async () => {
         expect(short).toEqual(long);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 300 },
   );
 });
 
