@@ -76,10 +76,10 @@ const WRITERS: Readonly<Record<string, (hints: FrameHints, take: Take) => Writer
   },
 };
 
-function pushing(write: (event: TurnEvent) => string, take: Take): Writer {
+function pushing(toFrame: (event: TurnEvent) => string, take: Take): Writer {
   return {
     push(event) {
-      const frame = write(event);
+      const frame = toFrame(event);
       if (frame !== "") take(frame);
       return Promise.resolve();
     },
@@ -96,6 +96,8 @@ class Recorded {
   #index = 0;
   /** The numbers of frames that were counted. */
   readonly counted: number[] = [];
+  /** Frames that could not be made again. */
+  readonly lost: string[] = [];
 
   useForm(form: EventForm): void {
     this.#form = form;
@@ -104,17 +106,19 @@ class Recorded {
 
   /** @param isLate the frame is written too late to be counted */
   take(frame: string, { token, asciiLength }: FrameHints, text: string, isLate: boolean): void {
-    if (asciiLength === frame.length) expect(Buffer.byteLength(frame)).toBe(asciiLength);
+    if (asciiLength === frame.length && Buffer.byteLength(frame) > asciiLength) {
+      this.lost.push(`not ASCII: ${frame}`);
+    }
     const form = this.#form;
     if (token === 0 || isLate) {
       const isInForm = form !== undefined && form.match(frame) >= 0;
       if (isInForm) this.#index++;
       // The numbers of a form are those of all its events.
-      if (token !== 0 && form?.isNumbered) expect(isInForm).toBe(true);
+      if (token !== 0 && form?.isNumbered && !isInForm) this.lost.push(`too late: ${frame}`);
       return;
     }
     this.counted.push(token);
-    expect(form?.toEvent(JSON.stringify(text), this.#index++)).toBe(frame);
+    if (form?.toEvent(JSON.stringify(text), this.#index++) !== frame) this.lost.push(frame);
     form?.skip(1);
   }
 }
@@ -134,21 +138,14 @@ async function write(api: string, steps: readonly Step[]): Promise<Recorded> {
     noteForm: (form) => recorded.useForm(form),
   };
   let current: Step | undefined;
-  // Writers make events of what is thrown.
-  const failures: unknown[] = [];
   const writer = WRITERS[api]?.(hints, (frame) => {
     const text = current?.event.type === "part-delta" ? current.event.text : "";
-    try {
-      recorded.take(frame, hints, text, current?.isLate ?? false);
-    } catch (error) {
-      failures.push(error);
-    }
+    recorded.take(frame, hints, text, current?.isLate ?? false);
   });
   for (const step of steps) {
     current = step;
     if (step.isAfterKeepAlive) writer?.keepAlive?.();
     await writer?.push(step.event);
-    if (failures.length > 0) throw failures[0];
   }
   return recorded;
 }
@@ -195,7 +192,8 @@ describe.each(Object.keys(WRITERS))("%s", (api) => {
           }
           steps.push({ event: END });
         }
-        const { counted } = await write(api, steps);
+        const { counted, lost } = await write(api, steps);
+        expect(lost).toEqual([]);
         counts.push(counted.length);
       }),
     );
@@ -206,7 +204,7 @@ describe.each(Object.keys(WRITERS))("%s", (api) => {
     const deltas = Array.from({ length: 20 }, (_, at): Step => ({
       event: { type: "part-delta", text: ` word${at}`, token: 100 + at },
     }));
-    const { counted } = await write(api, [
+    const { counted, lost } = await write(api, [
       { event: START },
       { event: { type: "part-start", part: { kind: "reasoning" } } },
       ...deltas,
@@ -214,6 +212,7 @@ describe.each(Object.keys(WRITERS))("%s", (api) => {
       { event: { type: "part-start", part: { kind: "content" } } },
       ...deltas,
     ]);
+    expect(lost).toEqual([]);
     const numbers = Array.from({ length: 20 }, (_, at) => 100 + at);
     // The first frame of chat completions has the role too.
     const first = api === "chat completions" ? 2 : 1;

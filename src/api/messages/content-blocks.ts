@@ -59,11 +59,11 @@ export class ContentBlocks {
   delta(text: string, token = 0): string {
     const isOneWord = isPlain(text);
     const json = isOneWord ? `"${text}"` : JSON.stringify(text);
-    const frame = this.#deltaHead + json + DELTA_TAIL;
-    if (isOneWord && this.#isAsciiHead) this.#hints.asciiLength = frame.length;
+    const delta = this.#deltaHead + json + DELTA_TAIL;
+    if (isOneWord && this.#isAsciiHead) this.#hints.asciiLength = delta.length;
     if (this.#hasForm) this.#hints.token = token;
     else this.#noteForm();
-    return frame;
+    return delta;
   }
 
   signature(signature: string): string {
