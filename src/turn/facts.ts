@@ -15,7 +15,7 @@ import type { TokenId } from "../tokenizer/index.ts";
 import type { CitedLines, CitedSource } from "../tools/builtin-tool.ts";
 import type { Decision, Outcome, Stage } from "./next-step.ts";
 import type { Steering } from "./steering.ts";
-import type { TokenNote } from "./token-notes.ts";
+import type { NotesStart, TokenNote } from "./token-notes.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
 
 /** Called synchronously. It must not throw, and must not keep the turn waiting. */
@@ -44,9 +44,14 @@ export interface TokenListener {
    *
    * @param from index of their first note
    * @param to index behind the last one
-   * @param start the clock's time from which those of notes are counted
+   * @param starts by the clock; the first is that of the first note. Not to be kept
    */
-  noteTokens(notes: readonly TokenNote[], from: number, to: number, start: number): void;
+  noteTokens(
+    notes: readonly TokenNote[],
+    from: number,
+    to: number,
+    starts: readonly NotesStart[],
+  ): void;
   /** A read that the turn has parsed. Told in order. */
   noteRead(tokens: IdTokens): void;
 }

@@ -19,7 +19,14 @@ import type { EngineTokens } from "../engines/engine.ts";
 import type { Consumer, Demand } from "../streams/push-stream.ts";
 import { type TokenId, tokenText } from "../tokenizer/index.ts";
 import type { TokenClock, TokenHolder, TokenListener } from "./facts.ts";
-import { idOf, LONGEST_TIME, SAME_READ, type TokenNote, toNote } from "./token-notes.ts";
+import {
+  idOf,
+  LONGEST_TIME,
+  type NotesStart,
+  SAME_READ,
+  type TokenNote,
+  toNote,
+} from "./token-notes.ts";
 import type { TurnEvent } from "./turn.ts";
 import type { TurnOutput } from "./turn-output.ts";
 import type { TurnState } from "./turn-state.ts";
@@ -29,7 +36,7 @@ type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 /** Fewer are deferred if the repetition guard has to check earlier, or a budget ends. */
 const MOST_DEFERRED = 32;
 /** Notes that are enough to tell the listener of. */
-const MANY_NOTES = 96;
+const MANY_NOTES = 480;
 /** Instead of the index of a note, or of a time. */
 const NONE = -1;
 /** Where times do not matter. */
@@ -48,7 +55,7 @@ export interface OrdinaryOptions {
 /**
  * The ordinary reads of one engine call.
  *
- * The listener of a turn is told of these ids a hundred or so at once, for the same reason: until then a note of each stays in the
+ * The listener of a turn is told of these ids some hundred at once, for the same reason: until then a note of each stays in the
  * list.
  */
 export class OrdinaryReads implements TokenHolder {
@@ -63,7 +70,9 @@ export class OrdinaryReads implements TokenHolder {
   readonly #output: TurnOutput;
   /** While somebody listens. */
   readonly #clock: TokenClock | undefined;
-  /** The time from which those of notes are counted, and the longest that the next one may have: none, if it begins a run. */
+  /** Those of the notes that the listener was not told of. */
+  readonly #starts: NotesStart[] = [];
+  /** The time of the last start, and the longest that the next note may have: none, if it is the first. */
   #start = 0;
   #longest = NONE;
   /** The number of the next read. */
@@ -118,7 +127,7 @@ export class OrdinaryReads implements TokenHolder {
     let token: number | undefined;
     if (clock !== undefined) {
       const isNoted = time <= this.#longest && time >= 0 && tokens.cachedTokens === undefined;
-      token = isNoted ? this.#number++ : this.#beginNotes(tokens, time);
+      token = isNoted ? this.#number++ : this.#noteStart(tokens, time);
     }
     const demand = this.#output.deliver({ type: "part-delta", text, token }, this.#consumer);
     if (this.#length === this.#room) this.#readDeferred();
@@ -147,7 +156,9 @@ export class OrdinaryReads implements TokenHolder {
     const from = this.#untold;
     this.#untold = NONE;
     this.#longest = NONE;
-    if (from !== NONE) this.#listener?.noteTokens(this.#notes, from, to, this.#start);
+    if (from === NONE) return;
+    this.#listener?.noteTokens(this.#notes, from, to, this.#starts);
+    this.#starts.length = 0;
   }
 
   /** Returns the ids' text. Empty, with nothing deferred, if they have to be read. @param noted time of the first one's note */
@@ -232,18 +243,20 @@ export class OrdinaryReads implements TokenHolder {
     this.#room = this.#length + Math.min(MOST_DEFERRED, this.#idsUntilCheck());
   }
 
-  /** For a read whose ids were deferred, and whose notes cannot follow those before. Returns its number if it has one. */
-  #beginNotes(tokens: IdTokens, time: number): number | undefined {
+  /** For a read whose ids were deferred, and whose time is no note's. Returns its number if it has one. */
+  #noteStart(tokens: IdTokens, time: number): number | undefined {
     const { ids, cachedTokens } = tokens;
     const first = this.#length - ids.length;
-    this.tell(first);
     if (cachedTokens !== undefined) {
+      this.tell(first);
       this.#listener?.noteRead(tokens);
       return undefined;
     }
     this.#notes[first] = toNote(ids[0] ?? 0, 0);
-    this.#untold = first;
     this.#start += time;
+    this.#starts.push({ at: first, time: this.#start });
+    if (this.#untold !== NONE) return this.#number++;
+    this.#untold = first;
     this.#longest = LONGEST_TIME;
     const number = this.#listener?.begin(this) ?? 0;
     this.#number = number + 1;

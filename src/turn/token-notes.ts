@@ -7,6 +7,14 @@ import type { TokenId } from "../tokenizer/index.ts";
 /** See {@link toNote}. */
 export type TokenNote = number;
 
+/** From here on, the times of notes are counted from another start. */
+export interface NotesStart {
+  /** Index of the first note. */
+  readonly at: number;
+  /** Tenths of a millisecond. */
+  readonly time: number;
+}
+
 /** Enough for all ids of the vocabulary. */
 const ID_BITS = 18;
 const ID_MASK = 2 ** ID_BITS - 1;

@@ -61,8 +61,8 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
     tokens: {
       clock: recording.clock,
       begin: (holder) => recording.begin(holder),
-      noteTokens(notes, from, to, start) {
-        recording.noteTokens(notes, from, to, start);
+      noteTokens(notes, from, to, starts) {
+        recording.noteTokens(notes, from, to, starts);
         for (const { ids } of readsOf(notes.slice(from, to))) noteRead({ type: "ids", ids });
       },
       noteRead(tokens) {

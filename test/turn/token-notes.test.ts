@@ -28,12 +28,12 @@ interface Read {
 const LATEST = 2 ** 31 - 1;
 
 test.each([
-  ["no time passes", 96, () => 0],
-  ["time passes", 96, (at: number) => at % 7],
-  ["the model pauses", 50, (at: number) => (at % 50 === 49 ? LONGEST_TIME + (at % 3) : 3)],
-  ["every token takes long", 1, () => LONGEST_TIME + 1],
-  ["the clock begins again", 96, () => 5, LATEST - 1000],
-  ["several ids come together", 96, () => 5, 0, 4],
+  ["no time passes", 480, () => 0],
+  ["time passes", 480, (at: number) => at % 7],
+  ["the model pauses", 480, (at: number) => (at % 50 === 49 ? LONGEST_TIME + (at % 3) : 3)],
+  ["every token takes long", 480, () => LONGEST_TIME + 1],
+  ["the clock begins again", 480, () => 5, LATEST - 1000],
+  ["several ids come together", 480, () => 5, 0, 4],
   ["what is deferred has no room for a read", 60, () => 5, 0, 3],
 ])("times and numbers of reads where %s", async (_, atOnce, tenthsBefore, start = 0, batch = 1) => {
   let now = start;
@@ -68,11 +68,15 @@ test.each([
         untold = holder;
         return (number += 1000);
       },
-      noteTokens(notes, from, to, since) {
+      noteTokens(notes, from, to, starts) {
         sizes.push(to - from);
-        for (const [at, { time, ids }] of readsOf(notes.slice(from, to)).entries()) {
-          idsOfNumber.set(number + at, ids);
-          told.push({ ids, time: (since + time) | 0 });
+        let at = number;
+        for (const [index, start] of starts.entries()) {
+          const end = starts[index + 1]?.at ?? to;
+          for (const { time, ids } of readsOf(notes.slice(start.at, end))) {
+            idsOfNumber.set(at++, ids);
+            told.push({ ids, time: (start.time + time) | 0 });
+          }
         }
       },
       noteRead: ({ ids }) => void told.push({ ids, time: now }),

@@ -6,6 +6,7 @@ import {
   isNotable,
   LONGEST_TIME,
   NO_ID,
+  type NotesStart,
   SAME_READ,
   timeOf,
   type TokenNote,
@@ -70,11 +71,17 @@ export class ReadLog implements ReadSource {
    *
    * @param from index of their first note
    * @param to index behind the last one
-   * @param start from which the times of notes are counted, in tenths since the request was accepted
+   * @param starts since the request was accepted; the first is that of the first note
    */
-  addTokens(notes: readonly TokenNote[], from: number, to: number, start: number): number {
+  addTokens(
+    notes: readonly TokenNote[],
+    from: number,
+    to: number,
+    starts: readonly NotesStart[],
+  ): number {
     const position = this.#notes.length;
-    const added = this.#begin(start) ? this.#notes.addAll(notes, from, to) : 0;
+    const haveRoom = starts.every(({ at, time }) => this.#begin(time, position + at - from));
+    const added = haveRoom ? this.#notes.addAll(notes, from, to) : 0;
     if (added === to - from) return position;
     this.#isFull = true;
     this.#budget.leaveOut("reads", to - from - added);
@@ -152,14 +159,14 @@ export class ReadLog implements ReadSource {
   #timeAt(tenths: number): number {
     const time = tenths - (this.#runs.at(-1)?.start ?? -Infinity);
     if (time >= 0 && time <= LONGEST_TIME) return time;
-    this.#isFull ||= !this.#begin(tenths);
+    this.#isFull ||= !this.#begin(tenths, this.#notes.length);
     return 0;
   }
 
-  /** Begins a run with the next note. Returns false if there is no room for it. */
-  #begin(start: number): boolean {
+  /** Begins a run. Returns false if there is no room for it. @param position of its first note */
+  #begin(start: number, position: number): boolean {
     if (this.#isFull || !this.#budget.take(RUN_BYTES, "reads", 0)) return false;
-    this.#runs.push({ position: this.#notes.length, start });
+    this.#runs.push({ position, start });
     return true;
   }
 

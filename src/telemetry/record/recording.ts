@@ -14,7 +14,7 @@ import type {
   TurnRendered,
 } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/next-step.ts";
-import type { TokenNote } from "../../turn/token-notes.ts";
+import type { NotesStart, TokenNote } from "../../turn/token-notes.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
 import type { Exchange, RunReader } from "./exchange.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
@@ -149,9 +149,15 @@ export class TurnRecording implements TurnListener, TokenListener, RunReader {
     return this.#exchange?.beginRun(this) ?? 0;
   }
 
-  noteTokens(notes: readonly TokenNote[], from: number, to: number, start: number): void {
+  noteTokens(
+    notes: readonly TokenNote[],
+    from: number,
+    to: number,
+    starts: readonly NotesStart[],
+  ): void {
     const call = this.#call;
-    const position = call?.reads.addTokens(notes, from, to, this.#clock.tenthsUntil(start));
+    const since = starts.map(({ at, time }) => ({ at, time: this.#clock.tenthsUntil(time) }));
+    const position = call?.reads.addTokens(notes, from, to, since);
     this.#exchange?.noteRun(call?.reads, position);
     if (call !== undefined) this.#parsed(call, to - from);
   }
