@@ -8,8 +8,8 @@
  * and a heap without records. It measures tokens only, not how a recorded turn begins and ends. One process still differs from
  * the next by a few percent, as its objects lie differently in memory, so that a few processes say more than many windows.
  *
- * `node bench/inspector-alternating.ts [processes] [pairs of windows] [streams] [chat | responses | messages]`. With `BENCH_SAME=1` neither gateway records: the
- * result must then be 0, within its interval.
+ * `node bench/inspector-alternating.ts [processes] [pairs of windows] [streams] [chat | responses | messages]`. With
+ * `BENCH_SAME=1` neither gateway records: the result must then be 0, within its interval.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { startHelper } from "./child.ts";

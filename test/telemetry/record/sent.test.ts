@@ -13,11 +13,12 @@ import {
   record,
   string,
 } from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import * as z from "zod";
 import { createVllmEngine } from "../../../src/engines/vllm.ts";
 import type { Engine } from "../../../src/engines/engine.ts";
 import { o200kHarmony } from "../../../src/tokenizer/index.ts";
+import { Exchange } from "../../../src/telemetry/record/exchange.ts";
 import type { RecordEntry } from "../../../src/telemetry/record/recorder.ts";
 import { NOTHING_SEEN } from "../../../src/telemetry/record/seen-record.ts";
 import { stringifyInChunks } from "../../../src/telemetry/record/slices.ts";
@@ -111,6 +112,47 @@ test.each(STREAMS)("recorded stream %s", async (name) => {
     const { answers, recorded } = await exchange(engine, {}, { requests: [request] });
     expect(recorded).toEqual(answers);
   }
+});
+
+const STRICT = { name: "get_weather", parameters: { ...PARAMETERS, required: ["city"] } };
+
+test.each<readonly [string, string, object]>([
+  ["chat completions", "/v1/chat/completions", { messages: MESSAGES }],
+  [
+    "a strict function",
+    "/v1/chat/completions",
+    { messages: MESSAGES, tools: [{ type: "function", function: { ...STRICT, strict: true } }] },
+  ],
+  [
+    "a budget for reasoning",
+    "/v1/chat/completions",
+    { messages: MESSAGES, reasoning: { max_tokens: 5000 } },
+  ],
+  ["responses", "/v1/responses", { input: "Hi", store: false }],
+  [
+    "messages",
+    "/v1/messages",
+    {
+      messages: MESSAGES,
+      max_tokens: 9000,
+      thinking: { type: "enabled", budget_tokens: 5000 },
+    },
+  ],
+])("of long texts with %s, few events are kept", async (_, path, body) => {
+  const words = Array.from({ length: 600 }, (__, at) => ` word${at % 9}${at % 7}`).join("");
+  const written =
+    `<|channel|>analysis<|message|>${words}<|end|><|start|>assistant` +
+    `<|channel|>final<|message|>${words}<|return|>`;
+  const noteEvents = vi.spyOn(Exchange.prototype, "noteEvents");
+  const { answers, recorded } = await exchange(
+    scriptedEngine([written]),
+    {},
+    { requests: [[path, body]] },
+  );
+  expect(recorded).toEqual(answers);
+  expect(answers[0]?.split("\n\n").length).toBeGreaterThan(2000);
+  expect(noteEvents.mock.calls.length).toBeLessThan(40);
+  noteEvents.mockRestore();
 });
 
 const anyText = oneof(
