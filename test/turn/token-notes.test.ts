@@ -71,11 +71,11 @@ test.each([
       noteTokens(notes, from, to, starts) {
         sizes.push(to - from);
         let at = number;
-        for (const [index, start] of starts.entries()) {
+        for (const [index, since] of starts.entries()) {
           const end = starts[index + 1]?.at ?? to;
-          for (const { time, ids } of readsOf(notes.slice(start.at, end))) {
+          for (const { time, ids } of readsOf(notes.slice(since.at, end))) {
             idsOfNumber.set(at++, ids);
-            told.push({ ids, time: (start.time + time) | 0 });
+            told.push({ ids, time: (since.time + time) | 0 });
           }
         }
       },
