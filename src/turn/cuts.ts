@@ -51,14 +51,8 @@ export function needsExactCuts({ stage, turn, steering, engine }: TurnState): bo
  * After how many ids that only continue the open part {@link findCut} may return something else than before, unless the repetition
  * guard has found something.
  */
-export function idsUntilCut({ turn, steering, usage, parser }: TurnState): number {
-  if (parser.openPart !== "reasoning") return Infinity;
-  const { enabled, maxTokens = Infinity } = turn.reasoning;
-  if (!enabled) return 0;
-  const { maxOutputTokens = Infinity } = turn;
-  const reserved = steering.answerReserve === 0 ? -Infinity : steering.answerReserve;
-  const left = maxOutputTokens - reserved - usage.completionTokens();
-  return Math.max(0, Math.min(maxTokens - parser.reasoningTokens, left));
+export function idsUntilCut(state: TurnState): number {
+  return state.parser.openPart === "reasoning" ? reasoningLeft(state) : Infinity;
 }
 
 function findCutInFreeTurn(state: TurnState): Cut | undefined {
@@ -96,12 +90,17 @@ function findCutBeforeCall(state: TurnState): Cut | undefined {
  * Reasoning is disabled, has used up its budget, reaches into the tokens reserved for the answer, or repeats
  * itself.
  */
-function mustEndReasoning({ turn, steering, usage, parser, repetition }: TurnState): boolean {
-  const { enabled, maxTokens } = turn.reasoning;
-  if (!enabled) return true;
-  if (maxTokens !== undefined && parser.reasoningTokens >= maxTokens) return true;
-  if (repetition?.looping) return true;
+function mustEndReasoning(state: TurnState): boolean {
+  return reasoningLeft(state) === 0 || state.repetition?.looping === true;
+}
+
+/** How many more tokens of reasoning its budget and the answer's reserve leave; none while it is disabled. */
+function reasoningLeft({ turn, steering, usage, parser }: TurnState): number {
+  const { enabled, maxTokens = Infinity } = turn.reasoning;
+  if (!enabled) return 0;
+  const ofBudget = maxTokens - parser.reasoningTokens;
   const { maxOutputTokens } = turn;
-  if (maxOutputTokens === undefined || steering.answerReserve === 0) return false;
-  return usage.completionTokens() >= maxOutputTokens - steering.answerReserve;
+  if (maxOutputTokens === undefined || steering.answerReserve === 0) return Math.max(0, ofBudget);
+  const ofOutput = maxOutputTokens - steering.answerReserve - usage.completionTokens();
+  return Math.max(0, Math.min(ofBudget, ofOutput));
 }

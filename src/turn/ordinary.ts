@@ -7,10 +7,10 @@
  * (`sample.ts`), from which nothing differs but the time: every counter, the transcript, the guard, the decoder's rest
  * and the recorded facts are the same afterwards. `ordinary.property.test.ts` compares the two.
  *
- * Of most such ids, only the text is wanted at once. What they change in the turn is not asked for before the repetition guard's
- * next check or the end of a budget, or before something else comes. Until then they are deferred: their text is passed on, and they are read together
- * afterwards. Between two tokens of a stream come those of all others, so that its objects have left the processor's cache:
- * to read an id touches a dozen of them, to defer it one and a list.
+ * Of most such ids, only the text is wanted at once. What they change in the turn is not asked for before the repetition
+ * guard's next check or the end of a budget, or before something else comes. Until then they are deferred: their text is
+ * passed on, and they are read together afterwards. Between two tokens of a stream come those of all others, so that its
+ * objects have left the processor's cache: to read an id touches a dozen of them, to defer it one and a list.
  *
  * Its other two stages keep to their folders: `engines/ordinary-frames.ts` reads the ids off the engine's frame, and the
  * writers of the APIs put the delta's text between two constant strings.
@@ -121,7 +121,7 @@ export class OrdinaryReads implements TokenHolder {
         time = clock.now() - this.#start;
       }
     }
-    if (ids.length > this.#room - this.#length && this.#room > 0) this.#readDeferredEarly();
+    if (ids.length > this.#room - this.#length && this.#room > 0) this.#readDeferred();
     const text = this.#defer(ids, time);
     if (text === "") return this.#read(tokens);
     let token: number | undefined;
@@ -185,13 +185,6 @@ export class OrdinaryReads implements TokenHolder {
     this.settle();
     if (this.#length >= MANY_NOTES) this.tell();
     if (!this.#isEnough()) this.#makeRoom();
-  }
-
-  /** The same for a read of several ids that there is no room for, before anything has to be asked. */
-  #readDeferredEarly(): void {
-    this.settle();
-    if (this.#length >= MANY_NOTES) this.tell();
-    this.#makeRoom();
   }
 
   #read(tokens: IdTokens): Demand | undefined {

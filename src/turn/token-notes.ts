@@ -34,7 +34,7 @@ export function toNote(id: TokenId, time: number): TokenNote {
 }
 
 /** Whether a note can hold this id. A server may send any number. */
-export function isNotable(id: TokenId): boolean {
+export function fitsNote(id: TokenId): boolean {
   return id >= 0 && id < NO_ID;
 }
 

@@ -3,7 +3,7 @@ import type { EngineTokens } from "../../engines/engine.ts";
 import type { TokenId } from "../../tokenizer/index.ts";
 import {
   idOf,
-  isNotable,
+  fitsNote,
   LONGEST_TIME,
   NO_ID,
   type NotesStart,
@@ -59,7 +59,7 @@ export class ReadLog implements ReadSource {
   add(tokens: EngineTokens, ms: number): void {
     if (this.#isFull) {
       this.#budget.leaveOut("reads", unitsOf(tokens));
-    } else if (tokens.type === "ids" && tokens.logprobs === undefined && areNotable(tokens.ids)) {
+    } else if (tokens.type === "ids" && tokens.logprobs === undefined && fitNotes(tokens.ids)) {
       this.#addIds(tokens.ids, toTenths(ms));
     } else {
       this.#addOther(tokens, toTenths(ms));
@@ -184,8 +184,8 @@ export class ReadLog implements ReadSource {
 }
 
 /** Whether there are any, and all can be in notes. */
-function areNotable(ids: readonly TokenId[]): boolean {
-  return ids.length > 0 && ids.every(isNotable);
+function fitNotes(ids: readonly TokenId[]): boolean {
+  return ids.length > 0 && ids.every(fitsNote);
 }
 
 /** The number of units: ids, pieces or characters. */
