@@ -23,9 +23,9 @@ export function isPlain(text: string): boolean {
   return true;
 }
 
-/** The same as `JSON.stringify`. */
-export function toJsonText(text: string): string {
-  return isPlain(text) ? `"${text}"` : JSON.stringify(text);
+/** The same as `JSON.stringify`. @param isOneWord what {@link isPlain} has said of the text */
+export function toJsonText(text: string, isOneWord: boolean): string {
+  return isOneWord ? `"${text}"` : JSON.stringify(text);
 }
 
 /** Whether a text has as many bytes as characters. */

@@ -11,7 +11,7 @@ import type { BuiltinCallResult, Part, TurnEnd, TurnEvent, TurnUsage } from "../
 import { EventForm } from "../../telemetry/record/event-form.ts";
 import { clearHints, END_OF_FRAME, type FrameHints, type FrameWatcher } from "../sse.ts";
 import { describeTurnFailure, type ErrorDescription } from "../errors.ts";
-import { isAscii, isPlain } from "../json-text.ts";
+import { isAscii, isPlain, toJsonText } from "../json-text.ts";
 import { CallDeltas } from "./call-deltas.ts";
 import { toErrorBody } from "./errors.ts";
 import {
@@ -198,7 +198,7 @@ class ChoiceWriter implements ChunkWriter {
     this.#hasReasoning = true;
     const shown = this.#takeSeparator() + delta;
     const isOneWord = isPlain(shown);
-    const text = isOneWord ? `"${shown}"` : JSON.stringify(shown);
+    const text = toJsonText(shown, isOneWord);
     const { mirrorReasoning } = this.#options;
     const more = mirrorReasoning ? MIRROR + text + DETAIL : DETAIL;
     if (this.#role !== "" || this.#reasoningFormat !== "") {
@@ -233,7 +233,7 @@ class ChoiceWriter implements ChunkWriter {
   /** A frame that adds a text to the open part, once, and nothing else. */
   #textFrame(text: string, tail: string, token?: number): string {
     const isOneWord = isPlain(text);
-    const json = isOneWord ? `"${text}"` : JSON.stringify(text);
+    const json = toJsonText(text, isOneWord);
     const frame = this.#textHead + json + tail;
     if (isOneWord) this.#noteAscii(frame);
     if (this.#hasForm) this.#noteToken(token);

@@ -1,6 +1,6 @@
 /** Writes the frames of content blocks, whose indexes are contiguous. One block is open at a time. */
 import { EventForm } from "../../telemetry/record/event-form.ts";
-import { isAscii, isPlain } from "../json-text.ts";
+import { isAscii, isPlain, toJsonText } from "../json-text.ts";
 import { END_OF_FRAME, type FrameHints, sseFrame } from "../sse.ts";
 import { CALLER } from "./reply.ts";
 
@@ -58,7 +58,7 @@ export class ContentBlocks {
    */
   delta(text: string, token = 0): string {
     const isOneWord = isPlain(text);
-    const json = isOneWord ? `"${text}"` : JSON.stringify(text);
+    const json = toJsonText(text, isOneWord);
     const delta = this.#deltaHead + json + DELTA_TAIL;
     if (isOneWord && this.#isAsciiHead) this.#hints.asciiLength = delta.length;
     if (this.#hasForm) this.#hints.token = token;
