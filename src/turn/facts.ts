@@ -15,7 +15,7 @@ import type { TokenId } from "../tokenizer/index.ts";
 import type { CitedLines, CitedSource } from "../tools/builtin-tool.ts";
 import type { Decision, Outcome, Stage } from "./next-step.ts";
 import type { Steering } from "./steering.ts";
-import type { NotesStart, TokenNote } from "./token-notes.ts";
+import type { NotesStart } from "./token-notes.ts";
 import type { Turn, TurnEvent } from "./turn.ts";
 
 /** Called synchronously. It must not throw, and must not keep the turn waiting. */
@@ -42,16 +42,10 @@ export interface TokenListener {
   /**
    * Ids of the vocabulary that the turn has read and parsed, or will have when it reads anything else: those since `begin`.
    *
-   * @param from index of their first note
-   * @param to index behind the last one
-   * @param starts by the clock; the first is that of the first note. Not to be kept
+   * @param notes as `toNote` makes them. Neither these nor `starts` are to be kept: they are used again
+   * @param starts by the clock; the first is that of the first note
    */
-  noteTokens(
-    notes: readonly TokenNote[],
-    from: number,
-    to: number,
-    starts: readonly NotesStart[],
-  ): void;
+  noteTokens(notes: Uint32Array, starts: readonly NotesStart[]): void;
   /** A read that the turn has parsed. Told in order. */
   noteRead(tokens: IdTokens): void;
 }

@@ -35,12 +35,13 @@ type IdTokens = Extract<EngineTokens, { type: "ids" }>;
 
 /** Fewer are deferred if the repetition guard has to check earlier, or a budget ends. */
 const MOST_DEFERRED = 32;
-/** Notes that are enough to tell the listener of. */
-const MANY_NOTES = 480;
-/** Instead of the index of a note, or of a time. */
+/** Notes that are kept until the listener is told of them. */
+const MOST_KEPT = 512;
+/** Shorter than any time. */
 const NONE = -1;
 /** Where times do not matter. */
 const NO_CLOCK: TokenClock = { alike: 0, answer: 0, now: () => 0 };
+const NO_NOTES = new Uint32Array(0);
 
 export interface OrdinaryOptions {
   /**
@@ -55,32 +56,34 @@ export interface OrdinaryOptions {
 /**
  * The ordinary reads of one engine call.
  *
- * The listener of a turn is told of these ids some hundred at once, for the same reason: until then a note of each stays in the
- * list.
+ * The listener of a turn is told of these ids some hundred at once, for the same reason: until then a note of each is kept.
  */
 export class OrdinaryReads implements TokenHolder {
   /** The first `#length` are deferred, or were. While nobody listens, they have no time and are the ids themselves. */
-  readonly #notes: TokenNote[];
+  readonly #notes = Array<TokenNote>(MOST_DEFERRED).fill(0);
   #length = 0;
   /** The length up to which ids may be deferred. 0: none, because the open part may not pass on the text of its ids as it is. */
   #room = 0;
-  /** Takes the deltas of deferred ids. */
-  #consumer: Consumer<TurnEvent>;
-  // Of the state, which need not be touched for a deferred id.
-  readonly #output: TurnOutput;
   /** While somebody listens. */
   readonly #clock: TokenClock | undefined;
-  /** Those of the notes that the listener was not told of. */
-  readonly #starts: NotesStart[] = [];
-  /** The time of the last start, and the longest that the next note may have: none, if it is the first. */
+  /** The time of the last start, and the longest that the next note may have: none, if it is the first that is kept. */
   #start = 0;
   #longest = NONE;
   /** The number of the next read. */
   #number = 0;
-  /** Index of the first note that the listener was not told of. */
-  #untold = NONE;
+  /** Takes the deltas of deferred ids. */
+  #consumer: Consumer<TurnEvent>;
+  // Of the state, which need not be touched for a deferred id.
+  readonly #output: TurnOutput;
+  // What follows is touched with some tens of ids.
   /** Index of the first id that is still to be read. */
   #unread = 0;
+  /** Index of the first note that is still to be kept. */
+  #unkept = 0;
+  /** Those that the listener is still to be told of: the first `#keptLength`, and after them those from `#unkept` on. */
+  #kept = NO_NOTES;
+  #keptLength = 0;
+  readonly #starts: NotesStart[] = [];
   readonly #listener: TokenListener | undefined;
   readonly #state: TurnState;
   readonly #isEnough: () => boolean;
@@ -94,8 +97,6 @@ export class OrdinaryReads implements TokenHolder {
     this.#consumer = state.output.consumer;
     this.#listener = state.tokens;
     this.#clock = state.tokens && (state.tokens.clock ?? NO_CLOCK);
-    const most = state.tokens === undefined ? MOST_DEFERRED : MOST_DEFERRED + MANY_NOTES;
-    this.#notes = Array<TokenNote>(most).fill(0);
   }
 
   /** Whether ids are being deferred, so that neither has the turn ended nor has enough been read. */
@@ -123,11 +124,11 @@ export class OrdinaryReads implements TokenHolder {
     }
     if (ids.length > this.#room - this.#length && this.#room > 0) this.#readDeferred();
     const text = this.#defer(ids, time);
-    if (text === "") return this.#read(tokens);
+    if (text === "") return this.#read(tokens, time);
     let token: number | undefined;
     if (clock !== undefined) {
       const isNoted = time <= this.#longest && time >= 0 && tokens.cachedTokens === undefined;
-      token = isNoted ? this.#number++ : this.#noteStart(tokens, time);
+      token = isNoted ? this.#number++ : this.#noteFirst(tokens, time);
     }
     const demand = this.#output.deliver({ type: "part-delta", text, token }, this.#consumer);
     if (this.#length === this.#room) this.#readDeferred();
@@ -143,6 +144,7 @@ export class OrdinaryReads implements TokenHolder {
     const ids = this.#notes.slice(from, this.#length);
     if (this.#clock !== undefined) {
       for (let at = 0; at < ids.length; at++) ids[at] = idOf(ids[at] ?? 0);
+      this.#keep(this.#length);
     }
     const { parser, emitter, transcript } = this.#state;
     this.#count(ids, 0, ids.length);
@@ -152,13 +154,8 @@ export class OrdinaryReads implements TokenHolder {
   }
 
   /** Tells the listener of what is noted. */
-  tell(to = this.#length): void {
-    const from = this.#untold;
-    this.#untold = NONE;
-    this.#longest = NONE;
-    if (from === NONE) return;
-    this.#listener?.noteTokens(this.#notes, from, to, this.#starts);
-    this.#starts.length = 0;
+  tell(): void {
+    this.#tellTo(this.#length);
   }
 
   /** Returns the ids' text. Empty, with nothing deferred, if they have to be read. @param noted time of the first one's note */
@@ -183,11 +180,13 @@ export class OrdinaryReads implements TokenHolder {
   /** Reads all that are deferred, because it has to be asked whether that is enough, or there is no room for more. */
   #readDeferred(): void {
     this.settle();
-    if (this.#length >= MANY_NOTES) this.tell();
+    if (this.#keptLength > MOST_KEPT - MOST_DEFERRED) this.tell();
     if (!this.#isEnough()) this.#makeRoom();
   }
 
-  #read(tokens: IdTokens): Demand | undefined {
+  /** @param time as that of a note */
+  #read(tokens: IdTokens, time: number): Demand | undefined {
+    const wasDeferring = this.isDeferring;
     this.settle();
     const state = this.#state;
     const { ids } = tokens;
@@ -208,13 +207,18 @@ export class OrdinaryReads implements TokenHolder {
     }
     const read = from === ids.length ? ids : ids.slice(0, from);
     state.transcript.appendIds(read);
-    this.#report(tokens, read);
+    // Only the guard's check, or the room, was in its way.
+    const isLikeDeferred = wasDeferring && !isOver && text === ownText(ids);
+    let token: number | undefined;
+    if (isLikeDeferred && this.#canKeep(tokens)) token = this.#note(ids, time);
+    else this.#report(tokens, read);
     if (text === "") return true;
     const event = state.emitter.continuePart(text);
     if (event === undefined)
       return this.#output.emit(state.emitter.push([{ type: "part-delta", text }]));
-    if (!isOver && isVisible(ids.at(-1)) && isVerbatim(state)) this.#makeRoom();
-    return this.#output.deliver(event, this.#output.consumer);
+    if (isLikeDeferred || (!isOver && isVisible(ids.at(-1)) && isVerbatim(state))) this.#makeRoom();
+    if (token === undefined) return this.#output.deliver(event, this.#output.consumer);
+    return this.#output.deliver({ type: "part-delta", text, token }, this.#consumer);
   }
 
   /** At most as many as the repetition guard takes before its next check. */
@@ -232,30 +236,71 @@ export class OrdinaryReads implements TokenHolder {
   /** Nothing is deferred. */
   #makeRoom(): void {
     this.#consumer = this.#output.consumerOfDeltas();
-    if (this.#untold === NONE) this.#length = this.#unread = 0;
-    this.#room = this.#length + Math.min(MOST_DEFERRED, this.#idsUntilCheck());
+    this.#length = this.#unread = this.#unkept = 0;
+    this.#room = Math.min(MOST_DEFERRED, this.#idsUntilCheck());
   }
 
   /** For a read whose ids were deferred, and whose time is no note's. Returns its number if it has one. */
-  #noteStart(tokens: IdTokens, time: number): number | undefined {
+  #noteFirst(tokens: IdTokens, time: number): number | undefined {
     const { ids, cachedTokens } = tokens;
     const first = this.#length - ids.length;
     if (cachedTokens !== undefined) {
-      this.tell(first);
+      this.#tellTo(first);
       this.#listener?.noteRead(tokens);
       return undefined;
     }
     this.#notes[first] = toNote(ids[0] ?? 0, 0);
-    this.#start += time;
-    this.#starts.push({ at: first, time: this.#start });
-    if (this.#untold !== NONE) return this.#number++;
-    this.#untold = first;
+    return this.#begin(this.#keptLength + first - this.#unkept, time);
+  }
+
+  /** Whether a read can be noted that was not deferred. */
+  #canKeep({ ids, cachedTokens }: IdTokens): boolean {
+    if (this.#clock === undefined || cachedTokens !== undefined) return false;
+    return this.#keptLength + ids.length <= MOST_KEPT - MOST_DEFERRED;
+  }
+
+  /** Notes a read that was not deferred, while nothing is. Returns its number. */
+  #note(ids: readonly TokenId[], since: number): number {
+    const fits = since <= this.#longest && since >= 0;
+    const number = fits ? this.#number++ : this.#begin(this.#keptLength, since);
+    let time = fits ? since : 0;
+    for (const id of ids) {
+      this.#kept[this.#keptLength++] = toNote(id, time);
+      time = SAME_READ;
+    }
+    return number;
+  }
+
+  /** From the note at an index among those kept, times are counted from its own. Returns its number. */
+  #begin(at: number, since: number): number {
+    this.#start += since;
+    const isFirst = this.#starts.length === 0;
+    this.#starts.push({ at, time: this.#start });
+    if (!isFirst) return this.#number++;
+    if (this.#kept === NO_NOTES) this.#kept = new Uint32Array(MOST_KEPT);
     this.#longest = LONGEST_TIME;
     const number = this.#listener?.begin(this) ?? 0;
     this.#number = number + 1;
     return number;
   }
 
+  /** Keeps the notes before this index. */
+  #keep(end: number): void {
+    for (let at = this.#unkept; at < end; at++) {
+      this.#kept[this.#keptLength++] = this.#notes[at] ?? 0;
+    }
+    this.#unkept = this.#length;
+  }
+
+  /** Tells the listener of the notes before this index. */
+  #tellTo(end: number): void {
+    this.#longest = NONE;
+    if (this.#starts.length === 0) return;
+    this.#keep(end);
+    this.#listener?.noteTokens(this.#kept.subarray(0, this.#keptLength), this.#starts);
+    this.#keptLength = 0;
+    this.#starts.length = 0;
+  }
   /** @param read those of the tokens that the turn has read, or will */
   #report(tokens: IdTokens, read: readonly TokenId[]): void {
     const { onFact, tokens: listener } = this.#state;
@@ -264,6 +309,17 @@ export class OrdinaryReads implements TokenHolder {
     onFact?.(tokens);
     onFact?.({ type: "parsed", tokens: { type: "ids", ids: read } });
   }
+}
+
+/** The text of ids that begin and end between characters. Undefined if one is a control token, or part of a character. */
+function ownText(ids: readonly TokenId[]): string | undefined {
+  let text = "";
+  for (const id of ids) {
+    const own = tokenText(id);
+    if (own === undefined) return undefined;
+    text += own;
+  }
+  return text;
 }
 
 /** Whether no character is incomplete after this id, and its part is not empty to the eye. */

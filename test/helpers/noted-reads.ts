@@ -2,7 +2,7 @@
 import type { TokenId } from "../../src/tokenizer/index.ts";
 import { idOf, SAME_READ, timeOf, type TokenNote } from "../../src/turn/token-notes.ts";
 
-export function readsOf(notes: readonly TokenNote[]): { time: number; ids: TokenId[] }[] {
+export function readsOf(notes: Iterable<TokenNote>): { time: number; ids: TokenId[] }[] {
   const reads: { time: number; ids: TokenId[] }[] = [];
   for (const note of notes) {
     const last = reads.at(-1);

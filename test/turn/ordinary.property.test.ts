@@ -61,9 +61,9 @@ async function observe(engine: Engine, turn: Turn, options: RunOptions) {
     tokens: {
       clock: recording.clock,
       begin: (holder) => recording.begin(holder),
-      noteTokens(notes, from, to, starts) {
-        recording.noteTokens(notes, from, to, starts);
-        for (const { ids } of readsOf(notes.slice(from, to))) noteRead({ type: "ids", ids });
+      noteTokens(notes, starts) {
+        recording.noteTokens(notes, starts);
+        for (const { ids } of readsOf(notes)) noteRead({ type: "ids", ids });
       },
       noteRead(tokens) {
         recording.noteRead(tokens);

@@ -30,17 +30,17 @@ export class NumberLog {
     return true;
   }
 
-  /** Appends numbers of a list, as far as there is room. Returns how many. Numbers below 0 are kept as their 32 bits. */
-  addAll(numbers: readonly number[], from: number, to: number): number {
-    let next = from;
-    while (next < to) {
+  /** Appends numbers as far as there is room. Returns how many. */
+  addAll(numbers: Uint32Array): number {
+    let next = 0;
+    while (next < numbers.length) {
       if (this.#at === this.#chunk.length && !this.#grow()) break;
-      const chunk = this.#chunk;
-      const end = Math.min(chunk.length, this.#at + to - next);
-      for (let at = this.#at; at < end; at++) chunk[at] = numbers[next++] ?? 0;
-      this.#at = end;
+      const part = numbers.subarray(next, next + this.#chunk.length - this.#at);
+      this.#chunk.set(part, this.#at);
+      this.#at += part.length;
+      next += part.length;
     }
-    return next - from;
+    return next;
   }
 
   get length(): number {

@@ -9,7 +9,6 @@ import {
   type NotesStart,
   SAME_READ,
   timeOf,
-  type TokenNote,
   toNote,
 } from "../../turn/token-notes.ts";
 import type { RecordBudget } from "./limits.ts";
@@ -67,24 +66,17 @@ export class ReadLog implements ReadSource {
   }
 
   /**
-   * Appends ids of the vocabulary. Returns the position of the first, or -1 if not all are kept.
+   * Appends notes of ids. Returns the position of the first, or -1 if not all are kept.
    *
-   * @param from index of their first note
-   * @param to index behind the last one
    * @param starts since the request was accepted; the first is that of the first note
    */
-  addTokens(
-    notes: readonly TokenNote[],
-    from: number,
-    to: number,
-    starts: readonly NotesStart[],
-  ): number {
+  addTokens(notes: Uint32Array, starts: readonly NotesStart[]): number {
     const position = this.#notes.length;
-    const haveRoom = starts.every(({ at, time }) => this.#begin(time, position + at - from));
-    const added = haveRoom ? this.#notes.addAll(notes, from, to) : 0;
-    if (added === to - from) return position;
+    const haveRoom = starts.every(({ at, time }) => this.#begin(time, position + at));
+    const added = haveRoom ? this.#notes.addAll(notes) : 0;
+    if (added === notes.length) return position;
     this.#isFull = true;
-    this.#budget.leaveOut("reads", to - from - added);
+    this.#budget.leaveOut("reads", notes.length - added);
     return -1;
   }
 

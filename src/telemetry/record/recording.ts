@@ -14,7 +14,7 @@ import type {
   TurnRendered,
 } from "../../turn/facts.ts";
 import type { Decision, Outcome, Stage } from "../../turn/next-step.ts";
-import type { NotesStart, TokenNote } from "../../turn/token-notes.ts";
+import type { NotesStart } from "../../turn/token-notes.ts";
 import type { BuiltinCallResult, Part, TurnEnd } from "../../turn/turn.ts";
 import type { Exchange, RunReader } from "./exchange.ts";
 import type { ExchangeClock } from "./exchange-clock.ts";
@@ -149,17 +149,12 @@ export class TurnRecording implements TurnListener, TokenListener, RunReader {
     return this.#exchange?.beginRun(this) ?? 0;
   }
 
-  noteTokens(
-    notes: readonly TokenNote[],
-    from: number,
-    to: number,
-    starts: readonly NotesStart[],
-  ): void {
+  noteTokens(notes: Uint32Array, starts: readonly NotesStart[]): void {
     const call = this.#call;
     const since = starts.map(({ at, time }) => ({ at, time: this.#clock.tenthsUntil(time) }));
-    const position = call?.reads.addTokens(notes, from, to, since);
+    const position = call?.reads.addTokens(notes, since);
     this.#exchange?.noteRun(call?.reads, position);
-    if (call !== undefined) this.#parsed(call, to - from);
+    if (call !== undefined) this.#parsed(call, notes.length);
   }
 
   noteRead(tokens: EngineTokens): void {

@@ -66,8 +66,8 @@ class Reader {
     const ids = this.#untold;
     if (ids.length === 0) return;
     this.#untold = [];
-    const notes = ids.map((id) => toNote(id, 0));
-    const position = this.#reads.addTokens(notes, 0, notes.length, [{ at: 0, time: 0 }]);
+    const notes = Uint32Array.from(ids, (id) => toNote(id, 0));
+    const position = this.#reads.addTokens(notes, [{ at: 0, time: 0 }]);
     this.#exchange.noteRun(this.#reads, position);
   }
 }
@@ -145,7 +145,7 @@ test("without room for the engine call, its frames are left out, and the record 
   const recording = new TurnRecording({ budget, clock, exchange });
   const token = recording.begin({ tell() {} });
   for (const at of [0, 1]) write("<>", token + at);
-  recording.noteTokens([toNote(1101, 0), toNote(1102, 0)], 0, 2, [{ at: 0, time: 0 }]);
+  recording.noteTokens(Uint32Array.of(toNote(1101, 0), toNote(1102, 0)), [{ at: 0, time: 0 }]);
   write("end");
   expect(events()).toEqual(["end"]);
   expect(budget.cut).toEqual([{ what: "events", left: 2 }]);

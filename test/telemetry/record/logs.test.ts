@@ -163,9 +163,11 @@ test.each([100_000_000, 100_000, 30_000, 2000])(
         Math.floor(100 + random() * 1000),
       );
       const start = tenths;
-      const notes = some.map((id, at) => toNote(id, at > 0 && random() < 0.2 ? SAME_READ : at + 1));
+      const notes = Uint32Array.from(some, (id, at) =>
+        toNote(id, at > 0 && random() < 0.2 ? SAME_READ : at + 1),
+      );
       tenths += some.length;
-      const position = reads.addTokens(notes, 0, notes.length, [{ at: 0, time: start }]);
+      const position = reads.addTokens(notes, [{ at: 0, time: start }]);
       const noted = readsOf(notes);
       // The last of them may not have been written.
       const count = noted.length - (random() < 0.1 ? 1 : 0);
@@ -204,30 +206,29 @@ test("notes are read as the reads that they are of", () => {
   const log = new ReadLog(budget);
   log.add(ids(1, 2), 0.5);
   const times = [toNote(3, 0), toNote(LAST_ID, LONGEST_TIME), toNote(6, SAME_READ)];
-  const notes = [toNote(9, 1), ...times, toNote(8, 2), toNote(9, 1)];
   const starts = [
-    { at: 1, time: 10 },
-    { at: 4, time: 50_000 },
+    { at: 0, time: 10 },
+    { at: 3, time: 50_000 },
   ];
-  expect(log.addTokens(notes, 1, 5, starts)).toBe(2);
+  expect(log.addTokens(Uint32Array.of(...times, toNote(8, 2)), starts)).toBe(2);
   expect(withoutPositions(log.reads())).toEqual([
     { ms: 0.5, tokens: ids(1, 2) },
     { ms: 1, tokens: ids(3) },
     { ms: 1 + LONGEST_TIME / 10, tokens: ids(LAST_ID, 6) },
     { ms: 5000.2, tokens: ids(8) },
   ]);
-  const many = Array<number>(100).fill(toNote(7, 0));
-  expect(log.addTokens(many, 0, 100, [{ at: 0, time: 50_010 }])).toBe(-1);
+  const many = new Uint32Array(100).fill(toNote(7, 0));
+  expect(log.addTokens(many, [{ at: 0, time: 50_010 }])).toBe(-1);
   expect(budget.cut).toEqual([{ what: "reads", left: 106 - log.units }]);
-  expect(log.addTokens(many, 99, 100, [{ at: 99, time: 50_010 }])).toBe(-1);
+  expect(log.addTokens(many.subarray(0, 1), [{ at: 0, time: 50_010 }])).toBe(-1);
   expect(budget.cut).toEqual([{ what: "reads", left: 107 - log.units }]);
 });
 
 test("a turn may take longer than a time can tell", () => {
   const log = new ReadLog(createBudget(Infinity));
   const latest = 0xff_ff_ff_fe;
-  const notes = [toNote(3, 0), toNote(4, 1), toNote(5, LONGEST_TIME)];
-  log.addTokens(notes, 0, 3, [{ at: 0, time: latest }]);
+  const notes = Uint32Array.of(toNote(3, 0), toNote(4, 1), toNote(5, LONGEST_TIME));
+  log.addTokens(notes, [{ at: 0, time: latest }]);
   expect(withoutPositions(log.reads())).toEqual(
     [3, 4, 5].map((id) => ({ ms: latest / 10, tokens: ids(id) })),
   );
