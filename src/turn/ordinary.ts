@@ -160,17 +160,13 @@ export class OrdinaryReads implements TokenHolder {
 
   /** Returns the ids' text. Empty, with nothing deferred, if they have to be read. @param noted time of the first one's note */
   #defer(ids: readonly TokenId[], noted: number): string {
-    let text = "";
-    let time = noted;
     const length = this.#length + ids.length;
     if (length > this.#room || ids.length === 0) return "";
+    const text = ownText(ids) ?? "";
+    if (text === "") return "";
+    let time = noted;
     for (let at = 0; at < ids.length; at++) {
-      const id = ids[at] ?? 0;
-      const own = tokenText(id);
-      // A control token, or part of a character.
-      if (own === undefined) return "";
-      text += own;
-      this.#notes[this.#length + at] = toNote(id, time);
+      this.#notes[this.#length + at] = toNote(ids[at] ?? 0, time);
       if (this.#clock !== undefined) time = SAME_READ;
     }
     this.#length = length;
@@ -246,6 +242,7 @@ export class OrdinaryReads implements TokenHolder {
     const first = this.#length - ids.length;
     if (cachedTokens !== undefined) {
       this.#tellTo(first);
+      this.#unkept = this.#length;
       this.#listener?.noteRead(tokens);
       return undefined;
     }
@@ -289,7 +286,7 @@ export class OrdinaryReads implements TokenHolder {
     for (let at = this.#unkept; at < end; at++) {
       this.#kept[this.#keptLength++] = this.#notes[at] ?? 0;
     }
-    this.#unkept = this.#length;
+    this.#unkept = end;
   }
 
   /** Tells the listener of the notes before this index. */
@@ -301,6 +298,7 @@ export class OrdinaryReads implements TokenHolder {
     this.#keptLength = 0;
     this.#starts.length = 0;
   }
+
   /** @param read those of the tokens that the turn has read, or will */
   #report(tokens: IdTokens, read: readonly TokenId[]): void {
     const { onFact, tokens: listener } = this.#state;
